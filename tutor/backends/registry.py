@@ -1,0 +1,149 @@
+"""The registry: the arrow from an Op to the kernel that executes it.
+
+A backend is a table `{(kernel name, dtype): kernel}`. `lookup` is the only place where one is
+chosen, and it never falls back in silence: what is missing raises `KernelNotFound`.
+
+    TUTOR_BACKEND=simd python train.py      # for a whole process
+    tutor.use_backend("python")             # from here on
+    with tutor.use_backend("python"): ...   # for a block
+
+Other packages add backends through the entry-point group `tutor.backends`: a function that returns
+such a table.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from importlib import metadata
+
+from tutor.backends.signatures import SIGNATURES
+from tutor.dtype import DType
+from tutor.errors import KernelNotFound
+
+Kernel = Callable[..., None]
+Table = Mapping[tuple[str, DType], Kernel]
+
+ALIASES = {"python": "python_ref", "simd": "simd_cpp"}
+
+_tables: dict[str, Table] = {}
+_loaders: dict[str, Callable[[], Table]] = {}
+_unavailable: dict[str, str] = {}  # built-in backends that could not be loaded: name -> what to do
+_kernels: dict[tuple[str, str, DType], Kernel] = {}  # what lookup has found so far
+_current: str | None = None
+
+
+def register(name: str, table: Table) -> None:
+    """Add the backend `name`, or replace it. Rows that no signature names are refused."""
+    unknown = sorted({kernel for kernel, _ in table} - set(SIGNATURES))
+    if unknown:
+        raise KernelNotFound(
+            f"to register backend {name!r}",
+            f"it has kernels that signatures.py does not list: {', '.join(unknown)}",
+            "add a line to tutor/backends/signatures.py first, or rename the kernel",
+        )
+    _tables[name] = table
+    _kernels.clear()
+
+
+def register_loader(name: str, loader: Callable[[], Table]) -> None:
+    """Add a backend whose table is made by `loader()` when it is first asked for."""
+    _loaders[name] = loader
+
+
+def register_unavailable(name: str, remedy: str) -> None:
+    """Remember why a built-in backend is not there, for the error that somebody will read."""
+    _unavailable[name] = remedy
+
+
+def _entry_points() -> dict[str, Callable[[], Table]]:
+    return {
+        point.name: lambda point=point: point.load()()
+        for point in metadata.entry_points(group="tutor.backends")
+    }
+
+
+def backends() -> list[str]:
+    """Names of all backends that can be used here."""
+    return sorted({*_tables, *_loaders, *_entry_points()})
+
+
+def table(name: str) -> Table:
+    """The kernel table of a backend, loaded if need be. KernelNotFound if there is none."""
+    name = ALIASES.get(name, name)
+    if name not in _tables:
+        loader = _loaders.get(name) or _entry_points().get(name)
+        if loader is None:
+            raise KernelNotFound(
+                f"backend {name!r}",
+                f"the backends here are {', '.join(backends())}",
+                _unavailable.get(name, "use one of those, or install the package that brings it"),
+            )
+        register(name, loader())
+    return _tables[name]
+
+
+def current() -> str:
+    """The backend in use: `use_backend`'s, else TUTOR_BACKEND's, else the fastest there is."""
+    global _current
+    if _current is None:
+        wanted = os.environ.get("TUTOR_BACKEND")
+        name = wanted or ("simd_cpp" if "simd_cpp" in backends() else "python_ref")
+        _current = _checked(name)
+    return _current
+
+
+def _checked(name: str) -> str:
+    table(name)
+    return ALIASES.get(name, name)
+
+
+class use_backend:
+    """Choose the backend for every following call, or for a `with` block."""
+
+    def __init__(self, name: str) -> None:
+        global _current
+        self.before = _current
+        _current = _checked(name)
+
+    def __enter__(self) -> use_backend:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        global _current
+        _current = self.before
+
+
+def lookup(kernel: str, backend: str, dtype: DType) -> Kernel:
+    """The kernel of that name for that dtype, on that backend. KernelNotFound lists what exists."""
+    found = _kernels.get((kernel, backend, dtype))
+    return found or _find(kernel, backend, dtype)
+
+
+def _find(kernel: str, backend: str, dtype: DType) -> Kernel:
+    rows = table(backend)
+    found = rows.get((kernel, dtype))
+    if found is None:
+        dtypes = [d.name for name, d in rows if name == kernel]
+        others = [b for b in backends() if (kernel, dtype) in table(b)]
+        have = f"{backend} has {kernel!r} for {', '.join(dtypes) or 'no dtype at all'}"
+        raise KernelNotFound(
+            f"kernel {kernel!r} for {dtype.name} on backend {backend!r}",
+            f"{have}; {dtype.name} is there on: {', '.join(others) or 'no backend'}",
+            "cast the operands to a dtype that is there, or choose another backend"
+            " with tutor.use_backend(...)",
+        )
+    _kernels[kernel, backend, dtype] = found
+    return found
+
+
+def report() -> str:
+    """A printable table: each kernel with its formula and, per backend, how many dtypes it has."""
+    names = backends()
+    lines = [f"{'kernel':<20}" + "".join(f"{name:>14}" for name in names) + "  formula"]
+    for signature in SIGNATURES.values():
+        counts = [sum((signature.name, d) in table(b) for d in signature.dtypes) for b in names]
+        cells = "".join(f"{f'{n} of {len(signature.dtypes)}':>14}" for n in counts)
+        lines.append(f"{signature.name:<20}{cells}  {signature.formula}")
+    return "\n".join(lines)
+

@@ -1,0 +1,147 @@
+"""Every kernel on one line: what a backend is asked for, and how closely two must agree.
+
+A kernel is `kernel(out, *ins, **params)`. It fills `out` and returns nothing. It never allocates
+its result, never decides a shape or a dtype and never broadcasts: whoever calls it has done so.
+Every operand has `buf`, `shape`, `strides` and `offset`, counted in elements; element
+`[i, j, ...]` stands at `buf[offset + i*strides[0] + j*strides[1] + ...]`. Strides may be negative
+or, for inputs, 0: transposed, sliced, reversed and expanded operands are all taken as they are.
+`out` overlaps an input only where the two are exactly the same elements.
+
+`types` spells the dtypes of `out` and the inputs, one letter each: `T` the dtype the kernel is
+registered for, `b` bool, `i` int64, `u` uint32, `*` any dtype, `S` what a sum of T gives (int64
+for bool and signed, uint64 for unsigned, T for floats). A trailing `+` repeats the last letter.
+
+`agree` says how close to `python_ref` every other backend must come:
+
+- exact: equal to the bit; infinities, signed zeros, subnormals and the places of NaN included.
+- ulp(n): at most n units in the last place away, special values exact.
+- sum: error at most c * u * sum(|terms|), u the unit roundoff: see tests/backends/agreement.py.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tutor.dtype import TABLE, DType, bool_, uint32
+
+ALL = TABLE
+NUMBERS = tuple(d for d in TABLE if d is not bool_)
+FLOATS = tuple(d for d in TABLE if d.is_float)
+
+
+class Signature(NamedTuple):
+    name: str
+    types: str
+    dtypes: tuple[DType, ...]
+    agree: str
+    formula: str
+    params: tuple[str, ...] = ()
+
+
+TABLE_OF_KERNELS = (
+    # ---- elementwise, one operand ----------------------------------------------------------------
+    Signature("neg", "TT", NUMBERS, "exact", "z = -x; integers wrap"),
+    Signature("abs", "TT", NUMBERS, "exact", "z = |x|; the lowest integer wraps to itself"),
+    Signature("relu", "TT", NUMBERS, "exact", "z = x if x > 0 else 0; nan stays nan"),
+    Signature("sqrt", "TT", FLOATS, "exact", "z = sqrt(x); nan for x < 0"),
+    Signature("exp", "TT", FLOATS, "ulp(1)", "z = e**x"),
+    Signature("log", "TT", FLOATS, "ulp(1)", "z = ln(x); -inf at 0, nan for x < 0"),
+    Signature("sin", "TT", FLOATS, "ulp(2)", "z = sin(x), x in radians; nan at +-inf"),
+    Signature("cos", "TT", FLOATS, "ulp(2)", "z = cos(x), x in radians; nan at +-inf"),
+    Signature("tanh", "TT", FLOATS, "ulp(2)", "z = tanh(x)"),
+    Signature("sigmoid", "TT", FLOATS, "ulp(3)", "z = 1 / (1 + e**-x)"),
+    Signature("copy", "TT", ALL, "exact", "z = x"),
+    Signature(
+        "cast", "*T", ALL, "exact", "z = x in out's dtype: floats round to nearest even, float to"
+        " integer cuts towards 0 (nan gives 0, beyond the range gives the nearest end), integers"
+        " wrap, to bool is x != 0",
+    ),
+    Signature("fill", "T", ALL, "exact", "z = value", ("value",)),
+    # ---- elementwise, two or three operands ------------------------------------------------------
+    Signature("add", "TTT", ALL, "exact", "z = x + y; integers wrap, bools or"),
+    Signature("sub", "TTT", NUMBERS, "exact", "z = x - y; integers wrap"),
+    Signature("mul", "TTT", ALL, "exact", "z = x * y; integers wrap, bools and"),
+    Signature("div", "TTT", FLOATS, "exact", "z = x / y; x/0 is +-inf, 0/0 nan"),
+    Signature(
+        "pow", "TTT", NUMBERS, "ulp(1)", "z = x**y; x**0 = 1**y = 1 (also for nan), x < 0 with"
+        " fractional y gives nan; integers wrap, a negative integer exponent raises ValueError",
+    ),
+    Signature("maximum", "TTT", ALL, "exact", "z = the larger; nan if either is; +0 over -0"),
+    Signature("minimum", "TTT", ALL, "exact", "z = the smaller; nan if either is; -0 under +0"),
+    Signature("eq", "bTT", ALL, "exact", "z = x == y; nan equals nothing"),
+    Signature("ne", "bTT", ALL, "exact", "z = x != y"),
+    Signature("lt", "bTT", ALL, "exact", "z = x < y"),
+    Signature("le", "bTT", ALL, "exact", "z = x <= y"),
+    Signature("gt", "bTT", ALL, "exact", "z = x > y"),
+    Signature("ge", "bTT", ALL, "exact", "z = x >= y"),
+    Signature("where", "TbTT", ALL, "exact", "z = x if cond else y"),
+    # ---- reductions: the axes in `axis` go; out.shape is what is left ----------------------------
+    Signature("sum", "ST", ALL, "sum", "z = sum of x over axis; 0 where empty", ("axis",)),
+    Signature("mean", "TT", FLOATS, "sum", "z = sum of x / count; nan where empty", ("axis",)),
+    Signature("max", "TT", ALL, "exact", "z = largest; nan if any is nan", ("axis",)),
+    Signature("min", "TT", ALL, "exact", "z = smallest; nan if any is nan", ("axis",)),
+    Signature(
+        "argmax", "iT", ALL, "exact", "z = position of the first largest, row-major over axis;"
+        " the first nan wins", ("axis",),
+    ),
+    # ---- products: (..., m, k) @ (..., k, n) -> (..., m, n), same leading axes -------------------
+    Signature("matmul", "TTT", NUMBERS, "sum", "z_ij = sum_k x_ik * y_kj; integers wrap"),
+    # ---- moving and indexing ---------------------------------------------------------------------
+    Signature(
+        "pad", "TT", ALL, "exact", "z = value everywhere, x written from index `before` on",
+        ("before", "value"),
+    ),
+    Signature("cat", "TT+", ALL, "exact", "z = the inputs one after another along axis", ("axis",)),
+    Signature(
+        "gather", "TTi", ALL, "exact", "z[..., i, ...] = x[..., index[..., i, ...], ...] along axis",
+        ("axis",),
+    ),
+    Signature(
+        "scatter_add", "TTiT", NUMBERS, "sum", "z = x, then z[..., index[..., i, ...], ...] +="
+        " src[..., i, ...] along axis, in row-major order of src", ("axis",),
+    ),
+    Signature(
+        "index_select", "TTi", ALL, "exact", "z = the slices of x at the 1-D index along axis",
+        ("axis",),
+    ),
+    # ---- fused: each replaces a composition that its test keeps as the oracle --------------------
+    Signature("softmax", "TT", FLOATS, "sum", "z = e**(x - max) / sum e**(x - max)", ("axis",)),
+    Signature(
+        "log_softmax", "TT", FLOATS, "sum", "z = x - max - ln sum e**(x - max)", ("axis",)
+    ),
+    Signature(
+        "cross_entropy", "TTi", FLOATS, "sum", "l = ln sum_j e**x_j - x_t for each row of x"
+        " (..., classes) and target t (...); z = scale * l, or scale * sum l where out is 0-d",
+        ("scale",),
+    ),
+    Signature(
+        "cross_entropy_grad", "TTiT", FLOATS, "sum", "z_j = scale * g * (softmax(x)_j - [j = t])"
+        " for each row of x and its g (...)", ("scale",),
+    ),
+    # ---- optimizer steps: `out` (and the state) are read and updated in place --------------------
+    Signature(
+        "sgd", "TTT", FLOATS, "sum", "d = g + weight_decay * p; v <- momentum * v + d;"
+        " p <- p - lr * v, with p = out, ins = (g, v)", ("lr", "momentum", "weight_decay"),
+    ),
+    Signature(
+        "adam", "TTTT", FLOATS, "sum", "d = g + weight_decay * p; m <- beta1 * m + (1 - beta1) * d;"
+        " v <- beta2 * v + (1 - beta2) * d * d; p <- p - lr * m / (sqrt(v) / correction + eps),"
+        " with p = out, ins = (g, m, v)",
+        ("lr", "beta1", "beta2", "eps", "correction", "weight_decay"),
+    ),
+    # ---- random numbers: Philox4x32-10, counted from `counter` -----------------------------------
+    Signature(
+        "random_bits", "u", (uint32,), "exact", "z_i = word i%4 of philox(seed, counter + i//4)",
+        ("seed", "counter"),
+    ),
+    Signature(
+        "uniform", "T", FLOATS, "exact", "z_i in [0, 1): the top 11, 24 or 53 bits of the stream",
+        ("seed", "counter"),
+    ),
+    Signature(
+        "normal", "T", FLOATS, "ulp(1)", "z_2i, z_2i+1 = sqrt(-2 ln u) cos, sin(2 pi v) (Box-Muller)",
+        ("seed", "counter"),
+    ),
+)
+
+SIGNATURES = {signature.name: signature for signature in TABLE_OF_KERNELS}

@@ -1,0 +1,144 @@
+// The border between the bindings and the kernels.
+//
+// The bindings (bindings.cpp, memory.cpp) are compiled once, for any CPU. Each kernels/*.cpp is
+// compiled once per instruction-set level, into a namespace of its own. What crosses the border is
+// plain structs and function pointers: a kernel file that used a std container could hand the
+// linker a copy of its inline functions built for AVX-512, and every older CPU would then run it.
+#pragma once
+
+#include <cstdint>
+
+namespace tutor {
+
+// One list for every dtype: enum name, C++ type, and the `struct` format character that
+// tutor/dtype.py uses. half_t is storage only: 16 bits that are widened to float before any
+// arithmetic (half.hpp).
+struct half_t {
+    uint16_t bits;
+};
+
+#define TUTOR_FOR_EACH_DTYPE(ROW) \
+    ROW(Bool, bool, '?')          \
+    ROW(Int8, int8_t, 'b')        \
+    ROW(Int16, int16_t, 'h')      \
+    ROW(Int32, int32_t, 'i')      \
+    ROW(Int64, int64_t, 'q')      \
+    ROW(UInt8, uint8_t, 'B')      \
+    ROW(UInt16, uint16_t, 'H')    \
+    ROW(UInt32, uint32_t, 'I')    \
+    ROW(UInt64, uint64_t, 'Q')    \
+    ROW(Float16, half_t, 'e')     \
+    ROW(Float32, float, 'f')      \
+    ROW(Float64, double, 'd')
+
+enum DType : uint8_t {
+#define ROW(name, type, format) name,
+    TUTOR_FOR_EACH_DTYPE(ROW)
+#undef ROW
+        DTYPES
+};
+
+constexpr int itemsize_of[DTYPES] = {
+#define ROW(name, type, format) sizeof(type),
+    TUTOR_FOR_EACH_DTYPE(ROW)
+#undef ROW
+};
+
+constexpr int MAX_DIMS = 16;   // axes of one operand
+constexpr int MAX_PARAMS = 8;  // numbers among one kernel's keyword parameters
+
+// Memory and how to walk it. The bindings have checked that every reachable index lies inside the
+// Buffer.
+struct Operand {
+    char* data;  // the element [0, 0, ...]
+    DType dtype;
+    int ndim;
+    int64_t shape[MAX_DIMS];
+    int64_t strides[MAX_DIMS];  // in elements; 0 repeats, negative walks backwards
+};
+
+// The keyword parameters of one call. `axis=` and `before=` are lists of integers; every other
+// parameter is a number, kept both as a double and as a 64-bit integer (a fill value or a seed must
+// not lose bits), in the row's order.
+struct Params {
+    int axis_count;
+    int64_t axis[MAX_DIMS];  // axes are non-negative: the bindings have added ndim to negative ones
+    double number[MAX_PARAMS];
+    uint64_t integer[MAX_PARAMS];
+};
+
+// What a kernel reports about values it meets, to be raised as a Python exception by the bindings.
+struct Status {
+    enum Kind { Ok, IndexOutOfRange, NegativeExponent, OutOfMemory } kind;
+    int64_t found, size;  // for IndexOutOfRange: the index, and the size of the axis
+};
+
+using KernelFunction = Status (*)(const Operand& out, const Operand* ins, int count,
+                                  const Params& params);
+
+// How the shapes of a kernel's operands must fit: checked once, in the bindings (checks.cpp),
+// before the kernel runs.
+enum class Form {
+    Elementwise,       // every operand has out's shape
+    Fill,              // no inputs
+    Reduce,            // out = x without the axes in `axis`
+    MatMul,            // (..., m, k), (..., k, n) -> (..., m, n)
+    Pad,               // x at `before` inside out
+    Cat,               // the inputs side by side along axis[0]
+    Gather,            // index and out alike; x alike but along axis[0]
+    ScatterAdd,        // x as out; index as src; src no larger than out but along axis[0]
+    IndexSelect,       // out = x with axis[0] replaced by the length of the 1-D index
+    CrossEntropy,      // x (..., classes), t (...); out (...) or 0-d
+    CrossEntropyGrad,  // out as x (..., classes), t (...), g (...)
+};
+
+// One row of a kernel table.
+struct Row {
+    const char* name;
+    DType dtype;
+    Form form;
+    const char* types;   // as in signatures.py: out, then the inputs
+    const char* params;  // names, separated by one space, as in signatures.py
+    KernelFunction run;
+};
+
+struct Rows {
+    const Row* begin;
+    int64_t count;
+};
+
+// ---- threads.cpp: one pool for the process
+// ------------------------------------------------------------------------
+
+// Calls task(context, i) for each i in [0, chunks), on the caller and on whichever workers are
+// awake; returns when all are done. The caller takes every chunk that no worker has begun, so a
+// busy machine costs time but never a wait for a worker that has not been scheduled. Which thread
+// runs a chunk is open, so chunks must not depend on each other, and their number must follow from
+// the sizes alone: then the thread count cannot change a result.
+void parallel_for(int64_t chunks, void (*task)(void* context, int64_t chunk), void* context);
+
+int thread_count();
+void set_thread_count(int count);
+
+// The same for a lambda: parallel(chunks, [&](int64_t i) { ... }). Anonymous: each level keeps its
+// own copy.
+namespace {
+template <class Task>
+inline void parallel(int64_t chunks, Task&& task) {
+    if (chunks == 1) {
+        task(0);
+        return;
+    }
+    parallel_for(
+        chunks,
+        [](void* context, int64_t chunk) { (*static_cast<decltype(&task)>(context))(chunk); },
+        const_cast<void*>(static_cast<const void*>(&task)));
+}
+}  // namespace
+
+// Scratch memory, 64-byte aligned, kept per thread between calls. Slot 0..3 are independent; a call
+// for a slot invalidates what that slot held. nullptr when memory is exhausted: return
+// Status{Status::OutOfMemory}.
+void* scratch(int slot, int64_t nbytes);
+
+}  // namespace tutor

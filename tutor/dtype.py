@@ -1,0 +1,140 @@
+"""The twelve element types: one table for Python, C++ and the documentation.
+
+A dtype says how many bytes one number takes and how its bits are read. `format` is the character
+Python's `struct` and the buffer protocol use for it; the C++ backend recognises a dtype by the same
+character (`simd_cpp/dtypes.hpp`), so the two tables cannot drift apart without a test noticing.
+"""
+
+from __future__ import annotations
+
+import functools
+import struct
+
+from tutor.errors import DTypeError, NumberRangeError
+
+
+class DType:
+    """One row of the table below: `name`, `kind`, `format`, and what follows from them."""
+
+    __slots__ = ("name", "kind", "format", "itemsize", "index", "min", "max")
+
+    def __init__(self, name: str, kind: str, format: str, index: int) -> None:
+        self.name, self.kind, self.format, self.index = name, kind, format, index
+        self.itemsize = struct.calcsize(format)
+        bits = 8 * self.itemsize
+        self.min: int | float
+        self.max: int | float
+        if kind == "int":
+            self.min, self.max = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+        elif kind == "uint":
+            self.min, self.max = 0, 2**bits - 1
+        elif kind == "bool":
+            self.min, self.max = 0, 1
+        else:  # largest finite value: (2 - 2^-p) * 2^e, p and e from IEEE 754
+            precision, exponent = {2: (10, 15), 4: (23, 127), 8: (52, 1023)}[self.itemsize]
+            self.max = (2.0 - 2.0**-precision) * 2.0**exponent
+            self.min = -self.max
+
+    @property
+    def is_float(self) -> bool:
+        return self.kind == "float"
+
+    @property
+    def is_integer(self) -> bool:
+        """True for signed and unsigned integers, not for bool."""
+        return self.kind in ("int", "uint")
+
+    def __repr__(self) -> str:
+        return f"tutor.{self.name}"
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return of, (self.name,)  # a copy or an unpickled dtype is the one object of that name
+
+
+# name, kind, struct format. The order is the C++ enum's order.
+TABLE = tuple(
+    DType(*row, index)
+    for index, row in enumerate(
+        (
+            ("bool", "bool", "?"),
+            ("int8", "int", "b"),
+            ("int16", "int", "h"),
+            ("int32", "int", "i"),
+            ("int64", "int", "q"),
+            ("uint8", "uint", "B"),
+            ("uint16", "uint", "H"),
+            ("uint32", "uint", "I"),
+            ("uint64", "uint", "Q"),
+            ("float16", "float", "e"),
+            ("float32", "float", "f"),
+            ("float64", "float", "d"),
+        )
+    )
+)
+BY_NAME = {dtype.name: dtype for dtype in TABLE}
+(bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, float32, float64) = TABLE
+
+# The three that stand for a Python number where nothing else says which: bool, int, float.
+DEFAULTS = {bool: bool_, int: int64, float: float32}
+
+
+def of(dtype: DType | str | type) -> DType:
+    """The dtype meant by a dtype, its name (`"float32"`) or a Python type (`float`).
+
+    Raises DTypeError for anything else, listing what there is.
+    """
+    if isinstance(dtype, DType):
+        return dtype
+    found = BY_NAME.get(dtype) if isinstance(dtype, str) else DEFAULTS.get(dtype)
+    if found is None:
+        raise DTypeError(
+            f"a dtype, given as {dtype!r}",
+            f"{type(dtype).__name__} {dtype!r} names none",
+            f"use one of {', '.join(BY_NAME)}, for example dtype=tutor.float32 or dtype='float32'",
+        )
+    return found
+
+
+@functools.cache
+def promote(a: DType, b: DType) -> DType:
+    """The smallest dtype that can hold values of both: the array API's table, NumPy 2's rule
+    where that standard is silent (integer with float). int64 with uint64 gives float64, as there.
+    """
+    if a is b:
+        return a
+    if a.kind == "bool" or b.kind == "bool":
+        return b if a.kind == "bool" else a
+    if a.is_float and b.is_float or a.kind == b.kind:
+        return a if a.itemsize >= b.itemsize else b
+    if a.is_float or b.is_float:
+        real, whole = (a, b) if a.is_float else (b, a)
+        # The float must hold every integer of up to 8, 16, or more bits exactly (float64 excepted).
+        needed = {1: float16, 2: float32, 4: float64, 8: float64}[whole.itemsize]
+        return real if real.itemsize >= needed.itemsize else needed
+    signed, unsigned = (a, b) if a.kind == "int" else (b, a)
+    if signed.itemsize > unsigned.itemsize:
+        return signed
+    return {1: int16, 2: int32, 4: int64, 8: float64}[unsigned.itemsize]
+
+
+def of_number(number: bool | int | float, beside: DType | None = None) -> DType:
+    """The dtype a Python number takes beside a tensor of dtype `beside`, or alone.
+
+    A number is weak: it takes the tensor's dtype. Only where that dtype's kind could not hold it
+    (a float beside integers, an int beside bools) does the number's own default decide.
+    """
+    own = DEFAULTS[bool if isinstance(number, bool) else int if isinstance(number, int) else float]
+    if beside is None:
+        return own
+    rank = {"bool": 0, "int": 1, "uint": 1, "float": 2}
+    return beside if rank[beside.kind] >= rank[own.kind] else own
+
+
+def check_number(number: bool | int | float, dtype: DType) -> None:
+    """Raise NumberRangeError when an integer `dtype` cannot hold the Python integer `number`."""
+    if dtype.is_integer and not dtype.min <= number <= dtype.max:
+        raise NumberRangeError(
+            f"{number} as {dtype.name}",
+            f"{dtype.name} holds {dtype.min} to {dtype.max}",
+            "use a wider dtype, for example dtype=tutor.int64 or dtype=tutor.float32",
+        )

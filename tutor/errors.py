@@ -1,0 +1,52 @@
+"""Errors are lessons in three parts: what was asked, what was found, what to do.
+
+Every error tutor raises on a user's mistake is one of these types. Each also derives from the
+built-in exception a Python programmer would expect (`ShapeError` is a `ValueError`), so existing
+`except` clauses keep working.
+"""
+
+from __future__ import annotations
+
+
+class TutorError(Exception):
+    """Base of every error of this library: `TutorError(asked, found, do)`."""
+
+    def __init__(self, asked: str, found: str = "", do: str = "") -> None:
+        self.asked, self.found, self.do = asked, found, do
+        super().__init__(asked, found, do)
+
+    def __str__(self) -> str:
+        parts = (("asked", self.asked), ("found", self.found), ("to do", self.do))
+        return "\n".join(f"{label + ':':<7}{text}" for label, text in parts if text)
+
+
+class ShapeError(TutorError, ValueError):
+    """Shapes, strides or axes that do not fit together."""
+
+
+class AxisError(ShapeError, IndexError):
+    """An axis that the tensor does not have."""
+
+
+class OutOfRangeError(TutorError, IndexError):
+    """An element or index outside of what is there."""
+
+
+class DTypeError(TutorError, TypeError):
+    """A dtype, or a Python type, that the operation does not take."""
+
+
+class NumberRangeError(TutorError, OverflowError):
+    """A number that the dtype cannot hold."""
+
+
+class KernelNotFound(TutorError, LookupError):
+    """No backend kernel for this operation and dtype, or no such backend."""
+
+
+class GraphError(TutorError, RuntimeError):
+    """A backward pass that cannot be right: no graph, a freed graph, a value changed since."""
+
+
+class DataError(TutorError, ValueError):
+    """A data set or file that is missing, damaged or not what it claims to be."""
