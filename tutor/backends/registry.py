@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from importlib import metadata
+from typing import Any, NamedTuple
 
 from tutor.backends.signatures import SIGNATURES
 from tutor.dtype import DType
@@ -23,6 +24,17 @@ from tutor.errors import KernelNotFound
 
 Kernel = Callable[..., None]
 Table = Mapping[tuple[str, DType], Kernel]
+
+
+
+class Operand(NamedTuple):
+    """What a kernel is handed: memory and how to walk it. A Tensor has the same four, and more."""
+
+    buf: Any
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+
 
 ALIASES = {"python": "python_ref", "simd": "simd_cpp"}
 

@@ -1,0 +1,44 @@
+"""tutor: a deep-learning library a person can read completely, and that is nevertheless fast.
+
+Four boxes: Buffer (flat typed memory), Tensor (a Buffer plus walking instructions), Op (forward and
+backward of one operation), Engine (runs Ops, keeps the graph, walks it backward). Read `tutor/core`
+in the order buffer, op, engine, tensor. Kernels are found in one registry; `python_ref` defines what
+is right, `simd_cpp` must agree with it and is fast.
+"""
+
+from tutor import errors, ops, random
+from tutor.backends import python_ref, registry, simd_cpp
+from tutor.backends.registry import use_backend
+from tutor.core.buffer import Buffer
+from tutor.core.engine import Engine, apply, backward, engine, no_grad
+from tutor.core.op import OPS, Op
+from tutor.core.tensor import Tensor
+from tutor.dtype import TABLE as DTYPES
+from tutor.dtype import bool_ as bool  # named as NumPy and the array API name it
+from tutor.dtype import (
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    promote,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from tutor.ops.movement import cat, concatenate, stack
+from tutor.random import manual_seed
+
+__version__ = "0.1.0"
+
+
+def where(cond, x, y):
+    """x where cond is true, else y; cond is a bool Tensor."""
+    return apply("where", cond, x, y)
+
+
+zeros, ones, full, arange, eye = Tensor.zeros, Tensor.ones, Tensor.full, Tensor.arange, Tensor.eye
+rand, randn = Tensor.rand, Tensor.randn

@@ -1,0 +1,76 @@
+"""The fast backend: C++ kernels, each compiled once per instruction-set level.
+
+The best level this CPU has is used. `TUTOR_SIMD` forces one (`scalar`, `sse4`, `avx2`, `avx512`,
+`neon`), `TUTOR_NUM_THREADS` sets the number of threads. Neither changes what an exact kernel
+computes. The extension module `_simd` is optional: without it the backend is listed as unavailable.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import Any
+
+from tutor import dtype
+from tutor.backends import registry
+from tutor.errors import KernelNotFound
+
+NAME = __name__ + "._simd"
+
+
+def _extension() -> Any:
+    try:
+        return importlib.import_module(NAME)
+    except ModuleNotFoundError as error:  # any other ImportError is a build that is broken
+        if error.name != NAME:
+            raise
+        return None
+
+
+_native = _extension()
+REMEDY = "install a C++ compiler (Debian, Ubuntu: apt install g++), then run pip install -e ."
+
+
+def _module() -> Any:
+    if _native is None:
+        raise KernelNotFound("the backend 'simd_cpp'", "its extension was not built", REMEDY)
+    return _native
+
+
+def levels() -> list[str]:
+    """The levels this CPU can run, the best one last."""
+    return _module().levels()
+
+
+def level() -> str:
+    """The level in use: TUTOR_SIMD's, else the best. KernelNotFound if this CPU lacks it."""
+    wanted, have = os.environ.get("TUTOR_SIMD"), levels()
+    if wanted and wanted not in have:
+        raise KernelNotFound(
+            f"level {wanted!r} of the backend 'simd_cpp', by TUTOR_SIMD",
+            f"this build on this CPU has the levels {', '.join(have)}",
+            "set TUTOR_SIMD to one of those, or unset it to get the best",
+        )
+    return wanted or have[-1]
+
+
+def table(level: str) -> registry.Table:
+    """The kernels of one level, so that a test can run every level in one process."""
+    rows = _module().kernels(level)
+    return {(name, dtype.of(dtype_name)): kernel for (name, dtype_name), kernel in rows.items()}
+
+
+def num_threads() -> int:
+    """How many threads the kernels may use, the calling one included."""
+    return _module().num_threads()
+
+
+def set_num_threads(count: int) -> None:
+    """Let the kernels use `count` threads. No result depends on it."""
+    _module().set_num_threads(count)
+
+
+if _native is None:
+    registry.register_unavailable("simd_cpp", REMEDY)
+else:
+    registry.register_loader("simd_cpp", lambda: table(level()))

@@ -1,0 +1,15 @@
+// Checked before a kernel runs: do the dtypes and the shapes of its operands fit together?
+#pragma once
+
+#include "kernel.hpp"
+#include "operand.hpp"
+
+namespace tutor {
+
+// Whether `operands` have the dtypes that row.types spells. Else a DTypeError is set.
+bool check_dtypes(const Row& row, const Operands& operands);
+
+// Whether the shapes, and the axes in `params`, fit row.form. Else a ShapeError is set.
+bool check_shapes(const Row& row, const Operands& operands, const Params& params);
+
+}  // namespace tutor

@@ -1,0 +1,439 @@
+// Reductions: sum mean max min argmax over any set of axes.
+//
+// Ops (what is computed) -> Reducer (an op as five functions on bytes) -> reduce() (which memory is
+// walked in which order; compiled once for all ops).
+#include <limits>
+
+#include "../rows.hpp"
+
+namespace tutor {
+namespace TUTOR_LEVEL {
+namespace {
+
+// ---- ops ----------------------------------------------------------------------------------------
+// Element is what is read, Partial what is known of some elements. of(x, position) is known of one
+// element, none(position) of none of those from that position on; both(a, b) of two stretches, b
+// after a; result(partial, count) is the answer. LANES says over how many partial results a block
+// is spread, see rows.hpp: 32 for sums of floats, and 1 where order changes nothing.
+
+template <class T>
+struct Sum {
+    static constexpr bool exact = std::numeric_limits<T>::is_integer;
+    using Wide = std::conditional_t<std::is_signed<T>::value, int64_t, uint64_t>;
+    using Element = T;
+    using Partial = std::conditional_t<exact, uint64_t, T>;  // unsigned: wraps without being an error
+    using Result = std::conditional_t<exact, Wide, T>;
+    static constexpr int LANES = exact ? 1 : SUM_LANES;
+    static Partial none(int64_t) { return 0; }
+    static Partial of(T x, int64_t) { return Partial(x); }
+    static Partial both(Partial a, Partial b) { return a + b; }
+    static Result result(Partial sum, int64_t) { return Result(sum); }
+};
+
+template <>
+struct Sum<bool> : Sum<uint8_t> {
+    using Result = int64_t;
+    static Result result(Partial sum, int64_t) { return Result(sum); }
+};
+
+template <>
+struct Sum<half_t> : Sum<float> {
+    using Element = half_t;
+    using Result = half_t;
+    static float of(half_t x, int64_t) { return to_float(x); }
+    static half_t result(float sum, int64_t) { return to_half(sum); }
+};
+
+template <class T>
+struct Mean : Sum<T> {
+    static T result(T sum, int64_t count) { return sum / T(count); }
+};
+
+template <>
+struct Mean<half_t> : Sum<half_t> {
+    static half_t result(float sum, int64_t count) { return to_half(sum / float(count)); }
+};
+
+// max, min and argmax compare keys: integers in the order of the values, with nan on top. IEEE 754
+// floats were laid out for this: of positive ones the bits are in order, of negative ones in reverse.
+template <class T>
+struct Ordered {
+    using Key = T;
+    static Key key(T x) { return x; }
+    static T value(Key key) { return key; }
+    static bool is_nan(T) { return false; }
+};
+
+template <>
+struct Ordered<bool> : Ordered<uint8_t> {};
+
+template <class T, class Bits, Bits INFINITY_BITS>
+struct OrderedFloat {
+    using Key = Bits;
+    static constexpr Bits ALL_BUT_SIGN = std::numeric_limits<Bits>::max();
+    static Bits bits(T x) {
+        Bits b;
+        std::memcpy(&b, &x, sizeof b);
+        return b;
+    }
+    static Key key(T x) { return bits(x) < 0 ? Key(bits(x) ^ ALL_BUT_SIGN) : bits(x); }
+    static T value(Key key) {
+        const Bits b = key < 0 ? Bits(key ^ ALL_BUT_SIGN) : key;
+        T x;
+        std::memcpy(&x, &b, sizeof x);
+        return x;
+    }
+    static bool is_nan(T x) { return Bits(bits(x) & ALL_BUT_SIGN) > INFINITY_BITS; }
+};
+
+template <>
+struct Ordered<half_t> : OrderedFloat<half_t, int16_t, 0x7c00> {};
+template <>
+struct Ordered<float> : OrderedFloat<float, int32_t, 0x7f800000> {};
+template <>
+struct Ordered<double> : OrderedFloat<double, int64_t, 0x7ff0000000000000> {};
+
+// The smallest is the largest in the order turned round: ~key.
+template <class T, bool TURNED>
+struct Extreme : Ordered<T> {
+    using Order = Ordered<T>;
+    using Element = T;
+    using Partial = typename Order::Key;
+    using Result = T;
+    static constexpr int LANES = 1;
+    static Partial none(int64_t) { return std::numeric_limits<Partial>::min(); }
+    static Partial of(T x, int64_t) {
+        const Partial key = TURNED ? Partial(~Order::key(x)) : Order::key(x);
+        return Order::is_nan(x) ? std::numeric_limits<Partial>::max() : key;
+    }
+    static Partial both(Partial a, Partial b) { return a < b ? b : a; }
+    static T result(Partial key, int64_t) {
+        return Order::value(TURNED ? Partial(~key) : key);
+    }
+};
+template <class T>
+using Max = Extreme<T, false>;
+template <class T>
+using Min = Extreme<T, true>;
+
+template <class T>
+struct ArgMax {
+    using Element = T;
+    using Key = typename Max<T>::Partial;
+    struct Partial {
+        Key key;
+        int64_t position;
+    };
+    using Result = int64_t;
+    static constexpr int LANES = 1;
+    static Key key(T x) {  // -0 comes just below +0 as a key, -1 below 0, but the two are equal here
+        const Key key = Max<T>::of(x, 0);
+        return !std::numeric_limits<T>::is_integer && key == Key(-1) ? Key(0) : key;
+    }
+    static Partial none(int64_t position) { return {Max<T>::none(0), position}; }
+    static Partial of(T x, int64_t position) { return {key(x), position}; }
+    static Partial both(Partial a, Partial b) { return a.key < b.key ? b : a; }
+    static Result result(Partial best, int64_t) { return best.position; }
+};
+
+// ---- an op as functions on bytes ----------------------------------------------------------------
+
+// Some rows of a matrix; the elements of one column are reduced together.
+struct Columns {
+    const char* data;
+    int64_t rows, row_stride, columns, column_stride;
+};
+
+struct Reducer {
+    int element_size, partial_size, lanes;
+    void (*clear)(char* partials, int64_t count, int64_t position);
+    // Adds `count` <= 512 elements, side by side, to one partial result.
+    void (*add_row)(const char* elements, int64_t count, int64_t position, char* partial);
+    // Adds each row to the partial results of a lane, `columns` of them; position is the first row's.
+    void (*add_columns)(const Columns& from, int64_t position, char* partials);
+    void (*merge)(char* partials, const char* later, int64_t count);
+    void (*finish)(const char* partials, int64_t count, int64_t terms, char* out, int64_t stride);
+};
+
+constexpr int TILE_BYTES = 512;  // partial results side by side; 32 lanes of them still fit in L1
+
+template <class Op>
+struct OnBytes {
+    using Element = typename Op::Element;
+    using Partial = typename Op::Partial;
+    using Result = typename Op::Result;
+
+    static void clear(char* partials, int64_t count, int64_t position) {
+        for (int64_t i = 0; i < count; i++)
+            reinterpret_cast<Partial*>(partials)[i] = Op::none(position);
+    }
+
+    static void widen(const Element* x, int64_t stride, int64_t n, int64_t position, Partial* to) {
+        if (stride == 1)
+            for (int64_t i = 0; i < n; i++) to[i] = Op::of(x[i], position);
+        else
+            for (int64_t i = 0; i < n; i++) to[i] = Op::of(x[i * stride], position);
+    }
+
+    static Partial of_row(const Element* x, int64_t n, int64_t position) {
+        (void)position;
+        if constexpr (std::is_floating_point<Partial>::value) {
+            alignas(64) Partial wide[BLOCK];
+            const Partial* terms = wide;
+            if constexpr (std::is_same<Element, Partial>::value)
+                terms = x;
+            else
+                widen(x, 1, n, position, wide);
+            const int64_t whole = n - n % lanes<Partial>;
+            return sum_block<Partial>(
+                n, [&](int64_t i) { return load(terms + i); },
+                whole < n ? load_part(terms + whole, n - whole, Partial(0)) : vec<Partial>(Partial(0)));
+        } else if constexpr (std::is_integral<Partial>::value) {
+            Partial all = Op::none(position);
+            for (int64_t i = 0; i < n; i++) all = Op::both(all, Op::of(x[i], position));
+            return all;
+        } else {  // argmax: the largest key first, at full width; then the place where it stands
+            auto largest = Op::none(position).key;
+            for (int64_t i = 0; i < n; i++) {
+                const auto key = Op::key(x[i]);
+                largest = largest < key ? key : largest;
+            }
+            int64_t i = 0;
+            while (i < n - 1 && Op::key(x[i]) != largest) i++;
+            return {largest, position + i};
+        }
+    }
+
+    static void add_row(const char* x, int64_t n, int64_t position, char* partial) {
+        Partial& to = *reinterpret_cast<Partial*>(partial);
+        to = Op::both(to, of_row(reinterpret_cast<const Element*>(x), n, position));
+    }
+
+    static void add_columns(const Columns& from, int64_t position, char* partials) {
+        alignas(64) Partial wide[TILE_BYTES / sizeof(Partial)];
+        const Element* x = reinterpret_cast<const Element*>(from.data);
+        for (int64_t r = 0; r < from.rows; r++, x += from.row_stride) {
+            Partial* to = reinterpret_cast<Partial*>(partials);
+            to += (position + r) % Op::LANES * from.columns;
+            const Partial* row = wide;
+            if constexpr (std::is_same<Element, Partial>::value) {
+                if (from.column_stride == 1)
+                    row = x;
+                else
+                    widen(x, from.column_stride, from.columns, position + r, wide);
+            } else {
+                widen(x, from.column_stride, from.columns, position + r, wide);
+            }
+            for (int64_t c = 0; c < from.columns; c++) to[c] = Op::both(to[c], row[c]);
+        }
+    }
+
+    static void merge(char* partials, const char* later, int64_t count) {
+        Partial* a = reinterpret_cast<Partial*>(partials);
+        const Partial* b = reinterpret_cast<const Partial*>(later);
+        for (int64_t i = 0; i < count; i++) a[i] = Op::both(a[i], b[i]);
+    }
+
+    static void finish(const char* partials, int64_t n, int64_t terms, char* out, int64_t stride) {
+        const Partial* from = reinterpret_cast<const Partial*>(partials);
+        for (int64_t i = 0; i < n; i++)
+            reinterpret_cast<Result*>(out)[i * stride] = Op::result(from[i], terms);
+    }
+
+    static constexpr Reducer reducer = {
+        sizeof(Element), sizeof(Partial), Op::LANES, clear, add_row, add_columns, merge, finish};
+};
+
+// ---- the walk -----------------------------------------------------------------------------------
+
+template <class Word>
+inline void copy_words(const char* from, int64_t stride, int64_t count, char* to) {
+    for (int64_t i = 0; i < count; i++)
+        reinterpret_cast<Word*>(to)[i] = reinterpret_cast<const Word*>(from)[i * stride];
+}
+
+// Puts `count` strided elements side by side.
+void copy_elements(int size, const char* from, int64_t stride, int64_t count, char* to) {
+    if (stride == 1) {
+        std::memcpy(to, from, size * count);
+        return;
+    }
+    switch (size) {
+        case 1: return copy_words<uint8_t>(from, stride, count, to);
+        case 2: return copy_words<uint16_t>(from, stride, count, to);
+        case 4: return copy_words<uint32_t>(from, stride, count, to);
+        case 8: return copy_words<uint64_t>(from, stride, count, to);
+    }
+}
+
+// Up to TILE_BYTES of partial results, beside each other along one kept axis: `outputs` of them,
+// whose elements are `stride` apart. `terms` are the reduced axes.
+struct Tile {
+    const Reducer& op;
+    const Nest& terms;
+    int64_t term_count;
+    bool by_columns;
+    const char* x;
+    int64_t outputs, stride;
+
+    // One block by rows: the terms of one output after another.
+    void add_rows(int64_t begin, int64_t end, char* partials) const {
+        alignas(64) char side_by_side[BLOCK * 8];
+        int64_t offset[MAX_OPERANDS];
+        const int64_t first_run = terms.locate(begin, offset), first = offset[0];
+        const int64_t step = terms.depth > 0 ? terms.stride[terms.depth - 1][0] : 1;
+        const bool contiguous = first_run >= end - begin && step == 1;
+        op.clear(partials, outputs, begin);
+        for (int64_t c = 0; c < outputs; c++) {
+            const char* from = x + c * stride * op.element_size;
+            const char* row = side_by_side;
+            if (contiguous)
+                row = from + first * op.element_size;
+            else
+                for (int64_t p = begin, run; p < end; p += run) {
+                    run = smaller(terms.locate(p, offset), end - p);
+                    copy_elements(op.element_size, from + offset[0] * op.element_size, step, run,
+                                  side_by_side + (p - begin) * op.element_size);
+                }
+            op.add_row(row, end - begin, begin, partials + c * op.partial_size);
+        }
+    }
+
+    // One block by columns: all outputs at once, one term after another.
+    void add_columns(int64_t begin, int64_t end, char* partials) const {
+        alignas(64) char lane[SUM_LANES * TILE_BYTES];
+        int64_t used = smaller(op.lanes, end - begin), offset[MAX_OPERANDS];
+        op.clear(lane, used * outputs, begin);
+        for (int64_t p = begin, run; p < end; p += run) {
+            run = smaller(terms.locate(p, offset), end - p);
+            const int64_t step = terms.depth > 0 ? terms.stride[terms.depth - 1][0] : 0;
+            op.add_columns({x + offset[0] * op.element_size, run, step, outputs, stride}, p, lane);
+        }
+        for (int64_t half = op.lanes / 2; half > 0; half /= 2)
+            if (used > half) {
+                op.merge(lane, lane + half * outputs * op.partial_size, (used - half) * outputs);
+                used = half;
+            }
+        std::memcpy(partials, lane, outputs * op.partial_size);
+    }
+
+    // The pairwise tree over `count` leaves from `first` on.
+    template <class Leaf>
+    void tree(int64_t first, int64_t count, char* partials, const Leaf& leaf) const {
+        if (count == 1) return leaf(first, partials);
+        alignas(64) char right[TILE_BYTES];
+        const int64_t half = left_half(count);
+        tree(first, half, partials, leaf);
+        tree(first + half, count - half, right, leaf);
+        op.merge(partials, right, outputs);
+    }
+
+    void add_blocks(int64_t first, int64_t count, char* partials) const {
+        tree(first, count, partials, [&](int64_t block, char* to) {
+            const int64_t begin = block * BLOCK, end = smaller(begin + BLOCK, term_count);
+            if (by_columns && begin < end)
+                add_columns(begin, end, to);
+            else if (begin < end)
+                add_rows(begin, end, to);
+            else
+                op.clear(to, outputs, 0);
+        });
+    }
+};
+
+// Work for a thread: 32 K elements. A power of two of blocks, so that long sums, when they are cut
+// here, are whole subtrees of the one tree.
+constexpr int64_t GRAIN = 64 * BLOCK;
+
+Status reduce(const Reducer& op, const Operand& out, const Operand& x, const Params& params) {
+    bool reduced[MAX_DIMS] = {};
+    for (int i = 0; i < params.axis_count; i++) reduced[params.axis[i]] = true;
+    Nest kept, terms;
+    int axes[MAX_DIMS], out_axis[MAX_DIMS], count = 0;
+    for (int d = 0; d < x.ndim; d++) {
+        if (reduced[d]) {
+            terms.add(x.shape[d], {x.strides[d]});
+        } else {
+            out_axis[d] = count;
+            axes[count++] = d;
+        }
+    }
+    sort_axes(axes, count, x.strides);
+    for (int i = 0; i < count; i++)
+        kept.add(x.shape[axes[i]], {x.strides[axes[i]], out.strides[out_axis[axes[i]]]});
+    const Nest side = kept.split_inner();
+    const int64_t outputs = side.size[0], stride = side.stride[0][0], out_stride = side.stride[0][1];
+    const int64_t term_count = terms.count();
+
+    // By columns where that walks along memory, and where there are too few terms to fill vectors.
+    const int64_t step = terms.depth > 0 ? terms.stride[terms.depth - 1][0] : 0;
+    const bool by_columns =
+        outputs > 1 && (term_count <= SUM_LANES ||
+                        (outputs >= 8 && magnitude(stride) < magnitude(step)));
+
+    const int64_t width = TILE_BYTES / op.partial_size, tiles = ceil_div(outputs, width);
+    const int64_t chunks = larger(1, ceil_div(term_count, GRAIN));
+    const int64_t pieces = kept.count() * tiles * chunks;
+    char* partials = nullptr;  // of the chunks, where a sum is cut into several
+    if (chunks > 1) {
+        partials = static_cast<char*>(scratch(0, pieces * TILE_BYTES));
+        if (partials == nullptr) return {Status::OutOfMemory, 0, 0};
+    }
+    auto tile_at = [&](int64_t index, char*& to) -> Tile {
+        int64_t offset[MAX_OPERANDS];
+        kept.locate(index / tiles, offset);
+        const int64_t first = index % tiles * width;
+        to = out.data + (offset[1] + first * out_stride) * itemsize_of[out.dtype];
+        return {op, terms, term_count, by_columns,
+                x.data + (offset[0] + first * stride) * op.element_size,
+                smaller(width, outputs - first), stride};
+    };
+    const int64_t blocks = larger(1, ceil_div(term_count, BLOCK)), per_chunk = GRAIN / BLOCK;
+    const int64_t cost = smaller(width, outputs) * smaller(GRAIN, term_count);
+    parallel_each(pieces, cost, GRAIN, [&](int64_t piece) {
+        alignas(64) char here[TILE_BYTES];
+        char* to;
+        const Tile tile = tile_at(piece / chunks, to);
+        const int64_t first = piece % chunks * per_chunk;
+        char* result = chunks > 1 ? partials + piece * TILE_BYTES : here;
+        tile.add_blocks(first, smaller(per_chunk, blocks - first), result);
+        if (chunks == 1) op.finish(here, tile.outputs, term_count, to, out_stride);
+    });
+    for (int64_t index = 0; chunks > 1 && index < pieces / chunks; index++) {
+        alignas(64) char all[TILE_BYTES];
+        char* to;
+        const Tile tile = tile_at(index, to);
+        tile.tree(index * chunks, chunks, all, [&](int64_t piece, char* into) {
+            std::memcpy(into, partials + piece * TILE_BYTES, TILE_BYTES);
+        });
+        op.finish(all, tile.outputs, term_count, to, out_stride);
+    }
+    return {Status::Ok, 0, 0};
+}
+
+// ---- the table ----------------------------------------------------------------------------------
+
+template <class Op>
+Status run(const Operand& out, const Operand* ins, int, const Params& params) {
+    return reduce(OnBytes<Op>::reducer, out, ins[0], params);
+}
+
+const Row rows[] = {
+#define ROW(name, type, format)                                            \
+    {"sum", name, Form::Reduce, "ST", "axis", run<Sum<type>>},             \
+        {"max", name, Form::Reduce, "TT", "axis", run<Max<type>>},         \
+        {"min", name, Form::Reduce, "TT", "axis", run<Min<type>>},         \
+        {"argmax", name, Form::Reduce, "iT", "axis", run<ArgMax<type>>},
+    TUTOR_FOR_EACH_DTYPE(ROW)
+#undef ROW
+    {"mean", Float16, Form::Reduce, "TT", "axis", run<Mean<half_t>>},
+    {"mean", Float32, Form::Reduce, "TT", "axis", run<Mean<float>>},
+    {"mean", Float64, Form::Reduce, "TT", "axis", run<Mean<double>>},
+};
+
+}  // namespace
+
+Rows reduce() { return {rows, sizeof rows / sizeof *rows}; }
+
+}  // namespace TUTOR_LEVEL
+}  // namespace tutor

@@ -1,0 +1,27 @@
+// The Python type `Memory`: who owns the bytes of a Buffer. The twin of PythonMemory in
+// tutor/backends/memory.py.
+#pragma once
+
+#include <Python.h>
+
+#include "kernel.hpp"
+
+namespace tutor {
+
+struct Memory {
+    PyObject_HEAD
+    char* data;  // at a multiple of ALIGNMENT, unless borrowed
+    Py_ssize_t count;
+    DType dtype;
+    bool readonly;     // borrowed from somebody who must not be written to
+    Py_buffer* owner;  // whose bytes these are; nullptr: our own
+};
+
+extern PyTypeObject* memory_type;
+
+inline bool is_memory(PyObject* object) { return PyObject_TypeCheck(object, memory_type); }
+
+// Creates the type. false, with a Python error set, when that fails.
+bool make_memory_type();
+
+}  // namespace tutor

@@ -1,0 +1,52 @@
+// Reading the operands of a kernel call, and the border check: nothing that Python hands over can
+// make a kernel read or write outside a Buffer.
+#pragma once
+
+#include <Python.h>
+
+#include "kernel.hpp"
+#include "memory.hpp"
+
+namespace tutor {
+
+// The operands of one call: [0] is out, the inputs follow. A few fit on the stack. Holds a
+// reference to every Memory, because another thread may drop its own while the kernel runs.
+class Operands {
+  public:
+    explicit Operands(int count);
+    ~Operands();
+    Operands(const Operands&) = delete;
+    Operands& operator=(const Operands&) = delete;
+
+    // Reads the Python object `from` into operand i. It may be anything with `buf`, `shape`,
+    // `strides` and `offset`. false, with a Python error set, when it is not an operand or reaches
+    // outside its Buffer. `kernel` is for the error.
+    bool read(int i, PyObject* from, const char* kernel);
+
+    // Whether operand i can be written: it does not borrow read-only bytes, and no two of its
+    // indices stand for one element by a stride of 0. Else a Python error is set.
+    bool check_writable(int i, const char* kernel) const;
+
+    int count() const { return count_; }
+    const Operand& operator[](int i) const { return operands_[i]; }
+
+  private:
+    static constexpr int ON_STACK = 6;
+    int count_;
+    Operand* operands_;
+    Memory** memories_;
+    Operand operands_on_stack_[ON_STACK];
+    Memory* memories_on_stack_[ON_STACK];
+};
+
+// Number of elements. The border check has made sure that it does not overflow.
+inline int64_t numel(const Operand& operand) {
+    int64_t count = 1;
+    for (int d = 0; d < operand.ndim; ++d) count *= operand.shape[d];
+    return count;
+}
+
+// Interns the attribute names. false, with a Python error set, when that fails.
+bool make_operand_names();
+
+}  // namespace tutor

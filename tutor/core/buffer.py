@@ -1,0 +1,213 @@
+"""Buffer: flat, typed memory. It knows how many numbers it holds and of which dtype; nothing else.
+
+    >>> b = Buffer([1.0, 2.0, 3.0])
+    >>> b[-1], len(b), b.dtype, b.nbytes
+    (3.0, 3, tutor.float32, 12)
+
+Shapes are the Tensor's business, gradients the Engine's.
+"""
+
+from __future__ import annotations
+
+import operator
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+from tutor import debug, literals
+from tutor import dtype as dtypes
+from tutor.backends import registry
+from tutor.backends.memory import Memory
+from tutor.dtype import DType
+from tutor.errors import DTypeError, NumberRangeError, OutOfRangeError, ShapeError
+
+
+class Buffer(Memory):  # type: ignore[misc]  # the base is chosen when tutor is imported
+    """`Buffer(data, *, dtype=None)`: a copy of `data`, flattened row by row.
+
+    `data` is a number, a (nested) list, an array, or anything with the buffer protocol. Changing it
+    later never changes the Buffer. Raises DTypeError, ShapeError (ragged lists) or NumberRangeError.
+    The memory starts at a multiple of 64 bytes and can be read through `memoryview(buffer)`.
+    """
+
+    __slots__ = ("changed_at", "dtype", "version")
+    dtype: DType
+    version: int  # counts changes in place, so that a saved value can be known to be stale
+    changed_at: tuple[str, int] | None  # file and line of the latest change
+
+    def __new__(cls, data: Any, *, dtype: DType | str | type | None = None) -> Buffer:
+        wanted = None if dtype is None else dtypes.of(dtype)
+        payload, _, found = literals.read(data, wanted)
+        self = cls.empty(len(payload) // found.itemsize, found)
+        self.raw[:] = payload
+        return self
+
+    @classmethod
+    def empty(cls, count: int, dtype: DType) -> Buffer:
+        """Room for `count` numbers, contents undefined."""
+        self: Buffer = Memory.__new__(cls, count, dtype.itemsize, dtype.format)
+        self.dtype, self.version, self.changed_at = dtype, 0, None
+        return self
+
+    @classmethod
+    def from_memory(
+        cls, owner: Any, *, dtype: DType | str | None = None, copy: bool = True
+    ) -> Buffer:
+        """A Buffer of the numbers in `owner`'s memory, read as `dtype` (default: as it says).
+
+        With `copy=False` the Buffer shares the memory, which must be contiguous: a change on
+        either side is seen on the other. Raises ShapeError or DTypeError where that is impossible.
+        """
+        view = memoryview(owner)
+        found = dtypes.of(dtype or literals.dtype_of_format(view.format, view.itemsize))
+        if view.nbytes % found.itemsize or not (copy or view.c_contiguous):
+            raise ShapeError(
+                f"a Buffer of {found.name} over {type(owner).__name__} memory",
+                f"{view.nbytes} bytes, {'' if view.c_contiguous else 'not '}contiguous",
+                f"give contiguous memory of a multiple of {found.itemsize} bytes",
+            )
+        count = view.nbytes // found.itemsize
+        if copy:
+            self = cls.empty(count, found)
+            self.raw[:] = view.tobytes()
+            return self
+        self = Memory.borrow.__func__(cls, owner, count, found.itemsize, found.format)
+        self.dtype, self.version, self.changed_at = found, 0, None
+        return self
+
+    # ---- the numbers, one by one -----------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return int(self.count)
+
+    @property
+    def nbytes(self) -> int:
+        return len(self) * self.dtype.itemsize
+
+    def _position(self, index: Any) -> int:
+        """Where item `index` starts, in bytes; negative indices count from the end."""
+        try:
+            i = operator.index(index)
+        except TypeError:
+            raise OutOfRangeError(
+                f"item {index!r} of a Buffer", type(index).__name__, "give a whole number"
+            ) from None
+        if not -len(self) <= i < len(self):
+            raise OutOfRangeError(
+                f"item {i} of a Buffer",
+                f"it has {len(self)} items",
+                f"use {-len(self)} to {len(self) - 1}" if len(self) else "it is empty",
+            )
+        return i % len(self) * self.dtype.itemsize
+
+    def __getitem__(self, index: int) -> Any:
+        return struct.unpack_from("=" + self.dtype.format, self.raw, self._position(index))[0]
+
+    def __setitem__(self, index: int, value: bool | int | float) -> None:
+        position = self._position(index)
+        numbers, shape = literals.flatten(value)
+        if shape:
+            raise ShapeError(f"item {index} = {value!r}", f"shape {shape}", "give one number")
+        item = literals.pack(numbers, self.dtype)
+        self.raw[position : position + len(item)] = item
+        self.touch()
+
+    get_item, set_item = __getitem__, __setitem__
+
+    def tolist(self) -> list[Any]:
+        """All numbers, as a list of Python numbers."""
+        return list(struct.unpack(f"={len(self)}{self.dtype.format}", self.raw))
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.tolist())
+
+    def touch(self) -> None:
+        """Say that the numbers have changed: what the graph saved of them is now out of date."""
+        self.version += 1
+        self.changed_at = debug.user_line()
+
+    # ---- arithmetic on all of them: `p.buf.data -= 0.01 * p.grad.buf.data` ------------------------
+
+    @property
+    def data(self) -> Buffer:
+        """The numbers to calculate with by hand, past every graph: the Buffer itself."""
+        return self
+
+    @data.setter
+    def data(self, value: Buffer) -> None:
+        if value is not self:
+            self._combine("copy", value, out=self)
+
+    def _combine(self, kernel: str, *others: Any, out: Buffer | None = None) -> Buffer:
+        """`out = kernel(*others)`, element by element; numbers stand for all elements at once."""
+        out = Buffer.empty(len(self), self.dtype) if out is None else out
+        operands = [self._operand(other) for other in others]
+        run = registry.lookup(kernel, registry.current(), self.dtype)
+        run(registry.Operand(out, (len(out),), (1,), 0), *operands)
+        if out is self:
+            self.touch()
+        return out
+
+    def _operand(self, other: Any) -> registry.Operand:
+        if isinstance(other, Buffer):
+            if other.dtype is not self.dtype or len(other) != len(self):
+                raise ShapeError(
+                    f"arithmetic on a Buffer of {len(self)} {self.dtype.name}",
+                    f"the other one has {len(other)} {other.dtype.name}",
+                    "use Buffers of one length and dtype",
+                )
+            return registry.Operand(other, (len(self),), (1,), 0)
+        if not isinstance(other, literals.NUMBERS):
+            raise DTypeError(
+                "arithmetic on a Buffer", type(other).__name__, "use a Buffer or a number"
+            )
+        if dtypes.of_number(other, self.dtype) is not self.dtype:
+            raise NumberRangeError(
+                f"{other!r} beside a Buffer of {self.dtype.name}",
+                f"{self.dtype.name} cannot hold it",
+                "use a float Buffer, or a whole number",
+            )
+        return registry.Operand(Buffer(other, dtype=self.dtype), (len(self),), (0,), 0)
+
+    def __add__(self, other: Any) -> Buffer:
+        return self._combine("add", self, other)
+
+    def __sub__(self, other: Any) -> Buffer:
+        return self._combine("sub", self, other)
+
+    def __mul__(self, other: Any) -> Buffer:
+        return self._combine("mul", self, other)
+
+    def __truediv__(self, other: Any) -> Buffer:
+        return self._combine("div", self, other)
+
+    def __rsub__(self, other: Any) -> Buffer:
+        return self._combine("sub", other, self)
+
+    def __rtruediv__(self, other: Any) -> Buffer:
+        return self._combine("div", other, self)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __iadd__(self, other: Any) -> Buffer:
+        return self._combine("add", self, other, out=self)
+
+    def __isub__(self, other: Any) -> Buffer:
+        return self._combine("sub", self, other, out=self)
+
+    def __imul__(self, other: Any) -> Buffer:
+        return self._combine("mul", self, other, out=self)
+
+    def __itruediv__(self, other: Any) -> Buffer:
+        return self._combine("div", self, other, out=self)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(map(repr, self.tolist() if len(self) <= 8 else map(self.__getitem__, range(6))))
+        return f"Buffer([{shown}{', ...' if len(self) > 8 else ''}], {len(self)} x {self.dtype.name})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (self.raw.tobytes(), self.dtype)
+
+
+def _restore(payload: bytes, dtype: DType) -> Buffer:
+    return Buffer.from_memory(payload, dtype=dtype)

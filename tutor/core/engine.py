@@ -1,0 +1,297 @@
+"""Engine: runs an Op, keeps the graph, walks it backward.
+
+Forward, `run`: bring the operands together, infer the result, take a Buffer, look the kernel up,
+let it fill the Buffer, and remember the Op if somebody may ask for a gradient.
+
+Backward, `backward`: visit the recorded Ops newest first, hand each the gradient of its result,
+and pass on what it returns, until only leaves are left. No formula is known here.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import threading
+from contextlib import ContextDecorator
+from typing import Any
+
+from tutor import dtype as dtypes
+from tutor.backends import registry
+from tutor.core.buffer import Buffer
+from tutor.core.op import OPS, Op
+from tutor.dtype import DType
+from tutor.errors import DTypeError, GraphError, ShapeError
+
+Tensor = Any  # the box above this one; the Engine only uses what a Tensor offers
+_serials = itertools.count()
+
+
+class Engine(threading.local):
+    """The one `engine` of a process. `recording` holds for the thread that sets it."""
+
+    recording = True
+
+    # ---- forward ---------------------------------------------------------------------------------
+
+    def run(self, op: Op) -> Tensor:
+        """Execute `op` and return its result."""
+        if op.promotes is not None:
+            self.bring_together(op)
+        inputs, params = op.inputs, op.params
+        x = inputs[0]
+        if op.kernel is None:
+            out = op.forward(*inputs, **params)
+        else:
+            shape, dtype = op.infer(*inputs, **params)
+            out = x.over(Buffer.empty(math.prod(shape), dtype), shape)
+            settings = {name: params[name] for name in op.kernel_params}
+            self.call(
+                op.kernel, op.dtype_key(*inputs), out, *op.operands(shape, *inputs), **settings
+            )
+        if self.recording and op.differentiable:
+            needs = tuple([t.requires_grad for t in inputs])
+            if True in needs and out.buf.dtype.kind == "float":
+                op.record(out, needs, next(_serials))
+                out.op, out.requires_grad = op, True
+        return out
+
+    def call(self, kernel: str, dtype: DType, out: Tensor, *ins: Tensor, **params: Any) -> None:
+        """Run one kernel. Every kernel that a Tensor ever asks for goes through here."""
+        registry.lookup(kernel, registry.current(), dtype)(out, *ins, **params)
+
+    def write(self, target: Tensor, value: Tensor) -> None:
+        """`target[...] = value` in place, cast and stretched to fit; no graph sees it."""
+        with no_grad():
+            value = target.wrap(value) if not hasattr(value, "over") else value
+            if value.buf is target.buf:  # they may overlap: read all before writing any
+                value = value.copy()
+            value = apply("cast", value, dtype=target.buf.dtype).expand(target.shape)
+        self.call("copy", target.buf.dtype, target, value)
+        target.buf.touch()
+
+    def bring_together(self, op: Op) -> None:
+        """Make Tensors of the operands that are none, and give those from `promotes` on one dtype.
+
+        A Python number is weak: it takes the dtype beside it. An array or list keeps the one it
+        would have alone. Casting is an op, so gradients find their way back through it.
+        """
+        first = op.promotes or 0
+        alike = op.inputs[first:]
+        try:
+            dtype = alike[0].buf.dtype
+            if all([x.buf.dtype is dtype for x in alike]) and (
+                dtype.kind == "float" or not op.wants_float
+            ):
+                return
+        except AttributeError:  # a number, a list, an array
+            pass
+        like = next((x for x in op.inputs if hasattr(x, "over")), None)
+        if like is None:
+            kinds = ", ".join(type(x).__name__ for x in op.inputs)
+            raise DTypeError(f"{op.name} of {kinds}", "none is a Tensor", "write Tensor(...)")
+        given = [
+            x if hasattr(x, "over") or type(x) in dtypes.DEFAULTS else like.wrap(x)
+            for x in op.inputs
+        ]
+        strong = [x.buf.dtype for x in given[first:] if hasattr(x, "over")]
+        numbers = [x for x in given[first:] if not hasattr(x, "over")]
+        dtype = functools.reduce(dtypes.promote, strong) if strong else None
+        for number in numbers:
+            dtype = dtypes.of_number(number, dtype)
+        if op.wants_float and dtype is not None and not dtype.is_float:
+            dtype = dtypes.float32
+        op.inputs = tuple(
+            x if i < first and hasattr(x, "over")
+            else like.wrap(x, dtype if i >= first else None) if not hasattr(x, "over")
+            else x if x.buf.dtype is dtype
+            else apply("cast", x, dtype=dtype)
+            for i, x in enumerate(given)
+        )
+
+    # ---- backward --------------------------------------------------------------------------------
+
+    def backward(
+        self,
+        root: Tensor,
+        gradient: Tensor | None = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+    ) -> None:
+        """Add d root / d leaf to `.grad` of every leaf that requires one.
+
+        `gradient` is d (what you want) / d root; needed unless root holds one number, then 1.
+        `create_graph` records the walk itself, for derivatives of derivatives. Without
+        `retain_graph` (default: as create_graph) the graph is freed as the walk passes.
+        """
+        keep = create_graph if retain_graph is None else retain_graph
+        seed = self._seed(root, gradient)
+        handed_out = {id(seed.buf)} if seed is gradient else set()
+        if root.op is None:
+            self._store(root, seed, handed_out)
+            return
+        pending = {root.op: seed}
+        with recording(create_graph):
+            for op in self.order(root.op):
+                g = pending.pop(op, None)
+                if g is None:  # its only reader had no gradient for it
+                    continue
+                if op.kept is not None and (kept := op.kept()) is not None:
+                    self._store(kept, g, handed_out)
+                grads = op.backward(g, *self._saved(op, create_graph))
+                grads = grads if isinstance(grads, tuple) else (grads,)
+                for x, gx, needed in zip(op.inputs, grads, op.needs, strict=True):
+                    if needed and gx is not None:
+                        gx = self._fit(op, x, gx)
+                        if x.op is None:
+                            self._store(x, gx, handed_out)
+                        else:
+                            pending[x.op] = pending[x.op] + gx if x.op in pending else gx
+                if not keep:
+                    op.free()
+
+    def order(self, root: Op) -> list[Op]:
+        """The recorded ops behind `root`, newest first: each before all that it depends on.
+
+        An op is always recorded after the ops that made its inputs, so sorting by serial number is
+        a topological order. Raises GraphError, before anything has changed, where the graph was
+        freed or a saved value was overwritten.
+        """
+        found, unseen = {root}, [root]
+        while unseen:
+            op = unseen.pop()
+            if op.is_freed:
+                raise GraphError(
+                    f"backward() through {type(op).__name__}",
+                    "an earlier backward() has freed what it saved",
+                    "compute the result anew before each backward(); if you do want to walk the"
+                    " same graph twice, give the first call retain_graph=True (it keeps the memory)",
+                )
+            self._check_versions(op)
+            for x, needed in zip(op.inputs, op.needs, strict=True):
+                if needed and x.op is not None and x.op not in found:
+                    found.add(x.op)
+                    unseen.append(x.op)
+        return sorted(found, key=lambda op: op.serial, reverse=True)
+
+    @staticmethod
+    def _check_versions(op: Op) -> None:
+        for name, t, version in zip(op.saves, op.saved or (), op.versions, strict=True):
+            if t.buf.version != version:
+                file, line = t.buf.changed_at or ("?", 0)
+                raise GraphError(
+                    f"backward() through {type(op).__name__}, which saved its {name!r}"
+                    f" (shape {t.shape}) for the derivative",
+                    f"that value was changed in place afterwards, in {file}, line {line}",
+                    "write x = x + 1 instead of changing x, change a x.copy(), or make the change"
+                    " after backward()",
+                )
+
+    @staticmethod
+    def _saved(op: Op, create_graph: bool) -> tuple[Tensor, ...]:
+        """What `op` saved. Its own output was kept without its op; a graph of the walk needs it."""
+        saved = op.saved or ()
+        if create_graph and -1 in op.save_positions:
+            linked = [t.alias() if i < 0 else t for i, t in zip(op.save_positions, saved, strict=True)]
+            for i, t in zip(op.save_positions, linked, strict=True):
+                if i < 0:
+                    t.op, t.requires_grad = op, True
+            saved = tuple(linked)
+        return saved
+
+    @staticmethod
+    def _fit(op: Op, x: Tensor, gx: Tensor) -> Tensor:
+        """Undo broadcasting: where x was stretched, its gradient is the sum over the copies."""
+        if gx.shape != x.shape:
+            extra = len(gx.shape) - len(x.shape)
+            axes = tuple(
+                axis
+                for axis, size in enumerate(gx.shape)
+                if axis < extra or (size != 1 and x.shape[axis - extra] == 1)
+            )
+            summed = gx.sum(axis=axes, keepdims=True) if axes else gx
+            if extra < 0 or summed.shape[extra:] != x.shape:
+                raise ShapeError(
+                    f"the gradient of {type(op).__name__} for an input of shape {x.shape}",
+                    f"its backward returned shape {gx.shape}",
+                    "return a gradient of the input's shape, or of the shape it was stretched to",
+                )
+            gx = summed.reshape(x.shape)
+        if gx.buf.dtype is not x.buf.dtype:
+            raise DTypeError(
+                f"the gradient of {type(op).__name__} for an input of {x.buf.dtype.name}",
+                f"its backward returned {gx.buf.dtype.name}",
+                "cast it to the input's dtype",
+            )
+        return gx
+
+    @staticmethod
+    def _store(leaf: Tensor, g: Tensor, handed_out: set[int]) -> None:
+        """Add `g` to leaf.grad. No two tensors may own the same memory: a later change in place of
+        one gradient would silently change the other."""
+        if leaf.grad is not None:
+            leaf.grad = leaf.grad + g
+            return
+        if id(g.buf) in handed_out or 0 in g.strides:
+            g = g.copy()
+        handed_out.add(id(g.buf))
+        leaf.grad = g
+
+    @staticmethod
+    def _seed(root: Tensor, gradient: Tensor | None) -> Tensor:
+        if not root.requires_grad:
+            raise GraphError(
+                "backward() from a tensor that does not require grad",
+                "no input it was computed from requires grad, or it was computed under no_grad()",
+                "write Tensor(..., requires_grad=True) for what you want the gradient of",
+            )
+        if gradient is None:
+            if math.prod(root.shape) != 1:
+                raise GraphError(
+                    f"backward() from a tensor of shape {root.shape}",
+                    "a gradient exists of one number, this holds " + str(math.prod(root.shape)),
+                    "reduce it first (.sum() or .mean()), or pass gradient= of the same shape",
+                )
+            return root.like(1)
+        gradient = gradient if hasattr(gradient, "over") else root.wrap(gradient, root.buf.dtype)
+        if gradient.shape != root.shape or gradient.buf.dtype is not root.buf.dtype:
+            raise ShapeError(
+                f"backward(gradient=...) from shape {root.shape}, {root.buf.dtype.name}",
+                f"the gradient has shape {gradient.shape}, {gradient.buf.dtype.name}",
+                "give a gradient of the same shape and dtype",
+            )
+        return gradient
+
+
+engine = Engine()
+Op.execute = staticmethod(engine.run)
+
+
+class recording(ContextDecorator):  # noqa: N801 - read as a verb: with recording(False)
+    """Within the block (or the decorated function), record the graph or not; this thread only."""
+
+    def __init__(self, on: bool) -> None:
+        self.on = on
+        self.before: list[bool] = []  # a stack: one object may be entered more than once
+
+    def __enter__(self) -> None:
+        self.before.append(engine.recording)
+        engine.recording = self.on
+
+    def __exit__(self, *exception: object) -> None:
+        engine.recording = self.before.pop()
+
+
+def no_grad() -> recording:
+    """`with no_grad():` or `@no_grad()`: compute without remembering, for evaluation and updates."""
+    return recording(False)
+
+
+def apply(name: str, *inputs: Any, **params: Any) -> Tensor:
+    """Run the op of that name from the catalogue: `apply("mul", x, y)` is `Mul(x, y).apply()`."""
+    return OPS[name](*inputs, **params).apply()
+
+
+def backward(root: Tensor, gradient: Tensor | None = None, **options: Any) -> None:
+    """`backward(loss)`: the same as `loss.backward()`; see `Engine.backward`."""
+    engine.backward(root, gradient, **options)

@@ -1,0 +1,264 @@
+"""Tensor: a Buffer plus walking instructions, and a place for a gradient.
+
+    >>> x = Tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    >>> x.T.strides, x.T.buf is x.buf
+    ((1, 2), True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    Tensor([[2., 4.],
+            [6., 8.]])
+
+Shape, strides and offset say where element `[i, j, ...]` stands in the Buffer. Every operator is one
+line: it asks the Engine to apply the op of that name. tutor/ops/ has the formulas; the named methods
+(`x.exp()`, `x.sum(axis=0)`) stand in tutor/methods.py, `Tensor.zeros` and its like in
+tutor/create.py, lists, arrays and text in tutor/interop.py.
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+from typing import Any
+
+from tutor import dtype as dtypes
+from tutor import layout, literals
+from tutor.core.buffer import Buffer
+from tutor.core.engine import apply, engine
+from tutor.core.op import Op
+from tutor.create import Create
+from tutor.dtype import DType
+from tutor.errors import DTypeError, GraphError, ShapeError
+from tutor.interop import Interop
+from tutor.layout import Shape
+from tutor.methods import Methods
+
+
+class Tensor(Methods, Create, Interop):
+    """`Tensor(data, shape=None, strides=None, offset=0, requires_grad=False, *, dtype=None)`.
+
+    `data` is a number, (nested) lists, an array, another Tensor: copied; or a Buffer: shared, and
+    walked by the given shape, strides (default: row-major) and offset, counted in elements. Raises
+    ShapeError where those reach outside of the Buffer, DTypeError for what is no number.
+    """
+
+    __slots__ = (
+        "__weakref__", "buf", "grad", "offset", "op", "requires_grad", "shape", "strides",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        data: Any,
+        shape: Any = None,
+        strides: Any = None,
+        offset: int = 0,
+        requires_grad: bool = False,
+        *,
+        dtype: DType | str | type | None = None,
+        device: str = "cpu",
+    ) -> None:
+        if device.lower() != "cpu":
+            raise ShapeError(f"device={device!r}", "the only device here is 'cpu'", "leave it out")
+        if isinstance(data, Buffer):
+            self.buf, found = data, (len(data),)
+            if dtype is not None and dtypes.of(dtype) is not data.dtype:
+                raise DTypeError(
+                    f"a Tensor of {dtypes.of(dtype).name} over a Buffer",
+                    f"the Buffer holds {data.dtype.name}",
+                    "leave dtype out, and .cast() the Tensor",
+                )
+        else:
+            wanted = None if dtype is None else dtypes.of(dtype)
+            payload, found, stored = literals.read(data, wanted)
+            self.buf = Buffer.from_memory(payload, dtype=stored)
+        self.shape: Shape = found if shape is None else layout.checked_shape(shape)
+        if strides is None:
+            self.strides: Shape = layout.contiguous_strides(self.shape)
+        else:
+            self.strides = tuple(strides)
+        self.offset = offset
+        if not isinstance(data, Buffer) and self.numel() != len(self.buf):
+            layout.fill_in(self.shape, len(self.buf))  # raises: says both sizes
+        layout.check_inside(self.shape, self.strides, offset, len(self.buf))
+        self.grad: Tensor | None = None
+        self.op: Op | None = None
+        self.requires_grad = False
+        if requires_grad:
+            self.requires_grad_()
+
+    def over(self, buf: Buffer, shape: Shape, strides: Shape | None = None, offset: int = 0) -> Tensor:
+        """A Tensor over `buf`, walked as told; for callers that know it fits (no checks here)."""
+        t = object.__new__(Tensor)
+        t.buf, t.shape, t.offset = buf, shape, offset
+        t.strides = layout.contiguous_strides(shape) if strides is None else strides
+        t.grad, t.op, t.requires_grad = None, None, False
+        return t
+
+    def alias(self) -> Tensor:
+        """The same elements, outside of any graph."""
+        return self.over(self.buf, self.shape, self.strides, self.offset)
+
+    detach = alias
+
+    def wrap(self, value: Any, dtype: DType | None = None) -> Tensor:
+        """`value` as a constant beside this Tensor."""
+        if dtype is not None and not isinstance(value, float):
+            dtypes.check_number(value, dtype)
+        return Tensor(value, dtype=dtype)
+
+    def like(self, value: bool | int | float, shape: Shape | None = None) -> Tensor:
+        """A new Tensor of this dtype (and shape, if none is given), filled with `value`."""
+        to = self.shape if shape is None else shape
+        out = self.over(Buffer.empty(math.prod(to), self.dtype), to)
+        engine.call("fill", self.dtype, out, value=value)
+        return out
+
+    # ---- what it is ------------------------------------------------------------------------------
+
+    @property
+    def dtype(self) -> DType:
+        return self.buf.dtype
+
+    @property
+    def device(self) -> str:
+        return "cpu"
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def _ctx(self) -> Op | None:
+        """The op that made this tensor, under the name that lessons use."""
+        return self.op
+
+    @property
+    def is_leaf(self) -> bool:
+        return self.op is None
+
+    def numel(self) -> int:
+        return math.prod(self.shape)
+
+    def stride(self, axis: int | None = None) -> Shape | int:
+        """Elements to step over per axis: all of them, or one axis's."""
+        return self.strides if axis is None else self.strides[layout.axis_of(axis, self.ndim)]
+
+    def is_contiguous(self) -> bool:
+        return layout.is_contiguous(self.shape, self.strides)
+
+    # ---- gradients -------------------------------------------------------------------------------
+
+    def requires_grad_(self, on: bool = True) -> Tensor:
+        """Ask for a gradient from here on (or no longer); returns the tensor itself."""
+        if on and not self.dtype.is_float:
+            raise DTypeError(
+                f"requires_grad for a {self.dtype.name} Tensor",
+                "only floats have derivatives",
+                "make it a float Tensor, for example Tensor([1.0, 2.0]) or .cast('float32')",
+            )
+        if not on and self.op is not None:
+            raise GraphError("requires_grad_(False)", "an op made this tensor", "use .detach()")
+        self.requires_grad = on
+        return self
+
+    def backward(self, gradient: Any = None, *, retain_graph: bool | None = None,
+                 create_graph: bool = False) -> None:  # fmt: skip
+        """Add the gradient of this number to `.grad` of every leaf behind it: Engine.backward."""
+        engine.backward(self, gradient, retain_graph, create_graph)
+
+    def retain_grad(self) -> Tensor:
+        """Keep `.grad` here too in the next backward(), though this tensor is no leaf."""
+        if self.op is not None:
+            self.op.kept = weakref.ref(self)
+        return self
+
+    def assign(self, value: Any) -> Tensor:
+        """Overwrite the numbers in place with `value`'s; not recorded. Returns the tensor itself."""
+        engine.write(self, value)
+        return self
+
+    def realize(self) -> Tensor:
+        """The numbers are here already: every call is executed at once."""
+        return self
+
+    # ---- views and copies ------------------------------------------------------------------------
+
+    def __getitem__(self, key: Any) -> Tensor:
+        """NumPy's basic indexing, as a view: ints, slices, None, Ellipsis."""
+        return apply("index", self, key=layout.checked_key(key))
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if engine.recording and (self.requires_grad or getattr(value, "requires_grad", False)):
+            raise GraphError(
+                "t[...] = value where a gradient is wanted",
+                "the graph cannot see a change in place",
+                "use where(cond, a, b), or make the change under no_grad() or on a .detach()",
+            )
+        shape, strides, offset = layout.slice_layout(
+            layout.checked_key(key), self.shape, self.strides, self.offset
+        )
+        engine.write(self.over(self.buf, shape, strides, offset), value)
+
+
+    # ---- operators: each one is an op, on either side of which a number may stand ----------------
+
+    def __neg__(self) -> Tensor:
+        return apply("neg", self)
+
+    def __add__(self, other: Any) -> Tensor:
+        return apply("add", self, other)
+
+    def __radd__(self, other: Any) -> Tensor:
+        return apply("add", other, self)
+
+    def __sub__(self, other: Any) -> Tensor:
+        return apply("sub", self, other)
+
+    def __rsub__(self, other: Any) -> Tensor:
+        return apply("sub", other, self)
+
+    def __mul__(self, other: Any) -> Tensor:
+        return apply("mul", self, other)
+
+    def __rmul__(self, other: Any) -> Tensor:
+        return apply("mul", other, self)
+
+    def __truediv__(self, other: Any) -> Tensor:
+        return apply("div", self, other)
+
+    def __rtruediv__(self, other: Any) -> Tensor:
+        return apply("div", other, self)
+
+    def __pow__(self, other: Any) -> Tensor:
+        return apply("pow", self, other)
+
+    def __rpow__(self, other: Any) -> Tensor:
+        return apply("pow", other, self)
+
+    def __matmul__(self, other: Any) -> Tensor:
+        return apply("matmul", self, other)
+
+    def __rmatmul__(self, other: Any) -> Tensor:
+        return apply("matmul", other, self)
+
+    def __abs__(self) -> Tensor:
+        return apply("abs", self)
+
+    def __eq__(self, other: Any) -> Tensor:  # type: ignore[override]
+        return apply("eq", self, other)
+
+    def __ne__(self, other: Any) -> Tensor:  # type: ignore[override]
+        return apply("ne", self, other)
+
+    def __lt__(self, other: Any) -> Tensor:
+        return apply("lt", self, other)
+
+    def __le__(self, other: Any) -> Tensor:
+        return apply("le", self, other)
+
+    def __gt__(self, other: Any) -> Tensor:
+        return apply("gt", self, other)
+
+    def __ge__(self, other: Any) -> Tensor:
+        return apply("ge", self, other)
+
+    __hash__ = object.__hash__  # == compares elements; as a dict key a tensor is itself

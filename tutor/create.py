@@ -1,0 +1,103 @@
+"""Ways to make a Tensor, as class methods: `Tensor.zeros(2, 3)`, `Tensor.rand(4, dtype="float64")`.
+
+A shape is one tuple or separate numbers; `dtype`, `requires_grad` and `device` are keyword-only.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from tutor import dtype as dtypes
+from tutor import layout, random
+from tutor.core.buffer import Buffer
+from tutor.core.engine import engine
+from tutor.errors import ShapeError
+
+if TYPE_CHECKING:
+    from tutor.core.tensor import Tensor
+
+
+class Create:
+    """What Tensor inherits to be made in other ways than from data."""
+
+    __slots__ = ()
+
+    @classmethod
+    def full(
+        cls,
+        shape: Any,
+        value: bool | int | float,
+        *,
+        dtype: DType | str | type | None = None,
+        requires_grad: bool = False,
+        device: str = "cpu",
+    ) -> Tensor:
+        """Every element is `value`; without `dtype`, the dtype of `Tensor(value)`."""
+        t = cls(value, dtype=dtype, device=device)  # checks the value
+        shape = layout.checked_shape(shape)
+        out = t.over(Buffer.empty(math.prod(shape), t.dtype), shape)
+        engine.call("fill", t.dtype, out, value=value)
+        return out.requires_grad_() if requires_grad else out
+
+    @classmethod
+    def zeros(cls, *shape: Any, dtype: Any = dtypes.float32, **options: Any) -> Tensor:
+        return cls.full(layout.sizes_of(shape), 0, dtype=dtype, **options)
+
+    @classmethod
+    def ones(cls, *shape: Any, dtype: Any = dtypes.float32, **options: Any) -> Tensor:
+        return cls.full(layout.sizes_of(shape), 1, dtype=dtype, **options)
+
+    @classmethod
+    def zeros_like(cls, t: Tensor, **options: Any) -> Tensor:
+        return cls.full(t.shape, 0, **{"dtype": t.dtype, **options})
+
+    @classmethod
+    def ones_like(cls, t: Tensor, **options: Any) -> Tensor:
+        return cls.full(t.shape, 1, **{"dtype": t.dtype, **options})
+
+    @classmethod
+    def arange(cls, *bounds: int | float, dtype: Any = None, **options: Any) -> Tensor:
+        """`arange([start,] stop[, step])`: start, start + step, ... before stop."""
+        start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+        if step == 0:
+            raise ShapeError(f"arange{bounds}", "a step of 0 never arrives", "use another step")
+        count = max(0, math.ceil((stop - start) / step))
+        return cls([start + i * step for i in range(count)] or [], dtype=dtype or (
+            dtypes.int64 if all(isinstance(b, int) for b in bounds) else dtypes.float32), **options)
+
+    @classmethod
+    def eye(cls, n: int, *, dtype: Any = dtypes.float32) -> Tensor:
+        """The n x n identity matrix."""
+        i = cls.arange(n)
+        return (i.unsqueeze(1) == i).cast(dtype)
+
+    @classmethod
+    def _random(cls, kernel: str, blocks: int, shape: Any, dtype: Any, options: Any) -> Tensor:
+        shape, found = layout.checked_shape(layout.sizes_of(shape)), dtypes.of(dtype)
+        out = cls(Buffer.empty(math.prod(shape), found), shape)
+        seed, counter = random.take(-(-out.numel() // blocks))
+        engine.call(kernel, found, out, seed=seed, counter=counter)
+        return out.requires_grad_() if options.get("requires_grad") else out
+
+    @classmethod
+    def rand(cls, *shape: Any, dtype: Any = dtypes.float32, **options: Any) -> Tensor:
+        """Uniform in [0, 1), from the generator that `tutor.manual_seed` sets."""
+        return cls._random("uniform", 2, shape, dtype, options)
+
+    @classmethod
+    def randn(cls, *shape: Any, dtype: Any = dtypes.float32, **options: Any) -> Tensor:
+        """Normal, mean 0 and variance 1."""
+        return cls._random("normal", 2, shape, dtype, options)
+
+    @classmethod
+    def glorot_uniform(cls, *shape: Any, **options: Any) -> Tensor:
+        """Uniform in +-sqrt(6 / (fan_in + fan_out)): shape[1] * rest inputs, shape[0] * rest outputs
+        per unit, as in a weight of (out, in, ...). Glorot & Bengio 2010, equation 16."""
+        sizes = layout.checked_shape(layout.sizes_of(shape))
+        if len(sizes) < 2:
+            raise ShapeError(f"glorot_uniform of shape {sizes}", "fewer than 2 axes", "(out, in, ...)")
+        bound = math.sqrt(6.0 / ((sizes[0] + sizes[1]) * math.prod(sizes[2:])))
+        wanted = options.pop("requires_grad", False)
+        t = cls.rand(sizes, **options) * (2 * bound) - bound
+        return t.requires_grad_() if wanted else t

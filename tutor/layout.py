@@ -1,0 +1,276 @@
+"""Layout arithmetic: which element stands where. Pure functions of shapes, strides and offsets.
+
+Element `[i, j, ...]` of a tensor stands at `offset + i*strides[0] + j*strides[1] + ...`, counted in
+elements. Everything a view does (transposing, slicing, broadcasting) is a change of these numbers.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from types import EllipsisType
+from typing import Any
+
+from tutor.errors import AxisError, OutOfRangeError, ShapeError
+
+Shape = tuple[int, ...]
+MAX_DIMS = 16  # the C++ operand's room (simd_cpp/kernel.hpp)
+
+
+def checked_shape(sizes: Any, what: str = "a shape") -> Shape:
+    """`sizes` as a tuple of non-negative ints, or a ShapeError that says which one is not."""
+    try:
+        shape = tuple(operator.index(n) for n in (sizes if hasattr(sizes, "__iter__") else (sizes,)))
+    except TypeError:
+        raise ShapeError(what, f"{sizes!r}", "give whole numbers, for example (2, 3)") from None
+    if any(n < 0 for n in shape):
+        raise ShapeError(what, f"{shape} has a negative size", "every size must be 0 or more")
+    if len(shape) > MAX_DIMS:
+        raise ShapeError(what, f"{len(shape)} axes", f"a tensor has at most {MAX_DIMS} axes")
+    return shape
+
+
+def sizes_of(args: tuple[Any, ...]) -> Any:
+    """Shapes may be given as one tuple or as separate numbers: `(2, 3)` either way."""
+    return args[0] if len(args) == 1 and hasattr(args[0], "__iter__") else args
+
+
+@functools.lru_cache(maxsize=4096)
+def contiguous_strides(shape: Shape) -> Shape:
+    """Row-major strides: the last axis steps by 1, each earlier one over all that follow it."""
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(strides))
+
+
+def is_contiguous(shape: Shape, strides: Shape) -> bool:
+    """True if walking row-major visits neighbours; axes of size 1 may have any stride."""
+    step = 1
+    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if size != 1:
+            if stride != step:
+                return 0 in shape
+            step *= size
+    return True
+
+
+def check_inside(shape: Shape, strides: Shape, offset: int, length: int) -> None:
+    """Raise ShapeError unless every reachable element lies in a Buffer of `length` elements."""
+    if len(shape) != len(strides):
+        raise ShapeError(
+            f"shape {shape} with strides {strides}",
+            f"{len(shape)} axes but {len(strides)} strides",
+            "give one stride per axis",
+        )
+    if 0 in shape:
+        return
+    reach = [(size - 1) * stride for size, stride in zip(shape, strides, strict=True)]
+    low = offset + sum(r for r in reach if r < 0)
+    high = offset + sum(r for r in reach if r > 0)
+    if low < 0 or high >= length:
+        raise ShapeError(
+            f"shape {shape}, strides {strides}, offset {offset}",
+            f"they reach from element {low} to {high}, the Buffer has elements 0 to {length - 1}",
+            "use a smaller shape, other strides, or a longer Buffer",
+        )
+
+
+def axis_of(axis: Any, ndim: int, what: str = "axis") -> int:
+    """`axis` counted from the front: -1 is the last. AxisError if there is no such axis."""
+    try:
+        number = operator.index(axis)
+    except TypeError:
+        raise AxisError(f"{what}={axis!r}", type(axis).__name__, "give a whole number") from None
+    if not -ndim <= number < ndim:
+        span = f"axes {-ndim} to {ndim - 1}" if ndim else "no axes, it is a single number"
+        raise AxisError(f"{what}={axis}", f"the tensor has {span}", "choose one of those")
+    return number % ndim
+
+
+def axes_of(axis: Any, ndim: int) -> Shape:
+    """`axis=None | int | tuple` as a sorted tuple of axes counted from the front; None is all."""
+    if axis is None:
+        return tuple(range(ndim))
+    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = sorted(axis_of(a, ndim) for a in given)
+    if len(set(axes)) != len(axes):
+        raise AxisError(f"axis={axis}", "an axis is named twice", "name each axis once")
+    return tuple(axes)
+
+
+@functools.lru_cache(maxsize=4096)
+def broadcast_shapes(name: str, *shapes: Shape) -> Shape:
+    """The shape all `shapes` can be stretched to: aligned at the right, sizes equal or 1.
+
+    `name` is the operation's, for the ShapeError.
+    """
+    ndim = max(map(len, shapes))
+    padded = [(1,) * (ndim - len(shape)) + shape for shape in shapes]
+    result = []
+    for axis, sizes in enumerate(zip(*padded, strict=True)):
+        wanted = {size for size in sizes if size != 1} or {1}
+        if len(wanted) > 1:
+            raise ShapeError(
+                f"{name} of shapes {' and '.join(map(str, shapes))}",
+                f"axis {axis - ndim} (from the right) has sizes"
+                f" {' against '.join(map(str, sizes))}",
+                "sizes must be equal or 1: reshape, transpose or unsqueeze one of them",
+            )
+        result.append(wanted.pop())
+    return tuple(result)
+
+
+@functools.lru_cache(maxsize=4096)
+def broadcast_strides(shape: Shape, strides: Shape, to: Shape) -> Shape:
+    """Strides that walk `shape` as if it were `to`: 0 (stay where you are) on stretched axes.
+
+    Raises ShapeError if `shape` does not stretch to `to`.
+    """
+    extra = len(to) - len(shape)
+    fits = extra >= 0 and all(n in (1, m) for n, m in zip(shape, to[max(extra, 0) :], strict=False))
+    if not fits:
+        raise ShapeError(
+            f"to expand shape {shape} to {to}",
+            "only axes of size 1 can be stretched, and new axes are added at the front",
+            "reshape or unsqueeze first so that every other size is equal",
+        )
+    kept = (0 if n != m else s for n, m, s in zip(shape, to[extra:], strides, strict=True))
+    return (0,) * extra + tuple(kept)
+
+
+def pairs_of(pairs: Any, ndim: int, what: str) -> tuple[tuple[int, int], ...]:
+    """`pairs` as one pair of ints per axis."""
+    try:
+        found = tuple((operator.index(a), operator.index(b)) for a, b in pairs)
+    except (TypeError, ValueError):
+        found = ()
+    if len(found) != ndim:
+        raise ShapeError(
+            f"{what}({pairs})", f"the tensor has {ndim} axes", "give one pair of ints per axis"
+        )
+    return found
+
+
+def fill_in(shape: Shape, size: int) -> Shape:
+    """`shape` with its one -1 replaced by what makes it hold `size` elements."""
+    asked = tuple(operator.index(n) for n in shape)
+    known = math.prod(n for n in asked if n != -1)
+    if asked.count(-1) == 1 and known and size % known == 0:
+        asked = tuple(size // known if n == -1 else n for n in asked)
+    if asked.count(-1) or math.prod(asked) != size:
+        raise ShapeError(
+            f"to view {size} elements as shape {asked}",
+            f"that shape has {known} elements" + (" for each unit of the -1" if -1 in asked else ""),
+            f"the product of the sizes must be {size}; one size may be -1",
+        )
+    return checked_shape(asked)
+
+
+def reshape_strides(shape: Shape, strides: Shape, to: Shape) -> Shape | None:
+    """Strides that walk the same elements as `to`, or None where no strides can.
+
+    Axes of the old shape that step on evenly (one stride is the next one times its size) form a
+    run; each run must be cut into whole axes of the new shape.
+    """
+    if 0 in shape:
+        return contiguous_strides(to)
+    runs: list[tuple[int, int]] = []  # (elements, innermost stride), outermost run first
+    for size, stride in zip(shape, strides, strict=True):
+        if size == 1:
+            continue
+        if runs and runs[-1][1] == stride * size:
+            runs[-1] = (runs[-1][0] * size, stride)
+        else:
+            runs.append((size, stride))
+    result: list[int] = []
+    room, step = 1, 1  # what is left of the innermost run, and the stride of its next axis
+    for size in reversed(to):
+        if size != 1 and room == 1:
+            room, step = runs.pop()
+        if room % size:
+            return None
+        result.append(step)
+        room, step = room // size, step * size
+    return tuple(reversed(result))
+
+
+def slice_layout(
+    key: tuple[Any, ...], shape: Shape, strides: Shape, offset: int
+) -> tuple[Shape, Shape, int]:
+    """Shape, strides and offset of `t[key]` for NumPy's basic keys: ints, slices, None, Ellipsis.
+
+    An int drops its axis, a slice keeps it (step may be negative), None adds an axis of size 1,
+    Ellipsis stands for all axes not named. OutOfRangeError names the axis and its size.
+    """
+    named = sum(k is not None and k is not Ellipsis for k in key)
+    if named > len(shape) or sum(k is Ellipsis for k in key) > 1:
+        raise OutOfRangeError(
+            f"index {key_text(key)} of shape {shape}",
+            f"{named} positions for {len(shape)} axes"
+            if named > len(shape)
+            else "'...' stands there more than once",
+            "give at most one position per axis, and '...' once",
+        )
+    whole = (slice(None),) * (len(shape) - named)
+    at = next((i for i, k in enumerate(key) if k is Ellipsis), len(key))
+    new_shape: list[int] = []
+    new_strides: list[int] = []
+    axis = 0
+    for k in key[:at] + whole + key[at + 1 :]:
+        if k is None:
+            new_shape.append(1)
+            new_strides.append(0)
+            continue
+        size, stride = shape[axis], strides[axis]
+        if isinstance(k, slice):
+            start, stop, step = k.indices(size)
+            count = len(range(start, stop, step))
+            new_shape.append(count)
+            new_strides.append(stride * step)
+            offset += start * stride if count else 0
+        else:
+            if not -size <= k < size:
+                raise OutOfRangeError(
+                    f"index {k} in axis {axis}",
+                    f"the tensor has shape {shape}: axis {axis} has size {size}",
+                    f"use {-size} to {size - 1}" if size else "the axis is empty",
+                )
+            offset += k % size * stride
+        axis += 1
+    return tuple(new_shape), tuple(new_strides), offset
+
+
+def checked_key(key: Any) -> tuple[int | slice | EllipsisType | None, ...]:
+    """A key for `slice_layout`: each part an int, a slice of ints, None or Ellipsis."""
+    parts = []
+    for k in key if isinstance(key, tuple) else (key,):
+        if k is not None and k is not Ellipsis and not isinstance(k, slice):
+            try:
+                if isinstance(k, bool):
+                    raise TypeError
+                k = operator.index(k)
+            except TypeError:
+                raise OutOfRangeError(
+                    f"index {k!r}",
+                    f"{type(k).__name__} is no position",
+                    "use ints, slices, None or '...'; select with t.index_select(axis, index)",
+                ) from None
+        elif isinstance(k, slice) and k.step == 0:
+            raise OutOfRangeError(f"index {k}", "a step of 0 never moves", "use a step other than 0")
+        parts.append(k)
+    return tuple(parts)
+
+
+def key_text(key: tuple[Any, ...]) -> str:
+    """A key as it was typed: `[1:3, ...]`."""
+
+    def part(k: Any) -> str:
+        if not isinstance(k, slice):
+            return "..." if k is Ellipsis else repr(k)
+        ends = [("" if n is None else str(n)) for n in (k.start, k.stop, k.step)]
+        return ":".join(ends if k.step is not None else ends[:2])
+
+    return f"[{', '.join(part(k) for k in key)}]"

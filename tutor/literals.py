@@ -1,0 +1,132 @@
+"""Reading what a user hands in: numbers, nested lists, arrays, anything with a buffer."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+from tutor.dtype import BY_NAME, DType, bool_, check_number, float32, int64
+from tutor.errors import DTypeError, NumberRangeError, ShapeError
+
+NUMBERS = (bool, int, float)
+
+
+def read(data: Any, dtype: DType | None) -> tuple[bytes, tuple[int, ...], DType]:
+    """`data` as (bytes in row-major order, shape, dtype).
+
+    Without `dtype`: a float anywhere gives float32, else an int gives int64, else bool; arrays keep
+    theirs. Raises ShapeError for ragged lists, DTypeError for what is no number, NumberRangeError
+    for numbers the dtype cannot hold.
+    """
+    if isinstance(data, (str, complex)) or data is None:
+        raise _no_number(data)
+    if isinstance(data, (*NUMBERS, list, tuple, range)):
+        numbers, shape = flatten(data)
+    else:
+        try:
+            return _read_buffer(memoryview(data), dtype)
+        except TypeError:  # no buffer: perhaps an array or tensor of another kind
+            if not hasattr(data, "tolist"):
+                raise _no_number(data) from None
+        numbers, shape = flatten(data.tolist())
+    dtype = dtype or _dtype_of(numbers)
+    return pack(numbers, dtype), shape, dtype
+
+
+def flatten(data: Any) -> tuple[list[Any], tuple[int, ...]]:
+    """The numbers of a nested list in row-major order, and its shape."""
+    if not isinstance(data, (list, tuple, range)):
+        return [_number(data)], ()
+    if all(isinstance(item, NUMBERS) for item in data):  # the innermost list: no recursion
+        return list(data), (len(data),)
+    numbers: list[Any] = []
+    inner: tuple[int, ...] | None = None
+    for position, item in enumerate(data):
+        part, shape = flatten(item if isinstance(item, NUMBERS) else _plain(item))
+        if inner is not None and shape != inner:
+            raise ShapeError(
+                "a tensor from nested lists",
+                f"item 0 has shape {inner}, item {position} has shape {shape}",
+                "make every row the same length",
+            )
+        inner = shape
+        numbers += part
+    return numbers, (len(data), *(inner or ()))
+
+
+def pack(numbers: Sequence[Any], dtype: DType) -> bytes:
+    """`numbers` as bytes of `dtype`; floats round to nearest, beyond the range they are +-inf."""
+    if dtype.is_integer:
+        for number in numbers:
+            if isinstance(number, float) and not number.is_integer():
+                raise NumberRangeError(
+                    f"{number} as {dtype.name}",
+                    f"{dtype.name} holds whole numbers only",
+                    "make it a float tensor, and .cast() it to cut the fraction off",
+                )
+            check_number(number, dtype)
+        numbers = [int(number) for number in numbers]
+    try:
+        return struct.pack(f"={len(numbers)}{dtype.format}", *numbers)
+    except OverflowError:  # struct refuses what IEEE 754 rounds to infinity
+        limit = float(dtype.max)
+        return b"".join(_pack_float(float(number), dtype.format, limit) for number in numbers)
+
+
+def _pack_float(number: float, format: str, limit: float) -> bytes:
+    try:
+        return struct.pack("=" + format, number)
+    except OverflowError:
+        return struct.pack("=" + format, math.copysign(math.inf, number))
+
+
+def _dtype_of(numbers: list[Any]) -> DType:
+    kinds = set(map(type, numbers))
+    if not kinds or any(issubclass(kind, float) for kind in kinds):
+        return float32
+    return bool_ if kinds == {bool} else int64
+
+
+def _read_buffer(view: memoryview, dtype: DType | None) -> tuple[bytes, tuple[int, ...], DType]:
+    found = dtype_of_format(view.format, view.itemsize)
+    shape = tuple(view.shape or ())
+    payload = view.tobytes()  # row-major, whatever the strides were
+    if dtype is None or dtype is found:
+        return payload, shape, found
+    numbers = struct.unpack(f"={len(payload) // found.itemsize}{found.format}", payload)
+    return pack(numbers, dtype), shape, dtype
+
+
+def dtype_of_format(format: str, itemsize: int) -> DType:
+    """The dtype of a buffer's elements; DTypeError for those tutor does not have."""
+    code = format.lstrip("@=<")
+    for dtype in BY_NAME.values():  # 'l' and 'q' are one thing on Linux: compare kind and size
+        kinds = {"int": "bhilqn", "uint": "BHILQN", "float": "efd", "bool": "?"}[dtype.kind]
+        if len(code) == 1 and code in kinds and dtype.itemsize == itemsize:
+            return dtype
+    raise DTypeError(
+        f"a tensor from a buffer of format {format!r}",
+        f"that is none of tutor's dtypes: {', '.join(BY_NAME)}",
+        "convert the array first, for example array.astype('float32')",
+    )
+
+
+def _plain(item: Any) -> Any:
+    return item.tolist() if hasattr(item, "tolist") else item
+
+
+def _number(value: Any) -> Any:
+    value = _plain(value)
+    if isinstance(value, NUMBERS):
+        return value
+    raise _no_number(value)
+
+
+def _no_number(value: Any) -> DTypeError:
+    return DTypeError(
+        "a tensor of numbers",
+        f"{type(value).__name__} {value!r:.60}",
+        "give numbers, (nested) lists of numbers, or an array",
+    )

@@ -1,0 +1,312 @@
+"""Elementwise ops: one number in (or two, or three), one number out, at every position.
+
+z is the result, g its gradient; x and y are the operands. Broadcasting needs no thought here: the
+Engine stretches operands before the kernel and sums gradients back to the operand's shape.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tutor.core.engine import apply
+from tutor.core.op import Op, Shape
+from tutor.dtype import DType, bool_
+from tutor.errors import DTypeError
+from tutor.layout import broadcast_shapes, broadcast_strides
+
+# ---- rules for shape and dtype -------------------------------------------------------------------
+
+
+def same(op: Op, x: Any, **params: Any) -> tuple[Shape, DType]:
+    """One operand: the result is like it."""
+    return x.shape, x.buf.dtype
+
+
+def broadcast(op: Op, x: Any, y: Any) -> tuple[Shape, DType]:
+    """Two operands of one dtype: shapes stretched to fit each other."""
+    shape = x.shape if x.shape == y.shape else broadcast_shapes(op.name, x.shape, y.shape)
+    return shape, x.buf.dtype
+
+
+def compare(op: Op, x: Any, y: Any) -> tuple[Shape, DType]:
+    """As `broadcast`, answering yes or no."""
+    return broadcast(op, x, y)[0], bool_
+
+
+def stretch(x: Any, shape: Shape) -> Any:
+    """x as the kernel is to walk it: stride 0 along every axis it is stretched over."""
+    if x.shape == shape:
+        return x
+    return x.over(x.buf, shape, broadcast_strides(x.shape, x.strides, shape), x.offset)
+
+
+class Unary(Op, abstract=True):
+    infer, promotes = same, 0
+
+
+class Binary(Op, abstract=True):
+    infer, promotes = broadcast, 0
+
+    def operands(self, shape: Shape, *inputs: Any) -> tuple[Any, ...]:
+        return tuple([stretch(x, shape) for x in inputs])
+
+
+# ---- arithmetic ----------------------------------------------------------------------------------
+
+
+class Add(Binary):
+    """z = x + y"""
+
+    kernel = "add"
+
+    def backward(self, g):
+        return g, g
+
+
+class Sub(Binary):
+    """z = x - y"""
+
+    kernel = "sub"
+
+    def backward(self, g):
+        return g, -g if self.needs[1] else None
+
+
+class Mul(Binary):
+    """z = x * y"""
+
+    kernel, saves = "mul", ("x", "y")
+
+    def backward(self, g, x, y):
+        return g * y if self.needs[0] else None, g * x if self.needs[1] else None
+
+
+class Div(Binary):
+    """z = x / y; integers divide as float32"""
+
+    kernel, saves, wants_float = "div", ("x", "y"), True
+
+    def backward(self, g, x, y):
+        gx = g / y
+        return gx, -gx * (x / y) if self.needs[1] else None
+
+
+class Pow(Binary):
+    """z = x**y. d/dx = y x**(y-1), which is 0 where y = 0; d/dy = z ln x, taken as 0 where x = 0"""
+
+    kernel, saves = "pow", ("x", "y", "out")
+
+    def backward(self, g, x, y, z):
+        gx = gy = None
+        if self.needs[0]:
+            # At x = y = 0 the formula reads 0 * 0**-1; any exponent >= 0 gives the right 0 there.
+            # (On bools * is and. Where y is fixed, all y = 0 may go that way, which costs less.)
+            zero = (x == 0) * (y == 0) if self.needs[1] else y == 0
+            gx = g * y * x ** apply("where", zero, y, y - 1)
+        if self.needs[1]:
+            gy = g * z * apply("where", x == 0, 1.0, x).log()
+        return gx, gy
+
+
+class Neg(Unary):
+    """z = -x"""
+
+    kernel = "neg"
+
+    def backward(self, g):
+        return -g
+
+
+class Abs(Unary):
+    """z = |x|, with derivative 0 at 0"""
+
+    kernel, saves = "abs", ("x",)
+
+    def backward(self, g, x):
+        return apply("where", x > 0, g, apply("where", x < 0, -g, 0.0))
+
+
+# ---- functions -----------------------------------------------------------------------------------
+
+
+class Exp(Unary):
+    """z = e**x"""
+
+    kernel, saves, wants_float = "exp", ("out",), True
+
+    def backward(self, g, z):
+        return g * z
+
+
+class Log(Unary):
+    """z = ln x"""
+
+    kernel, saves, wants_float = "log", ("x",), True
+
+    def backward(self, g, x):
+        return g / x
+
+
+class Sqrt(Unary):
+    """z = sqrt(x)"""
+
+    kernel, saves, wants_float = "sqrt", ("out",), True
+
+    def backward(self, g, z):
+        return g / (z * 2)
+
+
+class Sin(Unary):
+    """z = sin x"""
+
+    kernel, saves, wants_float = "sin", ("x",), True
+
+    def backward(self, g, x):
+        return g * x.cos()
+
+
+class Cos(Unary):
+    """z = cos x"""
+
+    kernel, saves, wants_float = "cos", ("x",), True
+
+    def backward(self, g, x):
+        return -g * x.sin()
+
+
+class Tanh(Unary):
+    """z = tanh x"""
+
+    kernel, saves, wants_float = "tanh", ("out",), True
+
+    def backward(self, g, z):
+        return g * (1 - z * z)
+
+
+class Sigmoid(Unary):
+    """z = 1 / (1 + e**-x)"""
+
+    kernel, saves, wants_float = "sigmoid", ("out",), True
+
+    def backward(self, g, z):
+        return g * (z * (1 - z))
+
+
+class ReLU(Unary):
+    """z = x where x > 0, else 0; with derivative 0 at 0"""
+
+    kernel, saves = "relu", ("out",)
+
+    def backward(self, g, z):
+        return apply("where", z > 0, g, 0.0)
+
+
+# ---- choosing ------------------------------------------------------------------------------------
+
+
+class Extremum(Binary, abstract=True):
+    """The larger (or smaller) of two; where they are equal, each gets half of the gradient."""
+
+    saves = ("x", "y")
+
+    def backward(self, g, x, y):
+        first, second = (x, y) if self.kernel == "maximum" else (y, x)
+        tie = apply("where", x == y, g * 0.5, 0.0)
+        gx = apply("where", first > second, g, tie) if self.needs[0] else None
+        gy = apply("where", second > first, g, tie) if self.needs[1] else None
+        return gx, gy
+
+
+class Maximum(Extremum):
+    """z = the larger of x and y; nan if either is"""
+
+    kernel = "maximum"
+
+
+class Minimum(Extremum):
+    """z = the smaller of x and y; nan if either is"""
+
+    kernel = "minimum"
+
+
+class Where(Binary):
+    """z = x where cond is true, else y"""
+
+    kernel, saves, promotes = "where", ("cond",), 1
+
+    def infer(self, cond, x, y):
+        if cond.buf.dtype is not bool_:
+            raise DTypeError(
+                f"where({cond.dtype.name}, ...)",
+                f"the condition is {cond.dtype.name}, not bool",
+                "the condition comes first: where(x > 0, a, b), or (x > 0).where(a, b)",
+            )
+        return broadcast_shapes(self.name, cond.shape, x.shape, y.shape), x.buf.dtype
+
+    def backward(self, g, cond):
+        gx = apply("where", cond, g, 0.0) if self.needs[1] else None
+        gy = apply("where", cond, 0.0, g) if self.needs[2] else None
+        return None, gx, gy
+
+
+# ---- comparisons: yes or no, without a derivative ------------------------------------------------
+
+
+class Eq(Binary):
+    """z = x == y; nan equals nothing"""
+
+    kernel, infer = "eq", compare
+
+
+class Ne(Binary):
+    """z = x != y"""
+
+    kernel, infer = "ne", compare
+
+
+class Lt(Binary):
+    """z = x < y"""
+
+    kernel, infer = "lt", compare
+
+
+class Le(Binary):
+    """z = x <= y"""
+
+    kernel, infer = "le", compare
+
+
+class Gt(Binary):
+    """z = x > y"""
+
+    kernel, infer = "gt", compare
+
+
+class Ge(Binary):
+    """z = x >= y"""
+
+    kernel, infer = "ge", compare
+
+
+# ---- the same numbers elsewhere, or in another dtype ---------------------------------------------
+
+
+class Copy(Unary):
+    """z = x, in memory of its own"""
+
+    kernel = "copy"
+
+    def backward(self, g):
+        return g
+
+
+class Cast(Unary):
+    """z = x in another dtype"""
+
+    kernel, promotes = "cast", None
+
+    def infer(self, x, *, dtype):
+        return x.shape, dtype
+
+    def backward(self, g):
+        return g.cast(self.inputs[0].dtype)

@@ -1,0 +1,103 @@
+"""Selecting by index tensors (int64), and adding back to where something was selected from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tutor.core.engine import apply
+from tutor.core.op import Op
+from tutor.dtype import int64
+from tutor.errors import DTypeError, ShapeError
+from tutor.layout import axis_of
+
+
+def positions(op: Op, index: Any) -> Any:
+    """index as int64, or a DTypeError."""
+    if not index.dtype.is_integer:
+        raise DTypeError(
+            f"{op.name} with a {index.dtype.name} index",
+            "positions are whole numbers",
+            "give an integer Tensor or a list of ints",
+        )
+    return index.cast(int64)
+
+
+class Indexed(Op, abstract=True):
+    """x, an index and sometimes a source; the index is made an int64 Tensor."""
+
+    def __init__(self, x: Any, index: Any, *rest: Any, axis: int) -> None:
+        index = index if hasattr(index, "over") else x.wrap(index, None if len(index) else int64)
+        rest = tuple(t if hasattr(t, "over") else x.wrap(t, x.dtype) for t in rest)
+        super().__init__(x, positions(self, index), *rest, axis=axis_of(axis, len(x.shape)))
+
+    def check_beside(self, x: Any, index: Any) -> None:
+        """index must have x's axes and reach no further than x beside `axis`."""
+        axis = self.params["axis"]
+        if len(index.shape) != len(x.shape) or any(
+            n > m for a, (n, m) in enumerate(zip(index.shape, x.shape, strict=True)) if a != axis
+        ):
+            raise ShapeError(
+                f"{self.name} along axis {axis} of shape {x.shape} with index shape {index.shape}",
+                "the index has other axes, or reaches beyond x",
+                f"beside axis {axis} every size of the index must be at most x's",
+            )
+
+
+class Gather(Indexed):
+    """z[..., i, ...] = x[..., index[..., i, ...], ...] along axis"""
+
+    kernel, saves = "gather", ("index",)
+
+    def infer(self, x, index, *, axis):
+        self.check_beside(x, index)
+        return index.shape, x.buf.dtype
+
+    def operands(self, shape, x, index):
+        """x cut to the index's sizes beside axis, as the kernel wants it."""
+        axis = self.params["axis"]
+        sizes = tuple(m if a == axis else n for a, (m, n) in enumerate(zip(x.shape, shape, strict=True)))
+        return x.over(x.buf, sizes, x.strides, x.offset), index
+
+    def backward(self, g, index):
+        zeros = self.inputs[0].like(0)
+        return apply("scatter_add", zeros, index, g, axis=self.params["axis"]), None
+
+
+class ScatterAdd(Indexed):
+    """z = x, then z[..., index[..., i, ...], ...] += src[..., i, ...] along axis"""
+
+    kernel, saves = "scatter_add", ("index",)
+
+    def infer(self, x, index, src, *, axis):
+        self.check_beside(x, index)
+        if src.shape != index.shape or src.dtype is not x.dtype:
+            raise ShapeError(
+                f"scatter_add of {src.shape} {src.dtype.name} into {x.shape} {x.dtype.name}",
+                f"the index has shape {index.shape}",
+                "src must have the index's shape and x's dtype",
+            )
+        return x.shape, x.buf.dtype
+
+    def backward(self, g, index):
+        return g, None, apply("gather", g, index, axis=self.params["axis"])
+
+
+class IndexSelect(Indexed):
+    """z = the slices of x at the positions in the 1-D index, along axis"""
+
+    kernel, saves = "index_select", ("index",)
+
+    def infer(self, x, index, *, axis):
+        if len(index.shape) != 1:
+            raise ShapeError(
+                f"index_select with an index of shape {index.shape}",
+                f"{len(index.shape)} axes",
+                "give a 1-D index; .gather() takes one with x's axes",
+            )
+        return (*x.shape[:axis], *index.shape, *x.shape[axis + 1 :]), x.buf.dtype
+
+    def backward(self, g, index):
+        axis, x = self.params["axis"], self.inputs[0]
+        shape = tuple(-1 if a == axis else 1 for a in range(len(x.shape)))
+        spread = index.reshape(shape).expand(g.shape)
+        return apply("scatter_add", x.like(0), spread, g, axis=axis), None

@@ -1,0 +1,62 @@
+"""The matrix product."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tutor.core.engine import engine
+from tutor.core.op import Op, Shape
+from tutor.errors import ShapeError
+from tutor.layout import broadcast_shapes
+from tutor.ops.elementwise import stretch
+
+
+class MatMul(Op):
+    """z_ij = sum_k x_ik y_kj over the last two axes: (..., m, k) @ (..., k, n) -> (..., m, n)
+
+    Leading axes broadcast. A 1-D x is one row, a 1-D y one column; their axis is gone from z.
+    """
+
+    kernel, saves, promotes = "matmul", ("x", "y"), 0
+
+    def apply(self) -> Any:
+        engine.bring_together(self)
+        x, y = self.inputs
+        if len(x.shape) != 1 and len(y.shape) != 1:
+            return super().apply()
+        row = x.unsqueeze(0) if len(x.shape) == 1 else x
+        column = y.unsqueeze(1) if len(y.shape) == 1 else y
+        z = MatMul(row, column).apply()
+        z = z.squeeze(-1) if column is not y else z
+        return z.squeeze(-1 if column is not y else -2) if row is not x else z
+
+    def infer(self, x, y):
+        if len(x.shape) < 2 or len(y.shape) < 2 or x.shape[-1] != y.shape[-2]:
+            raise ShapeError(
+                f"matmul of shapes {x.shape} and {y.shape}",
+                "a single number has no rows or columns"
+                if not (x.shape and y.shape)
+                else f"the inner sizes differ: {x.shape[-1]} columns against {y.shape[-2]} rows",
+                "use * for numbers"
+                if not (x.shape and y.shape)
+                else "they must be equal: (m, k) @ (k, n); transpose one with .T if need be",
+            )
+        lead = x.shape[:-2]
+        if lead != y.shape[:-2]:
+            lead = broadcast_shapes("matmul (leading axes)", lead, y.shape[:-2])
+        return (*lead, x.shape[-2], y.shape[-1]), x.buf.dtype
+
+    def operands(self, shape: Shape, x: Any, y: Any) -> tuple[Any, ...]:
+        lead = shape[:-2]
+        return stretch(x, (*lead, *x.shape[-2:])), stretch(y, (*lead, *y.shape[-2:]))
+
+    def backward(self, g, x, y):
+        gx = gy = None
+        if self.needs[0]:
+            gx = g @ y.transpose()
+        if self.needs[1]:
+            # For a transposed y (a weight stored as (out, in)) the same product is taken the other
+            # way round, so that its gradient lies in memory as y does.
+            turned = y.strides[-2] < y.strides[-1]
+            gy = (g.transpose() @ x).transpose() if turned else x.transpose() @ g
+        return gx, gy

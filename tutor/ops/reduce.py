@@ -1,0 +1,108 @@
+"""Reductions: the axes in `axis` (None: all; an int; a tuple) are summed up, or searched through.
+
+x is the operand, z the result, g its gradient. With `keepdims` a reduced axis stays, with size 1.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tutor.core.op import Op, Shape
+from tutor.dtype import DType, int64, uint64
+from tutor.errors import ShapeError
+from tutor.layout import axes_of
+
+
+def accumulator(dtype: DType) -> DType:
+    """What a sum of many is kept in: float as it is, bool and signed as int64, unsigned as uint64."""
+    return dtype if dtype.is_float else uint64 if dtype.kind == "uint" else int64
+
+
+class Reduction(Op, abstract=True):
+    """Shapes: x (..., n, ...) -> z (..., ...), or (..., 1, ...) with keepdims."""
+
+    promotes = 0
+    of_none: bool = True  # is there a result for no elements at all?
+
+    def __init__(self, x: Any, *, axis: Any = None, keepdims: bool = False) -> None:
+        super().__init__(x, axis=axes_of(axis, len(x.shape)), keepdims=keepdims)
+
+    def infer(self, x, *, axis, keepdims):
+        if not self.of_none and math.prod(x.shape[a] for a in axis) == 0:
+            raise ShapeError(
+                f"{self.name} over axis {axis} of shape {x.shape}",
+                "there is no element to choose",
+                "reduce over axes that hold at least one element",
+            )
+        kept = [1 if a in axis else n for a, n in enumerate(x.shape) if keepdims or a not in axis]
+        return tuple(kept), self.result_dtype(x.buf.dtype)
+
+    def result_dtype(self, dtype: DType) -> DType:
+        return dtype
+
+    def operands(self, shape: Shape, x: Any) -> tuple[Any, ...]:
+        return (x,)
+
+    def stretched(self, t: Any, x: Any) -> Any:
+        """t, of z's shape, repeated along the reduced axes to x's shape."""
+        axis = self.params["axis"]
+        kept = tuple(1 if a in axis else n for a, n in enumerate(x.shape))
+        return t.reshape(kept).expand(x.shape)
+
+
+class Sum(Reduction):
+    """z = sum of x; integers and bools sum as 64-bit integers"""
+
+    kernel = "sum"
+
+    def result_dtype(self, dtype):
+        return accumulator(dtype)
+
+    def backward(self, g):
+        return self.stretched(g, self.inputs[0])
+
+
+class Mean(Reduction):
+    """z = sum of x / their number; integers as float32"""
+
+    kernel, wants_float = "mean", True
+
+    def backward(self, g):
+        x = self.inputs[0]
+        count = math.prod(x.shape[a] for a in self.params["axis"])
+        return self.stretched(g / count, x)
+
+
+class Choice(Reduction, abstract=True):
+    """The largest or smallest; where several are, they share the gradient evenly."""
+
+    saves, of_none = ("x", "out"), False
+
+    def backward(self, g, x, z):
+        axis = self.params["axis"]
+        chosen = (x == self.stretched(z, x)).cast(g.dtype)
+        return chosen * self.stretched(g, x) / chosen.sum(axis=axis, keepdims=True)
+
+
+class Max(Choice):
+    """z = the largest; nan if any is nan"""
+
+    kernel = "max"
+
+
+class Min(Choice):
+    """z = the smallest; nan if any is nan"""
+
+    kernel = "min"
+
+
+class ArgMax(Reduction):
+    """z = position of the first largest, counted row-major over the reduced axes"""
+
+    kernel, of_none = "argmax", False
+
+    def result_dtype(self, dtype):
+        return int64
+
+

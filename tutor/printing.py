@@ -1,0 +1,67 @@
+"""Tensors as text that a person can read."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+EDGE = 3  # items shown at either end of a long axis
+LONG = 1000  # a tensor of more elements is shown by its edges
+
+
+def summarize(tensor: Any) -> Any:
+    """The numbers as nested lists; of a long tensor only the edges, with "..." between."""
+    if not tensor.shape:
+        return tensor.item()
+    size = tensor.shape[0]
+    if tensor.numel() > LONG and size > 2 * EDGE:
+        head = [summarize(tensor[i]) for i in range(EDGE)]
+        return [*head, "...", *(summarize(tensor[i]) for i in range(size - EDGE, size))]
+    return [summarize(tensor[i]) for i in range(size)] if tensor.ndim > 1 else tensor.tolist()
+
+
+def _leaves(nested: Any) -> list[Any]:
+    if not isinstance(nested, list):
+        return [] if nested == "..." else [nested]
+    return [leaf for item in nested for leaf in _leaves(item)]
+
+
+def _formatter(numbers: list[Any]) -> Any:
+    """How to write each number: as few digits as tell the story, one width for all."""
+    if not numbers or not isinstance(numbers[0], float):
+        return str
+    finite = [abs(x) for x in numbers if math.isfinite(x) and x != 0]
+    if finite and (max(finite) >= 1e5 or min(finite) < 1e-4):
+        return lambda x: f"{x:.4e}" if math.isfinite(x) else str(x)
+    whole = all(x == int(x) for x in numbers if math.isfinite(x))
+
+    def plain(x: float) -> str:
+        return str(x) if not math.isfinite(x) else f"{x:.0f}." if whole else f"{x:.4f}"
+
+    return plain
+
+
+def format_tensor(tensor: Any) -> str:
+    """`Tensor([[1., 2.],\\n        [3., 4.]], dtype=..., requires_grad=True)`"""
+    nested = summarize(tensor)
+    write = _formatter(_leaves(nested))
+    width = max((len(write(x)) for x in _leaves(nested)), default=0)
+
+    def lines(part: Any, indent: int) -> str:
+        if not isinstance(part, list):
+            return part if part == "..." else write(part).rjust(width)
+        if not part or not isinstance(part[0], list):
+            return "[" + ", ".join(lines(x, indent) for x in part) + "]"
+        gap = ",\n" + "\n" * (tensor.ndim - indent - 1 > 1) + " " * (len("Tensor([") + indent)
+        return "[" + gap.join(lines(x, indent + 1) for x in part) + "]"
+
+    notes = [lines(nested, 0)]
+    if 0 in tensor.shape and len(tensor.shape) > 1:
+        notes.append(f"shape={tensor.shape}")
+    if tensor.dtype.name not in ("float32", "int64", "bool"):
+        notes.append(f"dtype={tensor.dtype}")
+    if tensor.op is not None:
+        notes.append(f"op={type(tensor.op).__name__}")
+    elif tensor.requires_grad:
+        notes.append("requires_grad=True")
+    return f"Tensor({', '.join(notes)})"
