@@ -50,3 +50,7 @@ class GraphError(TutorError, RuntimeError):
 
 class DataError(TutorError, ValueError):
     """A data set or file that is missing, damaged or not what it claims to be."""
+
+
+class DomainError(TutorError, ValueError):
+    """A value for which the operation has no result, or a setting it does not know."""

@@ -31,11 +31,11 @@ class Interop:
 
     def tolist(self) -> Any:
         """The numbers as (nested) lists."""
-        flat = self.buf.tolist() if self.is_whole() else self.copy().buf.tolist()
-        for size in reversed(self.shape[1:]):
-            rows = len(flat) // size if size else math.prod(self.shape[:-1])
-            flat = [flat[i * size : (i + 1) * size] for i in range(rows)]
-        return flat if self.shape else flat[0]
+        nested = self.buf.tolist() if self.is_whole() else self.copy().buf.tolist()
+        for axis in range(self.ndim - 1, 0, -1):  # bracket the last axis first
+            size, rows = self.shape[axis], math.prod(self.shape[:axis])
+            nested = [nested[i * size : (i + 1) * size] for i in range(rows)]
+        return nested if self.shape else nested[0]
 
     def is_whole(self) -> bool:
         """True if this is its whole Buffer, row-major."""

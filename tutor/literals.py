@@ -26,11 +26,12 @@ def read(data: Any, dtype: DType | None) -> tuple[bytes, tuple[int, ...], DType]
         numbers, shape = flatten(data)
     else:
         try:
-            return _read_buffer(memoryview(data), dtype)
+            view = memoryview(data)
         except TypeError:  # no buffer: perhaps an array or tensor of another kind
             if not hasattr(data, "tolist"):
                 raise _no_number(data) from None
-        numbers, shape = flatten(data.tolist())
+            return read(data.tolist(), dtype)
+        return _read_buffer(view, dtype)
     dtype = dtype or _dtype_of(numbers)
     return pack(numbers, dtype), shape, dtype
 

@@ -71,7 +71,7 @@ class Buffer(Memory):  # type: ignore[misc]  # the base is chosen when tutor is 
             self = cls.empty(count, found)
             self.raw[:] = view.tobytes()
             return self
-        self = Memory.borrow.__func__(cls, owner, count, found.itemsize, found.format)
+        self = super().borrow(owner, count, found.itemsize, found.format)
         self.dtype, self.version, self.changed_at = found, 0, None
         return self
 

@@ -62,6 +62,12 @@ class Engine(threading.local):
 
     def write(self, target: Tensor, value: Tensor) -> None:
         """`target[...] = value` in place, cast and stretched to fit; no graph sees it."""
+        if any(n > 1 and s == 0 for n, s in zip(target.shape, target.strides, strict=True)):
+            raise ShapeError(
+                f"to write into an expanded view of shape {target.shape}",
+                "several of its elements are one number in memory",
+                "write into the original, or into a .copy()",
+            )
         with no_grad():
             value = target.wrap(value) if not hasattr(value, "over") else value
             if value.buf is target.buf:  # they may overlap: read all before writing any

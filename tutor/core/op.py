@@ -37,6 +37,7 @@ class Op:
     - `kernel`: a name in signatures.py. A view has none, it has a `layout` instead; an op that needs
       several kernels has none either, and calls them in its own `forward`.
     - `infer(self, *inputs, **params) -> (shape, dtype)`: the result's, or a ShapeError.
+    - `name`: in the catalogue; by default the kernel's, else the class's in lower case.
     - `saves`: names among infer's operands, and "out", that `backward` gets after the gradient.
     - `promotes`: the operands from this position on are brought to one dtype; None: as they are.
     - `wants_float`: integer operands become float32 first.
@@ -61,7 +62,11 @@ class Op:
         cls.differentiable = cls.backward is not Op.backward
         if abstract:
             return
-        cls.name = cls.kernel or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
+        if "name" not in cls.__dict__:
+            cls.name = cls.kernel or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
+        taken = OPS.get(cls.name)
+        if taken is not None and (taken.__module__, taken.__name__) != (cls.__module__, cls.__name__):
+            raise TypeError(f"op {cls.name!r} is {taken}; give {cls.__name__} a `name` of its own")
         if cls.kernel is not None:
             cls.kernel_params = SIGNATURES[cls.kernel].params
         rule = cls.infer if cls.layout is Op.layout else cls.layout

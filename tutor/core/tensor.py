@@ -27,7 +27,7 @@ from tutor.core.engine import apply, engine
 from tutor.core.op import Op
 from tutor.create import Create
 from tutor.dtype import DType
-from tutor.errors import DTypeError, GraphError, ShapeError
+from tutor.errors import DomainError, DTypeError, GraphError, ShapeError
 from tutor.interop import Interop
 from tutor.layout import Shape
 from tutor.methods import Methods
@@ -57,7 +57,7 @@ class Tensor(Methods, Create, Interop):
         device: str = "cpu",
     ) -> None:
         if device.lower() != "cpu":
-            raise ShapeError(f"device={device!r}", "the only device here is 'cpu'", "leave it out")
+            raise DomainError(f"device={device!r}", "the only device here is 'cpu'", "leave it out")
         if isinstance(data, Buffer):
             self.buf, found = data, (len(data),)
             if dtype is not None and dtypes.of(dtype) is not data.dtype:

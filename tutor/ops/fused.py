@@ -10,7 +10,7 @@ from typing import Any
 from tutor.core.engine import apply
 from tutor.core.op import Op, Shape
 from tutor.dtype import DType, int64
-from tutor.errors import DTypeError, ShapeError, TutorError
+from tutor.errors import DomainError, DTypeError, ShapeError
 from tutor.layout import axis_of
 
 
@@ -76,7 +76,7 @@ class CrossEntropy(Op):
         check_targets(x, t)
         scales = {"mean": 1 / max(t.numel(), 1), "sum": 1.0, "none": 1.0}
         if reduction not in scales:
-            raise TutorError(
+            raise DomainError(
                 f"cross_entropy(reduction={reduction!r})",
                 "no such reduction",
                 "use 'mean', 'sum' or 'none'",

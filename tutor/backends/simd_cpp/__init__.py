@@ -11,9 +11,9 @@ import importlib
 import os
 from typing import Any
 
-from tutor import dtype
 from tutor.backends import registry
-from tutor.errors import KernelNotFound
+from tutor.dtype import BY_NAME
+from tutor.errors import KernelNotFound, TutorError
 
 NAME = __name__ + "._simd"
 
@@ -57,7 +57,7 @@ def level() -> str:
 def table(level: str) -> registry.Table:
     """The kernels of one level, so that a test can run every level in one process."""
     rows = _module().kernels(level)
-    return {(name, dtype.of(dtype_name)): kernel for (name, dtype_name), kernel in rows.items()}
+    return {(name, BY_NAME[dtype]): kernel for (name, dtype), kernel in rows.items()}
 
 
 def num_threads() -> int:
@@ -70,7 +70,18 @@ def set_num_threads(count: int) -> None:
     _module().set_num_threads(count)
 
 
+def _load() -> registry.Table:
+    threads = os.environ.get("TUTOR_NUM_THREADS", "1")
+    if not threads.isdecimal() or int(threads) == 0:
+        raise TutorError(
+            f"TUTOR_NUM_THREADS={threads!r}",
+            "that is no number of threads",
+            "set it to 1 or more, or unset it to use every CPU this process may run on",
+        )
+    return table(level())
+
+
 if _native is None:
     registry.register_unavailable("simd_cpp", REMEDY)
 else:
-    registry.register_loader("simd_cpp", lambda: table(level()))
+    registry.register_loader("simd_cpp", _load)

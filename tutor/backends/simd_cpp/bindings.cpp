@@ -3,7 +3,6 @@
 #include <pybind11/pybind11.h>
 #include <structmember.h>
 
-#include <cmath>
 #include <cstring>
 #include <string>
 
@@ -12,151 +11,36 @@
 #include "levels.hpp"
 #include "memory.hpp"
 #include "operand.hpp"
+#include "params.hpp"
 
 namespace py = pybind11;
 
 namespace tutor {
 namespace {
 
-// ---- A kernel as a Python object -----------------------------------------------------------------
+// ---- A kernel as a Python object ----------------------------------------------------------------
 
 struct Kernel {
-    PyObject_HEAD
-    vectorcallfunc call;
+    PyObject_HEAD vectorcallfunc call;
     const Row* row;
     const char* level;
-    PyObject* names;  // tuple: the keyword parameters
-    int inputs;       // how many; at least this many if types ends in '+'
-    bool more;        // whether it does
+    Keywords keywords;
+    int inputs;    // how many; at least this many if types ends in '+'
+    bool more;     // whether it does
+    bool updates;  // whether it writes the inputs after the first, too
 };
 
 PyTypeObject* kernel_type = nullptr;
 
-// ---- Keyword parameters --------------------------------------------------------------------------
-
-// A float as a 64-bit integer: towards 0, cut at the ends of the range; 0 for nan and inf.
-uint64_t integer_of(double number) {
-    if (!std::isfinite(number)) return 0;
-    if (number >= 0x1p64) return UINT64_MAX;
-    if (number >= 0x1p63) return static_cast<uint64_t>(number);
-    if (number < -0x1p63) return static_cast<uint64_t>(INT64_MIN);
-    return static_cast<uint64_t>(static_cast<int64_t>(number));
-}
-
-bool read_number(const Kernel* self, PyObject* name, PyObject* value, int i, Params* params) {
-    if (PyFloat_Check(value)) {
-        params->number[i] = PyFloat_AS_DOUBLE(value);
-        params->integer[i] = integer_of(params->number[i]);
-        return true;
-    }
-    if (PyLong_Check(value)) {
-        params->number[i] = PyLong_AsDouble(value);
-        params->integer[i] = PyLong_AsUnsignedLongLongMask(value);
-        return !PyErr_Occurred();
-    }
-    PyErr_Format(PyExc_TypeError, "kernel %s: %U must be an int, a float or a bool, not %s",
-                 self->row->name, name, Py_TYPE(value)->tp_name);
-    return false;
-}
-
-// An int or a tuple of ints into params->axis.
-bool read_integers(const Kernel* self, PyObject* name, PyObject* value, Params* params) {
-    bool many = PyTuple_Check(value);
-    Py_ssize_t count = many ? PyTuple_GET_SIZE(value) : 1;
-    if (count > MAX_DIMS) {
-        PyErr_Format(PyExc_ValueError, "kernel %s: %U has %zd items, more than the %d axes an"
-                     " operand can have", self->row->name, name, count, MAX_DIMS);
-        return false;
-    }
-    for (Py_ssize_t i = 0; i < count; ++i) {
-        PyObject* item = many ? PyTuple_GET_ITEM(value, i) : value;
-        if (!PyLong_Check(item)) {
-            PyErr_Format(PyExc_TypeError, "kernel %s: %U must be an int or a tuple of ints, not %R",
-                         self->row->name, name, value);
-            return false;
-        }
-        params->axis[i] = PyLong_AsLongLong(item);
-        if (params->axis[i] == -1 && PyErr_Occurred()) return false;
-    }
-    params->axis_count = static_cast<int>(count);
-    return true;
-}
-
-// Negative axes counted from the end; each one there, and named once.
-bool check_axes(const Kernel* self, int ndim, Params* params) {
-    bool named[MAX_DIMS] = {};
-    for (int i = 0; i < params->axis_count; ++i) {
-        int64_t axis = params->axis[i] < 0 ? params->axis[i] + ndim : params->axis[i];
-        if (axis < 0 || axis >= ndim || named[axis]) {
-            bool twice = axis >= 0 && axis < ndim;
-            raise("AxisError", std::string("kernel ") + self->row->name + ", axis " +
-                                   std::to_string(params->axis[i]),
-                  twice ? "the axis is named twice"
-                        : "the input has " + std::to_string(ndim) + " axes",
-                  "name each axis once, from -ndim to ndim - 1");
-            return false;
-        }
-        named[axis] = true;
-        params->axis[i] = axis;
-    }
-    return true;
-}
-
-bool is_name(PyObject* name, const char* text) {
-    return PyUnicode_CompareWithASCIIString(name, text) == 0;
-}
-
-bool read_params(const Kernel* self, PyObject* const* values, PyObject* given,
-                 const Operands& operands, Params* params) {
-    params->axis_count = 0;
-    params->axis[0] = 0;
-    Py_ssize_t wanted = PyTuple_GET_SIZE(self->names);
-    Py_ssize_t count = given ? PyTuple_GET_SIZE(given) : 0;
-    Py_ssize_t found = 0;
-    int numbers = 0;
-    for (Py_ssize_t w = 0; w < wanted; ++w) {
-        PyObject* name = PyTuple_GET_ITEM(self->names, w);
-        PyObject* value = nullptr;
-        for (Py_ssize_t g = 0; g < count && !value; ++g) {
-            PyObject* other = PyTuple_GET_ITEM(given, g);
-            if (other == name || PyUnicode_Compare(other, name) == 0) value = values[g];
-        }
-        if (!value) {
-            PyErr_Format(PyExc_TypeError, "kernel %s: missing keyword argument %R", self->row->name,
-                         name);
-            return false;
-        }
-        ++found;
-        if (is_name(name, "axis")) {
-            if (!read_integers(self, name, value, params)) return false;
-            if (!check_axes(self, operands[operands.count() > 1].ndim, params)) return false;
-        } else if (is_name(name, "before")) {
-            if (!read_integers(self, name, value, params)) return false;
-        } else if (!read_number(self, name, value, numbers++, params)) {
-            return false;
-        }
-    }
-    for (Py_ssize_t g = 0; g < count && found < count; ++g) {
-        PyObject* name = PyTuple_GET_ITEM(given, g);
-        int known = PySequence_Contains(self->names, name);
-        if (known < 0) return false;
-        if (!known) {
-            PyErr_Format(PyExc_TypeError, "kernel %s: unexpected keyword argument %R, it takes %R",
-                         self->row->name, name, self->names);
-            return false;
-        }
-    }
-    return true;
-}
-
-// ---- A call --------------------------------------------------------------------------------------
+// ---- A call -------------------------------------------------------------------------------------
 
 // Other Python threads may run meanwhile only where that is worth the 0.1 us it costs.
 bool is_long(const Row& row, const Operands& operands) {
     constexpr double LONG = 1 << 14;
     double work = 0;
     if (row.form == Form::MatMul) {
-        work = static_cast<double>(numel(operands[0])) * operands[1].shape[operands[1].ndim - 1] / 16;
+        work =
+            static_cast<double>(numel(operands[0])) * operands[1].shape[operands[1].ndim - 1] / 16;
     } else {
         for (int i = 0; i < operands.count(); ++i) work += static_cast<double>(numel(operands[i]));
     }
@@ -174,8 +58,10 @@ PyObject* result_of(const Row& row, const Status& status) {
                              std::to_string(status.size) + " elements",
                          "keep indices from 0 to size - 1");
         case Status::NegativeExponent:
-            PyErr_Format(PyExc_ValueError, "kernel %s: integers to a negative power are no integers;"
-                         " cast to a float dtype first", row.name);
+            PyErr_Format(PyExc_ValueError,
+                         "kernel %s: integers to a negative power are no integers;"
+                         " cast to a float dtype first",
+                         row.name);
             return nullptr;
         case Status::OutOfMemory:
             PyErr_Format(PyExc_MemoryError, "kernel %s: no room for scratch memory", row.name);
@@ -195,9 +81,13 @@ PyObject* call(const Kernel* self, PyObject* const* args, Py_ssize_t count, PyOb
     for (int i = 0; i < count; ++i) {
         if (!operands.read(i, args[i], row.name)) return nullptr;
     }
+    if (!operands.check_writable(0, row.name)) return nullptr;
+    for (int i = 2; self->updates && i < count; ++i) {
+        if (!operands.check_writable(i, row.name)) return nullptr;
+    }
     Params params;
-    if (!operands.check_writable(0, row.name) || !check_dtypes(row, operands) ||
-        !read_params(self, args + count, names, operands, &params) ||
+    if (!check_dtypes(row, operands) ||
+        !read_params(row, self->keywords, names, args + count, operands, &params) ||
         !check_shapes(row, operands, params)) {
         return nullptr;
     }
@@ -218,9 +108,9 @@ PyObject* kernel_call(PyObject* self, PyObject* const* args, size_t nargsf, PyOb
     try {
         return call(reinterpret_cast<Kernel*>(self), args, PyVectorcall_NARGS(nargsf), names);
     } catch (const std::exception& error) {  // no C++ exception may cross into the interpreter
-        PyErr_SetString(dynamic_cast<const std::bad_alloc*>(&error) ? PyExc_MemoryError
-                                                                     : PyExc_RuntimeError,
-                        error.what());
+        PyErr_SetString(
+            dynamic_cast<const std::bad_alloc*>(&error) ? PyExc_MemoryError : PyExc_RuntimeError,
+            error.what());
         return nullptr;
     }
 }
@@ -234,18 +124,15 @@ PyObject* make_kernel(const Row* row, const char* level) {
     size_t letters = std::strlen(row->types);
     self->more = row->types[letters - 1] == '+';
     self->inputs = static_cast<int>(letters) - 1 - self->more;
-    PyObject* text = PyUnicode_FromString(row->params ? row->params : "");
-    PyObject* list = text ? PyUnicode_Split(text, nullptr, -1) : nullptr;
-    self->names = list ? PyList_AsTuple(list) : nullptr;
-    Py_XDECREF(list);
-    Py_XDECREF(text);
-    if (!self->names) return Py_DECREF(self), nullptr;
+    // The optimizer steps: out is the parameter, the inputs are its gradient and their own state.
+    self->updates = !std::strcmp(row->name, "sgd") || !std::strcmp(row->name, "adam");
+    if (!make_keywords(*row, &self->keywords)) return Py_DECREF(self), nullptr;
     return reinterpret_cast<PyObject*>(self);
 }
 
 void kernel_dealloc(PyObject* object) {
     PyTypeObject* type = Py_TYPE(object);
-    Py_XDECREF(reinterpret_cast<Kernel*>(object)->names);
+    Py_XDECREF(reinterpret_cast<Kernel*>(object)->keywords.names);
     PyObject_Free(object);
     Py_DECREF(type);
 }
@@ -295,7 +182,7 @@ PyType_Spec kernel_spec = {"tutor.backends.simd_cpp._simd.Kernel", sizeof(Kernel
                                Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
                            kernel_slots};
 
-// ---- The module ----------------------------------------------------------------------------------
+// ---- The module ---------------------------------------------------------------------------------
 
 py::list supported_levels() {
     py::list names;
@@ -325,10 +212,8 @@ py::dict kernels(const std::string& name) {
 }
 
 void set_num_threads(int count) {
-    constexpr int MOST = 1024;
-    if (count < 1 || count > MOST) {
-        throw py::value_error("set_num_threads: " + std::to_string(count) +
-                              " is not from 1 to " + std::to_string(MOST));
+    if (count < 1) {
+        throw py::value_error("set_num_threads: at least 1, not " + std::to_string(count));
     }
     set_thread_count(count);
 }
@@ -348,5 +233,5 @@ PYBIND11_MODULE(_simd, module) {
                "{(kernel name, dtype name): Kernel} of a level.");
     module.def("num_threads", thread_count, "How many threads kernels may use.");
     module.def("set_num_threads", set_num_threads, py::arg("count"),
-               "Let kernels use `count` threads, the caller included.");
+               "Let kernels use `count` threads (at most 1024), the caller included.");
 }

@@ -9,29 +9,22 @@ namespace tutor {
 
 namespace {
 
-// ---- Dtypes --------------------------------------------------------------------------------------
+// ---- Dtypes -------------------------------------------------------------------------------------
 
-DType sum_of(DType dtype) {
-    switch (dtype) {
-        case Bool: case Int8: case Int16: case Int32: case Int64: return Int64;
-        case UInt8: case UInt16: case UInt32: case UInt64: return UInt64;
-        default: return dtype;
-    }
-}
+// What a sum of `dtype` gives. The enum has bool and the signed integers first, then the unsigned.
+DType sum_of(DType dtype) { return dtype <= Int64 ? Int64 : dtype <= UInt64 ? UInt64 : dtype; }
 
 // What a letter of signatures.py demands of a kernel registered for `dtype`; DTYPES: nothing.
 DType meaning(char letter, DType dtype) {
-    switch (letter) {
-        case 'T': return dtype;
-        case 'S': return sum_of(dtype);
-        case 'b': return Bool;
-        case 'i': return Int64;
-        case 'u': return UInt32;
-        default: return DTYPES;
-    }
+    return letter == 'T'   ? dtype
+           : letter == 'S' ? sum_of(dtype)
+           : letter == 'b' ? Bool
+           : letter == 'i' ? Int64
+           : letter == 'u' ? UInt32
+                           : DTYPES;
 }
 
-// ---- Shapes --------------------------------------------------------------------------------------
+// ---- Shapes -------------------------------------------------------------------------------------
 
 constexpr int NONE = -1;
 
@@ -103,55 +96,56 @@ bool side_by_side(const Operands& operands, int64_t axis) {
     return total == out.shape[axis];
 }
 
-// What each Form demands, in words and in code.
-const char* demand(Form form) {
-    switch (form) {
-        case Form::Elementwise: return "every operand has the shape of out";
-        case Form::Fill: return "there are no inputs";
-        case Form::Reduce: return "out has the shape of the input without the axes in `axis`";
-        case Form::MatMul: return "(..., m, k) and (..., k, n) give (..., m, n)";
-        case Form::Pad: return "the input, moved by `before`, lies inside out";
-        case Form::Cat: return "the inputs, side by side along the one `axis`, fill out";
-        case Form::Gather:
-            return "out and index have one shape, that of the input but along the one `axis`";
-        case Form::ScatterAdd:
-            return "out has the shape of the input, index that of src, and src is nowhere larger"
-                   " but along the one `axis`";
-        case Form::IndexSelect:
-            return "out has the shape of the input, with the length of the 1-D index along the one"
-                   " `axis`";
-        case Form::CrossEntropy: return "x is (..., classes), target (...), and out (...) or ()";
-        case Form::CrossEntropyGrad: return "out and x are (..., classes), target and g (...)";
+bool all_alike(const Operands& operands) {
+    for (int i = 1; i < operands.count(); ++i) {
+        if (!alike(operands[0], operands[i])) return false;
     }
-    return "";
+    return true;
 }
 
-bool fits(Form form, const Operands& o, const Params& params) {
+// nullptr if the shapes fit, else what the form demands of them.
+const char* unmet(Form form, const Operands& o, const Params& params) {
+    bool one = params.axis_count == 1;
     int64_t axis = params.axis[0];
-    bool one_axis = params.axis_count == 1;
+    auto demand = [](bool met, const char* text) { return met ? nullptr : text; };
     switch (form) {
         case Form::Elementwise:
-            for (int i = 1; i < o.count(); ++i) {
-                if (!alike(o[0], o[i])) return false;
-            }
-            return true;
-        case Form::Fill: return o.count() == 1;
-        case Form::Reduce: return reduced(o[0], o[1], params);
-        case Form::MatMul: return product(o[0], o[1], o[2]);
-        case Form::Pad: return padded(o[0], o[1], params);
-        case Form::Cat: return one_axis && side_by_side(o, axis);
-        case Form::Gather: return one_axis && alike(o[0], o[2]) && alike(o[0], o[1], axis);
+            return demand(all_alike(o), "every operand has the shape of out");
+        case Form::Fill:
+            return demand(o.count() == 1, "there are no inputs");
+        case Form::Reduce:
+            return demand(reduced(o[0], o[1], params),
+                          "out has the shape of the input without the axes in `axis`");
+        case Form::MatMul:
+            return demand(product(o[0], o[1], o[2]),
+                          "(..., m, k) and (..., k, n) give (..., m, n)");
+        case Form::Pad:
+            return demand(padded(o[0], o[1], params),
+                          "the input, moved by `before`, lies inside out");
+        case Form::Cat:
+            return demand(one && side_by_side(o, axis),
+                          "the inputs, side by side along the one axis, fill out");
+        case Form::Gather:
+            return demand(one && alike(o[0], o[2]) && alike(o[0], o[1], axis),
+                          "out and index have one shape, that of the input but along the one axis");
         case Form::ScatterAdd:
-            return one_axis && alike(o[0], o[1]) && alike(o[2], o[3]) && within(o[3], o[0], axis);
+            return demand(
+                one && alike(o[0], o[1]) && alike(o[2], o[3]) && within(o[3], o[0], axis),
+                "out has the shape of the input, index that of src, and src is larger than out at"
+                " most along the one axis");
         case Form::IndexSelect:
-            return one_axis && alike(o[0], o[1], axis) && o[2].ndim == 1 &&
-                   o[0].shape[axis] == o[2].shape[0];
+            return demand(one && alike(o[0], o[1], axis) && o[2].ndim == 1 &&
+                              o[0].shape[axis] == o[2].shape[0],
+                          "out has the shape of the input, but along the one axis the length of the"
+                          " 1-D index");
         case Form::CrossEntropy:
-            return rows_of(o[2], o[1]) && (o[0].ndim == 0 || alike(o[0], o[2]));
+            return demand(rows_of(o[2], o[1]) && (o[0].ndim == 0 || alike(o[0], o[2])),
+                          "the input is (..., classes), target (...), and out (...) or ()");
         case Form::CrossEntropyGrad:
-            return alike(o[0], o[1]) && rows_of(o[2], o[1]) && rows_of(o[3], o[1]);
+            return demand(alike(o[0], o[1]) && rows_of(o[2], o[1]) && rows_of(o[3], o[1]),
+                          "out and the input are (..., classes), target and g (...)");
     }
-    return false;
+    return nullptr;
 }
 
 }  // namespace
@@ -173,12 +167,18 @@ bool check_dtypes(const Row& row, const Operands& operands) {
 }
 
 bool check_shapes(const Row& row, const Operands& operands, const Params& params) {
-    if (fits(row.form, operands, params)) return true;
+    const char* demand = unmet(row.form, operands, params);
+    if (!demand) return true;
     std::string found = "out " + shape_of(operands[0]);
-    for (int i = 1; i < operands.count(); ++i) found += (i > 1 ? ", " : "; inputs ") + shape_of(operands[i]);
-    if (params.axis_count) found += "; " + std::string(row.form == Form::Pad ? "before " : "axis ") + text_of(params.axis, params.axis_count);
+    for (int i = 1; i < operands.count(); ++i) {
+        found += (i > 1 ? ", " : "; inputs ") + shape_of(operands[i]);
+    }
+    if (params.axis_count) {
+        found += row.form == Form::Pad ? "; before " : "; axis ";
+        found += text_of(params.axis, params.axis_count);
+    }
     raise("ShapeError", std::string("kernel ") + row.name, found,
-          std::string("give operands such that ") + demand(row.form));
+          std::string("give operands such that ") + demand);
     return false;
 }
 

@@ -4,8 +4,8 @@
 namespace tutor {
 
 #define TABLE(file) file,
-#define ROW(level, supported) \
-    namespace level {         \
+#define ROW(level, supported)                                                                     \
+    namespace level {                                                                             \
     static const Level row() { return {#level, supported, {TUTOR_FOR_EACH_KERNEL_FILE(TABLE)}}; } \
     }
 TUTOR_FOR_EACH_LEVEL(ROW)

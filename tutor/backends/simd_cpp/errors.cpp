@@ -6,9 +6,9 @@ PyObject* raise(const char* type, const std::string& asked, const std::string& f
                 const std::string& advice) {
     PyObject* errors = PyImport_ImportModule("tutor.errors");
     PyObject* cls = errors ? PyObject_GetAttrString(errors, type) : nullptr;
-    PyObject* error = cls ? PyObject_CallFunction(cls, "sss", asked.c_str(), found.c_str(),
-                                                  advice.c_str())
-                          : nullptr;
+    PyObject* error =
+        cls ? PyObject_CallFunction(cls, "sss", asked.c_str(), found.c_str(), advice.c_str())
+            : nullptr;
     if (error) PyErr_SetObject(cls, error);  // otherwise the error of the failed step stands
     Py_XDECREF(error);
     Py_XDECREF(cls);

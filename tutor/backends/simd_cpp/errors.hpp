@@ -16,9 +16,7 @@ PyObject* raise(const char* type, const std::string& asked, const std::string& f
 
 // How errors write a shape: (2, 3).
 std::string text_of(const int64_t* shape, int ndim);
-inline std::string shape_of(const Operand& operand) {
-    return text_of(operand.shape, operand.ndim);
-}
+inline std::string shape_of(const Operand& operand) { return text_of(operand.shape, operand.ndim); }
 
 // How errors and Python write a dtype: float32.
 std::string name_of(DType dtype);

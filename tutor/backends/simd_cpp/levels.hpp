@@ -9,8 +9,8 @@ namespace tutor {
 
 // What each kernels/*.cpp exports, once per level: tutor::avx2::elementwise() and so on.
 #define DECLARE(file) Rows file();
-#define ROW(level, supported) \
-    namespace level {         \
+#define ROW(level, supported)           \
+    namespace level {                   \
     TUTOR_FOR_EACH_KERNEL_FILE(DECLARE) \
     }
 TUTOR_FOR_EACH_LEVEL(ROW)

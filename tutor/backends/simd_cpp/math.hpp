@@ -36,8 +36,7 @@ struct Format<double> {
     static constexpr double exp_lowest = -746, exp_highest = 710;
 };
 
-// ---- tools
-// ------------------------------------------------------------------------------------------
+// ---- tools --------------------------------------------------------------------------------------
 
 template <class T>
 inline vec<typename Format<T>::Bits> bits_of(vec<T> x) {
@@ -89,18 +88,17 @@ inline vec<T> sign_bit_of(vec<T> x) {
     return x & vec<T>(T(-0.0));
 }
 
-// ---- exp
-// --------------------------------------------------------------------------------------------
+// ---- exp ----------------------------------------------------------------------------------------
 
-// e^x = 2^k (1 + p), with k the nearest integer to x / ln 2, so |r| = |x - k ln 2| <= ln(2) / 2 and
-// p = e^r - 1 = r + r^2/2! + r^3/3! + ... Keeping the 1 apart keeps p's last bits, for tanh.
+// e^x = 2^k e^r, with k the nearest integer to x / ln 2, so that |r| = |x - k ln 2| <= ln(2) / 2,
+// and e^r = 1 + r + r^2/2! + r^3/3! + ...
+//
+// The smallest and the largest results need a k that no single power of two can hold. Of the two
+// factors the first is exact; the second rounds once, down through the subnormals or up to inf.
 template <class T>
-struct Parts {
-    vec<T> k, p;
-};
-
-template <class T>
-inline Parts<T> exp_parts(vec<T> x) {
+inline vec<T> exp(vec<T> x) {
+    const vec<T> lowest(Format<T>::exp_lowest), highest(Format<T>::exp_highest);
+    x = xsimd::select(x < lowest, lowest, xsimd::select(x > highest, highest, x));  // nan stays
     const vec<T> k = nearest(x * T(1.44269504088896340736));
     vec<T> r = xsimd::fnma(k, vec<T>(Format<T>::ln2_high), x);
     r = xsimd::fnma(k, vec<T>(Format<T>::ln2_low), r);
@@ -112,18 +110,8 @@ inline Parts<T> exp_parts(vec<T> x) {
                           1 / 362880., 1 / 3628800., 1 / 39916800., 1 / 479001600.,
                           1 / 6227020800.);
     }
-    return {k, xsimd::fma(r * r, q, r)};
-}
-
-// The smallest and the largest results need a k that no single power of two can hold. Of the two
-// factors the first is exact; the second rounds once, down through the subnormals or up to inf.
-template <class T>
-inline vec<T> exp(vec<T> x) {
-    const vec<T> lowest(Format<T>::exp_lowest), highest(Format<T>::exp_highest);
-    x = xsimd::select(x < lowest, lowest, xsimd::select(x > highest, highest, x));  // nan stays
-    const Parts<T> e = exp_parts(x);
-    const vec<T> half = nearest(e.k * T(0.5));
-    return (T(1) + e.p) * power_of_two(half) * power_of_two(e.k - half);
+    const vec<T> half = nearest(k * T(0.5));
+    return (T(1) + xsimd::fma(r * r, q, r)) * power_of_two(half) * power_of_two(k - half);
 }
 
 // With e = e^-|x| nothing overflows, and the left end fades through the subnormals as e does.
@@ -133,19 +121,21 @@ inline vec<T> sigmoid(vec<T> x) {
     return xsimd::select(x < T(0), e, vec<T>(T(1))) / (T(1) + e);
 }
 
-// tanh |x| = -t / (2 + t) with t = e^(-2|x|) - 1 = 2^k p + (2^k - 1): no cancellation at small x.
-// Beyond 40 the result is 1 in either precision.
+// tanh|x| = 1 - 2 / (e^(2|x|) + 1), which would cancel at small x; there Lambert's continued
+// fraction (1761), tanh x = x / (1 + z / (3 + z / (5 + ... z / 15))) with z = x^2, cut after eight
+// steps and written as x - x z A / B. One division serves both.
 template <class T>
 inline vec<T> tanh(vec<T> x) {
-    const vec<T> y = T(-2) * xsimd::abs(x);
-    const Parts<T> e = exp_parts(xsimd::select(y < T(-80), vec<T>(T(-80)), y));
-    const vec<T> scale = power_of_two(e.k);
-    const vec<T> t = xsimd::fma(scale, e.p, scale - T(1));
-    return xsimd::abs(t / (T(2) + t)) | sign_bit_of(x);
+    const vec<T> size = xsimd::abs(x), z = size * size;
+    const vec<T> A = polynomial<T>(z, 675675, 45045, 594, 1);
+    const vec<T> B = polynomial<T>(z, 2027025, 945945, 51975, 630, 1);
+    const mask<T> small = size < T(0.625);
+    const vec<T> away = xsimd::select(small, size * z * A, vec<T>(T(2))) /
+                        xsimd::select(small, B, exp(size + size) + T(1));
+    return (xsimd::select(small, size, vec<T>(T(1))) - away) | sign_bit_of(x);
 }
 
-// ---- log
-// --------------------------------------------------------------------------------------------
+// ---- log ----------------------------------------------------------------------------------------
 
 // x = 2^k (1 + f) with 1 + f between sqrt(1/2) and sqrt(2). With s = f / (2 + f),
 //   ln(1 + f) = 2 artanh s = 2s + s R,   R = 2s^2/3 + 2s^4/5 + 2s^6/7 + ...
@@ -163,11 +153,10 @@ inline vec<T> log(vec<T> x) {
     const mask<T> subnormal = x < std::numeric_limits<T>::min();
     const vec<T> scaled = xsimd::select(subnormal, x * two_to_mantissa, x);
     const vec<Bits> shifted = bits_of(scaled) + vec<Bits>(one - root_half);
-    const vec<T> m = from_bits<T>((shifted & vec<Bits>((Bits(1) << F::mantissa) - 1)) +
-                                  vec<Bits>(root_half));
+    const vec<T> m =
+        from_bits<T>((shifted & vec<Bits>((Bits(1) << F::mantissa) - 1)) + vec<Bits>(root_half));
     // The biased exponent, put below the bits of 2^mantissa, is a number that a subtraction frees.
-    const vec<T> biased =
-        from_bits<T>((shifted >> F::mantissa) | bits_of(vec<T>(two_to_mantissa)));
+    const vec<T> biased = from_bits<T>((shifted >> F::mantissa) | bits_of(vec<T>(two_to_mantissa)));
     const vec<T> k = biased - (two_to_mantissa + F::bias) -
                      xsimd::select(subnormal, vec<T>(T(F::mantissa)), vec<T>(T(0)));
 
@@ -189,8 +178,7 @@ inline vec<T> log(vec<T> x) {
     return xsimd::select((x > T(0)) & (x < inf), result, special);
 }
 
-// ---- sin, cos
-// ----------------------------------------------------------------------------------------------
+// ---- sin, cos -----------------------------------------------------------------------------------
 
 // Only for doubles: the float kernels widen, which makes their results almost always the nearest
 // float and is still faster than a reduction in float that is right near the zeros.
@@ -211,9 +199,9 @@ inline Turn turn(vec<double> x) {
     const vec<double> r = a - w;
     const vec<double> rest = (a - r) - w - n * third;
     const vec<double> z = r * r;
-    const vec<double> S = polynomial<double>(
-        z, -1 / 6., 1 / 120., -1 / 5040., 1 / 362880., -1 / 39916800., 1 / 6227020800.,
-        -1 / 1307674368000., 1 / 355687428096000.);  // sin r = r + r z S
+    const vec<double> S = polynomial<double>(z, -1 / 6., 1 / 120., -1 / 5040., 1 / 362880.,
+                                             -1 / 39916800., 1 / 6227020800., -1 / 1307674368000.,
+                                             1 / 355687428096000.);  // sin r = r + r z S
     const vec<double> C = polynomial<double>(z, 1 / 24., -1 / 720., 1 / 40320., -1 / 3628800.,
                                              1 / 479001600., -1 / 87178291200.,
                                              1 / 20922789888000.);  // cos r = 1 - z/2 + z^2 C
@@ -247,8 +235,7 @@ inline vec<double> cos(vec<double> x) {
     return xsimd::select(large, by_lane([](double a, double) { return std::cos(a); }, x), result);
 }
 
-// ---- pow
-// ---------------------------------------------------------------------------------------------
+// ---- pow ----------------------------------------------------------------------------------------
 
 // x^y = e^(y ln x) to about 2^-43: enough for a result that is then rounded to float, not for one
 // kept as a double. The special cases are those of IEEE 754-2019, 9.2.1.

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t ALIGNMENT = 64;  // a cache line, and the widest SIMD register
 
-// ---- Where bytes come from and go to -------------------------------------------------------------
+// ---- Where bytes come from and go to ------------------------------------------------------------
 
 // At least `nbytes` bytes at a multiple of ALIGNMENT, contents undefined; nullptr if exhausted.
 char* allocate(size_t nbytes) {
@@ -21,7 +21,7 @@ char* allocate(size_t nbytes) {
 
 void release(char* data) { std::free(data); }
 
-// ---- Dtypes as the buffer protocol spells them ---------------------------------------------------
+// ---- Dtypes as the buffer protocol spells them --------------------------------------------------
 
 const char formats[DTYPES][2] = {
 #define ROW(name, type, format) {format, 0},
@@ -46,7 +46,7 @@ DType dtype_of(PyObject* format) {
     return DTYPES;
 }
 
-// ---- Construction --------------------------------------------------------------------------------
+// ---- Construction -------------------------------------------------------------------------------
 
 // A Memory of type `cls` without bytes yet. nullptr, with an error set, for bad arguments.
 Memory* bare(PyTypeObject* cls, PyObject* count, PyObject* itemsize, PyObject* format) {
@@ -73,8 +73,10 @@ Memory* bare(PyTypeObject* cls, PyObject* count, PyObject* itemsize, PyObject* f
         return nullptr;
     }
     if (overflow || items > (PY_SSIZE_T_MAX - static_cast<Py_ssize_t>(ALIGNMENT)) / size) {
-        PyErr_Format(PyExc_MemoryError, "Memory: %R items of %zd bytes are more than can be"
-                     " addressed", count, size);
+        PyErr_Format(PyExc_MemoryError,
+                     "Memory: %R items of %zd bytes are more than can be"
+                     " addressed",
+                     count, size);
         return nullptr;
     }
     Memory* self = reinterpret_cast<Memory*>(cls->tp_alloc(cls, 0));  // all zero but the header
@@ -124,15 +126,17 @@ bool hold(Memory* self, PyObject* owner) {
     self->data = static_cast<char*>(view->buf);
     Py_ssize_t size = itemsizes[self->dtype];
     if (view->len < self->count * size) {
-        PyErr_Format(PyExc_ValueError, "Memory.borrow: %zd items of %zd bytes do not fit into the"
-                     " %zd bytes of this %s", self->count, size, view->len,
-                     Py_TYPE(owner)->tp_name);
+        PyErr_Format(PyExc_ValueError,
+                     "Memory.borrow: %zd items of %zd bytes do not fit into the"
+                     " %zd bytes of this %s",
+                     self->count, size, view->len, Py_TYPE(owner)->tp_name);
         return false;
     }
     if (reinterpret_cast<uintptr_t>(self->data) % size != 0) {  // compiled code relies on it
-        PyErr_Format(PyExc_ValueError, "Memory.borrow: items of %zd bytes must begin at a multiple"
-                     " of %zd, and this %s begins elsewhere; copy it", size, size,
-                     Py_TYPE(owner)->tp_name);
+        PyErr_Format(PyExc_ValueError,
+                     "Memory.borrow: items of %zd bytes must begin at a multiple"
+                     " of %zd, and this %s begins elsewhere; copy it",
+                     size, size, Py_TYPE(owner)->tp_name);
         return false;
     }
     return true;
@@ -164,7 +168,7 @@ void memory_dealloc(PyObject* object) {
     Py_DECREF(type);  // every instance of a heap type keeps it alive
 }
 
-// ---- The buffer protocol -------------------------------------------------------------------------
+// ---- The buffer protocol ------------------------------------------------------------------------
 
 int memory_getbuffer(PyObject* object, Py_buffer* view, int flags) {
     Memory* self = reinterpret_cast<Memory*>(object);
@@ -188,15 +192,15 @@ int memory_getbuffer(PyObject* object, Py_buffer* view, int flags) {
     return 0;
 }
 
-// ---- Attributes ----------------------------------------------------------------------------------
+// ---- Attributes ---------------------------------------------------------------------------------
 
 // A memoryview of Memory of bytes that is borrowed from this one and so keeps it alive. (A
 // memoryview cannot be cast from format 'e' to bytes.)
 PyObject* memory_raw(PyObject* object, void*) {
     Memory* self = reinterpret_cast<Memory*>(object);
-    PyObject* bytes = PyObject_CallMethod(reinterpret_cast<PyObject*>(memory_type), "borrow",
-                                          "Onis", object, self->count * itemsizes[self->dtype], 1,
-                                          "B");
+    PyObject* bytes =
+        PyObject_CallMethod(reinterpret_cast<PyObject*>(memory_type), "borrow", "Onis", object,
+                            self->count * itemsizes[self->dtype], 1, "B");
     if (!bytes) return nullptr;
     PyObject* view = PyMemoryView_FromObject(bytes);
     Py_DECREF(bytes);

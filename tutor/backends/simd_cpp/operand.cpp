@@ -11,7 +11,7 @@ namespace tutor {
 
 namespace {
 
-// ---- The four attributes -------------------------------------------------------------------------
+// ---- The four attributes ------------------------------------------------------------------------
 
 enum Attribute { BUF, SHAPE, STRIDES, OFFSET, ATTRIBUTES };
 PyObject* names[ATTRIBUTES];
@@ -85,7 +85,7 @@ struct Attributes {
     }
 };
 
-// ---- The border check ----------------------------------------------------------------------------
+// ---- The border check ---------------------------------------------------------------------------
 
 std::string the(int i) { return i == 0 ? "out" : "input " + std::to_string(i); }
 
@@ -100,19 +100,12 @@ bool not_an_operand(const char* kernel, int i, const std::string& found) {
     return false;
 }
 
-// A Python int, cut to the nearest 64-bit integer: one that far out fails the border check anyhow.
-int64_t nearest(PyObject* integer) {
-    int overflow;
-    int64_t value = PyLong_AsLongLongAndOverflow(integer, &overflow);
-    return overflow == 0 ? value : overflow > 0 ? INT64_MAX : INT64_MIN;
-}
-
 // The integers of a tuple. false if it holds anything else.
 bool read_integers(PyObject* tuple, int64_t* values) {
     for (Py_ssize_t d = 0; d < PyTuple_GET_SIZE(tuple); ++d) {
         PyObject* item = PyTuple_GET_ITEM(tuple, d);
         if (!PyLong_Check(item)) return false;
-        values[d] = nearest(item);
+        values[d] = nearest_int64(item);
     }
     return true;
 }
@@ -143,16 +136,23 @@ bool inside(const Operand& operand, int64_t offset, int64_t count) {
 }
 
 bool outside(const char* kernel, int i, const Operand& operand, int64_t offset, int64_t count) {
-    raise("OutOfRangeError", asked(kernel, i),
-          "shape " + shape_of(operand) + " with strides " +
-              text_of(operand.strides, operand.ndim) + " from offset " + std::to_string(offset) +
-              " reaches outside of a Buffer of " + std::to_string(count) + " elements",
-          "keep every index inside the Buffer: the lowest is offset plus (size - 1) * stride of each"
-          " axis whose stride is negative, the highest offset plus that of the others");
+    raise(
+        "OutOfRangeError", asked(kernel, i),
+        "shape " + shape_of(operand) + " with strides " + text_of(operand.strides, operand.ndim) +
+            " from offset " + std::to_string(offset) + " reaches outside of a Buffer of " +
+            std::to_string(count) + " elements",
+        "keep every index inside the Buffer: the lowest is offset plus (size - 1) * stride of each"
+        " axis whose stride is negative, the highest offset plus that of the others");
     return false;
 }
 
 }  // namespace
+
+int64_t nearest_int64(PyObject* integer) {
+    int overflow;
+    int64_t value = PyLong_AsLongLongAndOverflow(integer, &overflow);
+    return overflow == 0 ? value : overflow > 0 ? INT64_MAX : INT64_MIN;
+}
 
 bool make_operand_names() {
     const char* const texts[ATTRIBUTES] = {"buf", "shape", "strides", "offset"};
@@ -179,17 +179,18 @@ bool Operands::read(int i, PyObject* from, const char* kernel) {
     if (!attributes.read(from)) {
         if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return false;
         PyErr_Clear();
-        return not_an_operand(kernel, i, std::string("an object of type ") + Py_TYPE(from)->tp_name);
+        return not_an_operand(kernel, i,
+                              std::string("an object of type ") + Py_TYPE(from)->tp_name);
     }
     auto [buf, shape, strides, offset] = attributes.value;
     if (!is_memory(buf)) {
         return not_an_operand(kernel, i, std::string("buf is of type ") + Py_TYPE(buf)->tp_name);
     }
     if (!PyTuple_Check(shape) || !PyTuple_Check(strides) || !PyLong_Check(offset)) {
-        return not_an_operand(kernel, i, std::string("shape, strides and offset are of types ") +
-                                             Py_TYPE(shape)->tp_name + ", " +
-                                             Py_TYPE(strides)->tp_name + " and " +
-                                             Py_TYPE(offset)->tp_name);
+        return not_an_operand(kernel, i,
+                              std::string("shape, strides and offset are of types ") +
+                                  Py_TYPE(shape)->tp_name + ", " + Py_TYPE(strides)->tp_name +
+                                  " and " + Py_TYPE(offset)->tp_name);
     }
     Py_ssize_t ndim = PyTuple_GET_SIZE(shape);
     if (ndim > MAX_DIMS || ndim != PyTuple_GET_SIZE(strides)) {
@@ -204,7 +205,7 @@ bool Operands::read(int i, PyObject* from, const char* kernel) {
     const Memory& memory = *memories_[i];
     operand.dtype = memory.dtype;
     operand.ndim = static_cast<int>(ndim);
-    int64_t start = nearest(offset);
+    int64_t start = nearest_int64(offset);
     if (!read_integers(shape, operand.shape) || !read_integers(strides, operand.strides)) {
         return not_an_operand(kernel, i, "shape or strides hold something that is no int");
     }

@@ -46,6 +46,9 @@ inline int64_t numel(const Operand& operand) {
     return count;
 }
 
+// A Python int, cut to the nearest 64-bit integer: what is so far out fails every check anyhow.
+int64_t nearest_int64(PyObject* integer);
+
 // Interns the attribute names. false, with a Python error set, when that fails.
 bool make_operand_names();
 

@@ -1,10 +1,11 @@
 // Reductions: sum mean max min argmax over any set of axes.
 //
-// Ops (what is computed) -> Reducer (an op as five functions on bytes) -> reduce() (which memory is
+// Ops (what is computed) -> Reducer (an op as functions on bytes) -> reduce_axes() (which memory is
 // walked in which order; compiled once for all ops).
 #include <limits>
+#include <type_traits>
 
-#include "../rows.hpp"
+#include "rows.hpp"
 
 namespace tutor {
 namespace TUTOR_LEVEL {
@@ -345,7 +346,7 @@ struct Tile {
 // here, are whole subtrees of the one tree.
 constexpr int64_t GRAIN = 64 * BLOCK;
 
-Status reduce(const Reducer& op, const Operand& out, const Operand& x, const Params& params) {
+Status reduce_axes(const Reducer& op, const Operand& out, const Operand& x, const Params& params) {
     bool reduced[MAX_DIMS] = {};
     for (int i = 0; i < params.axis_count; i++) reduced[params.axis[i]] = true;
     Nest kept, terms;
@@ -415,7 +416,7 @@ Status reduce(const Reducer& op, const Operand& out, const Operand& x, const Par
 
 template <class Op>
 Status run(const Operand& out, const Operand* ins, int, const Params& params) {
-    return reduce(OnBytes<Op>::reducer, out, ins[0], params);
+    return reduce_axes(OnBytes<Op>::reducer, out, ins[0], params);
 }
 
 const Row rows[] = {

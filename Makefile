@@ -1,0 +1,82 @@
+# Two commands matter: `make mnist` trains, `make test` tests. Both make their own environment first.
+# ARGS is passed on: make test ARGS="-k matmul", make mnist ARGS="--epochs 3".
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+CPP    := $(shell find tutor -name '*.cpp' -o -name '*.hpp')
+SOURCES := pyproject.toml tutor/backends/simd_cpp/CMakeLists.txt $(CPP)
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_ROOT_USER_ACTION := ignore
+
+.PHONY: help setup-env build mnist test lint bench sanitize docs clean
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# ---- the environment -----------------------------------------------------------------------------
+# The library is installed editable: Python files are used as they stand in this tree. It is built
+# again when a C++ source or pyproject.toml has changed.
+
+$(BIN)/pip:
+	@echo "== making the environment $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+
+define install
+	@echo "== building the SIMD backend and installing tutor (a few minutes)"
+	@$(BIN)/pip install -q -e .
+	@touch $(VENV)/installed
+endef
+
+$(VENV)/installed: $(SOURCES) | $(BIN)/pip
+	$(install)
+
+# What a target needs beside the library: an extra of pyproject.toml. Asking for it by the name of
+# what is installed already spares building the library a second time.
+$(VENV)/extra-%: pyproject.toml | $(VENV)/installed
+	@echo "== installing the packages of [$*]"
+	@$(BIN)/pip install -q "tutorgrad[$*]"
+	@touch $@
+
+setup-env: $(VENV)/installed $(VENV)/extra-dev ## make .venv with the library and all that tests need
+
+build: | $(BIN)/pip ## build and install the library again
+	$(install)
+
+# ---- what it is for ------------------------------------------------------------------------------
+
+mnist: $(VENV)/installed $(VENV)/extra-train ## train MNIST on the SIMD backend
+	TUTOR_BACKEND=simd $(BIN)/python train_mnist.py $(ARGS)
+
+test: setup-env ## run all tests
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: setup-env ## check style and types of Python and C++
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror $(CPP)
+
+bench: $(VENV)/installed $(VENV)/extra-bench ## measure side by side with PyTorch
+	$(BIN)/python -m benchmarks.mlp $(ARGS)
+
+docs: $(VENV)/installed $(VENV)/extra-docs ## build docs/_build/html/index.html
+	$(BIN)/python -m sphinx -q -n -W --keep-going docs docs/_build/html
+	@echo "== open docs/_build/html/index.html"
+
+# Addresses and undefined behaviour are checked in a build and an environment of their own. Python
+# itself is not built with the sanitizer, so its library must be loaded before everything else.
+sanitize: ## run the backends' tests under the address and undefined-behaviour sanitizers
+	@test -x $(VENV)-sanitize/bin/pip || $(PYTHON) -m venv $(VENV)-sanitize
+	@echo "== building with sanitizers (a few minutes)"
+	@$(VENV)-sanitize/bin/pip install -q -e ".[dev]" -C build-dir=build/sanitize \
+	    -C cmake.define.TUTOR_SANITIZE=ON -C cmake.build-type=RelWithDebInfo -C install.strip=false
+	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
+	    ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc TUTOR_BACKEND=simd \
+	    $(VENV)-sanitize/bin/python -m pytest tests/backends $(ARGS)
+
+clean: ## remove all that the targets above have made
+	rm -rf $(VENV) $(VENV)-sanitize build dist docs/_build docs/api *.egg-info
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find tutor tests docs benchmarks -name __pycache__ -exec rm -rf {} +

@@ -1,0 +1,49 @@
+"""The documentation site: `make docs`. Nothing in a built page asks another host for anything."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+import tutor
+
+project = "tutor"
+author = "tutor contributors"
+copyright = "tutor contributors"
+version = release = tutor.__version__
+
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "tables",
+]
+exclude_patterns = ["_build", "_templates"]
+templates_path = ["_templates"]
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+nb_execution_mode = "off"  # tests/docs runs what these pages show, on every backend
+
+autodoc_default_options = {"members": True, "member-order": "bysource", "show-inheritance": True}
+autodoc_typehints = "none"  # the docstrings say it in words
+autodoc_preserve_defaults = True
+add_module_names = False
+
+html_theme = "sphinx_book_theme"
+html_title = "tutor"
+html_static_path = ["_static"]
+html_css_files = ["tutor.css"]
+html_copy_source = False
+html_show_sphinx = False
+html_theme_options = {
+    "show_toc_level": 2,
+    "navbar_persistent": [],  # the search box is in the side bar already
+    "use_download_button": False,
+    "use_fullscreen_button": False,
+}
+copybutton_prompt_text = ">>> "
+copybutton_only_copy_prompt_lines = False

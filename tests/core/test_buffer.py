@@ -1,0 +1,174 @@
+"""Buffer: construction, items, memory, arithmetic; every dtype."""
+
+import copy
+import pickle
+import sys
+from array import array
+
+import numpy as np
+import pytest
+
+from tutor import DTYPES, Buffer
+from tutor.errors import DTypeError, NumberRangeError, OutOfRangeError, ShapeError
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=lambda d: d.name)
+def test_items_round_trip(dtype):
+    values = [0, 1, 1, 0, 1]
+    b = Buffer(values, dtype=dtype)
+    assert b.dtype is dtype
+    assert b.tolist() == values
+    assert [b[i] for i in range(-5, 5)] == values * 2
+    b[-1] = 0
+    b.set_item(0, 1)
+    assert b.get_item(0) == 1
+    assert b[4] == 0
+    assert type(b[0]) is {"float": float, "bool": bool}.get(dtype.kind, int)
+    assert b.nbytes == 5 * dtype.itemsize == len(b.raw)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=lambda d: d.name)
+def test_memory_is_aligned_and_numpy_reads_it(dtype):
+    for count in (1, 3, 1000):
+        b = Buffer([1] * count, dtype=dtype)
+        assert b.address % 64 == 0
+        assert np.frombuffer(b.raw, dtype.name).tolist() == [1] * count
+
+
+def test_memoryview_of_a_buffer_shares_its_memory():
+    from tutor.backends.memory import PythonMemory
+
+    b = Buffer([1.0, 2.0])
+    if isinstance(b, PythonMemory) and sys.version_info < (3, 12):
+        pytest.skip("Python classes export the buffer protocol from 3.12 on; .raw serves here")
+    view = memoryview(b)
+    assert (view.format, view.shape) == ("f", (2,))
+    view[1] = 5.0
+    assert b.tolist() == [1.0, 5.0]
+
+
+def test_nested_lists_are_flattened():
+    assert Buffer([[1, 2], [3, 4]]).tolist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        ([1, 2], "int64"),
+        ([1, 2.0], "float32"),
+        ([True, False], "bool"),
+        ([True, 2], "int64"),
+        ([], "float32"),
+        (array("h", [1, 2]), "int16"),
+        (np.arange(6, dtype=np.uint16).reshape(2, 3).T, "uint16"),
+        (np.array([1.5], dtype=np.float16), "float16"),
+        (b"\x01\x02", "uint8"),
+        (np.float64(2.5), "float32"),  # a Python float, as NumPy says itself
+    ],
+)
+def test_dtype_follows_the_data(data, name):
+    b = Buffer(data)
+    assert b.dtype.name == name
+    assert b.tolist() == np.asarray(data if len(np.shape(data)) else [data]).ravel().tolist() or (
+        isinstance(data, bytes) and b.tolist() == list(data)
+    )
+
+
+def test_the_caller_s_array_is_copied():
+    source = np.ones(4, dtype=np.float32)
+    b = Buffer(source)
+    source[:] = 7
+    assert b.tolist() == [1, 1, 1, 1]
+
+
+def test_from_memory_shares_only_when_asked():
+    source = array("f", [1, 2, 3])
+    shared, copied = Buffer.from_memory(source, copy=False), Buffer.from_memory(source)
+    source[0] = 9
+    assert shared.tolist() == [9, 2, 3]
+    assert copied.tolist() == [1, 2, 3]
+    shared[1] = 8
+    assert source[1] == 8
+    assert Buffer.from_memory(b"\x01\x00\x02\x00", dtype="int16").tolist() == [1, 2]
+    with pytest.raises(ShapeError):
+        Buffer.from_memory(b"123", dtype="float32")
+
+
+def test_float16_and_float32_round_once_and_overflow_to_infinity():
+    assert Buffer([65520.0, -1e9], dtype="float16").tolist() == [float("inf"), float("-inf")]
+    assert Buffer([1e300, 2.0], dtype="float32").tolist() == [float("inf"), 2.0]
+    assert Buffer([0.1], dtype="float32")[0] == float(np.float32(0.1))
+
+
+@pytest.mark.parametrize(
+    ("make", "error"),
+    [
+        (lambda: Buffer([300], dtype="uint8"), NumberRangeError),
+        (lambda: Buffer([-1], dtype="uint64"), NumberRangeError),
+        (lambda: Buffer([2**63]), NumberRangeError),
+        (lambda: Buffer([1.5], dtype="int64"), NumberRangeError),
+        (lambda: Buffer([float("nan")], dtype="int8"), NumberRangeError),
+        (lambda: Buffer("12"), DTypeError),
+        (lambda: Buffer(["1"]), DTypeError),
+        (lambda: Buffer(None), DTypeError),
+        (lambda: Buffer([1j]), DTypeError),
+        (lambda: Buffer(object()), DTypeError),
+        (lambda: Buffer(np.array([1 + 2j])), DTypeError),
+        (lambda: Buffer(np.zeros(2, dtype=">f4")), DTypeError),
+        (lambda: Buffer([1], dtype="float8"), DTypeError),
+        (lambda: Buffer([[1, 2], [3]]), ShapeError),
+        (lambda: Buffer([[1, 2], 3]), ShapeError),
+        (lambda: Buffer([1, 2])[2], OutOfRangeError),
+        (lambda: Buffer([1, 2])[-3], OutOfRangeError),
+        (lambda: Buffer([])[0], OutOfRangeError),
+        (lambda: Buffer([1])["a"], OutOfRangeError),
+        (lambda: Buffer([1, 2]).__setitem__(0, [1, 2]), ShapeError),
+        (lambda: Buffer([1, 2]).__setitem__(5, 1), OutOfRangeError),
+        (lambda: Buffer([1, 2], dtype="int8").__setitem__(0, 200), NumberRangeError),
+        (lambda: Buffer([1, 2]) + Buffer([1, 2, 3]), ShapeError),
+        (lambda: Buffer([1, 2]) + 0.5, NumberRangeError),
+        (lambda: Buffer([1, 2]) + "x", DTypeError),
+    ],
+)
+def test_mistakes_are_explained(make, error):
+    with pytest.raises(error) as caught:
+        make()
+    assert str(caught.value).count("\n") >= 2  # asked, found, to do
+
+
+def test_arithmetic_by_hand(backend):
+    p, g = Buffer([1.0, 2.0, 3.0]), Buffer([10.0, 20.0, 30.0])
+    p.data -= 0.01 * g.data
+    assert p.tolist() == pytest.approx([0.9, 1.8, 2.7])
+    p.data = g.data / 10 + 1 - 2 * g.data
+    assert p.tolist() == pytest.approx([-18, -37, -56])
+    assert (1 / Buffer([2.0]))[0] == 0.5
+    assert (1 - Buffer([2.0]))[0] == -1.0
+    p *= 2
+    p /= 4
+    p += p
+    assert p.tolist() == pytest.approx([-18, -37, -56])
+
+
+def test_every_change_raises_the_version_and_remembers_the_line():
+    b = Buffer([1.0, 2.0])
+    assert b.version == 0
+    b[0] = 3
+    b.data -= 1.0
+    assert b.version == 2
+    assert b.changed_at is not None
+    assert b.changed_at[0] == __file__
+
+
+def test_copies_and_pickles():
+    b = Buffer([1, 2, 3], dtype="int16")
+    for other in (copy.deepcopy(b), pickle.loads(pickle.dumps(b))):
+        assert other.tolist() == b.tolist()
+        assert other.dtype is b.dtype
+        other[0] = 9
+        assert b[0] == 1
+
+
+def test_text():
+    assert repr(Buffer([1.0, 2.0])) == "Buffer([1.0, 2.0], 2 x float32)"
+    assert repr(Buffer(range(100))) == "Buffer([0, 1, 2, 3, 4, 5, ...], 100 x int64)"

@@ -1,0 +1,281 @@
+"""Engine: the graph, the walk backward, and what it refuses."""
+
+import gc
+import weakref
+from pathlib import Path
+
+import pytest
+
+import tutor
+from tutor import Tensor, no_grad
+from tutor.core.op import Op
+from tutor.errors import DTypeError, GraphError, ShapeError
+
+pytestmark = pytest.mark.usefixtures("backend")
+
+
+def leaf(*values):
+    return Tensor(list(values), requires_grad=True)
+
+
+def test_the_product_rule():
+    x, y = leaf(1.0, 2.0, 3.0), leaf(4.0, 5.0, 6.0)
+    z = (x * y).sum()
+    z.backward()
+    assert x.grad.tolist() == [4, 5, 6]
+    assert y.grad.tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("f", "at", "slope"),
+    [
+        (lambda x: x * x * x, 2.0, 12.0),
+        (lambda x: (x + 2) * 3, 2.0, 3.0),
+        (lambda x: (x + x) + (x + x), 1.0, 4.0),
+        (lambda x: 1 / x, 2.0, -0.25),
+        (lambda x: 2**x, 0.0, 0.6931472),
+        (lambda x: 1 - x, 0.0, -1.0),
+    ],
+)
+def test_known_slopes(f, at, slope):
+    x = leaf(at)
+    f(x).backward()
+    assert x.grad.tolist() == pytest.approx([slope])
+
+
+def test_a_node_knows_its_op_and_inputs():
+    a, b = leaf(2.0), leaf(3.0)
+    y = a * b
+    assert y.op.name == "mul"
+    assert y._ctx is y.op
+    assert y.op.inputs[0] is a
+    assert y.op.inputs[1] is b
+    assert (a.op, a.grad, a.is_leaf) == (None, None, True)
+    assert repr(y.op) == "Mul((1,), (1,))"
+
+
+def test_gradients_accumulate_in_leaves_only():
+    x = leaf(1.0)
+    b = x + x
+    c = b + b
+    c.backward()
+    assert x.grad.tolist() == [4]
+    assert b.grad is None
+    (x * 10).backward()
+    assert x.grad.tolist() == [14]
+
+
+def test_retain_grad_keeps_it_elsewhere_too():
+    x = leaf(1.0)
+    b = (x + x).retain_grad()
+    (b * b).backward()
+    assert b.grad.tolist() == [4]
+    assert x.grad.tolist() == [8]
+
+
+def test_no_two_gradients_share_memory():
+    a, b = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    seed = Tensor([1.0, 1.0])
+    (a + b).backward(seed)
+    assert len({id(t.buf) for t in (a.grad, b.grad, seed)}) == 3
+    c = leaf(1.0, 2.0)
+    c.reshape(2, 1).sum().backward()
+    c.grad[0] = 7.0  # a gradient can be written to: it is no expanded view
+    assert c.grad.tolist() == [7, 1]
+
+
+def test_broadcasting_is_undone():
+    x, b, s = Tensor.ones(2, 3, requires_grad=True), leaf(1.0, 1.0, 1.0), Tensor(2.0).requires_grad_()
+    ((x + b) * s).sum().backward()
+    assert b.grad.tolist() == [4, 4, 4]
+    assert s.grad.item() == 12
+    assert s.grad.shape == ()
+    assert x.grad.shape == (2, 3)
+    column = Tensor.ones(2, 1, requires_grad=True)
+    (column * Tensor.ones(4, 2, 3)).sum().backward()
+    assert column.grad.tolist() == [[12], [12]]
+
+
+def test_gradient_flows_through_views():
+    w = Tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    (w.transpose(0, 1)[::-1, 0].reshape(2, 1) * Tensor([[10.0], [20.0]])).sum().backward()
+    assert w.grad.tolist() == [[20, 10], [0, 0]]
+
+
+def test_a_diamond_of_depth_64_is_walked_once_per_op():
+    x = leaf(1.0)
+    y = x
+    for _ in range(64):
+        y = y + y
+    y.backward()
+    assert x.grad.item() == 2.0**64
+
+
+def test_the_graph_is_freed_as_the_walk_passes():
+    gc.disable()
+    try:
+        x = leaf(1.0)
+        y = x.exp()
+        alive = weakref.ref(y)
+        z = y * y
+        del y
+        assert alive() is not None
+        z.backward()
+        assert alive() is None  # by reference counts alone
+        u = x.exp()
+        ghost = weakref.ref(u.op)
+        del u
+        assert ghost() is None
+    finally:
+        gc.enable()
+
+
+def test_second_backward_and_retain_graph():
+    x = leaf(3.0)
+    y = x * x
+    y.backward(retain_graph=True)
+    y.backward()
+    assert x.grad.tolist() == [12]
+    with pytest.raises(GraphError, match="freed") as caught:
+        y.backward()
+    assert "Mul" in str(caught.value)
+    assert "retain_graph=True" in str(caught.value)
+    assert x.grad.tolist() == [12]
+
+
+def test_higher_orders():
+    x = leaf(2.0)
+    (x * x * x).backward(create_graph=True)
+    first = x.grad
+    assert first.requires_grad
+    x.grad = None
+    first.backward(create_graph=True)
+    second = x.grad
+    x.grad = None
+    second.backward()
+    assert (first.item(), second.item(), x.grad.item()) == (12, 12, 6)
+
+
+def test_a_changed_value_is_noticed_and_the_line_named():
+    x, y = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    h = x * 1.0
+    z = (h * y).sum()
+    with no_grad():
+        h[0] = 100.0  # this line
+    with pytest.raises(GraphError) as caught:
+        z.backward()
+    text = str(caught.value)
+    assert "Mul" in text
+    assert "'x'" in text
+    rows = Path(__file__).read_text().splitlines()
+    line = next(i for i, row in enumerate(rows, 1) if "# this line" in row)
+    assert f"{__file__}, line {line}" in text
+    assert x.grad is None
+    assert y.grad is None
+
+
+def test_the_output_of_exp_is_watched_too():
+    x = leaf(1.0)
+    y = x.exp()
+    y.assign([0.0])
+    with pytest.raises(GraphError, match="'out'"):
+        y.backward()
+
+
+def test_changes_of_what_was_not_saved_are_allowed():
+    x, y = leaf(1.0), leaf(2.0)
+    h = x * 1.0
+    z = h + y
+    h.assign([50.0])
+    z.backward()
+    assert x.grad.tolist() == [1]
+
+
+def test_no_grad_and_detach():
+    x = leaf(2.0)
+    with no_grad():
+        assert not (x * x).requires_grad
+        with pytest.raises(ZeroDivisionError):
+            with no_grad():
+                raise ZeroDivisionError
+        assert not (x * x).requires_grad
+    assert (x * x).requires_grad
+
+    @no_grad()
+    def f():
+        return x * x
+
+    assert not f().requires_grad
+    d = (x * x).detach()
+    assert (d.requires_grad, d.op) == (False, None)
+    (x * d).backward()
+    assert x.grad.tolist() == [4]
+
+
+def test_what_needs_no_gradient_gets_none_and_saves_nothing():
+    x, c = leaf(2.0), Tensor([3.0])
+    (x * c).backward()
+    assert c.grad is None
+    assert not (c * c).requires_grad
+    assert (c * c).op is None
+    assert not (x > 1).requires_grad
+    assert not x.argmax().requires_grad
+    assert not x.cast("int64").requires_grad
+
+
+def test_gradients_keep_the_dtype_of_their_tensor():
+    h = Tensor([1.0, 2.0], dtype="float16", requires_grad=True)
+    d = Tensor([3.0, 4.0], dtype="float64", requires_grad=True)
+    (h * d).sum().backward()
+    assert h.grad.dtype is tutor.float16
+    assert d.grad.dtype is tutor.float64
+    assert h.grad.tolist() == [3, 4]
+
+
+class Broken(Op):
+    """z = -x, with a gradient of the wrong shape"""
+
+    name, kernel, infer, promotes = "broken", "neg", tutor.ops.elementwise.same, 0
+
+    def backward(self, g):
+        return Tensor.ones(7)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "words"),
+    [
+        (lambda: Tensor([1.0, 2.0], requires_grad=True).backward(), GraphError, "sum"),
+        (lambda: Tensor([1.0]).backward(), GraphError, "requires_grad=True"),
+        (lambda: Tensor([1.0, 2.0]).sum().backward(), GraphError, "requires_grad=True"),
+        (lambda: Tensor([1, 2], requires_grad=True), DTypeError, "float"),
+        (lambda: Tensor([True]).requires_grad_(), DTypeError, "float"),
+        (lambda: leaf(1.0, 2.0).backward([1.0]), ShapeError, "same shape"),
+        (lambda: leaf(1.0).__setitem__(0, 2.0), GraphError, "in place"),
+        (lambda: (leaf(1.0) * 2).__setitem__(0, 2.0), GraphError, "in place"),
+        (lambda: Tensor([1.0]).__setitem__(0, leaf(2.0)), GraphError, "in place"),
+        (lambda: (leaf(1.0) * 2).requires_grad_(False), GraphError, "detach"),
+        (lambda: Broken(leaf(1.0, 2.0)).apply().sum().backward(), ShapeError, "Broken"),
+    ],
+)
+def test_mistakes_are_explained(make, error, words):
+    with pytest.raises(error, match=words) as caught:
+        make()
+    assert str(caught.value).count("\n") >= 2
+
+
+def test_a_leaf_can_be_its_own_root():
+    x = leaf(5.0)
+    x.backward()
+    assert x.grad.tolist() == [1]
+
+
+def test_threads_have_their_own_recording_mode():
+    import threading
+
+    seen = []
+    x = leaf(1.0)
+    with no_grad():
+        thread = threading.Thread(target=lambda: seen.append((x * x).requires_grad))
+        thread.start()
+        thread.join()
+    assert seen == [True]

@@ -1,0 +1,190 @@
+"""Views against NumPy: any shape, any chain of movements, any basic index."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import tutor
+from tutor import Tensor
+from tutor.errors import AxisError, OutOfRangeError, ShapeError
+
+shapes = hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)
+
+
+def pair(shape):
+    a = np.arange(int(np.prod(shape)), dtype=np.int64).reshape(shape)
+    return a, Tensor(a)
+
+
+def same(array, tensor):
+    assert tensor.shape == array.shape
+    assert tensor.tolist() == array.tolist()
+
+
+@given(shapes)
+def test_construction_and_lists(shape):
+    a, t = pair(shape)
+    same(a, t)
+    assert t.is_contiguous()
+    assert t.numel() == a.size
+    if a.size:
+        assert t.stride() == tuple(s // 8 for s in a.strides)
+    assert np.array_equal(t.numpy(), a)
+
+
+@given(st.data())
+def test_basic_indexing_is_numpys(data):
+    a, t = pair(data.draw(shapes))
+    a, t = (a.T, t.T) if data.draw(st.booleans()) else (a, t)
+    key = data.draw(hnp.basic_indices(a.shape, max_dims=6, allow_newaxis=True, allow_ellipsis=True))
+    view = t[key]
+    same(np.asarray(a[key]), view)
+    assert view.buf is t.buf
+
+
+@given(st.data())
+def test_chains_of_views(data):
+    a, t = pair(data.draw(hnp.array_shapes(min_dims=1, max_dims=4, min_side=1, max_side=4)))
+    for _ in range(data.draw(st.integers(1, 5))):
+        move = data.draw(st.sampled_from(["permute", "flip", "slice", "unsqueeze", "reshape"]))
+        if move == "permute":
+            axes = data.draw(st.permutations(range(a.ndim)))
+            a, t = a.transpose(axes), t.permute(*axes)
+        elif move == "flip":
+            axis = data.draw(st.integers(-a.ndim, a.ndim - 1))
+            a, t = np.flip(a, axis), t.flip(axis)
+        elif move == "slice":
+            axis = data.draw(st.integers(0, a.ndim - 1))
+            key = (slice(None),) * axis + (data.draw(st.slices(a.shape[axis])),)
+            a, t = a[key], t[key]
+        elif move == "unsqueeze" and a.ndim < 6:
+            axis = data.draw(st.integers(-a.ndim - 1, a.ndim))
+            a, t = np.expand_dims(a, axis), t.unsqueeze(axis)
+        elif move == "reshape":
+            to = (-1,) if a.size else a.shape
+            a, t = a.reshape(to), t.reshape(to)
+        same(a, t)
+    same(a + 1, t + 1)
+    same(a.sum(axis=0), t.sum(axis=0))
+
+
+@given(st.data())
+def test_reshape_is_a_view_exactly_where_numpy_makes_one(data):
+    base = data.draw(hnp.array_shapes(min_dims=1, max_dims=4, min_side=1, max_side=4))
+    a, t = pair(base)
+    axes = data.draw(st.permutations(range(a.ndim)))
+    a, t = a.transpose(axes), t.permute(*axes)
+    sizes = [n for n in range(1, a.size + 1) if a.size % n == 0]
+    first = data.draw(st.sampled_from(sizes))
+    second = data.draw(st.sampled_from([n for n in sizes if (a.size // first) % n == 0]))
+    to = (first, second, a.size // first // second)
+    same(a.reshape(to), t.reshape(to))
+    if np.shares_memory(a.reshape(to), a):
+        assert t.view(to).buf is t.buf
+    else:
+        with pytest.raises(ShapeError, match="contiguous"):
+            t.view(to)
+
+
+@given(hnp.mutually_broadcastable_shapes(num_shapes=2, max_dims=4, max_side=3, min_side=0))
+def test_broadcasting_is_numpys(drawn):
+    (first, second), result = drawn
+    (a, s), (b, t) = pair(first), pair(second)
+    same(a + b, s + t)
+    same(np.broadcast_to(a, result), s.expand(result))
+    same(np.where(a > b, a, b), tutor.where(s > t, s, t))
+
+
+@given(shapes, shapes)
+def test_shapes_that_do_not_broadcast_are_refused(first, second):
+    (a, s), (b, t) = pair(first), pair(second)
+    try:
+        expected = (a * b).shape
+    except ValueError:
+        with pytest.raises(ShapeError, match="against"):
+            s * t
+    else:
+        assert (s * t).shape == expected
+
+
+@given(st.data())
+def test_writing_through_a_view(data):
+    a, t = pair(data.draw(hnp.array_shapes(min_dims=1, max_dims=3, min_side=1, max_side=4)))
+    key = data.draw(hnp.basic_indices(a.shape, allow_newaxis=False))
+    a[key] = -7
+    t[key] = -7
+    same(a, t)
+    if a[key].ndim and a[key].size:
+        row = np.arange(a[key].shape[-1])
+        a[key] = row
+        t[key] = Tensor(row)
+        same(a, t)
+
+
+def test_overlapping_assignment_reads_before_it_writes(backend):
+    t = Tensor(range(6))
+    t[1:] = t[:-1]
+    assert t.tolist() == [0, 0, 1, 2, 3, 4]
+    t[:] = t[::-1]
+    assert t.tolist() == [4, 3, 2, 1, 0, 0]
+
+
+def test_views_share_and_copies_do_not():
+    t = Tensor.zeros(2, 3)
+    for view in (t.T, t.view(3, 2), t.reshape(6), t[0], t.unsqueeze(0), t.expand(4, 2, 3), t.flip(0)):
+        assert view.buf is t.buf
+    for other in (t.copy(), t.T.contiguous(), t.T.reshape(6), Tensor(t)):
+        assert other.buf is not t.buf
+    assert t.contiguous() is t
+    assert t.T.is_contiguous() is False
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "words"),
+    [
+        (lambda t: t[2], OutOfRangeError, "axis 0"),
+        (lambda t: t[0, 3], OutOfRangeError, "axis 1"),
+        (lambda t: t[0, -4], OutOfRangeError, "axis 1"),
+        (lambda t: t[0, 0, 0], OutOfRangeError, "3 positions"),
+        (lambda t: t[..., ...], OutOfRangeError, "once"),
+        (lambda t: t[::0], OutOfRangeError, "step"),
+        (lambda t: t["a"], OutOfRangeError, "position"),
+        (lambda t: t[1.0], OutOfRangeError, "position"),
+        (lambda t: t.reshape(4), ShapeError, "6 elements"),
+        (lambda t: t.reshape(-1, -1), ShapeError, "-1"),
+        (lambda t: t.reshape(4, -1), ShapeError, "-1"),
+        (lambda t: t.T.view(6), ShapeError, "no strides"),
+        (lambda t: t.expand(3, 3), ShapeError, "size 1"),
+        (lambda t: t.expand(2), ShapeError, "size 1"),
+        (lambda t: t.squeeze(0), ShapeError, "size 1"),
+        (lambda t: t.permute(0, 0), AxisError, "once"),
+        (lambda t: t.transpose(0, 2), AxisError, "axes -2 to 1"),
+        (lambda t: t.sum(axis=2), AxisError, "axes"),
+        (lambda t: t.sum(axis=(0, -2)), AxisError, "twice"),
+        (lambda t: t.sum(axis="x"), AxisError, "whole number"),
+        (lambda t: t.flip(5), AxisError, "axes"),
+        (lambda t: t.unsqueeze(4), AxisError, "axes"),
+        (lambda t: t.pad([(1, 1)]), ShapeError, "per axis"),
+        (lambda t: t.pad([(1, -1), (0, 0)]), ShapeError, "negative"),
+        (lambda t: Tensor(t.buf, (2, 4)), ShapeError, "reach"),
+        (lambda t: Tensor(t.buf, (2, 3), (3, 1), 1), ShapeError, "reach"),
+        (lambda t: Tensor(t.buf, (2, 3), (-3, 1)), ShapeError, "reach"),
+        (lambda t: Tensor(t.buf, (2, 3), (2**62, 1)), ShapeError, "reach"),
+        (lambda t: Tensor(t.buf, (2, 3), (3,)), ShapeError, "strides"),
+        (lambda t: Tensor(t.buf, (-1, 3)), ShapeError, "negative"),
+        (lambda t: Tensor(t.buf, (2.5,)), ShapeError, "whole numbers"),
+        (lambda t: Tensor([1, 2, 3], (2, 2)), ShapeError, "3 elements"),
+        (lambda t: Tensor.zeros((1,) * 17), ShapeError, "16 axes"),
+    ],
+)
+def test_mistakes_are_explained(make, error, words):
+    with pytest.raises(error, match=words) as caught:
+        make(Tensor([[1, 2, 3], [4, 5, 6]]))
+    assert str(caught.value).count("\n") >= 2
+
+
+def test_writing_to_an_expanded_view_is_refused():
+    with pytest.raises(ShapeError, match="expanded"):
+        Tensor.zeros(1, 3).expand(2, 3)[...] = 1.0

@@ -1,0 +1,240 @@
+"""What the conformance cases are made of: values, layouts, operands.
+
+Everything comes from one `random.Random` per kernel and dtype, so a seed always gives the same
+cases, on every machine.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+import struct
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from tutor import dtype as dtypes
+from tutor.backends.signatures import SIGNATURES
+from tutor.dtype import DType, bool_, int64, uint64
+from tutor.layout import contiguous_strides
+
+Shape = tuple[int, ...]
+
+# ---- layouts: where the elements of an operand stand ---------------------------------------------
+
+OUT_LAYOUTS = ("contiguous", "offset", "transposed", "window", "sliced", "reversed", "mixed")
+LAYOUTS = (*OUT_LAYOUTS, "expanded")  # several indices for one element: for inputs alone
+MARGIN = 9  # elements behind the last one that no kernel may touch
+
+
+def strides_of(shape: Shape, layout: str, rng: random.Random) -> tuple[Shape, int]:
+    """Strides in that layout, and how many elements are left free in front.
+
+    contiguous  row-major, aligned          window    rows with gaps between them: x[:, 2:9]
+    offset      row-major, but unaligned    sliced    every second element: x[::2, ::2]
+    transposed  axes from last to first     reversed  every axis backwards: x[::-1, ::-1]
+    expanded    stride 0 on some axes       mixed     axes in any order, each with any step
+    """
+    order, steps = list(range(len(shape))), [1] * len(shape)
+    gap = lead = 0
+    if layout == "offset":
+        lead = rng.choice((1, 3, 5, 7))
+    elif layout == "transposed":
+        order.reverse()
+    elif layout == "window":
+        gap, lead = 3, 2
+    elif layout == "sliced":
+        steps, lead = [2] * len(shape), 1
+    elif layout == "reversed":
+        steps = [-1] * len(shape)
+    elif layout == "expanded" and shape:
+        steps = [rng.choice((0, 0, 1)) for _ in shape]
+        steps[rng.randrange(len(shape))] = 0
+    elif layout == "mixed":
+        rng.shuffle(order)
+        steps, lead = [rng.choice((-2, -1, 1, 3)) for _ in shape], 5
+    strides, room = [0] * len(shape), 1
+    for axis in reversed(order):
+        strides[axis] = room * steps[axis]
+        if steps[axis]:
+            room = room * abs(steps[axis]) * max(shape[axis], 1) + gap
+    return tuple(strides), lead
+
+
+class Spec(NamedTuple):
+    """An operand to be: its elements, row-major, and where they stand. An output has no values."""
+
+    dtype: DType
+    shape: Shape
+    values: Sequence[Any] | None
+    layout: str
+    strides: Shape
+    offset: int
+    count: int  # elements of its memory
+
+    @classmethod
+    def laid(
+        cls, dtype: DType, shape: Shape, values: Sequence[Any] | None, layout: str, rng: random.Random
+    ) -> Spec:
+        strides, lead = strides_of(shape, layout, rng)
+        reach = [max(n - 1, 0) * stride for n, stride in zip(shape, strides, strict=True)]
+        offset = lead - sum(r for r in reach if r < 0)
+        count = offset + sum(r for r in reach if r > 0) + 1 + MARGIN
+        return cls(dtype, shape, values, layout, strides, offset, count)
+
+    def positions(self) -> Sequence[int]:
+        """Where the elements stand, row-major."""
+        if self.strides == contiguous_strides(self.shape):
+            return range(self.offset, self.offset + math.prod(self.shape))
+        axes = [range(0, n * s, s) if s else [0] * n for n, s in zip(self.shape, self.strides, strict=True)]
+        return [self.offset + sum(index) for index in itertools.product(*axes)]
+
+
+class Case(NamedTuple):
+    """One call of a kernel.
+
+    `exact`: though the kernel may round, on these values every order of adding gives the same sum.
+    `in_place`: out is the first input.
+    """
+
+    out: Spec
+    ins: tuple[Spec, ...] = ()
+    params: dict[str, Any] = {}
+    exact: bool = False
+    in_place: bool = False
+
+    def laid(self, layout: str, rng: random.Random) -> Case:
+        """The same call on operands that all have this layout."""
+        out, *ins = (Spec.laid(s.dtype, s.shape, s.values, layout, rng) for s in (self.out, *self.ins))
+        return self._replace(out=out, ins=tuple(ins))
+
+
+# ---- values --------------------------------------------------------------------------------------
+
+
+def representable(values: Sequence[float], dtype: DType) -> list[Any]:
+    """Those of `values` that do not overflow in the float dtype, rounded to it."""
+    low, high = dtype.min, dtype.max
+    kept = [v for v in values if low <= v <= high or v - v != 0]
+    return list(struct.unpack(f"={len(kept)}{dtype.format}", struct.pack(f"={len(kept)}{dtype.format}", *kept)))
+
+
+def specials(dtype: DType) -> list[Any]:
+    """The values at which kernels go wrong: ends, edges, ties, and what is no number."""
+    if dtype is bool_:
+        return [False, True]
+    if dtype.is_integer:
+        # Ends, and where conversions to narrower integers and to floats wrap or tie.
+        ends = [2**n + d for n in (7, 8, 15, 16, 31, 32, 63) for d in (-1, 0, 1)]
+        ties = [2049, 2051, 65519, 65520, 2**24 + 1, 2**24 + 3, 2**53 + 1, 2**53 + 3]
+        ties += [2**62 + 2**38 + 1, 2**62 + 2**38, 2**62 + 3 * 2**38]
+        numbers = [0, 1, 2, 3, 5, 100, dtype.min, dtype.max, dtype.min + 1, dtype.max - 1, *ends, *ties]
+        numbers += [-n for n in numbers]
+        return sorted({n for n in numbers if dtype.min <= n <= dtype.max})
+    precision, least = {2: (10, -24), 4: (23, -149), 8: (52, -1074)}[dtype.itemsize]
+    eps = 2.0**-precision
+    numbers = [0.0, 2.0**least, 3 * 2.0**least, 2.0 ** (least + precision) * (1 - eps)]
+    numbers += [2.0 ** (least + precision), dtype.max, dtype.max / 2, 1.0, 1 + eps, 1 - eps / 2]
+    numbers += [0.1, 0.5, 1.5, 2.0, 2.5, 3.0, 10.0, 87.5, 1e4, math.inf]
+    return [math.nan, *numbers, *[-n for n in numbers]]
+
+
+def edges(dtype: DType) -> list[float]:
+    """Floats between the values of narrower types: ties, and the ends of every integer's range."""
+    found = [2.0**n + d for n in (7, 8, 15, 16, 31, 32, 63, 64) for d in (-1, -0.5, -0.25, 0, 0.5, 1)]
+    for precision, least, top in ((10, -24, 65504.0), (23, -149, 2.0**128 - 2.0**104)):
+        eps = 2.0**-precision
+        ties = [1 + eps / 2, 1 + 1.5 * eps, top + top * eps / 4, 2.0 ** (least - 1), 3 * 2.0 ** (least - 1)]
+        found += [tie * (1 + d) for tie in ties for d in (0, 2.0**-52, -(2.0**-52), 2.0**-23, -(2.0**-23))]
+    found += [0.9, 1.5, 2.5, 1e19, 2e19, 9223371487098961920.0, 2147483520.0]
+    return representable([*found, *[-x for x in found]], dtype)
+
+
+class Draw:
+    """A generator of random numbers, and what signatures.py says of one kernel at one dtype."""
+
+    def __init__(self, kernel: str, dtype: DType, seed: int) -> None:
+        self.kernel, self.dtype = kernel, dtype
+        self.rng = random.Random(f"{seed} {kernel} {dtype.name}")
+        self.out, *self.ins = [self.meaning(letter) for letter in SIGNATURES[kernel].types.rstrip("+")]
+
+    def meaning(self, letter: str) -> DType:
+        """What a letter of `Signature.types` stands for."""
+        if letter == "S":
+            kind = self.dtype.kind
+            return self.dtype if kind == "float" else uint64 if kind == "uint" else int64
+        return {"b": bool_, "i": int64, "u": dtypes.uint32}.get(letter, self.dtype)
+
+    # ---- values, by domain -----------------------------------------------------------------------
+
+    def values(self, count: int, domain: str = "any", dtype: DType | None = None) -> list[Any]:
+        """`count` values of a domain:
+
+        any        all that the dtype can hold: special values, small integers, any bits
+        small      floats up to 4 in magnitude; of integers any
+        whole      floats that are small integers, so that their sums are exact; of integers any
+        positive   floats from 0.25 to 4
+        exponent   for powers: as any, but no negative integers
+        """
+        dtype, rng = dtype or self.dtype, self.rng
+        if count > 5000:  # a prime number of them, over and over
+            return list(itertools.islice(itertools.cycle(self.values(4099, domain, dtype)), count))
+        if domain == "any" or (domain != "exponent" and not dtype.is_float):
+            return [self.any_value(dtype) for _ in range(count)] if count < 64 else self.mixture(count, dtype)
+        if domain == "exponent":
+            drawn = self.values(count, "any", dtype)
+            if dtype.is_float:
+                return drawn
+            return [rng.randrange(8) if v < 0 or rng.random() < 0.5 else v for v in drawn]
+        if domain == "small":
+            return [rng.uniform(-4, 4) for _ in range(count)]
+        if domain == "whole":
+            return [float(rng.randint(-3, 3)) for _ in range(count)]
+        assert domain == "positive", domain
+        return [rng.uniform(0.25, 4) for _ in range(count)]
+
+    def any_value(self, dtype: DType) -> Any:
+        return self.rng.choice(self.mixture(8, dtype))
+
+    def mixture(self, count: int, dtype: DType) -> list[Any]:
+        rng = self.rng
+        bits = rng.randbytes(count * dtype.itemsize)
+        if dtype is bool_:
+            return [byte > 127 for byte in bits]
+        drawn = list(struct.unpack(f"={count}{dtype.format}", bits))
+        known = specials(dtype)
+        far = 5 * dtype.itemsize  # magnitudes from 2**-far to 2**far, where arithmetic is ordinary
+        for i in range(count):
+            kind = rng.randrange(8)
+            if kind == 0:
+                drawn[i] = rng.choice(known)
+            elif kind < 3:
+                drawn[i] = rng.randint(0 if dtype.kind == "uint" else -9, 9)
+            elif kind < 7 and dtype.is_float:
+                drawn[i] = rng.uniform(-1, 1) * 2.0 ** rng.randint(-far, far)
+        return drawn
+
+    # ---- operands --------------------------------------------------------------------------------
+
+    def spec(self, shape: Shape, values: Any = "any", layout: str = "contiguous", dtype: DType | None = None) -> Spec:
+        """An input: `values` is a domain or the values themselves."""
+        dtype = dtype or self.dtype
+        if isinstance(values, str):
+            values = self.values(math.prod(shape), values, dtype)
+        return Spec.laid(dtype, shape, values, layout, self.rng)
+
+    def result(self, shape: Shape, layout: str = "contiguous", dtype: DType | None = None) -> Spec:
+        """An output: memory without values."""
+        return Spec.laid(dtype or self.out, shape, None, layout, self.rng)
+
+    def layouts(self, inputs: int) -> Iterator[tuple[str, ...]]:
+        """(layout of out, of input 1, ...): each alone on either side, then any mixture."""
+        for layout in LAYOUTS:
+            yield ("contiguous", *[layout] * inputs)
+        for layout in OUT_LAYOUTS[1:]:
+            yield (layout, *["contiguous"] * inputs)
+        for _ in range(6):
+            yield self.any_layouts(inputs)
+
+    def any_layouts(self, inputs: int) -> tuple[str, ...]:
+        return (self.rng.choice(OUT_LAYOUTS), *self.rng.choices(LAYOUTS, k=inputs))

@@ -1,0 +1,41 @@
+"""The reference backend: what every kernel must compute, in the shortest plain Python.
+
+It is the specification. Operands are read as lists of Python numbers (floats are float64), the
+formula is applied, and each result is rounded once to the dtype of `out`. Read `walk` first: how an
+operand becomes a list and a list an operand. Every other file is a family of kernels and ends in
+its rows of the table.
+"""
+
+from __future__ import annotations
+
+from tutor.backends import registry
+from tutor.backends.python_ref import (
+    elementwise,
+    fused,
+    matmul,
+    movement,
+    optimizer,
+    random,
+    reduce,
+)
+from tutor.backends.signatures import TABLE_OF_KERNELS
+
+KERNELS = {
+    **elementwise.KERNELS,
+    **reduce.KERNELS,
+    **matmul.KERNELS,
+    **movement.KERNELS,
+    **fused.KERNELS,
+    **optimizer.KERNELS,
+    **random.KERNELS,
+}
+
+
+def table() -> registry.Table:
+    """`{(name, dtype): kernel}` for every line of signatures.py: one kernel serves all dtypes."""
+    return {
+        (row.name, dtype): KERNELS[row.name] for row in TABLE_OF_KERNELS for dtype in row.dtypes
+    }
+
+
+registry.register_loader("python_ref", table)

@@ -1,0 +1,88 @@
+"""Moving elements, and choosing them by index."""
+
+from __future__ import annotations
+
+from tutor.backends.python_ref.elementwise import fill
+from tutor.backends.python_ref.reduce import total
+from tutor.backends.python_ref.walk import (
+    Kernel,
+    Number,
+    Operand,
+    pick,
+    positions,
+    put,
+    read,
+    window,
+    write,
+)
+from tutor.errors import OutOfRangeError
+from tutor.layout import axes_of
+
+
+def pad(out: Operand, x: Operand, *, before: tuple[int, ...], value: Number) -> None:
+    """z = value everywhere, x written from index `before` on"""
+    values = read(x)
+    fill(out, value=value)
+    write(window(out, dict(enumerate(before)), x.shape), values)
+
+
+def cat(out: Operand, *ins: Operand, axis: int | tuple[int, ...]) -> None:
+    """z = the inputs one after another along axis"""
+    (a,) = axes_of(axis, len(out.shape))
+    start = 0
+    for x in ins:
+        write(window(out, {a: start}, x.shape), read(x))
+        start += x.shape[a]
+
+
+def gather(out: Operand, x: Operand, index: Operand, *, axis: int | tuple[int, ...]) -> None:
+    """z[..., i, ...] = x[..., index[..., i, ...], ...] along axis"""
+    write(out, pick(x.buf, chosen("gather", x, index, axis)))
+
+
+def scatter_add(
+    out: Operand, x: Operand, index: Operand, src: Operand, *, axis: int | tuple[int, ...]
+) -> None:
+    """z = x, then z[..., index[..., i, ...], ...] += src[..., i, ...] along axis"""
+    terms = {position: [value] for position, value in zip(positions(out), read(x), strict=True)}
+    for position, value in zip(chosen("scatter_add", out, index, axis), read(src), strict=True):
+        terms[position].append(value)
+    put(out.buf, terms, [total(values) for values in terms.values()])
+
+
+def index_select(out: Operand, x: Operand, index: Operand, *, axis: int | tuple[int, ...]) -> None:
+    """z[..., i, ...] = x[..., index[i], ...] along axis"""
+    (a,) = axes_of(axis, len(x.shape))
+    shape = (*x.shape[:a], 1, *x.shape[a + 1 :])
+    for i, j in enumerate(checked("index_select", read(index), x.shape[a])):
+        write(window(out, {a: i}, shape), read(window(x, {a: j}, shape)))
+
+
+def chosen(kernel: str, x: Operand, index: Operand, axis: int | tuple[int, ...]) -> list[int]:
+    """The position of x[..., index[..., i, ...], ...] for each element of index."""
+    (a,) = axes_of(axis, len(x.shape))
+    stay = tuple(0 if b == a else stride for b, stride in enumerate(x.strides))
+    bases = positions(Operand(x.buf, index.shape, stay, x.offset))
+    indices = checked(kernel, read(index), x.shape[a])
+    return [base + i * x.strides[a] for base, i in zip(bases, indices, strict=True)]
+
+
+def checked(kernel: str, indices: list[int], size: int) -> list[int]:
+    """`indices`, or OutOfRangeError for the first that is not from 0 to size - 1."""
+    for index in indices:
+        if not 0 <= index < size:
+            raise OutOfRangeError(
+                f"kernel {kernel}",
+                f"index {index} into {size} elements",
+                "keep indices from 0 to size - 1",
+            )
+    return indices
+
+
+KERNELS: dict[str, Kernel] = {
+    "pad": pad,
+    "cat": cat,
+    "gather": gather,
+    "scatter_add": scatter_add,
+    "index_select": index_select,
+}

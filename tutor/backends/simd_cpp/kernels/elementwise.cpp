@@ -1,0 +1,250 @@
+// The elementwise kernels: formulas.hpp says what, loops.hpp says where, this file joins the two.
+#include <cstring>
+
+#include "formulas.hpp"
+#include "half.hpp"
+#include "loops.hpp"
+
+namespace tutor {
+namespace TUTOR_LEVEL {
+namespace {
+
+template <class T>
+constexpr DType dtype_of = DTYPES;
+#define ROW(name, type, format) \
+    template <>                 \
+    constexpr DType dtype_of<type> = name;
+TUTOR_FOR_EACH_DTYPE(ROW)
+#undef ROW
+
+template <class T>
+constexpr bool is_half = std::is_same_v<T, half_t>;
+template <class T>
+constexpr bool is_float = std::is_floating_point_v<T> || is_half<T>;
+template <class T>
+constexpr bool is_bool = std::is_same_v<T, bool>;
+
+// ---- cast: n elements at a time -----------------------------------------------------------------
+
+// A bool is read as a byte: memory from elsewhere may hold other bytes than 0 and 1.
+template <class T>
+using Stored = std::conditional_t<is_bool<T>, uint8_t, T>;
+
+template <class To, class From>
+void convert(int64_t n, void* out, const void* const* ins) {
+    Stored<To>* z = static_cast<Stored<To>*>(out);
+    const Stored<From>* x = static_cast<const Stored<From>*>(ins[0]);
+    if constexpr (is_half<From> && std::is_same_v<To, float>) {
+        widen(n, z, x);
+    } else if constexpr (is_half<To> && std::is_same_v<From, float>) {
+        narrow(n, z, x);
+    } else {
+#pragma GCC ivdep
+        for (int64_t i = 0; i < n; i++) {
+            if constexpr (is_bool<From>)
+                z[i] = cast<To>(x[i] != 0);
+            else
+                z[i] = cast<To>(x[i]);
+        }
+    }
+}
+
+// Signed or not makes no difference to integers that only wrap: the two share their code.
+template <class T, class = void>
+struct WithoutSign {
+    using type = T;
+};
+template <class T>
+struct WithoutSign<T, std::enable_if_t<std::is_integral_v<T> && !is_bool<T>>> {
+    using type = std::make_unsigned_t<T>;
+};
+
+template <class To, class From>
+constexpr Inner conversion() {
+    if constexpr (is_float<From>)
+        return convert<To, From>;
+    else
+        return convert<typename WithoutSign<To>::type, From>;
+}
+
+// ---- formulas -----------------------------------------------------------------------------------
+
+// What a formula computes with: the dtype's own type, float for float16, double where it asks.
+template <class Formula, class T>
+using Computed = std::conditional_t<is_float<T> && Formula::doubles, double,
+                                    std::conditional_t<is_half<T>, float, T>>;
+
+// The inner loop for a formula over elements of type T.
+template <class Formula, class T>
+constexpr Inner inner() {
+    if constexpr (Formula::compares) {
+        return map_scalars<Formula, uint8_t, Stored<T>, T>;
+    } else if constexpr (std::is_floating_point_v<T>) {
+        return map_vectors<Formula, T>;
+    } else if constexpr (Formula::wraps && !is_bool<T>) {
+        using U = typename WithoutSign<T>::type;  // at least 32 bits, or C++ would compute as int
+        return map_scalars<Formula, U, U, std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>>;
+    } else {
+        return map_scalars<Formula, Stored<T>, Stored<T>, T>;
+    }
+}
+
+template <class Formula, class T>
+Status run(const Operand& out, const Operand* ins, int count, const Params&) {
+    using C = Computed<Formula, T>;
+    each(out, ins, count,
+         {inner<Formula, C>(), dtype_of<T>, dtype_of<C>, conversion<C, T>(), conversion<T, C>(),
+          Formula::grain});
+    return {Status::Ok, 0, 0};
+}
+
+template <class T>
+bool any_negative(const Operand& y, const T* at, int axis) {
+    if (axis == y.ndim) return *at < 0;
+    for (int64_t i = 0; i < y.shape[axis]; i++)
+        if (any_negative(y, at + i * y.strides[axis], axis + 1)) return true;
+    return false;
+}
+
+template <class T>
+Status run_pow(const Operand& out, const Operand* ins, int count, const Params& params) {
+    if constexpr (std::is_integral_v<T> && std::is_signed_v<T>)
+        if (any_negative(ins[1], reinterpret_cast<const T*>(ins[1].data), 0))
+            return {Status::NegativeExponent, 0, 0};
+    return run<std::conditional_t<std::is_same_v<T, double>, PowDouble, Pow>, T>(out, ins, count,
+                                                                                 params);
+}
+
+// ---- copy, cast, fill, where --------------------------------------------------------------------
+
+constexpr int64_t GRAIN = Arithmetic::grain;
+
+// Work on elements as they are, without conversion.
+inline Work plain(Inner inner) { return {inner, DTYPES, DTYPES, nullptr, nullptr, GRAIN}; }
+
+template <int itemsize>
+void copy_items(int64_t n, void* out, const void* const* ins) {
+    std::memmove(out, ins[0], n * itemsize);
+}
+
+template <class T>
+Status run_copy(const Operand& out, const Operand* ins, int count, const Params&) {
+    each(out, ins, count, plain(copy_items<sizeof(T)>));
+    return {Status::Ok, 0, 0};
+}
+
+template <class T>
+Status run_fill(const Operand& out, const Operand*, int, const Params& params) {
+    T value;
+    if constexpr (is_float<T> || is_bool<T>)
+        value = cast<T>(params.number[0]);
+    else
+        value = cast<T>(params.integer[0]);
+    Operand repeated = out;
+    repeated.data = reinterpret_cast<char*>(&value);
+    for (int axis = 0; axis < out.ndim; axis++) repeated.strides[axis] = 0;
+    return run_copy<T>(out, &repeated, 1, params);
+}
+
+template <class From>
+Status run_cast(const Operand& out, const Operand* ins, int count, const Params&) {
+    constexpr Inner to[DTYPES] = {
+#define ROW(name, type, format) conversion<type, From>(),
+        TUTOR_FOR_EACH_DTYPE(ROW)
+#undef ROW
+    };
+    each(out, ins, count, plain(to[out.dtype]));
+    return {Status::Ok, 0, 0};
+}
+
+template <class Bits>
+void choose(int64_t n, void* out, const void* const* ins) {
+    Item<Bits>* z = static_cast<Item<Bits>*>(out);
+    const uint8_t* condition = static_cast<const uint8_t*>(ins[0]);
+    const Item<Bits>*x = static_cast<const Item<Bits>*>(ins[1]),
+          *y = static_cast<const Item<Bits>*>(ins[2]);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; i++) {
+        const Bits yes = x[i].bits, no = y[i].bits;  // both read: no branch, so it vectorises
+        z[i].bits = condition[i] != 0 ? yes : no;
+    }
+}
+
+template <class T>
+Status run_where(const Operand& out, const Operand* ins, int count, const Params&) {
+    constexpr Inner by_size[] = {choose<uint8_t>, choose<uint16_t>, choose<uint32_t>,
+                                 choose<uint64_t>};
+    each(out, ins, count, plain(by_size[(sizeof(T) > 1) + (sizeof(T) > 2) + (sizeof(T) > 4)]));
+    return {Status::Ok, 0, 0};
+}
+
+// ---- the table ----------------------------------------------------------------------------------
+
+enum class Of { All, Numbers, Floats };  // the dtypes a kernel exists for, as in signatures.py
+
+template <class T>
+constexpr bool belongs(Of set) {
+    return set == Of::All || (set == Of::Numbers ? !is_bool<T> : is_float<T>);
+}
+
+struct Table {
+    Row rows[320] = {};
+    int64_t count = 0;
+
+    // One row for each dtype of the set; function(T{}) is what runs for the C++ type T.
+    template <Of set, class Function>
+    constexpr void add(const char* name, const char* types, Function function,
+                       Form form = Form::Elementwise, const char* params = "") {
+#define ROW(dtype, type, format)      \
+    if constexpr (belongs<type>(set)) \
+        rows[count++] = {name, dtype, form, types, params, function(type{})};
+        TUTOR_FOR_EACH_DTYPE(ROW)
+#undef ROW
+    }
+
+    template <class Formula, Of set>
+    constexpr void add(const char* name, const char* types) {
+        add<set>(name, types, [](auto x) { return run<Formula, decltype(x)>; });
+    }
+};
+
+constexpr Table make_table() {
+    Table t;
+    t.add<Neg, Of::Numbers>("neg", "TT");
+    t.add<Abs, Of::Numbers>("abs", "TT");
+    t.add<Relu, Of::Numbers>("relu", "TT");
+    t.add<Sqrt, Of::Floats>("sqrt", "TT");
+    t.add<Exp, Of::Floats>("exp", "TT");
+    t.add<Log, Of::Floats>("log", "TT");
+    t.add<Sin, Of::Floats>("sin", "TT");
+    t.add<Cos, Of::Floats>("cos", "TT");
+    t.add<Tanh, Of::Floats>("tanh", "TT");
+    t.add<Sigmoid, Of::Floats>("sigmoid", "TT");
+    t.add<Of::All>("copy", "TT", [](auto x) { return run_copy<decltype(x)>; });
+    t.add<Of::All>("cast", "*T", [](auto x) { return run_cast<decltype(x)>; });
+    t.add<Of::All>("fill", "T", [](auto x) { return run_fill<decltype(x)>; }, Form::Fill, "value");
+    t.add<Add, Of::All>("add", "TTT");
+    t.add<Sub, Of::Numbers>("sub", "TTT");
+    t.add<Mul, Of::All>("mul", "TTT");
+    t.add<Div, Of::Floats>("div", "TTT");
+    t.add<Of::Numbers>("pow", "TTT", [](auto x) { return run_pow<decltype(x)>; });
+    t.add<Maximum, Of::All>("maximum", "TTT");
+    t.add<Minimum, Of::All>("minimum", "TTT");
+    t.add<Eq, Of::All>("eq", "bTT");
+    t.add<Ne, Of::All>("ne", "bTT");
+    t.add<Lt, Of::All>("lt", "bTT");
+    t.add<Le, Of::All>("le", "bTT");
+    t.add<Gt, Of::All>("gt", "bTT");
+    t.add<Ge, Of::All>("ge", "bTT");
+    t.add<Of::All>("where", "TbTT", [](auto x) { return run_where<decltype(x)>; });
+    return t;
+}
+
+constexpr Table table = make_table();
+
+}  // namespace
+
+Rows elementwise() { return {table.rows, table.count}; }
+
+}  // namespace TUTOR_LEVEL
+}  // namespace tutor

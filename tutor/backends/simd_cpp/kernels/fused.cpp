@@ -1,0 +1,425 @@
+// Fused kernels: softmax and its loss in one or two passes over the scores, and optimizer steps
+// that read and write each parameter once. float16 is computed in float and rounded once.
+#include <limits>
+#include <type_traits>
+
+#include "math.hpp"
+#include "rows.hpp"
+
+namespace tutor {
+namespace TUTOR_LEVEL {
+namespace {
+
+template <class T>
+using Computed = std::conditional_t<std::is_same<T, half_t>::value, float, T>;
+
+inline void convert(float from, half_t& to) { to = to_half(from); }
+inline void convert(half_t from, float& to) { to = to_float(from); }
+template <class T>
+inline void convert(T from, T& to) {
+    to = from;
+}
+
+// n elements from one array to another, converted if their types differ.
+template <class From, class To>
+inline void move(const From* from, int64_t from_stride, To* to, int64_t to_stride, int64_t n) {
+    if (from_stride == 1 && to_stride == 1) {
+        if constexpr (std::is_same<From, To>::value)
+            std::memcpy(to, from, n * sizeof(To));
+        else if constexpr (std::is_same<From, half_t>::value)
+            widen(n, to, from);
+        else
+            narrow(n, to, from);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) convert(from[i * from_stride], to[i * to_stride]);
+}
+
+constexpr int64_t GRAIN = 8192;  // elements in about 10 us of work, an exponential for each
+
+// ---- rows of scores -----------------------------------------------------------------------------
+
+// The rows of a softmax are the slices of x along one axis. Long rows are handled one by one, with
+// vectors along the row. Rows of up to 32 scores would leave most of a vector empty: of these, as
+// many as a vector has lanes are laid crosswise, and each lane works on a row of its own. To a
+// formula the two look alike: ROWS rows, 1 or one per lane, with score j of row r at x[j * ROWS + r].
+constexpr int64_t SHORT = 32;
+
+template <class F, int ROWS>
+struct Group {
+    static constexpr int WIDTH = lanes<F>;
+    const F* x;
+    F* y;          // what is to be written, laid out as x; may be x
+    int64_t size;  // numbers at x: a multiple of WIDTH, filled up with -inf
+    int rows;      // rows that are real, of ROWS
+
+    // Combined over each row: in all lanes the one row's result, or in each lane that of its row.
+    vec<F> max() const {
+        vec<F> all = load(x);
+        for (int64_t i = WIDTH; i < size; i += WIDTH) all = xsimd::max(all, load(x + i));
+        if (ROWS > 1) return all;
+        return vec<F>(across(all, [](F a, F b) { return a > b ? a : b; }));
+    }
+    template <class Term>
+    vec<F> sum(const Term& term) const {
+        if (ROWS == 1) return vec<F>(sum_tree<F>(0, size, term));
+        vec<F> all = term(0);
+        for (int64_t i = WIDTH; i < size; i += WIDTH) all += term(i);
+        return all;
+    }
+
+    // The number at `from`, an array laid out as x, that stands at each row's target.
+    vec<F> pick(const F* from, const int64_t* targets) const {
+        F picked[WIDTH] = {};
+        for (int r = 0; r < rows; r++) picked[r] = from[targets[r] * ROWS + r];
+        return ROWS == 1 ? vec<F>(picked[0]) : load(picked);
+    }
+    void put(vec<F> values, const int64_t* targets) const {
+        F value[WIDTH];
+        store(value, values);
+        for (int r = 0; r < rows; r++) y[targets[r] * ROWS + r] = value[r];
+    }
+};
+
+// Writes e^(x - max) to y and returns the sum. A nan or +inf among the scores makes the sum nan,
+// and so does a row of nothing but -inf.
+template <class G>
+inline auto exponentials(const G& group) {
+    const auto max = group.max();
+    return group.sum([&](int64_t i) {
+        const auto e = math::exp(load(group.x + i) - max);
+        store(group.y + i, e);
+        return e;
+    });
+}
+
+struct Softmax {
+    template <class G>
+    void operator()(const G& group) const {
+        const auto sum = exponentials(group), inverse = decltype(sum)(1) / sum;  // sum >= 1
+        for (int64_t i = 0; i < group.size; i += group.WIDTH)
+            store(group.y + i, load(group.y + i) * inverse);
+    }
+};
+
+// max and ln of the sum of e^(x - max): together the logarithm of the sum of e^x.
+template <class G>
+inline auto log_sum(const G& group, decltype(group.max()) max) {
+    return math::log(group.sum([&](int64_t i) { return math::exp(load(group.x + i) - max); }));
+}
+
+struct LogSoftmax {
+    template <class G>
+    void operator()(const G& group) const {
+        const auto max = group.max(), log = log_sum(group, max);
+        for (int64_t i = 0; i < group.size; i += group.WIDTH)
+            store(group.y + i, load(group.x + i) - max - log);
+    }
+};
+
+// Where the scores are: `rows` walks x and three more operands over all axes but the one that the
+// scores of a row lie along.
+template <class T>
+struct Scores {
+    Nest rows;
+    int64_t classes;
+    const T* x;
+    int64_t x_stride;
+    T* y = nullptr;  // none: nothing is written in the shape of x
+    int64_t y_stride = 0;
+};
+
+// Calls work(group, first row, places of its rows) for groups of ROWS rows.
+template <int ROWS, class T, class Work>
+Status each_group(const Scores<T>& scores, const Work& work) {
+    using F = Computed<T>;
+    constexpr int WIDTH = lanes<F>;
+    const int64_t row_count = scores.rows.count(), classes = scores.classes;
+    const int64_t size = ROWS > 1 ? classes * ROWS : ceil_div(classes, WIDTH) * WIDTH;
+    const bool whole = std::is_same<T, F>::value && size == classes && ROWS == 1;
+    const bool x_in_place = whole && scores.x_stride == 1, y_in_place = whole && scores.y_stride == 1;
+    if (classes == 0) return {Status::Ok, 0, 0};
+    bool failed = false;
+    parallel_each(ceil_div(row_count, ROWS), classes * ROWS, GRAIN, [&](int64_t index) {
+        F* tile = static_cast<F*>(scratch(0, size * sizeof(F)));
+        if (tile == nullptr) return __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
+        const int64_t first = index * ROWS;
+        const int rows = static_cast<int>(smaller(ROWS, row_count - first));
+        int64_t at[ROWS][MAX_OPERANDS];
+        for (int r = 0; r < rows; r++) scores.rows.locate(first + r, at[r]);
+
+        Group<F, ROWS> group{tile, tile, size, rows};
+        if (x_in_place) {
+            group.x = reinterpret_cast<const F*>(scores.x + at[0][0]);
+        } else {
+            const F filler = ROWS > 1 ? F(0) : -std::numeric_limits<F>::infinity();
+            for (int64_t i = rows < ROWS ? 0 : classes * ROWS; i < size; i++) tile[i] = filler;
+            for (int r = 0; r < rows; r++)
+                move(scores.x + at[r][0], scores.x_stride, tile + r, ROWS, classes);
+        }
+        if (y_in_place) group.y = reinterpret_cast<F*>(scores.y + at[0][1]);
+        work(group, first, at);
+        for (int r = 0; r < rows && scores.y && !y_in_place; r++)
+            move(tile + r, ROWS, scores.y + at[r][1], scores.y_stride, classes);
+    });
+    return {failed ? Status::OutOfMemory : Status::Ok, 0, 0};
+}
+
+template <class T, class Work>
+Status each_group(const Scores<T>& scores, const Work& work) {
+    if (scores.classes <= SHORT) return each_group<lanes<Computed<T>>>(scores, work);
+    return each_group<1>(scores, work);
+}
+
+template <class T, class Formula>
+Status softmax(const Operand& out, const Operand* ins, int, const Params& params) {
+    const Operand& x = ins[0];
+    const int64_t axis = params.axis[0];
+    const T* from = reinterpret_cast<const T*>(x.data);
+    Scores<T> scores{{}, 1, from, 1, reinterpret_cast<T*>(out.data), 1};
+    for (int d = 0; d < x.ndim; d++)
+        if (d != axis) scores.rows.add(x.shape[d], {x.strides[d], out.strides[d]});
+    if (x.ndim > 0) {
+        scores.classes = x.shape[axis];
+        scores.x_stride = x.strides[axis];
+        scores.y_stride = out.strides[axis];
+    }
+    return each_group(scores, [](const auto& group, int64_t, const auto&) { Formula()(group); });
+}
+
+// ---- cross entropy ------------------------------------------------------------------------------
+
+// The targets of a group's rows, which stand at operand 2 of each place.
+template <int ROWS>
+struct Targets {
+    int64_t of[ROWS];
+    Targets(const Operand& t, const int64_t (&at)[ROWS][MAX_OPERANDS], int rows) {
+        for (int r = 0; r < rows; r++) of[r] = reinterpret_cast<const int64_t*>(t.data)[at[r][2]];
+    }
+};
+
+// Every target, before anything is written.
+Status check_targets(const Nest& rows, const Operand& t, int64_t classes) {
+    int64_t at[MAX_OPERANDS];
+    for (int64_t row = 0, count = rows.count(); row < count; row++) {
+        rows.locate(row, at);
+        const int64_t target = reinterpret_cast<const int64_t*>(t.data)[at[2]];
+        if (target < 0 || target >= classes) return {Status::IndexOutOfRange, target, classes};
+    }
+    return {Status::Ok, 0, 0};
+}
+
+// l = ln sum_j e**x_j - x_t
+template <class T>
+Status cross_entropy(const Operand& out, const Operand* ins, int, const Params& params) {
+    using F = Computed<T>;
+    const Operand &x = ins[0], &t = ins[1];
+    const int last = x.ndim - 1;
+    const bool total = out.ndim < last;
+    const T* from = reinterpret_cast<const T*>(x.data);
+    Scores<T> scores{{}, x.shape[last], from, x.strides[last]};
+    for (int d = 0; d < last; d++)
+        scores.rows.add(x.shape[d], {x.strides[d], total ? 0 : out.strides[d], t.strides[d]});
+    const Status targets = check_targets(scores.rows, t, scores.classes);
+    if (targets.kind != Status::Ok) return targets;
+
+    const F scale = static_cast<F>(params.number[0]);
+    const int64_t rows = scores.rows.count(), padded = ceil_div(rows, lanes<F>) * lanes<F>;
+    F* losses = nullptr;  // to be added up, where `out` is 0-d
+    if (total) {
+        losses = static_cast<F*>(scratch(1, padded * sizeof(F)));
+        if (losses == nullptr) return {Status::OutOfMemory, 0, 0};
+        for (int64_t i = rows; i < padded; i++) losses[i] = 0;
+    }
+    T* to = reinterpret_cast<T*>(out.data);
+    const Status status = each_group(scores, [&](const auto& group, int64_t first, const auto& at) {
+        const Targets target(t, at, group.rows);
+        const auto max = group.max(), log = log_sum(group, max);
+        F loss[lanes<F>];
+        store(loss, (max - group.pick(group.x, target.of)) + log);
+        for (int r = 0; r < group.rows; r++) {
+            if (total)
+                losses[first + r] = loss[r];
+            else
+                convert(scale * loss[r], to[at[r][1]]);
+        }
+    });
+    if (total && status.kind == Status::Ok)
+        convert(scale * sum_tree<F>(0, padded, [&](int64_t i) { return load(losses + i); }), *to);
+    return status;
+}
+
+// z_j = scale * g * (softmax(x)_j - [j = t])
+template <class T>
+Status cross_entropy_grad(const Operand& out, const Operand* ins, int, const Params& params) {
+    using F = Computed<T>;
+    const Operand &x = ins[0], &t = ins[1], &g = ins[2];
+    const int last = x.ndim - 1;
+    Scores<T> scores{{},
+                     x.shape[last],
+                     reinterpret_cast<const T*>(x.data),
+                     x.strides[last],
+                     reinterpret_cast<T*>(out.data),
+                     out.strides[last]};
+    for (int d = 0; d < last; d++)
+        scores.rows.add(x.shape[d], {x.strides[d], out.strides[d], t.strides[d], g.strides[d]});
+    const Status targets = check_targets(scores.rows, t, scores.classes);
+    if (targets.kind != Status::Ok) return targets;
+
+    const F scale = static_cast<F>(params.number[0]);
+    return each_group(scores, [&](const auto& group, int64_t, const auto& at) {
+        const Targets target(t, at, group.rows);
+        F factors[lanes<F>] = {};
+        for (int r = 0; r < group.rows; r++)
+            convert(reinterpret_cast<const T*>(g.data)[at[r][3]], factors[r]);
+        const bool one_row = sizeof target.of == sizeof(int64_t);
+        const vec<F> factor = (one_row ? vec<F>(factors[0]) : load(factors)) * scale;
+        const vec<F> inverse = F(1) / exponentials(group);
+        const vec<F> at_target = (group.pick(group.y, target.of) * inverse - F(1)) * factor;
+        for (int64_t i = 0; i < group.size; i += group.WIDTH)
+            store(group.y + i, load(group.y + i) * inverse * factor);
+        group.put(at_target, target.of);
+    });
+}
+
+// ---- optimizer steps ----------------------------------------------------------------------------
+
+// What a later kernel would read back from memory: the vector rounded to T.
+template <class T>
+inline vec<Computed<T>> rounded(vec<Computed<T>> values) {
+    if constexpr (std::is_same<T, half_t>::value) {
+        float wide[lanes<float>];
+        half_t stored[lanes<float>];
+        store(wide, values);
+        narrow(lanes<float>, stored, wide);
+        widen(lanes<float>, wide, stored);
+        return load(wide);
+    } else {
+        return values;
+    }
+}
+
+// d = g + weight_decay * p;  v <- momentum * v + d;  p <- p - lr * v
+template <class T>
+struct Sgd {
+    using F = Computed<T>;
+    static constexpr int OPERANDS = 3;  // p g v
+    vec<F> lr, momentum, weight_decay;
+
+    explicit Sgd(const double* number)
+        : lr(F(number[0])), momentum(F(number[1])), weight_decay(F(number[2])) {}
+
+    void operator()(F* const* at, int64_t i) const {
+        const vec<F> p = load(at[0] + i), g = load(at[1] + i), d = g + weight_decay * p;
+        const vec<F> v = rounded<T>(momentum * load(at[2] + i) + d);
+        store(at[2] + i, v);
+        store(at[0] + i, p - lr * v);
+    }
+};
+
+// d = g + weight_decay * p;  m <- beta1 * m + (1 - beta1) * d;  v <- beta2 * v + (1 - beta2) * d * d;
+// p <- p - lr * m / (sqrt(v) / correction + eps)   (Kingma and Ba, 2015)
+template <class T>
+struct Adam {
+    using F = Computed<T>;
+    static constexpr int OPERANDS = 4;  // p g m v
+    vec<F> lr, beta1, beta2, eps, correction, weight_decay, rest1, rest2;
+
+    explicit Adam(const double* number)
+        : lr(F(number[0])),
+          beta1(F(number[1])),
+          beta2(F(number[2])),
+          eps(F(number[3])),
+          correction(F(number[4])),
+          weight_decay(F(number[5])),
+          rest1(F(1 - number[1])),
+          rest2(F(1 - number[2])) {}
+
+    void operator()(F* const* at, int64_t i) const {
+        const vec<F> p = load(at[0] + i), g = load(at[1] + i), d = g + weight_decay * p;
+        const vec<F> m = rounded<T>(beta1 * load(at[2] + i) + rest1 * d);
+        const vec<F> v = rounded<T>(beta2 * load(at[3] + i) + rest2 * d * d);
+        store(at[2] + i, m);
+        store(at[3] + i, v);
+        store(at[0] + i, p - lr * m / (xsimd::sqrt(v) / correction + eps));
+    }
+};
+
+// One optimizer step over all elements of the operands. Where they lie side by side they are
+// updated in place, vector by vector; everything else passes through tiles on the stack.
+template <class T, template <class> class Optimizer>
+Status update(const Operand& out, const Operand* ins, int, const Params& params) {
+    using F = Computed<T>;
+    constexpr int WIDTH = lanes<F>, OPERANDS = Optimizer<T>::OPERANDS, TILE = 256;
+    const Optimizer<T> step(params.number);
+    const Operand* operands[MAX_OPERANDS];
+    for (int k = 0; k < OPERANDS; k++) operands[k] = k == 0 ? &out : &ins[k - 1];
+
+    Nest outer;
+    int axes[MAX_DIMS];
+    for (int d = 0; d < out.ndim; d++) axes[d] = d;
+    sort_axes(axes, out.ndim, out.strides);
+    for (int i = 0; i < out.ndim; i++) {
+        int64_t strides[MAX_OPERANDS] = {};
+        for (int k = 0; k < OPERANDS; k++) strides[k] = operands[k]->strides[axes[i]];
+        outer.add(out.shape[axes[i]], strides);
+    }
+    const Nest inner = outer.split_inner();
+    const int64_t length = inner.size[0], pieces = ceil_div(length, GRAIN);
+    bool in_place = std::is_same<T, F>::value;
+    for (int k = 0; k < OPERANDS; k++) in_place &= inner.stride[0][k] == 1;
+
+    parallel_each(outer.count() * pieces, smaller(length, GRAIN), GRAIN, [&](int64_t index) {
+        alignas(64) F tiles[OPERANDS][TILE];
+        int64_t at[MAX_OPERANDS];
+        outer.locate(index / pieces, at);
+        const int64_t begin = index % pieces * GRAIN, end = smaller(begin + GRAIN, length);
+        for (int64_t i = begin, n; i < end; i += n) {
+            T* stored[OPERANDS];
+            F* computed[OPERANDS];
+            for (int k = 0; k < OPERANDS; k++)
+                stored[k] = reinterpret_cast<T*>(operands[k]->data) + at[k] + i * inner.stride[0][k];
+            if (in_place && end - i >= WIDTH) {
+                n = (end - i) / WIDTH * WIDTH;
+                for (int k = 0; k < OPERANDS; k++) computed[k] = reinterpret_cast<F*>(stored[k]);
+                for (int64_t j = 0; j < n; j += WIDTH) step(computed, j);
+                continue;
+            }
+            n = smaller(TILE, end - i);
+            const int64_t padded = ceil_div(n, WIDTH) * WIDTH;
+            for (int k = 0; k < OPERANDS; k++) {
+                computed[k] = tiles[k];
+                move(stored[k], inner.stride[0][k], tiles[k], 1, n);
+                for (int64_t j = n; j < padded; j++) tiles[k][j] = 0;
+            }
+            for (int64_t j = 0; j < padded; j += WIDTH) step(computed, j);
+            for (int k = 0; k < OPERANDS; k++)
+                if (k != 1) move(tiles[k], 1, stored[k], inner.stride[0][k], n);  // 1 is g: only read
+        }
+    });
+    return {Status::Ok, 0, 0};
+}
+
+// ---- the table ----------------------------------------------------------------------------------
+
+constexpr const char* ADAM = "lr beta1 beta2 eps correction weight_decay";
+
+const Row rows[] = {
+#define ROWS(name, type)                                                                         \
+    {"softmax", name, Form::Elementwise, "TT", "axis", softmax<type, Softmax>},                  \
+    {"log_softmax", name, Form::Elementwise, "TT", "axis", softmax<type, LogSoftmax>},           \
+    {"cross_entropy", name, Form::CrossEntropy, "TTi", "scale", cross_entropy<type>},            \
+    {"cross_entropy_grad", name, Form::CrossEntropyGrad, "TTiT", "scale",                        \
+     cross_entropy_grad<type>},                                                                  \
+    {"sgd", name, Form::Elementwise, "TTT", "lr momentum weight_decay", update<type, Sgd>},      \
+    {"adam", name, Form::Elementwise, "TTTT", ADAM, update<type, Adam>},
+    ROWS(Float16, half_t) ROWS(Float32, float) ROWS(Float64, double)
+#undef ROWS
+};
+
+}  // namespace
+
+Rows fused() { return {rows, sizeof rows / sizeof *rows}; }
+
+}  // namespace TUTOR_LEVEL
+}  // namespace tutor

@@ -1,0 +1,276 @@
+// Moving elements and choosing them by index: pad cat gather index_select scatter_add.
+//
+// But for scatter_add nothing is computed, so elements are moved as 1, 2, 4 or 8 bytes, whatever
+// their dtype. Inputs must not overlap `out`, except for scatter_add's x, which may be `out`
+// itself.
+#include "formulas.hpp"
+#include "loops.hpp"
+#include "rows.hpp"
+
+namespace tutor {
+namespace TUTOR_LEVEL {
+namespace {
+
+constexpr int64_t GRAIN_BYTES = 1 << 16;  // about 10 us of moving, which waking a thread costs
+constexpr Status OK = {Status::Ok, 0, 0};
+
+template <class T>
+constexpr bool is_integer = std::is_integral_v<T> && !std::is_same_v<T, bool>;
+
+// ---- blocks: pad, cat ---------------------------------------------------------------------------
+
+template <int itemsize>
+void copy_items(int64_t n, void* out, const void* const* ins) {
+    std::memcpy(out, ins[0], n * itemsize);
+}
+
+template <int itemsize>
+void copy_block(const Operand& out, const Operand& x) {
+    each(out, &x, 1,
+         {copy_items<itemsize>, DTYPES, DTYPES, nullptr, nullptr, GRAIN_BYTES / itemsize});
+}
+
+// The part of `out` that has the shape of x and begins at index `start`.
+Operand window(const Operand& out, const int64_t* start, const Operand& x) {
+    Operand part = x;
+    part.data = out.data;
+    for (int d = 0; d < out.ndim; d++) {
+        part.strides[d] = out.strides[d];
+        part.data += start[d] * out.strides[d] * itemsize_of[out.dtype];
+    }
+    return part;
+}
+
+template <class T>
+Status pad(const Operand& out, const Operand* ins, int, const Params& params) {
+    T value;
+    if constexpr (is_integer<T>)
+        value = static_cast<T>(params.integer[0]);
+    else
+        value = cast<T>(params.number[0]);
+    Operand everywhere = out;
+    everywhere.data = reinterpret_cast<char*>(&value);
+    for (int d = 0; d < out.ndim; d++) everywhere.strides[d] = 0;
+    copy_block<sizeof(T)>(out, everywhere);
+    copy_block<sizeof(T)>(window(out, params.axis, ins[0]), ins[0]);
+    return OK;
+}
+
+template <class T>
+Status cat(const Operand& out, const Operand* ins, int count, const Params& params) {
+    int64_t start[MAX_DIMS] = {};
+    for (int i = 0; i < count; i++) {
+        copy_block<sizeof(T)>(window(out, start, ins[i]), ins[i]);
+        start[params.axis[0]] += ins[i].shape[params.axis[0]];
+    }
+    return OK;
+}
+
+// ---- by index -----------------------------------------------------------------------------------
+
+// Whether every index is one of an axis of `size`; if not, the first that is none.
+Status check_indices(const Operand& index, int64_t size) {
+    Nest nest;
+    for (int d = 0; d < index.ndim; d++) {
+        if (index.shape[d] == 0) return OK;
+        if (index.strides[d] != 0)
+            nest.add(index.shape[d], {index.strides[d]});  // else the same ones
+    }
+    const int64_t* data = reinterpret_cast<const int64_t*>(index.data);
+    const int64_t count = nest.count();
+    for (int64_t at = 0; at < count;) {
+        int64_t offset[MAX_OPERANDS];
+        const int64_t run = nest.locate(at, offset);
+        const int64_t* from = data + offset[0];
+        const int64_t step = nest.depth > 0 ? nest.stride[nest.depth - 1][0] : 1;
+        uint64_t bad = 0;
+        for (int64_t i = 0; i < run; i++)
+            bad |= static_cast<uint64_t>(from[i * step]) >= static_cast<uint64_t>(size);
+        for (int64_t i = 0; bad; i++) {
+            const int64_t found = from[i * step];
+            if (found < 0 || found >= size) return {Status::IndexOutOfRange, found, size};
+        }
+        at += run;
+    }
+    return OK;
+}
+
+// Elements side by side along one axis of three operands: `main` (out, or what is added), `indexed`
+// (whose step along the indexed axis is `axis_step`) and the index. Steps are counted in elements.
+struct Run {
+    int64_t n;
+    char *main, *indexed;
+    const int64_t* index;
+    int64_t main_step, indexed_step, index_step, axis_step;
+};
+
+// Walks the axes [first, last) of `main` and `index`, and of `indexed` with the indexed axis
+// standing still.
+struct IndexedWalk {
+    Nest nest;
+    int64_t axis_step;
+
+    IndexedWalk(const Operand& main, const Operand& indexed, const Operand& index, int64_t axis,
+                int first, int last)
+        : axis_step(indexed.strides[axis]) {
+        for (int d = first; d < last; d++)
+            nest.add(main.shape[d],
+                     {main.strides[d], d == axis ? 0 : indexed.strides[d], index.strides[d]});
+    }
+
+    // Calls each_run on the elements [begin, end), in row-major order, for operands that start
+    // here.
+    template <class EachRun>
+    void walk(int64_t begin, int64_t end, int itemsize, char* main, char* indexed,
+              const int64_t* index, EachRun each_run) const {
+        int64_t still[MAX_OPERANDS] = {}, offset[MAX_OPERANDS];
+        const int64_t* step = nest.depth > 0 ? nest.stride[nest.depth - 1] : still;
+        while (begin < end) {
+            const int64_t n = smaller(nest.locate(begin, offset), end - begin);
+            each_run(Run{n, main + offset[0] * itemsize, indexed + offset[1] * itemsize,
+                         index + offset[2], step[0], step[1], step[2], axis_step});
+            begin += n;
+        }
+    }
+};
+
+// z[j] = x[index[j]] for one run.
+template <class Bits>
+void gather_run(const Run& run) {
+    Item<Bits>* z = reinterpret_cast<Item<Bits>*>(run.main);
+    const Item<Bits>* x = reinterpret_cast<const Item<Bits>*>(run.indexed);
+    if (run.index_step != 0) {
+        for (int64_t j = 0; j < run.n; j++)
+            z[j * run.main_step] =
+                x[j * run.indexed_step + run.index[j * run.index_step] * run.axis_step];
+        return;
+    }
+    x += *run.index * run.axis_step;  // one index for the whole run: a piece of a slice
+    if (run.main_step == 1 && run.indexed_step == 1)
+        std::memcpy(z, x, run.n * sizeof(Bits));
+    else
+        for (int64_t j = 0; j < run.n; j++) z[j * run.main_step] = x[j * run.indexed_step];
+}
+
+template <class Bits>
+Status gather_indexed(const Operand& out, const Operand& x, const Operand& index, int64_t axis) {
+    const Status status = check_indices(index, x.shape[axis]);
+    if (status.kind != Status::Ok) return status;
+    const IndexedWalk walk(out, x, index, axis, 0, out.ndim);
+    const int64_t count = walk.nest.count(), grain = GRAIN_BYTES / sizeof(Bits);
+    const int64_t chunks = ceil_div(count, grain);
+    if (chunks == 0) return OK;
+    parallel(chunks, [&](int64_t chunk) {
+        walk.walk(chunk * grain, smaller(count, (chunk + 1) * grain), sizeof(Bits), out.data,
+                  x.data, reinterpret_cast<const int64_t*>(index.data), gather_run<Bits>);
+    });
+    return OK;
+}
+
+template <class Bits>
+Status gather(const Operand& out, const Operand* ins, int, const Params& params) {
+    return gather_indexed<Bits>(out, ins[0], ins[1], params.axis[0]);
+}
+
+// A gather whose index is repeated along all other axes.
+template <class Bits>
+Status index_select(const Operand& out, const Operand* ins, int, const Params& params) {
+    const int64_t axis = params.axis[0];
+    Operand index = out;
+    index.data = ins[1].data;
+    for (int d = 0; d < out.ndim; d++) index.strides[d] = d == axis ? ins[1].strides[0] : 0;
+    return gather_indexed<Bits>(out, ins[0], index, axis);
+}
+
+// ---- scatter_add --------------------------------------------------------------------------------
+
+template <class T>
+T sum_of(T a, T b) {
+    if constexpr (std::is_same_v<T, half_t>)
+        return to_half(to_float(a) + to_float(b));
+    else if constexpr (is_integer<T>)  // as unsigned numbers, which wrap
+        return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+    else
+        return a + b;
+}
+
+// z[index[j]] += src[j] for one run, one after another.
+template <class T>
+void add_run(const Run& run) {
+    const T* src = reinterpret_cast<const T*>(run.main);
+    T* z = reinterpret_cast<T*>(run.indexed);
+    if (run.index_step != 0 || run.indexed_step == 0) {
+        for (int64_t j = 0; j < run.n; j++) {
+            T& to = z[j * run.indexed_step + run.index[j * run.index_step] * run.axis_step];
+            to = sum_of(to, src[j * run.main_step]);
+        }
+        return;
+    }
+    z += *run.index * run.axis_step;  // n different elements of one slice
+    if (run.main_step == 1 && run.indexed_step == 1) {
+#pragma GCC ivdep
+        for (int64_t j = 0; j < run.n; j++) z[j] = sum_of(z[j], src[j]);
+    } else {
+        for (int64_t j = 0; j < run.n; j++)
+            z[j * run.indexed_step] = sum_of(z[j * run.indexed_step], src[j * run.main_step]);
+    }
+}
+
+// Each element of out gets its terms in the order they have in src, and rounds after each. The
+// indexed axis and those inside it are walked by one thread; threads share the axes outside it.
+template <class T>
+Status scatter_add(const Operand& out, const Operand* ins, int, const Params& params) {
+    const Operand &x = ins[0], &index = ins[1], &src = ins[2];
+    const int axis = static_cast<int>(params.axis[0]);
+    const Status status = check_indices(index, out.shape[axis]);
+    if (status.kind != Status::Ok) return status;
+    copy_block<sizeof(T)>(out, x);
+    const IndexedWalk slices(src, out, index, axis, 0, axis),
+        slice(src, out, index, axis, axis, src.ndim);
+    const int64_t count = slice.nest.count();
+    parallel_each(slices.nest.count(), count, GRAIN_BYTES / sizeof(T), [&](int64_t s) {
+        int64_t offset[MAX_OPERANDS];
+        slices.nest.locate(s, offset);
+        slice.walk(0, count, sizeof(T), src.data + offset[0] * sizeof(T),
+                   out.data + offset[1] * sizeof(T),
+                   reinterpret_cast<const int64_t*>(index.data) + offset[2], add_run<T>);
+    });
+    return OK;
+}
+
+// ---- the table ----------------------------------------------------------------------------------
+
+template <int itemsize>
+using BitsOf =
+    std::conditional_t<itemsize == 1, uint8_t,
+                       std::conditional_t<itemsize == 2, uint16_t,
+                                          std::conditional_t<itemsize == 4, uint32_t, uint64_t>>>;
+
+struct Table {
+    Row rows[5 * DTYPES] = {};
+    int64_t count = 0;
+
+    constexpr Table() {
+#define ROW(dtype, type, format)                                                       \
+    add({"pad", dtype, Form::Pad, "TT", "before value", pad<type>});                   \
+    add({"cat", dtype, Form::Cat, "TT+", "axis", cat<type>});                          \
+    add({"gather", dtype, Form::Gather, "TTi", "axis", gather<BitsOf<sizeof(type)>>}); \
+    add({"index_select", dtype, Form::IndexSelect, "TTi", "axis",                      \
+         index_select<BitsOf<sizeof(type)>>});                                         \
+    if (dtype != Bool)                                                                 \
+        add({"scatter_add", dtype, Form::ScatterAdd, "TTiT", "axis", scatter_add<type>});
+        TUTOR_FOR_EACH_DTYPE(ROW)
+#undef ROW
+    }
+
+    constexpr void add(Row row) { rows[count++] = row; }
+};
+
+constexpr Table table;
+
+}  // namespace
+
+Rows movement() { return {table.rows, table.count}; }
+
+}  // namespace TUTOR_LEVEL
+}  // namespace tutor

@@ -1,0 +1,155 @@
+// Random numbers: random_bits uniform normal, all from Philox4x32-10 (J. Salmon, M. Moraes, R. Dror
+// and D. Shaw, Parallel random numbers: as easy as 1, 2, 3, 2011). Block number b of a stream is a
+// hash of (seed, b), so any thread can begin anywhere.
+#include <cmath>
+
+#include "rows.hpp"
+
+namespace tutor {
+namespace TUTOR_LEVEL {
+namespace {
+
+constexpr int WORDS = 4;    // 32 bits each, in a block
+constexpr int BLOCKS = 16;  // that are made together, word by word: what one vector holds
+
+struct Words {
+    uint32_t word[WORDS][BLOCKS];
+};
+
+// The blocks `first` to first + 15 after block `counter`. A block's number has 128 bits.
+inline Words philox(uint64_t seed, uint64_t counter, uint64_t first) {
+    Words words;
+    auto& [a, b, c, d] = words.word;
+    for (int i = 0; i < BLOCKS; i++) {
+        const uint64_t block = counter + (first + i);
+        a[i] = static_cast<uint32_t>(block);
+        b[i] = static_cast<uint32_t>(block >> 32);
+        c[i] = block < counter ? 1 : 0;  // the sum went past 64 bits
+        d[i] = 0;
+    }
+    uint32_t key0 = static_cast<uint32_t>(seed), key1 = static_cast<uint32_t>(seed >> 32);
+    for (int round = 0; round < 10; round++) {
+        for (int i = 0; i < BLOCKS; i++) {
+            const uint64_t x = uint64_t{0xD2511F53} * a[i], y = uint64_t{0xCD9E8D57} * c[i];
+            a[i] = static_cast<uint32_t>(y >> 32) ^ b[i] ^ key0;
+            b[i] = static_cast<uint32_t>(y);
+            c[i] = static_cast<uint32_t>(x >> 32) ^ d[i] ^ key1;
+            d[i] = static_cast<uint32_t>(x);
+        }
+        key0 += 0x9E3779B9;
+        key1 += 0xBB67AE85;
+    }
+    return words;
+}
+
+// The top 53 of 64 bits, as a whole number.
+inline double top_bits(uint32_t high, uint32_t low) {
+    return static_cast<double>((uint64_t{high} << 32 | low) >> 11);
+}
+
+// ---- what becomes of the words: `per_block` numbers of each block, all of them side by side at z
+
+struct RandomBits {
+    using Number = uint32_t;
+    static constexpr int per_block = 4;
+    static void make(const Words& words, uint32_t* z) {
+        for (int i = 0; i < BLOCKS; i++)
+            for (int w = 0; w < WORDS; w++) z[i * WORDS + w] = words.word[w][i];
+    }
+};
+
+template <class T>
+struct Uniform {
+    using Number = T;
+    static constexpr int per_block = 4;
+    static T of(uint32_t word) {
+        if constexpr (sizeof(T) == 4)
+            return static_cast<float>(word >> 8) * 0x1p-24f;
+        else
+            return to_half(static_cast<float>(word >> 21) * 0x1p-11f);
+    }
+    static void make(const Words& words, T* z) {
+        for (int i = 0; i < BLOCKS; i++)
+            for (int w = 0; w < WORDS; w++) z[i * WORDS + w] = of(words.word[w][i]);
+    }
+};
+
+template <>
+struct Uniform<double> {
+    using Number = double;
+    static constexpr int per_block = 2;
+    static void make(const Words& words, double* z) {
+        const auto& [a, b, c, d] = words.word;
+        for (int i = 0; i < BLOCKS; i++) {
+            z[2 * i] = top_bits(a[i], b[i]) * 0x1p-53;
+            z[2 * i + 1] = top_bits(c[i], d[i]) * 0x1p-53;
+        }
+    }
+};
+
+// G. Box and M. Muller, A note on the generation of random normal deviates (1958). Computed in
+// double by the C library, as Python does, and rounded once.
+template <class T>
+struct Normal {
+    using Number = T;
+    static constexpr int per_block = 2;
+    static T rounded(double x) {
+        if constexpr (std::is_same_v<T, half_t>)
+            return to_half(x);
+        else
+            return static_cast<T>(x);
+    }
+    static void make(const Words& words, T* z) {
+        const auto& [a, b, c, d] = words.word;
+        for (int i = 0; i < BLOCKS; i++) {
+            const double u = (top_bits(a[i], b[i]) + 1) * 0x1p-53;  // never 0
+            const double angle = 6.283185307179586 * (top_bits(c[i], d[i]) * 0x1p-53);
+            const double radius = std::sqrt(-2 * std::log(u));
+            z[2 * i] = rounded(radius * std::cos(angle));
+            z[2 * i + 1] = rounded(radius * std::sin(angle));
+        }
+    }
+};
+
+// ---- the loop -----------------------------------------------------------------------------------
+
+template <class Numbers>
+Status fill(const Operand& out, const Operand*, int, const Params& params) {
+    using T = typename Numbers::Number;
+    constexpr int64_t BATCH = BLOCKS * Numbers::per_block, BATCHES = 32;  // of a chunk: over 10 us
+    Nest nest;
+    for (int d = 0; d < out.ndim; d++) nest.add(out.shape[d], {out.strides[d]});
+    const int64_t count = nest.count(), step = nest.depth > 0 ? nest.stride[nest.depth - 1][0] : 1;
+    auto make_batch = [&](int64_t first) {
+        T numbers[BATCH];
+        Numbers::make(philox(params.integer[0], params.integer[1], first / Numbers::per_block),
+                      numbers);
+        const int64_t n = smaller(BATCH, count - first);
+        for (int64_t i = 0; i < n;) {
+            int64_t offset[MAX_OPERANDS];
+            const int64_t run = smaller(nest.locate(first + i, offset), n - i);
+            T* z = reinterpret_cast<T*>(out.data) + offset[0];
+            for (int64_t j = 0; j < run; j++) z[j * step] = numbers[i + j];
+            i += run;
+        }
+    };
+    parallel_each(ceil_div(count, BATCH), 1, BATCHES, [&](int64_t b) { make_batch(b * BATCH); });
+    return {Status::Ok, 0, 0};
+}
+
+constexpr Row rows[] = {
+    {"random_bits", UInt32, Form::Fill, "u", "seed counter", fill<RandomBits>},
+    {"uniform", Float16, Form::Fill, "T", "seed counter", fill<Uniform<half_t>>},
+    {"uniform", Float32, Form::Fill, "T", "seed counter", fill<Uniform<float>>},
+    {"uniform", Float64, Form::Fill, "T", "seed counter", fill<Uniform<double>>},
+    {"normal", Float16, Form::Fill, "T", "seed counter", fill<Normal<half_t>>},
+    {"normal", Float32, Form::Fill, "T", "seed counter", fill<Normal<float>>},
+    {"normal", Float64, Form::Fill, "T", "seed counter", fill<Normal<double>>},
+};
+
+}  // namespace
+
+Rows random() { return {rows, sizeof rows / sizeof *rows}; }
+
+}  // namespace TUTOR_LEVEL
+}  // namespace tutor

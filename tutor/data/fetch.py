@@ -1,0 +1,282 @@
+"""Files of data sets: taken from where they are, or fetched once; checked always.
+
+`fetch` looks in three places, in this order:
+
+1. the folder that the environment variable TUTOR_DATA names. It is the user's: a damaged file there
+   is an error, and is left as it is;
+2. the cache: TUTOR_CACHE, else the cache folder of the platform. A damaged file there is reported
+   and fetched again;
+3. the file's mirrors. What arrives is kept in the cache.
+
+Wherever a file comes from, its SHA-256 decides: no other byte reaches the caller.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import os
+import queue
+import secrets
+import socket
+import sys
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.request
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from tutor.errors import DataError
+
+T = TypeVar("T")
+
+CONNECT = 5.0  # seconds that one connection, or one read, may take
+PATIENCE = 8.0  # seconds without a byte until a mirror is given up, whatever it is that hangs
+DEADLINE = 300.0  # seconds for one file from all its mirrors
+ATTEMPTS = 3  # times that a mirror is asked, if what went wrong may pass
+BACKOFF = 0.5  # seconds before the second attempt; twice that before the third
+GZIP = b"\x1f\x8b"  # how every gzip file starts (RFC 1952)
+
+
+class File(NamedTuple):
+    """A file of a data set: where it may be, and what it must be once it is decompressed."""
+
+    folder: str  # below TUTOR_DATA and the cache
+    name: str  # without .gz
+    size: int
+    sha256: str
+    mirrors: tuple[str, ...]  # addresses to which "<name>.gz" is added
+    aliases: tuple[str, ...] = ()  # other names that a user's copy may have
+    instead: str = ""  # what else to do where it cannot be had
+
+
+def fetch(file: File, parse: Callable[[bytes], T]) -> T:
+    """What `parse` makes of the file's bytes. DataError where no good copy can be had.
+
+    `parse` may raise DataError too, to say more exactly than a checksum can what is wrong.
+    """
+    if own := own_copy(file):
+        try:
+            return unpack(read(own, file), file, parse)
+        except DataError as bad:
+            raise DataError(
+                f"{file.name} from TUTOR_DATA",
+                f"{own}: {bad.found}",
+                f"replace it by a good copy of {file.name}.gz, or remove it to have one downloaded",
+            ) from bad
+    kept = cache_folder() / file.folder / f"{file.name}.gz"
+    if os.path.isfile(kept):
+        try:
+            return unpack(read(kept, file), file, parse)
+        except DataError as bad:
+            say(f"{kept} is damaged and will be fetched again: {bad.found}")
+    packed, result = download(file, parse)
+    keep(packed, kept)
+    return result
+
+
+# ---- what is here already ------------------------------------------------------------------------
+
+
+def own_copy(file: File) -> Path | None:
+    """The user's copy: in TUTOR_DATA or its folder for the data set, as it is or as .gz."""
+    if not (root := os.environ.get("TUTOR_DATA")):
+        return None
+    names = [name + ending for name in (file.name, *file.aliases) for ending in ("", ".gz")]
+    paths = (Path(root, folder, name) for folder in (file.folder, "") for name in names)
+    return next((path for path in paths if os.path.isfile(path)), None)
+
+
+def cache_folder() -> Path:
+    """TUTOR_CACHE, else `tutor` where this platform keeps what programs can fetch again."""
+    if chosen := os.environ.get("TUTOR_CACHE"):
+        return Path(chosen)
+    if xdg := os.environ.get("XDG_CACHE_HOME"):
+        return Path(xdg, "tutor")
+    if sys.platform == "win32" and (local := os.environ.get("LOCALAPPDATA")):
+        return Path(local, "tutor", "cache")
+    try:
+        home = Path.home()
+    except RuntimeError:  # an account without a home
+        return Path(tempfile.gettempdir(), "tutor")
+    return home / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "tutor"
+
+
+def read(path: Path, file: File) -> bytes:
+    try:
+        with path.open("rb") as stream:
+            return stream.read(limit(file) + 1)
+    except OSError as error:
+        raise DataError(
+            f"to read {path}", str(error), "check the file and its permissions"
+        ) from error
+
+
+def limit(file: File) -> int:
+    """The most bytes to take for it: what gzip cannot compress, it makes only a little larger."""
+    return file.size + 65536
+
+
+def unpack(packed: bytes, file: File, parse: Callable[[bytes], T]) -> T:
+    """`parse` of `packed`, decompressed if it is gzip. DataError unless it is the file exactly."""
+    payload = packed
+    if packed.startswith(GZIP):
+        stream = zlib.decompressobj(zlib.MAX_WBITS | 16)  # gzip's header and CRC-32, checked
+        try:
+            payload = stream.decompress(
+                packed, file.size + 1
+            )  # no more, whatever it claims to hold
+        except zlib.error as error:
+            raise wrong(file, f"damaged gzip data ({error})") from error
+        if not stream.eof and len(payload) <= file.size:
+            raise wrong(file, f"the gzip data end early, after {len(packed)} bytes")
+    result = parse(payload)
+    if len(payload) != file.size:
+        sizes = f"{len(payload)} bytes" if len(payload) < file.size else "more"
+        raise wrong(file, f"{sizes}, where {file.size} were expected")
+    digest = hashlib.sha256(payload).hexdigest()
+    if digest != file.sha256:
+        raise wrong(file, f"SHA-256 {digest}, where {file.sha256} was expected")
+    return result
+
+
+def wrong(file: File, found: str) -> DataError:
+    return DataError(f"the file {file.name}", found, "use a good copy")
+
+
+# ---- what is elsewhere ---------------------------------------------------------------------------
+
+
+def download(file: File, parse: Callable[[bytes], T]) -> tuple[bytes, T]:
+    """The file as the first mirror that has it sends it, and `parse` of it."""
+    until = time.monotonic() + DEADLINE
+    mirrors, failures = list(file.mirrors), {}
+    for attempt in range(ATTEMPTS):
+        time.sleep(BACKOFF * attempt if mirrors else 0)
+        for mirror in tuple(mirrors):
+            try:
+                packed = get(f"{mirror}{file.name}.gz", limit(file), until)
+                return packed, unpack(packed, file, parse)
+            except (OSError, http.client.HTTPException, DataError) as error:
+                failures[mirror] = reason(error)
+                if not may_pass(error):
+                    mirrors.remove(mirror)
+    own = os.environ.get("TUTOR_DATA")
+    raise DataError(
+        f"{file.name} of the data set {file.folder}",
+        f"not in TUTOR_DATA ({own or 'which is not set'}), no good copy in {cache_folder()}, and no"
+        f" mirror gave it: {'; '.join(f'{mirror}: {why}' for mirror, why in failures.items())}",
+        f"connect to the network and try again, or put {file.name}.gz from one of those addresses"
+        f" into a folder and set TUTOR_DATA to it{file.instead}",
+    )
+
+
+def may_pass(error: Exception) -> bool:
+    """Whether asking the same mirror again may help: not for a name that nobody knows, an address
+    where nothing is, or a server that has kept us waiting once already."""
+    if isinstance(error, urllib.error.HTTPError):
+        return error.code >= 500 or error.code in (408, 429)  # its fault, too slow, too often
+    cause = getattr(error, "reason", error)  # what urllib has wrapped up
+    return not isinstance(cause, (socket.gaierror, TimeoutError))
+
+
+def reason(error: Exception) -> str:
+    if isinstance(error, urllib.error.HTTPError):
+        return str(error)  # "HTTP Error 404: Not Found"
+    return error.found if isinstance(error, DataError) else str(getattr(error, "reason", error))
+
+
+def get(url: str, limit: int, until: float) -> bytes:
+    """The body at `url`, of at most `limit` bytes, before the time `until`.
+
+    A thread of its own reads it. Time-outs of sockets bound neither the name service nor the sum
+    over a host's many addresses; here, whatever hangs, hangs in the thread.
+    """
+    pieces: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    given_up = threading.Event()
+
+    def work() -> None:
+        try:
+            with urllib.request.urlopen(url, timeout=CONNECT) as reply:
+                pieces.put(reply.length)
+                while (piece := reply.read1(1 << 16)) and not given_up.is_set():
+                    pieces.put(piece)
+            pieces.put(b"")
+        except Exception as error:
+            pieces.put(error)
+
+    def next_piece() -> Any:
+        wait = min(PATIENCE, until - time.monotonic())
+        try:
+            piece = pieces.get(timeout=max(wait, 0))
+        except queue.Empty:
+            raise TimeoutError(f"no answer for {max(wait, 0):.0f} seconds") from None
+        if isinstance(piece, Exception):
+            raise piece
+        return piece
+
+    threading.Thread(target=work, daemon=True).start()
+    body = bytearray()
+    try:
+        with progress(url, next_piece()) as bar:
+            while piece := next_piece():
+                body += piece
+                bar.update(len(piece))
+                if len(body) > limit:
+                    raise DataError(url, f"more than {limit} bytes", "try another mirror")
+    finally:
+        given_up.set()
+    return bytes(body)
+
+
+def keep(packed: bytes, path: Path) -> None:
+    """Write the file at once or not at all: nobody ever sees half of it."""
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            part.write_bytes(packed)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        say(f"{path} could not be kept ({error}): the next run will download it again")
+
+
+# ---- what the user sees --------------------------------------------------------------------------
+
+
+def say(text: str) -> None:
+    print(f"tutor: {text}", file=sys.stderr)
+
+
+def progress(url: str, total: int | None) -> Any:
+    """A context with `update(bytes)`: tqdm's bar where it is installed, else plain lines."""
+    try:
+        from tqdm import tqdm  # optional
+    except ModuleNotFoundError:
+        return Lines(url, total)
+    return tqdm(desc=url.rsplit("/", 1)[-1], total=total, unit="B", unit_scale=True)
+
+
+class Lines:
+    """Progress in lines: one at the start, and one for every quarter of the way."""
+
+    def __init__(self, url: str, total: int | None) -> None:
+        self.name, self.total, self.done = url.rsplit("/", 1)[-1], total or 0, 0
+        say(f"downloading {url}")
+
+    def __enter__(self) -> Lines:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        pass
+
+    def update(self, count: int) -> None:
+        before, self.done = self.done, self.done + count
+        if self.total and 4 * before // self.total < 4 * self.done // self.total:
+            say(f"{self.name}: {self.done / 1e6:.1f} of {self.total / 1e6:.1f} MB")
