@@ -19,6 +19,7 @@ extensions = [
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
     "sphinx_design",
+    "docstrings",
     "tables",
 ]
 exclude_patterns = ["_build", "_templates"]
@@ -32,6 +33,11 @@ autodoc_default_options = {"members": True, "member-order": "bysource", "show-in
 autodoc_typehints = "none"  # the docstrings say it in words
 autodoc_preserve_defaults = True
 add_module_names = False
+nitpick_ignore = [  # base classes that are documented elsewhere, and no page here asks another host
+    ("py:class", "tutor.backends.simd_cpp._simd.Memory"),
+    ("py:class", "_thread._local"),
+    ("py:class", "contextlib.ContextDecorator"),
+]
 
 html_theme = "sphinx_book_theme"
 html_title = "tutor"

@@ -25,7 +25,7 @@ def test_the_classic_lesson():
     W1 = Tensor.randn(2, 16, requires_grad=True)
     W2 = Tensor((Tensor.randn(16, 4) * 0.5).tolist(), requires_grad=True)
     losses = []
-    for _ in range(60):
+    for _ in range(150):
         h = ReLU(MatMul(x, W1).apply()).apply()
         logits = MatMul(h, W2).apply()
         loss = CrossEntropy(logits, y).apply()

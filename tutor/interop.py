@@ -94,4 +94,4 @@ class Interop:
 
     def __reduce__(self) -> tuple[Any, ...]:
         whole = self.detach().copy()
-        return Tensor, (whole.buf, self.shape, None, 0, self.requires_grad)
+        return type(self), (whole.buf, self.shape, None, 0, self.requires_grad)

@@ -7,17 +7,19 @@ from typing import Any
 
 EDGE = 3  # items shown at either end of a long axis
 LONG = 1000  # a tensor of more elements is shown by its edges
+WIDTH = 80  # characters of numbers in a line
 
 
-def summarize(tensor: Any) -> Any:
-    """The numbers as nested lists; of a long tensor only the edges, with "..." between."""
+def summarize(tensor: Any, edges_only: bool) -> Any:
+    """The numbers as nested lists; if asked, of long axes only the edges, with "..." between."""
     if not tensor.shape:
         return tensor.item()
     size = tensor.shape[0]
-    if tensor.numel() > LONG and size > 2 * EDGE:
-        head = [summarize(tensor[i]) for i in range(EDGE)]
-        return [*head, "...", *(summarize(tensor[i]) for i in range(size - EDGE, size))]
-    return [summarize(tensor[i]) for i in range(size)] if tensor.ndim > 1 else tensor.tolist()
+    if edges_only and size > 2 * EDGE:
+        ends = [*range(EDGE), *range(size - EDGE, size)]
+        shown = [summarize(tensor[i], edges_only) for i in ends]
+        return [*shown[:EDGE], "...", *shown[EDGE:]]
+    return [summarize(row, edges_only) for row in tensor] if tensor.ndim > 1 else tensor.tolist()
 
 
 def _leaves(nested: Any) -> list[Any]:
@@ -43,7 +45,7 @@ def _formatter(numbers: list[Any]) -> Any:
 
 def format_tensor(tensor: Any) -> str:
     """`Tensor([[1., 2.],\\n        [3., 4.]], dtype=..., requires_grad=True)`"""
-    nested = summarize(tensor)
+    nested = summarize(tensor, tensor.numel() > LONG)
     write = _formatter(_leaves(nested))
     width = max((len(write(x)) for x in _leaves(nested)), default=0)
 
@@ -51,7 +53,9 @@ def format_tensor(tensor: Any) -> str:
         if not isinstance(part, list):
             return part if part == "..." else write(part).rjust(width)
         if not part or not isinstance(part[0], list):
-            return "[" + ", ".join(lines(x, indent) for x in part) + "]"
+            items, per_line = [lines(x, indent) for x in part], max(1, WIDTH // (width + 2))
+            rows = [items[i : i + per_line] for i in range(0, len(items), per_line)]
+            return "[" + (",\n" + " " * (len("Tensor([") + indent)).join(map(", ".join, rows)) + "]"
         gap = ",\n" + "\n" * (tensor.ndim - indent - 1 > 1) + " " * (len("Tensor([") + indent)
         return "[" + gap.join(lines(x, indent + 1) for x in part) + "]"
 

@@ -180,7 +180,7 @@ class Draw:
         if count > 5000:  # a prime number of them, over and over
             return list(itertools.islice(itertools.cycle(self.values(4099, domain, dtype)), count))
         if domain == "any" or (domain != "exponent" and not dtype.is_float):
-            return [self.any_value(dtype) for _ in range(count)] if count < 64 else self.mixture(count, dtype)
+            return self.mixture(count, dtype)
         if domain == "exponent":
             drawn = self.values(count, "any", dtype)
             if dtype.is_float:
@@ -192,9 +192,6 @@ class Draw:
             return [float(rng.randint(-3, 3)) for _ in range(count)]
         assert domain == "positive", domain
         return [rng.uniform(0.25, 4) for _ in range(count)]
-
-    def any_value(self, dtype: DType) -> Any:
-        return self.rng.choice(self.mixture(8, dtype))
 
     def mixture(self, count: int, dtype: DType) -> list[Any]:
         rng = self.rng

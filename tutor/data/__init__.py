@@ -1,8 +1,10 @@
 """Data sets, and the batches a network is trained on.
 
->>> data = load("digits")  # or "mnist", or "auto"
+>>> data = load("digits", limit=100)  # or "mnist", or "auto"
 >>> for x, y in batches(data.train_images, data.train_labels, size=64):
-...     ...
+...     print(x.shape, y.shape)
+(64, 28, 28) (64,)
+(36, 28, 28) (36,)
 """
 
 from __future__ import annotations
@@ -13,12 +15,12 @@ from typing import NamedTuple
 from tutor.core.tensor import Tensor
 from tutor.data import digits, mnist
 from tutor.data.loader import batches
-from tutor.errors import DataError
+from tutor.errors import DataError, NumberRangeError
 
-__all__ = ["DataSet", "batches", "digits", "load", "mnist"]
+__all__ = ["Dataset", "batches", "digits", "load", "mnist"]
 
 
-class DataSet(NamedTuple):
+class Dataset(NamedTuple):
     """Images uint8 (n, 28, 28) and labels uint8 (n,), to learn from and to be tested on."""
 
     train_images: Tensor
@@ -29,26 +31,26 @@ class DataSet(NamedTuple):
 
 
 SOURCES = {
-    "mnist": (mnist.load, "MNIST, 60,000 + 10,000 digits written by hand"),
-    "digits": (digits.load, "digits, 10,000 + 2,000 drawn by tutor itself"),
+    "mnist": (mnist.load, "MNIST, written by hand"),
+    "digits": (digits.load, "digits that tutor draws itself"),
 }
 
 
-def load(name: str = "auto") -> DataSet:
+def load(name: str = "auto", limit: int | None = None) -> Dataset:
     """The data set "mnist" or "digits"; "auto" is MNIST, or digits (and a line that says so) where
-    MNIST cannot be had. DataError for a damaged or missing file, or another name.
+    MNIST cannot be had. `limit` keeps only so many to learn from, and to be tested on. DataError
+    for damaged or missing files, or an unknown name.
     """
+    if limit is not None and limit < 1:
+        raise NumberRangeError(f"{limit} images", "nothing to learn from", "use limit=1 or more")
     if name == "auto":
         try:
-            return load("mnist")
+            return load("mnist", limit)
         except DataError as error:
-            print(
-                f"tutor: taking digits that tutor draws, without MNIST: {error.found}",
-                file=sys.stderr,
-            )
-            return load("digits")
+            print(f"tutor: no MNIST, so tutor draws digits itself ({error.found})", file=sys.stderr)
+            return load("digits", limit)
     if name not in SOURCES:
         known = ", ".join((*SOURCES, "auto"))
         raise DataError(f"the data set {name!r}", f"there are {known}", "use one of those")
     load_split, source = SOURCES[name]
-    return DataSet(*load_split("train"), *load_split("test"), source)
+    return Dataset(*load_split("train", limit), *load_split("test", limit), source)

@@ -105,11 +105,13 @@ def draw(n: int, seed: int) -> tuple[Tensor, Tensor]:
     )
 
 
-def load(split: str) -> tuple[Tensor, Tensor]:
-    """The fixed set "train" (10,000 digits) or "test" (2,000 others), as `draw` returns them."""
+def load(split: str, limit: int | None = None) -> tuple[Tensor, Tensor]:
+    """The fixed set "train" (10,000 digits) or "test" (2,000 others), or its first `limit` digits,
+    as `draw` returns them."""
     if split not in SPLITS:
         raise DataError(f"digits {split!r}", "no such split", f"use one of {', '.join(SPLITS)}")
-    return draw(*SPLITS[split])
+    n, seed = SPLITS[split]
+    return draw(n if limit is None else min(n, limit), seed)
 
 
 def pixels(n: int, seed: int) -> tuple[bytearray, bytearray]:

@@ -29,6 +29,7 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
+from urllib.parse import urlsplit
 
 from tutor.errors import DataError
 
@@ -165,13 +166,13 @@ def download(file: File, parse: Callable[[bytes], T]) -> tuple[bytes, T]:
                 failures[mirror] = reason(error)
                 if not may_pass(error):
                     mirrors.remove(mirror)
-    own = os.environ.get("TUTOR_DATA")
+    own = os.environ.get("TUTOR_DATA") or "which is not set"
+    answers = "; ".join(f"{urlsplit(mirror).netloc}: {why}" for mirror, why in failures.items())
     raise DataError(
         f"{file.name} of the data set {file.folder}",
-        f"not in TUTOR_DATA ({own or 'which is not set'}), no good copy in {cache_folder()}, and no"
-        f" mirror gave it: {'; '.join(f'{mirror}: {why}' for mirror, why in failures.items())}",
-        f"connect to the network and try again, or put {file.name}.gz from one of those addresses"
-        f" into a folder and set TUTOR_DATA to it{file.instead}",
+        f"no copy in TUTOR_DATA ({own}), no good one in {cache_folder()}; {answers}",
+        f"connect to the network, or put the files of {file.mirrors[0]} (as {file.name}.gz) into a"
+        f" folder and set TUTOR_DATA to it{file.instead}",
     )
 
 

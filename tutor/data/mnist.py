@@ -1,4 +1,4 @@
-"""MNIST: 70,000 digits written by hand (LeCun, Cortes & Burges 1998), most learners' first data set.
+"""MNIST: 70,000 handwritten digits (LeCun, Cortes & Burges 1998), everybody's first data set.
 
 >>> images, labels = load("test")  # doctest: +SKIP
 >>> images.shape, labels.shape  # doctest: +SKIP
@@ -62,20 +62,19 @@ FILES = {
 }
 
 
-def load(split: str) -> tuple[Tensor, Tensor]:
-    """The split "train" or "test": images uint8 (n, 28, 28), from 0 for paper to 255 for ink, and
-    labels uint8 (n,). DataError where the files are damaged or cannot be had.
+def load(split: str, limit: int | None = None) -> tuple[Tensor, Tensor]:
+    """The split "train" or "test", or its first `limit` digits: images uint8 (n, 28, 28), from 0
+    for paper to 255 for ink, and labels uint8 (n,). DataError where files are damaged or missing.
     """
     if split not in FILES:
         raise DataError(f"MNIST {split!r}", "no such split", f"use one of {', '.join(FILES)}")
-    images, labels = (
-        Tensor(
-            Buffer.from_memory(fetch(file, functools.partial(read_idx, shape=shape)), dtype=uint8),
-            shape,
-        )
-        for file, shape in zip(FILES[split], SHAPES[split], strict=True)
-    )
-    return images, labels
+    images, labels = map(read, FILES[split], SHAPES[split])
+    return images[:limit], labels[:limit]
+
+
+def read(file: File, shape: tuple[int, ...]) -> Tensor:
+    numbers = fetch(file, functools.partial(read_idx, shape=shape))
+    return Tensor(Buffer.from_memory(numbers, dtype=uint8), shape)
 
 
 def read_idx(payload: bytes, shape: tuple[int, ...]) -> memoryview:

@@ -35,12 +35,12 @@ def unit(high: int, low: int) -> float:
 def write_blocks(
     out: Operand, numbers_of: Callable[[Words], Sequence[Number]], seed: int, counter: int
 ) -> None:
-    """Fill out with the numbers of block `counter`, of the next block, and so on."""
-    values: list[Number] = []
-    while len(values) < math.prod(out.shape):
-        values += numbers_of(philox(seed, counter))
-        counter += 1
-    write(out, values[: math.prod(out.shape)])
+    """Fill out with the numbers of block `counter` (modulo 2**64), of the next block, and so on."""
+    count, block, values = math.prod(out.shape), counter % 2**64, []
+    while len(values) < count:
+        values += numbers_of(philox(seed, block))
+        block += 1
+    write(out, values[:count])
 
 
 def random_bits(out: Operand, *, seed: int, counter: int) -> None:

@@ -105,8 +105,7 @@ bool all_alike(const Operands& operands) {
 
 // nullptr if the shapes fit, else what the form demands of them.
 const char* unmet(Form form, const Operands& o, const Params& params) {
-    bool one = params.axis_count == 1;
-    int64_t axis = params.axis[0];
+    int64_t axis = params.axis_count ? params.axis[0] : NONE;
     auto demand = [](bool met, const char* text) { return met ? nullptr : text; };
     switch (form) {
         case Form::Elementwise:
@@ -123,21 +122,21 @@ const char* unmet(Form form, const Operands& o, const Params& params) {
             return demand(padded(o[0], o[1], params),
                           "the input, moved by `before`, lies inside out");
         case Form::Cat:
-            return demand(one && side_by_side(o, axis),
+            return demand(side_by_side(o, axis),
                           "the inputs, side by side along the one axis, fill out");
         case Form::Gather:
-            return demand(one && alike(o[0], o[2]) && alike(o[0], o[1], axis),
+            return demand(alike(o[0], o[2]) && alike(o[0], o[1], axis),
                           "out and index have one shape, that of the input but along the one axis");
         case Form::ScatterAdd:
             return demand(
-                one && alike(o[0], o[1]) && alike(o[2], o[3]) && within(o[3], o[0], axis),
+                alike(o[0], o[1]) && alike(o[2], o[3]) && within(o[3], o[0], axis),
                 "out has the shape of the input, index that of src, and src is larger than out at"
                 " most along the one axis");
         case Form::IndexSelect:
-            return demand(one && alike(o[0], o[1], axis) && o[2].ndim == 1 &&
-                              o[0].shape[axis] == o[2].shape[0],
-                          "out has the shape of the input, but along the one axis the length of the"
-                          " 1-D index");
+            return demand(
+                alike(o[0], o[1], axis) && o[2].ndim == 1 && o[0].shape[axis] == o[2].shape[0],
+                "out has the shape of the input, but along the one axis the length of the"
+                " 1-D index");
         case Form::CrossEntropy:
             return demand(rows_of(o[2], o[1]) && (o[0].ndim == 0 || alike(o[0], o[2])),
                           "the input is (..., classes), target (...), and out (...) or ()");

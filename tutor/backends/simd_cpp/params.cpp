@@ -55,8 +55,14 @@ bool read_integers(const Row& row, PyObject* name, PyObject* value, Params* para
     return true;
 }
 
-// Counts negative axes from the end. Each must be there, and be named once.
+// Counts negative axes from the end. Each must be there, and be named once. Only reductions take
+// any number of axes.
 bool check_axes(const Row& row, int ndim, Params* params) {
+    if (row.form != Form::Reduce && params->axis_count != 1) {
+        raise("AxisError", std::string("kernel ") + row.name,
+              std::to_string(params->axis_count) + " axes", "name one axis");
+        return false;
+    }
     bool named[MAX_DIMS] = {};
     for (int i = 0; i < params->axis_count; ++i) {
         int64_t given = params->axis[i];

@@ -152,10 +152,9 @@ void gather_run(const Run& run) {
         for (int64_t j = 0; j < run.n; j++) z[j * run.main_step] = x[j * run.indexed_step];
 }
 
+// `index` has the shape of out.
 template <class Bits>
 Status gather_indexed(const Operand& out, const Operand& x, const Operand& index, int64_t axis) {
-    const Status status = check_indices(index, x.shape[axis]);
-    if (status.kind != Status::Ok) return status;
     const IndexedWalk walk(out, x, index, axis, 0, out.ndim);
     const int64_t count = walk.nest.count(), grain = GRAIN_BYTES / sizeof(Bits);
     const int64_t chunks = ceil_div(count, grain);
@@ -169,17 +168,20 @@ Status gather_indexed(const Operand& out, const Operand& x, const Operand& index
 
 template <class Bits>
 Status gather(const Operand& out, const Operand* ins, int, const Params& params) {
-    return gather_indexed<Bits>(out, ins[0], ins[1], params.axis[0]);
+    const int64_t axis = params.axis[0];
+    const Status status = check_indices(ins[1], ins[0].shape[axis]);
+    return status.kind == Status::Ok ? gather_indexed<Bits>(out, ins[0], ins[1], axis) : status;
 }
 
 // A gather whose index is repeated along all other axes.
 template <class Bits>
 Status index_select(const Operand& out, const Operand* ins, int, const Params& params) {
     const int64_t axis = params.axis[0];
+    const Status status = check_indices(ins[1], ins[0].shape[axis]);
     Operand index = out;
     index.data = ins[1].data;
     for (int d = 0; d < out.ndim; d++) index.strides[d] = d == axis ? ins[1].strides[0] : 0;
-    return gather_indexed<Bits>(out, ins[0], index, axis);
+    return status.kind == Status::Ok ? gather_indexed<Bits>(out, ins[0], index, axis) : status;
 }
 
 // ---- scatter_add --------------------------------------------------------------------------------
