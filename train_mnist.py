@@ -14,6 +14,7 @@ import argparse
 import json
 import signal
 import sys
+import time
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -161,8 +162,10 @@ def train(run: Training, digits: data.Dataset) -> bool:
             digits.train_images, digits.train_labels, args.batch_size,
             seed=args.seed, epoch=run.epoch,
         )  # fmt: skip
-        with tqdm(total=images, unit="img", desc=f"epoch {run.epoch + 1}", leave=False) as bar:
-            bar.update(min(run.step * args.batch_size, images))
+        done, start = min(run.step * args.batch_size, images), time.perf_counter()
+        title = f"epoch {run.epoch + 1}"
+        with tqdm(total=images, initial=done, unit=" images", desc=title, leave=False, disable=None,
+                  mininterval=0.2) as bar:  # fmt: skip
             for x, y in islice(batches, run.step, None):
                 loss = run.train_step(x, y)
                 run.step += 1
@@ -171,7 +174,7 @@ def train(run: Training, digits: data.Dataset) -> bool:
                 if interrupt.asked:
                     run.save(path)
                     return False
-            rate = bar.format_dict["rate"] or images / max(bar.format_dict["elapsed"], 1e-9)
+        rate = (images - done) / (time.perf_counter() - start)
         wrong = sum(p != t for p, t in zip(run.predictions(digits.test_images),
                                            digits.test_labels.tolist(), strict=True))  # fmt: skip
         run.accuracies.append(1 - wrong / len(digits.test_labels))

@@ -1,5 +1,5 @@
-"""tutor's docstrings are plain text: `x` in backticks is code, so is an indented block, and a star is
-a star. This makes reStructuredText of them, in which autodoc expects a docstring to be.
+"""tutor's docstrings are plain text: `x` in backticks is code, so is an indented block, and a star
+is a star. This makes reStructuredText of them, which is what autodoc expects a docstring to be.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from tutor.backends.signatures import ALL, FLOATS, NUMBERS, TABLE_OF_KERNELS
 from tutor.core.op import OPS
-from tutor.dtype import TABLE, promote
+from tutor.dtype import TABLE, DType, promote
 
 Cell = str | nodes.Node
 
@@ -42,8 +42,7 @@ def table(head: Iterable[Cell], rows: Iterable[Iterable[Cell]], kind: str) -> no
     group += [nodes.colspec(colwidth=1) for _ in head]
     group += nodes.thead("", head)
     group += nodes.tbody("", *map(row, rows))
-    scrolling = nodes.container("", nodes.table("", group, classes=[kind]), classes=["wide-table"])
-    return scrolling
+    return nodes.container("", nodes.table("", group, classes=[kind]), classes=["wide-table"])
 
 
 class DTypeTable(SphinxDirective):
@@ -57,11 +56,15 @@ class DTypeTable(SphinxDirective):
         return [table(("name", "kind", "bytes", "format", "smallest", "largest"), rows, "dtypes")]
 
 
+def short(dtype: DType) -> str:
+    """i8 for int8, u8 for uint8, f32 for float32: twelve of them must stand side by side."""
+    return dtype.name.replace("uint", "u").replace("int", "i").replace("float", "f")
+
+
 class PromotionTable(SphinxDirective):
     def run(self) -> list[nodes.Node]:
-        short = {d: d.name.replace("uint", "u").replace("int", "i").replace("float", "f") for d in TABLE}
-        rows = ([code(short[a]), *(short[promote(a, b)] for b in TABLE)] for a in TABLE)
-        return [table(["", *(code(short[d]) for d in TABLE)], rows, "promotion")]
+        rows = ([code(short(a)), *(short(promote(a, b)) for b in TABLE)] for a in TABLE)
+        return [table(["", *(code(short(d)) for d in TABLE)], rows, "promotion")]
 
 
 class KernelTable(SphinxDirective):

@@ -129,18 +129,21 @@ TABLE_OF_KERNELS = (
         " with p = out, ins = (g, m, v)",
         ("lr", "beta1", "beta2", "eps", "correction", "weight_decay"),
     ),
-    # ---- random numbers: Philox4x32-10, counted from `counter` -----------------------------------
+    # ---- random numbers: Philox4x32-10 makes w0 w1 w2 w3, 32 bits each, of (seed, block) ---------
+    # h(a, b) is the top 53 bits of the 64-bit number a << 32 | b. Elements i are counted row-major.
     Signature(
-        "random_bits", "u", (uint32,), "exact", "z_i = word i%4 of philox(seed, counter + i//4)",
+        "random_bits", "u", (uint32,), "exact", "z_i = word i%4 of block counter + i//4",
         ("seed", "counter"),
     ),
     Signature(
-        "uniform", "T", FLOATS, "exact", "z_i in [0, 1): the top 11, 24 or 53 bits of the stream",
-        ("seed", "counter"),
+        "uniform", "T", FLOATS, "exact", "z_i in [0, 1), of block counter + i//4: word i%4 >> 8,"
+        " times 2**-24 (float32), or >> 21, times 2**-11 (float16); float64, of block counter +"
+        " i//2: h(w0, w1) for even i, h(w2, w3) for odd i, times 2**-53", ("seed", "counter"),
     ),
     Signature(
-        "normal", "T", FLOATS, "ulp(1)", "z_2i, z_2i+1 = sqrt(-2 ln u) cos, sin(2 pi v) (Box-Muller)",
-        ("seed", "counter"),
+        "normal", "T", FLOATS, "ulp(1)", "z_2i, z_2i+1 = sqrt(-2 ln u) * (cos 2 pi v, sin 2 pi v)"
+        " in float64, u = (h(w0, w1) + 1) * 2**-53, v = h(w2, w3) * 2**-53 of block counter + i"
+        " (Box-Muller)", ("seed", "counter"),
     ),
 )
 

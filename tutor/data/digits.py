@@ -202,5 +202,7 @@ def touch(image: bytearray, x: float, y: float, pen: float, soft: float, ink: fl
         for column, squared in across:
             if squared + down < limit:
                 dark = ink * (reach - sqrt(squared + down)) / soft
+                if dark > ink:  # min() would do, more slowly
+                    dark = ink
                 if dark > image[SIDE * row + column]:
-                    image[SIDE * row + column] = int(min(dark, ink))
+                    image[SIDE * row + column] = int(dark)

@@ -110,14 +110,14 @@ def cache_folder() -> Path:
 def read(path: Path, file: File) -> bytes:
     try:
         with path.open("rb") as stream:
-            return stream.read(limit(file) + 1)
+            return stream.read(most_bytes(file) + 1)
     except OSError as error:
         raise DataError(
             f"to read {path}", str(error), "check the file and its permissions"
         ) from error
 
 
-def limit(file: File) -> int:
+def most_bytes(file: File) -> int:
     """The most bytes to take for it: what gzip cannot compress, it makes only a little larger."""
     return file.size + 65536
 
@@ -136,9 +136,10 @@ def unpack(packed: bytes, file: File, parse: Callable[[bytes], T]) -> T:
         if not stream.eof and len(payload) <= file.size:
             raise wrong(file, f"the gzip data end early, after {len(packed)} bytes")
     result = parse(payload)
-    if len(payload) != file.size:
-        sizes = f"{len(payload)} bytes" if len(payload) < file.size else "more"
-        raise wrong(file, f"{sizes}, where {file.size} were expected")
+    if len(payload) > file.size:
+        raise wrong(file, f"more than the {file.size} bytes that were expected")
+    if len(payload) < file.size:
+        raise wrong(file, f"{len(payload)} bytes, where {file.size} were expected")
     digest = hashlib.sha256(payload).hexdigest()
     if digest != file.sha256:
         raise wrong(file, f"SHA-256 {digest}, where {file.sha256} was expected")
@@ -160,7 +161,7 @@ def download(file: File, parse: Callable[[bytes], T]) -> tuple[bytes, T]:
         time.sleep(BACKOFF * attempt if mirrors else 0)
         for mirror in tuple(mirrors):
             try:
-                packed = get(f"{mirror}{file.name}.gz", limit(file), until)
+                packed = get(f"{mirror}{file.name}.gz", most_bytes(file), until)
                 return packed, unpack(packed, file, parse)
             except (OSError, http.client.HTTPException, DataError) as error:
                 failures[mirror] = reason(error)
@@ -208,6 +209,8 @@ def get(url: str, limit: int, until: float) -> bytes:
                     pieces.put(piece)
             pieces.put(b"")
         except Exception as error:
+            if isinstance(error, urllib.error.HTTPError):
+                error.close()  # it is also the reply, and holds the connection
             pieces.put(error)
 
     def next_piece() -> Any:

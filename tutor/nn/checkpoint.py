@@ -22,16 +22,13 @@ CODES = {
 
 def save(path: str | Path, tensors: Mapping[str, Tensor], notes: Mapping[str, str]) -> None:
     """Write tensors and notes (short texts) to `path`, replacing a file there only when done."""
-    from safetensors import serialize_file
+    from safetensors.numpy import save_file
 
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    rows = {}
-    for name, t in tensors.items():
-        whole = t if t.is_whole() else t.detach().copy()
-        rows[name] = {"dtype": t.dtype.name, "shape": t.shape, "data": whole.buf.raw.tobytes()}
     draft = path.with_name(path.name + ".part")
-    serialize_file(rows, draft, dict(notes))
+    arrays = {name: t.detach().contiguous().numpy() for name, t in tensors.items()}
+    save_file(arrays, draft, metadata=dict(notes))
     os.replace(draft, path)
 
 

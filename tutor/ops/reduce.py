@@ -19,6 +19,12 @@ def accumulator(dtype: DType) -> DType:
     return dtype if dtype.is_float else uint64 if dtype.kind == "uint" else int64
 
 
+def without(shape: Shape, axis: Shape, keepdims: bool = False) -> Shape:
+    """The shape when the axes in `axis` are reduced: gone, or of size 1 with keepdims."""
+    kept = (1 if a in axis else n for a, n in enumerate(shape) if keepdims or a not in axis)
+    return tuple(kept)
+
+
 class Reduction(Op, abstract=True):
     """Shapes: x (..., n, ...) -> z (..., ...), or (..., 1, ...) with keepdims."""
 
@@ -26,29 +32,29 @@ class Reduction(Op, abstract=True):
     of_none: bool = True  # is there a result for no elements at all?
 
     def __init__(self, x: Any, *, axis: Any = None, keepdims: bool = False) -> None:
-        super().__init__(x, axis=axes_of(axis, len(x.shape)), keepdims=keepdims)
+        super().__init__(x, axis=axes_of(axis, len(x.shape)))
+        self.keepdims = keepdims
 
-    def infer(self, x, *, axis, keepdims):
+    def apply(self) -> Any:
+        x, axis = self.inputs[0], self.params["axis"]
+        z = super().apply()
+        return z.reshape(without(x.shape, axis, keepdims=True)) if self.keepdims else z
+
+    def infer(self, x, *, axis):
         if not self.of_none and math.prod(x.shape[a] for a in axis) == 0:
             raise ShapeError(
                 f"{self.name} over axis {axis} of shape {x.shape}",
                 "there is no element to choose",
                 "reduce over axes that hold at least one element",
             )
-        kept = [1 if a in axis else n for a, n in enumerate(x.shape) if keepdims or a not in axis]
-        return tuple(kept), self.result_dtype(x.buf.dtype)
+        return without(x.shape, axis), self.result_dtype(x.buf.dtype)
 
     def result_dtype(self, dtype: DType) -> DType:
         return dtype
 
-    def operands(self, shape: Shape, x: Any) -> tuple[Any, ...]:
-        return (x,)
-
     def stretched(self, t: Any, x: Any) -> Any:
         """t, of z's shape, repeated along the reduced axes to x's shape."""
-        axis = self.params["axis"]
-        kept = tuple(1 if a in axis else n for a, n in enumerate(x.shape))
-        return t.reshape(kept).expand(x.shape)
+        return t.reshape(without(x.shape, self.params["axis"], keepdims=True)).expand(x.shape)
 
 
 class Sum(Reduction):

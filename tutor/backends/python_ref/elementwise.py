@@ -14,6 +14,7 @@ from typing import Any
 
 from tutor.backends.python_ref.walk import Kernel, Number, Operand, read, write
 from tutor.dtype import float32
+from tutor.errors import DomainError
 
 
 def lift(f: Callable[..., Number]) -> Kernel:
@@ -89,7 +90,11 @@ def power(x: Any, y: Any) -> Any:
     """x**y; for integers modulo 2**64, of which a narrower dtype keeps the low bits"""
     if isinstance(x, int):
         if y < 0:
-            raise ValueError(f"kernel pow: {x}**{y} is no integer; cast to a float dtype first")
+            raise DomainError(
+                f"kernel pow: {x}**{y}",
+                "integers to a negative power are no integers",
+                "cast to a float dtype first",
+            )
         return pow(x, y, 2**64)
     try:
         return math.pow(x, y)

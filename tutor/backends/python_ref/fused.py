@@ -10,7 +10,7 @@ from tutor.backends.python_ref.walk import Kernel, Operand, groups, last, read, 
 
 def softmax_of(x: list[float]) -> list[float]:
     """e**(x - max) / sum e**(x - max)"""
-    largest = max(x)
+    largest = max(x, default=0.0)
     powers = [exp(value - largest) for value in x]
     norm = total(powers)
     return [power / norm for power in powers]
@@ -18,7 +18,7 @@ def softmax_of(x: list[float]) -> list[float]:
 
 def log_softmax_of(x: list[float]) -> list[float]:
     """x - max - ln sum e**(x - max)"""
-    largest = max(x)
+    largest = max(x, default=0.0)
     log_norm = log(total([exp(value - largest) for value in x]))
     return [value - largest - log_norm for value in x]
 

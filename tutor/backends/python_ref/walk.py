@@ -81,14 +81,14 @@ def packed(values: Sequence[Number], dtype: DType) -> bytes:
         return struct.pack(f"={len(values)}{BITS[dtype.itemsize]}", *values)
     try:
         return struct.pack(f"={len(values)}{dtype.format}", *values)
-    except OverflowError:  # struct refuses what IEEE 754 rounds to infinity
+    except (OverflowError, struct.error):  # struct refuses what IEEE 754 rounds to infinity
         return b"".join(packed_float(value, dtype) for value in values)
 
 
 def packed_float(value: float, dtype: DType) -> bytes:
     try:
         return struct.pack("=" + dtype.format, value)
-    except OverflowError:
+    except (OverflowError, struct.error):
         return struct.pack("=" + dtype.format, math.copysign(math.inf, value))
 
 

@@ -71,8 +71,8 @@ def set_num_threads(count: int) -> None:
 
 
 def _load() -> registry.Table:
-    threads = os.environ.get("TUTOR_NUM_THREADS", "1")
-    if not threads.isdecimal() or int(threads) == 0:
+    threads = os.environ.get("TUTOR_NUM_THREADS")
+    if threads and not (threads.isdecimal() and int(threads) > 0):
         raise TutorError(
             f"TUTOR_NUM_THREADS={threads!r}",
             "that is no number of threads",

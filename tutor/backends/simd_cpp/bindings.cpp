@@ -21,7 +21,8 @@ namespace {
 // ---- A kernel as a Python object ----------------------------------------------------------------
 
 struct Kernel {
-    PyObject_HEAD vectorcallfunc call;
+    PyObject head;
+    vectorcallfunc call;
     const Row* row;
     const char* level;
     Keywords keywords;
@@ -37,45 +38,42 @@ PyTypeObject* kernel_type = nullptr;
 // Other Python threads may run meanwhile only where that is worth the 0.1 us it costs.
 bool is_long(const Row& row, const Operands& operands) {
     constexpr double LONG = 1 << 14;
-    double work = 0;
+    double work = 0;  // elements touched; a double, for the sum may not fit into 64 bits
+    for (int i = 0; i < operands.count(); ++i) work += numel(operands[i]);
     if (row.form == Form::MatMul) {
-        work =
-            static_cast<double>(numel(operands[0])) * operands[1].shape[operands[1].ndim - 1] / 16;
-    } else {
-        for (int i = 0; i < operands.count(); ++i) work += static_cast<double>(numel(operands[i]));
+        const Operand& x = operands[1];
+        work = static_cast<double>(numel(operands[0])) * x.shape[x.ndim - 1] / 16;
     }
     return work > LONG;
 }
 
 PyObject* result_of(const Row& row, const Status& status) {
-    std::string asked = std::string("kernel ") + row.name;
     switch (status.kind) {
         case Status::Ok:
-            Py_RETURN_NONE;
+            break;
         case Status::IndexOutOfRange:
-            return raise("OutOfRangeError", asked,
+            return raise("OutOfRangeError", std::string("kernel ") + row.name,
                          "index " + std::to_string(status.found) + " into " +
                              std::to_string(status.size) + " elements",
                          "keep indices from 0 to size - 1");
         case Status::NegativeExponent:
-            PyErr_Format(PyExc_ValueError,
-                         "kernel %s: integers to a negative power are no integers;"
-                         " cast to a float dtype first",
-                         row.name);
-            return nullptr;
+            return PyErr_Format(PyExc_ValueError,
+                                "kernel %s: an integer to a negative power is no integer; cast to a"
+                                " float dtype first",
+                                row.name);
         case Status::OutOfMemory:
-            PyErr_Format(PyExc_MemoryError, "kernel %s: no room for scratch memory", row.name);
-            return nullptr;
+            return PyErr_Format(PyExc_MemoryError, "kernel %s: no room for scratch memory",
+                                row.name);
     }
-    return nullptr;
+    Py_RETURN_NONE;
 }
 
 PyObject* call(const Kernel* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
     const Row& row = *self->row;
     if (count - 1 != self->inputs && !(self->more && count - 1 > self->inputs)) {
-        PyErr_Format(PyExc_TypeError, "kernel %s: takes out and %s%d inputs, not %zd operands",
-                     row.name, self->more ? "at least " : "", self->inputs, count);
-        return nullptr;
+        return PyErr_Format(PyExc_TypeError,
+                            "kernel %s: takes out and %s%d inputs, not %zd operands", row.name,
+                            self->more ? "at least " : "", self->inputs, count);
     }
     Operands operands(static_cast<int>(count));
     for (int i = 0; i < count; ++i) {
@@ -88,19 +86,12 @@ PyObject* call(const Kernel* self, PyObject* const* args, Py_ssize_t count, PyOb
     Params params;
     if (!check_dtypes(row, operands) ||
         !read_params(row, self->keywords, names, args + count, operands, &params) ||
-        !check_shapes(row, operands, params)) {
+        !check_shapes(row, operands, params) || !check_indices(row, operands)) {
         return nullptr;
     }
-    const Operand* all = &operands[0];
-    Status status;
-    if (is_long(row, operands)) {
-        Py_BEGIN_ALLOW_THREADS;
-        status = row.run(all[0], all + 1, static_cast<int>(count - 1), params);
-        Py_END_ALLOW_THREADS;
-    } else {
-        status = row.run(all[0], all + 1, static_cast<int>(count - 1), params);
-    }
-    if (status.kind == Status::Ok) Py_RETURN_NONE;
+    PyThreadState* thread = is_long(row, operands) ? PyEval_SaveThread() : nullptr;
+    Status status = row.run(operands[0], &operands[0] + 1, operands.count() - 1, params);
+    if (thread) PyEval_RestoreThread(thread);
     return result_of(row, status);
 }
 

@@ -24,6 +24,33 @@ DType meaning(char letter, DType dtype) {
                            : DTYPES;
 }
 
+// The letter of row.types for operand i. A '+' repeats the last one.
+char letter_of(const Row& row, int i) {
+    const char* letter = row.types;
+    for (; i > 0 && letter[1] && letter[1] != '+'; --i) ++letter;
+    return *letter;
+}
+
+// The first byte that an operand reaches, and the one after the last.
+struct Range {
+    const char *begin, *end;
+};
+
+Range range_of(const Operand& operand) {
+    int64_t low = 0, high = numel(operand) > 0 ? 1 : 0;
+    for (int d = 0; d < operand.ndim && high > 0; ++d) {
+        int64_t reach = (operand.shape[d] - 1) * operand.strides[d];
+        (reach < 0 ? low : high) += reach;
+    }
+    int size = itemsize_of[operand.dtype];
+    return {operand.data + low * size, operand.data + high * size};
+}
+
+bool overlap(const Operand& a, const Operand& b) {
+    Range x = range_of(a), y = range_of(b);
+    return x.begin < y.end && y.begin < x.end;
+}
+
 // ---- Shapes -------------------------------------------------------------------------------------
 
 constexpr int NONE = -1;
@@ -150,17 +177,23 @@ const char* unmet(Form form, const Operands& o, const Params& params) {
 }  // namespace
 
 bool check_dtypes(const Row& row, const Operands& operands) {
-    const char* letter = row.types;
     for (int i = 0; i < operands.count(); ++i) {
-        DType wanted = meaning(*letter, row.dtype);
-        if (wanted != DTYPES && operands[i].dtype != wanted) {
-            raise("DTypeError", std::string("kernel ") + row.name + " for " + name_of(row.dtype),
-                  (i ? "input " + std::to_string(i) : std::string("out")) + " is " +
-                      name_of(operands[i].dtype) + ", not " + name_of(wanted),
-                  "cast it first, or look the kernel up for the dtype of the operands");
-            return false;
-        }
-        if (letter[1] && letter[1] != '+') ++letter;  // '+': the last letter holds for the rest
+        DType wanted = meaning(letter_of(row, i), row.dtype);
+        if (wanted == DTYPES || operands[i].dtype == wanted) continue;
+        raise("DTypeError", std::string("kernel ") + row.name + " for " + name_of(row.dtype),
+              operand_name(i) + " is " + name_of(operands[i].dtype) + ", not " + name_of(wanted),
+              "cast it first, or look the kernel up for the dtype of the operands");
+        return false;
+    }
+    return true;
+}
+
+bool check_indices(const Row& row, const Operands& operands) {
+    for (int i = 1; i < operands.count(); ++i) {
+        if (letter_of(row, i) != 'i' || !overlap(operands[0], operands[i])) continue;
+        raise("ShapeError", std::string("kernel ") + row.name,
+              "out overlaps " + operand_name(i) + ", the index", "write into memory of its own");
+        return false;
     }
     return true;
 }

@@ -1,11 +1,12 @@
 // Elementwise loops: every layout of operands is brought down to one case, n elements side by side.
 //
-// `each` walks the operands row by row and calls an inner loop that knows nothing of strides. What
-// does not lie side by side is gathered into a tile, a piece of stack that stays in the L1 cache; a
-// repeated number (stride 0) fills its tile once; float16 is widened on the way. So a formula needs
-// one loop per dtype, compiled once, and cannot give one result here and another there.
+// `each` walks the operands block by block and calls an inner loop that knows nothing of strides.
+// What does not lie side by side is gathered into a tile, a piece of stack that stays in the L1
+// cache; float16 is widened on the way. So a formula needs one loop per dtype, compiled once, and
+// cannot give one result here and another there.
 #pragma once
 
+#include <cstring>
 #include <type_traits>
 
 #include "half.hpp"
@@ -16,8 +17,7 @@ namespace TUTOR_LEVEL {
 namespace {
 
 constexpr int MAX_INS = 3;
-constexpr int64_t TILE_BYTES = 8192;  // four operands take 32 KiB, the smallest L1 cache around
-constexpr int64_t GATHER = 256;       // elements of a row to take before the next row's turn
+constexpr int64_t TILE = 1024;  // elements; four tiles of floats take 16 KiB of the L1 cache
 
 using Inner = void (*)(int64_t n, void* out, const void* const* ins);
 
@@ -76,68 +76,59 @@ struct __attribute__((may_alias)) Item {
     Bits bits;
 };
 
-// n elements, `step` bytes apart at `from` or at `to`, side by side on the other end.
+// A rectangle of elements in memory, `row` and `column` bytes from one to the next.
+struct Steps {
+    int64_t row, column;
+};
+
+// Copies rows x columns items. The inner loop goes along the smaller steps of `from`, so that a
+// transposed rectangle is read by whole cache lines, each once.
 template <class Bits>
-inline void gather(int64_t n, void* to, const char* from, int64_t step) {
-    Item<Bits>* z = static_cast<Item<Bits>*>(to);
-    const Item<Bits> first = *reinterpret_cast<const Item<Bits>*>(from);
-    if (step == 0)
-        for (int64_t i = 0; i < n; i++) z[i] = first;
-    else
-        for (int64_t i = 0; i < n; i++)
-            z[i] = *reinterpret_cast<const Item<Bits>*>(from + i * step);
+inline void move(int64_t rows, int64_t columns, char* to, Steps z, const char* from, Steps x) {
+    using T = Item<Bits>;
+    const bool along_columns = rows > 1 && x.row * x.row < x.column * x.column;
+    const int64_t outer = along_columns ? columns : rows, inner = along_columns ? rows : columns;
+    const Steps step_to = along_columns ? Steps{z.column, z.row} : z;
+    const Steps step_from = along_columns ? Steps{x.column, x.row} : x;
+    for (int64_t i = 0; i < outer; i++, to += step_to.row, from += step_from.row) {
+        if (step_from.column == sizeof(T) && step_to.column == sizeof(T)) {
+            std::memmove(to, from, inner * sizeof(T));
+        } else if (step_from.column == 0 && step_to.column == sizeof(T)) {
+            const T repeated = *reinterpret_cast<const T*>(from);
+            for (int64_t j = 0; j < inner; j++) reinterpret_cast<T*>(to)[j] = repeated;
+        } else {
+            for (int64_t j = 0; j < inner; j++)
+                *reinterpret_cast<T*>(to + j * step_to.column) =
+                    *reinterpret_cast<const T*>(from + j * step_from.column);
+        }
+    }
 }
 
-template <class Bits>
-inline void scatter(int64_t n, char* to, const void* from, int64_t step) {
-    const Item<Bits>* x = static_cast<const Item<Bits>*>(from);
-    for (int64_t i = 0; i < n; i++) *reinterpret_cast<Item<Bits>*>(to + i * step) = x[i];
-}
-
-inline void gather(int itemsize, int64_t n, void* to, const char* from, int64_t step) {
-    if (itemsize == 1) gather<uint8_t>(n, to, from, step);
-    if (itemsize == 2) gather<uint16_t>(n, to, from, step);
-    if (itemsize == 4) gather<uint32_t>(n, to, from, step);
-    if (itemsize == 8) gather<uint64_t>(n, to, from, step);
-}
-
-inline void scatter(int itemsize, int64_t n, char* to, const void* from, int64_t step) {
-    if (itemsize == 1) scatter<uint8_t>(n, to, from, step);
-    if (itemsize == 2) scatter<uint16_t>(n, to, from, step);
-    if (itemsize == 4) scatter<uint32_t>(n, to, from, step);
-    if (itemsize == 8) scatter<uint64_t>(n, to, from, step);
+inline void move(int itemsize, int64_t rows, int64_t columns, char* to, Steps z, const char* from,
+                 Steps x) {
+    if (itemsize == 1) move<uint8_t>(rows, columns, to, z, from, x);
+    if (itemsize == 2) move<uint16_t>(rows, columns, to, z, from, x);
+    if (itemsize == 4) move<uint32_t>(rows, columns, to, z, from, x);
+    if (itemsize == 8) move<uint64_t>(rows, columns, to, z, from, x);
 }
 
 // ---- the walk -----------------------------------------------------------------------------------
 
-// One operand, walked along the axes of a Walk.
-struct Path {
-    char* start;
-    int64_t steps[MAX_DIMS + 1];  // in bytes
-    int itemsize;
-    int computed_size;  // of an element as the inner loop sees it
-    bool converts;
-
-    bool side_by_side(int64_t step) const { return step == itemsize; }
-};
-
-// The axes in an order that suits the memory of `out` (largest steps outside), with axes of size 1
-// left out, axes that `out` walks backwards turned round, and axes that continue each other in all
-// operands merged. A contiguous operation of any shape comes out as one long axis.
+// The axes of out and its inputs in an order that suits the memory of `out` (largest steps
+// outside), with axes of size 1 left out, axes that `out` walks backwards turned round, and axes
+// that continue each other in all operands merged. A contiguous operation of any shape comes out as
+// one long axis.
 struct Walk {
     int operands, depth = 0;
-    int64_t sizes[MAX_DIMS + 1], total = 1;
-    Path paths[MAX_INS + 1];  // out first
+    int64_t total = 1, sizes[MAX_DIMS], steps[MAX_DIMS][MAX_INS + 1];  // in bytes
+    char* start[MAX_INS + 1];                                          // out first
+    int itemsize[MAX_INS + 1];
 
-    Walk(const Operand& out, const Operand* ins, int count, const Work& work)
-        : operands(count + 1) {
+    Walk(const Operand& out, const Operand* ins, int count) : operands(count + 1) {
         for (int k = 0; k < operands; k++) {
             const Operand& operand = k == 0 ? out : ins[k - 1];
-            Path& path = paths[k];
-            path.start = operand.data;
-            path.itemsize = itemsize_of[operand.dtype];
-            path.converts = operand.dtype == work.stored && work.stored != work.computed;
-            path.computed_size = path.converts ? itemsize_of[work.computed] : path.itemsize;
+            start[k] = operand.data;
+            itemsize[k] = itemsize_of[operand.dtype];
         }
         for (int axis = 0; axis < out.ndim; axis++) {
             total *= out.shape[axis];
@@ -147,17 +138,16 @@ struct Walk {
     }
 
     void insert(int axis, const Operand& out, const Operand* ins) {
-        const int64_t size = out.shape[axis], out_step = out.strides[axis] * paths[0].itemsize;
-        const bool backwards = out_step < 0;
+        const bool backwards = out.strides[axis] < 0;
+        const int64_t size = out.shape[axis], sign = backwards ? -1 : 1;
         int place = depth++;
-        for (; place > 0 && paths[0].steps[place - 1] < (backwards ? -out_step : out_step); place--)
+        for (; place > 0 && steps[place - 1][0] < sign * out.strides[axis] * itemsize[0]; place--)
             move(place - 1, place);
         sizes[place] = size;
         for (int k = 0; k < operands; k++) {
-            Path& path = paths[k];
-            const int64_t step = (k == 0 ? out : ins[k - 1]).strides[axis] * path.itemsize;
-            if (backwards) path.start += (size - 1) * step;
-            path.steps[place] = backwards ? -step : step;
+            const int64_t step = (k == 0 ? out : ins[k - 1]).strides[axis] * itemsize[k];
+            if (backwards) start[k] += (size - 1) * step;
+            steps[place][k] = sign * step;
         }
     }
 
@@ -166,132 +156,159 @@ struct Walk {
         for (int axis = 1; axis < depth; axis++) {
             bool continues = true;
             for (int k = 0; k < operands; k++)
-                continues &= paths[k].steps[last] == paths[k].steps[axis] * sizes[axis];
-            const int64_t outer = sizes[last];
+                continues &= steps[last][k] == steps[axis][k] * sizes[axis];
+            const int64_t outer = continues ? sizes[last] : 1;
             if (!continues) last++;
             move(axis, last);
-            if (continues) sizes[last] *= outer;
+            sizes[last] *= outer;
         }
         if (depth > 0) depth = last + 1;
     }
 
     void move(int from, int to) {
         sizes[to] = sizes[from];
-        for (int k = 0; k < operands; k++) paths[k].steps[to] = paths[k].steps[from];
+        for (int k = 0; k < operands; k++) steps[to][k] = steps[from][k];
+    }
+
+    // Takes the innermost axis away; where there is none, one of size 1.
+    int64_t take_axis(int64_t (&along)[MAX_INS + 1]) {
+        for (int k = 0; k < operands; k++) along[k] = depth > 0 ? steps[depth - 1][k] : itemsize[k];
+        return depth > 0 ? sizes[--depth] : 1;
+    }
+
+    void add_axis(int64_t size, int64_t block, const int64_t (&along)[MAX_INS + 1]) {
+        sizes[depth] = size;
+        for (int k = 0; k < operands; k++) steps[depth][k] = block * along[k];
+        depth++;
     }
 };
 
-// ---- pieces -------------------------------------------------------------------------------------
+// ---- blocks -------------------------------------------------------------------------------------
 
-// Tiles of one thread, and what stands in them.
+// How the blocks of one operand reach the inner loop: in place or through a tile.
+struct Path {
+    Steps steps;
+    int itemsize;
+    bool contiguous, converts;
+};
+
+// The tiles of one thread.
 struct Tiles {
-    alignas(64) char computed[MAX_INS + 1][TILE_BYTES];
-    alignas(64) char raw[TILE_BYTES];        // gathered, not yet converted
-    const char* repeated[MAX_INS + 1] = {};  // whose number fills the tile
+    alignas(64) char of[MAX_INS + 1][TILE * 8];
+    alignas(64) char raw[TILE * 8];  // gathered, and still to be converted
+    struct Content {
+        const char* from = nullptr;
+        int64_t rows, columns;
+    } content[MAX_INS + 1];
 };
 
-// Where the inner loop finds n elements of an input: in place, or in its tile.
-inline const void* take(const Path& path, const char* at, int64_t step, int64_t n, int64_t segment,
-                        Inner widen, Tiles& tiles, int k) {
-    char* tile = tiles.computed[k];
+// Where the inner loop finds the block of an input that starts at `at`. A block that repeats (of a
+// row, a column or a number spread over the others) is still in its tile.
+inline const void* take(const Path& path, const char* at, int64_t rows, int64_t columns,
+                        const Work& work, Tiles& tiles, int k) {
+    if (path.contiguous && !path.converts) return at;
+    char* tile = tiles.of[k];
+    Tiles::Content& content = tiles.content[k];
+    if (content.from == at && content.rows == rows && content.columns == columns) return tile;
+    content.from = at, content.rows = rows, content.columns = columns;
     const void* from = at;
-    if (path.side_by_side(step)) {
-        if (!path.converts) return at;
-        widen(n, tile, &from);
-    } else if (step != 0) {
-        gather(path.itemsize, n, path.converts ? tiles.raw : tile, at, step);
-        from = tiles.raw;
-        if (path.converts) widen(n, tile, &from);
-    } else if (tiles.repeated[k] != at) {
-        if (path.converts) widen(1, tiles.raw, &from);
-        gather(path.computed_size, segment, tile, path.converts ? tiles.raw : at, 0);
-        tiles.repeated[k] = at;
+    if (!path.contiguous) {
+        char* to = path.converts ? tiles.raw : tile;
+        move(path.itemsize, rows, columns, to, {columns * path.itemsize, path.itemsize}, at,
+             path.steps);
+        from = to;
     }
+    if (path.converts) work.widen(rows * columns, tile, &from);
     return tile;
 }
 
-inline void put(const Path& path, char* at, int64_t step, int64_t n, Inner narrow, Tiles& tiles) {
-    const void* from = tiles.computed[0];
+// Brings a block of results from the tile to its place.
+inline void put(const Path& path, char* at, int64_t rows, int64_t columns, const Work& work,
+                Tiles& tiles) {
+    char* from = tiles.of[0];
     if (path.converts) {
-        char* to = path.side_by_side(step) ? at : tiles.raw;
-        narrow(n, to, &from);
-        from = to;
+        const void* computed = from;
+        from = path.contiguous ? at : tiles.raw;
+        work.narrow(rows * columns, from, &computed);
     }
-    if (!path.side_by_side(step)) scatter(path.itemsize, n, at, from, step);
+    if (!path.contiguous)
+        move(path.itemsize, rows, columns, at, path.steps, from,
+             {columns * path.itemsize, path.itemsize});
 }
 
-// Calls work.inner on all elements. The innermost axis is cut into segments; pieces (one segment
-// each) are dealt out in chunks of about work.grain elements. All of this follows from the layout
-// alone, never from the number of threads.
+// Calls work.inner on all elements, in blocks of rows and columns of the two innermost axes, dealt
+// out in chunks of about work.grain elements. All of this follows from the layout alone, never from
+// the number of threads.
 inline void each(const Operand& out, const Operand* ins, int count, const Work& work) {
-    Walk walk(out, ins, count, work);
+    Walk walk(out, ins, count);
     if (walk.total == 0) return;
+    int64_t row_steps[MAX_INS + 1], column_steps[MAX_INS + 1];
+    const int64_t columns = walk.take_axis(column_steps), rows = walk.take_axis(row_steps);
 
-    // The innermost axis becomes two: segments, and `steps` inside one.
-    int axis = walk.depth > 0 ? walk.depth - 1 : 0;  // where the segments are counted
-    const int64_t length = walk.depth > 0 ? walk.sizes[axis] : 1;
-    int64_t steps[MAX_INS + 1], segment = work.grain;
-    bool gathers = false;
+    Path paths[MAX_INS + 1];
+    bool tiled = false, gathered = false;
     for (int k = 0; k < walk.operands; k++) {
-        const Path& path = walk.paths[k];
-        steps[k] = length > 1 ? path.steps[axis] : path.itemsize;
-        const bool in_place = path.side_by_side(steps[k]);
-        gathers |= !in_place && steps[k] != 0;
-        if (!in_place || path.converts) {
-            const int64_t room = TILE_BYTES / (path.converts ? 8 : path.itemsize);
-            segment = room < segment ? room : segment;
-        }
-    }
-    if (gathers) segment = GATHER;
-    if (segment > length) segment = length;
-    const int64_t segments = (length + segment - 1) / segment;
-    walk.depth = axis + 1;
-    walk.sizes[axis] = segments;
-    for (int k = 0; k < walk.operands; k++) walk.paths[k].steps[axis] = segment * steps[k];
-    if (gathers && axis > 0) {
-        // A strided operand uses one element of a cache line and comes back for its neighbour in
-        // the next row: walk down the rows before moving on along them.
-        walk.move(axis, axis + 1);
-        walk.move(axis - 1, axis);
-        walk.move(axis + 1, axis - 1);
-        axis--;
+        Path& path = paths[k];
+        const Operand& operand = k == 0 ? out : ins[k - 1];
+        path.steps = {row_steps[k], column_steps[k]};
+        path.itemsize = walk.itemsize[k];
+        path.converts = operand.dtype == work.stored && work.stored != work.computed;
+        const bool side_by_side = column_steps[k] == path.itemsize;
+        gathered |= !side_by_side && column_steps[k] != 0;
+        tiled |= !side_by_side || path.converts;
     }
 
-    int64_t pieces = 1;
-    for (int d = 0; d < walk.depth; d++) pieces *= walk.sizes[d];
-    const int64_t per_chunk = segment < work.grain ? work.grain / segment : 1;
-    parallel((pieces + per_chunk - 1) / per_chunk, [&](int64_t chunk) {
+    // Short rows are taken many at once: an inner loop is worth its call from some hundred elements
+    // on. Long rows are cut. A strided input uses one element of a cache line and comes back for
+    // its neighbour in the next row; so there the walk goes down the rows before it goes on along
+    // them.
+    const bool many = columns < TILE / 8, down = gathered && !many && rows > 1;
+    const int64_t longest = down ? TILE / 4 : tiled ? TILE : work.grain;
+    const int64_t width = columns < longest ? columns : longest;
+    const int64_t height = !many ? 1 : TILE / columns < rows ? TILE / columns : rows;
+    for (int k = 0; k < walk.operands; k++) {
+        Path& path = paths[k];
+        path.contiguous =
+            path.steps.column == path.itemsize &&
+            (height == 1 || (width == columns && path.steps.row == columns * path.itemsize));
+    }
+    if (!down) walk.add_axis((rows + height - 1) / height, height, row_steps);
+    walk.add_axis((columns + width - 1) / width, width, column_steps);
+    if (down) walk.add_axis(rows, 1, row_steps);
+    const int row_axis = walk.depth - (down ? 1 : 2), column_axis = walk.depth - (down ? 2 : 1);
+
+    int64_t blocks = 1;
+    for (int d = 0; d < walk.depth; d++) blocks *= walk.sizes[d];
+    const int64_t per_chunk = height * width < work.grain ? work.grain / (height * width) : 1;
+    parallel((blocks + per_chunk - 1) / per_chunk, [&](int64_t chunk) {
         const int64_t first = chunk * per_chunk;
-        const int64_t last = first + per_chunk < pieces ? first + per_chunk : pieces;
+        const int64_t last = first + per_chunk < blocks ? first + per_chunk : blocks;
         Tiles tiles;
         char* at[MAX_INS + 1];
-        int64_t index[MAX_DIMS + 1];
-        for (int k = 0; k < walk.operands; k++) at[k] = walk.paths[k].start;
+        int64_t index[MAX_DIMS];
+        for (int k = 0; k < walk.operands; k++) at[k] = walk.start[k];
         for (int64_t rest = first, d = walk.depth - 1; d >= 0; d--) {
             index[d] = rest % walk.sizes[d];
             rest /= walk.sizes[d];
-            for (int k = 0; k < walk.operands; k++) at[k] += index[d] * walk.paths[k].steps[d];
+            for (int k = 0; k < walk.operands; k++) at[k] += index[d] * walk.steps[d][k];
         }
-        for (int64_t piece = first; piece < last; piece++) {
-            const int64_t n =
-                index[axis] < segments - 1 ? segment : length - (segments - 1) * segment;
-            const void* from[MAX_INS];
+        for (int64_t block = first; block < last; block++) {
+            const int64_t rows_left = rows - index[row_axis] * height;
+            const int64_t columns_left = columns - index[column_axis] * width;
+            const int64_t r = rows_left < height ? rows_left : height;
+            const int64_t c = columns_left < width ? columns_left : width;
+            const void* from[MAX_INS] = {};
             for (int k = 1; k < walk.operands; k++)
-                from[k - 1] =
-                    take(walk.paths[k], at[k], steps[k], n, segment, work.widen, tiles, k);
+                from[k - 1] = take(paths[k], at[k], r, c, work, tiles, k);
             if (walk.operands == 2) from[1] = from[0];
-            const Path& path = walk.paths[0];
-            if (path.side_by_side(steps[0]) && !path.converts) {
-                work.inner(n, at[0], from);
-            } else {
-                work.inner(n, tiles.computed[0], from);
-                put(path, at[0], steps[0], n, work.narrow, tiles);
-            }
-            for (int d = walk.depth - 1; d >= 0; d--) {
+            const bool in_place = paths[0].contiguous && !paths[0].converts;
+            work.inner(r * c, in_place ? at[0] : tiles.of[0], from);
+            if (!in_place) put(paths[0], at[0], r, c, work, tiles);
+
+            for (int d = walk.depth - 1; d >= 0; d--) {  // on to the next block
                 const bool wraps = ++index[d] == walk.sizes[d];
                 const int64_t back = wraps ? walk.sizes[d] : 0;
-                for (int k = 0; k < walk.operands; k++)
-                    at[k] += (1 - back) * walk.paths[k].steps[d];
+                for (int k = 0; k < walk.operands; k++) at[k] += (1 - back) * walk.steps[d][k];
                 if (!wraps) break;
                 index[d] = 0;
             }

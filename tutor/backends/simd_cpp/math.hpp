@@ -63,6 +63,22 @@ inline vec<T> power_of_two(vec<T> k) {
     return from_bits<T>(bits_of(k + (anchor<T> + Format<T>::bias)) << Format<T>::mantissa);
 }
 
+// x * 2^k, rounded once, for x near 1. The smallest and the largest results need a k that no single
+// power of two can hold. Of the two factors the first is exact; the second rounds, down through the
+// subnormals or up to inf. AVX-512 has an instruction for it, with the same result.
+template <class T>
+inline vec<T> scale(vec<T> x, vec<T> k) {
+#ifdef __AVX512F__
+    if constexpr (sizeof(T) == 4)
+        return _mm512_scalef_ps(x, k);
+    else
+        return _mm512_scalef_pd(x, k);
+#else
+    const vec<T> half = nearest(k * T(0.5));
+    return x * power_of_two(half) * power_of_two(k - half);
+#endif
+}
+
 // c0 + c1 x + c2 x^2 + ...
 template <class T>
 inline vec<T> polynomial(vec<T>, T last) {
@@ -93,15 +109,13 @@ inline vec<T> sign_bit_of(vec<T> x) {
 // e^x = 2^k e^r, with k the nearest integer to x / ln 2, so that |r| = |x - k ln 2| <= ln(2) / 2,
 // and e^r = 1 + r + r^2/2! + r^3/3! + ...
 //
-// The smallest and the largest results need a k that no single power of two can hold. Of the two
-// factors the first is exact; the second rounds once, down through the subnormals or up to inf.
 template <class T>
 inline vec<T> exp(vec<T> x) {
     const vec<T> lowest(Format<T>::exp_lowest), highest(Format<T>::exp_highest);
     x = xsimd::select(x < lowest, lowest, xsimd::select(x > highest, highest, x));  // nan stays
     const vec<T> k = nearest(x * T(1.44269504088896340736));
-    vec<T> r = xsimd::fnma(k, vec<T>(Format<T>::ln2_high), x);
-    r = xsimd::fnma(k, vec<T>(Format<T>::ln2_low), r);
+    vec<T> r = xsimd::fma(k, vec<T>(-Format<T>::ln2_high), x);
+    r = xsimd::fma(k, vec<T>(-Format<T>::ln2_low), r);
     vec<T> q;  // 1/2! + r/3! + r^2/4! + ...
     if constexpr (sizeof(T) == 4) {
         q = polynomial<T>(r, 1 / 2., 1 / 6., 1 / 24., 1 / 120., 1 / 720., 1 / 5040.);
@@ -110,8 +124,7 @@ inline vec<T> exp(vec<T> x) {
                           1 / 362880., 1 / 3628800., 1 / 39916800., 1 / 479001600.,
                           1 / 6227020800.);
     }
-    const vec<T> half = nearest(k * T(0.5));
-    return (T(1) + xsimd::fma(r * r, q, r)) * power_of_two(half) * power_of_two(k - half);
+    return scale(T(1) + xsimd::fma(r * r, q, r), k);
 }
 
 // With e = e^-|x| nothing overflows, and the left end fades through the subnormals as e does.

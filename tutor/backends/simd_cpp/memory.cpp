@@ -55,10 +55,11 @@ Memory* bare(PyTypeObject* cls, PyObject* count, PyObject* itemsize, PyObject* f
         PyErr_Format(PyExc_ValueError, "Memory: format %R names no dtype", format);
         return nullptr;
     }
-    Py_ssize_t size = PyLong_Check(itemsize) ? PyLong_AsSsize_t(itemsize) : -1;
-    if (size != itemsizes[dtype]) {
+    Py_ssize_t size = itemsizes[dtype];
+    int overflow;
+    if (!PyLong_Check(itemsize) || PyLong_AsLongAndOverflow(itemsize, &overflow) != size) {
         PyErr_Format(PyExc_ValueError, "Memory: an item of format %R has %zd bytes, not %R", format,
-                     itemsizes[dtype], itemsize);
+                     size, itemsize);
         return nullptr;
     }
     if (!PyLong_Check(count)) {
@@ -66,7 +67,6 @@ Memory* bare(PyTypeObject* cls, PyObject* count, PyObject* itemsize, PyObject* f
                      Py_TYPE(count)->tp_name);
         return nullptr;
     }
-    int overflow;
     long long items = PyLong_AsLongLongAndOverflow(count, &overflow);
     if (overflow < 0 || (overflow == 0 && items < 0)) {
         PyErr_Format(PyExc_ValueError, "Memory: count must not be negative, as %R is", count);

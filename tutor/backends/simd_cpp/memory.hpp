@@ -9,7 +9,8 @@
 namespace tutor {
 
 struct Memory {
-    PyObject_HEAD char* data;  // at a multiple of ALIGNMENT, unless borrowed
+    PyObject head;
+    char* data;  // at a multiple of ALIGNMENT, unless borrowed
     Py_ssize_t count;
     DType dtype;
     bool readonly;     // borrowed from somebody who must not be written to

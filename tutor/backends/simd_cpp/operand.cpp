@@ -25,7 +25,7 @@ struct Layout {
 };
 
 Layout layouts[8];  // the types seen last
-int next_layout = 0;
+unsigned next_layout = 0;
 
 // Fills in where `type` keeps its attributes. false, with a Python error set, on failure.
 bool learn(PyTypeObject* type, Layout* layout) {
@@ -48,18 +48,20 @@ bool learn(PyTypeObject* type, Layout* layout) {
     return true;
 }
 
-const Layout* layout_of(PyTypeObject* type) {
+// The layout of `type`, a copy: asking for an attribute can run Python code that calls kernels. Its
+// type is nullptr, and a Python error set, on failure.
+Layout layout_of(PyTypeObject* type) {
     for (const Layout& layout : layouts) {
-        if (layout.type == type) return &layout;
+        if (layout.type == type) return layout;
     }
     Layout learned{};
-    if (!learn(type, &learned)) return nullptr;
+    if (!learn(type, &learned)) return {};
     learned.type = reinterpret_cast<PyTypeObject*>(Py_NewRef(type));
-    Layout& layout = layouts[next_layout++ % std::size(layouts)];
-    PyTypeObject* before = layout.type;
-    layout = learned;
+    Layout& place = layouts[next_layout++ % std::size(layouts)];
+    PyTypeObject* before = place.type;
+    place = learned;
     Py_XDECREF(before);
-    return &layout;
+    return learned;
 }
 
 // The attributes of one object, as owned references.
@@ -70,15 +72,16 @@ struct Attributes {
         for (PyObject* v : value) Py_XDECREF(v);
     }
 
+    // false, with a Python error set, if one is missing.
     bool read(PyObject* from) {
-        const Layout* layout = layout_of(Py_TYPE(from));
-        if (!layout) return false;
+        Layout layout = layout_of(Py_TYPE(from));
+        if (!layout.type) return false;
         for (int a = 0; a < ATTRIBUTES; ++a) {
-            if (layout->slotted) {
-                char* place = reinterpret_cast<char*>(from) + layout->place[a];
+            if (layout.slotted) {
+                char* place = reinterpret_cast<char*>(from) + layout.place[a];
                 value[a] = Py_XNewRef(*reinterpret_cast<PyObject**>(place));
             }
-            if (!value[a]) value[a] = PyObject_GetAttr(from, names[a]);
+            if (!value[a]) value[a] = PyObject_GetAttr(from, names[a]);  // slow, or an empty slot
             if (!value[a]) return false;
         }
         return true;
@@ -87,10 +90,8 @@ struct Attributes {
 
 // ---- The border check ---------------------------------------------------------------------------
 
-std::string the(int i) { return i == 0 ? "out" : "input " + std::to_string(i); }
-
 std::string asked(const char* kernel, int i) {
-    return std::string("kernel ") + kernel + ", " + the(i);
+    return std::string("kernel ") + kernel + ", " + operand_name(i);
 }
 
 bool not_an_operand(const char* kernel, int i, const std::string& found) {
@@ -147,6 +148,8 @@ bool outside(const char* kernel, int i, const Operand& operand, int64_t offset, 
 }
 
 }  // namespace
+
+std::string operand_name(int i) { return i == 0 ? "out" : "input " + std::to_string(i); }
 
 int64_t nearest_int64(PyObject* integer) {
     int overflow;

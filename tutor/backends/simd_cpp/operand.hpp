@@ -4,6 +4,8 @@
 
 #include <Python.h>
 
+#include <string>
+
 #include "kernel.hpp"
 #include "memory.hpp"
 
@@ -45,6 +47,9 @@ inline int64_t numel(const Operand& operand) {
     for (int d = 0; d < operand.ndim; ++d) count *= operand.shape[d];
     return count;
 }
+
+// How errors call operand i: out, input 1, input 2.
+std::string operand_name(int i);
 
 // A Python int, cut to the nearest 64-bit integer: what is so far out fails every check anyhow.
 int64_t nearest_int64(PyObject* integer);

@@ -75,7 +75,8 @@ struct Nest {
 // Sorts axis numbers so that the one with the smallest steps in memory comes last.
 inline void sort_axes(int* axes, int count, const int64_t* strides) {
     for (int i = 1; i < count; i++)
-        for (int j = i; j > 0 && magnitude(strides[axes[j - 1]]) < magnitude(strides[axes[j]]); j--) {
+        for (int j = i; j > 0 && magnitude(strides[axes[j - 1]]) < magnitude(strides[axes[j]]);
+             j--) {
             const int moved = axes[j];
             axes[j] = axes[j - 1];
             axes[j - 1] = moved;

@@ -42,21 +42,30 @@ constexpr int64_t GRAIN = 8192;  // elements in about 10 us of work, an exponent
 // The rows of a softmax are the slices of x along one axis. Long rows are handled one by one, with
 // vectors along the row. Rows of up to 32 scores would leave most of a vector empty: of these, as
 // many as a vector has lanes are laid crosswise, and each lane works on a row of its own. To a
-// formula the two look alike: ROWS rows, 1 or one per lane, with score j of row r at x[j * ROWS + r].
+// formula the two look alike: ROWS rows, 1 or one per lane, with score j of row r at x[j * ROWS +
+// r].
 constexpr int64_t SHORT = 32;
 
 template <class F, int ROWS>
 struct Group {
     static constexpr int WIDTH = lanes<F>;
     const F* x;
-    F* y;          // what is to be written, laid out as x; may be x
-    int64_t size;  // numbers at x: a multiple of WIDTH, filled up with -inf
-    int rows;      // rows that are real, of ROWS
+    F* y;           // what is to be written, laid out as x; may be x
+    F* rest;        // numbers of the last vector, of x and then of y, where a row does not fill it
+    int64_t whole;  // numbers at x and y themselves, all vectors full
+    int64_t size;   // with those at `rest`
+    int rows;       // rows that are real, of ROWS
+
+    vec<F> read(const F* from, int64_t i) const { return load(i < whole ? from + i : rest); }
+    void write(int64_t i, vec<F> values) const { store(i < whole ? y + i : rest, values); }
+
+    // One number per row, as a vector to compute with.
+    vec<F> by_row(const F* numbers) const { return ROWS == 1 ? vec<F>(*numbers) : load(numbers); }
 
     // Combined over each row: in all lanes the one row's result, or in each lane that of its row.
     vec<F> max() const {
-        vec<F> all = load(x);
-        for (int64_t i = WIDTH; i < size; i += WIDTH) all = xsimd::max(all, load(x + i));
+        vec<F> all = read(x, 0);
+        for (int64_t i = WIDTH; i < size; i += WIDTH) all = xsimd::max(all, read(x, i));
         if (ROWS > 1) return all;
         return vec<F>(across(all, [](F a, F b) { return a > b ? a : b; }));
     }
@@ -68,16 +77,22 @@ struct Group {
         return all;
     }
 
-    // The number at `from`, an array laid out as x, that stands at each row's target.
+    // The number of x, or by now of y, that stands at each row's target.
     vec<F> pick(const F* from, const int64_t* targets) const {
         F picked[WIDTH] = {};
-        for (int r = 0; r < rows; r++) picked[r] = from[targets[r] * ROWS + r];
-        return ROWS == 1 ? vec<F>(picked[0]) : load(picked);
+        for (int r = 0; r < rows; r++) {
+            const int64_t i = targets[r] * ROWS + r;
+            picked[r] = i < whole ? from[i] : rest[i - whole];
+        }
+        return by_row(picked);
     }
     void put(vec<F> values, const int64_t* targets) const {
         F value[WIDTH];
         store(value, values);
-        for (int r = 0; r < rows; r++) y[targets[r] * ROWS + r] = value[r];
+        for (int r = 0; r < rows; r++) {
+            const int64_t i = targets[r] * ROWS + r;
+            (i < whole ? y[i] : rest[i - whole]) = value[r];
+        }
     }
 };
 
@@ -87,8 +102,8 @@ template <class G>
 inline auto exponentials(const G& group) {
     const auto max = group.max();
     return group.sum([&](int64_t i) {
-        const auto e = math::exp(load(group.x + i) - max);
-        store(group.y + i, e);
+        const auto e = math::exp(group.read(group.x, i) - max);
+        group.write(i, e);
         return e;
     });
 }
@@ -98,14 +113,15 @@ struct Softmax {
     void operator()(const G& group) const {
         const auto sum = exponentials(group), inverse = decltype(sum)(1) / sum;  // sum >= 1
         for (int64_t i = 0; i < group.size; i += group.WIDTH)
-            store(group.y + i, load(group.y + i) * inverse);
+            group.write(i, group.read(group.y, i) * inverse);
     }
 };
 
-// max and ln of the sum of e^(x - max): together the logarithm of the sum of e^x.
+// ln of the sum of e^(x - max), which with max makes the logarithm of the sum of e^x.
 template <class G>
 inline auto log_sum(const G& group, decltype(group.max()) max) {
-    return math::log(group.sum([&](int64_t i) { return math::exp(load(group.x + i) - max); }));
+    const auto term = [&](int64_t i) { return math::exp(group.read(group.x, i) - max); };
+    return math::log(group.sum(term));
 }
 
 struct LogSoftmax {
@@ -113,7 +129,7 @@ struct LogSoftmax {
     void operator()(const G& group) const {
         const auto max = group.max(), log = log_sum(group, max);
         for (int64_t i = 0; i < group.size; i += group.WIDTH)
-            store(group.y + i, load(group.x + i) - max - log);
+            group.write(i, group.read(group.x, i) - max - log);
     }
 };
 
@@ -129,38 +145,63 @@ struct Scores {
     int64_t y_stride = 0;
 };
 
-// Calls work(group, first row, places of its rows) for groups of ROWS rows.
+using Places = const int64_t (*)[MAX_OPERANDS];  // offsets in each operand, row after row
+
+constexpr int64_t TOGETHER = 16;      // rows to gather before they are computed ...
+constexpr int64_t ENTRIES = 1 << 16;  // ... if they fit, with the L2 cache in mind
+constexpr int64_t STRETCH = 256;      // scores of a row to gather before the next row's turn
+
+// Calls work(group, number of the first row, places of its rows) for groups of ROWS rows. Long rows
+// that lie side by side are used where they are, others gathered into a tile: several of them, for
+// when a row is strided its cache lines often hold its neighbours too.
 template <int ROWS, class T, class Work>
 Status each_group(const Scores<T>& scores, const Work& work) {
     using F = Computed<T>;
     constexpr int WIDTH = lanes<F>;
+    constexpr F NOTHING = ROWS > 1 ? F(0) : -std::numeric_limits<F>::infinity();
     const int64_t row_count = scores.rows.count(), classes = scores.classes;
     const int64_t size = ROWS > 1 ? classes * ROWS : ceil_div(classes, WIDTH) * WIDTH;
-    const bool whole = std::is_same<T, F>::value && size == classes && ROWS == 1;
-    const bool x_in_place = whole && scores.x_stride == 1, y_in_place = whole && scores.y_stride == 1;
+    const bool in_place = ROWS == 1 && std::is_same<T, F>::value && scores.x_stride == 1 &&
+                          (scores.y == nullptr || scores.y_stride == 1);
     if (classes == 0) return {Status::Ok, 0, 0};
+    const int64_t together = ROWS > 1   ? ROWS
+                             : in_place ? 1
+                                        : larger(1, smaller(TOGETHER, ENTRIES / classes));
     bool failed = false;
-    parallel_each(ceil_div(row_count, ROWS), classes * ROWS, GRAIN, [&](int64_t index) {
-        F* tile = static_cast<F*>(scratch(0, size * sizeof(F)));
-        if (tile == nullptr) return __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
-        const int64_t first = index * ROWS;
-        const int rows = static_cast<int>(smaller(ROWS, row_count - first));
-        int64_t at[ROWS][MAX_OPERANDS];
-        for (int r = 0; r < rows; r++) scores.rows.locate(first + r, at[r]);
+    parallel_each(ceil_div(row_count, together), classes * together, GRAIN, [&](int64_t index) {
+        const int64_t first = index * together, rows = smaller(together, row_count - first);
+        int64_t at[ROWS > TOGETHER ? ROWS : TOGETHER][MAX_OPERANDS];
+        for (int64_t r = 0; r < rows; r++) scores.rows.locate(first + r, at[r]);
 
-        Group<F, ROWS> group{tile, tile, size, rows};
-        if (x_in_place) {
-            group.x = reinterpret_cast<const F*>(scores.x + at[0][0]);
-        } else {
-            const F filler = ROWS > 1 ? F(0) : -std::numeric_limits<F>::infinity();
-            for (int64_t i = rows < ROWS ? 0 : classes * ROWS; i < size; i++) tile[i] = filler;
-            for (int r = 0; r < rows; r++)
-                move(scores.x + at[r][0], scores.x_stride, tile + r, ROWS, classes);
+        if (in_place) {
+            alignas(64) F rest[WIDTH];
+            const int64_t left = classes % WIDTH, whole = classes - left;
+            const F* x = reinterpret_cast<const F*>(scores.x + at[0][0]);
+            F* y = reinterpret_cast<F*>(scores.y + at[0][1]);
+            if (left > 0) store(rest, load_part(x + whole, left, NOTHING));
+            work(Group<F, ROWS>{x, y, rest, whole, size, 1}, first, at);
+            if (scores.y) std::memcpy(y + whole, rest, left * sizeof(F));
+            return;
         }
-        if (y_in_place) group.y = reinterpret_cast<F*>(scores.y + at[0][1]);
-        work(group, first, at);
-        for (int r = 0; r < rows && scores.y && !y_in_place; r++)
-            move(tile + r, ROWS, scores.y + at[r][1], scores.y_stride, classes);
+        const int64_t lots = ROWS > 1 ? 1 : rows, row_step = ROWS > 1 ? 1 : size;
+        F* tile = static_cast<F*>(scratch(0, lots * size * sizeof(F)));
+        if (tile == nullptr) return __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
+        if (rows < ROWS) std::memset(tile, 0, size * sizeof(F));
+        for (int64_t j = 0; j < classes; j += STRETCH)
+            for (int64_t r = 0; r < rows; r++)
+                move(scores.x + at[r][0] + j * scores.x_stride, scores.x_stride,
+                     tile + r * row_step + j * ROWS, ROWS, smaller(STRETCH, classes - j));
+        for (int64_t lot = 0; lot < lots; lot++) {
+            F* x = tile + lot * size;
+            for (int64_t i = classes * ROWS; i < size; i++) x[i] = NOTHING;
+            const int real = static_cast<int>(ROWS > 1 ? rows : 1);
+            work(Group<F, ROWS>{x, x, nullptr, size, size, real}, first + lot, at + lot);
+        }
+        for (int64_t j = 0; j < classes && scores.y; j += STRETCH)
+            for (int64_t r = 0; r < rows; r++)
+                move(tile + r * row_step + j * ROWS, ROWS,
+                     scores.y + at[r][1] + j * scores.y_stride, scores.y_stride,
+                     smaller(STRETCH, classes - j));
     });
     return {failed ? Status::OutOfMemory : Status::Ok, 0, 0};
 }
@@ -184,16 +225,16 @@ Status softmax(const Operand& out, const Operand* ins, int, const Params& params
         scores.x_stride = x.strides[axis];
         scores.y_stride = out.strides[axis];
     }
-    return each_group(scores, [](const auto& group, int64_t, const auto&) { Formula()(group); });
+    return each_group(scores, [](const auto& group, int64_t, Places) { Formula()(group); });
 }
 
 // ---- cross entropy ------------------------------------------------------------------------------
 
-// The targets of a group's rows, which stand at operand 2 of each place.
+// The targets of a group's rows, operand 2.
 template <int ROWS>
 struct Targets {
-    int64_t of[ROWS];
-    Targets(const Operand& t, const int64_t (&at)[ROWS][MAX_OPERANDS], int rows) {
+    int64_t of[ROWS] = {};
+    Targets(const Operand& t, Places at, int rows) {
         for (int r = 0; r < rows; r++) of[r] = reinterpret_cast<const int64_t*>(t.data)[at[r][2]];
     }
 };
@@ -232,8 +273,8 @@ Status cross_entropy(const Operand& out, const Operand* ins, int, const Params& 
         for (int64_t i = rows; i < padded; i++) losses[i] = 0;
     }
     T* to = reinterpret_cast<T*>(out.data);
-    const Status status = each_group(scores, [&](const auto& group, int64_t first, const auto& at) {
-        const Targets target(t, at, group.rows);
+    const Status status = each_group(scores, [&](const auto& group, int64_t first, Places at) {
+        const Targets<lanes<F>> target(t, at, group.rows);
         const auto max = group.max(), log = log_sum(group, max);
         F loss[lanes<F>];
         store(loss, (max - group.pick(group.x, target.of)) + log);
@@ -267,17 +308,17 @@ Status cross_entropy_grad(const Operand& out, const Operand* ins, int, const Par
     if (targets.kind != Status::Ok) return targets;
 
     const F scale = static_cast<F>(params.number[0]);
-    return each_group(scores, [&](const auto& group, int64_t, const auto& at) {
-        const Targets target(t, at, group.rows);
+    return each_group(scores, [&](const auto& group, int64_t, Places at) {
+        const Targets<lanes<F>> target(t, at, group.rows);
         F factors[lanes<F>] = {};
         for (int r = 0; r < group.rows; r++)
             convert(reinterpret_cast<const T*>(g.data)[at[r][3]], factors[r]);
-        const bool one_row = sizeof target.of == sizeof(int64_t);
-        const vec<F> factor = (one_row ? vec<F>(factors[0]) : load(factors)) * scale;
+        const vec<F> factor = group.by_row(factors) * scale;
         const vec<F> inverse = F(1) / exponentials(group);
         const vec<F> at_target = (group.pick(group.y, target.of) * inverse - F(1)) * factor;
+        const vec<F> scaled = inverse * factor;
         for (int64_t i = 0; i < group.size; i += group.WIDTH)
-            store(group.y + i, load(group.y + i) * inverse * factor);
+            group.write(i, group.read(group.y, i) * scaled);
         group.put(at_target, target.of);
     });
 }
@@ -317,8 +358,8 @@ struct Sgd {
     }
 };
 
-// d = g + weight_decay * p;  m <- beta1 * m + (1 - beta1) * d;  v <- beta2 * v + (1 - beta2) * d * d;
-// p <- p - lr * m / (sqrt(v) / correction + eps)   (Kingma and Ba, 2015)
+// d = g + weight_decay * p;  m <- beta1 * m + (1 - beta1) * d;  v <- beta2 * v + (1 - beta2) * d *
+// d; p <- p - lr * m / (sqrt(v) / correction + eps)   (Kingma and Ba, 2015)
 template <class T>
 struct Adam {
     using F = Computed<T>;
@@ -378,7 +419,8 @@ Status update(const Operand& out, const Operand* ins, int, const Params& params)
             T* stored[OPERANDS];
             F* computed[OPERANDS];
             for (int k = 0; k < OPERANDS; k++)
-                stored[k] = reinterpret_cast<T*>(operands[k]->data) + at[k] + i * inner.stride[0][k];
+                stored[k] =
+                    reinterpret_cast<T*>(operands[k]->data) + at[k] + i * inner.stride[0][k];
             if (in_place && end - i >= WIDTH) {
                 n = (end - i) / WIDTH * WIDTH;
                 for (int k = 0; k < OPERANDS; k++) computed[k] = reinterpret_cast<F*>(stored[k]);
@@ -394,7 +436,8 @@ Status update(const Operand& out, const Operand* ins, int, const Params& params)
             }
             for (int64_t j = 0; j < padded; j += WIDTH) step(computed, j);
             for (int k = 0; k < OPERANDS; k++)
-                if (k != 1) move(tiles[k], 1, stored[k], inner.stride[0][k], n);  // 1 is g: only read
+                if (k != 1)
+                    move(tiles[k], 1, stored[k], inner.stride[0][k], n);  // 1 is g: only read
         }
     });
     return {Status::Ok, 0, 0};
@@ -405,14 +448,14 @@ Status update(const Operand& out, const Operand* ins, int, const Params& params)
 constexpr const char* ADAM = "lr beta1 beta2 eps correction weight_decay";
 
 const Row rows[] = {
-#define ROWS(name, type)                                                                         \
-    {"softmax", name, Form::Elementwise, "TT", "axis", softmax<type, Softmax>},                  \
-    {"log_softmax", name, Form::Elementwise, "TT", "axis", softmax<type, LogSoftmax>},           \
-    {"cross_entropy", name, Form::CrossEntropy, "TTi", "scale", cross_entropy<type>},            \
-    {"cross_entropy_grad", name, Form::CrossEntropyGrad, "TTiT", "scale",                        \
-     cross_entropy_grad<type>},                                                                  \
-    {"sgd", name, Form::Elementwise, "TTT", "lr momentum weight_decay", update<type, Sgd>},      \
-    {"adam", name, Form::Elementwise, "TTTT", ADAM, update<type, Adam>},
+#define ROWS(name, type)                                                                        \
+    {"softmax", name, Form::Elementwise, "TT", "axis", softmax<type, Softmax>},                 \
+        {"log_softmax", name, Form::Elementwise, "TT", "axis", softmax<type, LogSoftmax>},      \
+        {"cross_entropy", name, Form::CrossEntropy, "TTi", "scale", cross_entropy<type>},       \
+        {"cross_entropy_grad",    name, Form::CrossEntropyGrad, "TTiT", "scale",                \
+         cross_entropy_grad<type>},                                                             \
+        {"sgd", name, Form::Elementwise, "TTT", "lr momentum weight_decay", update<type, Sgd>}, \
+        {"adam", name, Form::Elementwise, "TTTT", ADAM, update<type, Adam>},
     ROWS(Float16, half_t) ROWS(Float32, float) ROWS(Float64, double)
 #undef ROWS
 };

@@ -12,21 +12,25 @@ namespace TUTOR_LEVEL {
 namespace {
 
 // ---- ops ----------------------------------------------------------------------------------------
-// Element is what is read, Partial what is known of some elements. of(x, position) is known of one
-// element, none(position) of none of those from that position on; both(a, b) of two stretches, b
-// after a; result(partial, count) is the answer. LANES says over how many partial results a block
-// is spread, see rows.hpp: 32 for sums of floats, and 1 where order changes nothing.
+// Element is what is read; of(x) makes it a Term. A Partial is what is known of some terms:
+// none(position) of none of those from that position on; add(partial, term, position) includes one
+// more; both(a, b) joins two stretches, b after a; result(partial, count) is the answer. LANES says
+// over how many partial results a block is spread, see rows.hpp: 32 for sums of floats, and 1 where
+// order changes nothing.
 
 template <class T>
 struct Sum {
     static constexpr bool exact = std::numeric_limits<T>::is_integer;
     using Wide = std::conditional_t<std::is_signed<T>::value, int64_t, uint64_t>;
     using Element = T;
-    using Partial = std::conditional_t<exact, uint64_t, T>;  // unsigned: wraps without being an error
+    using Partial =
+        std::conditional_t<exact, uint64_t, T>;  // unsigned: wraps without being an error
+    using Term = Partial;
     using Result = std::conditional_t<exact, Wide, T>;
     static constexpr int LANES = exact ? 1 : SUM_LANES;
     static Partial none(int64_t) { return 0; }
-    static Partial of(T x, int64_t) { return Partial(x); }
+    static Term of(T x) { return Term(x); }
+    static void add(Partial& sum, Term x, int64_t) { sum += x; }
     static Partial both(Partial a, Partial b) { return a + b; }
     static Result result(Partial sum, int64_t) { return Result(sum); }
 };
@@ -41,7 +45,7 @@ template <>
 struct Sum<half_t> : Sum<float> {
     using Element = half_t;
     using Result = half_t;
-    static float of(half_t x, int64_t) { return to_float(x); }
+    static float of(half_t x) { return to_float(x); }
     static half_t result(float sum, int64_t) { return to_half(sum); }
 };
 
@@ -56,7 +60,8 @@ struct Mean<half_t> : Sum<half_t> {
 };
 
 // max, min and argmax compare keys: integers in the order of the values, with nan on top. IEEE 754
-// floats were laid out for this: of positive ones the bits are in order, of negative ones in reverse.
+// floats were laid out for this: of positive ones the bits are in order, of negative ones in
+// reverse.
 template <class T>
 struct Ordered {
     using Key = T;
@@ -100,17 +105,17 @@ struct Extreme : Ordered<T> {
     using Order = Ordered<T>;
     using Element = T;
     using Partial = typename Order::Key;
+    using Term = Partial;
     using Result = T;
     static constexpr int LANES = 1;
     static Partial none(int64_t) { return std::numeric_limits<Partial>::min(); }
-    static Partial of(T x, int64_t) {
-        const Partial key = TURNED ? Partial(~Order::key(x)) : Order::key(x);
-        return Order::is_nan(x) ? std::numeric_limits<Partial>::max() : key;
+    static Term of(T x) {
+        const Term key = TURNED ? Term(~Order::key(x)) : Order::key(x);
+        return Order::is_nan(x) ? std::numeric_limits<Term>::max() : key;
     }
+    static void add(Partial& largest, Term key, int64_t) { largest = both(largest, key); }
     static Partial both(Partial a, Partial b) { return a < b ? b : a; }
-    static T result(Partial key, int64_t) {
-        return Order::value(TURNED ? Partial(~key) : key);
-    }
+    static T result(Partial key, int64_t) { return Order::value(TURNED ? Partial(~key) : key); }
 };
 template <class T>
 using Max = Extreme<T, false>;
@@ -120,19 +125,22 @@ using Min = Extreme<T, true>;
 template <class T>
 struct ArgMax {
     using Element = T;
-    using Key = typename Max<T>::Partial;
+    using Term = typename Max<T>::Term;
     struct Partial {
-        Key key;
+        Term key;
         int64_t position;
     };
     using Result = int64_t;
     static constexpr int LANES = 1;
-    static Key key(T x) {  // -0 comes just below +0 as a key, -1 below 0, but the two are equal here
-        const Key key = Max<T>::of(x, 0);
-        return !std::numeric_limits<T>::is_integer && key == Key(-1) ? Key(0) : key;
-    }
     static Partial none(int64_t position) { return {Max<T>::none(0), position}; }
-    static Partial of(T x, int64_t position) { return {key(x), position}; }
+    static Term of(
+        T x) {  // of floats, -0 has the key -1, just below that of +0: here they are equal
+        const Term key = Max<T>::of(x);
+        return !std::numeric_limits<T>::is_integer && key == Term(-1) ? Term(0) : key;
+    }
+    static void add(Partial& best, Term key, int64_t position) {
+        if (best.key < key) best = {key, position};
+    }
     static Partial both(Partial a, Partial b) { return a.key < b.key ? b : a; }
     static Result result(Partial best, int64_t) { return best.position; }
 };
@@ -150,7 +158,8 @@ struct Reducer {
     void (*clear)(char* partials, int64_t count, int64_t position);
     // Adds `count` <= 512 elements, side by side, to one partial result.
     void (*add_row)(const char* elements, int64_t count, int64_t position, char* partial);
-    // Adds each row to the partial results of a lane, `columns` of them; position is the first row's.
+    // Adds each row to the partial results of a lane, `columns` of them; position is the first
+    // row's.
     void (*add_columns)(const Columns& from, int64_t position, char* partials);
     void (*merge)(char* partials, const char* later, int64_t count);
     void (*finish)(const char* partials, int64_t count, int64_t terms, char* out, int64_t stride);
@@ -161,71 +170,64 @@ constexpr int TILE_BYTES = 512;  // partial results side by side; 32 lanes of th
 template <class Op>
 struct OnBytes {
     using Element = typename Op::Element;
+    using Term = typename Op::Term;
     using Partial = typename Op::Partial;
     using Result = typename Op::Result;
+    // Sums of floats: follow the tree of rows.hpp, and read float and double where they stand.
+    static constexpr bool IN_TREE = Op::LANES > 1;
+    static constexpr bool IN_PLACE = IN_TREE && std::is_same<Element, Term>::value;
 
     static void clear(char* partials, int64_t count, int64_t position) {
         for (int64_t i = 0; i < count; i++)
             reinterpret_cast<Partial*>(partials)[i] = Op::none(position);
     }
 
-    static void widen(const Element* x, int64_t stride, int64_t n, int64_t position, Partial* to) {
+    // Terms side by side: the elements themselves, where they need no change, or made in `room`.
+    static const Term* terms(const char* elements, int64_t stride, int64_t n, Term* room) {
+        const Element* x = reinterpret_cast<const Element*>(elements);
+        if (IN_PLACE && stride == 1) return reinterpret_cast<const Term*>(x);
+        if constexpr (std::is_same<Element, half_t>::value && IN_TREE) {
+            if (stride == 1) return widen(n, room, x), room;
+        }
         if (stride == 1)
-            for (int64_t i = 0; i < n; i++) to[i] = Op::of(x[i], position);
+            for (int64_t i = 0; i < n; i++) room[i] = Op::of(x[i]);
         else
-            for (int64_t i = 0; i < n; i++) to[i] = Op::of(x[i * stride], position);
+            for (int64_t i = 0; i < n; i++) room[i] = Op::of(x[i * stride]);
+        return room;
     }
 
-    static Partial of_row(const Element* x, int64_t n, int64_t position) {
-        (void)position;
-        if constexpr (std::is_floating_point<Partial>::value) {
-            alignas(64) Partial wide[BLOCK];
-            const Partial* terms = wide;
-            if constexpr (std::is_same<Element, Partial>::value)
-                terms = x;
-            else
-                widen(x, 1, n, position, wide);
-            const int64_t whole = n - n % lanes<Partial>;
-            return sum_block<Partial>(
-                n, [&](int64_t i) { return load(terms + i); },
-                whole < n ? load_part(terms + whole, n - whole, Partial(0)) : vec<Partial>(Partial(0)));
-        } else if constexpr (std::is_integral<Partial>::value) {
+    static Partial of_row(const Term* x, int64_t n, int64_t position) {
+        if constexpr (IN_TREE) {
+            const int64_t left = n % lanes<Term>;
+            return sum_block<Term>(
+                n, [&](int64_t i) { return load(x + i); }, load_part(x + n - left, left, Term(0)));
+        } else if constexpr (std::is_same<Term, Partial>::value) {
             Partial all = Op::none(position);
-            for (int64_t i = 0; i < n; i++) all = Op::both(all, Op::of(x[i], position));
+            for (int64_t i = 0; i < n; i++) all = Op::both(all, x[i]);
             return all;
         } else {  // argmax: the largest key first, at full width; then the place where it stands
-            auto largest = Op::none(position).key;
-            for (int64_t i = 0; i < n; i++) {
-                const auto key = Op::key(x[i]);
-                largest = largest < key ? key : largest;
-            }
+            Term largest = Op::none(position).key;
+            for (int64_t i = 0; i < n; i++) largest = largest < x[i] ? x[i] : largest;
             int64_t i = 0;
-            while (i < n - 1 && Op::key(x[i]) != largest) i++;
+            while (i < n && x[i] != largest) i++;
             return {largest, position + i};
         }
     }
 
-    static void add_row(const char* x, int64_t n, int64_t position, char* partial) {
+    static void add_row(const char* elements, int64_t n, int64_t position, char* partial) {
+        alignas(64) Term room[BLOCK];
         Partial& to = *reinterpret_cast<Partial*>(partial);
-        to = Op::both(to, of_row(reinterpret_cast<const Element*>(x), n, position));
+        to = Op::both(to, of_row(terms(elements, 1, n, room), n, position));
     }
 
     static void add_columns(const Columns& from, int64_t position, char* partials) {
-        alignas(64) Partial wide[TILE_BYTES / sizeof(Partial)];
-        const Element* x = reinterpret_cast<const Element*>(from.data);
-        for (int64_t r = 0; r < from.rows; r++, x += from.row_stride) {
+        alignas(64) Term room[TILE_BYTES / sizeof(Partial)];
+        const char* x = from.data;
+        for (int64_t r = 0; r < from.rows; r++, x += from.row_stride * sizeof(Element)) {
             Partial* to = reinterpret_cast<Partial*>(partials);
             to += (position + r) % Op::LANES * from.columns;
-            const Partial* row = wide;
-            if constexpr (std::is_same<Element, Partial>::value) {
-                if (from.column_stride == 1)
-                    row = x;
-                else
-                    widen(x, from.column_stride, from.columns, position + r, wide);
-            } else {
-                widen(x, from.column_stride, from.columns, position + r, wide);
-            }
-            for (int64_t c = 0; c < from.columns; c++) to[c] = Op::both(to[c], row[c]);
+            const Term* row = terms(x, from.column_stride, from.columns, room);
+            for (int64_t c = 0; c < from.columns; c++) Op::add(to[c], row[c], position + r);
         }
     }
 
@@ -241,8 +243,8 @@ struct OnBytes {
             reinterpret_cast<Result*>(out)[i * stride] = Op::result(from[i], terms);
     }
 
-    static constexpr Reducer reducer = {
-        sizeof(Element), sizeof(Partial), Op::LANES, clear, add_row, add_columns, merge, finish};
+    static constexpr Reducer reducer = {sizeof(Element), sizeof(Partial), Op::LANES, clear,
+                                        add_row,         add_columns,     merge,     finish};
 };
 
 // ---- the walk -----------------------------------------------------------------------------------
@@ -260,10 +262,14 @@ void copy_elements(int size, const char* from, int64_t stride, int64_t count, ch
         return;
     }
     switch (size) {
-        case 1: return copy_words<uint8_t>(from, stride, count, to);
-        case 2: return copy_words<uint16_t>(from, stride, count, to);
-        case 4: return copy_words<uint32_t>(from, stride, count, to);
-        case 8: return copy_words<uint64_t>(from, stride, count, to);
+        case 1:
+            return copy_words<uint8_t>(from, stride, count, to);
+        case 2:
+            return copy_words<uint16_t>(from, stride, count, to);
+        case 4:
+            return copy_words<uint32_t>(from, stride, count, to);
+        case 8:
+            return copy_words<uint64_t>(from, stride, count, to);
     }
 }
 
@@ -363,14 +369,14 @@ Status reduce_axes(const Reducer& op, const Operand& out, const Operand& x, cons
     for (int i = 0; i < count; i++)
         kept.add(x.shape[axes[i]], {x.strides[axes[i]], out.strides[out_axis[axes[i]]]});
     const Nest side = kept.split_inner();
-    const int64_t outputs = side.size[0], stride = side.stride[0][0], out_stride = side.stride[0][1];
+    const int64_t outputs = side.size[0], stride = side.stride[0][0],
+                  out_stride = side.stride[0][1];
     const int64_t term_count = terms.count();
 
     // By columns where that walks along memory, and where there are too few terms to fill vectors.
     const int64_t step = terms.depth > 0 ? terms.stride[terms.depth - 1][0] : 0;
-    const bool by_columns =
-        outputs > 1 && (term_count <= SUM_LANES ||
-                        (outputs >= 8 && magnitude(stride) < magnitude(step)));
+    const bool by_columns = outputs > 1 && (term_count <= SUM_LANES ||
+                                            (outputs >= 8 && magnitude(stride) < magnitude(step)));
 
     const int64_t width = TILE_BYTES / op.partial_size, tiles = ceil_div(outputs, width);
     const int64_t chunks = larger(1, ceil_div(term_count, GRAIN));
@@ -385,9 +391,13 @@ Status reduce_axes(const Reducer& op, const Operand& out, const Operand& x, cons
         kept.locate(index / tiles, offset);
         const int64_t first = index % tiles * width;
         to = out.data + (offset[1] + first * out_stride) * itemsize_of[out.dtype];
-        return {op, terms, term_count, by_columns,
+        return {op,
+                terms,
+                term_count,
+                by_columns,
                 x.data + (offset[0] + first * stride) * op.element_size,
-                smaller(width, outputs - first), stride};
+                smaller(width, outputs - first),
+                stride};
     };
     const int64_t blocks = larger(1, ceil_div(term_count, BLOCK)), per_chunk = GRAIN / BLOCK;
     const int64_t cost = smaller(width, outputs) * smaller(GRAIN, term_count);
@@ -420,14 +430,14 @@ Status run(const Operand& out, const Operand* ins, int, const Params& params) {
 }
 
 const Row rows[] = {
-#define ROW(name, type, format)                                            \
-    {"sum", name, Form::Reduce, "ST", "axis", run<Sum<type>>},             \
-        {"max", name, Form::Reduce, "TT", "axis", run<Max<type>>},         \
-        {"min", name, Form::Reduce, "TT", "axis", run<Min<type>>},         \
+#define ROW(name, type, format)                                    \
+    {"sum", name, Form::Reduce, "ST", "axis", run<Sum<type>>},     \
+        {"max", name, Form::Reduce, "TT", "axis", run<Max<type>>}, \
+        {"min", name, Form::Reduce, "TT", "axis", run<Min<type>>}, \
         {"argmax", name, Form::Reduce, "iT", "axis", run<ArgMax<type>>},
     TUTOR_FOR_EACH_DTYPE(ROW)
 #undef ROW
-    {"mean", Float16, Form::Reduce, "TT", "axis", run<Mean<half_t>>},
+        {"mean", Float16, Form::Reduce, "TT", "axis", run<Mean<half_t>>},
     {"mean", Float32, Form::Reduce, "TT", "axis", run<Mean<float>>},
     {"mean", Float64, Form::Reduce, "TT", "axis", run<Mean<double>>},
 };

@@ -74,7 +74,12 @@ class Spec(NamedTuple):
 
     @classmethod
     def laid(
-        cls, dtype: DType, shape: Shape, values: Sequence[Any] | None, layout: str, rng: random.Random
+        cls,
+        dtype: DType,
+        shape: Shape,
+        values: Sequence[Any] | None,
+        layout: str,
+        rng: random.Random,
     ) -> Spec:
         strides, lead = strides_of(shape, layout, rng)
         reach = [max(n - 1, 0) * stride for n, stride in zip(shape, strides, strict=True)]
@@ -86,7 +91,10 @@ class Spec(NamedTuple):
         """Where the elements stand, row-major."""
         if self.strides == contiguous_strides(self.shape):
             return range(self.offset, self.offset + math.prod(self.shape))
-        axes = [range(0, n * s, s) if s else [0] * n for n, s in zip(self.shape, self.strides, strict=True)]
+        axes = [
+            range(0, n * s, s) if s else [0] * n
+            for n, s in zip(self.shape, self.strides, strict=True)
+        ]
         return [self.offset + sum(index) for index in itertools.product(*axes)]
 
 
@@ -105,7 +113,9 @@ class Case(NamedTuple):
 
     def laid(self, layout: str, rng: random.Random) -> Case:
         """The same call on operands that all have this layout."""
-        out, *ins = (Spec.laid(s.dtype, s.shape, s.values, layout, rng) for s in (self.out, *self.ins))
+        out, *ins = (
+            Spec.laid(s.dtype, s.shape, s.values, layout, rng) for s in (self.out, *self.ins)
+        )
         return self._replace(out=out, ins=tuple(ins))
 
 
@@ -116,7 +126,11 @@ def representable(values: Sequence[float], dtype: DType) -> list[Any]:
     """Those of `values` that do not overflow in the float dtype, rounded to it."""
     low, high = dtype.min, dtype.max
     kept = [v for v in values if low <= v <= high or v - v != 0]
-    return list(struct.unpack(f"={len(kept)}{dtype.format}", struct.pack(f"={len(kept)}{dtype.format}", *kept)))
+    return list(
+        struct.unpack(
+            f"={len(kept)}{dtype.format}", struct.pack(f"={len(kept)}{dtype.format}", *kept)
+        )
+    )
 
 
 def specials(dtype: DType) -> list[Any]:
@@ -128,7 +142,20 @@ def specials(dtype: DType) -> list[Any]:
         ends = [2**n + d for n in (7, 8, 15, 16, 31, 32, 63) for d in (-1, 0, 1)]
         ties = [2049, 2051, 65519, 65520, 2**24 + 1, 2**24 + 3, 2**53 + 1, 2**53 + 3]
         ties += [2**62 + 2**38 + 1, 2**62 + 2**38, 2**62 + 3 * 2**38]
-        numbers = [0, 1, 2, 3, 5, 100, dtype.min, dtype.max, dtype.min + 1, dtype.max - 1, *ends, *ties]
+        numbers = [
+            0,
+            1,
+            2,
+            3,
+            5,
+            100,
+            dtype.min,
+            dtype.max,
+            dtype.min + 1,
+            dtype.max - 1,
+            *ends,
+            *ties,
+        ]
         numbers += [-n for n in numbers]
         return sorted({n for n in numbers if dtype.min <= n <= dtype.max})
     precision, least = {2: (10, -24), 4: (23, -149), 8: (52, -1074)}[dtype.itemsize]
@@ -141,11 +168,21 @@ def specials(dtype: DType) -> list[Any]:
 
 def edges(dtype: DType) -> list[float]:
     """Floats between the values of narrower types: ties, and the ends of every integer's range."""
-    found = [2.0**n + d for n in (7, 8, 15, 16, 31, 32, 63, 64) for d in (-1, -0.5, -0.25, 0, 0.5, 1)]
+    found = [
+        2.0**n + d for n in (7, 8, 15, 16, 31, 32, 63, 64) for d in (-1, -0.5, -0.25, 0, 0.5, 1)
+    ]
     for precision, least, top in ((10, -24, 65504.0), (23, -149, 2.0**128 - 2.0**104)):
         eps = 2.0**-precision
-        ties = [1 + eps / 2, 1 + 1.5 * eps, top + top * eps / 4, 2.0 ** (least - 1), 3 * 2.0 ** (least - 1)]
-        found += [tie * (1 + d) for tie in ties for d in (0, 2.0**-52, -(2.0**-52), 2.0**-23, -(2.0**-23))]
+        ties = [
+            1 + eps / 2,
+            1 + 1.5 * eps,
+            top + top * eps / 4,
+            2.0 ** (least - 1),
+            3 * 2.0 ** (least - 1),
+        ]
+        found += [
+            tie * (1 + d) for tie in ties for d in (0, 2.0**-52, -(2.0**-52), 2.0**-23, -(2.0**-23))
+        ]
     found += [0.9, 1.5, 2.5, 1e19, 2e19, 9223371487098961920.0, 2147483520.0]
     return representable([*found, *[-x for x in found]], dtype)
 
@@ -156,7 +193,9 @@ class Draw:
     def __init__(self, kernel: str, dtype: DType, seed: int) -> None:
         self.kernel, self.dtype = kernel, dtype
         self.rng = random.Random(f"{seed} {kernel} {dtype.name}")
-        self.out, *self.ins = [self.meaning(letter) for letter in SIGNATURES[kernel].types.rstrip("+")]
+        self.out, *self.ins = [
+            self.meaning(letter) for letter in SIGNATURES[kernel].types.rstrip("+")
+        ]
 
     def meaning(self, letter: str) -> DType:
         """What a letter of `Signature.types` stands for."""
@@ -213,7 +252,13 @@ class Draw:
 
     # ---- operands --------------------------------------------------------------------------------
 
-    def spec(self, shape: Shape, values: Any = "any", layout: str = "contiguous", dtype: DType | None = None) -> Spec:
+    def spec(
+        self,
+        shape: Shape,
+        values: Any = "any",
+        layout: str = "contiguous",
+        dtype: DType | None = None,
+    ) -> Spec:
         """An input: `values` is a domain or the values themselves."""
         dtype = dtype or self.dtype
         if isinstance(values, str):

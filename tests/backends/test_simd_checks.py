@@ -1,0 +1,172 @@
+"""What the bindings check before a kernel runs: shapes, dtypes, number of operands, keywords."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from operands import Operand, filled, operand, values
+
+from tutor.backends import simd_cpp
+from tutor.backends.simd_cpp import _simd
+from tutor.dtype import bool_, float32, int8, int32, int64, uint64
+from tutor.errors import AxisError, DTypeError, OutOfRangeError, ShapeError
+
+KERNELS = simd_cpp.table(simd_cpp.levels()[-1])
+HUGE = 2**62
+
+# ---- Shapes --------------------------------------------------------------------------------------
+
+
+def index(*values: int) -> Any:
+    return filled(list(values), int64)
+
+
+X = operand(2, 3)
+SHAPES = {
+    "add": (operand(2, 3), X, operand(3, 2)),
+    "add, ndim": (operand(6), X, X),
+    "matmul, inner": (operand(2, 2), X, X),
+    "matmul, rows": (operand(3, 3), X, operand(3, 3)),
+    "matmul, 1-D": (operand(2), X, operand(3)),
+    "matmul, batch": (operand(4, 2, 2), operand(4, 2, 3), operand(5, 3, 2)),
+    "max": (operand(2), X, {"axis": 0}),
+    "max, nothing left": (operand(1), X, {"axis": (0, 1)}),
+    "pad, too far": (operand(2, 4), X, {"before": (0, 2), "value": 0}),
+    "pad, negative": (operand(4, 4), X, {"before": (-1, 0), "value": 0}),
+    "pad, overflow": (operand(4, 4), X, {"before": (2**63 - 1, 0), "value": 0}),
+    "pad, count": (operand(4, 4), X, {"before": (0,), "value": 0}),
+    "cat": (operand(2, 5), X, X, {"axis": 1}),
+    "cat, others": (operand(2, 6), X, operand(3, 3), {"axis": 1}),
+    "gather": (operand(2, 2), X, operand(3, 2, dtype=int64), {"axis": 1}),
+    "gather, x": (operand(3, 2), X, operand(3, 2, dtype=int64), {"axis": 1}),
+    "scatter_add": (X, X, operand(3, 3, dtype=int64), operand(3, 3), {"axis": 1}),
+    "scatter_add, x": (operand(2, 4), X, operand(2, 1, dtype=int64), operand(2, 1), {"axis": 1}),
+    "index_select": (operand(2, 3), X, index(0, 1), {"axis": 1}),
+    "index_select, 2-D": (X, X, operand(2, 3, dtype=int64), {"axis": 1}),
+    "cross_entropy": (operand(2), X, index(0, 1, 2), {"scale": 1}),
+    "cross_entropy, out": (operand(1), X, index(0, 1), {"scale": 1}),
+    "cross_entropy_grad": (X, X, index(0, 1), operand(3), {"scale": 1}),
+}
+
+
+@pytest.mark.parametrize("case", SHAPES)
+def test_shapes_that_do_not_fit_are_refused(case):
+    *operands, params = SHAPES[case] if isinstance(SHAPES[case][-1], dict) else (*SHAPES[case], {})
+    with pytest.raises(ShapeError) as caught:
+        KERNELS[case.split(",")[0], float32](*operands, **params)
+    assert str(operands[0].shape) in caught.value.found
+    assert caught.value.do
+
+
+# ---- Dtypes and keywords -------------------------------------------------------------------------
+
+DTYPES = {
+    "add": [(int32, float32, float32), (float32, int32, float32), (float32, float32, int32)],
+    "eq": [(float32, float32, float32), (bool_, float32, int32)],
+    "where": [(float32, float32, float32, float32), (float32, bool_, float32, int32)],
+    "cast": [(int32, int32)],
+}
+
+
+@pytest.mark.parametrize(("name", "dtypes"), [(n, d) for n, ds in DTYPES.items() for d in ds])
+def test_dtypes_that_do_not_fit_are_refused(name, dtypes):
+    with pytest.raises(DTypeError):
+        KERNELS[name, float32](*(operand(6, dtype=d) for d in dtypes))
+
+
+def test_a_sum_is_as_wide_as_its_letter_says():
+    KERNELS["sum", int8](operand(dtype=int64), operand(6, dtype=int8), axis=0)
+    with pytest.raises(DTypeError):
+        KERNELS["sum", int8](operand(dtype=int8), operand(6, dtype=int8), axis=0)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 4, 30])
+def test_a_wrong_number_of_operands_is_refused(count):
+    with pytest.raises(TypeError, match="operands"):
+        KERNELS["add", float32](*[operand(6)] * count)
+    with pytest.raises(TypeError, match="operands"):
+        KERNELS["cat", float32](*[operand(6)] * (count > 0), axis=0)
+
+
+def test_cat_takes_more_inputs_than_fit_on_the_stack():
+    out = operand(60)
+    KERNELS["cat", float32](out, *(filled([float(i)] * 2) for i in range(30)), axis=-1)
+    assert values(out) == [float(i // 2) for i in range(60)]
+
+
+@pytest.mark.parametrize(
+    ("params", "match"),
+    [
+        ({}, "'value' is missing"),
+        ({"value": 1, "axis": 0}, "'axis' is not among"),
+        ({"valeu": 1}, "'value' is missing"),
+        ({"value": "1"}, "not str"),
+        ({"value": None}, "not NoneType"),
+        ({"value": 1j}, "not complex"),
+    ],
+)
+def test_wrong_keywords_are_refused(params, match):
+    with pytest.raises(TypeError, match=match):
+        KERNELS["fill", float32](operand(6), **params)
+
+
+@pytest.mark.parametrize("axis", [2, -3, HUGE, -(2**70), 2**70, (0, 0), (0, -2), (0, 1, 0)])
+def test_wrong_axes_are_refused(axis):
+    with pytest.raises(AxisError):
+        KERNELS["max", float32](operand(2), operand(2, 3), axis=axis)
+
+
+@pytest.mark.parametrize("axis", [(), (0, 1)])
+def test_only_reductions_take_any_number_of_axes(axis):
+    with pytest.raises(AxisError):
+        KERNELS["softmax", float32](operand(2, 3), operand(2, 3), axis=axis)
+    KERNELS["max", float32](operand(2, 3) if not axis else operand(), operand(2, 3), axis=axis)
+
+
+@pytest.mark.parametrize("axis", [None, 1.0, "0", [0], (0.0,), (None,)])
+def test_an_axis_is_an_int_or_a_tuple_of_them(axis):
+    with pytest.raises(TypeError):
+        KERNELS["max", float32](operand(2), operand(2, 3), axis=axis)
+
+
+def test_numbers_keep_their_bits():
+    for dtype, number in [(int64, -(2**63)), (uint64, 2**64 - 1), (int64, 2**53 + 1)]:
+        out = operand(1, dtype=dtype)
+        KERNELS["fill", dtype](out, value=number)
+        assert values(out) == [number]
+    out = operand(1, dtype=int64)
+    for number, expected in [(-2.9, -2), (True, 1), (float("nan"), 0), (float("inf"), 0)]:
+        KERNELS["fill", int64](out, value=number)
+        assert values(out) == [expected]
+
+
+def test_out_must_be_writable_and_without_repeated_elements():
+    frozen = Operand(_simd.Memory.borrow(bytes(24), 6, 4, "f"), (6,), (1,))
+    with pytest.raises(DTypeError, match="read-only"):
+        KERNELS["neg", float32](frozen, operand(6))
+    KERNELS["neg", float32](operand(6), frozen)
+    with pytest.raises(ShapeError, match="stride 0"):
+        KERNELS["neg", float32](Operand(operand(6).buf, (6,), (0,)), operand(6))
+    state = {"lr": 0.1, "momentum": 0.0, "weight_decay": 0.0}
+    with pytest.raises(DTypeError, match="read-only"):
+        KERNELS["sgd", float32](operand(6), operand(6), frozen, **state)
+
+
+def test_values_that_a_kernel_refuses():
+    with pytest.raises(OutOfRangeError):
+        KERNELS["gather", float32](operand(2), operand(3), index(0, 7), axis=0)
+    with pytest.raises(ValueError, match="negative power"):
+        KERNELS["pow", int64](index(0), index(2), index(-1))
+
+
+def test_an_index_that_out_overlaps_is_refused():
+    memory = operand(8, dtype=int64).buf
+    memory.raw[:] = bytes(64)
+    first, last, middle = (Operand(memory, (4,), (1,), offset) for offset in (0, 4, 2))
+    KERNELS["gather", int64](first, operand(4, dtype=int64), last, axis=0)
+    for index in (first, middle, Operand(memory, (4,), (-1,), 4)):
+        with pytest.raises(ShapeError, match="overlaps"):
+            KERNELS["gather", int64](first, operand(4, dtype=int64), index, axis=0)
+        with pytest.raises(ShapeError, match="overlaps"):
+            KERNELS["scatter_add", int64](first, last, index, last, axis=0)

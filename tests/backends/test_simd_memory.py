@@ -1,0 +1,223 @@
+"""The C++ `Memory` type: construction, alignment, the buffer protocol, borrowing."""
+
+from __future__ import annotations
+
+import array
+import gc
+import io
+import mmap
+import struct
+import weakref
+
+import numpy as np
+import pytest
+
+from tutor.backends.memory import PythonMemory
+from tutor.backends.simd_cpp import _simd
+from tutor.dtype import TABLE, float16, float32
+
+Memory = _simd.Memory
+HUGE = 2**62
+
+every_dtype = pytest.mark.parametrize("dtype", TABLE, ids=lambda d: d.name)
+
+
+class Buffer(Memory):
+    """As the Buffer of the core: a subclass with slots."""
+
+    __slots__ = ("__weakref__", "dtype", "version")
+
+
+@every_dtype
+@pytest.mark.parametrize("count", [0, 1, 3, 63, 64, 65, 100_000])
+def test_memory_is_aligned_and_exports_its_dtype(dtype, count):
+    memory = Memory(count, dtype.itemsize, dtype.format)
+    assert memory.address % 64 == 0
+    assert (memory.count, memory.format, memory.readonly) == (count, dtype.format, False)
+    view = memoryview(memory)
+    assert (view.format, view.itemsize, view.shape) == (dtype.format, dtype.itemsize, (count,))
+    assert (view.strides, view.nbytes, view.readonly) == (
+        (dtype.itemsize,),
+        count * dtype.itemsize,
+        False,
+    )
+    assert view.obj is memory
+
+
+@every_dtype
+def test_raw_and_typed_views_see_the_same_bytes(dtype):
+    memory = Memory(4, dtype.itemsize, dtype.format)
+    memory.raw[:] = struct.pack(f"4{dtype.format}", 1, 0, 1, 1)
+    assert np.asarray(memory).dtype == np.dtype(dtype.name)
+    assert np.asarray(memory).tolist() == [1, 0, 1, 1]
+    np.asarray(memory)[1] = 1
+    assert bytes(memory.raw) == struct.pack(f"4{dtype.format}", 1, 1, 1, 1)
+    assert np.frombuffer(memory.raw, "B").ctypes.data == memory.address
+
+
+@every_dtype
+def test_the_python_memory_does_the_same(dtype):
+    for cls in (Memory, PythonMemory):
+        memory = cls(3, dtype.itemsize, dtype.format)
+        assert (memory.count, memory.format) == (3, dtype.format)
+        assert (memory.raw.format, memory.raw.nbytes) == ("B", 3 * dtype.itemsize)
+        assert memory.address % 64 == 0
+        borrowed = cls.borrow(memory.raw, 2, dtype.itemsize, dtype.format)
+        assert (borrowed.address, borrowed.count) == (memory.address, 2)
+        borrowed.raw[0] = 1
+        assert memory.raw[0] == 1
+
+
+def test_views_keep_the_memory_alive():
+    memory = Buffer(4, 4, "f")
+    memory.raw[:] = struct.pack("4f", 1, 2, 3, 4)
+    dead = weakref.ref(memory)
+    raw, typed = memory.raw, memoryview(memory)
+    del memory
+    assert dead() is not None
+    assert typed.tolist() == [1, 2, 3, 4]
+    del typed
+    assert bytes(raw) == struct.pack("4f", 1, 2, 3, 4)
+    del raw
+    assert dead() is None
+
+
+def test_a_subclass_with_slots():
+    buffer = Memory.__new__(Buffer, 4, 4, "f")
+    assert type(buffer) is Buffer
+    buffer.dtype, buffer.version = float32, 0
+    assert memoryview(buffer).nbytes == 16
+    assert type(Buffer.borrow(bytearray(16), 4, 4, "f")) is Buffer
+    assert isinstance(Buffer(count=1, itemsize=2, format="e"), Memory)
+    with pytest.raises(AttributeError):
+        buffer.other = 1
+
+
+def test_a_subclass_in_a_cycle_is_collected():
+    buffer = Buffer(4, 4, "f")
+    dead = weakref.ref(buffer)
+    buffer.dtype = [buffer]
+    del buffer
+    gc.collect()
+    assert dead() is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ((-1, 4, "f"), ValueError),
+        ((-HUGE, 4, "f"), ValueError),
+        ((-(2**70), 4, "f"), ValueError),
+        ((HUGE, 4, "f"), MemoryError),
+        ((2**61, 8, "d"), MemoryError),
+        ((2**63 - 1, 1, "B"), MemoryError),
+        ((2**70, 1, "B"), MemoryError),
+        ((1.0, 4, "f"), TypeError),
+        (("1", 4, "f"), TypeError),
+        ((None, 4, "f"), TypeError),
+        ((1, 8, "f"), ValueError),
+        ((1, 0, "f"), ValueError),
+        ((1, 2**70, "f"), ValueError),
+        ((1, "4", "f"), ValueError),
+        ((1, 4, "x"), ValueError),
+        ((1, 4, "ff"), ValueError),
+        ((1, 4, ""), ValueError),
+        ((1, 4, "\0"), ValueError),
+        ((1, 4, "\U0001f600"), ValueError),
+        ((1, 4, 102), ValueError),
+        ((1, 4), TypeError),
+        ((1, 4, "f", 0), TypeError),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, error):
+    with pytest.raises(error):
+        Memory(*arguments)
+    with pytest.raises((error, TypeError)):
+        Memory.borrow(bytearray(64), *arguments)
+
+
+# ---- Borrowing -----------------------------------------------------------------------------------
+
+OWNERS = {
+    "bytearray": lambda: bytearray(16),
+    "array": lambda: array.array("f", [0] * 4),
+    "numpy": lambda: np.zeros((2, 2), "f"),
+    "memoryview": lambda: memoryview(bytearray(16)),
+    "Memory": lambda: Memory(4, 4, "f"),
+    "float16 Memory": lambda: Memory(8, 2, "e"),
+    "mmap": lambda: mmap.mmap(-1, 16),
+}
+
+
+@pytest.mark.parametrize("owner", OWNERS.values(), ids=OWNERS)
+def test_borrowed_bytes_are_the_owners(owner):
+    owner = owner()
+    memory = Memory.borrow(owner, 4, 4, "f")
+    memory.raw[:] = struct.pack("4f", 1, 2, 3, 4)
+    assert bytes(memoryview(owner)) == struct.pack("4f", 1, 2, 3, 4)
+    assert not memory.readonly
+
+
+def test_the_owner_lives_on_and_cannot_move():
+    owner = np.ones(4, "f")
+    dead = weakref.ref(owner)
+    memory = Memory.borrow(owner, 4, 4, "f")
+    del owner
+    assert dead() is not None
+    assert memoryview(memory).tolist() == [1.0] * 4
+    del memory
+    assert dead() is None
+
+    growing = bytearray(16)
+    memory = Memory.borrow(growing, 4, 4, "f")
+    with pytest.raises(BufferError):
+        growing.append(0)
+    del memory
+    growing.append(0)
+
+
+def frozen() -> np.ndarray:
+    x = np.arange(4, dtype="f")
+    x.flags.writeable = False
+    return x
+
+
+@pytest.mark.parametrize("owner", [struct.pack("4f", 0, 1, 2, 3), frozen()], ids=["bytes", "numpy"])
+def test_read_only_owners_stay_read_only(owner):
+    memory = Memory.borrow(owner, 4, 4, "f")
+    assert memory.readonly
+    assert memory.raw.readonly
+    assert memoryview(memory).readonly
+    assert memoryview(memory).tolist() == [0, 1, 2, 3]
+    with pytest.raises(TypeError, match="read-write"):
+        io.BytesIO(bytes(16)).readinto(memory)
+
+
+def released() -> memoryview:
+    view = memoryview(bytearray(16))
+    view.release()
+    return view
+
+
+@pytest.mark.parametrize(
+    ("owner", "error"),
+    [
+        (None, TypeError),
+        ("sixteen characters", TypeError),
+        (16, TypeError),
+        (bytearray(15), ValueError),
+        (b"", ValueError),
+        (released(), ValueError),
+        (memoryview(bytearray(64))[::2], BufferError),
+        (memoryview(bytearray(64))[1:17], ValueError),  # not at a multiple of 4
+        (np.zeros((4, 8), "f")[:, ::2], (BufferError, ValueError)),
+    ],
+)
+def test_owners_that_cannot_be_borrowed_from(owner, error):
+    with pytest.raises(error):
+        Memory.borrow(owner, 4, 4, "f")
+
+
+def test_an_exhausted_system_raises_memory_error():
+    with pytest.raises(MemoryError, match="no room"):
+        Memory(2**46, 2, float16.format)

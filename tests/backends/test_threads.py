@@ -1,0 +1,211 @@
+"""The thread pool: the same bits for any number of threads, concurrent calls, fork, exit."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from operands import Operand, operand
+
+from tutor.backends import simd_cpp
+from tutor.backends.simd_cpp import _simd
+from tutor.dtype import float32, float64
+
+KERNELS = simd_cpp.table(simd_cpp.levels()[-1])
+COUNTS = [1, 2, 3, 7]
+
+
+@pytest.fixture(autouse=True)
+def _restore_the_number_of_threads():
+    before = simd_cpp.num_threads()
+    yield
+    simd_cpp.set_num_threads(before)
+
+
+def random(*shape, dtype=float32):
+    numbers = np.random.default_rng(1).normal(size=shape).astype(dtype.name)
+    memory = _simd.Memory.borrow(numbers, numbers.size, dtype.itemsize, dtype.format)
+    return Operand(memory, shape, tuple(s // dtype.itemsize for s in numbers.strides))
+
+
+CASES = {
+    "add": ((1000, 1000), [(1000, 1000)] * 2, {}),
+    "exp": ((999, 1001), [(999, 1001)], {}),
+    "sum": ((), [(1001, 999)], {"axis": (0, 1)}),
+    "sum, rows": ((1001,), [(1001, 999)], {"axis": (1,)}),
+    "sum, columns": ((999,), [(1001, 999)], {"axis": (0,)}),
+    "max": ((), [(1001, 999)], {"axis": (0, 1)}),
+    "matmul": ((300, 301), [(300, 299), (299, 301)], {}),
+    "matmul, batch": ((40, 33, 35), [(40, 33, 34), (40, 34, 35)], {}),
+    "softmax": ((500, 1000), [(500, 1000)], {"axis": 1}),
+    "cat": ((1000, 1000), [(400, 1000), (600, 1000)], {"axis": 0}),
+    "normal": ((1_000_001,), [], {"seed": 1, "counter": 2}),
+}
+
+
+@pytest.mark.parametrize("dtype", [float32, float64], ids=lambda d: d.name)
+@pytest.mark.parametrize("case", CASES)
+def test_the_number_of_threads_changes_no_bit(case, dtype):
+    shape, inputs, params = CASES[case]
+    ins = [random(*s, dtype=dtype) for s in inputs]
+    results = []
+    for count in COUNTS:
+        simd_cpp.set_num_threads(count)
+        out = operand(*shape, dtype=dtype)
+        KERNELS[case.split(",")[0], dtype](out, *ins, **params)
+        results.append(bytes(out.buf.raw))
+    assert results[0] != bytes(len(results[0]))
+    assert results == [results[0]] * len(COUNTS)
+
+
+def test_calls_from_several_python_threads():
+    x = random(500_000)
+    expected = 2 * np.asarray(x.buf)
+    wrong = []
+
+    def work():
+        out = operand(500_000)
+        for _ in range(30):
+            KERNELS["add", float32](out, x, x)
+            if not np.array_equal(np.asarray(out.buf), expected):
+                wrong.append(threading.get_ident())
+
+    def change():
+        for i in range(60):
+            simd_cpp.set_num_threads(i % 4 + 1)
+
+    threads = [threading.Thread(target=f) for f in (work, work, work, change)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+@pytest.mark.parametrize("count", [0, -1, -(2**31)])
+def test_fewer_than_one_thread_is_refused(count):
+    with pytest.raises(ValueError, match="at least 1"):
+        simd_cpp.set_num_threads(count)
+
+
+@pytest.mark.parametrize("count", [1.5, "2", None, 2**40])
+def test_what_is_no_count_is_refused(count):
+    with pytest.raises(TypeError):
+        simd_cpp.set_num_threads(count)
+
+
+def test_the_count_that_was_set_is_the_count():
+    for count in (3, 1, 1024):
+        simd_cpp.set_num_threads(count)
+        assert simd_cpp.num_threads() == count
+    simd_cpp.set_num_threads(2**31 - 1)
+    assert simd_cpp.num_threads() == 1024
+
+
+# ---- Processes of their own ----------------------------------------------------------------------
+
+START = """
+import os, sys, threading, warnings
+warnings.simplefilter("ignore")
+from tutor.backends import registry, simd_cpp
+from tutor.backends.simd_cpp import _simd
+from tutor.dtype import float32
+
+class Operand:
+    __slots__ = ("buf", "shape", "strides", "offset")
+
+    def __init__(self, value):
+        n = 500_000
+        self.buf, self.shape, self.strides, self.offset = _simd.Memory(n, 4, "f"), (n,), (1,), 0
+        fill(self, value=value)
+
+rows = registry.table("simd_cpp")
+fill, add = rows["fill", float32], rows["add", float32]
+"""
+
+FORK = """
+x = Operand(1.0)
+add(x, x, x)                      # the workers exist now
+for _ in range(20):
+    child = os.fork()
+    if child == 0:
+        add(x, x, x)
+        add(x, x, x)
+        os._exit(0 if set(memoryview(x.buf)[::4999]) == {8.0} else 1)
+    assert os.waitpid(child, 0)[1] == 0
+add(x, x, x)
+assert set(memoryview(x.buf)[::4999]) == {4.0}
+"""
+
+FORK_WHILE_BUSY = """
+x, stop = Operand(0.0), threading.Event()
+
+def busy():
+    y = Operand(0.0)
+    while not stop.is_set():
+        add(y, y, y)
+
+thread = threading.Thread(target=busy)
+thread.start()
+for _ in range(20):
+    child = os.fork()
+    if child == 0:
+        add(x, x, x)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+stop.set()
+thread.join()
+"""
+
+EXIT_WHILE_BUSY = """
+x = Operand(0.0)
+
+def busy():
+    while True:
+        add(x, x, x)
+
+threading.Thread(target=busy, daemon=True).start()
+add(x, x, x)
+sys.exit(0)
+"""
+
+
+def python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", START + code],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+@pytest.mark.parametrize("count", ["1", "2", "5"])
+@pytest.mark.parametrize(
+    "code", [FORK, FORK_WHILE_BUSY, EXIT_WHILE_BUSY, "add(*[Operand(1.0)] * 3)"]
+)
+def test_fork_and_exit(code, count):
+    done = python(code, TUTOR_NUM_THREADS=count)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_environment_sets_the_number_of_threads():
+    code = "print(simd_cpp.num_threads())"
+    assert python(code, TUTOR_NUM_THREADS="3", OMP_NUM_THREADS="2").stdout == "3\n"
+    assert python(code, TUTOR_NUM_THREADS="", OMP_NUM_THREADS="2,1").stdout == "2\n"
+    for wrong in ("0", "-1", "two"):
+        assert "that is no number of threads" in python(code, TUTOR_NUM_THREADS=wrong).stderr
+
+
+def test_the_environment_sets_the_level():
+    code = "print(add.level, simd_cpp.level())"
+    for level in simd_cpp.levels():
+        assert python(code, TUTOR_SIMD=level).stdout == f"{level} {level}\n"
+    assert python(code, TUTOR_SIMD="").stdout == "{0} {0}\n".format(simd_cpp.levels()[-1])
+    wrong = python(code, TUTOR_SIMD="mmx").stderr
+    assert "KernelNotFound" in wrong
+    assert ", ".join(simd_cpp.levels()) in wrong

@@ -1,0 +1,94 @@
+"""What the README, the site and the docstrings show is true: it is run, on every backend."""
+
+import doctest
+import importlib
+import os
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from run_page import blocks
+
+import tutor
+from tutor.backends import registry
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+RUNNABLE = [page for page in PAGES if blocks(page.read_text(encoding="utf-8"))]
+BACKENDS = [b for b in ("python_ref", "simd_cpp") if b in registry.backends()]
+
+
+def name(page):
+    return page.relative_to(ROOT).as_posix()
+
+
+def test_the_pages_that_must_show_code_do():
+    assert {"README.md", "docs/add-an-op.md", "docs/add-a-kernel.md"} <= set(map(name, RUNNABLE))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("page", RUNNABLE, ids=name)
+def test_page(page, backend, tmp_path):
+    """Each page in a process of its own: it must not need what another page has imported, nor
+    leave the ops and backends that it defines to other tests."""
+    result = subprocess.run(
+        [sys.executable, "-W", "error", str(Path(__file__).with_name("run_page.py")), str(page)],
+        env={**os.environ, "TUTOR_BACKEND": backend, "PYTHONPATH": str(ROOT)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+
+
+def test_a_page_s_false_claim_is_noticed(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("```python\nx = 1\n```\n\n<!-- no-run -->\n```python\n1 / 0\n```\n"
+                    "```python\nassert x == 2\n```\n")  # fmt: skip
+    runner = Path(__file__).with_name("run_page.py")
+    result = subprocess.run(
+        [sys.executable, str(runner), str(page)], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 1
+    assert f'"{page}", line 10' in result.stderr
+    assert "AssertionError" in result.stderr
+
+
+def docstring_examples():
+    """Every docstring in tutor that has an example."""
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    for info in pkgutil.walk_packages(tutor.__path__, "tutor."):
+        if info.name.endswith("__main__") or info.name.endswith("._simd"):
+            continue
+        module = importlib.import_module(info.name)
+        yield from (test for test in finder.find(module) if test.examples)
+
+
+EXAMPLES = list(docstring_examples())
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda test: test.name)
+def test_docstring(example):
+    failures: list[str] = []
+    doctest.DocTestRunner().run(example, out=failures.append)
+    assert not failures, "".join(failures)
+
+
+def test_the_boxes_have_examples():
+    assert {"tutor.core.buffer", "tutor.core.tensor"} <= {test.name for test in EXAMPLES}
+
+
+def test_readme_lists_every_environment_variable():
+    sources = [*ROOT.glob("train_mnist.py"), *(ROOT / "tutor").rglob("*.py")]
+    sources += (ROOT / "tutor").rglob("*.cpp")
+    text = "".join(source.read_text(encoding="utf-8") for source in sources)
+    read = set(re.findall(r"[\"'](TUTOR_[A-Z_]+)[\"']", text))
+    assert "TUTOR_BACKEND" in read
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^\| `(TUTOR_[A-Z_]+)`", readme, re.MULTILINE))
+    assert read <= listed, f"not in the README's table: {sorted(read - listed)}"
+    assert listed <= read, f"in the README's table, but nothing reads it: {sorted(listed - read)}"

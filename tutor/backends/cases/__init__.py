@@ -1,0 +1,76 @@
+"""The table of cases: for every kernel of signatures.py, on which operands backends must agree.
+
+`CASES` maps a kernel's name to two functions. The first yields its cases: every layout on either
+side, no element and one, lengths up to 70 (vectors and what is left behind them), 0-d, in place,
+and whatever is particular to the kernel. The second makes one case that is large enough for a
+backend to share it out among threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from tutor.backends.cases import elementwise, fused, movement, reduce
+from tutor.backends.cases.draws import Case, Draw
+from tutor.backends.signatures import SIGNATURES
+from tutor.dtype import DType, float32
+from tutor.errors import KernelNotFound
+
+LARGE = 70_001  # elements; more than the largest piece of work that a thread of simd_cpp takes
+
+Small, Large = Callable[[Draw], Iterator[Case]], Callable[[Draw, int], Case]
+
+CASES: dict[str, tuple[Small, Large]] = {
+    **dict.fromkeys(("neg", "abs", "relu", "copy"), (elementwise.basic, elementwise.large)),
+    **dict.fromkeys(
+        ("sqrt", "exp", "log", "sin", "cos", "tanh", "sigmoid"),
+        (elementwise.function, elementwise.large),
+    ),
+    "cast": (elementwise.cast, elementwise.large_cast),
+    "fill": (elementwise.fill, elementwise.large_fill),
+    **dict.fromkeys(
+        ("add", "sub", "mul", "div", "maximum", "minimum", "eq", "ne", "lt", "le", "gt", "ge"),
+        (elementwise.basic, elementwise.large),
+    ),
+    "where": (elementwise.basic, elementwise.large),
+    "pow": (elementwise.power, elementwise.large),
+    **dict.fromkeys(("sum", "mean", "max", "min", "argmax"), (reduce.reduction, reduce.large)),
+    "matmul": (reduce.matmul, reduce.large_matmul),
+    "pad": (movement.pad, movement.large_pad),
+    "cat": (movement.cat, movement.large_cat),
+    "gather": (movement.gather, movement.large_gather),
+    "scatter_add": (movement.scatter_add, movement.large_scatter_add),
+    "index_select": (movement.index_select, movement.large_index_select),
+    **dict.fromkeys(("softmax", "log_softmax"), (fused.softmax, fused.large_softmax)),
+    **dict.fromkeys(
+        ("cross_entropy", "cross_entropy_grad"), (fused.cross_entropy, fused.large_cross_entropy)
+    ),
+    **dict.fromkeys(("sgd", "adam"), (fused.optimizer, fused.large_optimizer)),
+    **dict.fromkeys(("random_bits", "uniform", "normal"), (fused.random, fused.large_random)),
+}
+
+
+def _entry(kernel: str) -> tuple[Small, Large]:
+    if kernel not in CASES:
+        raise KernelNotFound(
+            f"conformance cases for kernel {kernel!r}",
+            f"tutor/backends/cases has cases for {', '.join(CASES)}",
+            "add a line to CASES that says how its operands are drawn",
+        )
+    return CASES[kernel]
+
+
+def draw(kernel: str, dtype: DType, seed: int = 0) -> Iterator[Case]:
+    """The cases of one row of signatures.py. KernelNotFound for a kernel that has no entry.
+
+    python_ref is slow, so it meets the large case only where most work is done: in float32.
+    """
+    small, _ = _entry(kernel)
+    yield from small(Draw(kernel, dtype, seed))
+    if dtype is float32 or SIGNATURES[kernel].dtypes == (dtype,):
+        yield large(kernel, dtype, LARGE, seed)
+
+
+def large(kernel: str, dtype: DType, count: int, seed: int = 0) -> Case:
+    """One case of about `count` elements."""
+    return _entry(kernel)[1](Draw(kernel, dtype, seed), count)

@@ -1,0 +1,103 @@
+"""How far sums may be from the reference's: |got - expected| <= 2 u |expected| + c v S + s.
+
+u  unit roundoff of the dtype, 2**-p for p bits: the reference and the kernel each round once.
+s  the smallest subnormal of the dtype.
+S  the sum of the magnitudes of all terms, computed by python_ref in float64.
+v  unit roundoff of the additions. float16 is added in float32, except where each partial result is
+   itself an element in memory (scatter_add, sgd, adam).
+c  k + 2 for k terms, each the product of at most two numbers, added in any order (Higham 2002,
+   "Accuracy and stability of numerical algorithms", section 4.2); k + 8 where they are powers of e,
+   each within a unit or two; 12 for the formulas of an optimizer.
+
+e**(x - max) inherits the error of x - max, u |x - max|; so in softmax S contains the term
+(1 + |x - max|) e**(x - max), where for simplicity |ln softmax(x)| stands for |x - max|: it is larger.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tutor.backends import registry
+from tutor.backends.cases.draws import Case, Spec
+from tutor.backends.cases.operands import elements, execute, images
+from tutor.dtype import DType, float16, float32, float64
+from tutor.layout import axes_of, contiguous_strides
+
+ROUNDOFF = {float16: 2.0**-11, float32: 2.0**-24, float64: 2.0**-53}
+SMALLEST = {float16: 2.0**-24, float32: 2.0**-149, float64: 2.0**-1074}
+WRITTEN = {"sgd": (0, 2), "adam": (0, 2, 3)}  # the operands a kernel writes; else out alone
+
+
+def bounds(kernel: str, dtype: DType, case: Case, before: list[bytes]) -> dict[int, list[float]]:
+    """c v S + s for each element of each operand that the kernel writes."""
+    stepwise = kernel in ("scatter_add", "sgd", "adam")
+    v = ROUNDOFF[float32 if dtype is float16 and not stepwise else dtype]
+    c = factor(kernel, case)
+    sums = magnitudes(kernel, case, before)
+    return {i: [c * v * total + SMALLEST[dtype] for total in sums[i]] for i in sums}
+
+
+def factor(kernel: str, case: Case) -> int:
+    """c: it grows with the number of terms."""
+    if kernel in ("sgd", "adam"):
+        return 12
+    x, axis = case.ins[0].shape, case.params.get("axis", -1)
+    if kernel in ("sum", "mean"):
+        return math.prod(x[a] for a in axes_of(axis, len(x))) + 2
+    if kernel == "matmul":
+        return x[-1] + 2
+    if kernel == "scatter_add":
+        return case.ins[2].shape[axis] + 3
+    rows = math.prod(x[:-1]) if kernel == "cross_entropy" and not case.out.shape else 0
+    return x[axis] + rows + 8
+
+
+def magnitudes(kernel: str, case: Case, before: list[bytes]) -> dict[int, list[float]]:
+    """S for each element of each operand that the kernel writes."""
+    specs = (case.out, *case.ins)
+    values: list[Any] = [
+        None if spec.values is None else elements(spec, memory)
+        for spec, memory in zip(specs, before, strict=True)
+    ]
+    if "cross_entropy" in kernel or "softmax" in kernel:
+        return {0: of_softmax(kernel, case, *values[1:])}
+    out, *ins = (
+        wide(spec, v and [abs(x) for x in v] if spec.dtype.is_float else v)
+        for spec, v in zip(specs, values, strict=True)
+    )
+    params = case.params | {"lr": -case.params["lr"]} if "lr" in case.params else case.params
+    absolute = Case(out, tuple(ins), params)
+    after = call(kernel, absolute)
+    return {i: elements((out, *ins)[i], after[i]) for i in WRITTEN.get(kernel, (0,))}
+
+
+def of_softmax(kernel: str, case: Case, x: list[float], *rest: list[Any]) -> list[float]:
+    spec, axis = wide(case.ins[0], x), case.params.get("axis", -1)
+    z = Spec(float64, spec.shape, None, *spec[3:])
+    logs = elements(z, call("log_softmax", Case(z, (spec,), {"axis": axis}))[0])
+    terms = [math.exp(log) * (1 - log) if log > -math.inf else 0.0 for log in logs]
+    if kernel == "softmax":
+        return terms
+    if kernel == "log_softmax":
+        return [1 - log for log in logs]
+    classes, scale, targets = spec.shape[-1], abs(case.params["scale"]), rest[0]
+    if kernel == "cross_entropy":
+        losses = [scale * (1 - logs[row * classes + t]) for row, t in enumerate(targets)]
+        return losses if case.out.shape else [sum(losses)]
+    return [
+        scale * abs(g) * (terms[row * classes + j] + (j == t))
+        for row, (t, g) in enumerate(zip(targets, rest[1], strict=True))
+        for j in range(classes)
+    ]
+
+
+def wide(spec: Spec, values: list[Any] | None) -> Spec:
+    """The operand as contiguous float64; integers stay what they are."""
+    dtype = float64 if spec.dtype.is_float else spec.dtype
+    count = math.prod(spec.shape)
+    return Spec(dtype, spec.shape, values, "contiguous", contiguous_strides(spec.shape), 0, count)
+
+
+def call(kernel: str, case: Case) -> list[bytes]:
+    return execute(registry.table("python_ref")[kernel, float64], case, images(case))

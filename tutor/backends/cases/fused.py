@@ -1,0 +1,151 @@
+"""Cases of softmax and the cross entropy, of optimizer steps and of random numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from tutor.backends.cases.draws import OUT_LAYOUTS, Case, Draw, Shape, Spec
+from tutor.dtype import int64
+
+# ---- softmax and the cross entropy ---------------------------------------------------------------
+
+
+def logits(d: Draw, shape: Shape, layout: str, poison: float | None = None) -> Spec:
+    """Small numbers, or ones so far apart that most powers of e vanish; `poison` is one of them."""
+    spread = d.rng.choice((1, 1, 30))
+    values = [spread * x for x in d.values(math.prod(shape), "small")]
+    if poison is not None and values:
+        values[d.rng.randrange(len(values))] = poison
+    return d.spec(shape, values, layout)
+
+
+def softmax(d: Draw) -> Iterator[Case]:
+    def case(
+        shape: Shape, axis: int, layouts: tuple[str, ...], poison: float | None = None
+    ) -> Case:
+        out, x = layouts
+        return Case(d.result(shape, out), (logits(d, shape, x, poison),), {"axis": axis})
+
+    for n in range(1, 71):
+        yield case((n,), 0, d.any_layouts(1))
+        yield case((2, n), d.rng.choice((0, 1, -1)), d.any_layouts(1))
+    for layouts in d.layouts(1):
+        for axis in (0, 1, -1):
+            yield case((3, 10, 5), axis, layouts)
+        yield case((5, 37), 1, layouts)
+        yield case((37, 5), 0, layouts)
+    for shape, axis in (((0,), 0), ((0, 3), 1), ((3, 0, 2), 0), ((1031,), 0), ((2, 300), 1)):
+        yield case(shape, axis, d.any_layouts(1))
+    for poison in (math.inf, -math.inf, math.nan):
+        for n in (1, 2, 9, 40):
+            yield case((3, n), 1, d.any_layouts(1), poison)
+    yield Case(d.result((9,)), (d.spec((9,), [-math.inf] * 9),), {"axis": 0})
+
+
+def large_softmax(d: Draw, count: int) -> Case:
+    shape = (count // 100, 100)
+    return Case(d.result(shape), (logits(d, shape, "contiguous"),), {"axis": -1})
+
+
+def entropy(
+    d: Draw, rows: Shape, classes: int, layouts: tuple[str, ...], poison: float | None = None
+) -> Case:
+    """A cross entropy or its gradient. The loss comes per row or, now and then, as one sum."""
+    out, *layouts = layouts
+    x = logits(d, (*rows, classes), layouts[0], poison)
+    targets = [d.rng.randrange(classes) for _ in range(math.prod(rows))]
+    ins = (x, d.spec(rows, targets, layouts[1], int64))
+    if d.kernel == "cross_entropy_grad":
+        ins, shape = (*ins, d.spec(rows, "small", layouts[2])), x.shape
+    else:
+        shape = d.rng.choice((rows, ()))
+    return Case(d.result(shape, out), ins, {"scale": d.rng.choice((1.0, 0.125, 1 / 3, -2.0))})
+
+
+def cross_entropy(d: Draw) -> Iterator[Case]:
+    inputs = len(d.ins)
+    for n in range(1, 71):
+        yield entropy(d, (d.rng.randrange(5),), n, d.any_layouts(inputs))
+        yield entropy(d, (n,), d.rng.randrange(1, 12), d.any_layouts(inputs))
+    for layouts in d.layouts(inputs):
+        for rows in ((), (7,), (2, 3)):
+            yield entropy(d, rows, 10, layouts)
+    yield entropy(d, (3,), 500, d.any_layouts(inputs))
+    for poison in (math.inf, -math.inf, math.nan):
+        for rows in ((1,), (3,)):
+            yield entropy(d, rows, 10, d.any_layouts(inputs), poison)
+
+
+def large_cross_entropy(d: Draw, count: int) -> Case:
+    return entropy(d, (count // 10,), 10, ("contiguous",) * (1 + len(d.ins)))
+
+
+# ---- optimizer steps -----------------------------------------------------------------------------
+
+
+def step(d: Draw, shape: Shape, layouts: tuple[str, ...], still: bool = False) -> Case:
+    """One step. With weight decay, g has p's sign, for d = g + weight_decay * p must not cancel:
+    adam divides by its size. `still`: where nothing has ever moved, nothing may move."""
+    count, decay = math.prod(shape), d.rng.choice((0.0, 0.01))
+    p = d.values(count, "small")
+    g = [math.copysign(x, y) for x, y in zip(d.values(count, "positive"), p, strict=True)]
+    state = [d.values(count, "small"), d.values(count, "positive")][: len(d.ins) - 1]
+    if still:
+        g, state, decay = [0.0] * count, [[0.0] * count for _ in state], 0.0
+    specs = [d.spec(shape, *each) for each in zip((p, g, *state), layouts, strict=True)]
+    params: dict[str, Any] = {"lr": d.rng.choice((0.1, 0.003)), "weight_decay": decay}
+    if d.kernel == "sgd":
+        params["momentum"] = d.rng.choice((0.0, 0.9))
+    else:
+        params |= {
+            "beta1": 0.9,
+            "beta2": 0.999,
+            "eps": 1e-8,
+            "correction": d.rng.choice((0.03, 0.7, 1.0)),
+        }
+    return Case(specs[0], tuple(specs[1:]), params, exact=still)
+
+
+def optimizer(d: Draw) -> Iterator[Case]:
+    """Every operand but the gradient is written, so only that one can be expanded."""
+    inputs = len(d.ins)
+
+    def writable(layouts: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple("mixed" if i != 1 and x == "expanded" else x for i, x in enumerate(layouts))
+
+    for n in range(1, 71):
+        yield step(d, (n,), writable(d.any_layouts(inputs)))
+    for layouts in d.layouts(inputs):
+        for shape in ((5,), (3, 37), (2, 3, 9)):
+            yield step(d, shape, writable(layouts))
+    for shape in ((), (0,), (3, 0), (1, 1), (1031,)):
+        yield step(d, shape, writable(d.any_layouts(inputs)))
+    yield step(d, (40,), ("contiguous",) * (1 + inputs), still=True)
+
+
+def large_optimizer(d: Draw, count: int) -> Case:
+    return step(d, (count,), ("contiguous",) * (1 + len(d.ins)))
+
+
+# ---- random numbers ------------------------------------------------------------------------------
+
+
+def numbered(d: Draw, shape: Shape, layout: str = "contiguous") -> Case:
+    """Any seed of 64 bits; counters also where their lowest 32 bits run over."""
+    seed = d.rng.choice((0, 1, 2**64 - 1, d.rng.getrandbits(64)))
+    counter = d.rng.choice((0, 1, 2**32 - 3, 2**63 + 5, d.rng.getrandbits(63)))
+    return Case(d.result(shape, layout), (), {"seed": seed, "counter": counter})
+
+
+def random(d: Draw) -> Iterator[Case]:
+    for n in range(71):
+        yield numbered(d, (n,), d.rng.choice(OUT_LAYOUTS))
+    for layout in OUT_LAYOUTS:
+        for shape in ((), (5,), (3, 37), (2, 3, 9), (3, 0, 2), (1031,)):
+            yield numbered(d, shape, layout)
+
+
+def large_random(d: Draw, count: int) -> Case:
+    return numbered(d, (count // 4,))

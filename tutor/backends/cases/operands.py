@@ -1,0 +1,69 @@
+"""From the description of an operand to memory that a kernel can be given, and back."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+from tutor.backends.cases.draws import Case, Spec
+from tutor.backends.memory import Memory
+from tutor.backends.registry import Kernel, Operand
+from tutor.layout import contiguous_strides
+
+BITS = {1: "B", 2: "H", 4: "I", 8: "Q"}  # item size -> the unsigned integer that holds its bits
+
+
+class Block(Memory):  # type: ignore[misc]  # the base is chosen when tutor is imported
+    """Memory that knows its dtype: what kernels expect of `buf`."""
+
+    __slots__ = ("dtype",)
+
+
+def image(spec: Spec) -> bytes:
+    """The memory of one operand, filled with a pattern where no element stands."""
+    size, count = spec.dtype.itemsize, math.prod(spec.shape)
+    # Around inputs nan, so that reading too far is found out; else what no kernel would write.
+    guard = b"\xff" if spec.values is not None and spec.dtype.is_float else b"\xa5"
+    raw = bytearray(guard * (spec.count * size))
+    if spec.values is not None:
+        packed = struct.pack(f"={count}{spec.dtype.format}", *spec.values)
+        if spec.strides == contiguous_strides(spec.shape):
+            raw[spec.offset * size : (spec.offset + count) * size] = packed
+        else:
+            cells = memoryview(raw).cast(BITS[size])
+            drawn = memoryview(packed).cast(BITS[size])
+            for position, cell in zip(spec.positions(), drawn, strict=True):
+                cells[position] = cell
+    return bytes(raw)
+
+
+def images(case: Case) -> list[bytes]:
+    """The memory of a case's operands before the call: out's first, then the inputs'."""
+    return [image(spec) for spec in (case.out, *case.ins)]
+
+
+def operand(spec: Spec, memory: bytes) -> Operand:
+    """The operand itself, over a copy of `memory`."""
+    block = Memory.__new__(Block, spec.count, spec.dtype.itemsize, spec.dtype.format)
+    block.dtype = spec.dtype
+    block.raw[:] = memory
+    return Operand(block, spec.shape, spec.strides, spec.offset)
+
+
+def execute(kernel: Kernel, case: Case, before: Sequence[bytes]) -> list[bytes]:
+    """Call the kernel, and return the memory of the operands after it."""
+    operands = [operand(*each) for each in zip((case.out, *case.ins), before, strict=True)]
+    if case.in_place:
+        operands[0] = operands[1]
+    kernel(*operands, **case.params)
+    return [bytes(x.buf.raw) for x in operands]
+
+
+def elements(spec: Spec, memory: bytes, *, bits: bool = False) -> list[Any]:
+    """The elements that stand in `memory`, row-major: as numbers or as their bits."""
+    size = spec.dtype.itemsize
+    format = BITS[size] if bits else spec.dtype.format
+    items = struct.unpack(f"={len(memory) // size}{format}", memory)
+    return [items[position] for position in spec.positions()]

@@ -1,0 +1,230 @@
+"""Does a backend agree with python_ref? Every kernel, every dtype, every layout.
+
+    python -m tutor conformance simd_cpp --level avx2
+
+Each case (tutor/backends/cases) is run by python_ref's kernel and by the one under test, on memory
+that is the same to the bit. Then every operand's whole memory is compared: results by the class
+of agreement that signatures.py states, all else, the inputs and what stands around and between the
+elements of the result, to the bit.
+
+exact   equal to the bit; any nan equals any other. So are integers in every class.
+ulp(n)  at most n units in the last place away, counted on the ladder of all numbers of the dtype;
+        nan, infinities and the sign of zero as in `exact`.
+sum     equal where every order of adding gives the same sum (values that are small integers);
+        else within the bound of cases/bounds.py, of which the worst error is given as a fraction.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from tutor.backends import cases, registry
+from tutor.backends.cases.bounds import ROUNDOFF, WRITTEN, bounds
+from tutor.backends.cases.draws import Case, Spec
+from tutor.backends.cases.operands import BITS, elements, execute, images
+from tutor.backends.registry import Table
+from tutor.backends.signatures import SIGNATURES
+from tutor.dtype import DType
+from tutor.errors import KernelNotFound
+
+
+class Verdict(NamedTuple):
+    """What became of one row of signatures.py."""
+
+    kernel: str
+    dtype: DType
+    cases: int  # 0: the table has no such row
+    worst: float  # units in the last place, or for sums the fraction of the bound
+    limit: float
+    ok: bool
+    first_failure: str
+    layouts: tuple[str, ...]
+
+
+def run(table: Table, kernels: Iterable[str] | None = None, seed: int = 0) -> list[Verdict]:
+    """Compare `table` with python_ref on the cases of all kernels, or of those named."""
+    names = list(SIGNATURES if kernels is None else kernels)
+    for name in names:
+        if name not in SIGNATURES:
+            raise KernelNotFound(
+                f"conformance of kernel {name!r}",
+                f"signatures.py lists {', '.join(SIGNATURES)}",
+                "name one of those",
+            )
+    return [check(table, name, dtype, seed) for name in names for dtype in SIGNATURES[name].dtypes]
+
+
+def check(table: Table, kernel: str, dtype: DType, seed: int = 0) -> Verdict:
+    """Compare one row."""
+    kind, limit = agreement(kernel, dtype)
+    if (kernel, dtype) not in table:
+        return Verdict(kernel, dtype, 0, 0, limit, True, "the table has no such row", ())
+    count, worst, first, layouts = 0, 0.0, "", set()
+    for case, before, expected in prepared(kernel, dtype, seed):
+        count += 1
+        layouts |= {spec.layout for spec in (case.out, *case.ins)}
+        try:
+            got = execute(table[kernel, dtype], case, before)
+        except Exception as error:  # whatever it is, the reference did not raise it
+            first = first or f"raised {type(error).__name__}: {error}{signed(kernel, dtype, case)}"
+            continue
+        for error, say in differences(kernel, dtype, kind, case, before, expected, got):
+            worst = max(worst, error)
+            if error > limit and not first:
+                first = say(error, kind, limit) + signed(kernel, dtype, case)
+    return Verdict(kernel, dtype, count, worst, limit, not first, first, tuple(layouts))
+
+
+def agreement(kernel: str, dtype: DType) -> tuple[str, float]:
+    """The class of agreement, and the largest error it allows. Integers are always exact."""
+    agree = SIGNATURES[kernel].agree
+    if not dtype.is_float or agree == "exact":
+        return "exact", 0.0
+    return ("sum", 1.0) if agree == "sum" else ("ulp", float(agree[4:-1]))
+
+
+@functools.lru_cache(maxsize=2)  # so that the levels of a backend share the reference's work
+def prepared(kernel: str, dtype: DType, seed: int) -> list[tuple[Case, list[bytes], list[bytes]]]:
+    """Each case with the memory of its operands before and after python_ref's kernel."""
+    reference, found = registry.table("python_ref")[kernel, dtype], []
+    for case in cases.draw(kernel, dtype, seed):
+        before = images(case)
+        found.append((case, before, execute(reference, case, before)))
+    return found
+
+
+# ---- comparing -----------------------------------------------------------------------------------
+
+
+def differences(
+    kernel: str,
+    dtype: DType,
+    kind: str,
+    case: Case,
+    before: list[bytes],
+    expected: list[bytes],
+    got: list[bytes],
+) -> Iterator[tuple[float, Any]]:
+    """The error of everything that is not equal to the bit, and a function that puts it in words."""
+    written = WRITTEN.get(kernel, (0, 1) if case.in_place else (0,))
+    allowed = None
+    for i, spec in enumerate((case.out, *case.ins)):
+        if got[i] == expected[i]:
+            continue
+        name = f"input {i}" if i else "out"
+        if i not in written:
+            yield math.inf, lambda *_, name=name: f"{name} was changed, and it is only to be read"
+            continue
+        if (item := strayed(spec, before[i], got[i])) is not None:
+            yield math.inf, functools.partial(astray, name, item)
+        if kind == "sum" and not case.exact and allowed is None:
+            allowed = bounds(kernel, dtype, case, before)
+        columns = [elements(spec, m, bits=b) for b in (False, True) for m in (expected[i], got[i])]
+        for n, (x, y, x_bits, y_bits) in enumerate(zip(*columns, strict=True)):
+            if x_bits != y_bits:
+                if kind == "sum":
+                    error = fraction(x, y, dtype, allowed[i][n] if allowed else None)
+                elif spec.dtype.is_float:
+                    error = ulps(x, y, x_bits, y_bits, 8 * spec.dtype.itemsize)
+                else:
+                    error = math.inf
+                yield error, functools.partial(words, case, before, spec, name, n, x, y)
+
+
+def ulps(x: float, y: float, x_bits: int, y_bits: int, width: int) -> float:
+    """How many numbers of the dtype lie from x to y; infinite where one of them is special."""
+    if math.isnan(x) or math.isnan(y):
+        return 0.0 if math.isnan(x) and math.isnan(y) else math.inf
+    if (
+        math.isinf(x) or math.isinf(y) or x == y == 0
+    ):  # with other bits: of another sign, or not alike
+        return math.inf
+    sign = 1 << (width - 1)
+    place, other = ((sign - bits) if bits & sign else bits for bits in (x_bits, y_bits))
+    return float(abs(place - other))
+
+
+def fraction(x: float, y: float, dtype: DType, allowed: float | None) -> float:
+    """|x - y| as a fraction of what is allowed; None allows nothing."""
+    if x == y or (math.isnan(x) and math.isnan(y)):
+        return 0.0
+    if allowed is None or not math.isfinite(x) or not math.isfinite(y):
+        return math.inf
+    return abs(x - y) / (allowed + 2 * ROUNDOFF[dtype] * abs(x))
+
+
+def strayed(spec: Spec, before: bytes, got: bytes) -> int | None:
+    """The first item of the memory that has changed though no element stands there."""
+    bits = BITS[spec.dtype.itemsize]
+    pairs = zip(memoryview(before).cast(bits), memoryview(got).cast(bits), strict=True)
+    changed = {item for item, (a, b) in enumerate(pairs) if a != b}
+    return min(changed - set(spec.positions()), default=None)
+
+
+# ---- words ---------------------------------------------------------------------------------------
+
+
+def signed(kernel: str, dtype: DType, case: Case) -> str:
+    """The call that failed, in one line."""
+    ins = [f"{x.dtype.name} {x.shape} {x.layout}" for x in case.ins]
+    params = [f"{name}={value!r}" for name, value in case.params.items()]
+    out = f"{case.out.dtype.name} {case.out.shape} {case.out.layout}"
+    place = ", in place" if case.in_place else ""
+    return f"\n    {kernel} for {dtype.name}: {'; '.join(ins + params)} -> {out}{place}"
+
+
+def astray(name: str, item: int, *_: Any) -> str:
+    return f"{name}'s memory was written where it has no element: item {item}"
+
+
+def words(
+    case: Case, before: list[bytes], spec: Spec, name: str, n: int, x: Any, y: Any,
+    error: float, kind: str, limit: float,
+) -> str:  # fmt: skip
+    """Where the first wrong element stands, what it was made of, what it should have been."""
+    index, rest = [], n
+    for size in reversed(spec.shape):
+        rest, here = divmod(rest, size)
+        index.insert(0, here)
+    beside = [
+        f"input {k} has {elements(x, memory)[n]!r} there, "
+        for k, (x, memory) in enumerate(zip(case.ins, before[1:], strict=True), 1)
+        if x.shape == spec.shape
+    ]
+    unit = (
+        "" if kind == "exact" else " of the bound" if kind == "sum" else f" ulp, allowed {limit:g}"
+    )
+    far = f" (off by {error:.4g}{unit})" if unit else ""
+    return f"{name}{index}: {''.join(beside)}expected {x!r}, got {y!r}{far}"
+
+
+def report(verdicts: Iterable[Verdict]) -> str:
+    """A printable table, one line per kernel, and the first failure of each row that disagrees."""
+    rows: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        rows.setdefault(verdict.kernel, []).append(verdict)
+    lines = [f"{'kernel':<20}{'dtypes':>10}{'layouts':>9}{'cases':>8}{'worst error':>26}  verdict"]
+    failures = []
+    for kernel, of_kernel in rows.items():
+        there = [v for v in of_kernel if v.cases]
+        dtypes = f"{len(there)} of {len(of_kernel)}"
+        layouts = len({layout for v in there for layout in v.layouts})
+        wrong = [v for v in there if not v.ok]
+        verdict = "missing" if not there else f"{len(wrong)} WRONG" if wrong else "agrees"
+        count = sum(v.cases for v in there)
+        lines.append(f"{kernel:<20}{dtypes:>10}{layouts:>9}{count:>8}{worst(there):>26}  {verdict}")
+        failures += [v.first_failure for v in wrong]
+    return "\n".join([*lines, *(f"\n{failure}" for failure in failures)])
+
+
+def worst(verdicts: list[Verdict]) -> str:
+    """The largest error among the dtypes of one kernel, in the unit of its class."""
+    if not verdicts or not max(v.limit for v in verdicts):
+        return "none allowed"
+    found = max((v for v in verdicts if v.limit), key=lambda v: v.worst)
+    if agreement(found.kernel, found.dtype)[0] == "sum":
+        return f"{found.worst:.2f} of the bound"
+    return f"{found.worst:g} ulp, allowed {found.limit:g}"
