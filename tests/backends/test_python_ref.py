@@ -307,7 +307,7 @@ def test_index_out_of_range(name: str, shapes: list[tuple[int, ...]], index: int
 
 def test_negative_exponent() -> None:
     x = operand(np.array([2, 3]))
-    with pytest.raises(ValueError, match=r"3\*\*-1 .* cast to a float dtype"):
+    with pytest.raises(ValueError, match=r"3\*\*-1(.|\n)*cast to a float dtype"):
         KERNELS["pow", int64](x, x, operand(np.array([1, -1])))
     assert view(x).tolist() == [2, 3]
 

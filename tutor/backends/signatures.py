@@ -64,7 +64,7 @@ TABLE_OF_KERNELS = (
     Signature("div", "TTT", FLOATS, "exact", "z = x / y; x/0 is +-inf, 0/0 nan"),
     Signature(
         "pow", "TTT", NUMBERS, "ulp(1)", "z = x**y; x**0 = 1**y = 1 (also for nan), x < 0 with"
-        " fractional y gives nan; integers wrap, a negative integer exponent raises ValueError",
+        " fractional y gives nan; integers wrap, a negative integer exponent raises DomainError",
     ),
     Signature("maximum", "TTT", ALL, "exact", "z = the larger; nan if either is; +0 over -0"),
     Signature("minimum", "TTT", ALL, "exact", "z = the smaller; nan if either is; -0 under +0"),

@@ -57,10 +57,9 @@ PyObject* result_of(const Row& row, const Status& status) {
                              std::to_string(status.size) + " elements",
                          "keep indices from 0 to size - 1");
         case Status::NegativeExponent:
-            return PyErr_Format(PyExc_ValueError,
-                                "kernel %s: an integer to a negative power is no integer; cast to a"
-                                " float dtype first",
-                                row.name);
+            return raise("DomainError", std::string("kernel ") + row.name,
+                         "an integer to a negative power is no integer",
+                         "cast to a float dtype first");
         case Status::OutOfMemory:
             return PyErr_Format(PyExc_MemoryError, "kernel %s: no room for scratch memory",
                                 row.name);
