@@ -11,6 +11,7 @@ c  k + 2 for k terms, each the product of at most two numbers, added in any orde
 
 e**(x - max) inherits the error of x - max, u |x - max|; so in softmax S contains the term
 (1 + |x - max|) e**(x - max), where for simplicity |ln softmax(x)| stands for |x - max|: it is larger.
+The smallest normal number is added to it, since below that a power of e has fewer bits.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from tutor.layout import axes_of, contiguous_strides
 
 ROUNDOFF = {float16: 2.0**-11, float32: 2.0**-24, float64: 2.0**-53}
 SMALLEST = {float16: 2.0**-24, float32: 2.0**-149, float64: 2.0**-1074}
+NORMAL = {float16: 2.0**-126, float32: 2.0**-126, float64: 2.0**-1022}  # where powers are computed
 WRITTEN = {"sgd": (0, 2), "adam": (0, 2, 3)}  # the operands a kernel writes; else out alone
 
 
@@ -76,7 +78,8 @@ def of_softmax(kernel: str, case: Case, x: list[float], *rest: list[Any]) -> lis
     spec, axis = wide(case.ins[0], x), case.params.get("axis", -1)
     z = Spec(float64, spec.shape, None, *spec[3:])
     logs = elements(z, call("log_softmax", Case(z, (spec,), {"axis": axis}))[0])
-    terms = [math.exp(log) * (1 - log) if log > -math.inf else 0.0 for log in logs]
+    least = NORMAL[case.out.dtype]
+    terms = [least + (math.exp(log) * (1 - log) if log > -math.inf else 0.0) for log in logs]
     if kernel == "softmax":
         return terms
     if kernel == "log_softmax":

@@ -1,0 +1,115 @@
+"""The command line: `python -m tutor conformance | kernels | doctor`."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import platform
+import sys
+
+import tutor
+from tutor.backends import conformance, registry, simd_cpp
+from tutor.data import fetch, mnist
+from tutor.errors import KernelNotFound, TutorError
+
+OPTIONAL = {
+    "numpy": "arrays and data",
+    "matplotlib": "pictures",
+    "safetensors": "checkpoints",
+    "tqdm": "progress bars",
+}
+
+
+def check_conformance(args: argparse.Namespace) -> int:
+    """Print how a backend agrees with python_ref; 1 where it does not, or has nothing to compare."""
+    verdicts = conformance.run(kernel_table(args.backend, args.level), args.kernel, args.seed)
+    print(conformance.report(verdicts))
+    return 0 if any(v.cases for v in verdicts) and all(v.ok for v in verdicts) else 1
+
+
+def kernel_table(backend: str, level: str | None) -> registry.Table:
+    if level is None:
+        return registry.table(backend)
+    if registry.ALIASES.get(backend, backend) != "simd_cpp":
+        raise KernelNotFound(
+            f"level {level!r} of backend {backend!r}",
+            "only simd_cpp has levels",
+            "leave --level out",
+        )
+    if level not in simd_cpp.levels():
+        raise KernelNotFound(
+            f"level {level!r} of backend {backend!r}",
+            f"this build on this CPU has the levels {', '.join(simd_cpp.levels())}",
+            "choose one of those",
+        )
+    return simd_cpp.table(level)
+
+
+def list_kernels(args: argparse.Namespace) -> int:
+    """Print every kernel with its formula, and for how many dtypes each backend has it."""
+    print(registry.report())
+    return 0
+
+
+def doctor(args: argparse.Namespace) -> int:
+    """Print what this installation consists of, and what of it is in use."""
+    built = "simd_cpp" in registry.backends()
+    lines = {
+        "tutor": f"{tutor.__version__}, {os.path.dirname(tutor.__file__)}",
+        "python": f"{platform.python_version()}, {sys.executable}",
+        "machine": f"{platform.machine()}, {platform.system()}, {os.cpu_count()} CPUs",
+        "backends": ", ".join(registry.backends()),
+        "backend": f"{registry.current()} (TUTOR_BACKEND={os.environ.get('TUTOR_BACKEND', '')})",
+        "SIMD levels": ", ".join(simd_cpp.levels()) if built else "none: the extension was not built",
+        "SIMD level": f"{simd_cpp.level()} (TUTOR_SIMD={os.environ.get('TUTOR_SIMD', '')})"
+        if built
+        else f"to do: {simd_cpp.REMEDY}",
+        "threads": f"{simd_cpp.num_threads()}" if built else "1",
+    }
+    for package, use in OPTIONAL.items():
+        found = importlib.util.find_spec(package) is not None
+        lines[package] = f"{'there' if found else 'missing'} ({use})"
+    for split, files in mnist.FILES.items():
+        lines[f"MNIST {split}"] = ", ".join(where(file) for file in files)
+    for name, text in lines.items():
+        print(f"{name + ':':<13}{text}")
+    return 0
+
+
+def where(file: fetch.File) -> str:
+    """Where data.load("mnist") would take this file from."""
+    kept = fetch.cache_folder() / file.folder / f"{file.name}.gz"
+    own = fetch.own_copy(file)  # in the folder that TUTOR_DATA names
+    return str(own or (kept if kept.is_file() else f"{kept} (to be downloaded)"))
+
+
+def parser() -> argparse.ArgumentParser:
+    p = argparse.ArgumentParser(prog="python -m tutor", description=tutor.__doc__.splitlines()[0])
+    commands = p.add_subparsers(required=True, metavar="command")
+    for name, run in (
+        ("conformance", check_conformance),
+        ("kernels", list_kernels),
+        ("doctor", doctor),
+    ):
+        command = commands.add_parser(name, help=run.__doc__.splitlines()[0])
+        command.set_defaults(run=run)
+        if run is check_conformance:
+            command.add_argument("backend", help="the backend to compare with python_ref")
+            command.add_argument("--level", help="instruction-set level of simd_cpp")
+            command.add_argument("--kernel", action="append", help="only this kernel (repeatable)")
+            command.add_argument("--seed", type=int, default=0, help="draws other cases")
+    return p
+
+
+def main(argv: list[str] | None = None) -> int:
+    args = parser().parse_args(argv)
+    try:
+        return int(args.run(args))
+    except TutorError as error:
+        print(error, file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())
