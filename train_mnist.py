@@ -34,7 +34,8 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     p.add_argument("--epochs", type=int, default=5, help="passes over the training images")
     p.add_argument("--batch-size", type=int, default=64)
     p.add_argument("--optimizer", choices=("adam", "sgd"), default="adam")
-    p.add_argument("--lr", type=float, help="learning rate (default: 0.001 for adam, 0.1 for sgd)")
+    p.add_argument("--lr", type=float, help="learning rate (default: 0.002 for adam, 0.05 for sgd)")
+    p.add_argument("--decay", type=float, default=0.6, help="factor on lr after every epoch")
     p.add_argument("--momentum", type=float, default=0.9, help="of sgd")
     p.add_argument("--hidden", type=int, nargs="*", default=[128], help="sizes of hidden layers")
     p.add_argument("--seed", type=int, default=0)
@@ -48,7 +49,7 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
         value = getattr(args, name)
         if value is not None and min(value if isinstance(value, list) else [value]) < 1:
             p.error(f"--{name.replace('_', '-')} must be at least 1")
-    args.lr = args.lr or {"adam": 0.001, "sgd": 0.1}[args.optimizer]
+    args.lr = args.lr or {"adam": 0.002, "sgd": 0.05}[args.optimizer]
     return args
 
 
@@ -56,7 +57,7 @@ class Training:
     """A model, its optimizer, where they stand, and what happened so far."""
 
     # What a checkpoint fixes: with any of these changed, the numbers would be others.
-    FIXED = ("batch_size", "optimizer", "lr", "momentum", "hidden", "seed", "data", "limit")
+    FIXED = ("batch_size", "optimizer", "lr", "decay", "momentum", "hidden", "seed", "data", "limit")
 
     def __init__(self, args: argparse.Namespace) -> None:
         self.args = args
@@ -163,6 +164,7 @@ def train(run: Training, digits: data.Dataset) -> bool:
             digits.train_images, digits.train_labels, args.batch_size,
             seed=args.seed, epoch=run.epoch,
         )  # fmt: skip
+        run.optimizer.lr = args.lr * args.decay**run.epoch
         done, start = min(run.step * args.batch_size, images), time.perf_counter()
         title = f"epoch {run.epoch + 1}"
         with tqdm(total=images, initial=done, unit=" images", desc=title, leave=False, disable=None,
