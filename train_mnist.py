@@ -5,7 +5,7 @@
     python train_mnist.py --resume runs/mnist/checkpoint.safetensors --epochs 10
 
 Ends with a checkpoint and two pictures in `runs/mnist`. Ctrl-C stops after the step in progress and
-leaves a checkpoint from which `--resume` continues with the same numbers as if nothing had happened.
+leaves a checkpoint from which `--resume` continues with the same numbers as without a stop.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import json
 import signal
 import sys
 import time
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -57,14 +57,24 @@ class Training:
     """A model, its optimizer, where they stand, and what happened so far."""
 
     # What a checkpoint fixes: with any of these changed, the numbers would be others.
-    FIXED = ("batch_size", "optimizer", "lr", "decay", "momentum", "hidden", "seed", "data", "limit")
+    FIXED = (
+        "batch_size",
+        "optimizer",
+        "lr",
+        "decay",
+        "momentum",
+        "hidden",
+        "seed",
+        "data",
+        "limit",
+    )
 
     def __init__(self, args: argparse.Namespace) -> None:
         self.args = args
         tutor.manual_seed(args.seed)
         sizes = [784, *args.hidden, 10]
         layers: list[Any] = []
-        for inputs, outputs in zip(sizes, sizes[1:], strict=False):
+        for inputs, outputs in pairwise(sizes):
             layers += [nn.Linear(inputs, outputs), nn.ReLU()]
         self.model = nn.Sequential(*layers[:-1])
         params = nn.get_parameters(self.model)

@@ -1,1 +1,1 @@
-"""Benchmarks: tutor beside what else one would take, in one process, same threads, dtype and work."""
+"""Benchmarks: tutor beside what one would else take: one process, same threads, dtype and work."""

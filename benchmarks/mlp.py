@@ -23,7 +23,9 @@ from tutor.backends import simd_cpp
 
 
 class Ours:
-    def __init__(self, weights: list[np.ndarray], images: np.ndarray, labels: np.ndarray, adam: bool):
+    def __init__(
+        self, weights: list[np.ndarray], images: np.ndarray, labels: np.ndarray, adam: bool
+    ):
         self.model = nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10))
         for p, w in zip(nn.get_parameters(self.model), weights, strict=True):
             p.assign(w)
@@ -47,7 +49,9 @@ class Ours:
 
 
 class Theirs:
-    def __init__(self, weights: list[np.ndarray], images: np.ndarray, labels: np.ndarray, adam: bool):
+    def __init__(
+        self, weights: list[np.ndarray], images: np.ndarray, labels: np.ndarray, adam: bool
+    ):
         self.model = torch.nn.Sequential(
             torch.nn.Linear(784, 128), torch.nn.ReLU(), torch.nn.Linear(128, 10)
         )
@@ -88,6 +92,16 @@ def interleaved(runs: dict[str, Callable[[], object]], repeats: int) -> dict[str
     return seconds
 
 
+def many(count: int, step: Callable, x: object, y: object) -> Callable[[], None]:
+    """`count` steps on the same batch, as one run."""
+
+    def run() -> None:
+        for _ in range(count):
+            step(x, y)
+
+    return run
+
+
 def line(what: str, ours: list[float], theirs: list[float], unit: float, name: str) -> str:
     a, b = statistics.median(ours), statistics.median(theirs)
     return (
@@ -120,18 +134,14 @@ def main() -> None:
             first, second = a.step(xa, ya).item(), b.step(xb, yb).item()
             assert abs(first - second) < 1e-4 * abs(second), "they do not compute the same"
             count = max(20, 6400 // size)
-
-            def many(step: Callable, x: object, y: object, count: int = count) -> None:
-                for _ in range(count):
-                    step(x, y)
-
-            s = interleaved(
-                {"a": lambda: many(a.step, xa, ya), "b": lambda: many(b.step, xb, yb)}, args.repeats + 2
-            )
+            runs = {"a": many(count, a.step, xa, ya), "b": many(count, b.step, xb, yb)}
+            s = interleaved(runs, args.repeats + 2)
             print(line(f"step {name}, batch {size}", s["a"][1:], s["b"][1:], 1e6 / count, "us"))
     order = random.permutation(len(labels), seed=0)
     a, b = (cls(weights, images, labels, True) for cls in (Ours, Theirs))
-    s = interleaved({"a": lambda: a.epoch(order, 64), "b": lambda: b.epoch(order, 64)}, args.repeats)
+    s = interleaved(
+        {"a": lambda: a.epoch(order, 64), "b": lambda: b.epoch(order, 64)}, args.repeats
+    )
     print(line("epoch adam, batch 64", s["a"], s["b"], 1e3, "ms"))
 
 

@@ -34,7 +34,7 @@ def test_the_classic_lesson():
             p.buf.data -= 0.5 * p.grad.buf.data
             p.grad = None
         losses.append(loss.item())
-    assert losses[-1] < 0.6 < losses[0]
+    assert losses[-1] < 0.7 < 1.2 < losses[0]
 
 
 def test_ops_by_hand():

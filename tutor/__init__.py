@@ -2,11 +2,13 @@
 
 Four boxes: Buffer (flat typed memory), Tensor (a Buffer plus walking instructions), Op (forward and
 backward of one operation), Engine (runs Ops, keeps the graph, walks it backward). Read `tutor/core`
-in the order buffer, op, engine, tensor. Kernels are found in one registry; `python_ref` defines what
-is right, `simd_cpp` must agree with it and is fast.
+in the order buffer, op, engine, tensor. Kernels are found in one registry; `python_ref` defines
+what is right, `simd_cpp` must agree with it and is fast.
 """
 
-from tutor import errors, ops, random
+from typing import Any
+
+from tutor import data, errors, nn, ops, optim, random
 from tutor.backends import python_ref, registry, simd_cpp
 from tutor.backends.registry import use_backend
 from tutor.core.buffer import Buffer
@@ -33,10 +35,17 @@ from tutor.ops.movement import cat, concatenate, stack
 from tutor.random import manual_seed
 
 __version__ = "0.1.0"
+__all__ = [
+    "DTYPES", "OPS", "Buffer", "Engine", "Op", "Tensor", "apply", "arange", "backward", "bool",
+    "cat", "concatenate", "data", "engine", "errors", "eye", "float16", "float32", "float64",
+    "full", "int8", "int16", "int32", "int64", "manual_seed", "nn", "no_grad", "ones", "ops",
+    "optim", "promote", "python_ref", "rand", "randn", "random", "registry", "simd_cpp", "stack",
+    "uint8", "uint16", "uint32", "uint64", "use_backend", "where", "zeros",
+]  # fmt: skip
 
 
-def where(cond, x, y):
-    """x where cond is true, else y; cond is a bool Tensor."""
+def where(cond: Any, x: Any, y: Any) -> Tensor:
+    """x where cond is true, else y; cond is a bool Tensor, x and y Tensors or numbers."""
     return apply("where", cond, x, y)
 
 

@@ -22,7 +22,7 @@ OPTIONAL = {
 
 
 def check_conformance(args: argparse.Namespace) -> int:
-    """Print how a backend agrees with python_ref; 1 where it does not, or has nothing to compare."""
+    """Print how a backend agrees with python_ref; 1 where it does not."""
     verdicts = conformance.run(kernel_table(args.backend, args.level), args.kernel, args.seed)
     print(conformance.report(verdicts))
     return 0 if any(v.cases for v in verdicts) and all(v.ok for v in verdicts) else 1
@@ -61,7 +61,9 @@ def doctor(args: argparse.Namespace) -> int:
         "machine": f"{platform.machine()}, {platform.system()}, {os.cpu_count()} CPUs",
         "backends": ", ".join(registry.backends()),
         "backend": f"{registry.current()} (TUTOR_BACKEND={os.environ.get('TUTOR_BACKEND', '')})",
-        "SIMD levels": ", ".join(simd_cpp.levels()) if built else "none: the extension was not built",
+        "SIMD levels": ", ".join(simd_cpp.levels())
+        if built
+        else "none: the extension was not built",
         "SIMD level": f"{simd_cpp.level()} (TUTOR_SIMD={os.environ.get('TUTOR_SIMD', '')})"
         if built
         else f"to do: {simd_cpp.REMEDY}",

@@ -29,7 +29,7 @@ class Create:
         shape: Any,
         value: bool | int | float,
         *,
-        dtype: DType | str | type | None = None,
+        dtype: Any = None,
         requires_grad: bool = False,
         device: str = "cpu",
     ) -> Tensor:
@@ -63,8 +63,12 @@ class Create:
         if step == 0:
             raise ShapeError(f"arange{bounds}", "a step of 0 never arrives", "use another step")
         count = max(0, math.ceil((stop - start) / step))
-        return cls([start + i * step for i in range(count)] or [], dtype=dtype or (
-            dtypes.int64 if all(isinstance(b, int) for b in bounds) else dtypes.float32), **options)
+        return cls(
+            [start + i * step for i in range(count)] or [],
+            dtype=dtype
+            or (dtypes.int64 if all(isinstance(b, int) for b in bounds) else dtypes.float32),
+            **options,
+        )
 
     @classmethod
     def eye(cls, n: int, *, dtype: Any = dtypes.float32) -> Tensor:
@@ -92,11 +96,13 @@ class Create:
 
     @classmethod
     def glorot_uniform(cls, *shape: Any, **options: Any) -> Tensor:
-        """Uniform in +-sqrt(6 / (fan_in + fan_out)): shape[1] * rest inputs, shape[0] * rest outputs
-        per unit, as in a weight of (out, in, ...). Glorot & Bengio 2010, equation 16."""
+        """Uniform in +-sqrt(6 / (fan_in + fan_out)), for a weight (out, in, ...): each of the axes
+        behind multiplies both fans. Glorot & Bengio 2010, equation 16."""
         sizes = layout.checked_shape(layout.sizes_of(shape))
         if len(sizes) < 2:
-            raise ShapeError(f"glorot_uniform of shape {sizes}", "fewer than 2 axes", "(out, in, ...)")
+            raise ShapeError(
+                f"glorot_uniform of shape {sizes}", "fewer than 2 axes", "(out, in, ...)"
+            )
         bound = math.sqrt(6.0 / ((sizes[0] + sizes[1]) * math.prod(sizes[2:])))
         wanted = options.pop("requires_grad", False)
         t = cls.rand(sizes, **options) * (2 * bound) - bound

@@ -16,7 +16,7 @@ from tutor.errors import DTypeError, NumberRangeError
 class DType:
     """One row of the table below: `name`, `kind`, `format`, and what follows from them."""
 
-    __slots__ = ("name", "kind", "format", "itemsize", "index", "min", "max")
+    __slots__ = ("format", "index", "itemsize", "kind", "max", "min", "name")
 
     def __init__(self, name: str, kind: str, format: str, index: int) -> None:
         self.name, self.kind, self.format, self.index = name, kind, format, index
@@ -104,7 +104,7 @@ def promote(a: DType, b: DType) -> DType:
         return a
     if a.kind == "bool" or b.kind == "bool":
         return b if a.kind == "bool" else a
-    if a.is_float and b.is_float or a.kind == b.kind:
+    if (a.is_float and b.is_float) or a.kind == b.kind:
         return a if a.itemsize >= b.itemsize else b
     if a.is_float or b.is_float:
         real, whole = (a, b) if a.is_float else (b, a)

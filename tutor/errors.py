@@ -40,7 +40,7 @@ class NumberRangeError(TutorError, OverflowError):
     """A number that the dtype cannot hold."""
 
 
-class KernelNotFound(TutorError, LookupError):
+class KernelNotFound(TutorError, LookupError):  # noqa: N818 - it reads as what it says
     """No backend kernel for this operation and dtype, or no such backend."""
 
 

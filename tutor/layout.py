@@ -21,7 +21,9 @@ MAX_DIMS = 16  # the C++ operand's room (simd_cpp/kernel.hpp)
 def checked_shape(sizes: Any, what: str = "a shape") -> Shape:
     """`sizes` as a tuple of non-negative ints, or a ShapeError that says which one is not."""
     try:
-        shape = tuple(operator.index(n) for n in (sizes if hasattr(sizes, "__iter__") else (sizes,)))
+        shape = tuple(
+            operator.index(n) for n in (sizes if hasattr(sizes, "__iter__") else (sizes,))
+        )
     except TypeError:
         raise ShapeError(what, f"{sizes!r}", "give whole numbers, for example (2, 3)") from None
     if any(n < 0 for n in shape):
@@ -163,7 +165,8 @@ def fill_in(shape: Shape, size: int) -> Shape:
     if asked.count(-1) or math.prod(asked) != size:
         raise ShapeError(
             f"to view {size} elements as shape {asked}",
-            f"that shape has {known} elements" + (" for each unit of the -1" if -1 in asked else ""),
+            f"that shape has {known} elements"
+            + (" for each unit of the -1" if -1 in asked else ""),
             f"the product of the sizes must be {size}; one size may be -1",
         )
     return checked_shape(asked)
@@ -259,7 +262,9 @@ def checked_key(key: Any) -> tuple[int | slice | EllipsisType | None, ...]:
                     "use ints, slices, None or '...'; select with t.index_select(axis, index)",
                 ) from None
         elif isinstance(k, slice) and k.step == 0:
-            raise OutOfRangeError(f"index {k}", "a step of 0 never moves", "use a step other than 0")
+            raise OutOfRangeError(
+                f"index {k}", "a step of 0 never moves", "use a step other than 0"
+            )
         parts.append(k)
     return tuple(parts)
 

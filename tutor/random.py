@@ -2,7 +2,7 @@
 
 Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3") turns
 (seed, counter) into 128 random bits. There is no hidden state: whoever draws takes a range of
-counters, and the same seed and counters give the same bits whenever and wherever they are asked for.
+counters, and the same seed and counters give the same bits whenever and wherever they are asked.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ is a star. This makes reStructuredText of them, which is what autodoc expects a 
 from __future__ import annotations
 
 import re
-from textwrap import dedent
+from textwrap import dedent, indent
 from typing import Any
 
 from sphinx.application import Sphinx
@@ -33,6 +33,8 @@ def rest(docstring: str) -> str:
     for block in re.split(r"\n[ ]*\n", docstring.strip("\n")):
         lines = block.split("\n")
         is_code = all(line.startswith("    ") for line in lines)
+        if not is_code and any(line.startswith("    ") for line in lines):  # columns: keep them
+            block, is_code = indent(block, "    "), True
         if is_code and block.lstrip().startswith(">>>"):
             block, is_code = dedent(block), False  # reStructuredText knows a session by its prompt
         elif is_code:
@@ -50,6 +52,12 @@ def on_docstring(
     lines[:] = [*rest("\n".join(lines)).split("\n"), ""]
 
 
+def on_member(app: Sphinx, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out the fields of named tuples: their docstrings, made by Python, say nothing."""
+    return True if (getattr(obj, "__doc__", None) or "").startswith("Alias for field") else None
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("autodoc-process-docstring", on_docstring)
+    app.connect("autodoc-skip-member", on_member)
     return {"parallel_read_safe": True}

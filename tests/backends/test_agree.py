@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 
 import pytest
+from backend_names import BACKENDS, LEVELS
 
-from tests.conftest import BACKENDS, LEVELS
 from tutor.backends import cases, conformance, registry, simd_cpp
 from tutor.backends.cases.bounds import WRITTEN
 from tutor.backends.cases.draws import LAYOUTS, Case, Draw
@@ -151,8 +151,12 @@ def test_a_lost_sign_of_zero_is_found() -> None:
 @pytest.mark.parametrize("by", [-1, 1])
 def test_writing_outside_is_found(by: int) -> None:
     def stray(out, *_) -> None:
-        low = out.offset + sum(min(0, (n - 1) * s) for n, s in zip(out.shape, out.strides, strict=True))
-        high = out.offset + sum(max(0, (n - 1) * s) for n, s in zip(out.shape, out.strides, strict=True))
+        low = out.offset + sum(
+            min(0, (n - 1) * s) for n, s in zip(out.shape, out.strides, strict=True)
+        )
+        high = out.offset + sum(
+            max(0, (n - 1) * s) for n, s in zip(out.shape, out.strides, strict=True)
+        )
         if 0 not in out.shape and low + by >= 0:
             flip(out, low - 1 if by < 0 else high + 1)
 
@@ -199,12 +203,18 @@ def test_rounding_of_sums_is_allowed() -> None:
 
     def add_up(out, x, y) -> None:
         wide, narrow = REFERENCE["matmul", float32], REFERENCE["add", float32]
-        wide(out, x._replace(shape=(*x.shape[:-1], 0)), y._replace(shape=(*y.shape[:-2], 0, y.shape[-1])))
+        wide(
+            out,
+            x._replace(shape=(*x.shape[:-1], 0)),
+            y._replace(shape=(*y.shape[:-2], 0, y.shape[-1])),
+        )
         for k in range(x.shape[-1]):
             spec = Draw("matmul", float32, 0).result(out.shape)
             term = operand(spec, bytes(4 * spec.count))
             column = x._replace(shape=(*x.shape[:-1], 1), offset=x.offset + k * x.strides[-1])
-            row = y._replace(shape=(*y.shape[:-2], 1, y.shape[-1]), offset=y.offset + k * y.strides[-2])
+            row = y._replace(
+                shape=(*y.shape[:-2], 1, y.shape[-1]), offset=y.offset + k * y.strides[-2]
+            )
             wide(term, column, row)
             narrow(out, out, term)
 
@@ -222,7 +232,9 @@ def test_missing_rows_are_reported() -> None:
 
 
 def test_report_shows_what_is_wrong() -> None:
-    text = conformance.report([broken("add", float32, flip_last), broken("sin", float64, lambda *_: 0)])
+    text = conformance.report(
+        [broken("add", float32, flip_last), broken("sin", float64, lambda *_: 0)]
+    )
     assert "1 WRONG" in text
     assert "0 ulp, allowed 2" in text
 
@@ -246,7 +258,9 @@ def threads():
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize(("kernel", "dtype"), ROWS)
-def test_threads_and_alignment_change_no_bit(level: str, kernel: str, dtype: DType, threads) -> None:
+def test_threads_and_alignment_change_no_bit(
+    level: str, kernel: str, dtype: DType, threads
+) -> None:
     table, case = registry.table(level), cases.large(kernel, dtype, 200_003)
     threads(1)
     expected = result(kernel, dtype, table, case)
@@ -270,7 +284,14 @@ def test_an_index_outside_is_an_error(backend: str) -> None:
             ("gather", Case(out, (x, index), {"axis": 0})),
             ("scatter_add", Case(d.result((3, 4)), (x, index, src), {"axis": 0})),
             ("index_select", Case(out, (x, d.spec((2,), [0, bad], dtype=int64)), {"axis": 0})),
-            ("cross_entropy", Case(d.result(()), (x, d.spec((3,), [0, bad if bad != 3 else 4, 1], dtype=int64)), {"scale": 1.0})),
+            (
+                "cross_entropy",
+                Case(
+                    d.result(()),
+                    (x, d.spec((3,), [0, bad if bad != 3 else 4, 1], dtype=int64)),
+                    {"scale": 1.0},
+                ),
+            ),
         ):
             with pytest.raises(OutOfRangeError, match=f"kernel {kernel}"):
                 execute(registry.lookup(kernel, backend, float32), case, images(case))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from operands import Operand, filled, operand, values
 
 from tutor.backends import simd_cpp
@@ -188,6 +191,26 @@ def test_what_stays_inside_is_taken(shape, strides, offset, expected):
     out = operand(*shape)
     KERNELS["neg", float32](out, Operand(x.buf, shape, strides, offset))
     assert values(out) == expected
+
+
+axes = st.lists(st.tuples(st.integers(0, 4), st.integers(-7, 7)), max_size=4)
+
+
+@given(axes=axes, offset=st.integers(-3, 15))
+def test_exactly_what_stays_inside_is_taken(axes, offset):
+    shape, strides = tuple(n for n, _ in axes), tuple(s for _, s in axes)
+    places = [
+        offset + sum(i * s for i, s in zip(index, strides, strict=True))
+        for index in itertools.product(*map(range, shape))
+    ]
+    x, out = filled([float(i) for i in range(12)]), operand(*shape)
+    x.shape, x.strides, x.offset = shape, strides, offset
+    if all(0 <= place < 12 for place in places):
+        KERNELS["neg", float32](out, x)
+        assert values(out) == [-float(place) for place in places]
+    else:
+        with pytest.raises(OutOfRangeError):
+            KERNELS["neg", float32](out, x)
 
 
 @pytest.mark.parametrize("offset", [0, 6, -7, HUGE])

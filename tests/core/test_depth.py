@@ -1,4 +1,4 @@
-"""A graph may be as deep as memory allows: nothing recurses, neither forward, backward nor freeing."""
+"""A graph may be as deep as memory allows: nothing recurses, forward, backward or freeing."""
 
 from tutor import Tensor
 

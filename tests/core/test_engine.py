@@ -85,7 +85,11 @@ def test_no_two_gradients_share_memory():
 
 
 def test_broadcasting_is_undone():
-    x, b, s = Tensor.ones(2, 3, requires_grad=True), leaf(1.0, 1.0, 1.0), Tensor(2.0).requires_grad_()
+    x, b, s = (
+        Tensor.ones(2, 3, requires_grad=True),
+        leaf(1.0, 1.0, 1.0),
+        Tensor(2.0).requires_grad_(),
+    )
     ((x + b) * s).sum().backward()
     assert b.grad.tolist() == [4, 4, 4]
     assert s.grad.item() == 12
@@ -195,9 +199,8 @@ def test_no_grad_and_detach():
     x = leaf(2.0)
     with no_grad():
         assert not (x * x).requires_grad
-        with pytest.raises(ZeroDivisionError):
-            with no_grad():
-                raise ZeroDivisionError
+        with pytest.raises(ZeroDivisionError), no_grad():
+            raise ZeroDivisionError
         assert not (x * x).requires_grad
     assert (x * x).requires_grad
 

@@ -133,7 +133,15 @@ def test_overlapping_assignment_reads_before_it_writes(backend):
 
 def test_views_share_and_copies_do_not():
     t = Tensor.zeros(2, 3)
-    for view in (t.T, t.view(3, 2), t.reshape(6), t[0], t.unsqueeze(0), t.expand(4, 2, 3), t.flip(0)):
+    for view in (
+        t.T,
+        t.view(3, 2),
+        t.reshape(6),
+        t[0],
+        t.unsqueeze(0),
+        t.expand(4, 2, 3),
+        t.flip(0),
+    ):
         assert view.buf is t.buf
     for other in (t.copy(), t.T.contiguous(), t.T.reshape(6), Tensor(t)):
         assert other.buf is not t.buf

@@ -108,7 +108,7 @@ def differences(
     expected: list[bytes],
     got: list[bytes],
 ) -> Iterator[tuple[float, Any]]:
-    """The error of everything that is not equal to the bit, and a function that puts it in words."""
+    """The error of whatever is not equal to the bit, and a function that puts it in words."""
     written = WRITTEN.get(kernel, (0, 1) if case.in_place else (0,))
     allowed = None
     for i, spec in enumerate((case.out, *case.ins)):

@@ -17,7 +17,10 @@ ALIGNMENT = 64
 class PythonMemory:
     """`PythonMemory(count, itemsize, format)`: room for `count` items, contents undefined."""
 
-    __slots__ = ("raw", "count", "format")
+    __slots__ = ("count", "format", "raw")
+    raw: memoryview
+    count: int
+    format: str
 
     def __new__(cls, count: int, itemsize: int, format: str) -> PythonMemory:
         self = object.__new__(cls)
@@ -43,7 +46,7 @@ class PythonMemory:
 
     def __buffer__(self, flags: int) -> memoryview:
         """The buffer protocol (asked for by Python 3.12 and later; earlier ones use `raw`)."""
-        return self.raw if self.format == "e" else self.raw.cast(self.format)
+        return self.raw if self.format == "e" else self.raw.cast(self.format)  # type: ignore[call-overload]
 
 
 def _address(raw: memoryview) -> int:
@@ -55,7 +58,7 @@ def _native() -> type | None:
         from tutor.backends.simd_cpp import _simd
     except ModuleNotFoundError:  # not built; a build that is broken raises another ImportError
         return None
-    return _simd.Memory  # type: ignore[no-any-return]
+    return _simd.Memory
 
 
 Memory: Any = _native() or PythonMemory

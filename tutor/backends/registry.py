@@ -26,7 +26,6 @@ Kernel = Callable[..., None]
 Table = Mapping[tuple[str, DType], Kernel]
 
 
-
 class Operand(NamedTuple):
     """What a kernel is handed: memory and how to walk it. A Tensor has the same four, and more."""
 
@@ -69,10 +68,10 @@ def register_unavailable(name: str, remedy: str) -> None:
 
 
 def _entry_points() -> dict[str, Callable[[], Table]]:
-    return {
-        point.name: lambda point=point: point.load()()
-        for point in metadata.entry_points(group="tutor.backends")
-    }
+    def loader(point: metadata.EntryPoint) -> Callable[[], Table]:
+        return lambda: point.load()()
+
+    return {p.name: loader(p) for p in metadata.entry_points(group="tutor.backends")}
 
 
 def backends() -> list[str]:
@@ -110,7 +109,7 @@ def _checked(name: str) -> str:
     return ALIASES.get(name, name)
 
 
-class use_backend:
+class use_backend:  # noqa: N801 - read as a verb: with use_backend("simd")
     """Choose the backend for every following call, or for a `with` block."""
 
     def __init__(self, name: str) -> None:
@@ -158,4 +157,3 @@ def report() -> str:
         cells = "".join(f"{f'{n} of {len(signature.dtypes)}':>14}" for n in counts)
         lines.append(f"{signature.name:<20}{cells}  {signature.formula}")
     return "\n".join(lines)
-

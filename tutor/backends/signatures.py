@@ -52,7 +52,11 @@ TABLE_OF_KERNELS = (
     Signature("sigmoid", "TT", FLOATS, "ulp(3)", "z = 1 / (1 + e**-x)"),
     Signature("copy", "TT", ALL, "exact", "z = x"),
     Signature(
-        "cast", "*T", ALL, "exact", "z = x in out's dtype: floats round to nearest even, float to"
+        "cast",
+        "*T",
+        ALL,
+        "exact",
+        "z = x in out's dtype: floats round to nearest even, float to"
         " integer cuts towards 0 (nan gives 0, beyond the range gives the nearest end), integers"
         " wrap, to bool is x != 0",
     ),
@@ -63,7 +67,11 @@ TABLE_OF_KERNELS = (
     Signature("mul", "TTT", ALL, "exact", "z = x * y; integers wrap, bools and"),
     Signature("div", "TTT", FLOATS, "exact", "z = x / y; x/0 is +-inf, 0/0 nan"),
     Signature(
-        "pow", "TTT", NUMBERS, "ulp(1)", "z = x**y; x**0 = 1**y = 1 (also for nan), x < 0 with"
+        "pow",
+        "TTT",
+        NUMBERS,
+        "ulp(1)",
+        "z = x**y; x**0 = 1**y = 1 (also for nan), x < 0 with"
         " fractional y gives nan; integers wrap, a negative integer exponent raises DomainError",
     ),
     Signature("maximum", "TTT", ALL, "exact", "z = the larger; nan if either is; +0 over -0"),
@@ -81,50 +89,86 @@ TABLE_OF_KERNELS = (
     Signature("max", "TT", ALL, "exact", "z = largest; nan if any is nan", ("axis",)),
     Signature("min", "TT", ALL, "exact", "z = smallest; nan if any is nan", ("axis",)),
     Signature(
-        "argmax", "iT", ALL, "exact", "z = position of the first largest, row-major over axis;"
-        " the first nan wins", ("axis",),
+        "argmax",
+        "iT",
+        ALL,
+        "exact",
+        "z = position of the first largest, row-major over axis; the first nan wins",
+        ("axis",),
     ),
     # ---- products: (..., m, k) @ (..., k, n) -> (..., m, n), same leading axes -------------------
     Signature("matmul", "TTT", NUMBERS, "sum", "z_ij = sum_k x_ik * y_kj; integers wrap"),
     # ---- moving and indexing ---------------------------------------------------------------------
     Signature(
-        "pad", "TT", ALL, "exact", "z = value everywhere, x written from index `before` on",
+        "pad",
+        "TT",
+        ALL,
+        "exact",
+        "z = value everywhere, x written from index `before` on",
         ("before", "value"),
     ),
     Signature("cat", "TT+", ALL, "exact", "z = the inputs one after another along axis", ("axis",)),
     Signature(
-        "gather", "TTi", ALL, "exact", "z[..., i, ...] = x[..., index[..., i, ...], ...] along axis",
+        "gather",
+        "TTi",
+        ALL,
+        "exact",
+        "z[.., i, ..] = x[.., index[.., i, ..], ..] along axis",
         ("axis",),
     ),
     Signature(
-        "scatter_add", "TTiT", NUMBERS, "sum", "z = x, then z[..., index[..., i, ...], ...] +="
-        " src[..., i, ...] along axis, in row-major order of src", ("axis",),
+        "scatter_add",
+        "TTiT",
+        NUMBERS,
+        "sum",
+        "z = x, then z[..., index[..., i, ...], ...] +="
+        " src[..., i, ...] along axis, in row-major order of src",
+        ("axis",),
     ),
     Signature(
-        "index_select", "TTi", ALL, "exact", "z = the slices of x at the 1-D index along axis",
+        "index_select",
+        "TTi",
+        ALL,
+        "exact",
+        "z = the slices of x at the 1-D index along axis",
         ("axis",),
     ),
     # ---- fused: each replaces a composition that its test keeps as the oracle --------------------
     Signature("softmax", "TT", FLOATS, "sum", "z = e**(x - max) / sum e**(x - max)", ("axis",)),
+    Signature("log_softmax", "TT", FLOATS, "sum", "z = x - max - ln sum e**(x - max)", ("axis",)),
     Signature(
-        "log_softmax", "TT", FLOATS, "sum", "z = x - max - ln sum e**(x - max)", ("axis",)
-    ),
-    Signature(
-        "cross_entropy", "TTi", FLOATS, "sum", "l = ln sum_j e**x_j - x_t for each row of x"
+        "cross_entropy",
+        "TTi",
+        FLOATS,
+        "sum",
+        "l = ln sum_j e**x_j - x_t for each row of x"
         " (..., classes) and target t (...); z = scale * l, or scale * sum l where out is 0-d",
         ("scale",),
     ),
     Signature(
-        "cross_entropy_grad", "TTiT", FLOATS, "sum", "z_j = scale * g * (softmax(x)_j - [j = t])"
-        " for each row of x and its g (...)", ("scale",),
+        "cross_entropy_grad",
+        "TTiT",
+        FLOATS,
+        "sum",
+        "z_j = scale * g * (softmax(x)_j - [j = t]) for each row of x and its g (...)",
+        ("scale",),
     ),
     # ---- optimizer steps: `out` (and the state) are read and updated in place --------------------
     Signature(
-        "sgd", "TTT", FLOATS, "sum", "d = g + weight_decay * p; v <- momentum * v + d;"
-        " p <- p - lr * v, with p = out, ins = (g, v)", ("lr", "momentum", "weight_decay"),
+        "sgd",
+        "TTT",
+        FLOATS,
+        "sum",
+        "d = g + weight_decay * p; v <- momentum * v + d;"
+        " p <- p - lr * v, with p = out, ins = (g, v)",
+        ("lr", "momentum", "weight_decay"),
     ),
     Signature(
-        "adam", "TTTT", FLOATS, "sum", "d = g + weight_decay * p; m <- beta1 * m + (1 - beta1) * d;"
+        "adam",
+        "TTTT",
+        FLOATS,
+        "sum",
+        "d = g + weight_decay * p; m <- beta1 * m + (1 - beta1) * d;"
         " v <- beta2 * v + (1 - beta2) * d * d; p <- p - lr * m / (sqrt(v) / correction + eps),"
         " with p = out, ins = (g, m, v)",
         ("lr", "beta1", "beta2", "eps", "correction", "weight_decay"),
@@ -132,18 +176,32 @@ TABLE_OF_KERNELS = (
     # ---- random numbers: Philox4x32-10 makes w0 w1 w2 w3, 32 bits each, of (seed, block) ---------
     # h(a, b) is the top 53 bits of the 64-bit number a << 32 | b. Elements i are counted row-major.
     Signature(
-        "random_bits", "u", (uint32,), "exact", "z_i = word i%4 of block counter + i//4",
+        "random_bits",
+        "u",
+        (uint32,),
+        "exact",
+        "z_i = word i%4 of block counter + i//4",
         ("seed", "counter"),
     ),
     Signature(
-        "uniform", "T", FLOATS, "exact", "z_i in [0, 1), of block counter + i//4: word i%4 >> 8,"
+        "uniform",
+        "T",
+        FLOATS,
+        "exact",
+        "z_i in [0, 1), of block counter + i//4: word i%4 >> 8,"
         " times 2**-24 (float32), or >> 21, times 2**-11 (float16); float64, of block counter +"
-        " i//2: h(w0, w1) for even i, h(w2, w3) for odd i, times 2**-53", ("seed", "counter"),
+        " i//2: h(w0, w1) for even i, h(w2, w3) for odd i, times 2**-53",
+        ("seed", "counter"),
     ),
     Signature(
-        "normal", "T", FLOATS, "ulp(1)", "z_2i, z_2i+1 = sqrt(-2 ln u) * (cos 2 pi v, sin 2 pi v)"
+        "normal",
+        "T",
+        FLOATS,
+        "ulp(1)",
+        "z_2i, z_2i+1 = sqrt(-2 ln u) * (cos 2 pi v, sin 2 pi v)"
         " in float64, u = (h(w0, w1) + 1) * 2**-53, v = h(w2, w3) * 2**-53 of block counter + i"
-        " (Box-Muller)", ("seed", "counter"),
+        " (Box-Muller)",
+        ("seed", "counter"),
     ),
 )
 

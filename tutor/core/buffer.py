@@ -26,7 +26,7 @@ class Buffer(Memory):  # type: ignore[misc]  # the base is chosen when tutor is 
     """`Buffer(data, *, dtype=None)`: a copy of `data`, flattened row by row.
 
     `data` is a number, a (nested) list, an array, or anything with the buffer protocol. Changing it
-    later never changes the Buffer. Raises DTypeError, ShapeError (ragged lists) or NumberRangeError.
+    later never changes the Buffer. Raises DTypeError, ShapeError (ragged) or NumberRangeError.
     The memory starts at a multiple of 64 bytes and can be read through `memoryview(buffer)`.
     """
 
@@ -126,7 +126,7 @@ class Buffer(Memory):  # type: ignore[misc]  # the base is chosen when tutor is 
         self.version += 1
         self.changed_at = debug.user_line()
 
-    # ---- arithmetic on all of them: `p.buf.data -= 0.01 * p.grad.buf.data` ------------------------
+    # ---- arithmetic on all of them: `p.buf.data -= 0.01 * p.grad.buf.data` -----------------------
 
     @property
     def data(self) -> Buffer:
@@ -202,8 +202,12 @@ class Buffer(Memory):  # type: ignore[misc]  # the base is chosen when tutor is 
         return self._combine("div", self, other, out=self)
 
     def __repr__(self) -> str:
-        shown = ", ".join(map(repr, self.tolist() if len(self) <= 8 else map(self.__getitem__, range(6))))
-        return f"Buffer([{shown}{', ...' if len(self) > 8 else ''}], {len(self)} x {self.dtype.name})"
+        shown = ", ".join(
+            map(repr, self.tolist() if len(self) <= 8 else map(self.__getitem__, range(6)))
+        )
+        return (
+            f"Buffer([{shown}{', ...' if len(self) > 8 else ''}], {len(self)} x {self.dtype.name})"
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (self.raw.tobytes(), self.dtype)

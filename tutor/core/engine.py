@@ -45,10 +45,9 @@ class Engine(threading.local):
         else:
             shape, dtype = op.infer(*inputs, **params)
             out = x.over(Buffer.empty(math.prod(shape), dtype), shape)
-            settings = {name: params[name] for name in op.kernel_params}
-            self.call(
-                op.kernel, op.dtype_key(*inputs), out, *op.operands(shape, *inputs), **settings
-            )
+            ins = op.operands(shape, *inputs) if op.rearranges else inputs
+            kernel_params = {name: params[name] for name in op.kernel_params} if params else params
+            self.call(op.kernel, inputs[op.key].buf.dtype, out, *ins, **kernel_params)
         if self.recording and op.differentiable:
             needs = tuple([t.requires_grad for t in inputs])
             if True in needs and out.buf.dtype.kind == "float":
@@ -82,45 +81,49 @@ class Engine(threading.local):
         A Python number is weak: it takes the dtype beside it. An array or list keeps the one it
         would have alone. Casting is an op, so gradients find their way back through it.
         """
-        first = op.promotes or 0
-        alike = op.inputs[first:]
-        try:
-            dtype = alike[0].buf.dtype
-            if all([x.buf.dtype is dtype for x in alike]) and (
-                dtype.kind == "float" or not op.wants_float
-            ):
+        inputs, first = op.inputs, op.promotes or 0
+        try:  # most often there is nothing to do
+            dtype = inputs[first].buf.dtype
+            alike = inputs[-1].buf.dtype is dtype and len(inputs) - first <= 2
+            if alike and (dtype.kind == "float" or not op.wants_float):
                 return
         except AttributeError:  # a number, a list, an array
             pass
-        like = next((x for x in op.inputs if hasattr(x, "over")), None)
+        like = next((x for x in inputs if hasattr(x, "over")), None)
         if like is None:
-            kinds = ", ".join(type(x).__name__ for x in op.inputs)
+            kinds = ", ".join(type(x).__name__ for x in inputs)
             raise DTypeError(f"{op.name} of {kinds}", "none is a Tensor", "write Tensor(...)")
-        given = [
-            x if hasattr(x, "over") or type(x) in dtypes.DEFAULTS else like.wrap(x)
-            for x in op.inputs
-        ]
-        strong = [x.buf.dtype for x in given[first:] if hasattr(x, "over")]
-        numbers = [x for x in given[first:] if not hasattr(x, "over")]
-        dtype = functools.reduce(dtypes.promote, strong) if strong else None
-        for number in numbers:
-            dtype = dtypes.of_number(number, dtype)
+        given = [x if is_number(x) or hasattr(x, "over") else like.wrap(x) for x in inputs]
+        op.inputs = tuple(
+            [x if hasattr(x, "over") else like.wrap(x) for x in given[:first]]
+            + self._promoted(op, like, given[first:])
+        )
+
+    @staticmethod
+    def _promoted(op: Op, like: Tensor, given: list[Any]) -> list[Tensor]:
+        """Tensors and numbers as Tensors of one dtype."""
+        tensors = [x.buf.dtype for x in given if not is_number(x)]
+        dtype = functools.reduce(dtypes.promote, tensors) if tensors else None
+        for x in given:
+            if is_number(x):
+                dtype = dtypes.of_number(x, dtype)
         if op.wants_float and dtype is not None and not dtype.is_float:
             dtype = dtypes.float32
-        op.inputs = tuple(
-            x if i < first and hasattr(x, "over")
-            else like.wrap(x, dtype if i >= first else None) if not hasattr(x, "over")
-            else x if x.buf.dtype is dtype
+        return [
+            like.wrap(x, dtype)
+            if is_number(x)
+            else x
+            if x.buf.dtype is dtype
             else apply("cast", x, dtype=dtype)
-            for i, x in enumerate(given)
-        )
+            for x in given
+        ]
 
     # ---- backward --------------------------------------------------------------------------------
 
     def backward(
         self,
         root: Tensor,
-        gradient: Tensor | None = None,
+        gradient: Any = None,
         retain_graph: bool | None = None,
         create_graph: bool = False,
     ) -> None:
@@ -170,8 +173,8 @@ class Engine(threading.local):
                 raise GraphError(
                     f"backward() through {type(op).__name__}",
                     "an earlier backward() has freed what it saved",
-                    "compute the result anew before each backward(); if you do want to walk the"
-                    " same graph twice, give the first call retain_graph=True (it keeps the memory)",
+                    "compute the result anew before each backward(); if you do want to walk one graph"
+                    " twice, give the first call retain_graph=True (it keeps the memory)",
                 )
             self._check_versions(op)
             for x, needed in zip(op.inputs, op.needs, strict=True):
@@ -198,7 +201,8 @@ class Engine(threading.local):
         """What `op` saved. Its own output was kept without its op; a graph of the walk needs it."""
         saved = op.saved or ()
         if create_graph and -1 in op.save_positions:
-            linked = [t.alias() if i < 0 else t for i, t in zip(op.save_positions, saved, strict=True)]
+            pairs = zip(op.save_positions, saved, strict=True)
+            linked = [t.alias() if i < 0 else t for i, t in pairs]
             for i, t in zip(op.save_positions, linked, strict=True):
                 if i < 0:
                     t.op, t.requires_grad = op, True
@@ -244,7 +248,7 @@ class Engine(threading.local):
         leaf.grad = g
 
     @staticmethod
-    def _seed(root: Tensor, gradient: Tensor | None) -> Tensor:
+    def _seed(root: Tensor, gradient: Any) -> Tensor:
         if not root.requires_grad:
             raise GraphError(
                 "backward() from a tensor that does not require grad",
@@ -269,6 +273,11 @@ class Engine(threading.local):
         return gradient
 
 
+def is_number(x: Any) -> bool:
+    """A Python number; NumPy's float64 is one, its float32 is not."""
+    return isinstance(x, (bool, int, float))
+
+
 engine = Engine()
 Op.execute = staticmethod(engine.run)
 
@@ -289,7 +298,7 @@ class recording(ContextDecorator):  # noqa: N801 - read as a verb: with recordin
 
 
 def no_grad() -> recording:
-    """`with no_grad():` or `@no_grad()`: compute without remembering, for evaluation and updates."""
+    """`with no_grad():` or `@no_grad()`: compute without remembering, as evaluation does."""
     return recording(False)
 
 
@@ -298,6 +307,6 @@ def apply(name: str, *inputs: Any, **params: Any) -> Tensor:
     return OPS[name](*inputs, **params).apply()
 
 
-def backward(root: Tensor, gradient: Tensor | None = None, **options: Any) -> None:
+def backward(root: Tensor, gradient: Any = None, **options: Any) -> None:
     """`backward(loss)`: the same as `loss.backward()`; see `Engine.backward`."""
     engine.backward(root, gradient, **options)

@@ -8,8 +8,8 @@
             return g * y, g * x
 
 An Op says *what* is computed. `kernel` names the row of the kernel table that does it, `infer` is
-the rule for shape and dtype of the result, `saves` what backward needs. *How* and *where* it runs is
-the Engine's business: `Mul(x, y).apply()` hands it over, and so does `x * y`.
+the rule for shape and dtype of the result, `saves` what backward needs. *How* and *where* it runs
+is the Engine's business: `Mul(x, y).apply()` hands it over, and so does `x * y`.
 
 A recorded Op is a node of the graph: `inputs` are its edges, `saved` what it keeps for backward.
 """
@@ -34,8 +34,8 @@ class Op:
 
     What a subclass may state:
 
-    - `kernel`: a name in signatures.py. A view has none, it has a `layout` instead; an op that needs
-      several kernels has none either, and calls them in its own `forward`.
+    - `kernel`: a name in signatures.py. A view has none, it has a `layout` instead; an op that
+      needs several kernels has none either, and calls them in its own `forward`.
     - `infer(self, *inputs, **params) -> (shape, dtype)`: the result's, or a ShapeError.
     - `name`: in the catalogue; by default the kernel's, else the class's in lower case.
     - `saves`: names among infer's operands, and "out", that `backward` gets after the gradient.
@@ -52,6 +52,8 @@ class Op:
     save_positions: ClassVar[tuple[int, ...]] = ()  # of `saves` among the inputs; -1 is the output
     promotes: ClassVar[int | None] = None
     wants_float: ClassVar[bool] = False
+    key: ClassVar[int] = 0  # the operand under whose dtype the kernel is looked up
+    rearranges: ClassVar[bool] = False  # has it `operands` of its own?
     differentiable: ClassVar[bool] = False
     execute: ClassVar[Callable[[Op], Any]]  # how an Op is run: the Engine puts itself here
 
@@ -60,12 +62,17 @@ class Op:
     def __init_subclass__(cls, abstract: bool = False) -> None:
         super().__init_subclass__()
         cls.differentiable = cls.backward is not Op.backward
+        cls.rearranges = cls.operands is not Op.operands
+        cls.key = cls.promotes or 0
         if abstract:
             return
         if "name" not in cls.__dict__:
             cls.name = cls.kernel or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
         taken = OPS.get(cls.name)
-        if taken is not None and (taken.__module__, taken.__name__) != (cls.__module__, cls.__name__):
+        if taken is not None and (taken.__module__, taken.__name__) != (
+            cls.__module__,
+            cls.__name__,
+        ):
             raise TypeError(f"op {cls.name!r} is {taken}; give {cls.__name__} a `name` of its own")
         if cls.kernel is not None:
             cls.kernel_params = SIGNATURES[cls.kernel].params
@@ -103,11 +110,6 @@ class Op:
     def operands(self, shape: Shape, *inputs: Any) -> tuple[Any, ...]:
         """The inputs as the kernel is to walk them, given the result's shape."""
         return inputs
-
-    def dtype_key(self, *inputs: Any) -> DType:
-        """The dtype under which the kernel is looked up."""
-        found: DType = inputs[self.promotes or 0].buf.dtype
-        return found
 
     def backward(self, g: Any, *saved: Any) -> Any:
         """The gradients of the inputs, given `g`, the gradient of the result."""

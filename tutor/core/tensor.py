@@ -8,9 +8,9 @@
     Tensor([[2., 4.],
             [6., 8.]])
 
-Shape, strides and offset say where element `[i, j, ...]` stands in the Buffer. Every operator is one
-line: it asks the Engine to apply the op of that name. tutor/ops/ has the formulas; the named methods
-(`x.exp()`, `x.sum(axis=0)`) stand in tutor/methods.py, `Tensor.zeros` and its like in
+Shape, strides and offset say where element `[i, j, ...]` stands in the Buffer. Every operator is
+one line: it asks the Engine to apply the op of that name. tutor/ops/ has the formulas; the named
+methods (`x.exp()`, `x.sum(axis=0)`) stand in tutor/methods.py, `Tensor.zeros` and its like in
 tutor/create.py, lists, arrays and text in tutor/interop.py.
 """
 
@@ -27,7 +27,7 @@ from tutor.core.engine import apply, engine
 from tutor.core.op import Op
 from tutor.create import Create
 from tutor.dtype import DType
-from tutor.errors import DomainError, DTypeError, GraphError, ShapeError
+from tutor.errors import DomainError, DTypeError, GraphError
 from tutor.interop import Interop
 from tutor.layout import Shape
 from tutor.methods import Methods
@@ -59,7 +59,8 @@ class Tensor(Methods, Create, Interop):
         if device.lower() != "cpu":
             raise DomainError(f"device={device!r}", "the only device here is 'cpu'", "leave it out")
         if isinstance(data, Buffer):
-            self.buf, found = data, (len(data),)
+            self.buf = data
+            found: Shape = (len(data),)
             if dtype is not None and dtypes.of(dtype) is not data.dtype:
                 raise DTypeError(
                     f"a Tensor of {dtypes.of(dtype).name} over a Buffer",
@@ -85,7 +86,9 @@ class Tensor(Methods, Create, Interop):
         if requires_grad:
             self.requires_grad_()
 
-    def over(self, buf: Buffer, shape: Shape, strides: Shape | None = None, offset: int = 0) -> Tensor:
+    def over(
+        self, buf: Buffer, shape: Shape, strides: Shape | None = None, offset: int = 0
+    ) -> Tensor:
         """A Tensor over `buf`, walked as told; for callers that know it fits (no checks here)."""
         t = object.__new__(Tensor)
         t.buf, t.shape, t.offset = buf, shape, offset
@@ -172,7 +175,7 @@ class Tensor(Methods, Create, Interop):
         return self
 
     def assign(self, value: Any) -> Tensor:
-        """Overwrite the numbers in place with `value`'s; not recorded. Returns the tensor itself."""
+        """Overwrite the numbers in place with `value`'s; not recorded. Returns the tensor."""
         engine.write(self, value)
         return self
 
@@ -197,7 +200,6 @@ class Tensor(Methods, Create, Interop):
             layout.checked_key(key), self.shape, self.strides, self.offset
         )
         engine.write(self.over(self.buf, shape, strides, offset), value)
-
 
     # ---- operators: each one is an op, on either side of which a number may stand ----------------
 

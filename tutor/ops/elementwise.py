@@ -35,8 +35,6 @@ def compare(op: Op, x: Any, y: Any) -> tuple[Shape, DType]:
 
 def stretch(x: Any, shape: Shape) -> Any:
     """x as the kernel is to walk it: stride 0 along every axis it is stretched over."""
-    if x.shape == shape:
-        return x
     return x.over(x.buf, shape, broadcast_strides(x.shape, x.strides, shape), x.offset)
 
 
@@ -48,7 +46,7 @@ class Binary(Op, abstract=True):
     infer, promotes = broadcast, 0
 
     def operands(self, shape: Shape, *inputs: Any) -> tuple[Any, ...]:
-        return tuple([stretch(x, shape) for x in inputs])
+        return tuple([x if x.shape == shape else stretch(x, shape) for x in inputs])
 
 
 # ---- arithmetic ----------------------------------------------------------------------------------

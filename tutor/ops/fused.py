@@ -89,7 +89,9 @@ class CrossEntropy(Op):
         return (t.shape if reduction == "none" else ()), x.buf.dtype
 
     def backward(self, g, x, t):
-        return apply("cross_entropy_grad", x, t, g.expand(t.shape), scale=self.params["scale"]), None
+        return apply(
+            "cross_entropy_grad", x, t, g.expand(t.shape), scale=self.params["scale"]
+        ), None
 
 
 class CrossEntropyGrad(Op):

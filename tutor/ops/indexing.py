@@ -55,7 +55,9 @@ class Gather(Indexed):
     def operands(self, shape, x, index):
         """x cut to the index's sizes beside axis, as the kernel wants it."""
         axis = self.params["axis"]
-        sizes = tuple(m if a == axis else n for a, (m, n) in enumerate(zip(x.shape, shape, strict=True)))
+        sizes = tuple(
+            m if a == axis else n for a, (m, n) in enumerate(zip(x.shape, shape, strict=True))
+        )
         return x.over(x.buf, sizes, x.strides, x.offset), index
 
     def backward(self, g, index):

@@ -46,9 +46,14 @@ class MatMul(Op):
             lead = broadcast_shapes("matmul (leading axes)", lead, y.shape[:-2])
         return (*lead, x.shape[-2], y.shape[-1]), x.buf.dtype
 
-    def operands(self, shape: Shape, x: Any, y: Any) -> tuple[Any, ...]:
+    def operands(self, shape: Shape, *inputs: Any) -> tuple[Any, ...]:
+        x, y = inputs
         lead = shape[:-2]
-        return stretch(x, (*lead, *x.shape[-2:])), stretch(y, (*lead, *y.shape[-2:]))
+        if x.shape[:-2] != lead:
+            x = stretch(x, (*lead, *x.shape[-2:]))
+        if y.shape[:-2] != lead:
+            y = stretch(y, (*lead, *y.shape[-2:]))
+        return x, y
 
     def backward(self, g, x, y):
         gx = gy = None

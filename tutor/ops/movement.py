@@ -6,12 +6,11 @@ repeated is summed up, what was cut out is put back in place.
 
 from __future__ import annotations
 
-import math
 from itertools import accumulate
 from typing import Any
 
 from tutor.core.engine import apply, engine
-from tutor.core.op import Op, Shape
+from tutor.core.op import Op
 from tutor.errors import ShapeError
 from tutor.layout import axis_of, broadcast_strides, reshape_strides, slice_layout
 

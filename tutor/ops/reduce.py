@@ -15,7 +15,7 @@ from tutor.layout import axes_of
 
 
 def accumulator(dtype: DType) -> DType:
-    """What a sum of many is kept in: float as it is, bool and signed as int64, unsigned as uint64."""
+    """What a sum is kept in: floats as they are, bool and signed as int64, unsigned as uint64."""
     return dtype if dtype.is_float else uint64 if dtype.kind == "uint" else int64
 
 
@@ -110,5 +110,3 @@ class ArgMax(Reduction):
 
     def result_dtype(self, dtype):
         return int64
-
-

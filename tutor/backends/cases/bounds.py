@@ -10,8 +10,8 @@ c  k + 2 for k terms, each the product of at most two numbers, added in any orde
    each within a unit or two; 12 for the formulas of an optimizer.
 
 e**(x - max) inherits the error of x - max, u |x - max|; so in softmax S contains the term
-(1 + |x - max|) e**(x - max), where for simplicity |ln softmax(x)| stands for |x - max|: it is larger.
-The smallest normal number is added to it, since below that a power of e has fewer bits.
+(1 + |x - max|) e**(x - max), where |ln softmax(x)|, which is larger, stands for |x - max|. The
+smallest normal number is added to it, since below that a power of e has fewer bits.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def magnitudes(kernel: str, case: Case, before: list[bytes]) -> dict[int, list[f
         wide(spec, v and [abs(x) for x in v] if spec.dtype.is_float else v)
         for spec, v in zip(specs, values, strict=True)
     )
-    params = case.params | {"lr": -case.params["lr"]} if "lr" in case.params else case.params
+    params = {**case.params, "lr": -case.params["lr"]} if "lr" in case.params else case.params
     absolute = Case(out, tuple(ins), params)
     after = call(kernel, absolute)
     return {i: elements((out, *ins)[i], after[i]) for i in WRITTEN.get(kernel, (0,))}

@@ -10,7 +10,8 @@ import itertools
 import math
 import random
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from tutor import dtype as dtypes
@@ -107,7 +108,7 @@ class Case(NamedTuple):
 
     out: Spec
     ins: tuple[Spec, ...] = ()
-    params: dict[str, Any] = {}
+    params: Mapping[str, Any] = MappingProxyType({})
     exact: bool = False
     in_place: bool = False
 

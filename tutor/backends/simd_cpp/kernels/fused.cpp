@@ -42,7 +42,7 @@ constexpr int64_t GRAIN = 8192;  // elements in about 10 us of work, an exponent
 // The rows of a softmax are the slices of x along one axis. Long rows are handled one by one, with
 // vectors along the row. Rows of up to 32 scores would leave most of a vector empty: of these, as
 // many as a vector has lanes are laid crosswise, and each lane works on a row of its own. To a
-// formula the two look alike: ROWS rows, 1 or one per lane, with score j of row r at x[j * ROWS +
+// formula the two look alike: ROWS rows, 1 or as many as lanes; score j of row r at x[j * ROWS +
 // r].
 constexpr int64_t SHORT = 32;
 
@@ -164,9 +164,9 @@ Status each_group(const Scores<T>& scores, const Work& work) {
     const bool in_place = ROWS == 1 && std::is_same<T, F>::value && scores.x_stride == 1 &&
                           (scores.y == nullptr || scores.y_stride == 1);
     if (classes == 0) return {Status::Ok, 0, 0};
-    const int64_t together = ROWS > 1   ? ROWS
-                             : in_place ? 1
-                                        : larger(1, smaller(TOGETHER, ENTRIES / classes));
+    int64_t together = larger(1, smaller(TOGETHER, ENTRIES / classes));
+    if (ROWS > 1) together = ROWS;
+    if (in_place) together = 1;
     bool failed = false;
     parallel_each(ceil_div(row_count, together), classes * together, GRAIN, [&](int64_t index) {
         const int64_t first = index * together, rows = smaller(together, row_count - first);
@@ -215,12 +215,12 @@ Status each_group(const Scores<T>& scores, const Work& work) {
 template <class T, class Formula>
 Status softmax(const Operand& out, const Operand* ins, int, const Params& params) {
     const Operand& x = ins[0];
-    const int64_t axis = params.axis[0];
+    const int64_t axis = params.axis_count > 0 ? params.axis[0] : -1;  // none for a single number
     const T* from = reinterpret_cast<const T*>(x.data);
     Scores<T> scores{{}, 1, from, 1, reinterpret_cast<T*>(out.data), 1};
     for (int d = 0; d < x.ndim; d++)
         if (d != axis) scores.rows.add(x.shape[d], {x.strides[d], out.strides[d]});
-    if (x.ndim > 0) {
+    if (axis >= 0) {
         scores.classes = x.shape[axis];
         scores.x_stride = x.strides[axis];
         scores.y_stride = out.strides[axis];
@@ -260,7 +260,7 @@ Status cross_entropy(const Operand& out, const Operand* ins, int, const Params& 
     const T* from = reinterpret_cast<const T*>(x.data);
     Scores<T> scores{{}, x.shape[last], from, x.strides[last]};
     for (int d = 0; d < last; d++)
-        scores.rows.add(x.shape[d], {x.strides[d], total ? 0 : out.strides[d], t.strides[d]});
+        scores.rows.add(x.shape[d], {x.strides[d], 0, t.strides[d], total ? 0 : out.strides[d]});
     const Status targets = check_targets(scores.rows, t, scores.classes);
     if (targets.kind != Status::Ok) return targets;
 
@@ -282,7 +282,7 @@ Status cross_entropy(const Operand& out, const Operand* ins, int, const Params& 
             if (total)
                 losses[first + r] = loss[r];
             else
-                convert(scale * loss[r], to[at[r][1]]);
+                convert(scale * loss[r], to[at[r][3]]);
         }
     });
     if (total && status.kind == Status::Ok)

@@ -86,7 +86,7 @@ Status check_indices(const Operand& index, int64_t size) {
         uint64_t bad = 0;
         for (int64_t i = 0; i < run; i++)
             bad |= static_cast<uint64_t>(from[i * step]) >= static_cast<uint64_t>(size);
-        for (int64_t i = 0; bad; i++) {
+        for (int64_t i = 0; bad && i < run; i++) {
             const int64_t found = from[i * step];
             if (found < 0 || found >= size) return {Status::IndexOutOfRange, found, size};
         }

@@ -158,8 +158,7 @@ struct Reducer {
     void (*clear)(char* partials, int64_t count, int64_t position);
     // Adds `count` <= 512 elements, side by side, to one partial result.
     void (*add_row)(const char* elements, int64_t count, int64_t position, char* partial);
-    // Adds each row to the partial results of a lane, `columns` of them; position is the first
-    // row's.
+    // Adds each row to the `columns` partial results of its lane; `position` is the first row's.
     void (*add_columns)(const Columns& from, int64_t position, char* partials);
     void (*merge)(char* partials, const char* later, int64_t count);
     void (*finish)(const char* partials, int64_t count, int64_t terms, char* out, int64_t stride);
@@ -249,10 +248,9 @@ struct OnBytes {
 
 // ---- the walk -----------------------------------------------------------------------------------
 
-template <class Word>
-inline void copy_words(const char* from, int64_t stride, int64_t count, char* to) {
-    for (int64_t i = 0; i < count; i++)
-        reinterpret_cast<Word*>(to)[i] = reinterpret_cast<const Word*>(from)[i * stride];
+template <int SIZE>
+inline void copy_each(const char* from, int64_t stride, int64_t count, char* to) {
+    for (int64_t i = 0; i < count; i++) std::memcpy(to + i * SIZE, from + i * stride * SIZE, SIZE);
 }
 
 // Puts `count` strided elements side by side.
@@ -263,13 +261,13 @@ void copy_elements(int size, const char* from, int64_t stride, int64_t count, ch
     }
     switch (size) {
         case 1:
-            return copy_words<uint8_t>(from, stride, count, to);
+            return copy_each<1>(from, stride, count, to);
         case 2:
-            return copy_words<uint16_t>(from, stride, count, to);
+            return copy_each<2>(from, stride, count, to);
         case 4:
-            return copy_words<uint32_t>(from, stride, count, to);
+            return copy_each<4>(from, stride, count, to);
         case 8:
-            return copy_words<uint64_t>(from, stride, count, to);
+            return copy_each<8>(from, stride, count, to);
     }
 }
 

@@ -1,0 +1,190 @@
+"""The shape of the code base: who may import whom, how long a file may be, what is optional."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tutor
+
+PACKAGE = Path(tutor.__file__).parent
+FILES = sorted(PACKAGE.rglob("*.py"))
+OPTIONAL = ("numpy", "matplotlib", "safetensors", "tqdm")
+
+# A module may import from its own line and from the lines before it; modules of one package are
+# written with a dot behind it. Longer names count first: tutor.core.op before tutor.core.
+ORDER = (
+    ("errors",),
+    ("dtype",),
+    ("debug", "layout", "literals", "printing"),
+    ("backends.signatures",),
+    ("backends.registry",),
+    ("backends.simd_cpp",),
+    ("backends.memory",),
+    ("backends.python_ref",),
+    ("backends.cases",),
+    ("backends.conformance", "backends"),
+    ("core.buffer",),
+    ("core.op",),
+    ("core.engine",),
+    ("random",),
+    ("create", "interop", "methods"),
+    ("core.tensor",),
+    ("core", "ops"),
+    ("nn", "optim", "data", "viz", "testing"),
+    ("", "__main__"),
+)
+RANK = {f"tutor.{name}".rstrip("."): rank for rank, names in enumerate(ORDER) for name in names}
+
+
+def module_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_of(path): path for path in FILES}
+
+
+def rank(module: str) -> int:
+    """The line of ORDER that a module stands on. `tutor` itself is above all others."""
+    name = module
+    while name not in RANK:
+        name = name.rpartition(".")[0]
+    return RANK[name] if name != "tutor" or module == "tutor" else len(ORDER)
+
+
+def imports(path: Path) -> list[tuple[str, bool]]:
+    """What a file imports, and whether it does so as soon as it is imported itself."""
+    tree = ast.parse(path.read_text())
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+    found: list[tuple[str, bool]] = []
+
+    def visit(node: ast.AST, at_once: bool) -> None:
+        if isinstance(node, ast.Import):
+            found.extend((alias.name, at_once) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: write imports in full, from tutor..."
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                found.append((inner if inner in MODULES else str(node.module), at_once))
+        typing_only = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        if not typing_only:
+            for child in ast.iter_child_nodes(node):
+                visit(child, at_once and not isinstance(node, functions))
+
+    visit(tree, True)
+    return found
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_point_one_way(module: str) -> None:
+    for name, _ in imports(MODULES[module]):
+        if name.split(".")[0] == "tutor" and not (name + ".").startswith(module + "."):
+            assert rank(name) <= rank(module), f"{module} imports {name}, which is built on it"
+
+
+def test_every_module_has_its_place() -> None:
+    unplaced = [module for module in MODULES if rank(module) == len(ORDER)]
+    assert not unplaced, "add a line to ORDER for these"
+
+
+def test_the_registry_knows_no_backend_and_no_backend_the_core() -> None:
+    for module, path in MODULES.items():
+        names = {name for name, _ in imports(path)}
+        if module.startswith("tutor.backends"):
+            assert not any(name.startswith(("tutor.core", "tutor.ops")) for name in names), module
+        if module == "tutor.backends.registry":
+            assert not any("python_ref" in name or "simd_cpp" in name for name in names)
+        if module.startswith("tutor.backends.simd_cpp"):
+            assert not any("python_ref" in name for name in names)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_optional_packages_are_imported_where_they_are_used(module: str) -> None:
+    at_once = [name for name, now in imports(MODULES[module]) if now]
+    assert not [name for name in at_once if name.split(".")[0] in OPTIONAL]
+
+
+# ---- what keeps it readable ----------------------------------------------------------------------
+
+
+def length(path: Path) -> int:
+    return len(path.read_text().splitlines())
+
+
+def test_the_core_is_four_boxes() -> None:
+    boxes = {path.stem for path in (PACKAGE / "core").iterdir() if path.suffix == ".py"}
+    assert boxes == {"__init__", "buffer", "tensor", "op", "engine"}
+    others = {path.name for path in (PACKAGE / "core").iterdir() if path.suffix != ".py"}
+    assert others <= {"__pycache__"}
+
+
+def test_the_four_boxes_are_under_1000_lines() -> None:
+    assert sum(length(path) for path in (PACKAGE / "core").glob("*.py")) < 1000
+
+
+def test_python_ref_is_under_900_lines() -> None:
+    assert sum(length(path) for path in (PACKAGE / "backends/python_ref").glob("*.py")) < 900
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_no_file_is_over_350_lines(path: Path) -> None:
+    assert length(path) <= 350
+
+
+# ---- what is optional ----------------------------------------------------------------------------
+
+
+def python(code: str, **variables: str) -> str:
+    """What a fresh interpreter prints. `block(*names)` makes these modules impossible to import."""
+    prelude = "import sys\ndef block(*names):\n    for name in names: sys.modules[name] = None\n"
+    result = subprocess.run(
+        [sys.executable, "-c", prelude + code],
+        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent), **variables},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout.strip()
+
+
+@pytest.mark.parametrize("name", OPTIONAL)
+def test_import_tutor_leaves_optional_packages_alone(name: str) -> None:
+    code = f"import tutor, tutor.nn, tutor.optim, tutor.testing; print({name!r} in sys.modules)"
+    assert python(code) == "False"
+
+
+TRAIN = """
+import tutor
+from tutor import Tensor, nn, optim
+tutor.manual_seed(0)
+model = nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 2))
+x, y = Tensor([[0., 0.], [0., 1.], [1., 0.], [1., 1.]]), Tensor([0, 1, 1, 0])
+adam = optim.Adam(nn.get_parameters(model), lr=0.05)
+for _ in range(100):
+    loss = model(x).cross_entropy(y)
+    adam.zero_grad(); loss.backward(); adam.step()
+from tutor.backends import memory, registry
+print(registry.current(), type(x.buf).__mro__[1].__name__, loss.item() < 0.1)
+"""
+
+
+def test_python_ref_needs_neither_numpy_nor_the_extension() -> None:
+    block = f"block({', '.join(map(repr, OPTIONAL))}, 'tutor.backends.simd_cpp._simd')\n"
+    assert python(block + TRAIN, TUTOR_BACKEND="") == "python_ref PythonMemory True"
+
+
+def test_python_ref_agrees_with_itself_without_the_extension() -> None:
+    code = (
+        "block('numpy', 'tutor.backends.simd_cpp._simd')\n"
+        "from tutor.__main__ import main\n"
+        "sys.exit(main(['conformance', 'python', '--kernel', 'matmul', '--kernel', 'cast']))"
+    )
+    assert "agrees" in python(code)
