@@ -292,3 +292,16 @@ def test_mistakes_are_explained(make, words):
     with pytest.raises(tutor.errors.TutorError, match=words) as caught:
         make()
     assert str(caught.value).count("\n") >= 2
+
+
+def test_lists_and_arrays_may_stand_for_operands():
+    x = Tensor([1.0, 2.0])
+    assert tutor.where([True, False], x, [5.0, 6.0]).tolist() == [1, 6]
+    assert tutor.where(np.array([True, False]), x, 0).tolist() == [1, 0]
+    assert tutor.where(x > 1, 1, 2).dtype is tutor.int64
+    assert tutor.cat([x, Tensor([3])]).tolist() == [1, 2, 3]
+    assert (x @ [1.0, 1.0]).item() == 3
+    assert ([[1.0, 0.0]] @ x).tolist() == [1]
+    assert x.index_select(0, np.array([1], dtype=np.uint8)).tolist() == [2]
+    with pytest.raises(tutor.errors.DTypeError, match="none is a Tensor"):
+        apply("add", 1, 2)

@@ -84,8 +84,8 @@ class Engine(threading.local):
         inputs, first = op.inputs, op.promotes or 0
         try:  # most often there is nothing to do
             dtype = inputs[first].buf.dtype
-            alike = inputs[-1].buf.dtype is dtype and len(inputs) - first <= 2
-            if alike and (dtype.kind == "float" or not op.wants_float):
+            alike = inputs[-1].buf.dtype is dtype and inputs[0].buf.dtype
+            if alike and len(inputs) < first + 3 and (dtype.kind == "float" or not op.wants_float):
                 return
         except AttributeError:  # a number, a list, an array
             pass
@@ -173,8 +173,8 @@ class Engine(threading.local):
                 raise GraphError(
                     f"backward() through {type(op).__name__}",
                     "an earlier backward() has freed what it saved",
-                    "compute the result anew before each backward(); if you do want to walk one graph"
-                    " twice, give the first call retain_graph=True (it keeps the memory)",
+                    "compute the result anew before each backward(); if you do want to walk one"
+                    " graph twice, give the first call retain_graph=True (it keeps the memory)",
                 )
             self._check_versions(op)
             for x, needed in zip(op.inputs, op.needs, strict=True):

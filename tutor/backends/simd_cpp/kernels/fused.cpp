@@ -149,7 +149,7 @@ using Places = const int64_t (*)[MAX_OPERANDS];  // offsets in each operand, row
 
 constexpr int64_t TOGETHER = 16;      // rows to gather before they are computed ...
 constexpr int64_t ENTRIES = 1 << 16;  // ... if they fit, with the L2 cache in mind
-constexpr int64_t STRETCH = 256;      // scores of a row to gather before the next row's turn
+constexpr int64_t STRETCH = 16;       // strided scores of a row to take before the next row's turn
 
 // Calls work(group, number of the first row, places of its rows) for groups of ROWS rows. Long rows
 // that lie side by side are used where they are, others gathered into a tile: several of them, for
@@ -187,21 +187,24 @@ Status each_group(const Scores<T>& scores, const Work& work) {
         F* tile = static_cast<F*>(scratch(0, lots * size * sizeof(F)));
         if (tile == nullptr) return __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
         if (rows < ROWS) std::memset(tile, 0, size * sizeof(F));
-        for (int64_t j = 0; j < classes; j += STRETCH)
+        const int64_t x_stretch = scores.x_stride == 1 ? classes : STRETCH;
+        for (int64_t j = 0; j < classes; j += x_stretch)
             for (int64_t r = 0; r < rows; r++)
                 move(scores.x + at[r][0] + j * scores.x_stride, scores.x_stride,
-                     tile + r * row_step + j * ROWS, ROWS, smaller(STRETCH, classes - j));
+                     tile + r * row_step + j * ROWS, ROWS, smaller(x_stretch, classes - j));
         for (int64_t lot = 0; lot < lots; lot++) {
             F* x = tile + lot * size;
             for (int64_t i = classes * ROWS; i < size; i++) x[i] = NOTHING;
             const int real = static_cast<int>(ROWS > 1 ? rows : 1);
             work(Group<F, ROWS>{x, x, nullptr, size, size, real}, first + lot, at + lot);
         }
-        for (int64_t j = 0; j < classes && scores.y; j += STRETCH)
+        if (scores.y == nullptr) return;
+        const int64_t y_stretch = scores.y_stride == 1 ? classes : STRETCH;
+        for (int64_t j = 0; j < classes; j += y_stretch)
             for (int64_t r = 0; r < rows; r++)
                 move(tile + r * row_step + j * ROWS, ROWS,
                      scores.y + at[r][1] + j * scores.y_stride, scores.y_stride,
-                     smaller(STRETCH, classes - j));
+                     smaller(y_stretch, classes - j));
     });
     return {failed ? Status::OutOfMemory : Status::Ok, 0, 0};
 }

@@ -16,7 +16,7 @@ namespace {
 // none(position) of none of those from that position on; add(partial, term, position) includes one
 // more; both(a, b) joins two stretches, b after a; result(partial, count) is the answer. LANES says
 // over how many partial results a block is spread, see rows.hpp: 32 for sums of floats, and 1 where
-// order changes nothing.
+// order changes nothing. SAME_BITS: an element as large as a Term already is that term.
 
 template <class T>
 struct Sum {
@@ -28,6 +28,7 @@ struct Sum {
     using Term = Partial;
     using Result = std::conditional_t<exact, Wide, T>;
     static constexpr int LANES = exact ? 1 : SUM_LANES;
+    static constexpr bool SAME_BITS = true;
     static Partial none(int64_t) { return 0; }
     static Term of(T x) { return Term(x); }
     static void add(Partial& sum, Term x, int64_t) { sum += x; }
@@ -108,6 +109,7 @@ struct Extreme : Ordered<T> {
     using Term = Partial;
     using Result = T;
     static constexpr int LANES = 1;
+    static constexpr bool SAME_BITS = std::numeric_limits<T>::is_integer && !TURNED;
     static Partial none(int64_t) { return std::numeric_limits<Partial>::min(); }
     static Term of(T x) {
         const Term key = TURNED ? Term(~Order::key(x)) : Order::key(x);
@@ -132,6 +134,7 @@ struct ArgMax {
     };
     using Result = int64_t;
     static constexpr int LANES = 1;
+    static constexpr bool SAME_BITS = Max<T>::SAME_BITS;
     static Partial none(int64_t position) { return {Max<T>::none(0), position}; }
     static Term of(
         T x) {  // of floats, -0 has the key -1, just below that of +0: here they are equal
@@ -172,9 +175,8 @@ struct OnBytes {
     using Term = typename Op::Term;
     using Partial = typename Op::Partial;
     using Result = typename Op::Result;
-    // Sums of floats: follow the tree of rows.hpp, and read float and double where they stand.
-    static constexpr bool IN_TREE = Op::LANES > 1;
-    static constexpr bool IN_PLACE = IN_TREE && std::is_same<Element, Term>::value;
+    static constexpr bool IN_TREE = Op::LANES > 1;  // a sum of floats
+    static constexpr bool IN_PLACE = Op::SAME_BITS && sizeof(Element) == sizeof(Term);
 
     static void clear(char* partials, int64_t count, int64_t position) {
         for (int64_t i = 0; i < count; i++)
@@ -207,8 +209,14 @@ struct OnBytes {
         } else {  // argmax: the largest key first, at full width; then the place where it stands
             Term largest = Op::none(position).key;
             for (int64_t i = 0; i < n; i++) largest = largest < x[i] ? x[i] : largest;
+            auto among = [&](int64_t i) {  // the 16 from i on
+                bool found = false;
+                for (int64_t l = 0; l < 16; l++) found |= x[i + l] == largest;
+                return found;
+            };
             int64_t i = 0;
-            while (i < n && x[i] != largest) i++;
+            while (i + 16 <= n && !among(i)) i += 16;
+            while (i < n - 1 && x[i] != largest) i++;
             return {largest, position + i};
         }
     }
