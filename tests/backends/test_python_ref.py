@@ -13,7 +13,6 @@ from arrays import LAYOUTS, assert_same, operand, view
 from kernel_cases import CASES, FIRST_BLOCK, Case, sample, values
 
 from tutor.backends import registry
-from tutor.backends.python_ref.random import philox
 from tutor.backends.registry import Operand
 from tutor.backends.signatures import SIGNATURES
 from tutor.dtype import TABLE, DType, bool_, float16, float32, float64, int8, int64, uint8, uint64
@@ -133,61 +132,6 @@ def test_adam_at_rest() -> None:
     assert_same(view(p), np.full(2, np.nan, "f"))
 
 
-# ---- random numbers ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("seed", "counter", "words"),
-    [
-        (0, 0, "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
-        (2**64 - 1, 2**128 - 1, "408f276d 41c83b0e a20bc7c6 6d5451fd"),
-        (
-            0x299F31D0_A4093822,
-            0x03707344_13198A2E_85A308D3_243F6A88,
-            "d16cfe09 94fdcceb 5001e420 24126ea1",
-        ),
-    ],
-)
-def test_philox_known_answers(seed: int, counter: int, words: str) -> None:
-    """The list kat_vectors that the authors of Philox publish with Random123."""
-    assert " ".join(f"{word:08x}" for word in philox(seed, counter)) == words
-
-
-def draw(name: str, dtype: DType, count: int, layout: str = "contiguous", **at: int) -> np.ndarray:
-    out = operand(np.zeros(count, dtype.format), layout)
-    KERNELS[name, dtype](out, **at)
-    return view(out)
-
-
-@pytest.mark.parametrize("dtype", TABLE, ids=lambda d: d.name)
-@pytest.mark.parametrize("name", FIRST_BLOCK)
-def test_random(name: str, dtype: DType) -> None:
-    if dtype not in SIGNATURES[name].dtypes:
-        assert dtype.name not in FIRST_BLOCK[name]
-        return
-    wanted = np.array(FIRST_BLOCK[name][dtype.name]).astype(dtype.format)
-    assert_same(draw(name, dtype, len(wanted), seed=0, counter=0), wanted)
-    # A stream can be entered at any block, and is laid down row-major wherever `out` stands.
-    stream = draw(name, dtype, 41, "reversed", seed=2**63 + 5, counter=2**64 - 3)
-    rest = draw(name, dtype, 40 - 5 * len(wanted), "sliced", seed=2**63 + 5, counter=2**64 + 2)
-    assert not np.array_equal(stream[5 * len(wanted) : 40], rest)  # counters have 64 bits
-    rest = draw(name, dtype, 41 - 2 * len(wanted), "sliced", seed=2**63 + 5, counter=2**64 - 1)
-    assert_same(stream[2 * len(wanted) :], rest)
-
-
-@FLOATS
-def test_random_moments(dtype: DType) -> None:
-    x = draw("uniform", dtype, 4000, seed=1, counter=0).astype(float)
-    assert x.min() >= 0
-    assert x.max() < 1
-    assert abs(x.mean() - 1 / 2) < 0.02
-    assert abs(x.var() - 1 / 12) < 0.005
-    z = draw("normal", dtype, 4000, seed=1, counter=0).astype(float)
-    assert abs(z.mean()) < 0.05
-    assert abs(z.var() - 1) < 0.08
-    assert abs((z[::2] * z[1::2]).mean()) < 0.05
-
-
 # ---- worked out by hand --------------------------------------------------------------------------
 
 INF, NAN = math.inf, math.nan
@@ -202,7 +146,7 @@ HAND: list[tuple[str, DType, list[list[Any]], list[Any]]] = [
     ("log", float32, [[0.0, -0.0, -1, INF]], [-INF, -INF, NAN, INF]),
     ("sin", float32, [[INF, -INF, -0.0]], [NAN, NAN, -0.0]),
     ("cos", float32, [[INF, -INF, -0.0]], [NAN, NAN, 1.0]),
-    ("sigmoid", float64, [[-INF, INF, 0, -1000]], [0.0, 1.0, 0.5, 0.0]),
+    ("sigmoid", float64, [[-INF, INF, 0, -1000, -720]], [0.0, 1.0, 0.5, 0.0, math.exp(-720)]),
     ("add", bool_, [[0, 0, 1, 1], [0, 1, 0, 1]], [0, 1, 1, 1]),
     ("mul", bool_, [[0, 0, 1, 1], [0, 1, 0, 1]], [0, 0, 0, 1]),
     ("add", uint64, [[2**64 - 1], [2]], [1]),
@@ -229,6 +173,24 @@ def test_by_hand(name: str, dtype: DType, inputs: list[list[Any]], wanted: list[
     out = operand(np.zeros(len(wanted), to.format))
     KERNELS[name, dtype](out, *(operand(np.array(x, dtype.format)) for x in inputs))
     assert_same(view(out), np.array(wanted, to.format))
+
+
+@pytest.mark.parametrize(
+    ("x", "wanted"),
+    [
+        ([1000, 1000], [1 / 2, 1 / 2]),  # e**1000 would be infinite
+        ([-INF, 0], [0.0, 1.0]),
+        ([0, NAN], [NAN, NAN]),
+        ([0, INF], [NAN, NAN]),  # inf - inf
+    ],
+)
+def test_softmax_by_hand(x: list[float], wanted: list[float]) -> None:
+    out = operand(np.zeros(2, "d"))
+    KERNELS["softmax", float64](out, operand(np.array(x, "d")), axis=0)
+    assert_same(view(out), np.array(wanted, "d"))
+    KERNELS["log_softmax", float64](out, operand(np.array(x, "d")), axis=0)
+    with np.errstate(divide="ignore"):
+        assert_same(view(out), np.log(np.array(wanted, "d")))
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ memory that starts at a multiple of 64 bytes: a cache line, and the widest SIMD 
 from __future__ import annotations
 
 import ctypes
+import importlib
 from typing import Any
 
 ALIGNMENT = 64
@@ -53,12 +54,14 @@ def _address(raw: memoryview) -> int:
     return ctypes.addressof(ctypes.c_char.from_buffer(raw)) if raw.nbytes else 0
 
 
-def _native() -> type | None:
+def _native() -> Any:
+    name = "tutor.backends.simd_cpp._simd"
     try:
-        from tutor.backends.simd_cpp import _simd
-    except ModuleNotFoundError:  # not built; a build that is broken raises another ImportError
+        return importlib.import_module(name).Memory
+    except ModuleNotFoundError as error:  # any other ImportError is a build that is broken
+        if error.name != name:
+            raise
         return None
-    return _simd.Memory
 
 
 Memory: Any = _native() or PythonMemory

@@ -86,6 +86,7 @@ def packed(values: Sequence[Number], dtype: DType) -> bytes:
 
 
 def packed_float(value: float, dtype: DType) -> bytes:
+    """The bytes of one float, infinite beyond the range."""
     try:
         return struct.pack("=" + dtype.format, value)
     except (OverflowError, struct.error):

@@ -28,7 +28,7 @@ struct Kernel {
     Keywords keywords;
     int inputs;    // how many; at least this many if types ends in '+'
     bool more;     // whether it does
-    bool updates;  // whether it writes the inputs after the first, too
+    int index;     // the operand that holds indices (letter 'i'), 0 if none does
 };
 
 PyTypeObject* kernel_type = nullptr;
@@ -79,13 +79,13 @@ PyObject* call(const Kernel* self, PyObject* const* args, Py_ssize_t count, PyOb
         if (!operands.read(i, args[i], row.name)) return nullptr;
     }
     if (!operands.check_writable(0, row.name)) return nullptr;
-    for (int i = 2; self->updates && i < count; ++i) {
+    for (int i = 2; row.form == Form::Update && i < count; ++i) {
         if (!operands.check_writable(i, row.name)) return nullptr;
     }
     Params params;
     if (!check_dtypes(row, operands) ||
         !read_params(row, self->keywords, names, args + count, operands, &params) ||
-        !check_shapes(row, operands, params) || !check_indices(row, operands)) {
+        !check_shapes(row, operands, params) || (self->index && !operands.copy(self->index))) {
         return nullptr;
     }
     PyThreadState* thread = is_long(row, operands) ? PyEval_SaveThread() : nullptr;
@@ -114,8 +114,8 @@ PyObject* make_kernel(const Row* row, const char* level) {
     size_t letters = std::strlen(row->types);
     self->more = row->types[letters - 1] == '+';
     self->inputs = static_cast<int>(letters) - 1 - self->more;
-    // The optimizer steps: out is the parameter, the inputs are its gradient and their own state.
-    self->updates = !std::strcmp(row->name, "sgd") || !std::strcmp(row->name, "adam");
+    const char* index = std::strchr(row->types + 1, 'i');
+    self->index = index ? static_cast<int>(index - row->types) : 0;
     if (!make_keywords(*row, &self->keywords)) return Py_DECREF(self), nullptr;
     return reinterpret_cast<PyObject*>(self);
 }

@@ -31,26 +31,6 @@ char letter_of(const Row& row, int i) {
     return *letter;
 }
 
-// The first byte that an operand reaches, and the one after the last.
-struct Range {
-    const char *begin, *end;
-};
-
-Range range_of(const Operand& operand) {
-    int64_t low = 0, high = numel(operand) > 0 ? 1 : 0;
-    for (int d = 0; d < operand.ndim && high > 0; ++d) {
-        int64_t reach = (operand.shape[d] - 1) * operand.strides[d];
-        (reach < 0 ? low : high) += reach;
-    }
-    int size = itemsize_of[operand.dtype];
-    return {operand.data + low * size, operand.data + high * size};
-}
-
-bool overlap(const Operand& a, const Operand& b) {
-    Range x = range_of(a), y = range_of(b);
-    return x.begin < y.end && y.begin < x.end;
-}
-
 // ---- Shapes -------------------------------------------------------------------------------------
 
 constexpr int NONE = -1;
@@ -136,6 +116,7 @@ const char* unmet(Form form, const Operands& o, const Params& params) {
     auto demand = [](bool met, const char* text) { return met ? nullptr : text; };
     switch (form) {
         case Form::Elementwise:
+        case Form::Update:
             return demand(all_alike(o), "every operand has the shape of out");
         case Form::Fill:
             return demand(o.count() == 1, "there are no inputs");
@@ -183,16 +164,6 @@ bool check_dtypes(const Row& row, const Operands& operands) {
         raise("DTypeError", std::string("kernel ") + row.name + " for " + name_of(row.dtype),
               operand_name(i) + " is " + name_of(operands[i].dtype) + ", not " + name_of(wanted),
               "cast it first, or look the kernel up for the dtype of the operands");
-        return false;
-    }
-    return true;
-}
-
-bool check_indices(const Row& row, const Operands& operands) {
-    for (int i = 1; i < operands.count(); ++i) {
-        if (letter_of(row, i) != 'i' || !overlap(operands[0], operands[i])) continue;
-        raise("ShapeError", std::string("kernel ") + row.name,
-              "out overlaps " + operand_name(i) + ", the index", "write into memory of its own");
         return false;
     }
     return true;

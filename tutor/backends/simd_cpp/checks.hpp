@@ -9,10 +9,6 @@ namespace tutor {
 // Whether `operands` have the dtypes that row.types spells. Else a DTypeError is set.
 bool check_dtypes(const Row& row, const Operands& operands);
 
-// Whether no index shares memory with out: one that changes while it is used could point anywhere.
-// Else a ShapeError is set.
-bool check_indices(const Row& row, const Operands& operands);
-
 // Whether the shapes, and the axes in `params`, fit row.form. Else a ShapeError is set.
 bool check_shapes(const Row& row, const Operands& operands, const Params& params);
 

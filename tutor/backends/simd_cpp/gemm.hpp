@@ -237,7 +237,7 @@ bool multiply_tile(Matrix<const T> a, Matrix<const T> b, Matrix<T> c) {
     constexpr int64_t SLIVER = VECTORS * L, PANEL = (ROWS + L - 1) / L * L;
     constexpr bool same = std::is_same<T, F>::value;
     const int64_t m = c.rows, n = c.cols, k = a.cols, whole = ceil_div(n, L) * L;
-    const int64_t depth = larger(1, ceil_div(k, larger(1, ceil_div(k, KC))));  // of a block
+    const int64_t blocks = larger(1, ceil_div(k, KC)), depth = ceil_div(k, blocks);
     const int64_t height = ceil_div(m, ceil_div(m, int64_t(ROWS)));  // of a panel
 
     // What need not be packed: the micro-kernel walks A with any strides, and rows of B if vectors
@@ -253,8 +253,8 @@ bool multiply_tile(Matrix<const T> a, Matrix<const T> b, Matrix<T> c) {
     const int64_t sums_row = c_as_is ? c.row : whole;
     if (!b_packed || !a_packed || !sums) return false;
 
-    for (int64_t p = 0; p == 0 || p < k; p += depth) {
-        const int64_t here = smaller(depth, k - p);
+    for (int64_t block = 0; block < blocks; ++block) {  // one, of depth 0, if k is 0
+        const int64_t p = block * depth, here = smaller(depth, k - p);
         for (int64_t j = 0; j < n; j += SLIVER) {
             const int64_t width = smaller(SLIVER, n - j);
             if (b_as_is && width % L == 0) continue;

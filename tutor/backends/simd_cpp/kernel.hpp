@@ -80,6 +80,7 @@ using KernelFunction = Status (*)(const Operand& out, const Operand* ins, int co
 // before the kernel runs.
 enum class Form {
     Elementwise,       // every operand has out's shape
+    Update,            // the same, and the inputs after the first are written, too
     Fill,              // no inputs
     Reduce,            // out = x without the axes in `axis`
     MatMul,            // (..., m, k), (..., k, n) -> (..., m, n)

@@ -173,6 +173,7 @@ Operands::Operands(int count) : count_(count) {
 
 Operands::~Operands() {
     for (int i = 0; i < count_; ++i) Py_XDECREF(memories_[i]);
+    PyMem_Free(copy_);
     if (operands_ != operands_on_stack_) delete[] operands_;
     if (memories_ != memories_on_stack_) delete[] memories_;
 }
@@ -248,6 +249,32 @@ bool Operands::check_writable(int i, const char* kernel) const {
             return false;
         }
     }
+    return true;
+}
+
+bool Operands::copy(int i) {
+    Operand& x = operands_[i];
+    if (numel(x) == 0) return true;
+    int64_t strides[MAX_DIMS], total = 1;  // of the copy: an axis of stride 0 stays one
+    for (int d = x.ndim - 1; d >= 0; --d) {
+        strides[d] = x.strides[d] == 0 ? 0 : total;
+        if (strides[d]) total *= x.shape[d];
+    }
+    if (!(copy_ = PyMem_New(int64_t, total))) return PyErr_NoMemory(), false;
+    const int64_t* from = reinterpret_cast<const int64_t*>(x.data);
+    int64_t index[MAX_DIMS] = {};
+    for (int64_t n = 0; n < total; ++n) {
+        copy_[n] = *from;
+        for (int d = x.ndim - 1; d >= 0; --d) {  // on to the next one, as an odometer counts
+            if (!strides[d]) continue;
+            from += x.strides[d];
+            if (++index[d] < x.shape[d]) break;
+            from -= x.shape[d] * x.strides[d];
+            index[d] = 0;
+        }
+    }
+    x.data = reinterpret_cast<char*>(copy_);
+    std::copy_n(strides, x.ndim, x.strides);
     return true;
 }
 

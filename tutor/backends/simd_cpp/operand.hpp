@@ -29,6 +29,11 @@ class Operands {
     // indices stand for one element by a stride of 0. Else a Python error is set.
     bool check_writable(int i, const char* kernel) const;
 
+    // Replaces operand i, of 64-bit integers, by a copy of its own. Kernels check indices before they
+    // use them; in shared memory another thread, or out, could change one in between, and an index
+    // that points anywhere would follow. false, with a MemoryError set, if there is no room.
+    bool copy(int i);
+
     int count() const { return count_; }
     const Operand& operator[](int i) const { return operands_[i]; }
 
@@ -37,6 +42,7 @@ class Operands {
     int count_;
     Operand* operands_;
     Memory** memories_;
+    int64_t* copy_ = nullptr;
     Operand operands_on_stack_[ON_STACK];
     Memory* memories_on_stack_[ON_STACK];
 };

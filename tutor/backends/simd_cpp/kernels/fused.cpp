@@ -451,14 +451,14 @@ Status update(const Operand& out, const Operand* ins, int, const Params& params)
 constexpr const char* ADAM = "lr beta1 beta2 eps correction weight_decay";
 
 const Row rows[] = {
-#define ROWS(name, type)                                                                        \
-    {"softmax", name, Form::Elementwise, "TT", "axis", softmax<type, Softmax>},                 \
-        {"log_softmax", name, Form::Elementwise, "TT", "axis", softmax<type, LogSoftmax>},      \
-        {"cross_entropy", name, Form::CrossEntropy, "TTi", "scale", cross_entropy<type>},       \
-        {"cross_entropy_grad",    name, Form::CrossEntropyGrad, "TTiT", "scale",                \
-         cross_entropy_grad<type>},                                                             \
-        {"sgd", name, Form::Elementwise, "TTT", "lr momentum weight_decay", update<type, Sgd>}, \
-        {"adam", name, Form::Elementwise, "TTTT", ADAM, update<type, Adam>},
+#define ROWS(name, type)                                                                   \
+    {"softmax", name, Form::Elementwise, "TT", "axis", softmax<type, Softmax>},            \
+        {"log_softmax", name, Form::Elementwise, "TT", "axis", softmax<type, LogSoftmax>}, \
+        {"cross_entropy", name, Form::CrossEntropy, "TTi", "scale", cross_entropy<type>},  \
+        {"cross_entropy_grad",    name, Form::CrossEntropyGrad, "TTiT", "scale",           \
+         cross_entropy_grad<type>},                                                        \
+        {"sgd", name, Form::Update, "TTT", "lr momentum weight_decay", update<type, Sgd>}, \
+        {"adam", name, Form::Update, "TTTT", ADAM, update<type, Adam>},
     ROWS(Float16, half_t) ROWS(Float32, float) ROWS(Float64, double)
 #undef ROWS
 };
