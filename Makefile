@@ -66,15 +66,16 @@ docs: $(VENV)/installed $(VENV)/extra-docs ## build docs/_build/html/index.html
 	@echo "== open docs/_build/html/index.html"
 
 # Addresses and undefined behaviour are checked in a build and an environment of their own. Python
-# itself is not built with the sanitizer, so its library must be loaded before everything else.
+# itself is not built with the sanitizer, so its library must be loaded before everything else, and
+# has leaks of its own. --capture=sys: a report, after which the process ends, must reach the screen.
 sanitize: ## run the backends' tests under the address and undefined-behaviour sanitizers
 	@test -x $(VENV)-sanitize/bin/pip || $(PYTHON) -m venv $(VENV)-sanitize
 	@echo "== building with sanitizers (a few minutes)"
 	@$(VENV)-sanitize/bin/pip install -q -e ".[dev]" -C build-dir=build/sanitize \
 	    -C cmake.define.TUTOR_SANITIZE=ON -C cmake.build-type=RelWithDebInfo -C install.strip=false
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
-	    ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc TUTOR_BACKEND=simd \
-	    $(VENV)-sanitize/bin/python -m pytest tests/backends $(ARGS)
+	    ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc \
+	    TUTOR_BACKEND=simd $(VENV)-sanitize/bin/python -m pytest --capture=sys tests/backends $(ARGS)
 
 clean: ## remove all that the targets above have made
 	rm -rf $(VENV) $(VENV)-sanitize build dist docs/_build docs/api *.egg-info

@@ -20,7 +20,7 @@ class Case(NamedTuple):
     op: str
     f: Callable
     shapes: tuple
-    oracle: Callable | None = None  # the same with NumPy
+    oracle: Callable | None = None  # the same with NumPy; without, the derivative must do
     values: str = "normal"  # normal, positive, apart (no two equal, none 0)
     orders: int = 2
 
@@ -186,13 +186,11 @@ def test_every_op_has_a_row():
     assert ours == {case.op for case in CASES}
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda c: c.op)
+@pytest.mark.parametrize("case", [c for c in CASES if c.oracle], ids=lambda c: c.op)
 @pytest.mark.parametrize(
     ("dtype", "rtol"), [("float64", 1e-12), ("float32", 2e-6), ("float16", 4e-3)]
 )
 def test_values(case, dtype, rtol):
-    if case.oracle is None:
-        pytest.skip("NumPy has no such function; the gradient test covers it")
     arrays = draw(case, dtype)
     expected = np.asarray(case.oracle(*[a.astype("float64") for a in arrays]))
     result = case.f(*[Tensor(a) for a in arrays])

@@ -39,10 +39,14 @@ def stretch(x: Any, shape: Shape) -> Any:
 
 
 class Unary(Op, abstract=True):
+    """One operand; the result has its shape."""
+
     infer, promotes = same, 0
 
 
 class Binary(Op, abstract=True):
+    """Two operands or more, brought to one dtype and stretched to one shape."""
+
     infer, promotes = broadcast, 0
 
     def operands(self, shape: Shape, *inputs: Any) -> tuple[Any, ...]:

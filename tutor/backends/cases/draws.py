@@ -143,20 +143,8 @@ def specials(dtype: DType) -> list[Any]:
         ends = [2**n + d for n in (7, 8, 15, 16, 31, 32, 63) for d in (-1, 0, 1)]
         ties = [2049, 2051, 65519, 65520, 2**24 + 1, 2**24 + 3, 2**53 + 1, 2**53 + 3]
         ties += [2**62 + 2**38 + 1, 2**62 + 2**38, 2**62 + 3 * 2**38]
-        numbers = [
-            0,
-            1,
-            2,
-            3,
-            5,
-            100,
-            dtype.min,
-            dtype.max,
-            dtype.min + 1,
-            dtype.max - 1,
-            *ends,
-            *ties,
-        ]
+        numbers = [0, 1, 2, 3, 5, 100, *ends, *ties]
+        numbers += [dtype.min, dtype.min + 1, dtype.max - 1, dtype.max]
         numbers += [-n for n in numbers]
         return sorted({n for n in numbers if dtype.min <= n <= dtype.max})
     precision, least = {2: (10, -24), 4: (23, -149), 8: (52, -1074)}[dtype.itemsize]
@@ -172,15 +160,11 @@ def edges(dtype: DType) -> list[float]:
     found = [
         2.0**n + d for n in (7, 8, 15, 16, 31, 32, 63, 64) for d in (-1, -0.5, -0.25, 0, 0.5, 1)
     ]
-    for precision, least, top in ((10, -24, 65504.0), (23, -149, 2.0**128 - 2.0**104)):
-        eps = 2.0**-precision
-        ties = [
-            1 + eps / 2,
-            1 + 1.5 * eps,
-            top + top * eps / 4,
-            2.0 ** (least - 1),
-            3 * 2.0 ** (least - 1),
-        ]
+    # float16 and float32: bits behind the point, exponent of the smallest subnormal, and the tie
+    # between the largest number and what rounds to infinity.
+    for precision, least, end in ((10, -24, 65520.0), (23, -149, 2.0**128 - 2.0**103)):
+        eps, half = 2.0**-precision, 2.0 ** (least - 1)
+        ties = [1 + eps / 2, 1 + 1.5 * eps, end, half, 3 * half]
         found += [
             tie * (1 + d) for tie in ties for d in (0, 2.0**-52, -(2.0**-52), 2.0**-23, -(2.0**-23))
         ]
