@@ -303,3 +303,14 @@ def test_lists_and_arrays_may_stand_for_operands():
     assert x.index_select(0, np.array([1], dtype=np.uint8)).tolist() == [2]
     with pytest.raises(tutor.errors.DTypeError, match="none is a Tensor"):
         apply("add", 1, 2)
+
+
+def test_numbers_keep_their_sign_and_cannot_be_overwritten():
+    one = Tensor([1.0])
+    assert [(one / z).item() for z in (0.0, -0.0, 0, -0.0, 0.0)] == [
+        float(sign + "inf") for sign in "+-+-+"
+    ]
+    y = Tensor([1.0], requires_grad=True) * 3.0
+    with pytest.raises((TypeError, tutor.errors.DTypeError)):
+        y.op.inputs[1].buf[0] = 5.0
+    assert (one * 3.0).item() == 3

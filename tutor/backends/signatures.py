@@ -15,7 +15,7 @@ for bool and signed, uint64 for unsigned, T for floats). A trailing `+` repeats 
 
 - exact: equal to the bit; infinities, signed zeros, subnormals and the places of NaN included.
 - ulp(n): at most n units in the last place away, special values exact.
-- sum: error at most c * u * sum(|terms|), u the unit roundoff: see tests/backends/agreement.py.
+- sum: error at most c * u * sum(|terms|), u the unit roundoff: see tutor/backends/cases/bounds.py.
 """
 
 from __future__ import annotations

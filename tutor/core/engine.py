@@ -9,7 +9,6 @@ and pass on what it returns, until only leaves are left. No formula is known her
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 import threading
@@ -94,29 +93,28 @@ class Engine(threading.local):
             kinds = ", ".join(type(x).__name__ for x in inputs)
             raise DTypeError(f"{op.name} of {kinds}", "none is a Tensor", "write Tensor(...)")
         given = [x if is_number(x) or hasattr(x, "over") else like.wrap(x) for x in inputs]
-        op.inputs = tuple(
-            [x if hasattr(x, "over") else like.wrap(x) for x in given[:first]]
-            + self._promoted(op, like, given[first:])
-        )
+        dtype = self._common_dtype(op, given[first:])
+        for i, x in enumerate(given):
+            wanted = dtype if i >= first else None
+            if is_number(x):
+                given[i] = like.wrap(x, wanted)
+            elif wanted is not None and x.buf.dtype is not wanted:
+                given[i] = apply("cast", x, dtype=wanted)
+        op.inputs = tuple(given)
 
     @staticmethod
-    def _promoted(op: Op, like: Tensor, given: list[Any]) -> list[Tensor]:
-        """Tensors and numbers as Tensors of one dtype."""
-        tensors = [x.buf.dtype for x in given if not is_number(x)]
-        dtype = functools.reduce(dtypes.promote, tensors) if tensors else None
+    def _common_dtype(op: Op, given: list[Any]) -> DType | None:
+        """The one dtype for these Tensors and numbers."""
+        dtype: DType | None = None
+        for x in given:
+            if not is_number(x):
+                dtype = x.buf.dtype if dtype is None else dtypes.promote(dtype, x.buf.dtype)
         for x in given:
             if is_number(x):
                 dtype = dtypes.of_number(x, dtype)
         if op.wants_float and dtype is not None and not dtype.is_float:
             dtype = dtypes.float32
-        return [
-            like.wrap(x, dtype)
-            if is_number(x)
-            else x
-            if x.buf.dtype is dtype
-            else apply("cast", x, dtype=dtype)
-            for x in given
-        ]
+        return dtype
 
     # ---- backward --------------------------------------------------------------------------------
 
@@ -219,14 +217,14 @@ class Engine(threading.local):
                 for axis, size in enumerate(gx.shape)
                 if axis < extra or (size != 1 and x.shape[axis - extra] == 1)
             )
-            summed = gx.sum(axis=axes, keepdims=True) if axes else gx
-            if extra < 0 or summed.shape[extra:] != x.shape:
+            summed = gx.sum(axis=axes) if axes else gx
+            if math.prod(summed.shape) != math.prod(x.shape) or extra < 0:
                 raise ShapeError(
                     f"the gradient of {type(op).__name__} for an input of shape {x.shape}",
                     f"its backward returned shape {gx.shape}",
                     "return a gradient of the input's shape, or of the shape it was stretched to",
                 )
-            gx = summed.reshape(x.shape)
+            gx = summed if summed.shape == x.shape else summed.reshape(x.shape)
         if gx.buf.dtype is not x.buf.dtype:
             raise DTypeError(
                 f"the gradient of {type(op).__name__} for an input of {x.buf.dtype.name}",

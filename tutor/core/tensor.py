@@ -16,6 +16,7 @@ tutor/create.py, lists, arrays and text in tutor/interop.py.
 
 from __future__ import annotations
 
+import functools
 import math
 import weakref
 from typing import Any
@@ -104,9 +105,12 @@ class Tensor(Methods, Create, Interop):
 
     def wrap(self, value: Any, dtype: DType | None = None) -> Tensor:
         """`value` as a constant beside this Tensor."""
-        if dtype is not None and not isinstance(value, float):
-            dtypes.check_number(value, dtype)
-        return Tensor(value, dtype=dtype)
+        if not isinstance(value, literals.NUMBERS):
+            return Tensor(value, dtype=dtype)
+        dtype = dtypes.of_number(value) if dtype is None else dtype
+        if value == 0 and math.copysign(1, value) < 0:  # as a key of the cache -0.0 is 0.0
+            return _constant.__wrapped__(value, dtype)
+        return _constant(value, dtype)
 
     def like(self, value: bool | int | float, shape: Shape | None = None) -> Tensor:
         """A new Tensor of this dtype (and shape, if none is given), filled with `value`."""
@@ -264,3 +268,10 @@ class Tensor(Methods, Create, Interop):
         return apply("ge", self, other)
 
     __hash__ = object.__hash__  # == compares elements; as a dict key a tensor is itself
+
+
+@functools.lru_cache(maxsize=1024, typed=True)
+def _constant(number: bool | int | float, dtype: DType) -> Tensor:
+    """A number as an operand: `x * 2` happens in every loop. Its memory cannot be written to."""
+    payload = literals.pack([number], dtype)
+    return Tensor(Buffer.from_memory(payload, dtype=dtype, copy=False), ())

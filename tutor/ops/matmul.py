@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from tutor.core.engine import engine
+from tutor.core.engine import apply, engine
 from tutor.core.op import Op, Shape
 from tutor.errors import ShapeError
 from tutor.layout import broadcast_shapes
 from tutor.ops.elementwise import stretch
+
+
+def turned(x: Any) -> Any:
+    """The last two axes exchanged."""
+    axes = tuple(range(len(x.shape) - 2))
+    return apply("permute", x, axes=(*axes, len(axes) + 1, len(axes)))
 
 
 class MatMul(Op):
@@ -58,10 +64,10 @@ class MatMul(Op):
     def backward(self, g, x, y):
         gx = gy = None
         if self.needs[0]:
-            gx = g @ y.transpose()
+            gx = g @ turned(y)
         if self.needs[1]:
             # For a transposed y (a weight stored as (out, in)) the same product is taken the other
             # way round, so that its gradient lies in memory as y does.
-            turned = y.strides[-2] < y.strides[-1]
-            gy = (g.transpose() @ x).transpose() if turned else x.transpose() @ g
+            column_major = y.strides[-2] < y.strides[-1]
+            gy = turned(turned(g) @ x) if column_major else turned(x) @ g
         return gx, gy
