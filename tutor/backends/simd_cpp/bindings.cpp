@@ -26,9 +26,9 @@ struct Kernel {
     const Row* row;
     const char* level;
     Keywords keywords;
-    int inputs;    // how many; at least this many if types ends in '+'
-    bool more;     // whether it does
-    int index;     // the operand that holds indices (letter 'i'), 0 if none does
+    int inputs;  // how many; at least this many if types ends in '+'
+    bool more;   // whether it does
+    int index;   // the operand that holds indices (letter 'i'), 0 if none does
 };
 
 PyTypeObject* kernel_type = nullptr;

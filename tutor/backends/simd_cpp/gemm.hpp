@@ -248,8 +248,8 @@ bool multiply_tile(Matrix<const T> a, Matrix<const T> b, Matrix<T> c) {
     const bool c_as_is = same && c.col == 1;
     F* b_packed = static_cast<F*>(scratch(0, depth * whole * sizeof(F)));
     F* a_packed = static_cast<F*>(scratch(1, depth * PANEL * sizeof(F)));
-    F* sums = c_as_is ? reinterpret_cast<F*>(c.data)
-                      : static_cast<F*>(scratch(2, m * whole * sizeof(F)));
+    F* sums =
+        c_as_is ? reinterpret_cast<F*>(c.data) : static_cast<F*>(scratch(2, m * whole * sizeof(F)));
     const int64_t sums_row = c_as_is ? c.row : whole;
     if (!b_packed || !a_packed || !sums) return false;
 

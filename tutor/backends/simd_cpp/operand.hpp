@@ -29,9 +29,9 @@ class Operands {
     // indices stand for one element by a stride of 0. Else a Python error is set.
     bool check_writable(int i, const char* kernel) const;
 
-    // Replaces operand i, of 64-bit integers, by a copy of its own. Kernels check indices before they
-    // use them; in shared memory another thread, or out, could change one in between, and an index
-    // that points anywhere would follow. false, with a MemoryError set, if there is no room.
+    // Replaces operand i, of 64-bit integers, by a copy of its own. Kernels check indices before
+    // they use them; in shared memory another thread, or out, could change one in between, and an
+    // index that points anywhere would follow. false, with a MemoryError set, if there is no room.
     bool copy(int i);
 
     int count() const { return count_; }
