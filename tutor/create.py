@@ -59,6 +59,8 @@ class Create:
     @classmethod
     def arange(cls, *bounds: int | float, dtype: Any = None, **options: Any) -> Tensor:
         """`arange([start,] stop[, step])`: start, start + step, ... before stop."""
+        if not 1 <= len(bounds) <= 3 or not all(isinstance(b, (int, float)) for b in bounds):
+            raise ShapeError(f"arange{bounds}", "these are no bounds", "give one to three numbers")
         start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
         if step == 0:
             raise ShapeError(f"arange{bounds}", "a step of 0 never arrives", "use another step")

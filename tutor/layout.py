@@ -18,14 +18,18 @@ Shape = tuple[int, ...]
 MAX_DIMS = 16  # the C++ operand's room (simd_cpp/kernel.hpp)
 
 
+def whole_numbers(numbers: Any, what: str) -> Shape:
+    """One number or several, as a tuple of ints; ShapeError if one is none."""
+    several = numbers if hasattr(numbers, "__iter__") else (numbers,)
+    try:
+        return tuple(operator.index(n) for n in several)
+    except TypeError:
+        raise ShapeError(what, f"{numbers!r}", "give whole numbers, for example (2, 3)") from None
+
+
 def checked_shape(sizes: Any, what: str = "a shape") -> Shape:
     """`sizes` as a tuple of non-negative ints, or a ShapeError that says which one is not."""
-    try:
-        shape = tuple(
-            operator.index(n) for n in (sizes if hasattr(sizes, "__iter__") else (sizes,))
-        )
-    except TypeError:
-        raise ShapeError(what, f"{sizes!r}", "give whole numbers, for example (2, 3)") from None
+    shape = whole_numbers(sizes, what)
     if any(n < 0 for n in shape):
         raise ShapeError(what, f"{shape} has a negative size", "every size must be 0 or more")
     if len(shape) > MAX_DIMS:
@@ -158,7 +162,7 @@ def pairs_of(pairs: Any, ndim: int, what: str) -> tuple[tuple[int, int], ...]:
 
 def fill_in(shape: Shape, size: int) -> Shape:
     """`shape` with its one -1 replaced by what makes it hold `size` elements."""
-    asked = tuple(operator.index(n) for n in shape)
+    asked = whole_numbers(shape, "a shape")
     known = math.prod(n for n in asked if n != -1)
     if asked.count(-1) == 1 and known and size % known == 0:
         asked = tuple(size // known if n == -1 else n for n in asked)
@@ -252,7 +256,7 @@ def checked_key(key: Any) -> tuple[int | slice | EllipsisType | None, ...]:
     for k in key if isinstance(key, tuple) else (key,):
         if k is not None and k is not Ellipsis and not isinstance(k, slice):
             try:
-                if isinstance(k, bool):
+                if isinstance(k, bool) or getattr(k, "shape", ()) != ():
                     raise TypeError
                 k = operator.index(k)
             except TypeError:

@@ -19,8 +19,10 @@ _PERMUTATIONS = 1 << 63  # permutations count from here, far from what tensors a
 def manual_seed(seed: int) -> None:
     """Start the sequence of random numbers anew; `seed` is a whole number of up to 64 bits."""
     global _seed, _counter
-    if not 0 <= seed < 2**64:
-        raise NumberRangeError(f"manual_seed({seed})", "seeds have 64 bits", "use 0 to 2**64 - 1")
+    if not isinstance(seed, int) or not 0 <= seed < 2**64:
+        raise NumberRangeError(
+            f"manual_seed({seed!r})", "a seed is a whole number of 64 bits", "use 0 to 2**64 - 1"
+        )
     _seed, _counter = seed, 0
 
 

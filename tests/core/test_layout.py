@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as hnp
 
 import tutor
 from tutor import Tensor
-from tutor.errors import AxisError, OutOfRangeError, ShapeError
+from tutor.errors import AxisError, DomainError, NumberRangeError, OutOfRangeError, ShapeError
 
 shapes = hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)
 
@@ -160,6 +160,19 @@ def test_views_share_and_copies_do_not():
         (lambda t: t[::0], OutOfRangeError, "step"),
         (lambda t: t["a"], OutOfRangeError, "position"),
         (lambda t: t[1.0], OutOfRangeError, "position"),
+        (lambda t: t[True], OutOfRangeError, "position"),
+        (lambda t: t[Tensor([0])], OutOfRangeError, "index_select"),
+        (lambda t: t[np.array([0])], OutOfRangeError, "index_select"),
+        (lambda t: t.reshape("a"), ShapeError, "whole numbers"),
+        (lambda t: Tensor(t.buf, (2,), ("a",)), ShapeError, "strides"),
+        (lambda t: Tensor(t.buf, (2,), offset="a"), ShapeError, "offset"),
+        (lambda t: Tensor.arange("a"), ShapeError, "numbers"),
+        (lambda t: Tensor.zeros(1e9), ShapeError, "whole numbers"),
+        (lambda t: tutor.cat([]), ShapeError, "at least one"),
+        (lambda t: tutor.stack([]), ShapeError, "at least one"),
+        (lambda t: t.index_select(0, 1), ShapeError, "1-D"),
+        (lambda t: tutor.apply("nope", t), DomainError, "'add'"),
+        (lambda t: tutor.manual_seed("a"), NumberRangeError, "whole number"),
         (lambda t: t.reshape(4), ShapeError, "6 elements"),
         (lambda t: t.reshape(-1, -1), ShapeError, "-1"),
         (lambda t: t.reshape(4, -1), ShapeError, "-1"),

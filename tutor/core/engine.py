@@ -20,7 +20,7 @@ from tutor.backends import registry
 from tutor.core.buffer import Buffer
 from tutor.core.op import OPS, Op
 from tutor.dtype import DType
-from tutor.errors import DTypeError, GraphError, ShapeError
+from tutor.errors import DomainError, DTypeError, GraphError, ShapeError
 
 Tensor = Any  # the box above this one; the Engine only uses what a Tensor offers
 _serials = itertools.count()
@@ -302,6 +302,8 @@ def no_grad() -> recording:
 
 def apply(name: str, *inputs: Any, **params: Any) -> Tensor:
     """Run the op of that name from the catalogue: `apply("mul", x, y)` is `Mul(x, y).apply()`."""
+    if name not in OPS:
+        raise DomainError(f"the op {name!r}", "there is none of that name", f"one of {list(OPS)}")
     return OPS[name](*inputs, **params).apply()
 
 

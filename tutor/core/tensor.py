@@ -76,8 +76,8 @@ class Tensor(Methods, Create, Interop):
         if strides is None:
             self.strides: Shape = layout.contiguous_strides(self.shape)
         else:
-            self.strides = tuple(strides)
-        self.offset = offset
+            self.strides = layout.whole_numbers(strides, "strides")
+        (self.offset,) = layout.whole_numbers((offset,), "an offset")
         if not isinstance(data, Buffer) and self.numel() != len(self.buf):
             layout.fill_in(self.shape, len(self.buf))  # raises: says both sizes
         layout.check_inside(self.shape, self.strides, offset, len(self.buf))

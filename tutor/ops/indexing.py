@@ -26,7 +26,9 @@ class Indexed(Op, abstract=True):
     """x, an index and sometimes a source; the index is made an int64 Tensor."""
 
     def __init__(self, x: Any, index: Any, *rest: Any, axis: int) -> None:
-        index = index if hasattr(index, "over") else x.wrap(index, None if len(index) else int64)
+        if not hasattr(index, "over"):
+            empty = hasattr(index, "__len__") and len(index) == 0  # a list of none is one of ints
+            index = x.wrap(index, int64 if empty else None)
         rest = tuple(t if hasattr(t, "over") else x.wrap(t, x.dtype) for t in rest)
         super().__init__(x, positions(self, index), *rest, axis=axis_of(axis, len(x.shape)))
 

@@ -104,6 +104,8 @@ class Cat(Op):
     kernel, promotes = "cat", 0
 
     def __init__(self, *xs: Any, axis: int = 0) -> None:
+        if not xs:
+            raise ShapeError("cat of no tensors", "an empty list", "give at least one")
         super().__init__(*xs, axis=axis_of(axis, max(len(xs[0].shape), 1)))
 
     def infer(self, *xs, axis):
