@@ -56,8 +56,15 @@ def level() -> str:
 
 def table(level: str) -> registry.Table:
     """The kernels of one level, so that a test can run every level in one process."""
-    rows = _module().kernels(level)
-    return {(name, BY_NAME[dtype]): kernel for (name, dtype), kernel in rows.items()}
+    rows = _module().kernels(level).items()
+    return {(name, BY_NAME[dtype]): kernel for (name, dtype), kernel in rows if "." not in name}
+
+
+def variants(level: str) -> dict[str, registry.Kernel]:
+    """The steps from the definition of a kernel to the one in use, for float32: `matmul.naive`,
+    `.ikj`, `.tiled`, `.packed`, `.threaded` (matmul_steps.hpp says what each adds).
+    """
+    return {name: kernel for (name, _), kernel in _module().kernels(level).items() if "." in name}
 
 
 def num_threads() -> int:

@@ -7,7 +7,7 @@
 //
 //   micro-kernel  ROWS x VECTORS registers hold a piece of C, while k runs     registers
 //   panel         those ROWS of A, KC long, meet one sliver of B after another  L1 cache
-//   block         KC x NC of B, packed into slivers, meets all panels of A      L2 cache
+//   block         KC x NC of B, cut into slivers, meets all panels of A         L2 cache
 //   tile          at most MC x NC of C is one chunk of work                     one thread
 //
 // Sums: k is cut into blocks of at most KC, of equal length; in a block one chain of fma runs over
@@ -38,7 +38,6 @@ struct Matrix {
         return {data + i * row + j * col, height, width, row, col};
     }
     Matrix transposed() const { return {data, cols, rows, col, row}; }
-    operator Matrix<const T>() const { return {data, rows, cols, row, col}; }
 };
 
 // ---- element types ------------------------------------------------------------------------------
@@ -78,24 +77,33 @@ inline void convert_row(int64_t n, To* to, const From* from) {
 // for ROWS * VECTORS fmas, and a core reads 2 in the time of 2 fmas. Beside C there must be room
 // for VECTORS of B and one of A: 14 * 2 + 2 + 1 of 32 registers, 6 * 2 + 2 + 1 of 16.
 #if defined(__AVX512F__) || defined(__aarch64__)
-constexpr int ROWS = 14;
+constexpr int64_t ROWS = 14;
 #else
-constexpr int ROWS = 6;
+constexpr int64_t ROWS = 6;
 #endif
-constexpr int VECTORS = 2;
+constexpr int64_t VECTORS = 2;
+template <class F>
+constexpr int64_t SLIVER = VECTORS * lanes<F>;  // columns
 
 // A panel of A stays in L1: 14 * 256 floats are 14 KiB of the usual 32 to 48 KiB, and leave room
 // for the sliver of B that flows past it (32 KiB with AVX-512). Longer panels would load and store
-// C less often, which is 2 % of the work already.
+// C less often, but that is 1 % of the work: 2 * 28 vectors for every 28 * 256 fmas.
 constexpr int64_t KC = 256;
 
-// A block of B, KC * NC values, stays in L2: 512 KiB of the usual 1 or 2 MiB.
+// A block of B, KC * NC values, stays in L2: 512 KiB of the usual 1 or 2 MiB. The panels of a tile,
+// KC * MC values of A, may be beside it.
 template <class F>
 constexpr int64_t NC = 512 * 1024 / (KC * sizeof(F));
-
-// Rows in a tile. A block of B is packed anew for every tile, at the price of about 10 rows of
-// arithmetic.
 constexpr int64_t MC = 512;
+
+// How many pages of memory are walked side by side: fewer than the first-level TLB holds (64 and
+// more). Each row of a large matrix lies in another page.
+constexpr int64_t PAGES = 32;
+
+template <class F>
+constexpr int64_t whole_vectors(int64_t n) {
+    return (n + lanes<F> - 1) / lanes<F> * lanes<F>;
+}
 
 // ---- packing ------------------------------------------------------------------------------------
 
@@ -138,32 +146,43 @@ inline vec<F> load_as(const T* from) {
     }
 }
 
-// Rows of `from`, `width` numbers each, one behind the other. Beyond its columns: zeros.
+// Cuts `from` into slivers of `step` columns, the last one perhaps narrower, and lays each down row
+// by row, every row filled up with zeros to whole vectors. A sliver takes as much room as if it had
+// `step` columns.
 template <class F, class T>
-void pack(Matrix<const T> from, int64_t width, F* to) {
+void pack(Matrix<const T> from, int64_t step, F* to) {
     constexpr int L = lanes<F>;
-    if (from.col == 1) {
-        for (int64_t p = 0; p < from.rows; ++p, to += width) {
-            convert_row(from.cols, to, &from(p, 0));
-            for (int64_t j = from.cols; j < width; ++j) to[j] = 0;
-        }
-        return;
-    }
-    const int64_t squares = from.row == 1 ? from.rows / L * L : 0;
-    for (int64_t p = 0; p < squares; p += L) {
-        for (int64_t j = 0; j < width; j += L) {
-            vec<F> square[L];
-#pragma GCC unroll 16
-            for (int i = 0; i < L; ++i)
-                square[i] = j + i < from.cols ? load_as<F>(&from(p, j + i)) : vec<F>(F(0));
-            transpose<F>(square);
-#pragma GCC unroll 16
-            for (int i = 0; i < L; ++i) store(to + (p + i) * width + j, square[i]);
+    const int64_t room = whole_vectors<F>(step) * from.rows;
+    // Contiguous rows are copied, PAGES of them at a time.
+    for (int64_t p = 0; p < from.rows && from.col == 1; p += PAGES) {
+        for (int64_t j = 0; j < from.cols; j += step) {
+            const int64_t columns = smaller(step, from.cols - j), width = whole_vectors<F>(columns);
+            F* row = to + j / step * room + p * width;
+            for (int64_t q = p; q < smaller(p + PAGES, from.rows); ++q, row += width) {
+                convert_row(columns, row, &from(q, j));
+                for (int64_t s = columns; s < width; ++s) row[s] = 0;
+            }
         }
     }
-    for (int64_t p = squares; p < from.rows; ++p)
-        for (int64_t j = 0; j < width; ++j)
-            to[p * width + j] = j < from.cols ? convert(from(p, j), F()) : F(0);
+    // Contiguous columns are transposed square by square; what is neither goes number by number.
+    for (int64_t j = 0; j < from.cols && from.col != 1; j += step, to += room) {
+        const int64_t columns = smaller(step, from.cols - j), width = whole_vectors<F>(columns);
+        const int64_t squares = from.row == 1 ? from.rows / L * L : 0;
+        for (int64_t p = 0; p < squares; p += L) {
+            for (int64_t s = 0; s < width; s += L) {
+                vec<F> square[L];
+#pragma GCC unroll 16
+                for (int i = 0; i < L; ++i)
+                    square[i] = s + i < columns ? load_as<F>(&from(p, j + s + i)) : vec<F>(F(0));
+                transpose<F>(square);
+#pragma GCC unroll 16
+                for (int i = 0; i < L; ++i) store(to + (p + i) * width + s, square[i]);
+            }
+        }
+        for (int64_t p = squares; p < from.rows; ++p)
+            for (int64_t s = 0; s < width; ++s)
+                to[p * width + s] = s < columns ? convert(from(p, j + s), F()) : F(0);
+    }
 }
 
 // ---- the micro-kernel ---------------------------------------------------------------------------
@@ -214,14 +233,14 @@ using MicroKernel = void (*)(int64_t, const F*, int64_t, int64_t, const F*, int6
                              bool);
 
 template <class F, int V, int... R>
-inline MicroKernel<F> with_rows(int rows, std::integer_sequence<int, R...>) {
+inline MicroKernel<F> with_rows(int64_t rows, std::integer_sequence<int, R...>) {
     static constexpr MicroKernel<F> kernels[] = {micro_kernel<F, R + 1, V>...};
     return kernels[rows - 1];
 }
 
 // There is one for every size up to ROWS x VECTORS, so that the edges of C cost no wasted work.
 template <class F>
-inline MicroKernel<F> micro_kernel_for(int rows, int vectors) {
+inline MicroKernel<F> micro_kernel_for(int64_t rows, int64_t vectors) {
     static_assert(VECTORS == 2, "name them all here");
     constexpr auto up_to_rows = std::make_integer_sequence<int, ROWS>();
     return vectors == 2 ? with_rows<F, 2>(rows, up_to_rows) : with_rows<F, 1>(rows, up_to_rows);
@@ -233,70 +252,74 @@ inline MicroKernel<F> micro_kernel_for(int rows, int vectors) {
 template <class T>
 bool multiply_tile(Matrix<const T> a, Matrix<const T> b, Matrix<T> c) {
     using F = Wide<T>;
-    constexpr int L = lanes<F>;
-    constexpr int64_t SLIVER = VECTORS * L, PANEL = (ROWS + L - 1) / L * L;
+    constexpr int64_t L = lanes<F>;
     constexpr bool same = std::is_same<T, F>::value;
-    const int64_t m = c.rows, n = c.cols, k = a.cols, whole = ceil_div(n, L) * L;
+    const int64_t m = c.rows, n = c.cols, k = a.cols;
     const int64_t blocks = larger(1, ceil_div(k, KC)), depth = ceil_div(k, blocks);
-    const int64_t height = ceil_div(m, ceil_div(m, int64_t(ROWS)));  // of a panel
+    const int64_t panels = ceil_div(m, ROWS), height = ceil_div(m, panels);  // 15 = 8 + 7 rows
 
-    // What need not be packed: the micro-kernel walks A with any strides, and rows of B if vectors
-    // lie in them. Packing A only pays where each step down k would touch another page of memory
-    // many times over; packing B, where it will be read by many panels.
-    const bool a_as_is = same && (a.col == 1 || n <= 128);
-    const bool b_as_is = same && b.col == 1 && m <= 256;
+    // Packing costs as much as 10 rows or columns of arithmetic, so it must be worth it. The
+    // micro-kernel walks A with any strides; only if columns of A are contiguous, each step down
+    // k may be in another page, and many slivers would go through them all again. Of B it needs
+    // whole vectors; where many panels read them they should be aligned and not too scattered.
+    const bool a_as_is = same && (a.col == 1 || n <= 4 * SLIVER<F>);
+    const bool near = b.row % L == 0 && depth * magnitude(b.row) <= KC * NC<F>;
+    const bool b_as_is = same && b.col == 1 && (panels == 1 || (near && m <= 256));
     const bool c_as_is = same && c.col == 1;
-    F* b_packed = static_cast<F*>(scratch(0, depth * whole * sizeof(F)));
-    F* a_packed = static_cast<F*>(scratch(1, depth * PANEL * sizeof(F)));
-    F* sums =
-        c_as_is ? reinterpret_cast<F*>(c.data) : static_cast<F*>(scratch(2, m * whole * sizeof(F)));
-    const int64_t sums_row = c_as_is ? c.row : whole;
-    if (!b_packed || !a_packed || !sums) return false;
+    // Columns from here on are packed. The last sliver has to be, if not all of its vectors are
+    // whole.
+    const int64_t packed_from = !b_as_is ? 0 : n % L == 0 ? n : n / SLIVER<F> * SLIVER<F>;
+
+    F* a_packed =
+        static_cast<F*>(scratch(0, panels * whole_vectors<F>(height) * depth * sizeof(F)));
+    F* b_packed = static_cast<F*>(scratch(1, whole_vectors<F>(n) * depth * sizeof(F)));
+    F* sums = reinterpret_cast<F*>(c.data);
+    int64_t sums_row = c.row;
+    if (!c_as_is) {
+        sums_row = whole_vectors<F>(n);
+        sums = static_cast<F*>(scratch(2, m * sums_row * sizeof(F)));
+    }
+    if (!a_packed || !b_packed || !sums) return false;
 
     for (int64_t block = 0; block < blocks; ++block) {  // one, of depth 0, if k is 0
         const int64_t p = block * depth, here = smaller(depth, k - p);
-        for (int64_t j = 0; j < n; j += SLIVER) {
-            const int64_t width = smaller(SLIVER, n - j);
-            if (b_as_is && width % L == 0) continue;
-            pack(b.block(p, j, here, width), smaller(SLIVER, whole - j), b_packed + j * here);
-        }
+        if (!a_as_is) pack(a.block(0, p, m, here).transposed(), height, a_packed);
+        pack(b.block(p, packed_from, here, n - packed_from), SLIVER<F>,
+             b_packed + packed_from * here);
         for (int64_t i = 0; i < m; i += height) {
             const int64_t rows = smaller(height, m - i);
-            const F* a_panel = a_packed;
-            int64_t a_row = 1, a_col = PANEL;
+            const F* a_panel = a_packed + i / height * whole_vectors<F>(height) * here;
+            int64_t a_row = 1, a_col = whole_vectors<F>(rows);
             if (a_as_is) {
-                a_panel = reinterpret_cast<const F*>(a.block(i, p, 0, 0).data);
+                a_panel = reinterpret_cast<const F*>(&a(i, p));
                 a_row = a.row, a_col = a.col;
-            } else {
-                pack(a.block(i, p, rows, here).transposed(), PANEL, a_packed);
             }
-            for (int64_t j = 0; j < n; j += SLIVER) {
-                const int64_t width = smaller(SLIVER, n - j), vectors = ceil_div(width, L);
+            for (int64_t j = 0; j < n; j += SLIVER<F>) {
+                const int64_t width = smaller(SLIVER<F>, n - j), vectors = ceil_div(width, L);
                 const F* b_sliver = b_packed + j * here;
                 int64_t b_row = vectors * L;
-                if (b_as_is && width % L == 0) {
-                    b_sliver = reinterpret_cast<const F*>(b.block(p, j, 0, 0).data);
+                if (j < packed_from) {
+                    b_sliver = reinterpret_cast<const F*>(&b(p, j));
                     b_row = b.row;
                 }
-                const auto kernel = micro_kernel_for<F>(int(rows), int(vectors));
+                const MicroKernel<F> kernel = micro_kernel_for<F>(rows, vectors);
                 F* to = sums + i * sums_row + j;
                 if (!c_as_is || width % L == 0) {
                     kernel(here, a_panel, a_row, a_col, b_sliver, b_row, to, sums_row, p > 0);
                     continue;
                 }
                 // The last vector would stick out of C.
-                alignas(64) F edge[ROWS * SLIVER];
-                kernel(here, a_panel, a_row, a_col, b_sliver, b_row, edge, SLIVER, false);
+                alignas(64) F edge[ROWS * SLIVER<F>];
+                kernel(here, a_panel, a_row, a_col, b_sliver, b_row, edge, SLIVER<F>, false);
                 for (int64_t r = 0; r < rows; ++r)
                     for (int64_t s = 0; s < width; ++s) {
-                        F& sum = to[r * sums_row + s];
-                        sum = p > 0 ? sum + edge[r * SLIVER + s] : edge[r * SLIVER + s];
+                        const F sum = edge[r * SLIVER<F> + s];
+                        to[r * sums_row + s] = p > 0 ? to[r * sums_row + s] + sum : sum;
                     }
             }
         }
     }
-    if (c_as_is) return true;
-    for (int64_t i = 0; i < m; ++i) {
+    for (int64_t i = 0; i < m && !c_as_is; ++i) {
         const F* row = sums + i * sums_row;
         if (c.col == 1) {
             convert_row(n, &c(i, 0), row);
@@ -309,30 +332,33 @@ bool multiply_tile(Matrix<const T> a, Matrix<const T> b, Matrix<T> c) {
 
 // ---- tiles --------------------------------------------------------------------------------------
 
-// How C is cut into tiles. This follows from the sizes alone.
+// How C is cut into tiles, row by row. This follows from the sizes alone.
 struct Tiles {
     int64_t height, width, down, across;
 
     int64_t count() const { return down * across; }
 };
 
-// As many tiles as are worth a thread's while (GRAIN multiplications take it about 10 us, what
-// waking it costs), cut along the longer side, but none so small that fetching A and B outweighs
-// the arithmetic.
-constexpr int64_t GRAIN = 1 << 20, MOST_TILES = 16, LEAST_SIDE = 64;
+// GRAIN multiplications take a thread 5 to 10 us, what waking it costs.
+constexpr int64_t GRAIN = 1 << 20;
 
+// Every tile packs what it reads of A and B for itself: no thread waits for another, but the work
+// grows with the number of tiles. Two are made as soon as it pays to wake a thread. Beyond that the
+// number grows only as the sides of the product do: 4 tiles for 512 x 512 x 512, 8 for 1024. None
+// is made smaller than 64 x 64.
 template <class F>
 inline Tiles tiles_of(int64_t m, int64_t n, int64_t k) {
-    const double wanted = double(m) * double(n) * double(k) / GRAIN;
+    const double grains = double(m) * double(n) * double(k) / GRAIN;
     int64_t down = ceil_div(m, MC), across = ceil_div(n, NC<F>);
-    while (down * across < MOST_TILES && double(2 * down * across) <= wanted) {
+    for (;;) {
+        const double count = double(2 * down * across);
         const int64_t height = m / down, width = n / across;
-        if (larger(height, width) < 2 * LEAST_SIDE) break;
+        if (grains < (count == 2 ? 2 : count * count * count / 2)) break;
+        if (larger(height, width) < 128) break;
         (width >= height ? across : down) *= 2;
     }
-    constexpr int64_t SLIVER = VECTORS * lanes<F>;
     const int64_t height = ceil_div(ceil_div(m, down), ROWS) * ROWS;
-    const int64_t width = ceil_div(ceil_div(n, across), SLIVER) * SLIVER;
+    const int64_t width = ceil_div(ceil_div(n, across), SLIVER<F>) * SLIVER<F>;
     return {height, width, ceil_div(m, height), ceil_div(n, width)};
 }
 

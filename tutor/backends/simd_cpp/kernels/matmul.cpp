@@ -1,6 +1,6 @@
 // The matrix product, for any layout of its operands: (..., m, k) @ (..., k, n) -> (..., m, n).
 // How one product is computed stands in gemm.hpp; here its operands become matrices.
-#include "gemm.hpp"
+#include "matmul_steps.hpp"
 
 namespace tutor {
 namespace TUTOR_LEVEL {
@@ -33,8 +33,12 @@ Status run(const Operand& out, const Operand* ins, int, const Params&) {
     const int64_t count = batch.count();
     if (count == 0 || c.rows == 0 || c.cols == 0) return {Status::Ok, 0, 0};
 
+    // Vectors lie along the rows of C. Where its columns are contiguous instead, or a row does not
+    // fill a vector and columns of A do: C^T = B^T A^T.
     if (c.cols == 1) c.col = 1;
-    if (c.col != 1 && c.row == 1) {  // vectors lie along C's columns: C^T = B^T A^T
+    const bool upright = c.col != 1 && c.row == 1 && c.rows > 1;
+    const bool thin = c.cols < lanes<Wide<T>> && c.cols < c.rows && (a.row == 1 || c.cols == 1);
+    if (upright || thin) {
         const Matrix<const T> left = a;
         c = c.transposed(), a = b.transposed(), b = left.transposed();
         for (int d = 0; d < batch.depth; ++d) std::swap(batch.stride[d][1], batch.stride[d][2]);
@@ -55,7 +59,35 @@ Status run(const Operand& out, const Operand* ins, int, const Params&) {
     return {failed ? Status::OutOfMemory : Status::Ok, 0, 0};
 }
 
+// One of the steps of matmul_steps.hpp, product by product.
+template <auto step>
+Status run_step(const Operand& out, const Operand* ins, int, const Params&) {
+    Matrix<float> c = matrix<float>(out);
+    Matrix<const float> a = matrix<const float>(ins[0]), b = matrix<const float>(ins[1]);
+    Nest batch;
+    for (int d = 0; d < out.ndim - 2; ++d)
+        batch.add(out.shape[d], {out.strides[d], ins[0].strides[d], ins[1].strides[d], 0});
+    bool done = true;
+    for (int64_t n = 0; n < batch.count() && c.rows > 0 && c.cols > 0; ++n) {
+        int64_t offset[MAX_OPERANDS];
+        batch.locate(n, offset);
+        Matrix<float> c_here = c;
+        Matrix<const float> a_here = a, b_here = b;
+        c_here.data += offset[0], a_here.data += offset[1], b_here.data += offset[2];
+        if constexpr (std::is_void_v<decltype(step(a, b, c))>)
+            step(a_here, b_here, c_here);
+        else
+            done &= step(a_here, b_here, c_here);
+    }
+    return {done ? Status::Ok : Status::OutOfMemory, 0, 0};
+}
+
 const Row rows[] = {
+    {"matmul.naive", Float32, Form::MatMul, "TTT", "", run_step<matmul_naive<float>>},
+    {"matmul.ikj", Float32, Form::MatMul, "TTT", "", run_step<matmul_ikj<float>>},
+    {"matmul.tiled", Float32, Form::MatMul, "TTT", "", run_step<matmul_tiled<float>>},
+    {"matmul.packed", Float32, Form::MatMul, "TTT", "", run_step<matmul_packed<float>>},
+    {"matmul.threaded", Float32, Form::MatMul, "TTT", "", run_step<matmul_threaded<float>>},
     {"matmul", Int8, Form::MatMul, "TTT", "", run<uint8_t>},
     {"matmul", Int16, Form::MatMul, "TTT", "", run<uint16_t>},
     {"matmul", Int32, Form::MatMul, "TTT", "", run<uint32_t>},
