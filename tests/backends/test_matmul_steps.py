@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from backend_names import LEVELS
+from backend_names import LEVELS as BACKENDS
 
 from tutor import Tensor
 from tutor.backends import simd_cpp
 
+LEVELS = [name.removeprefix("simd_cpp.") for name in BACKENDS]
 STEPS = ("naive", "ikj", "tiled", "packed", "threaded")
 
 
