@@ -145,12 +145,15 @@ class Pool {
         done_.wait(lock, done);
     }
 
-    // Whether `condition` holds within a moment: less than a sleep and the wake-up from it cost.
+    // Whether `condition` holds within a moment: what a sleep and the wake-up from it cost. Between
+    // two looks the core is offered to whoever else wants it, so that a busy machine stays as it
+    // is.
     template <class Condition>
     static bool soon(Condition condition) {
         auto end = std::chrono::steady_clock::now() + MOMENT;
         do {
             if (condition()) return true;
+            std::this_thread::yield();
         } while (std::chrono::steady_clock::now() < end);
         return false;
     }
@@ -185,7 +188,9 @@ class Pool {
         }
     }
 
-    static constexpr std::chrono::nanoseconds MOMENT{2000};
+    // Waking a thread costs about 10 us, on a virtual machine several times that, and the kernels
+    // of a training step follow each other at such distances.
+    static constexpr std::chrono::microseconds MOMENT{100};
 
     std::mutex busy_;  // held by the thread whose job it is
 
