@@ -206,6 +206,17 @@ def test_mistakes_are_explained(make, error, words):
     assert str(caught.value).count("\n") >= 2
 
 
+def test_a_number_that_does_not_fit_is_not_written():
+    t = Tensor([1, 2], dtype="uint8")
+    for number in (300, -1, 2.5):
+        with pytest.raises(NumberRangeError):
+            t[0] = number
+    t[1] = 255
+    assert t.tolist() == [1, 255]
+    t[:] = Tensor([3.7, 4.0])
+    assert t.tolist() == [3, 4]
+
+
 def test_writing_to_an_expanded_view_is_refused():
     with pytest.raises(ShapeError, match="expanded"):
         Tensor.zeros(1, 3).expand(2, 3)[...] = 1.0

@@ -67,10 +67,11 @@ class Engine(threading.local):
                 "write into the original, or into a .copy()",
             )
         with no_grad():
-            value = target.wrap(value) if not hasattr(value, "over") else value
+            if not hasattr(value, "over"):  # a number must fit, an array is cast
+                value = target.wrap(value, target.buf.dtype if is_number(value) else None)
             if value.buf is target.buf:  # they may overlap: read all before writing any
                 value = value.copy()
-            value = apply("cast", value, dtype=target.buf.dtype).expand(target.shape)
+            value = value.cast(target.buf.dtype).expand(target.shape)
         self.call("copy", target.buf.dtype, target, value)
         target.buf.touch()
 
