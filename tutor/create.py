@@ -34,10 +34,8 @@ class Create:
         device: str = "cpu",
     ) -> Tensor:
         """Every element is `value`; without `dtype`, the dtype of `Tensor(value)`."""
-        t = cls(value, dtype=dtype, device=device)  # checks the value
-        shape = layout.checked_shape(shape)
-        out = t.over(Buffer.empty(math.prod(shape), t.dtype), shape)
-        engine.call("fill", t.dtype, out, value=value)
+        one = cls(value, dtype=dtype, device=device)  # checks the value
+        out = one.like(value, layout.checked_shape(shape))
         return out.requires_grad_() if requires_grad else out
 
     @classmethod

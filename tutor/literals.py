@@ -13,6 +13,11 @@ from tutor.errors import DTypeError, NumberRangeError, ShapeError
 NUMBERS = (bool, int, float)
 
 
+def is_number(x: Any) -> bool:
+    """A Python number; NumPy's float64 is one, its float32 is not."""
+    return isinstance(x, NUMBERS)
+
+
 def read(data: Any, dtype: DType | None) -> tuple[bytes, tuple[int, ...], DType]:
     """`data` as (bytes in row-major order, shape, dtype).
 
@@ -71,16 +76,16 @@ def pack(numbers: Sequence[Any], dtype: DType) -> bytes:
         numbers = [int(number) for number in numbers]
     try:
         return struct.pack(f"={len(numbers)}{dtype.format}", *numbers)
-    except OverflowError:  # struct refuses what IEEE 754 rounds to infinity
-        limit = float(dtype.max)
-        return b"".join(_pack_float(float(number), dtype.format, limit) for number in numbers)
+    except (OverflowError, struct.error):  # struct refuses what IEEE 754 rounds to infinity
+        return b"".join(pack_float(number, dtype) for number in numbers)
 
 
-def _pack_float(number: float, format: str, limit: float) -> bytes:
+def pack_float(number: float, dtype: DType) -> bytes:
+    """The bytes of one float, infinite beyond the range of `dtype`."""
     try:
-        return struct.pack("=" + format, number)
-    except OverflowError:
-        return struct.pack("=" + format, math.copysign(math.inf, number))
+        return struct.pack("=" + dtype.format, number)
+    except (OverflowError, struct.error):
+        return struct.pack("=" + dtype.format, math.inf if number > 0 else -math.inf)
 
 
 def _dtype_of(numbers: list[Any]) -> DType:

@@ -97,6 +97,7 @@ def test_from_memory_shares_only_when_asked():
 def test_float16_and_float32_round_once_and_overflow_to_infinity():
     assert Buffer([65520.0, -1e9], dtype="float16").tolist() == [float("inf"), float("-inf")]
     assert Buffer([1e300, 2.0], dtype="float32").tolist() == [float("inf"), 2.0]
+    assert Buffer([10**400, -(10**400)], dtype="float32").tolist() == [float("inf"), -float("inf")]
     assert Buffer([0.1], dtype="float32")[0] == float(np.float32(0.1))
 
 

@@ -244,6 +244,15 @@ class Broken(Op):
         return Tensor.ones(7)
 
 
+class Turned(Op):
+    """z = -x, with a gradient of as many numbers in another shape"""
+
+    name, kernel, infer, promotes = "turned", "neg", tutor.ops.elementwise.same, 0
+
+    def backward(self, g):
+        return g.T
+
+
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
@@ -258,6 +267,11 @@ class Broken(Op):
         (lambda: Tensor([1.0]).__setitem__(0, leaf(2.0)), GraphError, "in place"),
         (lambda: (leaf(1.0) * 2).requires_grad_(False), GraphError, "detach"),
         (lambda: Broken(leaf(1.0, 2.0)).apply().sum().backward(), ShapeError, "Broken"),
+        (
+            lambda: Turned(Tensor.ones(2, 3, requires_grad=True)).apply().sum().backward(),
+            ShapeError,
+            "Turned",
+        ),
     ],
 )
 def test_mistakes_are_explained(make, error, words):

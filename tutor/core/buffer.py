@@ -157,7 +157,7 @@ class Buffer(Memory):  # type: ignore[misc]  # the base is chosen when tutor is 
                     "use Buffers of one length and dtype",
                 )
             return registry.Operand(other, (len(self),), (1,), 0)
-        if not isinstance(other, literals.NUMBERS):
+        if not literals.is_number(other):
             raise DTypeError(
                 "arithmetic on a Buffer", type(other).__name__, "use a Buffer or a number"
             )

@@ -21,6 +21,7 @@ from tutor.core.buffer import Buffer
 from tutor.core.op import OPS, Op
 from tutor.dtype import DType
 from tutor.errors import DomainError, DTypeError, GraphError, ShapeError
+from tutor.literals import is_number
 
 Tensor = Any  # the box above this one; the Engine only uses what a Tensor offers
 _serials = itertools.count()
@@ -199,14 +200,16 @@ class Engine(threading.local):
     def _saved(op: Op, create_graph: bool) -> tuple[Tensor, ...]:
         """What `op` saved. Its own output was kept without its op; a graph of the walk needs it."""
         saved = op.saved or ()
-        if create_graph and -1 in op.save_positions:
-            pairs = zip(op.save_positions, saved, strict=True)
-            linked = [t.alias() if i < 0 else t for i, t in pairs]
-            for i, t in zip(op.save_positions, linked, strict=True):
-                if i < 0:
-                    t.op, t.requires_grad = op, True
-            saved = tuple(linked)
-        return saved
+        if not create_graph:
+            return saved
+
+        def linked(out: Tensor) -> Tensor:
+            out = out.alias()
+            out.op, out.requires_grad = op, True
+            return out
+
+        pairs = zip(op.save_positions, saved, strict=True)
+        return tuple([linked(t) if i < 0 else t for i, t in pairs])
 
     @staticmethod
     def _fit(op: Op, x: Tensor, gx: Tensor) -> Tensor:
@@ -219,7 +222,8 @@ class Engine(threading.local):
                 if axis < extra or (size != 1 and x.shape[axis - extra] == 1)
             )
             summed = gx.sum(axis=axes) if axes else gx
-            if math.prod(summed.shape) != math.prod(x.shape) or extra < 0:
+            kept = tuple(n for axis, n in enumerate(x.shape, extra) if axis not in axes)
+            if extra < 0 or summed.shape != kept:
                 raise ShapeError(
                     f"the gradient of {type(op).__name__} for an input of shape {x.shape}",
                     f"its backward returned shape {gx.shape}",
@@ -270,11 +274,6 @@ class Engine(threading.local):
                 "give a gradient of the same shape and dtype",
             )
         return gradient
-
-
-def is_number(x: Any) -> bool:
-    """A Python number; NumPy's float64 is one, its float32 is not."""
-    return isinstance(x, (bool, int, float))
 
 
 engine = Engine()

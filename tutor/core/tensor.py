@@ -105,7 +105,7 @@ class Tensor(Methods, Create, Interop):
 
     def wrap(self, value: Any, dtype: DType | None = None) -> Tensor:
         """`value` as a constant beside this Tensor."""
-        if not isinstance(value, literals.NUMBERS):
+        if not literals.is_number(value):
             return Tensor(value, dtype=dtype)
         dtype = dtypes.of_number(value) if dtype is None else dtype
         if value == 0 and math.copysign(1, value) < 0:  # as a key of the cache -0.0 is 0.0

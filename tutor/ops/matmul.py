@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tutor.core.engine import apply, engine
+from tutor.core.engine import engine
 from tutor.core.op import Op, Shape
 from tutor.errors import ShapeError
 from tutor.layout import broadcast_shapes
 from tutor.ops.elementwise import stretch
-
-
-def turned(x: Any) -> Any:
-    """The last two axes exchanged."""
-    axes = tuple(range(len(x.shape) - 2))
-    return apply("permute", x, axes=(*axes, len(axes) + 1, len(axes)))
 
 
 class MatMul(Op):
@@ -64,10 +58,10 @@ class MatMul(Op):
     def backward(self, g, x, y):
         gx = gy = None
         if self.needs[0]:
-            gx = g @ turned(y)
+            gx = g @ y.transpose()
         if self.needs[1]:
             # For a transposed y (a weight stored as (out, in)) the same product is taken the other
             # way round, so that its gradient lies in memory as y does.
             column_major = y.strides[-2] < y.strides[-1]
-            gy = turned(turned(g) @ x) if column_major else turned(x) @ g
+            gy = (g.transpose() @ x).transpose() if column_major else x.transpose() @ g
         return gx, gy

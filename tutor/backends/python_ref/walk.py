@@ -17,6 +17,7 @@ from typing import Any
 from tutor.backends.registry import Operand
 from tutor.dtype import DType
 from tutor.layout import axes_of, is_contiguous
+from tutor.literals import pack_float
 
 Number = bool | int | float
 Kernel = Callable[..., None]
@@ -82,15 +83,7 @@ def packed(values: Sequence[Number], dtype: DType) -> bytes:
     try:
         return struct.pack(f"={len(values)}{dtype.format}", *values)
     except (OverflowError, struct.error):  # struct refuses what IEEE 754 rounds to infinity
-        return b"".join(packed_float(value, dtype) for value in values)
-
-
-def packed_float(value: float, dtype: DType) -> bytes:
-    """The bytes of one float, infinite beyond the range."""
-    try:
-        return struct.pack("=" + dtype.format, value)
-    except (OverflowError, struct.error):
-        return struct.pack("=" + dtype.format, math.copysign(math.inf, value))
+        return b"".join(pack_float(value, dtype) for value in values)
 
 
 # ---- other walks over the same memory ------------------------------------------------------------
