@@ -10,10 +10,11 @@ SOURCES := pyproject.toml tutor/backends/simd_cpp/CMakeLists.txt $(CPP)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help setup-env build mnist test lint bench sanitize docs clean
+.PHONY: help setup-env build mnist test lint bench sanitize sanitize-thread fuzz conformance oracle \
+        docs clean
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # ---- the environment -----------------------------------------------------------------------------
 # The library is installed editable: Python files are used as they stand in this tree. It is built
@@ -77,7 +78,28 @@ sanitize: ## run the backends' tests under the address and undefined-behaviour s
 	    ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc \
 	    TUTOR_BACKEND=simd $(VENV)-sanitize/bin/python -m pytest --capture=sys tests/backends $(ARGS)
 
+# Data races: the thread pool and kernels called from several Python threads, in a build of their
+# own. Without address randomisation, which this sanitizer of GCC 12 does not get along with.
+sanitize-thread: ## run the tests of threads under the thread sanitizer
+	@test -x $(VENV)-thread/bin/pip || $(PYTHON) -m venv $(VENV)-thread
+	@echo "== building with the thread sanitizer (a few minutes)"
+	@$(VENV)-thread/bin/pip install -q -e ".[dev]" -C build-dir=build/thread \
+	    -C cmake.define.TUTOR_SANITIZE_THREAD=ON -C cmake.build-type=RelWithDebInfo \
+	    -C install.strip=false
+	LD_PRELOAD="$$(g++ -print-file-name=libtsan.so)" TSAN_OPTIONS=exitcode=66 TUTOR_BACKEND=simd \
+	    setarch -R $(VENV)-thread/bin/python -m pytest --capture=sys \
+	    tests/backends/test_threads.py tests/backends/test_agree.py -k "thread or large" $(ARGS)
+
+fuzz: setup-env ## throw calls that no sane program makes at the border to C++, for a minute
+	$(BIN)/python tests/backends/fuzz.py $(ARGS)
+
+conformance: setup-env ## measure how simd_cpp agrees with python_ref; writes docs/conformance.md
+	$(BIN)/python -m tutor conformance simd --markdown docs/conformance.md $(ARGS)
+
+oracle: $(VENV)/extra-bench setup-env ## compare values and gradients with PyTorch's
+	$(BIN)/python -m pytest tests/oracle $(ARGS)
+
 clean: ## remove all that the targets above have made
-	rm -rf $(VENV) $(VENV)-sanitize build dist docs/_build docs/api *.egg-info
+	rm -rf $(VENV) $(VENV)-sanitize $(VENV)-thread build dist docs/_build docs/api *.egg-info
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find tutor tests docs benchmarks -name __pycache__ -exec rm -rf {} +

@@ -7,27 +7,76 @@ import numpy as np
 import pytest
 
 import tutor
-from tutor import DTYPES, Tensor, dtype, promote
+from tutor import DTYPES, Tensor, bits, dtype, promote
 from tutor.errors import DTypeError, NumberRangeError
 
-PAIRS = [(a, b) for a in DTYPES for b in DTYPES]
+NUMPYS = [d for d in DTYPES if d is not tutor.bfloat16]
+PAIRS = [(a, b) for a in NUMPYS for b in NUMPYS]
 
 
 def test_the_table_is_numpys():
-    for d in DTYPES:
-        assert getattr(tutor, d.name) is d
+    for d in NUMPYS:
         assert np.dtype(d.name).itemsize == d.itemsize
         info = None if d.kind == "bool" else (np.finfo if d.is_float else np.iinfo)(d.name)
         assert info is None or (d.min, d.max) == (info.min, info.max)
+        if d.is_float:
+            assert d.eps == info.eps
+            assert d.smallest_normal == info.smallest_normal
+            assert d.smallest_subnormal == info.smallest_subnormal
+    for d in DTYPES:
+        assert getattr(tutor, d.name) is d
         assert pickle.loads(pickle.dumps(d)) is d
         assert copy.deepcopy(d) is d
-    assert len(DTYPES) == len({d.name for d in DTYPES}) == len({d.format for d in DTYPES}) == 12
+    assert len(DTYPES) == len({d.name for d in DTYPES}) == len({d.format for d in DTYPES}) == 13
 
 
 @pytest.mark.parametrize(("a", "b"), PAIRS, ids=lambda d: d.name)
 def test_promotion_is_numpys_and_symmetric(a, b):
     assert promote(a, b).name == np.promote_types(a.name, b.name).name
     assert promote(a, b) is promote(b, a)
+
+
+def test_bfloat16_is_the_upper_half_of_float32():
+    """eps and ends by the definition: 8 bits of precision, float32's exponents."""
+    d = tutor.bfloat16
+    assert (d.itemsize, d.eps, d.max) == (2, 2.0**-7, (2 - 2.0**-7) * 2.0**127)
+    assert (d.smallest_normal, d.smallest_subnormal) == (2.0**-126, 2.0**-133)
+    words = np.arange(65536, dtype=np.uint16)
+    numbers = (words.astype(np.uint32) << 16).view(np.float32)
+    assert np.array_equal(bits.unpack(words.tobytes(), d), numbers, equal_nan=True)
+    kept = bits.pack(numbers.tolist(), d)
+    assert (np.frombuffer(kept, np.uint16) == words)[~np.isnan(numbers)].all()
+
+
+def test_bfloat16_rounds_once_to_nearest_even():
+    tie, below = 1 + 2.0**-8, 1 + 2.0**-8 - 2.0**-40
+    above, odd = 1 + 2.0**-8 + 2.0**-40, 1 + 3 * 2.0**-8
+    rounded = Tensor([tie, below, above, odd, -tie, 3.4e38, 1e39], dtype="bfloat16").tolist()
+    up = 1 + 2.0**-7
+    assert rounded[:5] == [1.0, 1.0, up, 1 + 2.0**-6, -1.0]
+    assert rounded[5:] == [float("inf"), float("inf")]
+    wide = Tensor([tie, above], dtype="float64").cast("bfloat16")
+    assert wide.tolist() == [1.0, up]  # rounding to float32 first would lose what is above the tie
+    assert Tensor([2**62 + 2**54 + 1]).cast("bfloat16").item() == 2.0**62 * (1 + 2.0**-7)
+
+
+@pytest.mark.parametrize(("d", "small"), [("bfloat16", 7), ("float16", 10)])
+def test_all_patterns_of_16_bits_survive_float32(d, small):
+    words = np.arange(65536, dtype=np.uint16).tobytes()
+    x = Tensor(tutor.Buffer.from_memory(words, dtype=d))
+    back = x.cast("float32").cast(d)
+    pairs = zip(words[::2], back.buf.raw.tobytes()[::2], x.isnan().tolist(), strict=True)
+    assert all(a == b or nan for a, b, nan in pairs)
+    assert x.isnan().sum().item() == 2 * (2**small - 1)
+
+
+def test_bfloat16_holds_bytes_and_meets_the_others_above():
+    met = {d.name: promote(tutor.bfloat16, d).name for d in DTYPES}
+    small = {"bool", "int8", "uint8", "bfloat16"}
+    assert {name for name, to in met.items() if to == "bfloat16"} == small
+    assert {met[n] for n in ("int16", "uint16", "float16", "float32")} == {"float32"}
+    assert {met[n] for n in ("int32", "uint32", "int64", "uint64", "float64")} == {"float64"}
+    assert all(promote(d, tutor.bfloat16).name == met[d.name] for d in DTYPES)
 
 
 @pytest.mark.parametrize("d", DTYPES, ids=lambda d: d.name)

@@ -21,7 +21,7 @@ OPTIONAL = ("numpy", "matplotlib", "safetensors", "tqdm")
 ORDER = (
     ("errors",),
     ("dtype",),
-    ("debug", "layout", "literals", "printing"),
+    ("bits", "debug", "dlpack", "layout", "literals", "printing"),
     ("backends.signatures",),
     ("backends.registry",),
     ("backends.simd_cpp",),
@@ -33,10 +33,11 @@ ORDER = (
     ("core.op",),
     ("core.engine",),
     ("random",),
-    ("create", "interop", "methods"),
+    ("create", "interop", "selection", "windows"),
+    ("methods",),
     ("core.tensor",),
     ("core", "ops"),
-    ("nn", "optim", "data", "viz", "testing"),
+    ("array_api", "custom", "einsum", "nn", "optim", "data", "viz", "testing"),
     ("", "__main__"),
 )
 RANK = {f"tutor.{name}".rstrip("."): rank for rank, names in enumerate(ORDER) for name in names}

@@ -7,9 +7,10 @@ import importlib.util
 import os
 import platform
 import sys
+from pathlib import Path
 
 import tutor
-from tutor.backends import conformance, registry, simd_cpp
+from tutor.backends import cases, conformance, registry, simd_cpp
 from tutor.data import fetch, mnist
 from tutor.errors import KernelNotFound, TutorError
 
@@ -21,10 +22,36 @@ OPTIONAL = {
 }
 
 
+# What stands above the table in docs/conformance.md.
+CONFORMANCE_PAGE = """\
+# Agreement, measured
+
+Written by `make conformance`, which runs
+
+```sh
+python -m tutor conformance {backend} --markdown docs/conformance.md
+```
+
+Every kernel of this backend is run on the same memory as the reference's: all its dtypes; operands
+contiguous, offset, transposed, cut out, sliced, reversed, stretched, in any mixture; from none up
+to {most:,} elements; nan, infinities, signed zeros, subnormals, extremes and ties among the
+numbers. What stands around and between the elements of the result must stay as it was, to the bit.
+The classes of agreement are explained with [the kernel table](kernels.md); *worst error* is the
+largest one that was met, and what is allowed. The level was: {level}.
+
+"""
+
+
 def check_conformance(args: argparse.Namespace) -> int:
     """Print how a backend agrees with python_ref; 1 where it does not."""
+    level = args.level or (simd_cpp.level() if args.backend.startswith("simd") else "none")
     verdicts = conformance.run(kernel_table(args.backend, args.level), args.kernel, args.seed)
     print(conformance.report(verdicts))
+    if args.markdown:
+        Path(args.markdown).write_text(
+            CONFORMANCE_PAGE.format(backend=args.backend, most=cases.LARGE, level=level)
+            + conformance.markdown(verdicts)
+        )
     return 0 if any(v.cases for v in verdicts) and all(v.ok for v in verdicts) else 1
 
 
@@ -101,6 +128,7 @@ def parser() -> argparse.ArgumentParser:
             command.add_argument("--level", help="instruction-set level of simd_cpp")
             command.add_argument("--kernel", action="append", help="only this kernel (repeatable)")
             command.add_argument("--seed", type=int, default=0, help="draws other cases")
+            command.add_argument("--markdown", metavar="FILE", help="write the table there, too")
     return p
 
 

@@ -12,7 +12,7 @@ from tutor import dtype as dtypes
 from tutor import layout, random
 from tutor.core.buffer import Buffer
 from tutor.core.engine import engine
-from tutor.errors import ShapeError
+from tutor.errors import DTypeError, ShapeError
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
@@ -71,14 +71,41 @@ class Create:
         )
 
     @classmethod
-    def eye(cls, n: int, *, dtype: Any = dtypes.float32) -> Tensor:
-        """The n x n identity matrix."""
-        i = cls.arange(n)
-        return (i.unsqueeze(1) == i).cast(dtype)
+    def linspace(
+        cls, start: float, stop: float, num: int, *, endpoint: bool = True, dtype: Any = None,
+        **options: Any,
+    ) -> Tensor:  # fmt: skip
+        """`num` numbers at equal distances from start to stop, which, with endpoint=False, would be
+        the next one. Each is computed from its own position, so no error adds up."""
+        count = layout.whole_number(num, "num")
+        if count < 0:
+            raise ShapeError(f"linspace(num={num})", "a negative count", "give 0 or more")
+        steps = count - 1 if endpoint else count
+        numbers = [start + (stop - start) * (i / steps) if steps else start for i in range(count)]
+        if endpoint and count > 1:
+            numbers[-1] = stop
+        return cls(numbers, dtype=dtype or dtypes.float32, **options)
+
+    @classmethod
+    def eye(
+        cls, n: int, m: int | None = None, k: int = 0, *, dtype: Any = dtypes.float32
+    ) -> Tensor:
+        """n rows of m numbers (default n): 1 on diagonal k (0 is the main one), else 0."""
+        layout.checked_shape((n, n if m is None else m))
+        row = cls.arange(n).unsqueeze(1)
+        return (
+            row + layout.whole_number(k, "a diagonal") == cls.arange(n if m is None else m)
+        ).cast(dtype)
 
     @classmethod
     def _random(cls, kernel: str, blocks: int, shape: Any, dtype: Any, options: Any) -> Tensor:
         shape, found = layout.checked_shape(layout.sizes_of(shape)), dtypes.of(dtype)
+        if not found.is_float:
+            raise DTypeError(
+                f"{kernel} random numbers of {found.name}",
+                "they are not whole",
+                "use a float dtype, and .cast() the result if need be",
+            )
         out = cls(Buffer.empty(math.prod(shape), found), shape)
         seed, counter = random.take(-(-out.numel() // blocks))
         engine.call(kernel, found, out, seed=seed, counter=counter)

@@ -1,26 +1,40 @@
-"""The twelve element types: one table for Python, C++ and the documentation.
+"""The thirteen element types: one table for Python, C++ and the documentation.
 
 A dtype says how many bytes one number takes and how its bits are read. `format` is the character
 Python's `struct` and the buffer protocol use for it; the C++ backend recognises a dtype by the same
-character (`simd_cpp/dtypes.hpp`), so the two tables cannot drift apart without a test noticing.
+character (`simd_cpp/kernel.hpp`), so the two tables cannot drift apart without a test noticing.
+`struct` does not know bfloat16: its character "E" is tutor's own, and literals.py reads its bits.
 """
 
 from __future__ import annotations
 
 import functools
 import struct
+from collections.abc import Iterable
 
 from tutor.errors import DTypeError, NumberRangeError
 
+# Floats (IEEE 754, and bfloat16: float32 without its lower half): the bits behind the binary point,
+# and the exponent of the largest numbers.
+LAYOUTS = {"e": (10, 15), "E": (7, 127), "f": (23, 127), "d": (52, 1023)}
+
 
 class DType:
-    """One row of the table below: `name`, `kind`, `format`, and what follows from them."""
+    """One row of the table below: `name`, `kind`, `format`, and what follows from them.
 
-    __slots__ = ("format", "index", "itemsize", "kind", "max", "min", "name")
+    `min` and `max` are the ends of the finite range. Floats also have `eps`, the distance from 1 to
+    the next number, and the smallest positive numbers: `smallest_normal`, and below it, with fewer
+    and fewer bits, down to `smallest_subnormal`.
+    """
+
+    __slots__ = (
+        "eps", "format", "index", "itemsize", "kind", "max", "min", "name", "smallest_normal",
+        "smallest_subnormal",
+    )  # fmt: skip
 
     def __init__(self, name: str, kind: str, format: str, index: int) -> None:
         self.name, self.kind, self.format, self.index = name, kind, format, index
-        self.itemsize = struct.calcsize(format)
+        self.itemsize = 2 if format == "E" else struct.calcsize(format)
         bits = 8 * self.itemsize
         self.min: int | float
         self.max: int | float
@@ -30,10 +44,13 @@ class DType:
             self.min, self.max = 0, 2**bits - 1
         elif kind == "bool":
             self.min, self.max = 0, 1
-        else:  # largest finite value: (2 - 2^-p) * 2^e, p and e from IEEE 754
-            precision, exponent = {2: (10, 15), 4: (23, 127), 8: (52, 1023)}[self.itemsize]
-            self.max = (2.0 - 2.0**-precision) * 2.0**exponent
+        else:
+            mantissa, exponent = LAYOUTS[format]
+            self.eps = 2.0**-mantissa
+            self.max = (2.0 - self.eps) * 2.0**exponent
             self.min = -self.max
+            self.smallest_normal = 2.0 ** (1 - exponent)
+            self.smallest_subnormal = self.smallest_normal * self.eps
 
     @property
     def is_float(self) -> bool:
@@ -66,13 +83,17 @@ TABLE = tuple(
             ("uint32", "uint", "I"),
             ("uint64", "uint", "Q"),
             ("float16", "float", "e"),
+            ("bfloat16", "float", "E"),
             ("float32", "float", "f"),
             ("float64", "float", "d"),
         )
     )
 )
 BY_NAME = {dtype.name: dtype for dtype in TABLE}
-(bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, float32, float64) = TABLE
+(
+    bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64,
+    float16, bfloat16, float32, float64,
+) = TABLE  # fmt: skip
 
 # The three that stand for a Python number where nothing else says which: bool, int, float.
 DEFAULTS = {bool: bool_, int: int64, float: float32}
@@ -98,13 +119,16 @@ def of(dtype: DType | str | type) -> DType:
 @functools.cache
 def promote(a: DType, b: DType) -> DType:
     """The smallest dtype that can hold values of both: the array API's table, NumPy 2's rule
-    where that standard is silent (integer with float). int64 with uint64 gives float64, as there.
+    where that standard is silent (integer with float). int64 with uint64 gives float64, as there;
+    float16 with bfloat16, neither of which holds the other, float32.
     """
     if a is b:
         return a
     if a.kind == "bool" or b.kind == "bool":
         return b if a.kind == "bool" else a
-    if (a.is_float and b.is_float) or a.kind == b.kind:
+    if a.kind == b.kind:
+        if a.itemsize == b.itemsize:
+            return float32
         return a if a.itemsize >= b.itemsize else b
     if a.is_float or b.is_float:
         real, whole = (a, b) if a.is_float else (b, a)
@@ -115,6 +139,11 @@ def promote(a: DType, b: DType) -> DType:
     if signed.itemsize > unsigned.itemsize:
         return signed
     return {1: int16, 2: int32, 4: int64, 8: float64}[unsigned.itemsize]
+
+
+def accumulator(dtype: DType) -> DType:
+    """What a sum is kept in: floats as they are, bool and signed as int64, unsigned as uint64."""
+    return dtype if dtype.is_float else uint64 if dtype.kind == "uint" else int64
 
 
 def of_number(number: bool | int | float, beside: DType | None = None) -> DType:
@@ -128,6 +157,21 @@ def of_number(number: bool | int | float, beside: DType | None = None) -> DType:
         return own
     rank = {"bool": 0, "int": 1, "uint": 1, "float": 2}
     return beside if rank[beside.kind] >= rank[own.kind] else own
+
+
+def common(operands: Iterable[DType | bool | int | float]) -> DType | None:
+    """The one dtype in which tensors of these dtypes and these Python numbers meet; None if there
+    is nothing."""
+    found: DType | None = None
+    numbers = []
+    for operand in operands:
+        if not isinstance(operand, DType):
+            numbers.append(operand)
+        else:
+            found = operand if found is None else promote(found, operand)
+    for number in numbers:
+        found = of_number(number, found)
+    return found
 
 
 def check_number(number: bool | int | float, dtype: DType) -> None:

@@ -52,5 +52,9 @@ class DataError(TutorError, ValueError):
     """A data set or file that is missing, damaged or not what it claims to be."""
 
 
+class OutOfMemoryError(TutorError, MemoryError):
+    """More memory than there is, or than any address could name."""
+
+
 class DomainError(TutorError, ValueError):
     """A value for which the operation has no result, or a setting it does not know."""

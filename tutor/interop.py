@@ -1,13 +1,16 @@
-"""Tensors as Python and NumPy see them: numbers, lists, arrays, text."""
+"""Tensors as Python and other libraries see them: numbers, lists, arrays, text."""
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from tutor import printing
-from tutor.errors import DTypeError, ShapeError
+from tutor import dlpack, printing
+from tutor.core.buffer import Buffer
+from tutor.dtype import bfloat16
+from tutor.errors import DomainError, DTypeError, ShapeError
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
@@ -42,18 +45,112 @@ class Interop:
         return self.is_contiguous() and self.offset == 0 and self.numel() == len(self.buf)
 
     def numpy(self) -> Any:
-        """A NumPy array over the same memory: a change on either side is seen on the other."""
+        """A NumPy array over the same memory: a change on either side is seen on the other.
+
+        NumPy's strides can walk whatever a Tensor can, so nothing is ever copied. Raises DTypeError
+        for bfloat16, which NumPy does not have.
+        """
         import numpy as np  # only who asks for arrays needs NumPy
 
+        if self.dtype is bfloat16:
+            raise DTypeError(
+                "a NumPy array of bfloat16",
+                "NumPy has no such dtype",
+                'use .cast("float32").numpy(), which changes no number',
+            )
         size, raw = self.dtype.itemsize, self.buf.raw
         steps = tuple(stride * size for stride in self.strides)
         start = self.offset * size if self.numel() else 0
         return np.ndarray(self.shape, self.dtype.name, raw, start, steps)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        """What np.asarray(t) calls; as np.array does, copy=False raises where a cast needs one."""
         array = self.numpy()
-        array = array if dtype is None else array.astype(dtype, copy=False)
-        return array.copy() if copy else array
+        if dtype is None or dtype == array.dtype:
+            return array.copy() if copy else array
+        if copy is False:
+            raise DomainError(
+                f"an array of {dtype} that shares memory (copy=False)",
+                f"the memory holds {self.dtype.name}",
+                "leave copy or dtype out",
+            )
+        return array.astype(dtype)
+
+    # ---- other libraries: DLPack and the array API -----------------------------------------------
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return dlpack.CPU
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """A capsule for another library's `from_dlpack`, which shares this memory from then on; its
+        changes are not seen by the graph. With copy=True it gets memory of its own, and by default
+        also where an axis is walked backwards, which not every consumer survives."""
+        if self.requires_grad:
+            raise dlpack.ExchangeError(
+                "to share a Tensor that requires grad",
+                "the other library's changes would not be in the graph",
+                "use .detach(), or compute under no_grad()",
+            )
+        if stream is not None or dl_device not in (None, dlpack.CPU):
+            raise dlpack.ExchangeError(
+                f"a capsule with {stream=}, {dl_device=}",
+                "all Tensors are on the CPU, where there are no streams",
+                f"leave stream out, and dl_device out or {dlpack.CPU}",
+            )
+        copied = min(self.strides, default=0) < 0 if copy is None else copy
+        t = self.copy() if copied else self
+        walk = dlpack.Walk(t.buf.raw, t.dtype, t.shape, t.strides, t.offset if t.numel() else 0)
+        return dlpack.give(walk, max_version is not None and max_version[0] >= 1, copied)
+
+    @classmethod
+    def from_dlpack(
+        cls, x: Any, /, *, device: str | None = None, copy: bool | None = None
+    ) -> Tensor:
+        """A Tensor over the memory of `x`, an array of any library (or its capsule): a change on
+        either side is seen on the other. With copy=True it has memory of its own."""
+        if device not in (None, "cpu") or (
+            hasattr(x, "__dlpack_device__") and x.__dlpack_device__()[0] != dlpack.CPU[0]
+        ):
+            raise dlpack.not_on_cpu(device or x.__dlpack_device__())
+        if hasattr(x, "__dlpack__"):
+            try:
+                x = x.__dlpack__(max_version=(1, 0))
+            except TypeError:  # a producer of the time before versions
+                x = x.__dlpack__()
+        memory, dtype, *walk = dlpack.take(x)
+        t = cls(Buffer.from_memory(memory, dtype=dtype, copy=False), *walk)
+        return t.copy() if copy else t
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """The functions of the array API standard (data-apis.org/array-api): tutor.array_api."""
+        namespace = importlib.import_module("tutor.array_api")  # built on all of this
+        namespace.check_version(api_version)
+        return namespace
+
+    @property
+    def size(self) -> int:
+        """How many numbers there are, as NumPy and the array API call it."""
+        return math.prod(self.shape)
+
+    def __pos__(self) -> Tensor:
+        return self
+
+    def to_device(self, device: str, /, *, stream: Any = None) -> Tensor:
+        """Itself: the CPU is the only device here."""
+        if device != "cpu" or stream is not None:
+            raise DomainError(
+                f"to_device({device!r}, {stream=})", "the only device is 'cpu'", "'cpu'"
+            )
+        return self
+
+    # ---- as Python sees it -----------------------------------------------------------------------
 
     def __len__(self) -> int:
         if not self.shape:
@@ -62,6 +159,9 @@ class Interop:
 
     def __iter__(self) -> Iterator[Tensor]:
         return (self[i] for i in range(len(self)))
+
+    def __contains__(self, value: Any) -> bool:
+        return bool((self == value).any())
 
     def __bool__(self) -> bool:
         if self.numel() != 1:
@@ -79,7 +179,7 @@ class Interop:
         return int(self.item())
 
     def __index__(self) -> int:
-        if self.dtype.is_float:
+        if not self.dtype.is_integer:
             raise DTypeError("a position", f"a {self.dtype.name} Tensor", "use an integer Tensor")
         return int(self.item())
 

@@ -27,6 +27,21 @@ def whole_numbers(numbers: Any, what: str) -> Shape:
         raise ShapeError(what, f"{numbers!r}", "give whole numbers, for example (2, 3)") from None
 
 
+def whole_number(number: Any, what: str) -> int:
+    """`number` as an int; ShapeError if it is none."""
+    if hasattr(number, "__iter__") and not hasattr(number, "__index__"):
+        raise ShapeError(what, f"{number!r}", "give one whole number")
+    return whole_numbers((number,), what)[0]
+
+
+def positive(number: Any, what: str) -> int:
+    """`number` as an int of 1 or more, or a ShapeError."""
+    found = whole_number(number, what)
+    if found < 1:
+        raise ShapeError(what, f"{found}", "it must be 1 or more")
+    return found
+
+
 def checked_shape(sizes: Any, what: str = "a shape") -> Shape:
     """`sizes` as a tuple of non-negative ints, or a ShapeError that says which one is not."""
     shape = whole_numbers(sizes, what)
@@ -81,6 +96,16 @@ def check_inside(shape: Shape, strides: Shape, offset: int, length: int) -> None
             f"shape {shape}, strides {strides}, offset {offset}",
             f"they reach from element {low} to {high}, the Buffer has elements 0 to {length - 1}",
             "use a smaller shape, other strides, or a longer Buffer",
+        )
+
+
+def check_writable(shape: Shape, strides: Shape) -> None:
+    """Raise ShapeError for an expanded view: one number cannot take several values."""
+    if any(n > 1 and s == 0 for n, s in zip(shape, strides, strict=True)):
+        raise ShapeError(
+            f"to write into an expanded view of shape {shape}",
+            "several of its elements are one number in memory",
+            "write into the original, or into a .copy()",
         )
 
 
@@ -158,6 +183,23 @@ def pairs_of(pairs: Any, ndim: int, what: str) -> tuple[tuple[int, int], ...]:
             f"{what}({pairs})", f"the tensor has {ndim} axes", "give one pair of ints per axis"
         )
     return found
+
+
+def padded_positions(mode: str, size: int, before: int, after: int) -> list[int]:
+    """Which of `size` elements stands where after padding, in a mode other than "constant"."""
+    if mode not in ("reflect", "edge"):
+        raise ShapeError(f"pad(mode={mode!r})", "no such mode", "'constant', 'reflect' or 'edge'")
+    least = 1 if mode == "edge" else 2
+    if min(before, after) < 0 or (size < least and before + after):
+        raise ShapeError(
+            f"pad by ({before}, {after}) in mode {mode!r} of {size} elements",
+            "a width is negative" if min(before, after) < 0 else f"it takes {least} elements",
+            "give widths of 0 or more; mode 'constant' can pad any number of elements",
+        )
+    if mode == "edge":
+        return [min(max(i, 0), size - 1) for i in range(-before, size + after)]
+    period = 2 * (size - 1)  # a b c b | a b c b | ...
+    return [min(i % period, -i % period) for i in range(-before, size + after)]
 
 
 def fill_in(shape: Shape, size: int) -> Shape:
@@ -250,6 +292,19 @@ def slice_layout(
     return tuple(new_shape), tuple(new_strides), offset
 
 
+def is_basic(key: Any) -> bool:
+    """False where an array or list of positions or bools stands in the key."""
+    for k in key if isinstance(key, tuple) else (key,):
+        kind = type(k)
+        if kind is int or kind is slice:
+            continue
+        if kind in (bool, list) or getattr(k, "shape", ()) != ():
+            return False
+        if "bool" in str(getattr(k, "dtype", "")):  # a single one, in an array or tensor
+            return False
+    return True
+
+
 def checked_key(key: Any) -> tuple[int | slice | EllipsisType | None, ...]:
     """A key for `slice_layout`: each part an int, a slice of ints, None or Ellipsis."""
     parts = []
@@ -263,7 +318,7 @@ def checked_key(key: Any) -> tuple[int | slice | EllipsisType | None, ...]:
                 raise OutOfRangeError(
                     f"index {k!r}",
                     f"{type(k).__name__} is no position",
-                    "use ints, slices, None or '...'; select with t.index_select(axis, index)",
+                    "use ints, slices, None, '...', or arrays of ints or bools",
                 ) from None
         elif isinstance(k, slice) and k.step == 0:
             raise OutOfRangeError(

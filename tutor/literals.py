@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-import struct
 from collections.abc import Sequence
 from typing import Any
 
+from tutor import bits
 from tutor.dtype import BY_NAME, DType, bool_, check_number, float32, int64
 from tutor.errors import DTypeError, NumberRangeError, ShapeError
 
@@ -30,6 +29,8 @@ def read(data: Any, dtype: DType | None) -> tuple[bytes, tuple[int, ...], DType]
     if isinstance(data, (*NUMBERS, list, tuple, range)):
         numbers, shape = flatten(data)
     else:
+        if getattr(getattr(data, "dtype", None), "kind", "f") in "mMcUSV":
+            raise _no_number(data)  # dates and their like have a buffer too: of plain bytes
         try:
             view = memoryview(data)
         except TypeError:  # no buffer: perhaps an array or tensor of another kind
@@ -74,18 +75,7 @@ def pack(numbers: Sequence[Any], dtype: DType) -> bytes:
                 )
             check_number(number, dtype)
         numbers = [int(number) for number in numbers]
-    try:
-        return struct.pack(f"={len(numbers)}{dtype.format}", *numbers)
-    except (OverflowError, struct.error):  # struct refuses what IEEE 754 rounds to infinity
-        return b"".join(pack_float(number, dtype) for number in numbers)
-
-
-def pack_float(number: float, dtype: DType) -> bytes:
-    """The bytes of one float, infinite beyond the range of `dtype`."""
-    try:
-        return struct.pack("=" + dtype.format, number)
-    except (OverflowError, struct.error):
-        return struct.pack("=" + dtype.format, math.inf if number > 0 else -math.inf)
+    return bits.pack(numbers, dtype)
 
 
 def _dtype_of(numbers: list[Any]) -> DType:
@@ -101,15 +91,14 @@ def _read_buffer(view: memoryview, dtype: DType | None) -> tuple[bytes, tuple[in
     payload = view.tobytes()  # row-major, whatever the strides were
     if dtype is None or dtype is found:
         return payload, shape, found
-    numbers = struct.unpack(f"={len(payload) // found.itemsize}{found.format}", payload)
-    return pack(numbers, dtype), shape, dtype
+    return pack(bits.unpack(payload, found), dtype), shape, dtype
 
 
 def dtype_of_format(format: str, itemsize: int) -> DType:
     """The dtype of a buffer's elements; DTypeError for those tutor does not have."""
     code = format.lstrip("@=<")
     for dtype in BY_NAME.values():  # 'l' and 'q' are one thing on Linux: compare kind and size
-        kinds = {"int": "bhilqn", "uint": "BHILQN", "float": "efd", "bool": "?"}[dtype.kind]
+        kinds = {"int": "bhilqn", "uint": "BHILQN", "float": "eEfd", "bool": "?"}[dtype.kind]
         if len(code) == 1 and code in kinds and dtype.itemsize == itemsize:
             return dtype
     raise DTypeError(

@@ -13,7 +13,7 @@ from typing import Any
 
 from tutor.core.engine import engine
 from tutor.core.tensor import Tensor
-from tutor.errors import DTypeError, GraphError
+from tutor.errors import DomainError, GraphError
 
 
 class Optimizer:
@@ -38,7 +38,7 @@ class Optimizer:
             raise GraphError(f"{type(self).__name__} over no parameters", "nothing to move",
                              "pass get_parameters(model)")  # fmt: skip
         if not (isinstance(lr, (int, float)) and lr >= 0 and math.isfinite(lr)):
-            raise DTypeError(f"lr={lr!r}", "no finite number of 0 or more", "for example lr=0.01")
+            raise DomainError(f"lr={lr!r}", "no finite number of 0 or more", "for example lr=0.01")
         self.lr = lr
         self.steps = 0
         self.state = {name: [p.detach().like(0) for p in self.params] for name in self.slots}

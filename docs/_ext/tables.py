@@ -3,7 +3,7 @@
     ```{dtype-table}
     ```
 
-shows the twelve dtypes; `promotion-table` what `tutor.dtype.promote` gives for each pair;
+shows the thirteen dtypes; `promotion-table` what `tutor.dtype.promote` gives for each pair;
 `kernel-table` the rows of signatures.py; `op-table` the catalogue of ops.
 """
 
@@ -16,7 +16,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from tutor.backends.signatures import ALL, FLOATS, NUMBERS, TABLE_OF_KERNELS
+from tutor.backends.signatures import ALL, BITS, FLOATS, INTEGERS, NUMBERS, TABLE_OF_KERNELS
 from tutor.core.op import OPS
 from tutor.dtype import TABLE, DType, promote
 
@@ -57,7 +57,7 @@ class DTypeTable(SphinxDirective):
 
 
 def short(dtype: DType) -> str:
-    """i8 for int8, u8 for uint8, f32 for float32: twelve of them must stand side by side."""
+    """i8 for int8, u8 for uint8, f32 for float32: thirteen of them must stand side by side."""
     return dtype.name.replace("uint", "u").replace("int", "i").replace("float", "f")
 
 
@@ -69,7 +69,8 @@ class PromotionTable(SphinxDirective):
 
 class KernelTable(SphinxDirective):
     def run(self) -> list[nodes.Node]:
-        groups = {ALL: "all", NUMBERS: "numbers", FLOATS: "floats"}
+        groups = {ALL: "all", NUMBERS: "numbers", FLOATS: "floats",
+                  INTEGERS: "integers", BITS: "bool, integers"}  # fmt: skip
         rows = (
             (
                 code(s.name), code(s.types),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from tutor.backends.registry import Operand
+from tutor.bits import pack, unpack
 from tutor.core.buffer import Buffer
-from tutor.dtype import TABLE, DType
+from tutor.dtype import TABLE, DType, bfloat16
 
 LAYOUTS: dict[str, Callable[[tuple[int, ...]], np.ndarray]] = {
     "contiguous": lambda shape: np.empty(shape, np.int8),
@@ -23,38 +25,53 @@ LAYOUTS: dict[str, Callable[[tuple[int, ...]], np.ndarray]] = {
 
 
 def numpy_type(dtype: DType) -> np.dtype:
-    return np.dtype(dtype.format)
+    """The type of arrays with this dtype's numbers. NumPy has no bfloat16, but float32 holds it."""
+    return np.dtype(np.float32 if dtype is bfloat16 else dtype.format)
 
 
-def dtype_of(array: np.ndarray) -> DType:
-    return next(d for d in TABLE if numpy_type(d) == array.dtype)
+def rounded(numbers: Any, dtype: DType) -> np.ndarray:
+    """The numbers as the dtype holds them."""
+    if dtype is not bfloat16:
+        return np.asarray(numbers).astype(numpy_type(dtype))
+    wide = np.asarray(numbers).astype(np.float64)
+    return np.array(unpack(pack(wide.ravel().tolist(), dtype), dtype), "f").reshape(wide.shape)
 
 
-def operand(array: np.ndarray, layout: str = "contiguous") -> Operand:
+def operand(array: np.ndarray, layout: str = "contiguous", dtype: DType | None = None) -> Operand:
     """The array's numbers in a Buffer, laid out as named, zeros between them."""
+    dtype = dtype or next(d for d in TABLE if numpy_type(d) == array.dtype and d is not bfloat16)
     model = LAYOUTS[layout](array.shape)  # of one-byte elements: its strides count elements
     memory = model if model.base is None else model.base
-    buf = Buffer.empty(memory.size + 3, dtype_of(array))
+    buf = Buffer.empty(memory.size + 3, dtype)
     buf.raw[:] = bytes(buf.nbytes)
     offset = model.ctypes.data - memory.ctypes.data + 3
     x = Operand(buf, array.shape, model.strides, offset)
-    view(x)[...] = array
+    cells(x)[...] = array.view(np.uint32) >> 16 if dtype is bfloat16 else array
     return x
 
 
-def view(x: Operand) -> np.ndarray:
+def cells(x: Operand) -> np.ndarray:
+    """The elements in the operand's memory, which change with the array; of bfloat16 the bits."""
     size = x.buf.dtype.itemsize
     strides = tuple(stride * size for stride in x.strides)
-    return np.ndarray(x.shape, numpy_type(x.buf.dtype), x.buf.raw, x.offset * size, strides)
+    kind = np.dtype("H") if x.buf.dtype is bfloat16 else numpy_type(x.buf.dtype)
+    return np.ndarray(x.shape, kind, x.buf.raw, x.offset * size, strides)
 
 
-def assert_same(found: np.ndarray, wanted: np.ndarray, ulps: float = 0) -> None:
-    """At most `ulps` units in the last place apart; for 0 equal to the bit, nan's payload aside."""
+def view(x: Operand) -> np.ndarray:
+    """The elements as numbers."""
+    if x.buf.dtype is not bfloat16:
+        return cells(x)
+    return np.asarray(cells(x).astype(np.uint32) << np.uint32(16)).view(np.float32)
+
+
+def assert_same(found: np.ndarray, wanted: np.ndarray, tolerance: float = 0) -> None:
+    """At most the `tolerance` apart, relative to either; for 0 equal to the bit, nan's payload
+    aside."""
     assert found.dtype == wanted.dtype
-    if ulps:
-        info = np.finfo(found.dtype)
-        tiny = float(info.smallest_subnormal)
-        np.testing.assert_allclose(found, wanted, rtol=ulps * float(info.eps), atol=ulps * tiny)
+    if tolerance:
+        tiny = float(np.finfo(found.dtype).smallest_subnormal) / float(np.finfo(found.dtype).eps)
+        np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance * tiny)
         return
     np.testing.assert_array_equal(found, wanted)
     number = found == found

@@ -2,65 +2,28 @@
 
 from __future__ import annotations
 
+import decimal
 import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-from arrays import numpy_type
+from kernel_inputs import (
+    choice,
+    divided,
+    few,
+    indices,
+    one,
+    pairs,
+    powers,
+    sample,
+    samples,
+    shifts,
+    tame,
+)
 
-from tutor.dtype import DType, bool_
-
-# ---- the numbers that kernels are tried on -------------------------------------------------------
-
-
-def values(dtype: DType) -> np.ndarray:
-    """The ends of the range, the special values, and some between."""
-    if dtype is bool_:
-        return np.array([False, True])
-    if dtype.is_integer:
-        around = {-128, -7, -1, 0, 1, 2, 5, 100, dtype.min, dtype.min + 1, dtype.max}
-        return np.array([n for n in sorted(around) if dtype.min <= n <= dtype.max], dtype.format)
-    info = np.finfo(numpy_type(dtype))
-    ends = [info.max, info.tiny, info.smallest_subnormal, np.inf, 0.0]
-    signed = [s * v for v in [*ends, 1 / 3, 0.5, 1, 3, 11.1, 88.7, 745, 65504] for s in (1, -1)]
-    with np.errstate(over="ignore"):
-        return np.array([*signed, np.nan], dtype.format)
-
-
-def one(dtype: DType) -> list[np.ndarray]:
-    v = values(dtype)
-    return [np.stack([v, v[::-1]])]
-
-
-def pairs(dtype: DType) -> list[np.ndarray]:
-    return [np.array(a) for a in np.meshgrid(values(dtype), values(dtype), indexing="ij")]
-
-
-def powers(dtype: DType) -> list[np.ndarray]:
-    x, y = pairs(dtype)
-    return [x, np.where(y < 0, 3, y).astype(y.dtype) if dtype.is_integer else y]
-
-
-def choice(dtype: DType) -> list[np.ndarray]:
-    x, y = pairs(dtype)
-    return [np.arange(x.size).reshape(x.shape) % 3 == 0, x, y]
-
-
-def sample(dtype: DType, *shape: int, start: int = 0) -> np.ndarray:
-    """Small multiples of 1/8 (for floats): their sums and products are exact in float64."""
-    numbers = (np.arange(start, start + math.prod(shape)) * 37 % 53 - 26).reshape(shape)
-    return (numbers / 8 if dtype.is_float else numbers).astype(dtype.format)
-
-
-def samples(*shapes: tuple[int, ...]) -> Callable[[DType], list[np.ndarray]]:
-    return lambda dtype: [sample(dtype, *shape, start=7 * i) for i, shape in enumerate(shapes)]
-
-
-def indices(size: int, *shape: int) -> np.ndarray:
-    return (np.arange(math.prod(shape)) * 5 % 7 % size).reshape(shape)
-
+from tutor.dtype import DType
 
 # ---- one row per kernel --------------------------------------------------------------------------
 
@@ -75,6 +38,33 @@ class Case(NamedTuple):
 def precise(f: Callable[..., Any]) -> Callable[..., Any]:
     """f in at least float64; in 80 bits where the machine has them."""
     return lambda *xs, **params: f(*(x.astype(np.longdouble) for x in xs), **params)
+
+
+def widened(f: Callable[..., Any]) -> Callable[..., Any]:
+    """f of floats in float64."""
+
+    def wide(*xs: np.ndarray, **params: Any) -> Any:
+        return f(*(x.astype(np.float64) if x.dtype.kind == "f" else x for x in xs), **params)
+
+    return wide
+
+
+def erf(x: float) -> float:
+    """2/sqrt(pi) e**-x**2 sum_n 2**n x**(2n+1) / (1 * 3 * 5 ... (2n+1)), whose terms have one sign
+    (Abramowitz and Stegun 1964, 7.1.6), in 50 digits."""
+    if not abs(x) < 6:
+        return math.copysign(1, x) if x == x else x
+    with decimal.localcontext() as context:
+        context.prec = 50
+        x = decimal.Decimal(float(x))
+        term = total = x
+        for n in range(1, 300):
+            term *= 2 * x * x / (2 * n + 1)
+            total += term
+        return float(2 / PI.sqrt() * (-x * x).exp() * total)
+
+
+PI = decimal.Decimal("3.14159265358979323846264338327950288419716939937510")
 
 
 def rows(axis: Any) -> dict[str, Any]:
@@ -107,6 +97,48 @@ def pad(x: np.ndarray, before: tuple[int, ...], value: float) -> np.ndarray:
 
 def cat(*xs: np.ndarray, axis: int) -> np.ndarray:
     return np.concatenate(xs, axis)
+
+
+def floor_divide(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return np.where(y == 0, x / y, x // y) if x.dtype.kind == "f" else x // y
+
+
+def shift(f: Callable[..., Any]) -> Callable[..., Any]:
+    """f in as many steps as it takes, for no step of NumPy's may be as wide as the type."""
+
+    def shifted(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        steps, one = y.copy(), y.dtype.type(1)
+        while steps.any():
+            x, steps = np.where(steps > 0, f(x, one), x), np.where(steps > 0, steps - one, steps)
+        return x
+
+    return shifted
+
+
+def recurrence(x: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
+    """y_i + x_i * y_(i-1) + x_i * x_(i-1) * y_(i-2) + ..., term by term."""
+    x, y = np.moveaxis(x, axis, 0), np.moveaxis(y, axis, 0)
+    total, term = np.zeros_like(y), y.copy()
+    for step in range(len(y)):
+        total = total + term
+        term = np.concatenate([np.zeros_like(term[:1]), term[:-1]]) * x
+        term[: step + 1] = 0
+    return np.moveaxis(total, 0, axis)
+
+
+def argsort(x: np.ndarray, axis: int, descending: bool) -> np.ndarray:
+    """NumPy's stable order. Backwards: of what is turned around, so that equals keep theirs."""
+    if not descending:
+        return np.argsort(x, axis, kind="stable")
+    turned = np.argsort(np.flip(x, axis), axis, kind="stable")
+    return x.shape[axis] - 1 - np.flip(turned, axis)
+
+
+def scatter(x: np.ndarray, index: np.ndarray, src: np.ndarray, axis: int) -> np.ndarray:
+    z = x.copy()
+    for at in np.ndindex(index.shape):
+        z[(*at[:axis], index[at], *at[axis + 1 :])] = src[at]
+    return z
 
 
 def scatter_add(x: np.ndarray, index: np.ndarray, src: np.ndarray, axis: int) -> np.ndarray:
@@ -146,6 +178,32 @@ CASES: dict[str, list[Case]] = {
     "abs": [Case(np.abs, one)],
     "relu": [Case(relu, one)],
     "sqrt": [Case(np.sqrt, one)],
+    "sign": [Case(lambda x: np.sign(x) + x.dtype.type(0), one)],
+    "floor": [Case(np.floor, one)],
+    "ceil": [Case(np.ceil, one)],
+    "round": [Case(np.rint, one)],
+    "trunc": [Case(np.trunc, one)],
+    "bitwise_not": [Case(np.invert, one)],
+    **{
+        name: [Case(precise(f), one, ulps=1)]
+        for name, f in {
+            "exp2": np.exp2,
+            "expm1": np.expm1,
+            "log2": np.log2,
+            "log10": np.log10,
+            "log1p": np.log1p,
+            "tan": np.tan,
+            "asin": np.arcsin,
+            "acos": np.arccos,
+            "atan": np.arctan,
+            "sinh": np.sinh,
+            "cosh": np.cosh,
+            "asinh": np.arcsinh,
+            "acosh": np.arccosh,
+            "atanh": np.arctanh,
+        }.items()
+    },
+    "erf": [Case(np.vectorize(erf, [float]), one, ulps=1)],
     "exp": [Case(precise(np.exp), one, ulps=1)],
     "log": [Case(precise(np.log), one, ulps=1)],
     "sin": [Case(precise(np.sin), one, ulps=1)],
@@ -158,6 +216,18 @@ CASES: dict[str, list[Case]] = {
     "mul": [Case(np.multiply, pairs)],
     "div": [Case(np.divide, pairs)],
     "pow": [Case(lambda x, y: x**y, powers, ulps=1)],
+    "floor_divide": [Case(widened(floor_divide), divided)],
+    "remainder": [Case(widened(np.remainder), divided)],
+    "fmod": [Case(np.fmod, divided)],
+    "hypot": [Case(precise(np.hypot), pairs, ulps=1)],
+    "atan2": [Case(precise(np.arctan2), pairs, ulps=1)],
+    "logaddexp": [Case(precise(np.logaddexp), tame, ulps=1)],
+    "copysign": [Case(np.copysign, pairs)],
+    "bitwise_and": [Case(np.bitwise_and, pairs)],
+    "bitwise_or": [Case(np.bitwise_or, pairs)],
+    "bitwise_xor": [Case(np.bitwise_xor, pairs)],
+    "bitwise_left_shift": [Case(shift(np.left_shift), shifts)],
+    "bitwise_right_shift": [Case(shift(np.right_shift), shifts)],
     "maximum": [Case(larger, pairs)],
     "minimum": [Case(smaller, pairs)],
     "eq": [Case(np.equal, pairs)],
@@ -169,6 +239,13 @@ CASES: dict[str, list[Case]] = {
     "where": [Case(np.where, choice)],
     "sum": [Case(np.sum, samples((3, 4, 5)), rows(axis)) for axis in (0, -1, (0, 2), (2, 0, 1), ())]
     + [Case(np.sum, samples((3, 0)), rows(1))],
+    "prod": [
+        Case(
+            widened(np.prod), lambda d: [np.abs(sample(d, 2, 3, 2)) % 3 + sample(d, 1)], rows(axis)
+        )
+        for axis in (0, -1, (0, 2), (2, 0, 1), ())
+    ]
+    + [Case(widened(np.prod), samples((3, 0)), rows(1))],
     "mean": [
         Case(precise(np.mean), samples((3, 4, 5)), rows(axis), 0.5) for axis in (1, (-1, 0), ())
     ],
@@ -180,6 +257,25 @@ CASES: dict[str, list[Case]] = {
         Case(np.argmax, samples((3, 4, 5)), rows(1)),
         Case(lambda x, axis: np.argmax(x.reshape(3, -1), 1), samples((3, 4, 5)), rows((1, 2))),
         Case(lambda x, axis: np.argmax(x), one, rows((0, 1))),
+    ],
+    "argmin": [
+        Case(np.argmin, samples((3, 4, 5)), rows(1)),
+        Case(lambda x, axis: np.argmin(x.reshape(3, -1), 1), samples((3, 4, 5)), rows((1, 2))),
+        Case(lambda x, axis: np.argmin(x), one, rows((0, 1))),
+    ],
+    "scan": [
+        Case(widened(recurrence), samples((4, 3), (4, 3)), rows(0)),
+        Case(widened(recurrence), samples((2, 4, 3), (2, 4, 3)), rows(-2)),
+        Case(widened(recurrence), samples((3, 0), (3, 0)), rows(1)),
+    ],
+    "cummax": [
+        Case(np.maximum.accumulate, samples((3, 4, 5)), rows(1)),
+        Case(np.maximum.accumulate, one, rows(1)),
+    ],
+    "argsort": [
+        Case(argsort, inputs, {"axis": axis, "descending": descending})
+        for inputs, axis in ((samples((3, 40)), 1), (one, -1), (few, 0))
+        for descending in (False, True)
     ],
     "matmul": [
         Case(np.matmul, samples((3, 4), (4, 5))),
@@ -203,6 +299,19 @@ CASES: dict[str, list[Case]] = {
             rows(0),
         )
     ],
+    "scatter": [
+        Case(
+            scatter,
+            lambda d: [sample(d, 5, 4), indices(5, 9, 3), sample(d, 9, 3, start=3)],
+            rows(0),
+        ),
+        Case(
+            scatter,
+            lambda d: [sample(d, 2, 5), indices(5, 2, 7), sample(d, 2, 7, start=3)],
+            rows(1),
+        ),
+    ],
+    "nonzero": [Case(np.flatnonzero, lambda d: [indices(3, 4, 5) == 1])],
     "index_select": [
         Case(np.take, lambda d: [sample(d, 6, 4), indices(6, 9)], rows(0)),
         Case(np.take, lambda d: [sample(d, 3, 6, 4), indices(6, 5)], rows(1)),
@@ -225,22 +334,4 @@ CASES: dict[str, list[Case]] = {
             4,
         )
     ],
-}
-
-
-# ---- random numbers -----------------------------------------------------------------------------
-
-U, V = ((0x6627E8D5_E169C58D >> 11) + 1) / 2**53, (0xBC57AC4C_9B00DBD8 >> 11) / 2**53
-RADIUS = math.sqrt(-2 * math.log(U))
-FIRST_BLOCK = {  # of seed 0: its words are the first of the known answers
-    "random_bits": {"uint32": [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]},
-    "uniform": {
-        "float16": [0x331 / 2**11, 0x70B / 2**11, 0x5E2 / 2**11, 0x4D8 / 2**11],
-        "float32": [0x6627E8 / 2**24, 0xE169C5 / 2**24, 0xBC57AC / 2**24, 0x9B00DB / 2**24],
-        "float64": [(0x6627E8D5_E169C58D >> 11) / 2**53, (0xBC57AC4C_9B00DBD8 >> 11) / 2**53],
-    },
-    "normal": {
-        dtype: [RADIUS * math.cos(2 * math.pi * V), RADIUS * math.sin(2 * math.pi * V)]
-        for dtype in ("float16", "float32", "float64")
-    },
 }

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from tutor.backends.simd_cpp import _simd
+from tutor.bits import pack, unpack
 from tutor.dtype import TABLE, DType, float32
 
-NAMES = {d.format: d.name for d in TABLE}
+DTYPES = {d.format: d for d in TABLE}
 
 
 @dataclass(slots=True)
@@ -36,10 +34,10 @@ def operand(*shape: int, dtype: DType = float32, cls: type = Operand) -> Any:
 def filled(values: list[Any], dtype: DType = float32, cls: type = Operand) -> Any:
     """A 1-D operand that holds `values`."""
     x = operand(len(values), dtype=dtype, cls=cls)
-    x.buf.raw[:] = struct.pack(f"{len(values)}{dtype.format}", *values)
+    x.buf.raw[:] = pack(values, dtype)
     return x
 
 
 def values(x: Any) -> list[Any]:
     """Everything in the memory of `x`."""
-    return np.frombuffer(x.buf.raw, NAMES[x.buf.format]).tolist()
+    return unpack(x.buf.raw, DTYPES[x.buf.format])

@@ -6,6 +6,7 @@ import functools
 import itertools
 import math
 import random
+import struct
 
 import pytest
 from backend_names import BACKENDS, LEVELS
@@ -16,8 +17,9 @@ from tutor.backends.cases.draws import LAYOUTS, Case, Draw
 from tutor.backends.cases.operands import elements, execute, images, operand
 from tutor.backends.conformance import check
 from tutor.backends.signatures import SIGNATURES, TABLE_OF_KERNELS
-from tutor.dtype import DType, bool_, float32, float64, int8, int32, int64
-from tutor.errors import KernelNotFound, OutOfRangeError
+from tutor.bits import unpack
+from tutor.dtype import DType, bfloat16, bool_, float16, float32, float64, int8, int32
+from tutor.errors import KernelNotFound
 
 ROWS = [
     pytest.param(row.name, dtype, id=f"{row.name}-{dtype.name}")
@@ -59,6 +61,14 @@ def test_every_layout_is_drawn(row) -> None:
     ins = {spec.layout for case in drawn for spec in case.ins}
     assert outs == set(LAYOUTS) - {"expanded"}
     assert ins == (set(LAYOUTS) if row.types[1:] else set())
+
+
+@pytest.mark.parametrize("dtype", [float16, bfloat16], ids=lambda d: d.name)
+def test_every_16_bit_float_is_drawn(dtype: DType) -> None:
+    *_, case = cases.draw("expm1", dtype)
+    drawn = set(elements(case.ins[0], images(case)[1], bits=True))
+    every = unpack(struct.pack("=65536H", *range(65536)), dtype)
+    assert drawn >= {bits for bits, x in enumerate(every) if x == x}
 
 
 def test_the_same_seed_draws_the_same_cases() -> None:
@@ -230,7 +240,7 @@ def test_missing_rows_are_reported() -> None:
     verdicts = conformance.run({("add", float32): REFERENCE["add", float32]}, ["add", "sub"])
     assert [v.dtype for v in verdicts if v.cases] == [float32]
     text = conformance.report(verdicts)
-    assert "1 of 12" in text
+    assert "1 of 13" in text
     assert text.splitlines()[-1].endswith("missing")
 
 
@@ -238,8 +248,24 @@ def test_report_shows_what_is_wrong() -> None:
     text = conformance.report(
         [broken("add", float32, flip_last), broken("sin", float64, lambda *_: 0)]
     )
-    assert "1 WRONG" in text
-    assert "0 ulp, allowed 2" in text
+    head, add, sin, *failure = text.splitlines()
+    assert head.split()[:3] == ["kernel", "agreement", "dtypes"]
+    assert ("exact" in add, "1 WRONG" in add) == (True, True)
+    limit = conformance.agreement("sin", float64)[1]
+    assert (f"0 of {limit:g} ulp" in sin, "agrees" in sin) == (True, True)
+    assert "add for float32" in "\n".join(failure)
+
+
+def test_the_report_as_markdown() -> None:
+    right, wrong = broken("add", int8, lambda *_: 0), broken("add", float32, flip_last)
+    total, _, head, rule, add, *failure = conformance.markdown([right, wrong]).splitlines()
+    assert total == (
+        f"1 of 2 pairs of kernel and dtype agree, on {right.cases + wrong.cases} cases."
+    )
+    assert head.count("|") == rule.count("|") == add.count("|") == 8
+    assert add.startswith("| add | exact | 2 of 2 | 8 |")
+    assert add.endswith("| none allowed | 1 WRONG |")
+    assert wrong.first_failure in "\n".join(failure)
 
 
 # ---- the same bits, however they are computed ----------------------------------------------------
@@ -248,7 +274,7 @@ def test_report_shows_what_is_wrong() -> None:
 @functools.lru_cache(maxsize=1)  # the levels share the work of drawing
 def large(kernel: str, dtype: DType) -> list[tuple[Case, list[bytes]]]:
     """A case for several threads, aligned and unaligned, with the memory of its operands."""
-    aligned = cases.large(kernel, dtype, 200_003)
+    aligned = cases.large(kernel, dtype, 150_001)
     unaligned = aligned.laid("offset", random.Random(0))
     return [(case, images(case)) for case in (aligned, unaligned)]
 
@@ -277,44 +303,10 @@ def test_threads_and_alignment_change_no_bit(
 ) -> None:
     run = registry.table(level)[kernel, dtype]
     found = []
-    for count, (case, before) in itertools.product((1, 2, 3), large(kernel, dtype)):
+    for count, (case, before) in itertools.product((1, 3), large(kernel, dtype)):
         threads(count)
         found.append(results(kernel, case, execute(run, case, before)))
     assert all(one == found[0] for one in found)
-
-
-# ---- values that no kernel can take --------------------------------------------------------------
-
-
-def test_an_index_outside_is_an_error(backend: str) -> None:
-    d = Draw("gather", float32, 0)
-    x, out = d.spec((3, 4)), d.result((2, 4))
-    src = d.spec((2, 4))
-    for bad in (3, -1, 2**62):
-        index = d.spec((2, 4), [0, 1, 2, 0, 1, bad, 0, 0], dtype=int64)
-        for kernel, case in (
-            ("gather", Case(out, (x, index), {"axis": 0})),
-            ("scatter_add", Case(d.result((3, 4)), (x, index, src), {"axis": 0})),
-            ("index_select", Case(out, (x, d.spec((2,), [0, bad], dtype=int64)), {"axis": 0})),
-            (
-                "cross_entropy",
-                Case(
-                    d.result(()),
-                    (x, d.spec((3,), [0, bad if bad != 3 else 4, 1], dtype=int64)),
-                    {"scale": 1.0},
-                ),
-            ),
-        ):
-            with pytest.raises(OutOfRangeError, match=f"kernel {kernel}"):
-                execute(registry.lookup(kernel, backend, float32), case, images(case))
-
-
-@pytest.mark.parametrize("dtype", [int8, int32, int64])
-def test_a_negative_integer_power_is_an_error(backend: str, dtype: DType) -> None:
-    d = Draw("pow", dtype, 0)
-    case = Case(d.result((40,)), (d.spec((40,), [2] * 40), d.spec((40,), [1] * 39 + [-1])))
-    with pytest.raises(ValueError, match="kernel pow"):
-        execute(registry.lookup("pow", backend, dtype), case, images(case))
 
 
 def test_bools_are_zero_or_one(backend: str) -> None:

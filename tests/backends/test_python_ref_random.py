@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 import pytest
-from arrays import assert_same, operand, view
-from kernel_cases import FIRST_BLOCK
+from arrays import assert_same, numpy_type, operand, rounded, view
+from kernel_inputs import FIRST_BLOCK
 
 from tutor.backends import registry
 from tutor.backends.python_ref.random import normal_of, philox
@@ -35,7 +35,7 @@ def test_philox_known_answers(seed: int, counter: int, words: str) -> None:
 
 
 def draw(name: str, dtype: DType, count: int, layout: str = "contiguous", **at: int) -> np.ndarray:
-    out = operand(np.zeros(count, dtype.format), layout)
+    out = operand(np.zeros(count, numpy_type(dtype)), layout, dtype)
     KERNELS[name, dtype](out, **at)
     return view(out)
 
@@ -44,7 +44,7 @@ def draw(name: str, dtype: DType, count: int, layout: str = "contiguous", **at: 
     ("name", "dtype"), [(name, d) for name in FIRST_BLOCK for d in SIGNATURES[name].dtypes]
 )
 def test_stream(name: str, dtype: DType) -> None:
-    wanted = np.array(FIRST_BLOCK[name][dtype.name]).astype(dtype.format)
+    wanted = rounded(np.array(FIRST_BLOCK[name][dtype.name]), dtype)
     assert_same(draw(name, dtype, len(wanted), seed=0, counter=0), wanted)
     # A stream can be entered at any block, and is laid down row-major wherever `out` stands.
     stream = draw(name, dtype, 41, "reversed", seed=2**63 + 5, counter=2**64 - 3)

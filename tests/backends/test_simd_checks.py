@@ -9,7 +9,7 @@ from operands import Operand, filled, operand, values
 
 from tutor.backends import simd_cpp
 from tutor.backends.simd_cpp import _simd
-from tutor.dtype import bool_, float32, int8, int32, int64, uint64
+from tutor.dtype import BY_NAME, bfloat16, bool_, float16, float32, int8, int32, int64, uint64
 from tutor.errors import AxisError, DomainError, DTypeError, OutOfRangeError, ShapeError
 
 KERNELS = simd_cpp.table(simd_cpp.levels()[-1])
@@ -42,6 +42,13 @@ SHAPES = {
     "gather, x": (operand(3, 2), X, operand(3, 2, dtype=int64), {"axis": 1}),
     "scatter_add": (X, X, operand(3, 3, dtype=int64), operand(3, 3), {"axis": 1}),
     "scatter_add, x": (operand(2, 4), X, operand(2, 1, dtype=int64), operand(2, 1), {"axis": 1}),
+    "scatter": (X, X, operand(3, 3, dtype=int64), operand(3, 3), {"axis": 1}),
+    "scatter, index": (X, X, operand(2, 1, dtype=int64), operand(2, 2), {"axis": 1}),
+    "scan": (X, X, operand(2, 2), {"axis": 1}),
+    "scan, out": (operand(3, 2), X, X, {"axis": 1}),
+    "cummax": (operand(2), X, {"axis": 1}),
+    "argsort": (operand(3, 2, dtype=int64), X, {"axis": 0, "descending": False}),
+    "prod": (operand(2), X, {"axis": 0}),
     "index_select": (operand(2, 3), X, index(0, 1), {"axis": 1}),
     "index_select, 2-D": (X, X, operand(2, 3, dtype=int64), {"axis": 1}),
     "cross_entropy": (operand(2), X, index(0, 1, 2), {"scale": 1}),
@@ -66,13 +73,20 @@ DTYPES = {
     "eq": [(float32, float32, float32), (bool_, float32, int32)],
     "where": [(float32, float32, float32, float32), (float32, bool_, float32, int32)],
     "cast": [(int32, int32)],
+    "add for bfloat16": [(bfloat16, float16, bfloat16), (float16, bfloat16, bfloat16)],
+    "argsort": [(float32, float32), (int32, float32)],
+    "nonzero for bool": [(int32, bool_), (int64, int8), (bool_, bool_)],
 }
 
 
 @pytest.mark.parametrize(("name", "dtypes"), [(n, d) for n, ds in DTYPES.items() for d in ds])
 def test_dtypes_that_do_not_fit_are_refused(name, dtypes):
+    kernel, _, dtype = name.partition(" for ")
+    params = {"argsort": {"axis": 0, "descending": False}}.get(kernel, {})
     with pytest.raises(DTypeError):
-        KERNELS[name, float32](*(operand(6, dtype=d) for d in dtypes))
+        KERNELS[kernel, BY_NAME[dtype or "float32"]](
+            *(operand(6, dtype=d) for d in dtypes), **params
+        )
 
 
 def test_a_sum_is_as_wide_as_its_letter_says():
@@ -119,8 +133,9 @@ def test_wrong_axes_are_refused(axis):
 
 @pytest.mark.parametrize("axis", [(), (0, 1)])
 def test_only_reductions_take_any_number_of_axes(axis):
-    with pytest.raises(AxisError):
-        KERNELS["softmax", float32](operand(2, 3), operand(2, 3), axis=axis)
+    for kernel in ("softmax", "cummax"):
+        with pytest.raises(AxisError):
+            KERNELS[kernel, float32](operand(2, 3), operand(2, 3), axis=axis)
     KERNELS["max", float32](operand(2, 3) if not axis else operand(), operand(2, 3), axis=axis)
 
 
@@ -151,6 +166,16 @@ def test_out_must_be_writable_and_without_repeated_elements():
     state = {"lr": 0.1, "momentum": 0.0, "weight_decay": 0.0}
     with pytest.raises(DTypeError, match="read-only"):
         KERNELS["sgd", float32](operand(6), operand(6), frozen, **state)
+
+
+def test_nonzero_takes_any_shape_and_gives_one_axis():
+    x = filled([True] * 6, bool_)
+    x.shape, x.strides = (2, 3), (3, 1)
+    out = operand(6, dtype=int64)
+    KERNELS["nonzero", bool_](out, x)
+    assert values(out) == [0, 1, 2, 3, 4, 5]
+    with pytest.raises(ShapeError, match="one axis"):
+        KERNELS["nonzero", bool_](operand(2, 3, dtype=int64), x)
 
 
 def test_values_that_a_kernel_refuses():

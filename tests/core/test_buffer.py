@@ -8,7 +8,7 @@ from array import array
 import numpy as np
 import pytest
 
-from tutor import DTYPES, Buffer
+from tutor import DTYPES, Buffer, bfloat16
 from tutor.errors import DTypeError, NumberRangeError, OutOfRangeError, ShapeError
 
 
@@ -32,7 +32,8 @@ def test_memory_is_aligned_and_numpy_reads_it(dtype):
     for count in (1, 3, 1000):
         b = Buffer([1] * count, dtype=dtype)
         assert b.address % 64 == 0
-        assert np.frombuffer(b.raw, dtype.name).tolist() == [1] * count
+        if dtype is not bfloat16:  # which NumPy does not know
+            assert np.frombuffer(b.raw, dtype.name).tolist() == [1] * count
 
 
 def test_memoryview_of_a_buffer_shares_its_memory():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tutor import Tensor, optim
-from tutor.errors import DTypeError, GraphError
+from tutor.errors import DomainError, GraphError
 
 pytestmark = pytest.mark.usefixtures("backend")
 
@@ -97,9 +97,9 @@ def test_a_step_is_noticed_by_a_graph_that_saved_the_parameter():
         (lambda: optim.SGD([Tensor([1.0])], lr=0.1), GraphError),
         (lambda: optim.SGD([Tensor([1.0], requires_grad=True) * 2], lr=0.1), GraphError),
         (lambda: optim.SGD([3.0], lr=0.1), GraphError),
-        (lambda: optim.Adam([Tensor([1.0], requires_grad=True)], lr=-1), DTypeError),
-        (lambda: optim.Adam([Tensor([1.0], requires_grad=True)], lr=float("nan")), DTypeError),
-        (lambda: optim.Adam([Tensor([1.0], requires_grad=True)], lr="fast"), DTypeError),
+        (lambda: optim.Adam([Tensor([1.0], requires_grad=True)], lr=-1), DomainError),
+        (lambda: optim.Adam([Tensor([1.0], requires_grad=True)], lr=float("nan")), DomainError),
+        (lambda: optim.Adam([Tensor([1.0], requires_grad=True)], lr="fast"), DomainError),
     ],
 )
 def test_mistakes_are_explained(make, error):

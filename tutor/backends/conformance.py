@@ -18,15 +18,16 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tutor.backends import cases, registry
 from tutor.backends.cases.bounds import ROUNDOFF, WRITTEN, bounds
 from tutor.backends.cases.draws import Case, Spec
-from tutor.backends.cases.operands import BITS, elements, execute, images
+from tutor.backends.cases.operands import elements, execute, images
 from tutor.backends.registry import Table
 from tutor.backends.signatures import SIGNATURES
+from tutor.bits import UNSIGNED
 from tutor.dtype import DType
 from tutor.errors import KernelNotFound
 
@@ -126,7 +127,9 @@ def differences(
         for n, (x, y, x_bits, y_bits) in enumerate(zip(*columns, strict=True)):
             if x_bits != y_bits:
                 if kind == "sum":
-                    error = fraction(x, y, dtype, allowed[i][n] if allowed else None)
+                    error = fraction(
+                        x, y, dtype, allowed.get(i, allowed[0])[n] if allowed else None
+                    )
                 elif spec.dtype.is_float:
                     error = ulps(x, y, x_bits, y_bits, 8 * spec.dtype.itemsize)
                 else:
@@ -158,7 +161,7 @@ def fraction(x: float, y: float, dtype: DType, allowed: float | None) -> float:
 
 def strayed(spec: Spec, before: bytes, got: bytes) -> int | None:
     """The first item of the memory that has changed though no element stands there."""
-    bits = BITS[spec.dtype.itemsize]
+    bits = UNSIGNED[spec.dtype.itemsize]
     pairs = zip(memoryview(before).cast(bits), memoryview(got).cast(bits), strict=True)
     changed = {item for item, (a, b) in enumerate(pairs) if a != b}
     return min(changed - set(spec.positions()), default=None)
@@ -201,30 +204,62 @@ def words(
     return f"{name}{index}: {''.join(beside)}expected {x!r}, got {y!r}{far}"
 
 
-def report(verdicts: Iterable[Verdict]) -> str:
-    """A printable table, one line per kernel, and the first failure of each row that disagrees."""
-    rows: dict[str, list[Verdict]] = {}
+# ---- the two tables ------------------------------------------------------------------------------
+
+HEAD = ("kernel", "agreement", "dtypes", "layouts", "cases", "worst error", "verdict")
+
+
+def rows(verdicts: Iterable[Verdict]) -> Iterator[tuple[str, ...]]:
+    """What HEAD names, for each kernel."""
+    by_kernel: dict[str, list[Verdict]] = {}
     for verdict in verdicts:
-        rows.setdefault(verdict.kernel, []).append(verdict)
-    lines = [f"{'kernel':<20}{'dtypes':>10}{'layouts':>9}{'cases':>8}{'worst error':>26}  verdict"]
-    failures = []
-    for kernel, of_kernel in rows.items():
-        there = [v for v in of_kernel if v.cases]
-        dtypes = f"{len(there)} of {len(of_kernel)}"
-        layouts = len({layout for v in there for layout in v.layouts})
-        wrong = [v for v in there if not v.ok]
-        verdict = "missing" if not there else f"{len(wrong)} WRONG" if wrong else "agrees"
-        count = sum(v.cases for v in there)
-        lines.append(f"{kernel:<20}{dtypes:>10}{layouts:>9}{count:>8}{worst(there):>26}  {verdict}")
-        failures += [v.first_failure for v in wrong]
-    return "\n".join([*lines, *(f"\n{failure}" for failure in failures)])
+        by_kernel.setdefault(verdict.kernel, []).append(verdict)
+    for kernel, found in by_kernel.items():
+        there = [v for v in found if v.cases]
+        wrong = sum(not v.ok for v in there)
+        yield (
+            kernel,
+            SIGNATURES[kernel].agree,
+            f"{len(there)} of {len(found)}",
+            str(len({layout for v in there for layout in v.layouts})),
+            str(sum(v.cases for v in there)),
+            worst(there),
+            "missing" if not there else f"{wrong} WRONG" if wrong else "agrees",
+        )
+
+
+def report(verdicts: Sequence[Verdict]) -> str:
+    """A printable table, one line per kernel, and the first failure of each row that disagrees."""
+    table = [HEAD, *rows(verdicts)]
+    wide = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = [
+        "  ".join(
+            cell.rjust(n) if HEAD[i] in ("dtypes", "layouts", "cases") else cell.ljust(n)
+            for i, (cell, n) in enumerate(zip(row, wide, strict=True))
+        ).rstrip()
+        for row in table
+    ]
+    return "\n".join([*lines, *(f"\n{v.first_failure}" for v in verdicts if not v.ok)])
+
+
+def markdown(verdicts: Sequence[Verdict]) -> str:
+    """The same table for a document, with the totals in front of it."""
+    count, there = sum(v.cases for v in verdicts), [v for v in verdicts if v.cases]
+    agree = sum(v.ok for v in there)
+    table = [HEAD, ["---"] * len(HEAD), *rows(verdicts)]
+    lines = [f"| {' | '.join(row)} |" for row in table]
+    lines += [f"\n```text\n{v.first_failure}\n```" for v in verdicts if not v.ok]
+    total = f"{agree} of {len(there)} pairs of kernel and dtype agree, on {count} cases."
+    return "\n".join([total, "", *lines, ""])
 
 
 def worst(verdicts: list[Verdict]) -> str:
-    """The largest error among the dtypes of one kernel, in the unit of its class."""
-    if not verdicts or not max(v.limit for v in verdicts):
+    """The largest error among the dtypes of one kernel, in the unit of its class, and where."""
+    if not any(v.limit for v in verdicts):
         return "none allowed"
     found = max((v for v in verdicts if v.limit), key=lambda v: v.worst)
-    if agreement(found.kernel, found.dtype)[0] == "sum":
-        return f"{found.worst:.2f} of the bound"
-    return f"{found.worst:g} ulp, allowed {found.limit:g}"
+    kind, limit = agreement(found.kernel, found.dtype)
+    error = (
+        f"{found.worst:.2f} of the bound" if kind == "sum" else f"{found.worst:g} of {limit:g} ulp"
+    )
+    return f"{error} ({found.dtype.name})" if found.worst else error

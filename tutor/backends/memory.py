@@ -47,7 +47,7 @@ class PythonMemory:
 
     def __buffer__(self, flags: int) -> memoryview:
         """The buffer protocol (asked for by Python 3.12 and later; earlier ones use `raw`)."""
-        return self.raw if self.format == "e" else self.raw.cast(self.format)  # type: ignore[call-overload]
+        return self.raw if self.format in "eE" else self.raw.cast(self.format)  # type: ignore[call-overload]
 
 
 def _address(raw: memoryview) -> int:

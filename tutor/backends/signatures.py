@@ -26,6 +26,8 @@ from tutor.dtype import TABLE, DType, bool_, uint32
 
 ALL = TABLE
 NUMBERS = tuple(d for d in TABLE if d is not bool_)
+INTEGERS = tuple(d for d in TABLE if d.is_integer)
+BITS = (bool_, *INTEGERS)
 FLOATS = tuple(d for d in TABLE if d.is_float)
 
 
@@ -38,42 +40,73 @@ class Signature(NamedTuple):
     params: tuple[str, ...] = ()
 
 
+# fmt: off
 TABLE_OF_KERNELS = (
     # ---- elementwise, one operand ----------------------------------------------------------------
     Signature("neg", "TT", NUMBERS, "exact", "z = -x; integers wrap"),
     Signature("abs", "TT", NUMBERS, "exact", "z = |x|; the lowest integer wraps to itself"),
     Signature("relu", "TT", NUMBERS, "exact", "z = x if x > 0 else 0; nan stays nan"),
     Signature("sqrt", "TT", FLOATS, "exact", "z = sqrt(x); nan for x < 0"),
+    Signature("sign", "TT", NUMBERS, "exact", "z = -1, 0 or 1 as x < 0, x = 0, x > 0; nan is nan"),
+    Signature("floor", "TT", FLOATS, "exact", "z = the largest integer <= x"),
+    Signature("ceil", "TT", FLOATS, "exact", "z = the smallest integer >= x"),
+    Signature("round", "TT", FLOATS, "exact", "z = the nearest integer; halves to the even one"),
+    Signature("trunc", "TT", FLOATS, "exact", "z = x without its fraction"),
+    Signature("bitwise_not", "TT", BITS, "exact", "z = ~x, all bits turned; of a bool: not"),
     Signature("exp", "TT", FLOATS, "ulp(1)", "z = e**x"),
+    Signature("exp2", "TT", FLOATS, "ulp(1)", "z = 2**x"),
+    Signature("expm1", "TT", FLOATS, "ulp(1)", "z = e**x - 1, precise near 0"),
     Signature("log", "TT", FLOATS, "ulp(1)", "z = ln(x); -inf at 0, nan for x < 0"),
-    Signature("sin", "TT", FLOATS, "ulp(2)", "z = sin(x), x in radians; nan at +-inf"),
-    Signature("cos", "TT", FLOATS, "ulp(2)", "z = cos(x), x in radians; nan at +-inf"),
+    Signature("log2", "TT", FLOATS, "ulp(1)", "z = log2(x); -inf at 0, nan for x < 0"),
+    Signature("log10", "TT", FLOATS, "ulp(2)", "z = log10(x); -inf at 0, nan for x < 0"),
+    Signature("log1p", "TT", FLOATS, "ulp(1)", "z = ln(1 + x), precise near 0; -inf at -1"),
+    Signature("sin", "TT", FLOATS, "ulp(1)", "z = sin(x), x in radians; nan at +-inf"),
+    Signature("cos", "TT", FLOATS, "ulp(1)", "z = cos(x), x in radians; nan at +-inf"),
+    Signature("tan", "TT", FLOATS, "ulp(1)", "z = tan(x), x in radians; nan at +-inf"),
+    Signature("asin", "TT", FLOATS, "ulp(1)", "z = arcsin(x) in radians; nan beyond +-1"),
+    Signature("acos", "TT", FLOATS, "ulp(1)", "z = arccos(x) in radians; nan beyond +-1"),
+    Signature("atan", "TT", FLOATS, "ulp(1)", "z = arctan(x) in radians"),
+    Signature("sinh", "TT", FLOATS, "ulp(2)", "z = (e**x - e**-x) / 2"),
+    Signature("cosh", "TT", FLOATS, "ulp(1)", "z = (e**x + e**-x) / 2"),
     Signature("tanh", "TT", FLOATS, "ulp(2)", "z = tanh(x)"),
-    Signature("sigmoid", "TT", FLOATS, "ulp(3)", "z = 1 / (1 + e**-x)"),
+    Signature("asinh", "TT", FLOATS, "ulp(2)", "z = the number whose sinh is x"),
+    Signature("acosh", "TT", FLOATS, "ulp(2)", "z = the number >= 0 whose cosh is x; nan below 1"),
+    Signature("atanh", "TT", FLOATS, "ulp(2)", "z = the number whose tanh is x; nan beyond +-1"),
+    Signature("erf", "TT", FLOATS, "ulp(1)", "z = 2/sqrt(pi) * integral of e**-t**2 from 0 to x"),
+    Signature("sigmoid", "TT", FLOATS, "ulp(2)", "z = 1 / (1 + e**-x)"),
     Signature("copy", "TT", ALL, "exact", "z = x"),
-    Signature(
-        "cast",
-        "*T",
-        ALL,
-        "exact",
-        "z = x in out's dtype: floats round to nearest even, float to"
-        " integer cuts towards 0 (nan gives 0, beyond the range gives the nearest end), integers"
-        " wrap, to bool is x != 0",
-    ),
+    Signature("cast", "*T", ALL, "exact",
+        "z = x in out's dtype: floats round to nearest even, float to integer cuts towards 0 "
+        "(nan gives 0, beyond the range gives the nearest end), integers wrap, to bool is x != 0"),
     Signature("fill", "T", ALL, "exact", "z = value", ("value",)),
     # ---- elementwise, two or three operands ------------------------------------------------------
     Signature("add", "TTT", ALL, "exact", "z = x + y; integers wrap, bools or"),
     Signature("sub", "TTT", NUMBERS, "exact", "z = x - y; integers wrap"),
     Signature("mul", "TTT", ALL, "exact", "z = x * y; integers wrap, bools and"),
     Signature("div", "TTT", FLOATS, "exact", "z = x / y; x/0 is +-inf, 0/0 nan"),
-    Signature(
-        "pow",
-        "TTT",
-        NUMBERS,
-        "ulp(1)",
-        "z = x**y; x**0 = 1**y = 1 (also for nan), x < 0 with"
-        " fractional y gives nan; integers wrap, a negative integer exponent raises DomainError",
-    ),
+    Signature("pow", "TTT", NUMBERS, "ulp(1)",
+        "z = x**y; x**0 = 1**y = 1 (also for nan), x < 0 with fractional y gives nan; integers "
+        "wrap, a negative integer exponent raises DomainError"),
+    Signature("floor_divide", "TTT", NUMBERS, "exact",
+        "z = the largest integer <= x / y, as Python's //: floats by 0 give x / y, integers by 0 "
+        "raise DomainError, the lowest by -1 wraps"),
+    Signature("remainder", "TTT", NUMBERS, "exact",
+        "z = x - y * floor(x / y), as Python's %: it has the sign of y; of floats by 0 nan, "
+        "integers by 0 raise DomainError"),
+    Signature("fmod", "TTT", NUMBERS, "exact",
+        "z = x - y * trunc(x / y), as C's %: it has the sign of x; of floats by 0 nan, integers "
+        "by 0 raise DomainError"),
+    Signature("hypot", "TTT", FLOATS, "ulp(1)", "z = sqrt(x**2 + y**2); inf if either is infinite"),
+    Signature("atan2", "TTT", FLOATS, "ulp(1)", "z = the angle of the point (y, x), x its height"),
+    Signature("logaddexp", "TTT", FLOATS, "ulp(1)", "z = ln(e**x + e**y)"),
+    Signature("copysign", "TTT", FLOATS, "exact", "z = |x| with the sign of y"),
+    Signature("bitwise_and", "TTT", BITS, "exact", "z = x & y, bit by bit"),
+    Signature("bitwise_or", "TTT", BITS, "exact", "z = x | y, bit by bit"),
+    Signature("bitwise_xor", "TTT", BITS, "exact", "z = x ^ y, bit by bit"),
+    Signature("bitwise_left_shift", "TTT", INTEGERS, "exact",
+        "z = x * 2**y modulo 2**bits; y < 0 raises DomainError"),
+    Signature("bitwise_right_shift", "TTT", INTEGERS, "exact",
+        "z = floor(x / 2**y); y < 0 raises DomainError"),
     Signature("maximum", "TTT", ALL, "exact", "z = the larger; nan if either is; +0 over -0"),
     Signature("minimum", "TTT", ALL, "exact", "z = the smaller; nan if either is; -0 under +0"),
     Signature("eq", "bTT", ALL, "exact", "z = x == y; nan equals nothing"),
@@ -85,124 +118,67 @@ TABLE_OF_KERNELS = (
     Signature("where", "TbTT", ALL, "exact", "z = x if cond else y"),
     # ---- reductions: the axes in `axis` go; out.shape is what is left ----------------------------
     Signature("sum", "ST", ALL, "sum", "z = sum of x over axis; 0 where empty", ("axis",)),
+    Signature("prod", "ST", ALL, "sum", "z = product of x over axis; 1 where empty", ("axis",)),
     Signature("mean", "TT", FLOATS, "sum", "z = sum of x / count; nan where empty", ("axis",)),
     Signature("max", "TT", ALL, "exact", "z = largest; nan if any is nan", ("axis",)),
     Signature("min", "TT", ALL, "exact", "z = smallest; nan if any is nan", ("axis",)),
-    Signature(
-        "argmax",
-        "iT",
-        ALL,
-        "exact",
-        "z = position of the first largest, row-major over axis; the first nan wins",
-        ("axis",),
-    ),
+    Signature("argmax", "iT", ALL, "exact",
+        "z = position of the first largest, row-major over axis; the first nan wins", ("axis",)),
+    Signature("argmin", "iT", ALL, "exact",
+        "z = position of the first smallest, row-major over axis; the first nan wins", ("axis",)),
+    # ---- scans: along the one axis, each element depends on those before it ----------------------
+    Signature("scan", "TTT", NUMBERS, "sum",
+        "z_0 = y_0, z_i = x_i * z_(i-1) + y_i along axis; integers wrap", ("axis",)),
+    Signature("cummax", "TT", ALL, "exact", "z_i = largest of x_0 ... x_i; nan stays", ("axis",)),
+    Signature("argsort", "iT", ALL, "exact",
+        "z = the positions along axis that bring x into rising (descending: falling) order; "
+        "equals keep theirs, nan is above all", ("axis", "descending")),
     # ---- products: (..., m, k) @ (..., k, n) -> (..., m, n), same leading axes -------------------
     Signature("matmul", "TTT", NUMBERS, "sum", "z_ij = sum_k x_ik * y_kj; integers wrap"),
     # ---- moving and indexing ---------------------------------------------------------------------
-    Signature(
-        "pad",
-        "TT",
-        ALL,
-        "exact",
-        "z = value everywhere, x written from index `before` on",
-        ("before", "value"),
-    ),
+    Signature("pad", "TT", ALL, "exact",
+        "z = value everywhere, x written from index `before` on", ("before", "value")),
     Signature("cat", "TT+", ALL, "exact", "z = the inputs one after another along axis", ("axis",)),
-    Signature(
-        "gather",
-        "TTi",
-        ALL,
-        "exact",
-        "z[.., i, ..] = x[.., index[.., i, ..], ..] along axis",
-        ("axis",),
-    ),
-    Signature(
-        "scatter_add",
-        "TTiT",
-        NUMBERS,
-        "sum",
-        "z = x, then z[..., index[..., i, ...], ...] +="
-        " src[..., i, ...] along axis, in row-major order of src",
-        ("axis",),
-    ),
-    Signature(
-        "index_select",
-        "TTi",
-        ALL,
-        "exact",
-        "z = the slices of x at the 1-D index along axis",
-        ("axis",),
-    ),
+    Signature("gather", "TTi", ALL, "exact",
+        "z[.., i, ..] = x[.., index[.., i, ..], ..] along axis", ("axis",)),
+    Signature("scatter_add", "TTiT", NUMBERS, "sum",
+        "z = x, then z[..., index[..., i, ...], ...] += src[..., i, ...] along axis, in "
+        "row-major order of src", ("axis",)),
+    Signature("scatter", "TTiT", ALL, "exact",
+        "z = x, then z[..., index[..., i, ...], ...] = src[..., i, ...] along axis, in row-major "
+        "order of src: the last one stays", ("axis",)),
+    Signature("nonzero", "ib", (bool_,), "exact",
+        "z = the positions of what is true in x, row-major; out has as many elements as there are"),
+    Signature("index_select", "TTi", ALL, "exact",
+        "z = the slices of x at the 1-D index along axis", ("axis",)),
     # ---- fused: each replaces a composition that its test keeps as the oracle --------------------
     Signature("softmax", "TT", FLOATS, "sum", "z = e**(x - max) / sum e**(x - max)", ("axis",)),
     Signature("log_softmax", "TT", FLOATS, "sum", "z = x - max - ln sum e**(x - max)", ("axis",)),
-    Signature(
-        "cross_entropy",
-        "TTi",
-        FLOATS,
-        "sum",
-        "l = ln sum_j e**x_j - x_t for each row of x"
-        " (..., classes) and target t (...); z = scale * l, or scale * sum l where out is 0-d",
-        ("scale",),
-    ),
-    Signature(
-        "cross_entropy_grad",
-        "TTiT",
-        FLOATS,
-        "sum",
-        "z_j = scale * g * (softmax(x)_j - [j = t]) for each row of x and its g (...)",
-        ("scale",),
-    ),
+    Signature("cross_entropy", "TTi", FLOATS, "sum",
+        "l = ln sum_j e**x_j - x_t for each row of x (..., classes) and target t (...); z = "
+        "scale * l, or scale * sum l where out is 0-d", ("scale",)),
+    Signature("cross_entropy_grad", "TTiT", FLOATS, "sum",
+        "z_j = scale * g * (softmax(x)_j - [j = t]) for each row of x and its g (...)", ("scale",)),
     # ---- optimizer steps: `out` (and the state) are read and updated in place --------------------
-    Signature(
-        "sgd",
-        "TTT",
-        FLOATS,
-        "sum",
-        "d = g + weight_decay * p; v <- momentum * v + d;"
-        " p <- p - lr * v, with p = out, ins = (g, v)",
-        ("lr", "momentum", "weight_decay"),
-    ),
-    Signature(
-        "adam",
-        "TTTT",
-        FLOATS,
-        "sum",
-        "d = g + weight_decay * p; m <- beta1 * m + (1 - beta1) * d;"
-        " v <- beta2 * v + (1 - beta2) * d * d; p <- p - lr * m / (sqrt(v) / correction + eps),"
-        " with p = out, ins = (g, m, v)",
-        ("lr", "beta1", "beta2", "eps", "correction", "weight_decay"),
-    ),
+    Signature("sgd", "TTT", FLOATS, "sum",
+        "d = g + weight_decay * p; v <- momentum * v + d; p <- p - lr * v, with p = out, ins = "
+        "(g, v)", ("lr", "momentum", "weight_decay")),
+    Signature("adam", "TTTT", FLOATS, "sum",
+        "d = g + weight_decay * p; m <- beta1 * m + (1 - beta1) * d; v <- beta2 * v + (1 - "
+        "beta2) * d * d; p <- p - lr * m / (sqrt(v) / correction + eps), with p = out, ins = (g, "
+        "m, v)", ("lr", "beta1", "beta2", "eps", "correction", "weight_decay")),
     # ---- random numbers: Philox4x32-10 makes w0 w1 w2 w3, 32 bits each, of (seed, block) ---------
     # h(a, b) is the top 53 bits of the 64-bit number a << 32 | b. Elements i are counted row-major.
-    Signature(
-        "random_bits",
-        "u",
-        (uint32,),
-        "exact",
-        "z_i = word i%4 of block counter + i//4",
-        ("seed", "counter"),
-    ),
-    Signature(
-        "uniform",
-        "T",
-        FLOATS,
-        "exact",
-        "z_i in [0, 1), of block counter + i//4: word i%4 >> 8,"
-        " times 2**-24 (float32), or >> 21, times 2**-11 (float16); float64, of block counter +"
-        " i//2: h(w0, w1) for even i, h(w2, w3) for odd i, times 2**-53",
-        ("seed", "counter"),
-    ),
-    Signature(
-        "normal",
-        "T",
-        FLOATS,
-        "ulp(1)",
-        "z_2i, z_2i+1 = sqrt(-2 ln u) * (cos 2 pi v, sin 2 pi v)"
-        " in float64, u = (h(w0, w1) + 1) * 2**-53, v = h(w2, w3) * 2**-53 of block counter + i"
-        " (Box-Muller)",
-        ("seed", "counter"),
-    ),
+    Signature("random_bits", "u", (uint32,), "exact",
+        "z_i = word i%4 of block counter + i//4", ("seed", "counter")),
+    Signature("uniform", "T", FLOATS, "exact",
+        "z_i in [0, 1), of block counter + i//4: word i%4 >> 8, times 2**-24 (float32), >> 21, "
+        "times 2**-11 (float16), or >> 24, times 2**-8 (bfloat16); float64, of block counter + "
+        "i//2: h(w0, w1) for even i, h(w2, w3) for odd i, times 2**-53", ("seed", "counter")),
+    Signature("normal", "T", FLOATS, "ulp(1)",
+        "z_2i, z_2i+1 = sqrt(-2 ln u) * (cos 2 pi v, sin 2 pi v) in float64, u = (h(w0, w1) + 1) "
+        "* 2**-53, v = h(w2, w3) * 2**-53 of block counter + i (Box-Muller)", ("seed", "counter")),
 )
+# fmt: on
 
 SIGNATURES = {signature.name: signature for signature in TABLE_OF_KERNELS}

@@ -10,16 +10,21 @@ Shapes are the Tensor's business, gradients the Engine's.
 from __future__ import annotations
 
 import operator
-import struct
 from collections.abc import Iterator
 from typing import Any
 
-from tutor import debug, literals
+from tutor import bits, debug, literals
 from tutor import dtype as dtypes
 from tutor.backends import registry
 from tutor.backends.memory import Memory
 from tutor.dtype import DType
-from tutor.errors import DTypeError, NumberRangeError, OutOfRangeError, ShapeError
+from tutor.errors import (
+    DTypeError,
+    NumberRangeError,
+    OutOfMemoryError,
+    OutOfRangeError,
+    ShapeError,
+)
 
 
 class Buffer(Memory):  # type: ignore[misc]  # the base is chosen when tutor is imported
@@ -45,7 +50,14 @@ class Buffer(Memory):  # type: ignore[misc]  # the base is chosen when tutor is 
     @classmethod
     def empty(cls, count: int, dtype: DType) -> Buffer:
         """Room for `count` numbers, contents undefined."""
-        self: Buffer = Memory.__new__(cls, count, dtype.itemsize, dtype.format)
+        try:
+            self: Buffer = Memory.__new__(cls, count, dtype.itemsize, dtype.format)
+        except (MemoryError, OverflowError):
+            raise OutOfMemoryError(
+                f"room for {count} numbers of {dtype.name}",
+                f"{count * dtype.itemsize / 2**30:,.1f} GiB cannot be had",
+                "use a smaller shape or a narrower dtype, or let go of tensors you no longer need",
+            ) from None
         self.dtype, self.version, self.changed_at = dtype, 0, None
         return self
 
@@ -101,7 +113,8 @@ class Buffer(Memory):  # type: ignore[misc]  # the base is chosen when tutor is 
         return i % len(self) * self.dtype.itemsize
 
     def __getitem__(self, index: int) -> Any:
-        return struct.unpack_from("=" + self.dtype.format, self.raw, self._position(index))[0]
+        start = self._position(index)
+        return bits.unpack(self.raw[start : start + self.dtype.itemsize], self.dtype)[0]
 
     def __setitem__(self, index: int, value: bool | int | float) -> None:
         position = self._position(index)
@@ -116,7 +129,7 @@ class Buffer(Memory):  # type: ignore[misc]  # the base is chosen when tutor is 
 
     def tolist(self) -> list[Any]:
         """All numbers, as a list of Python numbers."""
-        return list(struct.unpack(f"={len(self)}{self.dtype.format}", self.raw))
+        return bits.unpack(self.raw, self.dtype)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.tolist())

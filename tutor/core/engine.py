@@ -9,13 +9,17 @@ and pass on what it returns, until only leaves are left. No formula is known her
 
 from __future__ import annotations
 
+import difflib
 import itertools
 import math
 import threading
+import weakref
+from collections.abc import Callable, Iterable
 from contextlib import ContextDecorator
 from typing import Any
 
 from tutor import dtype as dtypes
+from tutor import layout
 from tutor.backends import registry
 from tutor.core.buffer import Buffer
 from tutor.core.op import OPS, Op
@@ -24,7 +28,9 @@ from tutor.errors import DomainError, DTypeError, GraphError, ShapeError
 from tutor.literals import is_number
 
 Tensor = Any  # the box above this one; the Engine only uses what a Tensor offers
+Hook = Callable[[Tensor], Any]
 _serials = itertools.count()
+_leaf_hooks: dict[int, list[Hook]] = {}  # by the id of the leaf, for as long as it lives
 
 
 class Engine(threading.local):
@@ -61,12 +67,7 @@ class Engine(threading.local):
 
     def write(self, target: Tensor, value: Tensor) -> None:
         """`target[...] = value` in place, cast and stretched to fit; no graph sees it."""
-        if any(n > 1 and s == 0 for n, s in zip(target.shape, target.strides, strict=True)):
-            raise ShapeError(
-                f"to write into an expanded view of shape {target.shape}",
-                "several of its elements are one number in memory",
-                "write into the original, or into a .copy()",
-            )
+        layout.check_writable(target.shape, target.strides)
         with no_grad():
             if not hasattr(value, "over"):  # a number must fit, an array is cast
                 value = target.wrap(value, target.buf.dtype if is_number(value) else None)
@@ -95,7 +96,9 @@ class Engine(threading.local):
             kinds = ", ".join(type(x).__name__ for x in inputs)
             raise DTypeError(f"{op.name} of {kinds}", "none is a Tensor", "write Tensor(...)")
         given = [x if is_number(x) or hasattr(x, "over") else like.wrap(x) for x in inputs]
-        dtype = self._common_dtype(op, given[first:])
+        dtype = dtypes.common(x if is_number(x) else x.buf.dtype for x in given[first:])
+        if op.wants_float and dtype is not None and not dtype.is_float:
+            dtype = dtypes.float32
         for i, x in enumerate(given):
             wanted = dtype if i >= first else None
             if is_number(x):
@@ -103,20 +106,6 @@ class Engine(threading.local):
             elif wanted is not None and x.buf.dtype is not wanted:
                 given[i] = apply("cast", x, dtype=wanted)
         op.inputs = tuple(given)
-
-    @staticmethod
-    def _common_dtype(op: Op, given: list[Any]) -> DType | None:
-        """The one dtype for these Tensors and numbers."""
-        dtype: DType | None = None
-        for x in given:
-            if not is_number(x):
-                dtype = x.buf.dtype if dtype is None else dtypes.promote(dtype, x.buf.dtype)
-        for x in given:
-            if is_number(x):
-                dtype = dtypes.of_number(x, dtype)
-        if op.wants_float and dtype is not None and not dtype.is_float:
-            dtype = dtypes.float32
-        return dtype
 
     # ---- backward --------------------------------------------------------------------------------
 
@@ -136,28 +125,61 @@ class Engine(threading.local):
         keep = create_graph if retain_graph is None else retain_graph
         seed = self._seed(root, gradient)
         handed_out = {id(seed.buf)} if seed is gradient else set()
-        if root.op is None:
-            self._store(root, seed, handed_out)
-            return
-        pending = {root.op: seed}
+        pending = {root.op or root: seed}  # for each op, and for each leaf, what has come in so far
         with recording(create_graph):
-            for op in self.order(root.op):
+            for op in self.order(root.op) if root.op else ():
                 g = pending.pop(op, None)
                 if g is None:  # its only reader had no gradient for it
                     continue
+                if op.hooks:
+                    g = self._after(op.hooks, g)
                 if op.kept is not None and (kept := op.kept()) is not None:
                     self._store(kept, g, handed_out)
                 grads = op.backward(g, *self._saved(op, create_graph))
                 grads = grads if isinstance(grads, tuple) else (grads,)
                 for x, gx, needed in zip(op.inputs, grads, op.needs, strict=True):
                     if needed and gx is not None:
-                        gx = self._fit(op, x, gx)
-                        if x.op is None:
-                            self._store(x, gx, handed_out)
-                        else:
-                            pending[x.op] = pending[x.op] + gx if x.op in pending else gx
+                        gx, node = self._fit(op, x, gx), x.op or x
+                        pending[node] = pending[node] + gx if node in pending else gx
                 if not keep:
                     op.free()
+            for leaf, g in pending.items():
+                self._store(leaf, self._after(_leaf_hooks.get(id(leaf), ()), g), handed_out)
+
+    @staticmethod
+    def _after(hooks: Iterable[Hook], g: Tensor) -> Tensor:
+        """The gradient after each hook has seen it, and perhaps put another in its place."""
+        for hook in tuple(hooks):
+            other = hook(g)
+            if other is not None and (
+                getattr(other, "shape", None) != g.shape or other.dtype is not g.dtype
+            ):
+                raise GraphError(
+                    f"a hook on the gradient of shape {g.shape}, {g.dtype.name}",
+                    f"it returned {other!r:.60}",
+                    "return a Tensor of the same shape and dtype, or None to change nothing",
+                )
+            g = g if other is None else other
+        return g
+
+    @staticmethod
+    def hook(tensor: Tensor, hook: Hook) -> Callable[[], None]:
+        """Show `hook` each gradient of `tensor` that a backward() arrives at. Calling what is
+        returned ends that."""
+        if not tensor.requires_grad:
+            raise GraphError(
+                "a hook on a tensor that does not require grad",
+                "no gradient will ever come by",
+                "call requires_grad_() first, or hook a tensor that is computed from one",
+            )
+        if tensor.op is not None:
+            hooks = tensor.op.hooks = tensor.op.hooks or []
+        else:
+            if id(tensor) not in _leaf_hooks:
+                weakref.finalize(tensor, _leaf_hooks.pop, id(tensor), None)
+            hooks = _leaf_hooks.setdefault(id(tensor), [])
+        hooks.append(hook)
+        return lambda: hooks.remove(hook) if hook in hooks else None
 
     def order(self, root: Op) -> list[Op]:
         """The recorded ops behind `root`, newest first: each before all that it depends on.
@@ -303,7 +325,8 @@ def no_grad() -> recording:
 def apply(name: str, *inputs: Any, **params: Any) -> Tensor:
     """Run the op of that name from the catalogue: `apply("mul", x, y)` is `Mul(x, y).apply()`."""
     if name not in OPS:
-        raise DomainError(f"the op {name!r}", "there is none of that name", f"one of {list(OPS)}")
+        near = ", ".join(difflib.get_close_matches(name, OPS)) or "none is spelled alike"
+        raise DomainError(f"the op {name!r}", f"near to it: {near}", "tutor.OPS lists all of them")
     return OPS[name](*inputs, **params).apply()
 
 

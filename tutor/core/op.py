@@ -57,7 +57,17 @@ class Op:
     differentiable: ClassVar[bool] = False
     execute: ClassVar[Callable[[Op], Any]]  # how an Op is run: the Engine puts itself here
 
-    __slots__ = ("inputs", "kept", "needs", "params", "saved", "serial", "shape", "versions")
+    __slots__ = (
+        "hooks",
+        "inputs",
+        "kept",
+        "needs",
+        "params",
+        "saved",
+        "serial",
+        "shape",
+        "versions",
+    )
 
     def __init_subclass__(cls, abstract: bool = False) -> None:
         super().__init_subclass__()
@@ -122,6 +132,7 @@ class Op:
         every op after the ops it depends on."""
         self.needs, self.serial, self.shape = needs, serial, out.shape
         self.kept: weakref.ref[Any] | None = None  # the output, where it asked to keep its gradient
+        self.hooks: list[Callable[[Any], Any]] | None = None  # they see the output's gradient
         # The output is saved as an alias without its op: `out -> op -> out` would be a cycle, and
         # graphs are to be freed the moment the last name for them goes.
         self.saved = tuple([out.alias() if i < 0 else self.inputs[i] for i in self.save_positions])

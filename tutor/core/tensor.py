@@ -19,10 +19,11 @@ from __future__ import annotations
 import functools
 import math
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from tutor import dtype as dtypes
-from tutor import layout, literals
+from tutor import layout, literals, selection
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply, engine
 from tutor.core.op import Op
@@ -32,6 +33,29 @@ from tutor.errors import DomainError, DTypeError, GraphError
 from tutor.interop import Interop
 from tutor.layout import Shape
 from tutor.methods import Methods
+
+Operator = Callable[..., "Tensor"]
+
+
+def _unary(name: str) -> Operator:
+    """The operator that applies the op of that name: `-x`."""
+
+    def operator(self: Tensor) -> Tensor:
+        return apply(name, self)
+
+    return operator
+
+
+def _binary(name: str) -> tuple[Operator, Operator]:
+    """`x + y` for a Tensor x, and its reflection for a y that is no Tensor: `1 + x`."""
+
+    def operator(self: Tensor, other: Any) -> Tensor:
+        return apply(name, self, other)
+
+    def reflected(self: Tensor, other: Any) -> Tensor:
+        return apply(name, other, self)
+
+    return operator, reflected
 
 
 class Tensor(Methods, Create, Interop):
@@ -178,6 +202,11 @@ class Tensor(Methods, Create, Interop):
             self.op.kept = weakref.ref(self)
         return self
 
+    def register_hook(self, hook: Callable[[Tensor], Any]) -> Callable[[], None]:
+        """Call `hook(gradient)` in each backward() that gets here; what it returns, unless None,
+        goes on in its place. Returns a function that removes the hook."""
+        return engine.hook(self, hook)
+
     def assign(self, value: Any) -> Tensor:
         """Overwrite the numbers in place with `value`'s; not recorded. Returns the tensor."""
         engine.write(self, value)
@@ -190,8 +219,11 @@ class Tensor(Methods, Create, Interop):
     # ---- views and copies ------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> Tensor:
-        """NumPy's basic indexing, as a view: ints, slices, None, Ellipsis."""
-        return apply("index", self, key=layout.checked_key(key))
+        """NumPy's indexing: ints, slices, None and Ellipsis give a view, arrays of positions and
+        bools a copy (tutor/selection.py)."""
+        if layout.is_basic(key):
+            return apply("index", self, key=layout.checked_key(key))
+        return selection.select(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if engine.recording and (self.requires_grad or getattr(value, "requires_grad", False)):
@@ -200,6 +232,10 @@ class Tensor(Methods, Create, Interop):
                 "the graph cannot see a change in place",
                 "use where(cond, a, b), or make the change under no_grad() or on a .detach()",
             )
+        layout.check_writable(self.shape, self.strides)
+        if not layout.is_basic(key):
+            selection.assign(self, key, value)
+            return
         shape, strides, offset = layout.slice_layout(
             layout.checked_key(key), self.shape, self.strides, self.offset
         )
@@ -207,66 +243,23 @@ class Tensor(Methods, Create, Interop):
 
     # ---- operators: each one is an op, on either side of which a number may stand ----------------
 
-    def __neg__(self) -> Tensor:
-        return apply("neg", self)
-
-    def __add__(self, other: Any) -> Tensor:
-        return apply("add", self, other)
-
-    def __radd__(self, other: Any) -> Tensor:
-        return apply("add", other, self)
-
-    def __sub__(self, other: Any) -> Tensor:
-        return apply("sub", self, other)
-
-    def __rsub__(self, other: Any) -> Tensor:
-        return apply("sub", other, self)
-
-    def __mul__(self, other: Any) -> Tensor:
-        return apply("mul", self, other)
-
-    def __rmul__(self, other: Any) -> Tensor:
-        return apply("mul", other, self)
-
-    def __truediv__(self, other: Any) -> Tensor:
-        return apply("div", self, other)
-
-    def __rtruediv__(self, other: Any) -> Tensor:
-        return apply("div", other, self)
-
-    def __pow__(self, other: Any) -> Tensor:
-        return apply("pow", self, other)
-
-    def __rpow__(self, other: Any) -> Tensor:
-        return apply("pow", other, self)
-
-    def __matmul__(self, other: Any) -> Tensor:
-        return apply("matmul", self, other)
-
-    def __rmatmul__(self, other: Any) -> Tensor:
-        return apply("matmul", other, self)
-
-    def __abs__(self) -> Tensor:
-        return apply("abs", self)
-
-    def __eq__(self, other: Any) -> Tensor:  # type: ignore[override]
-        return apply("eq", self, other)
-
-    def __ne__(self, other: Any) -> Tensor:  # type: ignore[override]
-        return apply("ne", self, other)
-
-    def __lt__(self, other: Any) -> Tensor:
-        return apply("lt", self, other)
-
-    def __le__(self, other: Any) -> Tensor:
-        return apply("le", self, other)
-
-    def __gt__(self, other: Any) -> Tensor:
-        return apply("gt", self, other)
-
-    def __ge__(self, other: Any) -> Tensor:
-        return apply("ge", self, other)
-
+    __neg__, __abs__, __invert__ = _unary("neg"), _unary("abs"), _unary("bitwise_not")
+    __add__, __radd__ = _binary("add")
+    __sub__, __rsub__ = _binary("sub")
+    __mul__, __rmul__ = _binary("mul")
+    __truediv__, __rtruediv__ = _binary("div")
+    __floordiv__, __rfloordiv__ = _binary("floor_divide")
+    __mod__, __rmod__ = _binary("remainder")
+    __pow__, __rpow__ = _binary("pow")
+    __matmul__, __rmatmul__ = _binary("matmul")
+    __and__, __rand__ = _binary("bitwise_and")
+    __or__, __ror__ = _binary("bitwise_or")
+    __xor__, __rxor__ = _binary("bitwise_xor")
+    __lshift__, __rlshift__ = _binary("bitwise_left_shift")
+    __rshift__, __rrshift__ = _binary("bitwise_right_shift")
+    __lt__, __gt__ = _binary("lt")[0], _binary("gt")[0]  # Python itself turns 1 < t into t > 1
+    __le__, __ge__ = _binary("le")[0], _binary("ge")[0]
+    __eq__, __ne__ = _binary("eq")[0], _binary("ne")[0]  # type: ignore[assignment]
     __hash__ = object.__hash__  # == compares elements; as a dict key a tensor is itself
 
 

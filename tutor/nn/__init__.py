@@ -1,13 +1,18 @@
 """Neural networks: layers, and the walk that finds a model's parameters."""
 
-from tutor.nn.layers import Linear, ReLU, Sequential
+from tutor.nn import functional
+from tutor.nn.layers import Conv2d, Flatten, Linear, MaxPool2d, ReLU, Sequential
 from tutor.nn.module import Module, get_parameters, load_state_dict, named_tensors, state_dict
 
 __all__ = [
+    "Conv2d",
+    "Flatten",
     "Linear",
+    "MaxPool2d",
     "Module",
     "ReLU",
     "Sequential",
+    "functional",
     "get_parameters",
     "load_state_dict",
     "named_tensors",

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from tutor import dtype as dtypes
 from tutor.core.buffer import Buffer
@@ -16,19 +17,33 @@ from tutor.errors import DataError
 CODES = {
     "BOOL": "bool", "I8": "int8", "I16": "int16", "I32": "int32", "I64": "int64", "U8": "uint8",
     "U16": "uint16", "U32": "uint32", "U64": "uint64", "F16": "float16", "F32": "float32",
-    "F64": "float64",
+    "BF16": "bfloat16", "F64": "float64",
 }  # fmt: skip
 
 
 def save(path: str | Path, tensors: Mapping[str, Tensor], notes: Mapping[str, str]) -> None:
-    """Write tensors and notes (short texts) to `path`, replacing a file there only when done."""
-    from safetensors.numpy import save_file
+    """Write tensors and notes (short texts) to `path`, replacing a file there only when done.
 
+    A file is the length of its header (8 bytes, little-endian), the header (JSON, saying what
+    stands where), then the numbers of all tensors, row-major. It is written here, because bfloat16
+    has no NumPy array that could be handed to the package.
+    """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(path.name + ".part")
-    arrays = {name: t.detach().contiguous().numpy() for name, t in tensors.items()}
-    save_file(arrays, draft, metadata=dict(notes))
+    codes = {dtype: code for code, dtype in CODES.items()}
+    header: dict[str, Any] = {"__metadata__": dict(notes)}
+    end = 0
+    for name, t in tensors.items():
+        start, end = end, end + t.numel() * t.dtype.itemsize
+        described = {"dtype": codes[t.dtype.name], "shape": t.shape, "data_offsets": (start, end)}
+        header[name] = described
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)  # so that the numbers begin at a multiple of 8
+    with open(draft, "wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for t in tensors.values():
+            file.write(t.detach().copy().buf.raw)
     os.replace(draft, path)
 
 

@@ -94,7 +94,8 @@ class Div(Binary):
 
 
 class Pow(Binary):
-    """z = x**y. d/dx = y x**(y-1), which is 0 where y = 0; d/dy = z ln x, taken as 0 where x = 0"""
+    """z = x**y. d/dx = y x**(y-1), which is 0 where y = 0; d/dy = z ln x, which is 0 where x = 0
+    and y >= 0"""
 
     kernel, saves = "pow", ("x", "y", "out")
 
@@ -106,7 +107,7 @@ class Pow(Binary):
             zero = (x == 0) * (y == 0) if self.needs[1] else y == 0
             gx = g * y * x ** apply("where", zero, y, y - 1)
         if self.needs[1]:
-            gy = g * z * apply("where", x == 0, 1.0, x).log()
+            gy = g * z * apply("where", (x == 0) * (y >= 0), 1.0, x).log()
         return gx, gy
 
 
@@ -128,79 +129,53 @@ class Abs(Unary):
         return apply("where", x > 0, g, apply("where", x < 0, -g, 0.0))
 
 
-# ---- functions -----------------------------------------------------------------------------------
+class Flat(Unary, abstract=True):
+    """A step function: its derivative is 0 wherever it has one."""
+
+    def backward(self, g):
+        return g.like(0)
 
 
-class Exp(Unary):
-    """z = e**x"""
+class Sign(Flat):
+    """z = -1 where x < 0, 0 where x = 0, 1 where x > 0"""
 
-    kernel, saves, wants_float = "exp", ("out",), True
-
-    def backward(self, g, z):
-        return g * z
+    kernel = "sign"
 
 
-class Log(Unary):
-    """z = ln x"""
+class FloorDivide(Binary):
+    """z = the largest integer <= x / y, as Python's //; its derivative is 0 wherever it has one"""
 
-    kernel, saves, wants_float = "log", ("x",), True
+    kernel = "floor_divide"
 
-    def backward(self, g, x):
-        return g / x
-
-
-class Sqrt(Unary):
-    """z = sqrt(x)"""
-
-    kernel, saves, wants_float = "sqrt", ("out",), True
-
-    def backward(self, g, z):
-        return g / (z * 2)
+    def backward(self, g):
+        return g.like(0), g.like(0)
 
 
-class Sin(Unary):
-    """z = sin x"""
+class Remainder(Binary):
+    """z = x - y floor(x / y), as Python's %: it has the sign of y"""
 
-    kernel, saves, wants_float = "sin", ("x",), True
+    kernel, saves = "remainder", ("x", "y")
 
-    def backward(self, g, x):
-        return g * x.cos()
-
-
-class Cos(Unary):
-    """z = cos x"""
-
-    kernel, saves, wants_float = "cos", ("x",), True
-
-    def backward(self, g, x):
-        return -g * x.sin()
+    def backward(self, g, x, y):
+        return g, -g * apply("floor_divide", x, y) if self.needs[1] else None
 
 
-class Tanh(Unary):
-    """z = tanh x"""
+class Fmod(Binary):
+    """z = x - y trunc(x / y), as C's %: it has the sign of x"""
 
-    kernel, saves, wants_float = "tanh", ("out",), True
+    kernel, saves = "fmod", ("x", "y")
 
-    def backward(self, g, z):
-        return g * (1 - z * z)
-
-
-class Sigmoid(Unary):
-    """z = 1 / (1 + e**-x)"""
-
-    kernel, saves, wants_float = "sigmoid", ("out",), True
-
-    def backward(self, g, z):
-        return g * (z * (1 - z))
+    def backward(self, g, x, y):
+        return g, -g * (x / y).trunc() if self.needs[1] else None
 
 
-class ReLU(Unary):
-    """z = x where x > 0, else 0; with derivative 0 at 0"""
+class CopySign(Binary):
+    """z = |x| with the sign of y"""
 
-    kernel, saves = "relu", ("out",)
+    kernel, name, saves, wants_float = "copysign", "copysign", ("x", "out"), True
 
-    def backward(self, g, z):
-        return apply("where", z > 0, g, 0.0)
+    def backward(self, g, x, z):
+        return g * (x.sign() * z.sign()), g.like(0)
 
 
 # ---- choosing ------------------------------------------------------------------------------------

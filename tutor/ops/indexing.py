@@ -6,7 +6,7 @@ from typing import Any
 
 from tutor.core.engine import apply
 from tutor.core.op import Op
-from tutor.dtype import int64
+from tutor.dtype import bool_, int64
 from tutor.errors import DTypeError, ShapeError
 from tutor.layout import axis_of
 
@@ -76,7 +76,7 @@ class ScatterAdd(Indexed):
         self.check_beside(x, index)
         if src.shape != index.shape or src.dtype is not x.dtype:
             raise ShapeError(
-                f"scatter_add of {src.shape} {src.dtype.name} into {x.shape} {x.dtype.name}",
+                f"{self.name} of {src.shape} {src.dtype.name} into {x.shape} {x.dtype.name}",
                 f"the index has shape {index.shape}",
                 "src must have the index's shape and x's dtype",
             )
@@ -84,6 +84,40 @@ class ScatterAdd(Indexed):
 
     def backward(self, g, index):
         return g, None, apply("gather", g, index, axis=self.params["axis"])
+
+
+class Scatter(Indexed):
+    """z = x, then z[..., index[..., i, ...], ...] = src[..., i, ...] along axis
+
+    In row-major order of src: of several that go to one place, the last one stays.
+    """
+
+    kernel, saves = "scatter", ("index",)
+
+    def infer(self, x, index, src, *, axis):
+        return ScatterAdd.infer(self, x, index, src, axis=axis)
+
+    def backward(self, g, index):
+        """What was overwritten has no gradient; of several in one place the last has it."""
+        axis, x = self.params["axis"], self.inputs[0]
+        order = type(x).arange(index.numel()).reshape(index.shape)
+        nobody = order.like(-1, x.shape)
+        writer = apply("scatter", nobody, index, order, axis=axis)
+        stays = apply("gather", writer, index, axis=axis) == order
+        gsrc = apply("where", stays, apply("gather", g, index, axis=axis), 0.0)
+        return apply("where", writer < 0, g, 0.0), None, gsrc
+
+
+class Nonzero(Op):
+    """z = the row-major positions of what is not 0; how many there are depends on the numbers"""
+
+    kernel, name = "nonzero", "nonzero"
+
+    def __init__(self, x: Any) -> None:
+        super().__init__(x if x.dtype is bool_ else x != 0)
+
+    def infer(self, x):
+        return (int(x.sum().item()),), int64
 
 
 class IndexSelect(Indexed):

@@ -6,6 +6,7 @@ from typing import Any
 
 from tutor.core.engine import engine
 from tutor.core.op import Op, Shape
+from tutor.dtype import bool_, int64
 from tutor.errors import ShapeError
 from tutor.layout import broadcast_shapes
 from tutor.ops.elementwise import stretch
@@ -14,7 +15,8 @@ from tutor.ops.elementwise import stretch
 class MatMul(Op):
     """z_ij = sum_k x_ik y_kj over the last two axes: (..., m, k) @ (..., k, n) -> (..., m, n)
 
-    Leading axes broadcast. A 1-D x is one row, a 1-D y one column; their axis is gone from z.
+    Leading axes broadcast. A 1-D x is one row, a 1-D y one column; their axis is gone from z. Bools
+    add up as or, integers wrap.
     """
 
     kernel, saves, promotes = "matmul", ("x", "y"), 0
@@ -22,6 +24,8 @@ class MatMul(Op):
     def apply(self) -> Any:
         engine.bring_together(self)
         x, y = self.inputs
+        if x.dtype is bool_:  # or over and: is there a k with both?
+            return MatMul(x.cast(int64), y.cast(int64)).apply() != 0
         if len(x.shape) != 1 and len(y.shape) != 1:
             return super().apply()
         row = x.unsqueeze(0) if len(x.shape) == 1 else x

@@ -10,7 +10,7 @@ from itertools import accumulate
 from typing import Any
 
 from tutor.core.engine import apply, engine
-from tutor.core.op import Op
+from tutor.core.op import OPS, Op
 from tutor.errors import ShapeError
 from tutor.layout import axis_of, broadcast_strides, reshape_strides, slice_layout
 
@@ -55,26 +55,88 @@ class Index(Op):
         return slice_layout(key, x.shape, x.strides, x.offset)
 
     def backward(self, g):
-        return apply("place", g, shape=self.inputs[0].shape, key=self.params["key"])
+        return apply("place", g, view="index", shape=self.inputs[0].shape, **self.params)
+
+
+class Diagonal(Op):
+    """z[..., i] = x[..., i, ..., i + k, ...]: axes a and b become one, the last"""
+
+    def layout(self, x, *, k, a, b):
+        rows, columns = x.shape[a] - max(-k, 0), x.shape[b] - max(k, 0)
+        kept = [axis for axis in range(len(x.shape)) if axis not in (a, b)]
+        length = max(min(rows, columns), 0)
+        start = max(-k, 0) * x.strides[a] + max(k, 0) * x.strides[b] if length else 0
+        shape = (*(x.shape[axis] for axis in kept), length)
+        strides = (*(x.strides[axis] for axis in kept), x.strides[a] + x.strides[b])
+        return shape, strides, x.offset + start
+
+    def backward(self, g):
+        return apply("place", g, view="diagonal", shape=self.inputs[0].shape, **self.params)
+
+
+class Windows(Op):
+    """z[..., i, ..., j] = x[..., i * step + j * dilation, ...]
+
+    What a window of `size` elements sees from each place i along axis; j is the last axis. Nothing
+    is copied, though most elements appear several times.
+    """
+
+    def layout(self, x, *, axis, size, step, dilation):
+        count = (x.shape[axis] - dilation * (size - 1) - 1) // step + 1
+        if count < 1:
+            raise ShapeError(
+                f"windows of {size} elements, {dilation} apart, along axis {axis} of {x.shape}",
+                f"a window spans {dilation * (size - 1) + 1} elements",
+                "pad the tensor, or use a smaller window",
+            )
+        shape = (*x.shape[:axis], count, *x.shape[axis + 1 :], size)
+        along = x.strides[axis]
+        strides = (*x.strides[:axis], along * step, *x.strides[axis + 1 :], along * dilation)
+        return shape, strides, x.offset
+
+    def backward(self, g):
+        params = {name: self.params[name] for name in ("axis", "step", "dilation")}
+        return apply("fold", g, shape=self.inputs[0].shape, **params)
 
 
 # ---- copies --------------------------------------------------------------------------------------
 
 
 class Place(Op):
-    """z = 0 everywhere, then z[key] = x: what indexing is, backwards"""
+    """z = 0 everywhere, then the `view` of z = x: what that view is, backwards"""
 
-    def forward(self, x, *, shape, key):
+    def forward(self, x, *, view, shape, **params):
         out = x.like(0, shape)
-        window = x.over(out.buf, *slice_layout(key, shape, out.strides, 0))
+        window = x.over(out.buf, *OPS[view].layout(self, out, **params))
         engine.call("copy", x.dtype, window, x)
         return out
 
-    def infer(self, x, *, shape, key):
+    def infer(self, x, *, view, shape, **params):
         return shape, x.buf.dtype
 
     def backward(self, g):
-        return apply("index", g, key=self.params["key"])
+        params = {k: v for k, v in self.params.items() if k not in ("view", "shape")}
+        return apply(self.params["view"], g, **params)
+
+
+class Fold(Op):
+    """z = the windows x added up where they came from: what Windows is, backwards"""
+
+    def forward(self, x, *, shape, axis, step, dilation):
+        out, (*_, size) = x.like(0, shape), x.shape
+        for j in range(size):
+            start = j * dilation
+            stop = start + step * (x.shape[axis] - 1) + 1
+            to = out[(*[slice(None)] * axis, slice(start, stop, step))].detach()
+            engine.call("add", x.dtype, to, to, x[..., j])
+        return out
+
+    def infer(self, x, *, shape, axis, step, dilation):
+        return shape, x.buf.dtype
+
+    def backward(self, g):
+        params = {name: self.params[name] for name in ("axis", "step", "dilation")}
+        return apply("windows", g, size=self.inputs[0].shape[-1], **params)
 
 
 class Pad(Op):

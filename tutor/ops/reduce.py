@@ -8,15 +8,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tutor.core.engine import apply
 from tutor.core.op import Op, Shape
-from tutor.dtype import DType, int64, uint64
+from tutor.dtype import DType, accumulator, int64
 from tutor.errors import ShapeError
 from tutor.layout import axes_of
-
-
-def accumulator(dtype: DType) -> DType:
-    """What a sum is kept in: floats as they are, bool and signed as int64, unsigned as uint64."""
-    return dtype if dtype.is_float else uint64 if dtype.kind == "uint" else int64
 
 
 def without(shape: Shape, axis: Shape, keepdims: bool = False) -> Shape:
@@ -69,6 +65,31 @@ class Sum(Reduction):
         return self.stretched(g, self.inputs[0])
 
 
+class Prod(Reduction):
+    """z = product of x; integers and bools as 64-bit integers"""
+
+    kernel, saves = "prod", ("x",)
+
+    def result_dtype(self, dtype):
+        return accumulator(dtype)
+
+    def backward(self, g, x):
+        """The product of the others, also where x is 0: of those before times of those behind."""
+        axis = self.params["axis"]
+        order = (*(a for a in range(len(x.shape)) if a not in axis), *axis)
+        last = x.permute(order)
+        flat = last.reshape((*without(x.shape, axis), math.prod(x.shape[a] for a in axis)))
+        others = product_before(flat) * product_before(flat.flip(-1)).flip(-1)
+        back = others.reshape(last.shape).permute(tuple(order.index(a) for a in range(len(order))))
+        return self.stretched(g, x) * back
+
+
+def product_before(x: Any) -> Any:
+    """z_i = x_0 x_1 ... x_(i-1) along the last axis; z_0 = 1"""
+    ones = x.like(1, (*x.shape[:-1], 1))
+    return apply("cat", ones, x, axis=-1)[..., :-1].cumprod(-1)
+
+
 class Mean(Reduction):
     """z = sum of x / their number; integers as float32"""
 
@@ -103,10 +124,22 @@ class Min(Choice):
     kernel = "min"
 
 
-class ArgMax(Reduction):
-    """z = position of the first largest, counted row-major over the reduced axes"""
+class Position(Reduction, abstract=True):
+    """Where something is, counted row-major over the reduced axes."""
 
-    kernel, of_none = "argmax", False
+    of_none = False
 
     def result_dtype(self, dtype):
         return int64
+
+
+class ArgMax(Position):
+    """z = position of the first largest"""
+
+    kernel = "argmax"
+
+
+class ArgMin(Position):
+    """z = position of the first smallest"""
+
+    kernel = "argmin"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tutor.backends.cases import elementwise, fused, movement, reduce
+from tutor.backends.cases import elementwise, fused, movement, reduce, scan
 from tutor.backends.cases.draws import Case, Draw
 from tutor.backends.signatures import SIGNATURES
 from tutor.dtype import DType, float32
@@ -20,26 +20,37 @@ LARGE = 70_001  # elements; more than the largest piece of work that a thread of
 
 Small, Large = Callable[[Draw], Iterator[Case]], Callable[[Draw, int], Case]
 
+FUNCTIONS = (
+    "sqrt", "sign", "floor", "ceil", "round", "trunc", "exp", "exp2", "expm1", "log", "log2",
+    "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh",
+    "acosh", "atanh", "erf", "sigmoid",
+)  # fmt: skip
+OPERATORS = (
+    "neg", "abs", "relu", "bitwise_not", "copy", "add", "sub", "mul", "div", "copysign",
+    "bitwise_and", "bitwise_or", "bitwise_xor", "maximum", "minimum", "eq", "ne", "lt", "le",
+    "gt", "ge", "where",
+)  # fmt: skip
+PAIRS = ("floor_divide", "remainder", "fmod", "hypot", "atan2", "logaddexp")
+SHIFTS = ("bitwise_left_shift", "bitwise_right_shift")
+REDUCTIONS = ("sum", "prod", "mean", "max", "min", "argmax", "argmin")
+
 CASES: dict[str, tuple[Small, Large]] = {
-    **dict.fromkeys(("neg", "abs", "relu", "copy"), (elementwise.basic, elementwise.large)),
-    **dict.fromkeys(
-        ("sqrt", "exp", "log", "sin", "cos", "tanh", "sigmoid"),
-        (elementwise.function, elementwise.large),
-    ),
+    **dict.fromkeys(OPERATORS, (elementwise.basic, elementwise.large)),
+    **dict.fromkeys(FUNCTIONS, (elementwise.function, elementwise.large)),
+    **dict.fromkeys(PAIRS, (elementwise.pairs, elementwise.large)),
+    **dict.fromkeys(SHIFTS, (elementwise.shift, elementwise.large)),
+    "pow": (elementwise.power, elementwise.large),
     "cast": (elementwise.cast, elementwise.large_cast),
     "fill": (elementwise.fill, elementwise.large_fill),
-    **dict.fromkeys(
-        ("add", "sub", "mul", "div", "maximum", "minimum", "eq", "ne", "lt", "le", "gt", "ge"),
-        (elementwise.basic, elementwise.large),
-    ),
-    "where": (elementwise.basic, elementwise.large),
-    "pow": (elementwise.power, elementwise.large),
-    **dict.fromkeys(("sum", "mean", "max", "min", "argmax"), (reduce.reduction, reduce.large)),
+    **dict.fromkeys(REDUCTIONS, (reduce.reduction, reduce.large)),
+    "scan": (scan.scan, scan.large_scan),
+    **dict.fromkeys(("cummax", "argsort"), (scan.ordered, scan.large_ordered)),
     "matmul": (reduce.matmul, reduce.large_matmul),
     "pad": (movement.pad, movement.large_pad),
     "cat": (movement.cat, movement.large_cat),
     "gather": (movement.gather, movement.large_gather),
-    "scatter_add": (movement.scatter_add, movement.large_scatter_add),
+    **dict.fromkeys(("scatter_add", "scatter"), (movement.scatter, movement.large_scatter)),
+    "nonzero": (movement.nonzero, movement.large_nonzero),
     "index_select": (movement.index_select, movement.large_index_select),
     **dict.fromkeys(("softmax", "log_softmax"), (fused.softmax, fused.large_softmax)),
     **dict.fromkeys(

@@ -3,11 +3,13 @@
 u  unit roundoff of the dtype, 2**-p for p bits: the reference and the kernel each round once.
 s  the smallest subnormal of the dtype.
 S  the sum of the magnitudes of all terms, computed by python_ref in float64.
-v  unit roundoff of the additions. float16 is added in float32, except where each partial result is
-   itself an element in memory (scatter_add, sgd, adam).
+v  unit roundoff of the additions. 16-bit floats are added in float32, except where each partial
+   result is itself an element in memory (scatter_add, sgd, adam).
 c  k + 2 for k terms, each the product of at most two numbers, added in any order (Higham 2002,
    "Accuracy and stability of numerical algorithms", section 4.2); k + 8 where they are powers of e,
-   each within a unit or two; 12 for the formulas of an optimizer.
+   each within a unit or two; 12 for the formulas of an optimizer; for a product k + 2, too, where
+   S is its magnitude (the same book, section 3.1); for a scan of n steps 2 n + 2, since no term is
+   rounded more than twice in a step, and S is the scan of the magnitudes.
 
 e**(x - max) inherits the error of x - max, u |x - max|; so in softmax S contains the term
 (1 + |x - max|) e**(x - max), where |ln softmax(x)|, which is larger, stands for |x - max|. The
@@ -22,19 +24,21 @@ from typing import Any
 from tutor.backends import registry
 from tutor.backends.cases.draws import Case, Spec
 from tutor.backends.cases.operands import elements, execute, images
-from tutor.dtype import DType, float16, float32, float64
+from tutor.backends.signatures import FLOATS
+from tutor.dtype import DType, float32, float64
 from tutor.layout import axes_of, contiguous_strides
 
-ROUNDOFF = {float16: 2.0**-11, float32: 2.0**-24, float64: 2.0**-53}
-SMALLEST = {float16: 2.0**-24, float32: 2.0**-149, float64: 2.0**-1074}
-NORMAL = {float16: 2.0**-126, float32: 2.0**-126, float64: 2.0**-1022}  # where powers are computed
+ROUNDOFF = {dtype: dtype.eps / 2 for dtype in FLOATS}
+SMALLEST = {dtype: dtype.smallest_subnormal for dtype in FLOATS}
+COMPUTED = {dtype: dtype if dtype is float64 else float32 for dtype in FLOATS}  # in what width
+NORMAL = {dtype: COMPUTED[dtype].smallest_normal for dtype in FLOATS}
 WRITTEN = {"sgd": (0, 2), "adam": (0, 2, 3)}  # the operands a kernel writes; else out alone
 
 
 def bounds(kernel: str, dtype: DType, case: Case, before: list[bytes]) -> dict[int, list[float]]:
     """c v S + s for each element of each operand that the kernel writes."""
     stepwise = kernel in ("scatter_add", "sgd", "adam")
-    v = ROUNDOFF[float32 if dtype is float16 and not stepwise else dtype]
+    v = ROUNDOFF[dtype if stepwise else COMPUTED[dtype]]
     c = factor(kernel, case)
     sums = magnitudes(kernel, case, before)
     return {i: [c * v * total + SMALLEST[dtype] for total in sums[i]] for i in sums}
@@ -45,7 +49,9 @@ def factor(kernel: str, case: Case) -> int:
     if kernel in ("sgd", "adam"):
         return 12
     x, axis = case.ins[0].shape, case.params.get("axis", -1)
-    if kernel in ("sum", "mean"):
+    if kernel == "scan":
+        return 2 * x[axis] + 2
+    if kernel in ("sum", "prod", "mean"):
         return math.prod(x[a] for a in axes_of(axis, len(x))) + 2
     if kernel == "matmul":
         return x[-1] + 2

@@ -9,14 +9,14 @@ from __future__ import annotations
 import itertools
 import math
 import random
-import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from tutor import dtype as dtypes
 from tutor.backends.signatures import SIGNATURES
-from tutor.dtype import DType, bool_, int64, uint64
+from tutor.bits import pack, unpack
+from tutor.dtype import DType, bool_, float64, int64, uint64
 from tutor.layout import contiguous_strides
 
 Shape = tuple[int, ...]
@@ -125,13 +125,8 @@ class Case(NamedTuple):
 
 def representable(values: Sequence[float], dtype: DType) -> list[Any]:
     """Those of `values` that do not overflow in the float dtype, rounded to it."""
-    low, high = dtype.min, dtype.max
-    kept = [v for v in values if low <= v <= high or v - v != 0]
-    return list(
-        struct.unpack(
-            f"={len(kept)}{dtype.format}", struct.pack(f"={len(kept)}{dtype.format}", *kept)
-        )
-    )
+    kept = [v for v in values if dtype.min <= v <= dtype.max or v - v != 0]
+    return unpack(pack(kept, dtype), dtype)
 
 
 def specials(dtype: DType) -> list[Any]:
@@ -147,11 +142,10 @@ def specials(dtype: DType) -> list[Any]:
         numbers += [dtype.min, dtype.min + 1, dtype.max - 1, dtype.max]
         numbers += [-n for n in numbers]
         return sorted({n for n in numbers if dtype.min <= n <= dtype.max})
-    precision, least = {2: (10, -24), 4: (23, -149), 8: (52, -1074)}[dtype.itemsize]
-    eps = 2.0**-precision
-    numbers = [0.0, 2.0**least, 3 * 2.0**least, 2.0 ** (least + precision) * (1 - eps)]
-    numbers += [2.0 ** (least + precision), dtype.max, dtype.max / 2, 1.0, 1 + eps, 1 - eps / 2]
-    numbers += [0.1, 0.5, 1.5, 2.0, 2.5, 3.0, 10.0, 87.5, 1e4, math.inf]
+    eps, least, normal = dtype.eps, dtype.smallest_subnormal, dtype.smallest_normal
+    numbers = [0.0, least, 3 * least, normal * (1 - eps)]
+    numbers += [normal, dtype.max, dtype.max / 2, 1.0, 1 + eps, 1 - eps / 2]
+    numbers += [*representable([0.1, 87.5, 1e4], dtype), 0.5, 1.5, 2.0, 2.5, 3.0, 10.0, math.inf]
     return [math.nan, *numbers, *[-n for n in numbers]]
 
 
@@ -160,9 +154,11 @@ def edges(dtype: DType) -> list[float]:
     found = [
         2.0**n + d for n in (7, 8, 15, 16, 31, 32, 63, 64) for d in (-1, -0.5, -0.25, 0, 0.5, 1)
     ]
-    # float16 and float32: bits behind the point, exponent of the smallest subnormal, and the tie
-    # between the largest number and what rounds to infinity.
-    for precision, least, end in ((10, -24, 65520.0), (23, -149, 2.0**128 - 2.0**103)):
+    # float16, bfloat16, float32: bits behind the point, exponent of the smallest subnormal, and the
+    # tie between the largest number and what rounds to infinity.
+    for precision, least, end in (
+        (10, -24, 65520.0), (7, -133, 2.0**128 - 2.0**119), (23, -149, 2.0**128 - 2.0**103)
+    ):  # fmt: skip
         eps, half = 2.0**-precision, 2.0 ** (least - 1)
         ties = [1 + eps / 2, 1 + 1.5 * eps, end, half, 3 * half]
         found += [
@@ -170,6 +166,41 @@ def edges(dtype: DType) -> list[float]:
         ]
     found += [0.9, 1.5, 2.5, 1e19, 2e19, 9223371487098961920.0, 2147483520.0]
     return representable([*found, *[-x for x in found]], dtype)
+
+
+class Repeated(list[Any]):
+    """`count` values: a prime number of them, over and over, so that they are quickly packed."""
+
+    def __init__(self, values: list[Any], count: int) -> None:
+        super().__init__(itertools.islice(itertools.cycle(values), count))
+        self.period = len(values)
+
+    def packed(self, dtype: DType) -> bytes:
+        whole = pack(self[: self.period], dtype) * (len(self) // self.period + 1)
+        return whole[: len(self) * dtype.itemsize]
+
+
+# What a domain leaves out of `any`, and what it draws instead.
+LEGAL: dict[str, tuple[Callable[[Any, DType], bool], Callable[[random.Random, DType], Any]]] = {
+    # for powers: no negative integers
+    "exponent": (lambda v, t: t.is_float or v >= 0, lambda rng, t: rng.randrange(8)),
+    # for divisions: no integer 0
+    "divisor": (lambda v, t: t.is_float or v != 0, lambda rng, t: rng.randint(1, 9)),
+    # for shifts: none that is negative, and as often as not up to the width and a little beyond
+    "count": (lambda v, t: v >= 0, lambda rng, t: rng.randrange(8 * t.itemsize + 4)),
+    # for logaddexp: where the larger operand and the logarithm beside it cancel, a unit in the last
+    # place of either is many of their sum, and float64 has no wider type to compute them in
+    "tame": (lambda v, t: t is not float64 or not -1.4 < v < 0, lambda rng, t: rng.random()),
+}
+
+FLOAT_DOMAINS: dict[str, Callable[[random.Random], float]] = {
+    "small": lambda rng: rng.uniform(-4, 4),
+    "whole": lambda rng: float(rng.randint(-3, 3)),
+    "positive": lambda rng: rng.uniform(0.25, 4),
+    "two": lambda rng: rng.choice((-2.0, -1.0, -0.5, 0.5, 1.0, 2.0)),
+    "decay": lambda rng: rng.uniform(-1.2, 1.2),
+    "sign": lambda rng: float(rng.randint(-1, 1)),
+}
 
 
 class Draw:
@@ -198,31 +229,44 @@ class Draw:
         small      floats up to 4 in magnitude; of integers any
         whole      floats that are small integers, so that their sums are exact; of integers any
         positive   floats from 0.25 to 4
-        exponent   for powers: as any, but no negative integers
+        factor     floats of either sign from 0.5 to 2, whose product stays far from both ends
+        two        floats that are +-0.5, 1 or 2, so that their products are exact
+        decay      floats up to 1.2 in magnitude: what is multiplied by them one by one dies away
+        sign       floats that are -1, 0 or 1
+        exponent, divisor, count, tame    as any, but only what LEGAL allows
         """
         dtype, rng = dtype or self.dtype, self.rng
-        if count > 5000:  # a prime number of them, over and over
-            return list(itertools.islice(itertools.cycle(self.values(4099, domain, dtype)), count))
-        if domain == "any" or (domain != "exponent" and not dtype.is_float):
+        if count > 5000:
+            return Repeated(self.values(4099, domain, dtype), count)
+        if domain in LEGAL:
+            legal, instead = LEGAL[domain]
+            drawn = self.mixture(count, dtype)
+            return [
+                v if legal(v, dtype) and (dtype.is_float or rng.random() < 0.5)
+                else instead(rng, dtype)
+                for v in drawn
+            ]  # fmt: skip
+        if domain == "any" or not dtype.is_float:
             return self.mixture(count, dtype)
-        if domain == "exponent":
-            drawn = self.values(count, "any", dtype)
-            if dtype.is_float:
-                return drawn
-            return [rng.randrange(8) if v < 0 or rng.random() < 0.5 else v for v in drawn]
-        if domain == "small":
-            return [rng.uniform(-4, 4) for _ in range(count)]
-        if domain == "whole":
-            return [float(rng.randint(-3, 3)) for _ in range(count)]
-        assert domain == "positive", domain
-        return [rng.uniform(0.25, 4) for _ in range(count)]
+        if domain == "factor":
+            return self.factors(count)
+        return [FLOAT_DOMAINS[domain](rng) for _ in range(count)]
+
+    def factors(self, count: int) -> list[float]:
+        """Each leads the product of all before it back towards 1."""
+        exponent, found = 0.0, []
+        for _ in range(count):
+            step = -math.copysign(self.rng.random(), exponent)
+            exponent += step
+            found.append(self.rng.choice((-1, 1)) * 2.0**step)
+        return found
 
     def mixture(self, count: int, dtype: DType) -> list[Any]:
         rng = self.rng
         bits = rng.randbytes(count * dtype.itemsize)
         if dtype is bool_:
             return [byte > 127 for byte in bits]
-        drawn = list(struct.unpack(f"={count}{dtype.format}", bits))
+        drawn = unpack(bits, dtype)
         known = specials(dtype)
         far = 5 * dtype.itemsize  # magnitudes from 2**-far to 2**far, where arithmetic is ordinary
         for i in range(count):

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tutor.backends.cases.draws import (
+    LEGAL,
     OUT_LAYOUTS,
     Case,
     Draw,
@@ -17,7 +18,8 @@ from tutor.backends.cases.draws import (
     representable,
     specials,
 )
-from tutor.dtype import TABLE, float16, float32, float64
+from tutor.bits import pack, unpack
+from tutor.dtype import TABLE, DType, float32, float64
 
 SMALL_SHAPES = ((), (1,), (0,), (3, 0, 2), (1, 1, 1), (2, 1, 3))
 LAID_SHAPES = ((5,), (3, 37), (2, 3, 9))
@@ -39,16 +41,28 @@ def basic(d: Draw) -> Iterator[Case]:
         for layout in OUT_LAYOUTS:
             case = alike(d, (3, 19), (layout,) * (inputs + 1))
             yield case._replace(out=case.ins[0], in_place=True)
-    known = [specials(dtype) for dtype in d.ins]
-    if "exponent" in domains(d):
-        known[1] = [y for y in known[1] if y >= 0]
-    if known:
-        yield listed(d, list(itertools.product(*known)))
+    known = zip(domains(d), d.ins, strict=True)
+    if d.ins:
+        rows = itertools.product(*([v for v in specials(t) if allowed(v, o, t)] for o, t in known))
+        yield listed(d, list(rows))
+
+
+SECOND = {
+    "pow": "exponent",
+    **dict.fromkeys(("floor_divide", "remainder", "fmod"), "divisor"),
+    **dict.fromkeys(("bitwise_left_shift", "bitwise_right_shift"), "count"),
+}
 
 
 def domains(d: Draw) -> list[str]:
-    integer_power = d.kernel == "pow" and d.dtype.is_integer
-    return ["any", "exponent"] if integer_power else ["any"] * len(d.ins)
+    """One domain for each operand."""
+    if d.kernel == "logaddexp":
+        return ["tame", "tame"]
+    return ["any", SECOND[d.kernel]] if d.kernel in SECOND else ["any"] * len(d.ins)
+
+
+def allowed(value: Any, domain: str, dtype: DType) -> bool:
+    return domain not in LEGAL or LEGAL[domain][0](value, dtype)
 
 
 def alike(d: Draw, shape: Shape, layouts: tuple[str, ...], **params: Any) -> Case:
@@ -69,20 +83,56 @@ def large(d: Draw, count: int) -> Case:
 
 
 def function(d: Draw) -> Iterator[Case]:
-    """Elementwise, and a sweep over the whole range: of float16 every number there is."""
+    """Elementwise, and a sweep over the whole range: of 16-bit floats all there are."""
     yield from basic(d)
-    yield listed(d, [(x,) for x in sweep(d)])
+    if d.dtype.is_float:
+        yield listed(d, [(x,) for x in sweep(d)])
 
 
 def sweep(d: Draw) -> list[float]:
-    if d.dtype is float16:
-        return list(struct.unpack("=65536e", struct.pack("=65536H", *range(65536))))
+    """All exponents, and wherever a function has an edge, a zero or a pole: at 0 and +-1, at whole
+    and half numbers, at multiples of pi/2, at powers of 2 and 10, where e**x and 2**x leave the
+    range, and where others round to +-1.
+    """
+    if d.dtype.itemsize == 2:
+        return unpack(struct.pack("=65536H", *range(65536)), d.dtype)
     uniform, far = d.rng.uniform, range(-148, 128) if d.dtype is float32 else range(-1073, 1024, 4)
     found = [uniform(1, 2) * 2.0**e for e in far for _ in range(8)]
     found += [uniform(0, scale) for scale in (0.1, 1, 2, 10, 20, 110, 750, 1e4) for _ in range(250)]
-    found += [1 + uniform(-1, 1) * 2.0**-e for e in range(1, 50) for _ in range(8)]
+    found += [1 + uniform(-1, 1) * 2.0**-e for e in range(1, 53) for _ in range(8)]
     found += [k * math.pi / 4 + uniform(-1, 1) * 2.0**-20 * (k % 3) for k in range(1, 1000)]
+    found += [d.rng.getrandbits(e) * math.pi / 2 for e in range(2, 60) for _ in range(8)]
+    found += [2.0**e for e in far] + [10.0**e for e in range(-44, 39)]
+    found += [k / 2 for k in range(2200)] + [2.0**e + k / 2 for e in range(20, 55) for k in (-1, 1)]
+    ends = [math.log(d.dtype.max), -math.log(d.dtype.smallest_subnormal), math.log(2), 0.5**0.5]
+    found += [end * (1 + uniform(-1, 1) * 2.0**-e) for end in ends for e in range(3, 53)]
     return representable([*found, *[-x for x in found]], d.dtype)
+
+
+def pairs(d: Draw) -> Iterator[Case]:
+    """Elementwise with two operands, and pairs of floats that have something to do with each other:
+    of like size, almost equal, and near a whole multiple."""
+    yield from basic(d)
+    if not d.dtype.is_float:
+        return
+    uniform, found = d.rng.uniform, []
+    for size in (2.0 ** uniform(-14, 14) for _ in range(900)):
+        x, y = uniform(-size, size), uniform(-size, size)
+        whole = d.rng.getrandbits(d.rng.randrange(1, 12)) * y
+        found += [(x, y), (x, x * (1 + uniform(-1, 1) * d.dtype.eps * 2)), (whole, y)]
+        found += [(whole * (1 + d.rng.choice((-1, 1)) * d.dtype.eps), y), (y / 1024, x)]
+    ok, kept = domains(d), []
+    for row in found:
+        rounded = tuple(unpack(pack(row, d.dtype), d.dtype))
+        kept += [rounded] * all(allowed(v, o, d.dtype) for v, o in zip(rounded, ok, strict=True))
+    yield listed(d, kept)
+
+
+def shift(d: Draw) -> Iterator[Case]:
+    """Elementwise, and every count from none to beyond the width."""
+    yield from basic(d)
+    counts = range(8 * d.dtype.itemsize + 3)
+    yield listed(d, list(itertools.product(specials(d.dtype), counts)))
 
 
 def power(d: Draw) -> Iterator[Case]:
@@ -90,15 +140,15 @@ def power(d: Draw) -> Iterator[Case]:
     if not d.dtype.is_float:
         return
     uniform = d.rng.uniform
-    pairs = [(uniform(0, 9), uniform(-9, 9)) for _ in range(1500)]
-    pairs += [(2.0 ** uniform(-14, 14), uniform(-4, 4)) for _ in range(1500)]
-    pairs += [
+    found = [(uniform(0, 9), uniform(-9, 9)) for _ in range(1500)]
+    found += [(2.0 ** uniform(-14, 14), uniform(-4, 4)) for _ in range(1500)]
+    found += [
         (1 + uniform(-1, 1) * 2.0**-e, uniform(-1, 1) * 2.0**e)
         for e in range(1, 15)
         for _ in range(99)
     ]
-    pairs += [(uniform(-9, 9), d.rng.randint(-9, 9)) for _ in range(999)]
-    yield listed(d, pairs)
+    found += [(uniform(-9, 9), d.rng.randint(-9, 9)) for _ in range(999)]
+    yield listed(d, found)
 
 
 def cast(d: Draw) -> Iterator[Case]:
@@ -106,7 +156,7 @@ def cast(d: Draw) -> Iterator[Case]:
     d.out = d.rng.choice(TABLE)
     yield from basic(d)
     known = specials(d.dtype) + (edges(d.dtype) if d.dtype.is_float else [])
-    if d.dtype is float16:
+    if d.dtype.is_float and d.dtype.itemsize == 2:
         known = sweep(d)
     for d.out in TABLE:
         yield listed(d, [(x,) for x in known])

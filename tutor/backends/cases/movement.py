@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from tutor.backends.cases.draws import Case, Draw, Shape, Spec, specials
+from tutor.backends.cases.draws import OUT_LAYOUTS, Case, Draw, Shape, Spec, specials
 from tutor.dtype import int64
 
 
@@ -91,23 +91,51 @@ def large_gather(d: Draw, count: int) -> Case:
 def scattered(d: Draw, shape: Shape, axis: int, n: int, layouts: tuple[str, ...]) -> Case:
     beside = tuple(d.rng.randint(m // 2, m) for m in shape)  # src may be smaller beside the axis
     of = replaced(beside, axis, n)
-    domain = d.rng.choice(("small", "whole"))
+    domain = d.rng.choice(("small", "whole") if d.kernel == "scatter_add" else ("any",))
     x, src = d.spec(shape, domain, layouts[1]), d.spec(of, domain, layouts[3])
     index = indices(d, of, shape[axis], layouts[2])
     exact = domain == "whole"
     return Case(d.result(shape, layouts[0]), (x, index, src), {"axis": axis}, exact=exact)
 
 
-def scatter_add(d: Draw) -> Iterator[Case]:
+def scatter(d: Draw) -> Iterator[Case]:
     for layouts in d.layouts(3):
         for shape, axis in INDEXED:
             yield scattered(d, shape, axis, d.rng.choice((0, 1, 4, 20)), layouts)
     yield scattered(d, (3, 0), 0, 5, d.any_layouts(3))
     yield scattered(d, (4,), 0, 999, d.any_layouts(3))
+    for layout in OUT_LAYOUTS:
+        for shape, axis in INDEXED:
+            case = scattered(d, shape, axis, 5, (layout, layout, *d.any_layouts(1)))
+            yield case._replace(out=case.ins[0], in_place=True)
 
 
-def large_scatter_add(d: Draw, count: int) -> Case:
+def large_scatter(d: Draw, count: int) -> Case:
     return scattered(d, (50, 70), 0, count // 70, ("contiguous",) * 4)
+
+
+def true(d: Draw, shape: Shape, layouts: tuple[str, ...], chance: float) -> Case:
+    """The positions of what is true, which of all elements is a part of about `chance`."""
+    values = [d.rng.random() < chance for _ in range(math.prod(shape))]
+    if "expanded" in layouts:  # one element at several indices has one value
+        values = values[:1] * len(values)
+    return Case(d.result((sum(values),), layouts[0]), (d.spec(shape, values, layouts[1]),))
+
+
+def nonzero(d: Draw) -> Iterator[Case]:
+    for n in range(1, 71):
+        yield true(d, (n,), d.any_layouts(1), d.rng.random())
+    for layouts in d.layouts(1):
+        for shape in ((5,), (3, 37), (2, 3, 9), (4, 1, 33), (260,)):
+            for chance in (0, 0.1, 0.5, 0.9, 1):
+                yield true(d, shape, layouts, chance)
+    for shape in ((), (0,), (3, 0, 2), (1, 1), (1031,), (70, 70)):
+        for chance in (0, 0.5, 1):
+            yield true(d, shape, d.any_layouts(1), chance)
+
+
+def large_nonzero(d: Draw, count: int) -> Case:
+    return true(d, (count,), ("contiguous",) * 2, 0.5)
 
 
 def selected(d: Draw, shape: Shape, axis: int, n: int, layouts: tuple[str, ...]) -> Case:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Sequence
 from typing import Any
 
-from tutor.backends.cases.draws import Case, Spec
+from tutor.backends.cases.draws import Case, Repeated, Spec
 from tutor.backends.memory import Memory
 from tutor.backends.registry import Kernel, Operand
+from tutor.bits import UNSIGNED, pack, unpack
 from tutor.layout import contiguous_strides
-
-BITS = {1: "B", 2: "H", 4: "I", 8: "Q"}  # item size -> the unsigned integer that holds its bits
 
 
 class Block(Memory):  # type: ignore[misc]  # the base is chosen when tutor is imported
@@ -28,12 +26,13 @@ def image(spec: Spec) -> bytes:
     guard = b"\xff" if spec.values is not None and spec.dtype.is_float else b"\xa5"
     raw = bytearray(guard * (spec.count * size))
     if spec.values is not None:
-        packed = struct.pack(f"={count}{spec.dtype.format}", *spec.values)
+        values, dtype = spec.values, spec.dtype
+        packed = values.packed(dtype) if isinstance(values, Repeated) else pack(values, dtype)
         if spec.strides == contiguous_strides(spec.shape):
             raw[spec.offset * size : (spec.offset + count) * size] = packed
         else:
-            cells = memoryview(raw).cast(BITS[size])
-            drawn = memoryview(packed).cast(BITS[size])
+            cells = memoryview(raw).cast(UNSIGNED[size])
+            drawn = memoryview(packed).cast(UNSIGNED[size])
             for position, cell in zip(spec.positions(), drawn, strict=True):
                 cells[position] = cell
     return bytes(raw)
@@ -64,6 +63,5 @@ def execute(kernel: Kernel, case: Case, before: Sequence[bytes]) -> list[bytes]:
 def elements(spec: Spec, memory: bytes, *, bits: bool = False) -> list[Any]:
     """The elements that stand in `memory`, row-major: as numbers or as their bits."""
     size = spec.dtype.itemsize
-    format = BITS[size] if bits else spec.dtype.format
-    items = struct.unpack(f"={len(memory) // size}{format}", memory)
+    items = memoryview(memory).cast(UNSIGNED[size]) if bits else unpack(memory, spec.dtype)
     return [items[position] for position in spec.positions()]

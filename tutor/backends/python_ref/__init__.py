@@ -17,12 +17,14 @@ from tutor.backends.python_ref import (
     optimizer,
     random,
     reduce,
+    scan,
 )
 from tutor.backends.signatures import TABLE_OF_KERNELS
 
 KERNELS = {
     **elementwise.KERNELS,
     **reduce.KERNELS,
+    **scan.KERNELS,
     **matmul.KERNELS,
     **movement.KERNELS,
     **fused.KERNELS,

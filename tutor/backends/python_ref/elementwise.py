@@ -1,7 +1,7 @@
 """Elementwise kernels: a formula for one element, lifted to all of them.
 
 Python follows IEEE 754 but for one habit: where the standard gives an infinity or nan, division and
-the functions of `math` raise. The formulas here give what the standard says.
+the functions of `math` raise. Here they give what the standard says: see `ieee` and `div`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import math
 import operator
 from collections.abc import Callable
 from itertools import starmap
-from typing import Any
+from typing import Any, NoReturn
 
 from tutor.backends.python_ref.walk import Kernel, Number, Operand, read, write
-from tutor.dtype import float32
+from tutor.dtype import bfloat16, float32
 from tutor.errors import DomainError
 
 
@@ -26,7 +26,30 @@ def lift(f: Callable[..., Number]) -> Kernel:
     return kernel
 
 
+def ieee(f: Callable[..., float], *poles: tuple[float, float]) -> Callable[..., float]:
+    """f of `math`, with infinities and nan for its exceptions: what is too large is infinite with
+    the sign of x; outside of f's domain is nan, but at a pole (x, f(x)) what is given
+    """
+
+    def function(x: float, *y: float) -> float:
+        try:
+            return f(x, *y)
+        except OverflowError:
+            return math.copysign(math.inf, x)
+        except ValueError:
+            return dict(poles).get(x, math.nan)
+
+    return function
+
+
+def refuse(call: str, found: str, do: str) -> NoReturn:
+    """Raise the DomainError for integers that have no result."""
+    raise DomainError(f"kernel {call}", found, do)
+
+
 # ---- one operand ---------------------------------------------------------------------------------
+
+sqrt, exp, log = ieee(math.sqrt), ieee(math.exp), ieee(math.log, (0, -math.inf))
 
 
 def relu(x: Any) -> Any:
@@ -34,34 +57,24 @@ def relu(x: Any) -> Any:
     return 0 if x <= 0 else x
 
 
-def sqrt(x: float) -> float:
-    """sqrt(x); nan for x < 0"""
-    return math.nan if x < 0 else math.sqrt(x)
+def sign(x: Any) -> Any:
+    """-1, 0 or 1 as x < 0, x = 0, x > 0; nan is nan"""
+    return x if x != x else (x > 0) - (x < 0)
 
 
-def exp(x: float) -> float:
-    """e**x"""
-    try:
-        return math.exp(x)
-    except OverflowError:
-        return math.inf
+def cosh(x: float) -> float:
+    """(e**x + e**-x) / 2, the same for -x"""
+    return ieee(math.cosh)(abs(x))
 
 
-def log(x: float) -> float:
-    """ln(x); -inf at 0, nan for x < 0"""
-    if x == 0:
-        return -math.inf
-    return math.nan if x < 0 else math.log(x)
+def whole(f: Callable[[float], int]) -> Callable[[float], float]:
+    """f(x), an integer, as a float with x's sign: ceil(-0.5) is -0.0; inf and nan stay"""
+    return lambda x: math.copysign(f(x), x) if math.isfinite(x) else x
 
 
-def sin(x: float) -> float:
-    """sin(x); nan at +-inf"""
-    return math.nan if math.isinf(x) else math.sin(x)
-
-
-def cos(x: float) -> float:
-    """cos(x); nan at +-inf"""
-    return math.nan if math.isinf(x) else math.cos(x)
+def bitwise_not(x: Any) -> Any:
+    """~x, all bits turned; of a bool: not"""
+    return not x if isinstance(x, bool) else ~x
 
 
 def sigmoid(x: float) -> float:
@@ -90,11 +103,8 @@ def power(x: Any, y: Any) -> Any:
     """x**y; for integers modulo 2**64, of which a narrower dtype keeps the low bits"""
     if isinstance(x, int):
         if y < 0:
-            raise DomainError(
-                f"kernel pow: {x}**{y}",
-                "integers to a negative power are no integers",
-                "cast to a float dtype first",
-            )
+            found = "an integer to a negative power is no integer"
+            refuse(f"pow: {x}**{y}", found, "cast to a float dtype first")
         return pow(x, y, 2**64)
     try:
         return math.pow(x, y)
@@ -103,6 +113,53 @@ def power(x: Any, y: Any) -> Any:
             return math.nan
         odd = abs(math.fmod(y, 2)) == 1
         return math.copysign(math.inf, x) if odd else math.inf
+
+
+def floor_divide(x: Any, y: Any) -> Any:
+    """floor(x / y) as Python's //; floats by 0 give x / y"""
+    if y == 0:
+        return div(x, y) if isinstance(y, float) else by_zero(f"floor_divide: {x} // 0")
+    return x // y
+
+
+def remainder(x: Any, y: Any) -> Any:
+    """x - y * floor(x / y) as Python's %, which has the sign of y; floats by 0 give nan"""
+    if y == 0:
+        return math.nan if isinstance(y, float) else by_zero(f"remainder: {x} % 0")
+    return x % y
+
+
+def fmod(x: Any, y: Any) -> Any:
+    """x - y * trunc(x / y) as C's %, which has the sign of x; floats by 0 give nan"""
+    if isinstance(y, float):
+        return ieee(math.fmod)(x, y)
+    size = abs(x) % abs(y) if y else by_zero(f"fmod: {x} by 0")
+    return -size if x < 0 else size
+
+
+def by_zero(call: str) -> NoReturn:
+    """Raise the DomainError for an integer that is divided by 0."""
+    do = "keep zeros out of the divisor, or cast to a float dtype first"
+    refuse(call, "an integer divided by 0 is no integer", do)
+
+
+def logaddexp(x: float, y: float) -> float:
+    """ln(e**x + e**y) = max + ln(1 + e**-|x - y|), where equal infinities are max"""
+    if x == y:
+        return x + math.log(2)
+    return max(x, y) + math.log1p(math.exp(-abs(x - y)))
+
+
+def shifted(f: Callable[[int, int], int], name: str) -> Callable[[int, int], int]:
+    """x << y or x >> y; beyond 64 bits nothing is left that could change"""
+
+    def shift(x: int, y: int) -> int:
+        if y < 0:
+            do = "keep the second operand at 0 or more; shift the other way instead"
+            refuse(f"bitwise_{name}: {x} by {y}", "a shift by a negative number of bits", do)
+        return f(x, min(y, 64))
+
+    return shift
 
 
 def maximum(x: Any, y: Any) -> Any:
@@ -132,7 +189,7 @@ def cast(out: Operand, x: Operand) -> None:
     values, to = read(x), out.buf.dtype
     if to.is_integer and x.buf.dtype.is_float:
         values = [cut(value, int(to.min), int(to.max)) for value in values]
-    elif to is float32 and x.buf.dtype.is_integer:
+    elif to in (bfloat16, float32) and x.buf.dtype.is_integer:
         values = [sticky(value) for value in values]
     write(out, values)
 
@@ -165,11 +222,32 @@ KERNELS: dict[str, Kernel] = {
     "abs": lift(abs),
     "relu": lift(relu),
     "sqrt": lift(sqrt),
+    "sign": lift(sign),
+    "floor": lift(whole(math.floor)),
+    "ceil": lift(whole(math.ceil)),
+    "round": lift(whole(round)),
+    "trunc": lift(whole(math.trunc)),
+    "bitwise_not": lift(bitwise_not),
     "exp": lift(exp),
+    "exp2": lift(ieee(math.exp2)),
+    "expm1": lift(ieee(math.expm1)),
     "log": lift(log),
-    "sin": lift(sin),
-    "cos": lift(cos),
+    "log2": lift(ieee(math.log2, (0, -math.inf))),
+    "log10": lift(ieee(math.log10, (0, -math.inf))),
+    "log1p": lift(ieee(math.log1p, (-1, -math.inf))),
+    "sin": lift(ieee(math.sin)),
+    "cos": lift(ieee(math.cos)),
+    "tan": lift(ieee(math.tan)),
+    "asin": lift(ieee(math.asin)),
+    "acos": lift(ieee(math.acos)),
+    "atan": lift(math.atan),
+    "sinh": lift(ieee(math.sinh)),
+    "cosh": lift(cosh),
     "tanh": lift(math.tanh),
+    "asinh": lift(math.asinh),
+    "acosh": lift(ieee(math.acosh)),
+    "atanh": lift(ieee(math.atanh, (-1, -math.inf), (1, math.inf))),
+    "erf": lift(math.erf),
     "sigmoid": lift(sigmoid),
     "copy": lift(identity),
     "cast": cast,
@@ -179,6 +257,18 @@ KERNELS: dict[str, Kernel] = {
     "mul": lift(operator.mul),
     "div": lift(div),
     "pow": lift(power),
+    "floor_divide": lift(floor_divide),
+    "remainder": lift(remainder),
+    "fmod": lift(fmod),
+    "hypot": lift(math.hypot),
+    "atan2": lift(math.atan2),
+    "logaddexp": lift(logaddexp),
+    "copysign": lift(math.copysign),
+    "bitwise_and": lift(operator.and_),
+    "bitwise_or": lift(operator.or_),
+    "bitwise_xor": lift(operator.xor),
+    "bitwise_left_shift": lift(shifted(operator.lshift, "left_shift")),
+    "bitwise_right_shift": lift(shifted(operator.rshift, "right_shift")),
     "maximum": lift(maximum),
     "minimum": lift(minimum),
     "eq": lift(operator.eq),

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
+from typing import Any
+
 from tutor.backends.python_ref.elementwise import fill
 from tutor.backends.python_ref.reduce import total
 from tutor.backends.python_ref.walk import (
@@ -15,7 +19,7 @@ from tutor.backends.python_ref.walk import (
     window,
     write,
 )
-from tutor.errors import OutOfRangeError
+from tutor.errors import OutOfRangeError, ShapeError
 from tutor.layout import axes_of
 
 
@@ -40,14 +44,30 @@ def gather(out: Operand, x: Operand, index: Operand, *, axis: int | tuple[int, .
     write(out, pick(x.buf, chosen("gather", x, index, axis)))
 
 
-def scatter_add(
-    out: Operand, x: Operand, index: Operand, src: Operand, *, axis: int | tuple[int, ...]
-) -> None:
-    """z = x, then z[..., index[..., i, ...], ...] += src[..., i, ...] along axis"""
-    terms = {position: [value] for position, value in zip(positions(out), read(x), strict=True)}
-    for position, value in zip(chosen("scatter_add", out, index, axis), read(src), strict=True):
-        terms[position].append(value)
-    put(out.buf, terms, [total(values) for values in terms.values()])
+def scattering(kernel: str, f: Callable[[list[Any]], Any]) -> Kernel:
+    """The kernel z = f of all that meets at one place: x, then what src has for it, in its order"""
+
+    def scatter(
+        out: Operand, x: Operand, index: Operand, src: Operand, *, axis: int | tuple[int, ...]
+    ) -> None:
+        met = {position: [value] for position, value in zip(positions(out), read(x), strict=True)}
+        for position, value in zip(chosen(kernel, out, index, axis), read(src), strict=True):
+            met[position].append(value)
+        put(out.buf, met, [f(values) for values in met.values()])
+
+    return scatter
+
+
+def nonzero(out: Operand, x: Operand) -> None:
+    """z = the positions of what is true in x, row-major; ShapeError if out has another length"""
+    found = [position for position, value in enumerate(read(x)) if value]
+    if len(found) != out.shape[0]:
+        raise ShapeError(
+            "kernel nonzero",
+            f"{len(found)} elements are true, out has room for {out.shape[0]}",
+            "give out as many elements as are true, and change nothing meanwhile",
+        )
+    write(out, found)
 
 
 def index_select(out: Operand, x: Operand, index: Operand, *, axis: int | tuple[int, ...]) -> None:
@@ -83,6 +103,8 @@ KERNELS: dict[str, Kernel] = {
     "pad": pad,
     "cat": cat,
     "gather": gather,
-    "scatter_add": scatter_add,
+    "scatter_add": scattering("scatter_add", total),
+    "scatter": scattering("scatter", operator.itemgetter(-1)),
+    "nonzero": nonzero,
     "index_select": index_select,
 }

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from tutor.backends.python_ref.walk import Kernel, Number, Operand, write
-from tutor.dtype import DType, float16, float32, float64
+from tutor.dtype import DType, bfloat16, float16, float32, float64
 
 Words = tuple[int, int, int, int]
 
@@ -51,6 +51,7 @@ def random_bits(out: Operand, *, seed: int, counter: int) -> None:
 # dtype -> the numbers in [0, 1) of one block: as many bits of a word, or of two, as it can hold.
 UNIFORM: dict[DType, Callable[[Words], Sequence[float]]] = {
     float16: lambda words: [(word >> 21) * 2.0**-11 for word in words],
+    bfloat16: lambda words: [(word >> 24) * 2.0**-8 for word in words],
     float32: lambda words: [(word >> 8) * 2.0**-24 for word in words],
     float64: lambda words: [unit(*words[:2]), unit(*words[2:])],
 }

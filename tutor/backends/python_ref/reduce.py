@@ -45,10 +45,17 @@ def argmax(values: list[Any]) -> int:
     return values.index(max(values))
 
 
+def argmin(values: list[Any]) -> int:
+    """The position of the first smallest; the first nan wins"""
+    return argmax([-value for value in values])
+
+
 KERNELS: dict[str, Kernel] = {
     "sum": along_axis(total),
+    "prod": along_axis(math.prod),
     "mean": along_axis(mean),
     "max": along_axis(functools.partial(functools.reduce, maximum)),
     "min": along_axis(functools.partial(functools.reduce, minimum)),
     "argmax": along_axis(argmax),
+    "argmin": along_axis(argmin),
 }

@@ -15,18 +15,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tutor.backends.registry import Operand
+from tutor.bits import UNSIGNED, pack, unpack
 from tutor.dtype import DType
 from tutor.layout import axes_of, is_contiguous
-from tutor.literals import pack_float
 
 Number = bool | int | float
 Kernel = Callable[..., None]
 
-BITS = {1: "B", 2: "H", 4: "I", 8: "Q"}  # item size -> the unsigned integer that holds its bits
-
 
 def positions(x: Operand) -> list[int]:
     """offset + i*strides[0] + j*strides[1] + ... for all indices [i, j, ...], the last fastest."""
+    if 0 in x.shape:
+        return []
     found = [x.offset]
     for size, stride in zip(x.shape, x.strides, strict=True):
         steps = [i * stride for i in range(size)]
@@ -40,7 +40,7 @@ def read(x: Operand) -> list[Any]:
         return pick(x.buf, positions(x))
     dtype, count = x.buf.dtype, math.prod(x.shape)
     start = x.offset * dtype.itemsize
-    return unpacked(x.buf.raw[start : start + count * dtype.itemsize], dtype)
+    return unpack(x.buf.raw[start : start + count * dtype.itemsize], dtype)
 
 
 def write(out: Operand, values: Sequence[Number]) -> None:
@@ -56,34 +56,26 @@ def write(out: Operand, values: Sequence[Number]) -> None:
 def pick(buf: Any, at: Iterable[int]) -> list[Any]:
     """The elements of `buf` at these positions."""
     dtype = buf.dtype
-    bits = BITS[dtype.itemsize]
+    bits = UNSIGNED[dtype.itemsize]
     cells = buf.raw.cast(bits)
     picked = [cells[position] for position in at]
-    return unpacked(struct.pack(f"={len(picked)}{bits}", *picked), dtype)
+    return unpack(struct.pack(f"={len(picked)}{bits}", *picked), dtype)
 
 
 def put(buf: Any, at: Iterable[int], values: Sequence[Number]) -> None:
     """Make `values` the elements of `buf` at these positions, each rounded once."""
-    bits = BITS[buf.dtype.itemsize]
+    bits = UNSIGNED[buf.dtype.itemsize]
     cells = buf.raw.cast(bits)
     for position, cell in zip(at, memoryview(packed(values, buf.dtype)).cast(bits), strict=True):
         cells[position] = cell
-
-
-def unpacked(raw: bytes | memoryview, dtype: DType) -> list[Any]:
-    """The numbers whose bytes these are."""
-    return list(struct.unpack(f"={len(raw) // dtype.itemsize}{dtype.format}", raw))
 
 
 def packed(values: Sequence[Number], dtype: DType) -> bytes:
     """The bytes of `values`: floats rounded to nearest even, integers modulo 2**bits."""
     if dtype.is_integer:  # the remainder has the bits of the two's complement
         values = [value & (2 ** (8 * dtype.itemsize) - 1) for value in values]
-        return struct.pack(f"={len(values)}{BITS[dtype.itemsize]}", *values)
-    try:
-        return struct.pack(f"={len(values)}{dtype.format}", *values)
-    except (OverflowError, struct.error):  # struct refuses what IEEE 754 rounds to infinity
-        return b"".join(pack_float(value, dtype) for value in values)
+        return struct.pack(f"={len(values)}{UNSIGNED[dtype.itemsize]}", *values)
+    return pack(values, dtype)
 
 
 # ---- other walks over the same memory ------------------------------------------------------------

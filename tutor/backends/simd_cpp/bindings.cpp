@@ -60,6 +60,19 @@ PyObject* result_of(const Row& row, const Status& status) {
             return raise("DomainError", std::string("kernel ") + row.name,
                          "an integer to a negative power is no integer",
                          "cast to a float dtype first");
+        case Status::DivisionByZero:
+            return raise("DomainError", std::string("kernel ") + row.name,
+                         "an integer divided by 0 is no integer",
+                         "keep zeros out of the divisor, or cast to a float dtype first");
+        case Status::NegativeShift:
+            return raise("DomainError", std::string("kernel ") + row.name,
+                         "a shift by a negative number of bits",
+                         "keep the second operand at 0 or more; shift the other way instead");
+        case Status::CountDiffers:
+            return raise("ShapeError", std::string("kernel ") + row.name,
+                         std::to_string(status.found) + " elements are true, out has room for " +
+                             std::to_string(status.size),
+                         "give out as many elements as are true, and change nothing meanwhile");
         case Status::OutOfMemory:
             return PyErr_Format(PyExc_MemoryError, "kernel %s: no room for scratch memory",
                                 row.name);

@@ -117,6 +117,7 @@ const char* unmet(Form form, const Operands& o, const Params& params) {
     switch (form) {
         case Form::Elementwise:
         case Form::Update:
+        case Form::Scan:
             return demand(all_alike(o), "every operand has the shape of out");
         case Form::Fill:
             return demand(o.count() == 1, "there are no inputs");
@@ -126,6 +127,8 @@ const char* unmet(Form form, const Operands& o, const Params& params) {
         case Form::MatMul:
             return demand(product(o[0], o[1], o[2]),
                           "(..., m, k) and (..., k, n) give (..., m, n)");
+        case Form::Nonzero:
+            return demand(o[0].ndim == 1, "out has one axis");
         case Form::Pad:
             return demand(padded(o[0], o[1], params),
                           "the input, moved by `before`, lies inside out");
@@ -135,7 +138,7 @@ const char* unmet(Form form, const Operands& o, const Params& params) {
         case Form::Gather:
             return demand(alike(o[0], o[2]) && alike(o[0], o[1], axis),
                           "out and index have one shape, that of the input but along the one axis");
-        case Form::ScatterAdd:
+        case Form::Scatter:
             return demand(
                 alike(o[0], o[1]) && alike(o[2], o[3]) && within(o[3], o[0], axis),
                 "out has the shape of the input, index that of src, and src is larger than out at"

@@ -40,36 +40,6 @@ struct Matrix {
     Matrix transposed() const { return {data, cols, rows, col, row}; }
 };
 
-// ---- element types ------------------------------------------------------------------------------
-
-// What a product of T is computed in. Small integers take 32 bits: only the lowest bits are kept,
-// and those of a sum of products follow from the lowest bits of its factors. Unsigned, because
-// signed numbers may not wrap in C++; the bits are the same.
-template <class T>
-struct ComputedIn {
-    using type = std::conditional_t<std::is_integral<T>::value && sizeof(T) < 4, uint32_t, T>;
-};
-template <>
-struct ComputedIn<half_t> {
-    using type = float;
-};
-template <class T>
-using Wide = typename ComputedIn<T>::type;
-
-inline float convert(half_t x, float) { return to_float(x); }
-inline half_t convert(float x, half_t) { return to_half(x); }
-template <class From, class To>
-inline To convert(From x, To) {
-    return static_cast<To>(x);
-}
-
-inline void convert_row(int64_t n, float* to, const half_t* from) { widen(n, to, from); }
-inline void convert_row(int64_t n, half_t* to, const float* from) { narrow(n, to, from); }
-template <class From, class To>
-inline void convert_row(int64_t n, To* to, const From* from) {
-    for (int64_t i = 0; i < n; ++i) to[i] = static_cast<To>(from[i]);
-}
-
 // ---- block sizes --------------------------------------------------------------------------------
 
 // The piece of C in registers must have at least 8 vectors, or the fma units wait for each other's
@@ -181,7 +151,7 @@ void pack(Matrix<const T> from, int64_t step, F* to) {
         }
         for (int64_t p = squares; p < from.rows; ++p)
             for (int64_t s = 0; s < width; ++s)
-                to[p * width + s] = s < columns ? convert(from(p, j + s), F()) : F(0);
+                to[p * width + s] = s < columns ? convert<F>(from(p, j + s)) : F(0);
     }
 }
 
@@ -251,7 +221,7 @@ inline MicroKernel<F> micro_kernel_for(int64_t rows, int64_t vectors) {
 // C = A B for a C of at most MC x NC, on this thread. false: out of memory.
 template <class T>
 bool multiply_tile(Matrix<const T> a, Matrix<const T> b, Matrix<T> c) {
-    using F = Wide<T>;
+    using F = Computed<T>;
     constexpr int64_t L = lanes<F>;
     constexpr bool same = std::is_same<T, F>::value;
     const int64_t m = c.rows, n = c.cols, k = a.cols;
@@ -324,7 +294,7 @@ bool multiply_tile(Matrix<const T> a, Matrix<const T> b, Matrix<T> c) {
         if (c.col == 1) {
             convert_row(n, &c(i, 0), row);
         } else {
-            for (int64_t j = 0; j < n; ++j) c(i, j) = convert(row[j], T());
+            for (int64_t j = 0; j < n; ++j) c(i, j) = convert<T>(row[j]);
         }
     }
     return true;

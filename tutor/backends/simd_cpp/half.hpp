@@ -1,10 +1,14 @@
-// float16: 1 sign bit, 5 of exponent, 10 of mantissa (IEEE 754 binary16). Storage only: arithmetic
-// widens to float, which is exact, and rounds the result once, to nearest even.
+// The two 16-bit floats. float16: 1 sign bit, 5 of exponent, 10 of mantissa (IEEE 754 binary16).
+// bfloat16: 1, 8 and 7, which is the upper half of a float. Storage only: arithmetic widens to
+// float, which is exact, and rounds the result once, to nearest even.
 //
-// Where the CPU converts by itself (F16C) it does; otherwise integer operations give the same bits.
+// Where the CPU converts float16 by itself (F16C) it does; otherwise integer operations give the
+// same bits.
 #pragma once
 
+#include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "kernel.hpp"
 
@@ -58,15 +62,52 @@ inline half_t to_half(float x) {
 
 #endif
 
-// Rounding to float and then to half would round twice. Rounding to odd first (an inexact result
-// takes the neighbour whose last bit is 1) keeps what the second step must know: S. Boldo and G.
-// Melquiond, Emulation of FMA and correctly rounded sums (2008).
-inline half_t to_half(double x) {
-    const float near = static_cast<float>(x);
-    const bool even_and_inexact = near != x && (float_bits(near) & 1) == 0;
-    const bool outwards = near < 0 ? x < near : near > 0 ? x > near : true;
-    const uint32_t odd = float_bits(near) + (outwards ? 1u : ~0u);
-    return to_half(even_and_inexact && x == x ? float_of(odd) : near);
+inline float to_float(bfloat_t x) { return float_of(uint32_t(x.bits) << 16); }
+
+inline bfloat_t to_bfloat(float x) {
+    const uint32_t bits = float_bits(x),
+                   nan = bits >> 16 | 0x40;  // which must not lose all its bits
+    // Adding just under half of what the lowest kept bit counts, and that bit itself, carries
+    // exactly when rounding to nearest even goes up; a carry out of the largest gives inf.
+    const uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+    return {static_cast<uint16_t>((bits & 0x7fffffff) > 0x7f800000 ? nan : rounded)};
+}
+
+// x with the 11 or 8 bits that T has. Rounding to float first would round twice, and that may go
+// wrong at a tie; from here on, to float and to T, nothing is left to round. Next to the power of
+// two `far`, which is 2^52 times what the last of the bits counts, doubles are just that far apart:
+// so adding `far` rounds, to nearest even.
+template <class T>
+inline float rounded(double x) {
+    constexpr bool half = std::is_same<T, half_t>::value;
+    constexpr double scale = half ? 0x1p42 : 0x1p45;   // 2^(53 - 11), 2^(53 - 8)
+    constexpr double least = half ? 0x1p28 : 0x1p-81;  // 2^52 times the smallest number there is
+    constexpr double most = 0x1p200;                   // as good as inf, which would give inf - inf
+    const double size = std::fabs(x), finite = size > most ? most : size;  // nan stays
+    uint64_t exponent;
+    std::memcpy(&exponent, &finite, sizeof exponent);
+    exponent &= uint64_t(0x7ff) << 52;
+    double power;  // the largest power of two up to |x|
+    std::memcpy(&power, &exponent, sizeof power);
+    const double far = power * scale > least ? power * scale : least;
+    return static_cast<float>(std::copysign((finite + far) - far, x));
+}
+
+inline half_t to_half(double x) { return to_half(rounded<half_t>(x)); }
+inline bfloat_t to_bfloat(double x) { return to_bfloat(rounded<bfloat_t>(x)); }
+
+// ---- which of the two, by type ------------------------------------------------------------------
+
+template <class T>
+constexpr bool is_16_bit_float = std::is_same<T, half_t>::value || std::is_same<T, bfloat_t>::value;
+
+// x rounded to T, half_t or bfloat_t.
+template <class T, class From>
+inline T narrowed(From x) {
+    if constexpr (std::is_same<T, half_t>::value)
+        return to_half(x);
+    else
+        return to_bfloat(x);
 }
 
 // ---- arrays -------------------------------------------------------------------------------------
@@ -92,6 +133,37 @@ inline void narrow(int64_t n, half_t* to, const float* from) {
     }
 #endif
     for (; i < n; i++) to[i] = to_half(from[i]);
+}
+
+inline void widen(int64_t n, float* to, const bfloat_t* from) {
+    for (int64_t i = 0; i < n; i++) to[i] = to_float(from[i]);
+}
+
+inline void narrow(int64_t n, bfloat_t* to, const float* from) {
+    for (int64_t i = 0; i < n; i++) to[i] = to_bfloat(from[i]);
+}
+
+// Doubles go by way of floats, a stretch at a time that stays in the L1 cache.
+constexpr int64_t STRETCH = 256;
+
+template <class T>
+inline void widen(int64_t n, double* to, const T* from) {
+    float floats[STRETCH];
+    for (int64_t i = 0; i < n; i += STRETCH) {
+        const int64_t count = n - i < STRETCH ? n - i : STRETCH;
+        widen(count, floats, from + i);
+        for (int64_t k = 0; k < count; k++) to[i + k] = floats[k];
+    }
+}
+
+template <class T>
+inline void narrow(int64_t n, T* to, const double* from) {
+    float floats[STRETCH];
+    for (int64_t i = 0; i < n; i += STRETCH) {
+        const int64_t count = n - i < STRETCH ? n - i : STRETCH;
+        for (int64_t k = 0; k < count; k++) floats[k] = rounded<T>(from[i + k]);
+        narrow(count, to + i, floats);
+    }
 }
 
 }  // namespace

@@ -11,9 +11,12 @@
 namespace tutor {
 
 // One list for every dtype: enum name, C++ type, and the `struct` format character that
-// tutor/dtype.py uses. half_t is storage only: 16 bits that are widened to float before any
-// arithmetic (half.hpp).
+// tutor/dtype.py uses. half_t and bfloat_t are storage only: 16 bits that are widened to float
+// before any arithmetic (half.hpp).
 struct half_t {
+    uint16_t bits;
+};
+struct bfloat_t {
     uint16_t bits;
 };
 
@@ -28,6 +31,7 @@ struct half_t {
     ROW(UInt32, uint32_t, 'I')    \
     ROW(UInt64, uint64_t, 'Q')    \
     ROW(Float16, half_t, 'e')     \
+    ROW(BFloat16, bfloat_t, 'E')  \
     ROW(Float32, float, 'f')      \
     ROW(Float64, double, 'd')
 
@@ -69,8 +73,18 @@ struct Params {
 
 // What a kernel reports about values it meets, to be raised as a Python exception by the bindings.
 struct Status {
-    enum Kind { Ok, IndexOutOfRange, NegativeExponent, OutOfMemory } kind;
-    int64_t found, size;  // for IndexOutOfRange: the index, and the size of the axis
+    enum Kind {
+        Ok,
+        IndexOutOfRange,
+        NegativeExponent,
+        DivisionByZero,
+        NegativeShift,
+        CountDiffers,
+        OutOfMemory
+    } kind;
+    // For IndexOutOfRange: the index, and the size of the axis. For CountDiffers: how many there
+    // are, and for how many out has room.
+    int64_t found, size;
 };
 
 using KernelFunction = Status (*)(const Operand& out, const Operand* ins, int count,
@@ -81,13 +95,15 @@ using KernelFunction = Status (*)(const Operand& out, const Operand* ins, int co
 enum class Form {
     Elementwise,       // every operand has out's shape
     Update,            // the same, and the inputs after the first are written, too
+    Scan,              // the same, along axis[0]
     Fill,              // no inputs
     Reduce,            // out = x without the axes in `axis`
     MatMul,            // (..., m, k), (..., k, n) -> (..., m, n)
+    Nonzero,           // out (n), x of any shape
     Pad,               // x at `before` inside out
     Cat,               // the inputs side by side along axis[0]
     Gather,            // index and out alike; x alike but along axis[0]
-    ScatterAdd,        // x as out; index as src; src no larger than out but along axis[0]
+    Scatter,           // x as out; index as src; src no larger than out but along axis[0]
     IndexSelect,       // out = x with axis[0] replaced by the length of the 1-D index
     CrossEntropy,      // x (..., classes), t (...); out (...) or 0-d
     CrossEntropyGrad,  // out as x (..., classes), t (...), g (...)

@@ -2,8 +2,8 @@
 //
 // `each` walks the operands block by block and calls an inner loop that knows nothing of strides.
 // What does not lie side by side is gathered into a tile, a piece of stack that stays in the L1
-// cache; float16 is widened on the way. So a formula needs one loop per dtype, compiled once, and
-// cannot give one result here and another there.
+// cache; the 16-bit floats are widened on the way. So a formula needs one loop per dtype, compiled
+// once, and cannot give one result here and another there.
 #pragma once
 
 #include <cstring>

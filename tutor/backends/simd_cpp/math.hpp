@@ -1,4 +1,5 @@
-// exp, log, sin, cos, tanh, sigmoid and pow for a register full of floats or doubles.
+// exp, log, sin, cos, tanh, sigmoid and pow for a register full of floats or doubles. (The rarer
+// functions are in functions.hpp.)
 //
 // All follow one plan (Muller, Elementary Functions, 2016): reduce x to a small interval by a step
 // that loses nothing (W. J. Cody and W. Waite, Software Manual for the Elementary Functions, 1980),
@@ -13,6 +14,7 @@
 
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "simd.hpp"
 
@@ -94,14 +96,26 @@ inline vec<T> polynomial(vec<T> x, T first, More... more) {
     return xsimd::fma(x, polynomial(x, T(more)...), vec<T>(first));
 }
 
-// f(x, ...) for each lane, one after another: for the rare cases that no formula here covers.
+// f(x) or f(x, y) for each lane, one after another: for what no formula here covers.
 template <class T, class F>
 inline vec<T> by_lane(F f, vec<T> x, vec<T> y = vec<T>(T(0))) {
     T xs[lanes<T>], ys[lanes<T>];
     store(xs, x);
     store(ys, y);
-    for (int i = 0; i < lanes<T>; i++) xs[i] = f(xs[i], ys[i]);
+    for (int i = 0; i < lanes<T>; i++) {
+        if constexpr (std::is_invocable_v<F, T, T>)
+            xs[i] = f(xs[i], ys[i]);
+        else
+            xs[i] = f(xs[i]);
+    }
     return load(xs);
+}
+
+// The same, but only for the `rare` lanes; the others keep their result.
+template <class T, class F>
+inline vec<T> except(mask<T> rare, F f, vec<T> result, vec<T> x, vec<T> y = vec<T>(T(0))) {
+    if (!xsimd::any(rare)) return result;
+    return xsimd::select(rare, by_lane(f, x, y), result);
 }
 
 template <class T>
@@ -111,10 +125,15 @@ inline vec<T> sign_bit_of(vec<T> x) {
 
 // ---- exp ----------------------------------------------------------------------------------------
 
-// e^x = 2^k e^r, with k the nearest integer to x / ln 2, so that |r| = |x - k ln 2| <= ln(2) / 2,
-// and e^r = 1 + r + r^2/2! + r^3/3! + ...
+// e^x = 2^k e^r = 2^k (1 + p), with k the nearest integer to x / ln 2, so that |r| = |x - k ln 2|
+// <= ln(2) / 2, and p = r + r^2/2! + r^3/3! + ...
 template <class T>
-inline vec<T> exp(vec<T> x) {
+struct Power {
+    vec<T> k, p;
+};
+
+template <class T>
+inline Power<T> power(vec<T> x) {
     const vec<T> lowest(Format<T>::exp_lowest), highest(Format<T>::exp_highest);
     x = xsimd::select(x < lowest, lowest, xsimd::select(x > highest, highest, x));  // nan stays
     const vec<T> k = nearest(x * T(1.44269504088896340736));
@@ -128,7 +147,13 @@ inline vec<T> exp(vec<T> x) {
                           1 / 362880., 1 / 3628800., 1 / 39916800., 1 / 479001600.,
                           1 / 6227020800.);
     }
-    return scale(T(1) + xsimd::fma(r * r, q, r), k);
+    return {k, xsimd::fma(r * r, q, r)};
+}
+
+template <class T>
+inline vec<T> exp(vec<T> x) {
+    const Power<T> e = power(x);
+    return scale(T(1) + e.p, e.k);
 }
 
 // With e = e^-|x| nothing overflows, and the left end fades through the subnormals as e does.
@@ -238,18 +263,14 @@ inline vec<double> sin(vec<double> x) {
     const vec<double> size = xsimd::abs(x);
     const Turn t = turn(size);
     const vec<double> result = quarter(t.n, t.sine, t.cosine) ^ sign_bit_of(x);
-    const mask<double> large = size > LARGEST_ANGLE;
-    if (!xsimd::any(large)) return result;
-    return xsimd::select(large, by_lane([](double a, double) { return std::sin(a); }, x), result);
+    return except(size > LARGEST_ANGLE, [](double a) { return std::sin(a); }, result, x);
 }
 
 inline vec<double> cos(vec<double> x) {
     const vec<double> size = xsimd::abs(x);
     const Turn t = turn(size);
     const vec<double> result = quarter(t.n + 1.0, t.sine, t.cosine);
-    const mask<double> large = size > LARGEST_ANGLE;
-    if (!xsimd::any(large)) return result;
-    return xsimd::select(large, by_lane([](double a, double) { return std::cos(a); }, x), result);
+    return except(size > LARGEST_ANGLE, [](double a) { return std::cos(a); }, result, x);
 }
 
 // ---- pow ----------------------------------------------------------------------------------------

@@ -55,7 +55,7 @@ void matmul_tiled(Matrix<const T> a, Matrix<const T> b, Matrix<T> c) {
 // in registers, and what the inner loop reads is packed in the order in which it reads it.
 template <class T>
 bool matmul_packed(Matrix<const T> a, Matrix<const T> b, Matrix<T> c) {
-    const Tiles tiles = tiles_of<Wide<T>>(c.rows, c.cols, a.cols);
+    const Tiles tiles = tiles_of<Computed<T>>(c.rows, c.cols, a.cols);
     bool done = true;
     for (int64_t t = 0; t < tiles.count(); ++t) done &= multiply_tile(a, b, c, tiles, t);
     return done;
@@ -64,7 +64,7 @@ bool matmul_packed(Matrix<const T> a, Matrix<const T> b, Matrix<T> c) {
 // 5. The tiles of C do not depend on each other: every thread takes the next one.
 template <class T>
 bool matmul_threaded(Matrix<const T> a, Matrix<const T> b, Matrix<T> c) {
-    const Tiles tiles = tiles_of<Wide<T>>(c.rows, c.cols, a.cols);
+    const Tiles tiles = tiles_of<Computed<T>>(c.rows, c.cols, a.cols);
     bool failed = false;
     parallel_each(tiles.count(), GRAIN, GRAIN, [&](int64_t t) {
         if (!multiply_tile(a, b, c, tiles, t)) __atomic_store_n(&failed, true, __ATOMIC_RELAXED);

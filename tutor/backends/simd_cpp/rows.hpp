@@ -1,8 +1,10 @@
-// Shared by reduce.cpp and fused.cpp: walking the axes around an inner loop, and the one summation
-// tree that every sum of floats follows.
+// Shared by all kernel files but elementwise.cpp: walking the axes around an inner loop, what a
+// dtype is computed and compared in, and the one tree that every sum of floats follows.
 #pragma once
 
 #include <cstring>
+#include <limits>
+#include <type_traits>
 
 #include "half.hpp"
 #include "simd.hpp"
@@ -96,6 +98,92 @@ inline void parallel_each(int64_t count, int64_t cost, int64_t grain, const Task
     });
 }
 
+// ---- what to compute in -------------------------------------------------------------------------
+
+// 16-bit floats are widened. Integers become unsigned, because signed ones may not wrap in C++; the
+// bits are the same. Small ones take 32 bits: the lowest bits of a sum of products, the only ones
+// that are kept, follow from the lowest bits of its factors.
+template <class T>
+using Unsigned = std::conditional_t<sizeof(T) <= 4, uint32_t, uint64_t>;
+template <class T>
+using Computed = std::conditional_t<is_16_bit_float<T>, float,
+                                    std::conditional_t<std::is_integral<T>::value, Unsigned<T>, T>>;
+
+template <class To, class From>
+inline To convert(From x) {
+    if constexpr (std::is_same<From, To>::value)
+        return x;
+    else if constexpr (is_16_bit_float<From>)
+        return static_cast<To>(to_float(x));
+    else if constexpr (is_16_bit_float<To>)
+        return narrowed<To>(x);
+    else
+        return static_cast<To>(x);
+}
+
+// n elements from one array to another.
+template <class To, class From>
+inline void convert_row(int64_t n, To* to, const From* from) {
+    if constexpr (std::is_same<From, To>::value)
+        std::memcpy(to, from, n * sizeof(To));
+    else if constexpr (is_16_bit_float<From>)
+        widen(n, to, from);
+    else if constexpr (is_16_bit_float<To>)
+        narrow(n, to, from);
+    else
+        for (int64_t i = 0; i < n; i++) to[i] = static_cast<To>(from[i]);
+}
+
+// ---- order --------------------------------------------------------------------------------------
+
+// To be compared, values become keys: integers in the order of the values, with nan on top. IEEE
+// 754 floats were laid out for this: of positive ones the bits are in order, of negative ones in
+// reverse. -0 has the key -1, just below that of +0; zeros_alike gives both the same.
+template <class T>
+struct Ordered {
+    using Key = T;
+    static Key key(T x) { return x; }
+    static T value(Key key) { return key; }
+    static bool is_nan(T) { return false; }
+    static Key zeros_alike(Key key) { return key; }
+};
+
+template <>
+struct Ordered<bool> : Ordered<uint8_t> {};
+
+template <class T, class Bits, Bits INFINITY_BITS>
+struct OrderedFloat {
+    using Key = Bits;
+    static constexpr Bits ALL_BUT_SIGN = std::numeric_limits<Bits>::max();
+    static Bits bits(T x) {
+        Bits b;
+        std::memcpy(&b, &x, sizeof b);
+        return b;
+    }
+    static Bits turned(Bits b) { return Bits(b ^ (-Bits(b < 0) & ALL_BUT_SIGN)); }  // b < 0: ~b
+    static Key key(T x) {
+        const Key number = turned(bits(x));
+        return is_nan(x) ? ALL_BUT_SIGN : number;
+    }
+    static T value(Key key) {
+        const Bits b = turned(key);
+        T x;
+        std::memcpy(&x, &b, sizeof x);
+        return x;
+    }
+    static bool is_nan(T x) { return Bits(bits(x) & ALL_BUT_SIGN) > INFINITY_BITS; }
+    static Key zeros_alike(Key key) { return key == Key(-1) ? Key(0) : key; }
+};
+
+template <>
+struct Ordered<half_t> : OrderedFloat<half_t, int16_t, 0x7c00> {};
+template <>
+struct Ordered<bfloat_t> : OrderedFloat<bfloat_t, int16_t, 0x7f80> {};
+template <>
+struct Ordered<float> : OrderedFloat<float, int32_t, 0x7f800000> {};
+template <>
+struct Ordered<double> : OrderedFloat<double, int64_t, 0x7ff0000000000000> {};
+
 // ---- vectors ------------------------------------------------------------------------------------
 
 // The first `count` < lanes values at `from`, and `rest` in the other lanes.
@@ -118,7 +206,7 @@ inline F across(vec<F> values, Combine combine) {
     return lane[0];
 }
 
-// ---- the sum ------------------------------------------------------------------------------------
+// ---- sums and products --------------------------------------------------------------------------
 
 // Which numbers are added to which follows from their positions alone, so a sum is the same to the
 // bit on every level, for every layout and with any number of threads. The terms are cut into
@@ -126,9 +214,25 @@ inline F across(vec<F> values, Combine combine) {
 // lanes are added upper half to lower half, five times; the blocks are added in pairs, the pairs in
 // pairs, and so on (pairwise summation: Higham, Accuracy and Stability of Numerical Algorithms,
 // 4.2). So the error is at most (16 + 5 + log2(n / 512)) * u * sum |terms|. Sums start from +0 and
-// so are never -0, which lets +0 fill lanes that have no term.
+// so are never -0, which lets +0 fill lanes that have no term. Products follow the same tree,
+// from 1.
 constexpr int SUM_LANES = 32;
 constexpr int BLOCK = 512;
+
+struct Plus {
+    static constexpr int neutral = 0;
+    template <class V>
+    V operator()(V a, V b) const {
+        return a + b;
+    }
+};
+struct Times {
+    static constexpr int neutral = 1;
+    template <class V>
+    V operator()(V a, V b) const {
+        return a * b;
+    }
+};
 
 // The largest power of two below `count`: how many of the blocks are the left half of the tree.
 inline int64_t left_half(int64_t count) {
@@ -138,35 +242,33 @@ inline int64_t left_half(int64_t count) {
 }
 
 // One block of n <= 512 terms: term(i) gives those from i on as a vector, and `rest` the last ones
-// that do not fill a vector, followed by zeros.
-template <class F, class Term>
-inline F sum_block(int64_t n, const Term& term, vec<F> rest) {
+// that do not fill a vector, followed by neutral elements.
+template <class F, class Combine, class Term>
+inline F combine_block(int64_t n, const Term& term, vec<F> rest) {
     constexpr int WIDTH = lanes<F>, VECTORS = SUM_LANES / WIDTH;
-    vec<F> sum[VECTORS];
-    for (int k = 0; k < VECTORS; k++) sum[k] = vec<F>(F(0));
+    constexpr Combine combine;
+    vec<F> all[VECTORS];
+    for (int k = 0; k < VECTORS; k++) all[k] = vec<F>(F(Combine::neutral));
     int64_t i = 0;
     for (; i + SUM_LANES <= n; i += SUM_LANES)
 #pragma GCC unroll 16
-        for (int k = 0; k < VECTORS; k++) sum[k] += term(i + k * WIDTH);
+        for (int k = 0; k < VECTORS; k++) all[k] = combine(all[k], term(i + k * WIDTH));
 #pragma GCC unroll 16
     for (int k = 0; k < VECTORS; k++) {
         const int64_t left = n - i - k * WIDTH;
-        if (left >= WIDTH)
-            sum[k] += term(i + k * WIDTH);
-        else if (left > 0)
-            sum[k] += rest;
+        if (left > 0) all[k] = combine(all[k], left >= WIDTH ? term(i + k * WIDTH) : rest);
     }
 #pragma GCC unroll 8
     for (int half = VECTORS / 2; half > 0; half /= 2)
-        for (int k = 0; k < half; k++) sum[k] += sum[k + half];
-    return across(sum[0], [](F a, F b) { return a + b; });
+        for (int k = 0; k < half; k++) all[k] = combine(all[k], all[k + half]);
+    return across(all[0], combine);
 }
 
-// The whole tree over the n terms from `first` on, n a multiple of the vector's width.
+// The whole tree of the sum of the n terms from `first` on, n a multiple of the vector's width.
 template <class F, class Term>
 inline F sum_tree(int64_t first, int64_t n, const Term& term) {
     if (n <= BLOCK)
-        return sum_block<F>(n, [&](int64_t i) { return term(first + i); }, vec<F>(F(0)));
+        return combine_block<F, Plus>(n, [&](int64_t i) { return term(first + i); }, vec<F>(F(0)));
     const int64_t left = BLOCK * left_half(ceil_div(n, BLOCK));
     return sum_tree<F>(first, left, term) + sum_tree<F>(first + left, n - left, term);
 }

@@ -18,9 +18,7 @@ TUTOR_FOR_EACH_DTYPE(ROW)
 #undef ROW
 
 template <class T>
-constexpr bool is_half = std::is_same_v<T, half_t>;
-template <class T>
-constexpr bool is_float = std::is_floating_point_v<T> || is_half<T>;
+constexpr bool is_float = std::is_floating_point_v<T> || is_16_bit_float<T>;
 template <class T>
 constexpr bool is_bool = std::is_same_v<T, bool>;
 
@@ -34,9 +32,9 @@ template <class To, class From>
 void convert(int64_t n, void* out, const void* const* ins) {
     Stored<To>* z = static_cast<Stored<To>*>(out);
     const Stored<From>* x = static_cast<const Stored<From>*>(ins[0]);
-    if constexpr (is_half<From> && std::is_same_v<To, float>) {
+    if constexpr (is_16_bit_float<From> && std::is_floating_point_v<To>) {
         widen(n, z, x);
-    } else if constexpr (is_half<To> && std::is_same_v<From, float>) {
+    } else if constexpr (is_16_bit_float<To> && std::is_floating_point_v<From>) {
         narrow(n, z, x);
     } else {
 #pragma GCC ivdep
@@ -69,10 +67,11 @@ constexpr Inner conversion() {
 
 // ---- formulas -----------------------------------------------------------------------------------
 
-// What a formula computes with: the dtype's own type, float for float16, double where it asks.
+// What a formula computes with: the dtype's own type, float for the 16-bit floats, double where it
+// asks.
 template <class Formula, class T>
 using Computed = std::conditional_t<is_float<T> && Formula::doubles, double,
-                                    std::conditional_t<is_half<T>, float, T>>;
+                                    std::conditional_t<is_16_bit_float<T>, float, T>>;
 
 // The inner loop for a formula over elements of type T.
 template <class Formula, class T>
@@ -89,30 +88,39 @@ constexpr Inner inner() {
     }
 }
 
+bool empty(const Operand& x) {
+    for (int axis = 0; axis < x.ndim; axis++)
+        if (x.shape[axis] == 0) return true;
+    return false;
+}
+
+// Whether y, which is not empty, has an element that the formula refuses.
 template <class Formula, class T>
+bool any_refused(const Operand& y, const T* at, int axis) {
+    if (axis == y.ndim) return Formula::refuses == Status::DivisionByZero ? *at == 0 : *at < T(0);
+    for (int64_t i = 0; i < y.shape[axis]; i++)
+        if (any_refused<Formula>(y, at + i * y.strides[axis], axis + 1)) return true;
+    return false;
+}
+
+template <class Formula, class T>
+constexpr bool refuses_some =
+    std::is_integral_v<T> && (Formula::refuses == Status::DivisionByZero ||
+                              (Formula::refuses != Status::Ok && std::is_signed_v<T>));
+
+template <class Wanted, class T>
 Status run(const Operand& out, const Operand* ins, int count, const Params&) {
+    if constexpr (refuses_some<Wanted, T>)
+        if (!empty(out) && any_refused<Wanted>(ins[1], reinterpret_cast<const T*>(ins[1].data), 0))
+            return {Wanted::refuses, 0, 0};
+    using Other = typename Wanted::ForFloat64;
+    constexpr bool other = std::is_same_v<T, double> && !std::is_void_v<Other>;
+    using Formula = std::conditional_t<other, Other, Wanted>;
     using C = Computed<Formula, T>;
     each(out, ins, count,
          {inner<Formula, C>(), dtype_of<T>, dtype_of<C>, conversion<C, T>(), conversion<T, C>(),
           Formula::grain});
     return {Status::Ok, 0, 0};
-}
-
-template <class T>
-bool any_negative(const Operand& y, const T* at, int axis) {
-    if (axis == y.ndim) return *at < 0;
-    for (int64_t i = 0; i < y.shape[axis]; i++)
-        if (any_negative(y, at + i * y.strides[axis], axis + 1)) return true;
-    return false;
-}
-
-template <class T>
-Status run_pow(const Operand& out, const Operand* ins, int count, const Params& params) {
-    if constexpr (std::is_integral_v<T> && std::is_signed_v<T>)
-        if (any_negative(ins[1], reinterpret_cast<const T*>(ins[1].data), 0))
-            return {Status::NegativeExponent, 0, 0};
-    return run<std::conditional_t<std::is_same_v<T, double>, PowDouble, Pow>, T>(out, ins, count,
-                                                                                 params);
 }
 
 // ---- copy, cast, fill, where --------------------------------------------------------------------
@@ -180,15 +188,18 @@ Status run_where(const Operand& out, const Operand* ins, int count, const Params
 
 // ---- the table ----------------------------------------------------------------------------------
 
-enum class Of { All, Numbers, Floats };  // the dtypes a kernel exists for, as in signatures.py
+// The dtypes a kernel exists for, as in signatures.py. Bits are bool and the integers.
+enum class Of { All, Numbers, Integers, Bits, Floats };
 
 template <class T>
 constexpr bool belongs(Of set) {
-    return set == Of::All || (set == Of::Numbers ? !is_bool<T> : is_float<T>);
+    return set == Of::All || (set == Of::Numbers && !is_bool<T>) ||
+           (set == Of::Integers && !is_bool<T> && !is_float<T>) ||
+           (set == Of::Bits && !is_float<T>) || (set == Of::Floats && is_float<T>);
 }
 
 struct Table {
-    Row rows[320] = {};
+    Row rows[480] = {};
     int64_t count = 0;
 
     // One row for each dtype of the set; function(T{}) is what runs for the C++ type T.
@@ -214,11 +225,32 @@ constexpr Table make_table() {
     t.add<Abs, Of::Numbers>("abs", "TT");
     t.add<Relu, Of::Numbers>("relu", "TT");
     t.add<Sqrt, Of::Floats>("sqrt", "TT");
+    t.add<Sign, Of::Numbers>("sign", "TT");
+    t.add<Floor, Of::Floats>("floor", "TT");
+    t.add<Ceil, Of::Floats>("ceil", "TT");
+    t.add<Round, Of::Floats>("round", "TT");
+    t.add<Trunc, Of::Floats>("trunc", "TT");
+    t.add<BitwiseNot, Of::Bits>("bitwise_not", "TT");
     t.add<Exp, Of::Floats>("exp", "TT");
+    t.add<Exp2, Of::Floats>("exp2", "TT");
+    t.add<Expm1, Of::Floats>("expm1", "TT");
     t.add<Log, Of::Floats>("log", "TT");
+    t.add<Log2, Of::Floats>("log2", "TT");
+    t.add<Log10, Of::Floats>("log10", "TT");
+    t.add<Log1p, Of::Floats>("log1p", "TT");
     t.add<Sin, Of::Floats>("sin", "TT");
     t.add<Cos, Of::Floats>("cos", "TT");
+    t.add<Tan, Of::Floats>("tan", "TT");
+    t.add<Asin, Of::Floats>("asin", "TT");
+    t.add<Acos, Of::Floats>("acos", "TT");
+    t.add<Atan, Of::Floats>("atan", "TT");
+    t.add<Sinh, Of::Floats>("sinh", "TT");
+    t.add<Cosh, Of::Floats>("cosh", "TT");
     t.add<Tanh, Of::Floats>("tanh", "TT");
+    t.add<Asinh, Of::Floats>("asinh", "TT");
+    t.add<Acosh, Of::Floats>("acosh", "TT");
+    t.add<Atanh, Of::Floats>("atanh", "TT");
+    t.add<Erf, Of::Floats>("erf", "TT");
     t.add<Sigmoid, Of::Floats>("sigmoid", "TT");
     t.add<Of::All>("copy", "TT", [](auto x) { return run_copy<decltype(x)>; });
     t.add<Of::All>("cast", "*T", [](auto x) { return run_cast<decltype(x)>; });
@@ -227,7 +259,19 @@ constexpr Table make_table() {
     t.add<Sub, Of::Numbers>("sub", "TTT");
     t.add<Mul, Of::All>("mul", "TTT");
     t.add<Div, Of::Floats>("div", "TTT");
-    t.add<Of::Numbers>("pow", "TTT", [](auto x) { return run_pow<decltype(x)>; });
+    t.add<Pow, Of::Numbers>("pow", "TTT");
+    t.add<FloorDivide, Of::Numbers>("floor_divide", "TTT");
+    t.add<Remainder, Of::Numbers>("remainder", "TTT");
+    t.add<Fmod, Of::Numbers>("fmod", "TTT");
+    t.add<Hypot, Of::Floats>("hypot", "TTT");
+    t.add<Atan2, Of::Floats>("atan2", "TTT");
+    t.add<LogAddExp, Of::Floats>("logaddexp", "TTT");
+    t.add<CopySign, Of::Floats>("copysign", "TTT");
+    t.add<BitwiseAnd, Of::Bits>("bitwise_and", "TTT");
+    t.add<BitwiseOr, Of::Bits>("bitwise_or", "TTT");
+    t.add<BitwiseXor, Of::Bits>("bitwise_xor", "TTT");
+    t.add<LeftShift, Of::Integers>("bitwise_left_shift", "TTT");
+    t.add<RightShift, Of::Integers>("bitwise_right_shift", "TTT");
     t.add<Maximum, Of::All>("maximum", "TTT");
     t.add<Minimum, Of::All>("minimum", "TTT");
     t.add<Eq, Of::All>("eq", "bTT");

@@ -1,8 +1,6 @@
 // Fused kernels: softmax and its loss in one or two passes over the scores, and optimizer steps
-// that read and write each parameter once. float16 is computed in float and rounded once.
-#include <limits>
-#include <type_traits>
-
+// that read and write each parameter once. float16 and bfloat16 are computed in float and rounded
+// once.
 #include "math.hpp"
 #include "rows.hpp"
 
@@ -10,29 +8,11 @@ namespace tutor {
 namespace TUTOR_LEVEL {
 namespace {
 
-template <class T>
-using Computed = std::conditional_t<std::is_same<T, half_t>::value, float, T>;
-
-inline void convert(float from, half_t& to) { to = to_half(from); }
-inline void convert(half_t from, float& to) { to = to_float(from); }
-template <class T>
-inline void convert(T from, T& to) {
-    to = from;
-}
-
 // n elements from one array to another, converted if their types differ.
 template <class From, class To>
 inline void move(const From* from, int64_t from_stride, To* to, int64_t to_stride, int64_t n) {
-    if (from_stride == 1 && to_stride == 1) {
-        if constexpr (std::is_same<From, To>::value)
-            std::memcpy(to, from, n * sizeof(To));
-        else if constexpr (std::is_same<From, half_t>::value)
-            widen(n, to, from);
-        else
-            narrow(n, to, from);
-        return;
-    }
-    for (int64_t i = 0; i < n; i++) convert(from[i * from_stride], to[i * to_stride]);
+    if (from_stride == 1 && to_stride == 1) return convert_row(n, to, from);
+    for (int64_t i = 0; i < n; i++) to[i * to_stride] = convert<To>(from[i * from_stride]);
 }
 
 constexpr int64_t GRAIN = 8192;  // elements in about 10 us of work, an exponential for each
@@ -149,7 +129,7 @@ using Places = const int64_t (*)[MAX_OPERANDS];  // offsets in each operand, row
 
 constexpr int64_t TOGETHER = 16;      // rows to gather before they are computed ...
 constexpr int64_t ENTRIES = 1 << 16;  // ... if they fit, with the L2 cache in mind
-constexpr int64_t STRETCH = 16;       // strided scores of a row to take before the next row's turn
+constexpr int64_t TURN = 16;          // strided scores of a row to take before the next row's turn
 
 // Calls work(group, number of the first row, places of its rows) for groups of ROWS rows. Long rows
 // that lie side by side are used where they are, others gathered into a tile: several of them, for
@@ -187,7 +167,7 @@ Status each_group(const Scores<T>& scores, const Work& work) {
         F* tile = static_cast<F*>(scratch(0, lots * size * sizeof(F)));
         if (tile == nullptr) return __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
         if (rows < ROWS) std::memset(tile, 0, size * sizeof(F));
-        const int64_t x_stretch = scores.x_stride == 1 ? classes : STRETCH;
+        const int64_t x_stretch = scores.x_stride == 1 ? classes : TURN;
         for (int64_t j = 0; j < classes; j += x_stretch)
             for (int64_t r = 0; r < rows; r++)
                 move(scores.x + at[r][0] + j * scores.x_stride, scores.x_stride,
@@ -199,7 +179,7 @@ Status each_group(const Scores<T>& scores, const Work& work) {
             work(Group<F, ROWS>{x, x, nullptr, size, size, real}, first + lot, at + lot);
         }
         if (scores.y == nullptr) return;
-        const int64_t y_stretch = scores.y_stride == 1 ? classes : STRETCH;
+        const int64_t y_stretch = scores.y_stride == 1 ? classes : TURN;
         for (int64_t j = 0; j < classes; j += y_stretch)
             for (int64_t r = 0; r < rows; r++)
                 move(tile + r * row_step + j * ROWS, ROWS,
@@ -285,11 +265,12 @@ Status cross_entropy(const Operand& out, const Operand* ins, int, const Params& 
             if (total)
                 losses[first + r] = loss[r];
             else
-                convert(scale * loss[r], to[at[r][3]]);
+                to[at[r][3]] = convert<T>(scale * loss[r]);
         }
     });
     if (total && status.kind == Status::Ok)
-        convert(scale * sum_tree<F>(0, padded, [&](int64_t i) { return load(losses + i); }), *to);
+        *to =
+            convert<T>(scale * sum_tree<F>(0, padded, [&](int64_t i) { return load(losses + i); }));
     return status;
 }
 
@@ -315,7 +296,7 @@ Status cross_entropy_grad(const Operand& out, const Operand* ins, int, const Par
         const Targets<lanes<F>> target(t, at, group.rows);
         F factors[lanes<F>] = {};
         for (int r = 0; r < group.rows; r++)
-            convert(reinterpret_cast<const T*>(g.data)[at[r][3]], factors[r]);
+            factors[r] = convert<F>(reinterpret_cast<const T*>(g.data)[at[r][3]]);
         const vec<F> factor = group.by_row(factors) * scale;
         const vec<F> inverse = F(1) / exponentials(group);
         const vec<F> at_target = (group.pick(group.y, target.of) * inverse - F(1)) * factor;
@@ -331,9 +312,9 @@ Status cross_entropy_grad(const Operand& out, const Operand* ins, int, const Par
 // What a later kernel would read back from memory: the vector rounded to T.
 template <class T>
 inline vec<Computed<T>> rounded(vec<Computed<T>> values) {
-    if constexpr (std::is_same<T, half_t>::value) {
+    if constexpr (is_16_bit_float<T>) {
         float wide[lanes<float>];
-        half_t stored[lanes<float>];
+        T stored[lanes<float>];
         store(wide, values);
         narrow(lanes<float>, stored, wide);
         widen(lanes<float>, wide, stored);
@@ -459,7 +440,7 @@ const Row rows[] = {
          cross_entropy_grad<type>},                                                        \
         {"sgd", name, Form::Update, "TTT", "lr momentum weight_decay", update<type, Sgd>}, \
         {"adam", name, Form::Update, "TTTT", ADAM, update<type, Adam>},
-    ROWS(Float16, half_t) ROWS(Float32, float) ROWS(Float64, double)
+    ROWS(Float16, half_t) ROWS(BFloat16, bfloat_t) ROWS(Float32, float) ROWS(Float64, double)
 #undef ROWS
 };
 

@@ -37,14 +37,14 @@ Status run(const Operand& out, const Operand* ins, int, const Params&) {
     // fill a vector and columns of A do: C^T = B^T A^T.
     if (c.cols == 1) c.col = 1;
     const bool upright = c.col != 1 && c.row == 1 && c.rows > 1;
-    const bool thin = c.cols < lanes<Wide<T>> && c.cols < c.rows && (a.row == 1 || c.cols == 1);
+    const bool thin = c.cols < lanes<Computed<T>> && c.cols < c.rows && (a.row == 1 || c.cols == 1);
     if (upright || thin) {
         const Matrix<const T> left = a;
         c = c.transposed(), a = b.transposed(), b = left.transposed();
         for (int d = 0; d < batch.depth; ++d) std::swap(batch.stride[d][1], batch.stride[d][2]);
     }
 
-    const Tiles tiles = tiles_of<Wide<T>>(c.rows, c.cols, a.cols);
+    const Tiles tiles = tiles_of<Computed<T>>(c.rows, c.cols, a.cols);
     const int64_t cost = tiles.height * tiles.width * smaller(a.cols, GRAIN);
     bool failed = false;
     parallel_each(count * tiles.count(), cost, GRAIN, [&](int64_t piece) {
@@ -97,6 +97,7 @@ const Row rows[] = {
     {"matmul", UInt32, Form::MatMul, "TTT", "", run<uint32_t>},
     {"matmul", UInt64, Form::MatMul, "TTT", "", run<uint64_t>},
     {"matmul", Float16, Form::MatMul, "TTT", "", run<half_t>},
+    {"matmul", BFloat16, Form::MatMul, "TTT", "", run<bfloat_t>},
     {"matmul", Float32, Form::MatMul, "TTT", "", run<float>},
     {"matmul", Float64, Form::MatMul, "TTT", "", run<double>},
 };

@@ -1,9 +1,9 @@
-// Moving elements and choosing them by index: pad cat gather index_select scatter_add.
+// Moving elements and choosing them by index: pad cat gather index_select scatter_add scatter
+// nonzero.
 //
 // But for scatter_add nothing is computed, so elements are moved as 1, 2, 4 or 8 bytes, whatever
-// their dtype. Inputs must not overlap `out`, except for scatter_add's x, which may be `out`
-// itself.
-#include "formulas.hpp"
+// their dtype. Inputs must not overlap `out`, except for the x of scatter_add and scatter, which
+// may be `out` itself.
 #include "loops.hpp"
 #include "rows.hpp"
 
@@ -47,7 +47,7 @@ Status pad(const Operand& out, const Operand* ins, int, const Params& params) {
     if constexpr (is_integer<T>)
         value = static_cast<T>(params.integer[0]);
     else
-        value = cast<T>(params.number[0]);
+        value = convert<T>(params.number[0]);
     Operand everywhere = out;
     everywhere.data = reinterpret_cast<char*>(&value);
     for (int d = 0; d < out.ndim; d++) everywhere.strides[d] = 0;
@@ -184,58 +184,120 @@ Status index_select(const Operand& out, const Operand* ins, int, const Params& p
     return status.kind == Status::Ok ? gather_indexed<Bits>(out, ins[0], index, axis) : status;
 }
 
-// ---- scatter_add --------------------------------------------------------------------------------
+// ---- scatter_add, scatter -----------------------------------------------------------------------
 
-template <class T>
-T sum_of(T a, T b) {
-    if constexpr (std::is_same_v<T, half_t>)
-        return to_half(to_float(a) + to_float(b));
-    else if constexpr (is_integer<T>)  // as unsigned numbers, which wrap
-        return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-    else
-        return a + b;
-}
+struct Add {
+    template <class T>
+    T operator()(T old, T src) const {
+        using F = Computed<T>;  // integers become unsigned, which may wrap
+        return convert<T>(convert<F>(old) + convert<F>(src));
+    }
+};
 
-// z[index[j]] += src[j] for one run, one after another.
-template <class T>
-void add_run(const Run& run) {
+struct Replace {
+    template <class T>
+    T operator()(T, T src) const {
+        return src;
+    }
+};
+
+// z[index[j]] = combine(z[index[j]], src[j]) for one run, one after another.
+template <class T, class Combine>
+void scatter_run(const Run& run) {
+    constexpr Combine combine;
     const T* src = reinterpret_cast<const T*>(run.main);
     T* z = reinterpret_cast<T*>(run.indexed);
     if (run.index_step != 0 || run.indexed_step == 0) {
         for (int64_t j = 0; j < run.n; j++) {
             T& to = z[j * run.indexed_step + run.index[j * run.index_step] * run.axis_step];
-            to = sum_of(to, src[j * run.main_step]);
+            to = combine(to, src[j * run.main_step]);
         }
         return;
     }
     z += *run.index * run.axis_step;  // n different elements of one slice
     if (run.main_step == 1 && run.indexed_step == 1) {
 #pragma GCC ivdep
-        for (int64_t j = 0; j < run.n; j++) z[j] = sum_of(z[j], src[j]);
+        for (int64_t j = 0; j < run.n; j++) z[j] = combine(z[j], src[j]);
     } else {
-        for (int64_t j = 0; j < run.n; j++)
-            z[j * run.indexed_step] = sum_of(z[j * run.indexed_step], src[j * run.main_step]);
+        for (int64_t j = 0; j < run.n; j++) {
+            T& to = z[j * run.indexed_step];
+            to = combine(to, src[j * run.main_step]);
+        }
     }
 }
 
-// Each element of out gets its terms in the order they have in src, and rounds after each. The
+// Whether a and b, of one shape, are the very same elements.
+bool same_memory(const Operand& a, const Operand& b) {
+    bool same = a.data == b.data;
+    for (int d = 0; d < a.ndim; d++) same &= a.shape[d] == 1 || a.strides[d] == b.strides[d];
+    return same;
+}
+
+// Each element of out meets what goes there in the order of src; scatter_add rounds after each. The
 // indexed axis and those inside it are walked by one thread; threads share the axes outside it.
-template <class T>
-Status scatter_add(const Operand& out, const Operand* ins, int, const Params& params) {
+template <class T, class Combine>
+Status scatter(const Operand& out, const Operand* ins, int, const Params& params) {
     const Operand &x = ins[0], &index = ins[1], &src = ins[2];
     const int axis = static_cast<int>(params.axis[0]);
     const Status status = check_indices(index, out.shape[axis]);
     if (status.kind != Status::Ok) return status;
-    copy_block<sizeof(T)>(out, x);
+    if (!same_memory(out, x)) copy_block<sizeof(T)>(out, x);
     const IndexedWalk slices(src, out, index, axis, 0, axis),
         slice(src, out, index, axis, axis, src.ndim);
     const int64_t count = slice.nest.count();
     parallel_each(slices.nest.count(), count, GRAIN_BYTES / sizeof(T), [&](int64_t s) {
         int64_t offset[MAX_OPERANDS];
         slices.nest.locate(s, offset);
+        const int64_t* index_at = reinterpret_cast<const int64_t*>(index.data) + offset[2];
         slice.walk(0, count, sizeof(T), src.data + offset[0] * sizeof(T),
-                   out.data + offset[1] * sizeof(T),
-                   reinterpret_cast<const int64_t*>(index.data) + offset[2], add_run<T>);
+                   out.data + offset[1] * sizeof(T), index_at, scatter_run<T, Combine>);
+    });
+    return OK;
+}
+
+// ---- nonzero ------------------------------------------------------------------------------------
+
+// Calls visit(byte, position) for chunk number c of x's elements.
+template <class Visit>
+void each_byte(const Operand& x, const Nest& nest, int64_t c, Visit visit) {
+    const int64_t step = nest.depth > 0 ? nest.stride[nest.depth - 1][0] : 1;
+    const int64_t begin = c * GRAIN_BYTES, end = smaller(begin + GRAIN_BYTES, nest.count());
+    for (int64_t at = begin, run; at < end; at += run) {
+        int64_t offset[MAX_OPERANDS];
+        run = smaller(nest.locate(at, offset), end - at);
+        const uint8_t* from = reinterpret_cast<const uint8_t*>(x.data) + offset[0];
+        for (int64_t i = 0; i < run; i++) visit(from[i * step], at + i);
+    }
+}
+
+// Twice over x, chunk by chunk: first to count, so that each chunk knows where its part of `out`
+// begins, then to write. No chunk writes outside its part, even if x changes in between.
+Status nonzero(const Operand& out, const Operand* ins, int, const Params&) {
+    const Operand& x = ins[0];
+    Nest nest;
+    for (int d = 0; d < x.ndim; d++) nest.add(x.shape[d], {x.strides[d]});
+    const int64_t chunks = ceil_div(nest.count(), GRAIN_BYTES);
+    int64_t* begins = static_cast<int64_t*>(scratch(0, (chunks + 1) * sizeof(int64_t)));
+    if (begins == nullptr) return {Status::OutOfMemory, 0, 0};
+    parallel_each(chunks, 1, 1, [&](int64_t c) {
+        int64_t count = 0;
+        each_byte(x, nest, c, [&](uint8_t byte, int64_t) { count += byte != 0; });
+        begins[c + 1] = count;
+    });
+    begins[0] = 0;
+    for (int64_t c = 0; c < chunks; c++) begins[c + 1] += begins[c];
+    if (begins[chunks] != out.shape[0]) return {Status::CountDiffers, begins[chunks], out.shape[0]};
+
+    int64_t* z = reinterpret_cast<int64_t*>(out.data);
+    const int64_t step = out.strides[0];
+    parallel_each(chunks, 1, 1, [&](int64_t c) {
+        int64_t to = begins[c];
+        const int64_t end = begins[c + 1];
+        each_byte(x, nest, c, [&](uint8_t byte, int64_t position) {
+            if (to == end) return;
+            z[to * step] = position;  // the next one overwrites it, unless the byte is true
+            to += byte != 0;
+        });
     });
     return OK;
 }
@@ -249,7 +311,7 @@ using BitsOf =
                                           std::conditional_t<itemsize == 4, uint32_t, uint64_t>>>;
 
 struct Table {
-    Row rows[5 * DTYPES] = {};
+    Row rows[6 * DTYPES + 1] = {};
     int64_t count = 0;
 
     constexpr Table() {
@@ -259,10 +321,13 @@ struct Table {
     add({"gather", dtype, Form::Gather, "TTi", "axis", gather<BitsOf<sizeof(type)>>}); \
     add({"index_select", dtype, Form::IndexSelect, "TTi", "axis",                      \
          index_select<BitsOf<sizeof(type)>>});                                         \
+    add({"scatter", dtype, Form::Scatter, "TTiT", "axis",                              \
+         scatter<Item<BitsOf<sizeof(type)>>, Replace>});                               \
     if (dtype != Bool)                                                                 \
-        add({"scatter_add", dtype, Form::ScatterAdd, "TTiT", "axis", scatter_add<type>});
+        add({"scatter_add", dtype, Form::Scatter, "TTiT", "axis", scatter<type, Add>});
         TUTOR_FOR_EACH_DTYPE(ROW)
 #undef ROW
+        add({"nonzero", Bool, Form::Nonzero, "ib", "", nonzero});
     }
 
     constexpr void add(Row row) { rows[count++] = row; }

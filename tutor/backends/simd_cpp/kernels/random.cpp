@@ -65,8 +65,10 @@ struct Uniform {
     static T of(uint32_t word) {
         if constexpr (sizeof(T) == 4)
             return static_cast<float>(word >> 8) * 0x1p-24f;
-        else
+        else if constexpr (std::is_same_v<T, half_t>)
             return to_half(static_cast<float>(word >> 21) * 0x1p-11f);
+        else
+            return to_bfloat(static_cast<float>(word >> 24) * 0x1p-8f);
     }
     static void make(const Words& words, T* z) {
         for (int i = 0; i < BLOCKS; i++)
@@ -93,20 +95,14 @@ template <class T>
 struct Normal {
     using Number = T;
     static constexpr int per_block = 2;
-    static T rounded(double x) {
-        if constexpr (std::is_same_v<T, half_t>)
-            return to_half(x);
-        else
-            return static_cast<T>(x);
-    }
     static void make(const Words& words, T* z) {
         const auto& [a, b, c, d] = words.word;
         for (int i = 0; i < BLOCKS; i++) {
             const double u = (top_bits(a[i], b[i]) + 1) * 0x1p-53;  // never 0
             const double angle = 6.283185307179586 * (top_bits(c[i], d[i]) * 0x1p-53);
             const double radius = std::sqrt(-2 * std::log(u));
-            z[2 * i] = rounded(radius * std::cos(angle));
-            z[2 * i + 1] = rounded(radius * std::sin(angle));
+            z[2 * i] = convert<T>(radius * std::cos(angle));
+            z[2 * i + 1] = convert<T>(radius * std::sin(angle));
         }
     }
 };
@@ -140,9 +136,11 @@ Status fill(const Operand& out, const Operand*, int, const Params& params) {
 constexpr Row rows[] = {
     {"random_bits", UInt32, Form::Fill, "u", "seed counter", fill<RandomBits>},
     {"uniform", Float16, Form::Fill, "T", "seed counter", fill<Uniform<half_t>>},
+    {"uniform", BFloat16, Form::Fill, "T", "seed counter", fill<Uniform<bfloat_t>>},
     {"uniform", Float32, Form::Fill, "T", "seed counter", fill<Uniform<float>>},
     {"uniform", Float64, Form::Fill, "T", "seed counter", fill<Uniform<double>>},
     {"normal", Float16, Form::Fill, "T", "seed counter", fill<Normal<half_t>>},
+    {"normal", BFloat16, Form::Fill, "T", "seed counter", fill<Normal<bfloat_t>>},
     {"normal", Float32, Form::Fill, "T", "seed counter", fill<Normal<float>>},
     {"normal", Float64, Form::Fill, "T", "seed counter", fill<Normal<double>>},
 };

@@ -1,4 +1,4 @@
-// Reductions: sum mean max min argmax over any set of axes.
+// Reductions: sum prod mean max min argmax argmin over any set of axes.
 //
 // Ops (what is computed) -> Reducer (an op as functions on bytes) -> reduce_axes() (which memory is
 // walked in which order; compiled once for all ops).
@@ -15,94 +15,50 @@ namespace {
 // Element is what is read; of(x) makes it a Term. A Partial is what is known of some terms:
 // none(position) of none of those from that position on; add(partial, term, position) includes one
 // more; both(a, b) joins two stretches, b after a; result(partial, count) is the answer. LANES says
-// over how many partial results a block is spread, see rows.hpp: 32 for sums of floats, and 1 where
-// order changes nothing. SAME_BITS: an element as large as a Term already is that term.
+// over how many partial results a block is spread, see rows.hpp: 32 for sums and products of
+// floats, and 1 where order changes nothing. SAME_BITS: an element as large as a Term already is
+// that term.
 
-template <class T>
-struct Sum {
+// A sum or a product.
+template <class T, class Combine>
+struct Fold {
     static constexpr bool exact = std::numeric_limits<T>::is_integer;
     using Wide = std::conditional_t<std::is_signed<T>::value, int64_t, uint64_t>;
     using Element = T;
-    using Partial =
-        std::conditional_t<exact, uint64_t, T>;  // unsigned: wraps without being an error
+    using Partial = std::conditional_t<exact, uint64_t, Computed<T>>;  // unsigned: wraps
     using Term = Partial;
     using Result = std::conditional_t<exact, Wide, T>;
+    using How = Combine;
     static constexpr int LANES = exact ? 1 : SUM_LANES;
     static constexpr bool SAME_BITS = true;
-    static Partial none(int64_t) { return 0; }
-    static Term of(T x) { return Term(x); }
-    static void add(Partial& sum, Term x, int64_t) { sum += x; }
-    static Partial both(Partial a, Partial b) { return a + b; }
-    static Result result(Partial sum, int64_t) { return Result(sum); }
+    static Partial none(int64_t) { return Combine::neutral; }
+    static Term of(T x) { return convert<Term>(x); }
+    static void add(Partial& all, Term x, int64_t) { all = both(all, x); }
+    static Partial both(Partial a, Partial b) { return Combine()(a, b); }
+    static Result result(Partial all, int64_t) { return convert<Result>(all); }
 };
 
-template <>
-struct Sum<bool> : Sum<uint8_t> {
+template <class Combine>
+struct Fold<bool, Combine> : Fold<uint8_t, Combine> {
     using Result = int64_t;
-    static Result result(Partial sum, int64_t) { return Result(sum); }
+    static uint64_t of(uint8_t x) { return x != 0; }
+    static Result result(uint64_t all, int64_t) { return Result(all); }
 };
 
-template <>
-struct Sum<half_t> : Sum<float> {
-    using Element = half_t;
-    using Result = half_t;
-    static float of(half_t x) { return to_float(x); }
-    static half_t result(float sum, int64_t) { return to_half(sum); }
-};
+template <class T>
+using Sum = Fold<T, Plus>;
+template <class T>
+using Prod = Fold<T, Times>;
 
 template <class T>
 struct Mean : Sum<T> {
-    static T result(T sum, int64_t count) { return sum / T(count); }
+    using F = Computed<T>;
+    static T result(F sum, int64_t count) { return convert<T>(sum / F(count)); }
 };
-
-template <>
-struct Mean<half_t> : Sum<half_t> {
-    static half_t result(float sum, int64_t count) { return to_half(sum / float(count)); }
-};
-
-// max, min and argmax compare keys: integers in the order of the values, with nan on top. IEEE 754
-// floats were laid out for this: of positive ones the bits are in order, of negative ones in
-// reverse.
-template <class T>
-struct Ordered {
-    using Key = T;
-    static Key key(T x) { return x; }
-    static T value(Key key) { return key; }
-    static bool is_nan(T) { return false; }
-};
-
-template <>
-struct Ordered<bool> : Ordered<uint8_t> {};
-
-template <class T, class Bits, Bits INFINITY_BITS>
-struct OrderedFloat {
-    using Key = Bits;
-    static constexpr Bits ALL_BUT_SIGN = std::numeric_limits<Bits>::max();
-    static Bits bits(T x) {
-        Bits b;
-        std::memcpy(&b, &x, sizeof b);
-        return b;
-    }
-    static Key key(T x) { return bits(x) < 0 ? Key(bits(x) ^ ALL_BUT_SIGN) : bits(x); }
-    static T value(Key key) {
-        const Bits b = key < 0 ? Bits(key ^ ALL_BUT_SIGN) : key;
-        T x;
-        std::memcpy(&x, &b, sizeof x);
-        return x;
-    }
-    static bool is_nan(T x) { return Bits(bits(x) & ALL_BUT_SIGN) > INFINITY_BITS; }
-};
-
-template <>
-struct Ordered<half_t> : OrderedFloat<half_t, int16_t, 0x7c00> {};
-template <>
-struct Ordered<float> : OrderedFloat<float, int32_t, 0x7f800000> {};
-template <>
-struct Ordered<double> : OrderedFloat<double, int64_t, 0x7ff0000000000000> {};
 
 // The smallest is the largest in the order turned round: ~key.
 template <class T, bool TURNED>
-struct Extreme : Ordered<T> {
+struct Extreme {
     using Order = Ordered<T>;
     using Element = T;
     using Partial = typename Order::Key;
@@ -124,29 +80,30 @@ using Max = Extreme<T, false>;
 template <class T>
 using Min = Extreme<T, true>;
 
-template <class T>
-struct ArgMax {
+template <class T, bool TURNED>
+struct ArgExtreme {
+    using Keys = Extreme<T, TURNED>;
     using Element = T;
-    using Term = typename Max<T>::Term;
+    using Term = typename Keys::Term;
     struct Partial {
         Term key;
         int64_t position;
     };
     using Result = int64_t;
     static constexpr int LANES = 1;
-    static constexpr bool SAME_BITS = Max<T>::SAME_BITS;
-    static Partial none(int64_t position) { return {Max<T>::none(0), position}; }
-    static Term of(
-        T x) {  // of floats, -0 has the key -1, just below that of +0: here they are equal
-        const Term key = Max<T>::of(x);
-        return !std::numeric_limits<T>::is_integer && key == Term(-1) ? Term(0) : key;
-    }
+    static constexpr bool SAME_BITS = Keys::SAME_BITS;
+    static Partial none(int64_t position) { return {Keys::none(0), position}; }
+    static Term of(T x) { return Ordered<T>::zeros_alike(Keys::of(x)); }
     static void add(Partial& best, Term key, int64_t position) {
         if (best.key < key) best = {key, position};
     }
     static Partial both(Partial a, Partial b) { return a.key < b.key ? b : a; }
     static Result result(Partial best, int64_t) { return best.position; }
 };
+template <class T>
+using ArgMax = ArgExtreme<T, false>;
+template <class T>
+using ArgMin = ArgExtreme<T, true>;
 
 // ---- an op as functions on bytes ----------------------------------------------------------------
 
@@ -175,7 +132,7 @@ struct OnBytes {
     using Term = typename Op::Term;
     using Partial = typename Op::Partial;
     using Result = typename Op::Result;
-    static constexpr bool IN_TREE = Op::LANES > 1;  // a sum of floats
+    static constexpr bool IN_TREE = Op::LANES > 1;  // floats, added or multiplied
     static constexpr bool IN_PLACE = Op::SAME_BITS && sizeof(Element) == sizeof(Term);
 
     static void clear(char* partials, int64_t count, int64_t position) {
@@ -187,7 +144,7 @@ struct OnBytes {
     static const Term* terms(const char* elements, int64_t stride, int64_t n, Term* room) {
         const Element* x = reinterpret_cast<const Element*>(elements);
         if (IN_PLACE && stride == 1) return reinterpret_cast<const Term*>(x);
-        if constexpr (std::is_same<Element, half_t>::value && IN_TREE) {
+        if constexpr (is_16_bit_float<Element> && IN_TREE) {
             if (stride == 1) return widen(n, room, x), room;
         }
         if (stride == 1)
@@ -199,14 +156,16 @@ struct OnBytes {
 
     static Partial of_row(const Term* x, int64_t n, int64_t position) {
         if constexpr (IN_TREE) {
+            using How = typename Op::How;
             const int64_t left = n % lanes<Term>;
-            return sum_block<Term>(
-                n, [&](int64_t i) { return load(x + i); }, load_part(x + n - left, left, Term(0)));
+            return combine_block<Term, How>(
+                n, [&](int64_t i) { return load(x + i); },
+                load_part(x + n - left, left, Term(How::neutral)));
         } else if constexpr (std::is_same<Term, Partial>::value) {
             Partial all = Op::none(position);
             for (int64_t i = 0; i < n; i++) all = Op::both(all, x[i]);
             return all;
-        } else {  // argmax: the largest key first, at full width; then the place where it stands
+        } else {  // argmax, argmin: the largest key first, at full width; then where it stands
             Term largest = Op::none(position).key;
             for (int64_t i = 0; i < n; i++) largest = largest < x[i] ? x[i] : largest;
             auto among = [&](int64_t i) {  // the 16 from i on
@@ -436,14 +395,17 @@ Status run(const Operand& out, const Operand* ins, int, const Params& params) {
 }
 
 const Row rows[] = {
-#define ROW(name, type, format)                                    \
-    {"sum", name, Form::Reduce, "ST", "axis", run<Sum<type>>},     \
-        {"max", name, Form::Reduce, "TT", "axis", run<Max<type>>}, \
-        {"min", name, Form::Reduce, "TT", "axis", run<Min<type>>}, \
-        {"argmax", name, Form::Reduce, "iT", "axis", run<ArgMax<type>>},
+#define ROW(name, type, format)                                          \
+    {"sum", name, Form::Reduce, "ST", "axis", run<Sum<type>>},           \
+        {"prod", name, Form::Reduce, "ST", "axis", run<Prod<type>>},     \
+        {"max", name, Form::Reduce, "TT", "axis", run<Max<type>>},       \
+        {"min", name, Form::Reduce, "TT", "axis", run<Min<type>>},       \
+        {"argmax", name, Form::Reduce, "iT", "axis", run<ArgMax<type>>}, \
+        {"argmin", name, Form::Reduce, "iT", "axis", run<ArgMin<type>>},
     TUTOR_FOR_EACH_DTYPE(ROW)
 #undef ROW
         {"mean", Float16, Form::Reduce, "TT", "axis", run<Mean<half_t>>},
+    {"mean", BFloat16, Form::Reduce, "TT", "axis", run<Mean<bfloat_t>>},
     {"mean", Float32, Form::Reduce, "TT", "axis", run<Mean<float>>},
     {"mean", Float64, Form::Reduce, "TT", "axis", run<Mean<double>>},
 };

@@ -1,0 +1,121 @@
+"""Values and derivatives against PyTorch's, where that is installed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from oracle import ORDERS, TORCH, TUTOR, ask, compare, draw, graph, layouts_of
+from oracle_cases import BASIC
+from oracle_edges import ANSWERS, DIFFERENCES, EDGES, REFUSALS
+from oracle_learning import LEARNING
+
+import tutor.nn.functional
+from tutor import OPS, methods
+from tutor.errors import TutorError
+
+CASES = BASIC + LEARNING
+TOLERANCE, SINGLE = 1e-11, 1e-5  # float64; the values in float32, against PyTorch's float64
+PAGE = Path(__file__).parents[2] / "docs" / "pytorch.md"
+pytestmark = pytest.mark.filterwarnings(  # of PyTorch
+    "ignore:Using padding='same'", "ignore:.*degrees of freedom"
+)
+
+# Methods that have no derivative, that are another one's second name, or no function of numbers.
+OTHERS = {
+    "isfinite", "isinf", "isnan",
+    "logical_and", "logical_not", "logical_or", "logical_xor", "nonzero", "one_hot", "astype",
+    "sparse_categorical_crossentropy", "by_class", "picked", "reduced", "total", "alike",
+    *(name for name in OPS if name.startswith("bitwise_")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("case", "layout"),
+    [pytest.param(case, layout, id=f"{case.name}-{i}-{layout}")
+     for i, case in enumerate(CASES) for layout in layouts_of(case)],
+)  # fmt: skip
+def test_case(case, layout):
+    arrays = draw(case.shapes, case.values)
+    theirs = ask(TORCH, case.torch or case.f, arrays, layout, case.orders)
+    ours = ask(TUTOR, case.f, arrays, layout, case.orders)
+    for order, a, b in zip(ORDERS, ours, theirs, strict=False):
+        compare(a, b, TOLERANCE, order)
+    singles = [a.astype("float32") for a in arrays]
+    (ours,) = ask(TUTOR, case.f, singles, layout, 0)
+    (theirs,) = ask(TORCH, case.torch or case.f, [a.astype("float64") for a in singles], layout, 0)
+    compare(ours, theirs, SINGLE, "float32")
+
+
+def arrays_of(edge):
+    return [np.array(x, "float64") for x in edge.inputs]
+
+
+@pytest.mark.parametrize("edge", [pytest.param(e, id=f"{e.name}-{i}") for i, e in enumerate(EDGES)])
+def test_edge(edge):
+    arrays = arrays_of(edge)
+    theirs = ask(TORCH, edge.torch or edge.f, arrays, "plain", edge.orders, weights=(1, 1))
+    ours = ask(TUTOR, edge.f, arrays, "plain", edge.orders, weights=(1, 1))
+    if edge.why is None:
+        for order, a, b in zip(ORDERS, ours, theirs, strict=False):
+            compare(a, b, TOLERANCE, order)
+        return
+    z = edge.z if edge.z is None or isinstance(edge.z, tuple) else (edge.z,)
+    found, others, right = [], [], []
+    for order, given in enumerate((z, edge.dx, edge.ddx)[: edge.orders + 1]):
+        count = len(arrays) if order else None  # without the derivatives by the weights
+        found += ours[order][:count]
+        others += theirs[order][:count]
+        right += theirs[order][:count] if given is None else [np.array(x) for x in given]
+    compare(found, right, TOLERANCE, edge.why)
+    with pytest.raises(AssertionError):  # else the row, and its line in the page, are out of date
+        compare(others, right, TOLERANCE, "")
+
+
+@pytest.mark.parametrize("row", [pytest.param(r, id=f"{r.name}-{r.shape}") for r in REFUSALS])
+def test_what_is_refused(row):
+    array = np.arange(float(np.prod(row.shape))).reshape(row.shape)
+    with pytest.raises(TutorError):
+        ask(TUTOR, row.f, [array], "plain", 0)
+    if row.why:
+        ask(TORCH, row.torch or row.f, [array], "plain", 0)
+    else:
+        with pytest.raises((RuntimeError, IndexError)):
+            ask(TORCH, row.torch or row.f, [array], "plain", 0)
+
+
+@pytest.mark.parametrize("row", [pytest.param(r, id=r.name) for r in ANSWERS])
+def test_what_only_pytorch_refuses(row):
+    array = np.arange(float(np.prod(row.shape))).reshape(row.shape)
+    values, slopes, *_ = ask(TUTOR, row.f, [array], "plain", 1, weights=(1, 1))
+    compare([values[0], slopes[0]], [np.array(row.z), np.array(row.dx)], TOLERANCE, row.why)
+    with pytest.raises((RuntimeError, NotImplementedError)):
+        ask(TORCH, row.torch or row.f, [array], "plain", 1)
+
+
+def test_every_differentiable_op_is_compared():
+    """Not only named in a row: the graph of one row's result holds it."""
+    ours = {n for n, op in OPS.items() if op.__module__.startswith("tutor.ops")}
+    seen = {n for case in CASES if case.name in OPS
+            for n in graph(case.f, draw(case.shapes, case.values))}  # fmt: skip
+    missing = {n for n in ours if OPS[n].differentiable} - seen
+    assert not missing, f"no row in tests/oracle/oracle_cases.py: {sorted(missing)}"
+
+
+def test_every_method_and_loss_is_compared():
+    functions = vars(tutor.nn.functional)
+    names = {n for part in methods.Methods.__mro__ for n in vars(part)} - set(dir(object))
+    names |= {n for n, f in functions.items() if callable(f) and n.islower() and n != "apply"}
+    rows = {case.name for case in CASES}
+    missing = {n for n in names if not n.startswith("_")} - rows - OTHERS
+    assert not missing, f"no row in tests/oracle/oracle_cases.py: {sorted(missing)}"
+
+
+def test_the_page_lists_exactly_the_differences():
+    used = {row.why for row in (*EDGES, *REFUSALS, *ANSWERS)} - {None}
+    assert used == set(DIFFERENCES)
+    _, section = PAGE.read_text(encoding="utf-8").split("## Other numbers\n")
+    section = section.split("\n## ")[0]
+    assert re.findall(r"^\*\*(.+?)\*\*", section, re.MULTILINE) == list(DIFFERENCES)

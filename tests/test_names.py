@@ -1,0 +1,71 @@
+"""Names that the lessons behind this project spell: each resolves, where they say."""
+
+import pytest
+
+import tutor
+from tutor import Tensor, data, nn, ops, optim
+
+ON_A_TENSOR = """
+    buf shape strides offset requires_grad grad _ctx op device dtype numel stride
+    is_contiguous contiguous view transpose T expand reshape permute pad shrink flip add sub
+    mul div neg pow exp log sin relu cast sum max mean dot matmul conv2d where assign realize
+    backward detach retain_grad register_hook numpy tolist item gather scatter scatter_add
+    index_select take_along_axis masked_fill masked_select split chunk roll tile repeat
+    repeat_interleave tril triu diagonal trace cumsum cumprod cummax sort argsort topk unique
+    clip var std norm logsumexp argmin argmax any all softmax log_softmax cross_entropy
+    sparse_categorical_crossentropy one_hot nonzero unfold movedim __array__
+    __array_namespace__ __dlpack__ __dlpack_device__
+"""
+TO_MAKE_ONE = """
+    full ones zeros rand randn zeros_like ones_like glorot_uniform arange linspace eye
+"""
+ELSEWHERE = {
+    tutor: """
+        Tensor Buffer Op Engine engine backward no_grad apply use_backend where cat
+        concatenate stack einsum meshgrid arange linspace eye full zeros ones rand randn
+        manual_seed promote Function from_dlpack bfloat16 float16 float32 float64 bool
+        int8 int16 int32 int64 uint8 uint16 uint32 uint64 DTYPES registry testing
+    """,
+    ops: "Add MatMul ReLU Mul Softmax CrossEntropy",
+    nn: """
+        Linear Conv2d ReLU Sequential MaxPool2d Flatten Module get_parameters state_dict
+        load_state_dict functional
+    """,
+    nn.functional: """
+        conv1d conv2d conv_transpose1d conv_transpose2d max_pool2d avg_pool2d
+        adaptive_avg_pool2d linear mse_loss l1_loss huber_loss
+        binary_cross_entropy_with_logits nll_loss cross_entropy gelu silu elu leaky_relu
+        relu6 hardtanh softplus one_hot softmax
+    """,
+    optim: "SGD Adam",
+    data: "load batches",
+}
+
+
+@pytest.mark.parametrize("name", [*ON_A_TENSOR.split(), *TO_MAKE_ONE.split()])
+def test_a_tensor_has_it(name):
+    assert hasattr(Tensor([1.0, 2.0]), name)
+
+
+@pytest.mark.parametrize(
+    ("place", "name"),
+    [(place, name) for place, names in ELSEWHERE.items() for name in names.split()],
+)
+def test_it_is_there(place, name):
+    assert hasattr(place, name)
+
+
+def test_both_spellings_of_a_shape():
+    for make in (Tensor.zeros, Tensor.ones, Tensor.rand, Tensor.randn):
+        assert make(2, 3).shape == make((2, 3)).shape == make([2, 3]).shape == (2, 3)
+    x = Tensor.arange(6)
+    assert x.reshape(2, 3).shape == x.reshape((2, 3)).shape
+    assert x.reshape(2, 3).permute(1, 0).shape == x.reshape(2, 3).permute((1, 0)).shape == (3, 2)
+    assert Tensor.zeros(2, 3, 4).stride() == (12, 4, 1)
+    assert Tensor.zeros(2, 3, 4).stride(1) == 4
+
+
+def test_dtype_is_a_keyword_everywhere():
+    for make in (Tensor, Tensor.full, Tensor.zeros, Tensor.arange, Tensor.linspace, tutor.Buffer):
+        with pytest.raises((TypeError, ValueError)):
+            make(2, 3, 4, 5, 6, "float32")

@@ -1,0 +1,179 @@
+"""t[key] and t[key] = value with arrays of positions and masks: NumPy's rules, and gradients."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tutor import Tensor, no_grad
+from tutor.errors import DTypeError, GraphError, OutOfRangeError, ShapeError, TutorError
+from tutor.testing import gradcheck
+
+pytestmark = pytest.mark.usefixtures("backend")
+
+
+@st.composite
+def keys(draw):
+    """A shape and a key for it, of everything that NumPy takes."""
+    shape = tuple(draw(st.lists(st.integers(0, 4), max_size=4)))
+    parts, axis, dots = [], 0, False
+    while axis < len(shape):
+        n = shape[axis]
+        kinds = ["slice", "mask", "new", "stop"]
+        kinds += ["ints", "ints", "int", "list"] if n else []
+        kinds += ["dots"] if not dots else []
+        kinds += ["wide mask"] if axis + 1 < len(shape) else []
+        kind = draw(st.sampled_from(kinds))
+        positions = st.integers(-n, n - 1) if n else st.nothing()
+        if kind == "stop":
+            break
+        if kind == "new":
+            parts.append(draw(st.sampled_from([None, None, True, False])))
+            continue
+        if kind == "dots":
+            parts.append(Ellipsis)
+            axis, dots = draw(st.integers(axis, len(shape))), True
+            continue
+        if kind == "wide mask":
+            count = n * shape[axis + 1]
+            bools = draw(st.lists(st.booleans(), min_size=count, max_size=count))
+            parts.append(np.array(bools, dtype=bool).reshape(shape[axis : axis + 2]))
+            axis += 2
+            continue
+        if kind == "slice":
+            parts.append(draw(st.slices(n)))
+        elif kind == "mask":
+            parts.append(
+                np.array(draw(st.lists(st.booleans(), min_size=n, max_size=n)), dtype=bool)
+            )
+        elif kind == "int":
+            parts.append(draw(positions))
+        elif kind == "list":
+            parts.append(draw(st.lists(positions, max_size=3)))
+        else:
+            to = draw(st.sampled_from([(), (1,), (3,), (2, 3), (0,)]))
+            count = int(np.prod(to))
+            numbers = draw(st.lists(positions, min_size=count, max_size=count))
+            parts.append(np.array(numbers, dtype=np.int64).reshape(to))
+        axis += 1
+    return shape, tuple(parts)
+
+
+def numpys(key):
+    """A list of no positions is one of ints here; NumPy takes it for floats."""
+    return tuple(np.array(p, dtype=np.int64) if isinstance(p, list) and not p else p for p in key)
+
+
+@settings(max_examples=150)
+@given(keys())
+def test_reading_is_numpys(drawn):
+    shape, key = drawn
+    a = np.arange(int(np.prod(shape)), dtype=float).reshape(shape)
+    try:
+        expected = a[numpys(key)]
+    except IndexError:
+        with pytest.raises(TutorError):
+            Tensor(a)[key]
+        return
+    try:
+        found = Tensor(a)[key]
+    except OutOfRangeError:
+        assert not expected.size  # NumPy lets positions outside pass where nothing is chosen
+        return
+    assert found.shape == expected.shape
+    assert found.tolist() == expected.tolist()
+
+
+@settings(max_examples=150)
+@given(keys(), st.data())
+def test_writing_is_numpys(drawn, data):
+    shape, key = drawn
+    a = np.arange(int(np.prod(shape)), dtype=float).reshape(shape)
+    try:
+        chosen = a[numpys(key)]
+    except IndexError:
+        return
+    value = 7.0 if data.draw(st.booleans()) else np.full(chosen.shape[-1:], -1.0)
+    t = Tensor(a.T.copy(), dtype="float64").T  # not row-major
+    try:
+        t[key] = value
+    except OutOfRangeError:
+        assert not chosen.size
+        return
+    a[numpys(key)] = value
+    assert t.tolist() == a.tolist()
+
+
+def test_of_several_writes_to_one_place_the_last_stays():
+    t = Tensor.zeros(3)
+    t[[1, 1, 1]] = Tensor([4.0, 5.0, 6.0])
+    assert t.tolist() == [0, 6, 0]
+
+
+def test_gradients_add_up_where_an_element_was_chosen_twice():
+    x = Tensor([1.0, 2.0, 3.0], requires_grad=True)
+    (x[[0, 0, 2]] * Tensor([1.0, 10.0, 100.0])).sum().backward()
+    assert x.grad.tolist() == [11, 0, 100]
+    mask = np.array([[True, False], [False, True]])
+    gradcheck(lambda x: x[mask, 1:] ** 2, np.arange(12.0).reshape(2, 2, 3))
+    gradcheck(lambda x: x[:, [[0, -1]], None, 0] ** 2, np.arange(12.0).reshape(2, 2, 3))
+
+
+def test_tensors_lists_and_arrays_are_keys():
+    x = Tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert x[Tensor([1, 0])].tolist() == x[[1, 0]].tolist() == x[np.array([1, 0])].tolist()
+    assert x[x > 2].tolist() == [3, 4]
+    assert x[Tensor(1), Tensor(0)].item() == 3
+    assert x[Tensor([1, 0], dtype="uint8"), [0, 1]].tolist() == [3, 2]
+    assert x[[]].shape == (0, 2)
+    x[x > 2] = 0
+    assert x.tolist() == [[1, 2], [0, 0]]
+
+
+def test_basic_keys_still_give_views():
+    x = Tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert x[1].buf is x.buf
+    assert x[Tensor(1)].buf is x.buf
+    assert x[[1]].buf is not x.buf
+
+
+@pytest.mark.parametrize(
+    ("key", "error", "words"),
+    [
+        (([0, 3],), OutOfRangeError, "index 3 in axis 0"),
+        ((0, [-4]), OutOfRangeError, "index -4 in axis 1"),
+        (([0], [0], [0]), OutOfRangeError, "3 axes"),
+        (([True, False, True],), ShapeError, "mask"),
+        (([0.5],), DTypeError, "whole numbers"),
+        (([0, 1], [0, 1, 2]), ShapeError, "index by arrays"),
+        ((..., [0], ...), OutOfRangeError, "once"),
+        ((["a"],), DTypeError, "numbers"),
+    ],
+)
+def test_mistakes_are_explained(key, error, words):
+    x = Tensor.zeros(2, 3)
+    with pytest.raises(error, match=words):
+        x[key]
+    with pytest.raises(error, match=words):
+        x[key] = 1.0
+    assert x.tolist() == [[0, 0, 0], [0, 0, 0]]
+
+
+def test_writing_where_a_gradient_is_wanted_is_refused():
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    with pytest.raises(GraphError):
+        x[[0]] = 5.0
+    with no_grad():
+        x[[0]] = 5.0
+    assert x.tolist() == [5, 2]
+    with pytest.raises(ShapeError, match="expanded"):
+        Tensor([1.0]).expand(3)[[0]] = 2.0
+
+
+def test_a_saved_value_that_is_overwritten_through_a_mask_is_noticed():
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    y = (x * x).sum()
+    with no_grad():
+        x[x > 1] = 0.0
+    with pytest.raises(GraphError, match="changed in place"):
+        y.backward()

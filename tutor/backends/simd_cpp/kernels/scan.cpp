@@ -1,0 +1,208 @@
+// Along one axis, where each element depends on those before it: scan cummax. And by the order of
+// the whole axis: argsort.
+#include "rows.hpp"
+
+namespace tutor {
+namespace TUTOR_LEVEL {
+namespace {
+
+constexpr int64_t GRAIN = 1 << 14;  // elements in about 10 us of work, which waking a thread costs
+
+// ---- recurrences --------------------------------------------------------------------------------
+// From one element to the next goes a Carry: first(y) begins with it, next(carry, x, y) goes on,
+// result(carry) is what is written.
+
+// z_0 = y_0, z_i = x_i * z_(i-1) + y_i
+template <class T>
+struct Linear {
+    using Carry = Computed<T>;
+    static Carry first(T y) { return convert<Carry>(y); }
+    static Carry next(Carry z, T x, T y) { return convert<Carry>(x) * z + convert<Carry>(y); }
+    static T result(Carry z) { return convert<T>(z); }
+};
+
+// z_0 = y_0, z_i = the larger of z_(i-1) and y_i. Keys put nan on top, where it stays, and +0 over
+// -0.
+template <class T>
+struct Largest {
+    using Carry = typename Ordered<T>::Key;
+    static Carry first(T y) { return Ordered<T>::key(y); }
+    static Carry next(Carry z, T, T y) {
+        const Carry key = Ordered<T>::key(y);
+        return z < key ? key : z;
+    }
+    static T result(Carry z) { return Ordered<T>::value(z); }
+};
+
+// Elements of the three operands, and how far it is to the next ones.
+template <class T>
+struct Line {
+    T* z;
+    const T *x, *y;
+    int64_t z_step, x_step, y_step;
+};
+
+// One slice from its beginning to its end.
+template <class T, class Op>
+void scan_slice(const Line<T>& line, int64_t n) {
+    const auto [z, x, y, z_step, x_step, y_step] = line;
+    auto carry = Op::first(y[0]);
+    z[0] = Op::result(carry);
+    for (int64_t i = 1; i < n; i++) {
+        carry = Op::next(carry, x[i * x_step], y[i * y_step]);
+        z[i * z_step] = Op::result(carry);
+    }
+}
+
+constexpr int64_t WIDTH = 128;  // slices that go on together: their carries stay in the L1 cache
+
+// Element i of n <= WIDTH slices, which lie side by side as `line` says. With its steps known to be
+// 1, or 0 for a factor that repeats, the loop becomes one over vectors.
+template <class T, class Op>
+void scan_step(const Line<T>& line, int64_t i, int64_t n, typename Op::Carry* carry) {
+    const auto [z, x, y, z_step, x_step, y_step] = line;
+    const auto step = [=](int64_t along_z, int64_t along_x, int64_t along_y) {
+#pragma GCC ivdep
+        for (int64_t c = 0; c < n; c++) {
+            const T y_c = y[c * along_y];
+            carry[c] = i == 0 ? Op::first(y_c) : Op::next(carry[c], x[c * along_x], y_c);
+            z[c * along_z] = Op::result(carry[c]);
+        }
+    };
+    if (z_step == 1 && x_step == 1 && y_step == 1)
+        step(1, 1, 1);
+    else if (z_step == 1 && x_step == 0 && y_step == 1)
+        step(1, 0, 1);
+    else
+        step(z_step, x_step, y_step);
+}
+
+// Threads share the slices. Where these lie closer to each other than the elements of one, they go
+// on together, element by element; else one after another.
+template <class T, template <class> class Recurrence>
+Status scan(const Operand& out, const Operand* ins, int count, const Params& params) {
+    using Op = Recurrence<T>;
+    const Operand &x = ins[0], &y = ins[count - 1];  // cummax has one input, which is both
+    const int axis = static_cast<int>(params.axis[0]);
+    const int64_t length = out.shape[axis];
+    const int64_t z_along = out.strides[axis], x_along = x.strides[axis], y_along = y.strides[axis];
+    Nest slices;
+    int axes[MAX_DIMS], others = 0;
+    for (int d = 0; d < out.ndim; d++)
+        if (d != axis) axes[others++] = d;
+    sort_axes(axes, others, out.strides);
+    for (int i = 0; i < others; i++) {
+        const int d = axes[i];
+        slices.add(out.shape[d], {out.strides[d], x.strides[d], y.strides[d]});
+    }
+    const Nest side = slices.split_inner();
+    if (length == 0 || side.size[0] == 0) return {Status::Ok, 0, 0};
+    const auto& across = side.stride[0];
+    const bool together = magnitude(across[0]) < magnitude(z_along);
+    const int64_t width = together ? smaller(WIDTH, side.size[0]) : 1;
+    const int64_t tiles = ceil_div(side.size[0], width);
+    parallel_each(slices.count() * tiles, width * length, GRAIN, [&](int64_t index) {
+        int64_t offset[MAX_OPERANDS];
+        slices.locate(index / tiles, offset);
+        const int64_t first = index % tiles * width, n = smaller(width, side.size[0] - first);
+        T* z_at = reinterpret_cast<T*>(out.data) + offset[0] + first * across[0];
+        const T* x_at = reinterpret_cast<const T*>(x.data) + offset[1] + first * across[1];
+        const T* y_at = reinterpret_cast<const T*>(y.data) + offset[2] + first * across[2];
+        if (!together)
+            return scan_slice<T, Op>({z_at, x_at, y_at, z_along, x_along, y_along}, length);
+        typename Op::Carry carry[WIDTH];
+        for (int64_t i = 0; i < length; i++)
+            scan_step<T, Op>({z_at + i * z_along, x_at + i * x_along, y_at + i * y_along, across[0],
+                              across[1], across[2]},
+                             i, n, carry);
+    });
+    return {Status::Ok, 0, 0};
+}
+
+// ---- argsort ------------------------------------------------------------------------------------
+
+template <class Key>
+struct Entry {
+    Key key;
+    int64_t position;
+};
+
+// Merges the sorted stretches [0, middle) and [middle, n). Of equals those on the left come first:
+// hence the whole sort is stable.
+template <class E>
+void merge(const E* from, int64_t middle, int64_t n, E* to) {
+    int64_t left = 0, right = middle;
+    while (left < middle && right < n)
+        *to++ = from[right].key < from[left].key ? from[right++] : from[left++];
+    while (left < middle) *to++ = from[left++];
+    while (right < n) *to++ = from[right++];
+}
+
+// Merge sort from the bottom up: stretches of 1, 2, 4, ... are merged in pairs, back and forth
+// between two arrays. Returns the one in which the sorted entries are.
+template <class E>
+const E* sort(E* entries, E* other, int64_t n) {
+    for (int64_t length = 1; length < n; length *= 2) {
+        for (int64_t i = 0; i < n; i += 2 * length)
+            merge(entries + i, smaller(length, n - i), smaller(2 * length, n - i), other + i);
+        E* sorted = other;
+        other = entries, entries = sorted;
+    }
+    return entries;
+}
+
+template <class T>
+Status argsort(const Operand& out, const Operand* ins, int, const Params& params) {
+    using Order = Ordered<T>;
+    using Key = typename Order::Key;
+    const Operand& x = ins[0];
+    const int axis = static_cast<int>(params.axis[0]);
+    const bool descending = params.number[0] != 0;
+    const int64_t n = x.shape[axis], x_along = x.strides[axis], out_along = out.strides[axis];
+    Nest slices;
+    for (int d = 0; d < x.ndim; d++)
+        if (d != axis) slices.add(x.shape[d], {out.strides[d], x.strides[d]});
+    bool failed = false;
+    parallel_each(slices.count(), n, GRAIN / 16, [&](int64_t slice) {
+        auto* entries = static_cast<Entry<Key>*>(scratch(0, 2 * n * sizeof(Entry<Key>)));
+        if (entries == nullptr) return __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
+        int64_t offset[MAX_OPERANDS];
+        slices.locate(slice, offset);
+        const T* from = reinterpret_cast<const T*>(x.data) + offset[1];
+        for (int64_t i = 0; i < n; i++) {
+            const Key key = Order::zeros_alike(Order::key(from[i * x_along]));
+            entries[i] = {descending ? Key(~key) : key, i};  // ~ turns the order round
+        }
+        const Entry<Key>* sorted = sort(entries, entries + n, n);
+        int64_t* to = reinterpret_cast<int64_t*>(out.data) + offset[0];
+        for (int64_t i = 0; i < n; i++) to[i * out_along] = sorted[i].position;
+    });
+    return {failed ? Status::OutOfMemory : Status::Ok, 0, 0};
+}
+
+// ---- the table ----------------------------------------------------------------------------------
+
+struct Table {
+    Row rows[3 * DTYPES] = {};
+    int64_t count = 0;
+
+    constexpr Table() {
+#define ROW(dtype, type, format)                                                            \
+    if (dtype != Bool) add({"scan", dtype, Form::Scan, "TTT", "axis", scan<type, Linear>}); \
+    add({"cummax", dtype, Form::Scan, "TT", "axis", scan<type, Largest>});                  \
+    add({"argsort", dtype, Form::Scan, "iT", "axis descending", argsort<type>});
+        TUTOR_FOR_EACH_DTYPE(ROW)
+#undef ROW
+    }
+
+    constexpr void add(Row row) { rows[count++] = row; }
+};
+
+constexpr Table table;
+
+}  // namespace
+
+Rows scan() { return {table.rows, table.count}; }
+
+}  // namespace TUTOR_LEVEL
+}  // namespace tutor

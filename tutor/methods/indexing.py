@@ -1,0 +1,91 @@
+"""Choosing elements by position or by a mask, and writing to them. `t[...]`: tutor/selection.py."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tutor import layout
+from tutor.core.engine import apply
+from tutor.dtype import int64
+from tutor.errors import DTypeError, OutOfRangeError
+
+if TYPE_CHECKING:
+    from tutor.core.tensor import Tensor
+
+
+class Indexing:
+    __slots__ = ()
+
+    def gather(self, axis: int, index: Any) -> Tensor:
+        """z[..., i, ...] = self[..., index[..., i, ...], ...] along axis."""
+        return apply("gather", self, index, axis=axis)
+
+    def take_along_axis(self, index: Any, axis: int = -1) -> Tensor:
+        """`gather` as NumPy has it: negative positions count from the end, and beside axis the two
+        are stretched to fit each other."""
+        a = layout.axis_of(axis, self.ndim)
+        index = index if hasattr(index, "over") else self.wrap(index, None)
+        beside = layout.broadcast_shapes(
+            "take_along_axis",
+            (*self.shape[:a], 1, *self.shape[a + 1 :]),
+            (*index.shape[:a], 1, *index.shape[a + 1 :])
+            if index.ndim == self.ndim
+            else index.shape,
+        )
+        x = self.expand((*beside[:a], self.shape[a], *beside[a + 1 :]))
+        index = index.expand((*beside[:a], index.shape[a], *beside[a + 1 :])).cast(int64)
+        return x.gather(a, apply("where", index < 0, index + self.shape[a], index))
+
+    def scatter(self, axis: int, index: Any, src: Any) -> Tensor:
+        """self with src[..., i, ...] written to [..., index[..., i, ...], ...] along axis; of
+        several to one place, the last stays. `src` may be a number."""
+        return apply("scatter", self, *self._source(index, src), axis=axis)
+
+    def scatter_add(self, axis: int, index: Any, src: Any) -> Tensor:
+        """self with src[..., i, ...] added at [..., index[..., i, ...], ...] along axis."""
+        return apply("scatter_add", self, *self._source(index, src), axis=axis)
+
+    def _source(self, index: Any, src: Any) -> tuple[Tensor, Tensor]:
+        index = index if hasattr(index, "over") else self.wrap(index, None)
+        src = src if hasattr(src, "over") else self.wrap(src, self.dtype)
+        return index, src if src.shape else src.expand(index.shape)
+
+    def index_select(self, axis: int, index: Any) -> Tensor:
+        """The slices along axis at the positions in the 1-D `index`."""
+        return apply("index_select", self, index, axis=axis)
+
+    def masked_select(self, mask: Any) -> Tensor:
+        """The elements where the bool `mask` is true, 1-D; the two are stretched to one shape."""
+        mask = mask if hasattr(mask, "over") else self.wrap(mask, None)
+        if mask.dtype.kind != "bool":
+            raise DTypeError(f"a mask of {mask.dtype.name}", "it must be bool", "compare: x > 0")
+        shape = layout.broadcast_shapes("masked_select", self.shape, mask.shape)
+        positions = apply("nonzero", mask.expand(shape))
+        return self.expand(shape).flatten().index_select(0, positions)
+
+    def nonzero(self) -> tuple[Tensor, ...]:
+        """Where x is not 0: for each axis the positions along it, int64, in row-major order."""
+        shape = self.shape or (1,)
+        rest, found = apply("nonzero", self), []
+        for size in reversed(shape):
+            found.append(rest % size)
+            rest = rest // size
+        return tuple(reversed(found))
+
+    def one_hot(self, classes: int | None = None) -> Tensor:
+        """For each class number 0 ... classes - 1 a row (the last axis) of int64: 1 there, else 0.
+        Without `classes`: as many as the largest number asks for."""
+        if not self.dtype.is_integer:
+            raise DTypeError(
+                f"one_hot of {self.dtype.name}", "a class is a whole number", "cast it to int64"
+            )
+        low, high = (self.min().item(), self.max().item()) if self.numel() else (0, -1)
+        n = high + 1 if classes is None else layout.whole_number(classes, "a number of classes")
+        if low < 0 or high >= n:
+            raise OutOfRangeError(
+                f"one_hot into {n} classes",
+                f"the numbers reach from {low} to {high}",
+                f"give classes from 0 to {n - 1}",
+            )
+        numbers = type(self).arange(n)  # type: ignore[attr-defined]
+        return (self.cast(int64).unsqueeze(-1) == numbers).cast(int64)

@@ -1,0 +1,188 @@
+"""Reductions, running sums, and order: `axis` is None (all axes), an int, or a tuple of them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from tutor import layout
+from tutor.core.engine import apply
+from tutor.dtype import accumulator
+from tutor.errors import ShapeError
+
+if TYPE_CHECKING:
+    from tutor.core.tensor import Tensor
+
+
+class Reductions:
+    __slots__ = ()
+
+    # ---- many numbers become one -----------------------------------------------------------------
+
+    def sum(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Tensor:
+        """The sum; of bools and integers as 64-bit integers. `dtype`: cast to that first."""
+        return apply("sum", self._as(dtype), axis=axis, keepdims=keepdims)
+
+    def prod(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Tensor:
+        """The product; of bools and integers as 64-bit integers. `dtype`: cast to that first."""
+        return apply("prod", self._as(dtype), axis=axis, keepdims=keepdims)
+
+    def mean(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Tensor:
+        """The sum divided by how many there are. `dtype`: cast to that first."""
+        return apply("mean", self._as(dtype), axis=axis, keepdims=keepdims)
+
+    def _as(self, dtype: Any) -> Tensor:
+        return self if dtype is None else self.cast(dtype)
+
+    def max(self, axis: Any = None, keepdims: bool = False) -> Tensor:
+        """The largest; nan if any is nan."""
+        return apply("max", self, axis=axis, keepdims=keepdims)
+
+    def min(self, axis: Any = None, keepdims: bool = False) -> Tensor:
+        """The smallest; nan if any is nan."""
+        return apply("min", self, axis=axis, keepdims=keepdims)
+
+    def argmax(self, axis: Any = None, keepdims: bool = False) -> Tensor:
+        """Position of the (first) largest, int64."""
+        return apply("argmax", self, axis=axis, keepdims=keepdims)
+
+    def argmin(self, axis: Any = None, keepdims: bool = False) -> Tensor:
+        """Position of the (first) smallest, int64."""
+        return apply("argmin", self, axis=axis, keepdims=keepdims)
+
+    def count_nonzero(self, axis: Any = None, keepdims: bool = False) -> Tensor:
+        """How many are not 0, int64."""
+        return (self != 0).sum(axis, keepdims)
+
+    def any(self, axis: Any = None, keepdims: bool = False) -> Tensor:
+        """Is at least one not 0? False of none."""
+        return (self != 0).sum(axis, keepdims) > 0
+
+    def all(self, axis: Any = None, keepdims: bool = False) -> Tensor:
+        """Are all not 0? True of none."""
+        return (self == 0).sum(axis, keepdims) == 0
+
+    def var(self, axis: Any = None, correction: float = 0, keepdims: bool = False) -> Tensor:
+        """sum (x - mean)**2 / (n - correction): 0 for the variance of these n numbers, 1 (Bessel)
+        to estimate that of what they were drawn from."""
+        axes = layout.axes_of(axis, self.ndim)
+        away = self - self.mean(axes, keepdims=True)
+        n = math.prod(self.shape[a] for a in axes)
+        total = (away * away).sum(axes, keepdims)
+        return total / max(n - correction, 0)  # of too few numbers 0 / 0: nan
+
+    def std(self, axis: Any = None, correction: float = 0, keepdims: bool = False) -> Tensor:
+        """The square root of `var`. Of equal numbers the gradient is 0."""
+        return root(self.var(axis, correction, keepdims), 2)
+
+    def norm(self, ord: float = 2, axis: Any = None, keepdims: bool = False) -> Tensor:
+        """(sum |x|**ord)**(1/ord): the length of a vector at 2, the sum at 1, the largest at inf,
+        how many are not 0 at 0. The gradient of the length of nothing but zeros is 0."""
+        if ord == math.inf or ord == -math.inf:
+            size = self.abs()
+            return size.max(axis, keepdims) if ord > 0 else size.min(axis, keepdims)
+        if ord == 0:
+            return (self != 0).cast(self.dtype).sum(axis, keepdims)
+        if ord == 1:
+            return self.abs().sum(axis, keepdims)
+        x = self if self.dtype.is_float else self.cast("float32")
+        powers = (x * x if ord == 2 else x.abs() ** ord).sum(axis, keepdims)
+        return root(powers, ord)
+
+    def logsumexp(self, axis: Any = None, keepdims: bool = False) -> Tensor:
+        """ln sum e**x, with the largest taken out first so that nothing overflows; -inf of none."""
+        x = self if self.dtype.is_float else self.cast("float32")
+        axes = layout.axes_of(axis, self.ndim)
+        some = all(self.shape[a] for a in axes)
+        largest = x.detach().max(axes, keepdims=True) if some else x.like(0, ())
+        largest = apply("where", largest.isfinite(), largest, 0.0)
+        total = (x - largest).exp().sum(axes, keepdims=True).log() + largest
+        return total if keepdims else total.squeeze(axes)
+
+    def trace(self) -> Tensor:
+        """The sum of the diagonal of the first two axes."""
+        return self.diagonal().sum(-1)
+
+    # ---- running ---------------------------------------------------------------------------------
+
+    def cumsum(self, axis: Any, *, dtype: Any = None) -> Tensor:
+        """z_i = x_0 + ... + x_i along axis; bools and integers as 64-bit integers."""
+        x = self._summand(dtype)
+        return apply("scan", x.like(1, ()), x, axis=layout.axis_of(axis, self.ndim))
+
+    def cumprod(self, axis: Any, *, dtype: Any = None) -> Tensor:
+        """z_i = x_0 * ... * x_i along axis; bools and integers as 64-bit integers."""
+        x, a = self._summand(dtype), layout.axis_of(axis, self.ndim)
+        if not x.shape[a]:
+            return x.copy()
+        first, rest = x.split((1, x.shape[a] - 1), a)
+        widths = [(0, rest.shape[a]) if b == a else (0, 0) for b in range(self.ndim)]
+        return apply("scan", x, first.pad(widths), axis=a)
+
+    def _summand(self, dtype: Any) -> Tensor:
+        return self.cast(accumulator(self.dtype) if dtype is None else dtype)
+
+    def cummax(self, axis: Any) -> Tensor:
+        """z_i = the largest of x_0 ... x_i along axis."""
+        return apply("cummax", self, axis=axis)
+
+    def cummin(self, axis: Any) -> Tensor:
+        """z_i = the smallest of x_0 ... x_i along axis."""
+        if self.dtype.is_float:
+            return -(-self).cummax(axis)
+        return ~(~self).cummax(axis)  # ~ turns the order of all integers round, - not the lowest's
+
+    # ---- in order --------------------------------------------------------------------------------
+
+    def argsort(self, axis: int = -1, descending: bool = False) -> Tensor:
+        """The positions that bring x into order along axis: stable, nan above all."""
+        return apply("argsort", self, axis=axis, descending=descending)
+
+    def sort(self, axis: int = -1, descending: bool = False) -> Tensor:
+        """x in rising (or falling) order along axis."""
+        return self.gather(axis, self.argsort(axis, descending))
+
+    def topk(self, k: int, axis: int = -1, largest: bool = True) -> tuple[Tensor, Tensor]:
+        """The k largest (or smallest) along axis, the most extreme first, and their positions."""
+        a, k = layout.axis_of(axis, self.ndim), layout.whole_number(k, "k")
+        if not 0 <= k <= self.shape[a]:
+            raise ShapeError(
+                f"topk({k}) of {self.shape[a]} elements",
+                "there are not so many",
+                "give a smaller k",
+            )
+        order = self.argsort(a, descending=largest)
+        positions = order.shrink(tuple((0, k if b == a else n) for b, n in enumerate(self.shape)))
+        return self.gather(a, positions), positions
+
+    def unique(self) -> Tensor:
+        """The different values, in rising order, 1-D. Each nan is different from all others."""
+        x = self.flatten().sort()
+        if x.numel() < 2:
+            return x
+        return x.masked_select(apply("cat", x.like(1, (1,)) == 1, x[1:] != x[:-1], axis=0))
+
+    # ---- products --------------------------------------------------------------------------------
+
+    def matmul(self, other: Any) -> Tensor:
+        """The matrix product over the last two axes; leading axes broadcast, 1-D is a vector."""
+        return apply("matmul", self, other)
+
+    dot = matmul
+
+    def outer(self, other: Any) -> Tensor:
+        """z_ij = x_i y_j, of two vectors."""
+        other = other if hasattr(other, "over") else self.wrap(other)
+        if self.ndim != 1 or other.ndim != 1:
+            raise ShapeError(
+                f"outer of shapes {self.shape} and {other.shape}", "no vectors", ".flatten() them"
+            )
+        return self.unsqueeze(1) * other
+
+
+def root(x: Tensor, ord: float) -> Tensor:
+    """x**(1/ord); where x is 0 and the root has no slope, the gradient is 0."""
+    zero = x == 0
+    some = apply("where", zero, 1.0, x)
+    at_zero = 0.0 if ord > 0 else math.inf
+    return apply("where", zero, at_zero, some.sqrt() if ord == 2 else some ** (1 / ord))

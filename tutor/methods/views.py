@@ -1,0 +1,276 @@
+"""Other shapes: views, which only walk the same Buffer in another way, and copies."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING, Any
+
+from tutor import dtype as dtypes
+from tutor import layout
+from tutor.core.engine import apply
+from tutor.errors import AxisError, ShapeError
+
+if TYPE_CHECKING:
+    from tutor.core.tensor import Tensor
+
+
+class Views:
+    __slots__ = ()
+
+    # ---- views: other walking instructions over the same Buffer ----------------------------------
+
+    def reshape(self, *shape: Any) -> Tensor:
+        """The same numbers in another shape; one size may be -1. A view if strides allow, else a
+        view of a copy."""
+        to = layout.fill_in(layout.sizes_of(shape), self.numel())
+        fits = layout.reshape_strides(self.shape, self.strides, to) is not None
+        return apply("reshape", self if fits else self.copy(), shape=to)
+
+    def view(self, *shape: Any) -> Tensor:
+        """As `reshape`, but never a copy: ShapeError where no strides can walk the new shape."""
+        to = layout.fill_in(layout.sizes_of(shape), self.numel())
+        if layout.reshape_strides(self.shape, self.strides, to) is None:
+            raise ShapeError(
+                f"to view shape {self.shape}, strides {self.strides} as {to}",
+                "no strides can walk this memory in that order",
+                "use .reshape(...), which copies, or .contiguous().view(...)",
+            )
+        return apply("reshape", self, shape=to)
+
+    def flatten(self, start: int = 0, end: int = -1) -> Tensor:
+        """The axes from `start` to `end`, both included, as one."""
+        if not self.shape:
+            return self.reshape(1)
+        a, b = layout.axis_of(start, self.ndim), layout.axis_of(end, self.ndim)
+        if a > b:
+            raise AxisError(f"flatten({start}, {end})", "the end comes first", "swap the two")
+        return self.reshape(
+            (*self.shape[:a], math.prod(self.shape[a : b + 1]), *self.shape[b + 1 :])
+        )
+
+    ravel = flatten
+
+    def permute(self, *axes: Any) -> Tensor:
+        """All axes in a new order."""
+        order = tuple(layout.axis_of(a, self.ndim) for a in layout.sizes_of(axes))
+        if sorted(order) != list(range(self.ndim)):
+            raise AxisError(f"permute{order}", f"{self.ndim} axes", "name each axis exactly once")
+        return apply("permute", self, axes=order)
+
+    def transpose(self, a: int = -2, b: int = -1) -> Tensor:
+        """Axes a and b exchanged."""
+        order = list(range(self.ndim))
+        a, b = layout.axis_of(a, self.ndim), layout.axis_of(b, self.ndim)
+        order[a], order[b] = b, a
+        return apply("permute", self, axes=tuple(order))
+
+    swapaxes = transpose
+
+    def movedim(self, source: Any, destination: Any) -> Tensor:
+        """The axes `source` (an int or a tuple) moved to the places `destination`."""
+        froms = [layout.axis_of(a, self.ndim) for a in layout.whole_numbers(source, "axes")]
+        tos = [layout.axis_of(a, self.ndim) for a in layout.whole_numbers(destination, "axes")]
+        if len(set(froms)) != len(froms) or len(set(tos)) != len(tos) or len(froms) != len(tos):
+            raise AxisError(
+                f"movedim({source}, {destination})",
+                "as many different places are needed as axes",
+                "name each axis and each place once",
+            )
+        order = [a for a in range(self.ndim) if a not in froms]
+        for to, a in sorted(zip(tos, froms, strict=True)):
+            order.insert(to, a)
+        return apply("permute", self, axes=tuple(order))
+
+    moveaxis = movedim
+
+    @property
+    def mT(self) -> Tensor:  # noqa: N802
+        """The last two axes exchanged: the transpose of each matrix."""
+        return self.transpose()
+
+    @property
+    def T(self) -> Tensor:  # noqa: N802 - as in mathematics
+        """All axes in reverse order: the transpose of a matrix."""
+        return apply("permute", self, axes=tuple(reversed(range(self.ndim))))
+
+    def expand(self, *shape: Any) -> Tensor:
+        """Axes of size 1 stretched, new ones added at the front; -1 keeps a size. No copy."""
+        asked = tuple(layout.sizes_of(shape))
+        old = (-1,) * (len(asked) - self.ndim) + self.shape
+        to = tuple(o if n == -1 else n for n, o in zip(asked, old, strict=False))
+        to = layout.checked_shape(to)
+        return self if to == self.shape else apply("expand", self, shape=to)
+
+    def broadcast_to(self, *shape: Any) -> Tensor:
+        """`expand`, by NumPy's name."""
+        return self.expand(*shape)
+
+    def squeeze(self, axis: Any = None) -> Tensor:
+        """Without the axes of size 1 (or without those named, which must have size 1)."""
+        axes = layout.axes_of(axis, self.ndim)
+        wrong = [a for a in axes if self.shape[a] != 1]
+        if axis is not None and wrong:
+            raise ShapeError(f"squeeze(axis={axis})", f"shape {self.shape}", "name axes of size 1")
+        gone = set(axes) - set(wrong)
+        return apply("reshape", self, shape=tuple(
+            n for a, n in enumerate(self.shape) if a not in gone))  # fmt: skip
+
+    def unsqueeze(self, axis: int) -> Tensor:
+        """With a new axis of size 1 at that position."""
+        at = layout.axis_of(axis, self.ndim + 1)
+        return apply("reshape", self, shape=(*self.shape[:at], 1, *self.shape[at:]))
+
+    def flip(self, axis: Any = None) -> Tensor:
+        """The named axes (default: all) walked backwards."""
+        axes = layout.axes_of(axis, self.ndim)
+        key = tuple(slice(None, None, -1 if a in axes else 1) for a in range(self.ndim))
+        return apply("index", self, key=key)
+
+    def shrink(self, bounds: Any) -> Tensor:
+        """`bounds[a] = (start, stop)` for every axis: the box between them."""
+        key = tuple(slice(*pair) for pair in layout.pairs_of(bounds, self.ndim, "shrink"))
+        return apply("index", self, key=key)
+
+    def diagonal(self, k: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+        """The elements [i, i + k] of axes axis1 and axis2, as a new last axis. A view."""
+        a, b = layout.axis_of(axis1, self.ndim), layout.axis_of(axis2, self.ndim)
+        if a == b:
+            raise AxisError(f"diagonal({axis1=}, {axis2=})", "they are the same", "name two axes")
+        return apply("diagonal", self, k=layout.whole_number(k, "a diagonal"), a=a, b=b)
+
+    def unfold(self, axis: int, size: int, step: int = 1, dilation: int = 1) -> Tensor:
+        """What a window of `size` elements, each `dilation` behind the one before, sees along axis,
+        moved on by `step`: its places along axis, its elements as a new last axis. A view."""
+        return apply(
+            "windows",
+            self,
+            axis=layout.axis_of(axis, self.ndim),
+            size=layout.positive(size, "a window's size"),
+            step=layout.positive(step, "a step"),
+            dilation=layout.positive(dilation, "a dilation"),
+        )
+
+    def split(self, sizes: Any, axis: int = 0) -> tuple[Tensor, ...]:
+        """Views side by side along axis: of `sizes` elements each (the last may be smaller), or
+        of the sizes in a tuple, which add up to the axis's."""
+        axis = layout.axis_of(axis, self.ndim)
+        n = self.shape[axis]
+        if hasattr(sizes, "__iter__"):
+            each = layout.checked_shape(sizes, "sizes to split into")
+        else:
+            size = layout.positive(sizes, "a size to split into")
+            each = (*[size] * (n // size), *[n % size] * (n % size > 0)) or (0,)
+        if sum(each) != n:
+            raise ShapeError(
+                f"split({sizes}) along axis {axis} of shape {self.shape}",
+                f"the sizes add up to {sum(each)}, not {n}",
+                "give sizes that do",
+            )
+        before = (slice(None),) * axis
+        ends = itertools.accumulate(each)
+        return tuple(
+            self[(*before, slice(end - size, end))] for size, end in zip(each, ends, strict=True)
+        )
+
+    def chunk(self, n: int, axis: int = 0) -> tuple[Tensor, ...]:
+        """Split into n parts along axis, as even as PyTorch's: ceil(size / n) each, the rest last;
+        fewer parts where that is enough."""
+        size = self.shape[layout.axis_of(axis, self.ndim)]
+        return self.split(max(-(-size // layout.positive(n, "a number of parts")), 1), axis)
+
+    # ---- copies ----------------------------------------------------------------------------------
+
+    def copy(self) -> Tensor:
+        """The same numbers in memory of their own, row-major; gradients flow through."""
+        return apply("copy", self)
+
+    clone = copy
+
+    def contiguous(self) -> Tensor:
+        """Row-major in memory: itself if it is already, else a copy."""
+        return self if self.is_contiguous() else apply("copy", self)
+
+    def cast(self, dtype: Any) -> Tensor:
+        """The numbers in another dtype; itself if it is that already. `astype` is the same."""
+        wanted = dtypes.of(dtype)
+        return self if wanted is self.dtype else apply("cast", self, dtype=wanted)
+
+    astype = cast
+
+    def pad(self, widths: Any, value: float = 0, mode: str = "constant") -> Tensor:
+        """`widths[a] = (before, after)` for every axis: that many elements around.
+
+        mode "constant": `value`; "edge": the outermost element again; "reflect": what is behind it,
+        mirrored: c b | a b c | b a.
+        """
+        pairs = layout.pairs_of(widths, self.ndim, "pad")
+        if mode == "constant":
+            return apply("pad", self, widths=pairs, value=value)
+        x = self
+        for axis, (before, after) in enumerate(pairs):
+            if before or after:
+                positions = layout.padded_positions(mode, self.shape[axis], before, after)
+                x = x.index_select(axis, positions)
+        return x
+
+    def tile(self, *repeats: Any) -> Tensor:
+        """The whole tensor again and again: repeats[a] times along axis a (new axes in front)."""
+        times = layout.checked_shape(layout.sizes_of(repeats), "repeats")
+        times = (1,) * (self.ndim - len(times)) + times
+        shape = (1,) * (len(times) - self.ndim) + self.shape
+        # (2, 3) twice along both: (1, 2, 1, 3) stretched to (2, 2, 2, 3), then (4, 6)
+        apart = tuple(n for size in shape for n in (1, size))
+        wide = tuple(n for pair in zip(times, shape, strict=True) for n in pair)
+        together = tuple(t * n for t, n in zip(times, shape, strict=True))
+        return self.reshape(apart).expand(wide).reshape(together)
+
+    def repeat(self, repeats: Any, axis: int | None = None) -> Tensor:
+        """Each element `repeats` times in a row, along axis (None: of the flattened tensor), as in
+        NumPy. `repeats` is a number, or one per element. PyTorch's `repeat` is `tile` here."""
+        x, a = (self.flatten(), 0) if axis is None else (self, layout.axis_of(axis, self.ndim))
+        n = x.shape[a]
+        given = repeats.tolist() if hasattr(repeats, "tolist") else repeats
+        times = layout.checked_shape(given, "repeats")
+        if len(times) not in (1, n):
+            raise ShapeError(
+                f"repeat({given}) of {n} elements", f"{len(times)} numbers", "one, or one for each"
+            )
+        times = times * n if len(times) == 1 else times
+        return x.index_select(a, [i for i, count in enumerate(times) for _ in range(count)])
+
+    repeat_interleave = repeat
+
+    def roll(self, shifts: Any, axis: Any = None) -> Tensor:
+        """Moved on by `shifts` places along axis; what falls off comes in again in front. With
+        axis=None the flattened tensor is rolled. Tuples roll several axes."""
+        by = layout.whole_numbers(shifts, "shifts")
+        if axis is None:
+            return self.flatten().roll(sum(by), 0).reshape(self.shape)
+        axes = layout.whole_numbers(axis, "axes")
+        if len(axes) != len(by):
+            raise AxisError(f"roll({shifts}, {axis=})", "not as many", "one shift for each axis")
+        x = self
+        for shift, a in zip(by, axes, strict=True):
+            size = self.shape[layout.axis_of(a, self.ndim)]
+            tail = -shift % size if size else 0
+            if tail:
+                x = apply("cat", *reversed(x.split((tail, size - tail), a)), axis=a)
+        return x if x is not self else self.copy()
+
+    def tril(self, k: int = 0) -> Tensor:
+        """0 above diagonal k of the last two axes."""
+        return self._triangle(k, True)
+
+    def triu(self, k: int = 0) -> Tensor:
+        """0 below diagonal k of the last two axes."""
+        return self._triangle(k, False)
+
+    def _triangle(self, k: int, lower: bool) -> Tensor:
+        if self.ndim < 2:
+            raise ShapeError("a triangle", f"shape {self.shape}", "it takes rows and columns")
+        row = type(self).arange(self.shape[-2]).unsqueeze(1)  # type: ignore[attr-defined]
+        column = type(self).arange(self.shape[-1])  # type: ignore[attr-defined]
+        k = layout.whole_number(k, "a diagonal")
+        kept = column - row <= k if lower else column - row >= k
+        return apply("where", kept, self, False if self.dtype.kind == "bool" else 0)

@@ -1,0 +1,189 @@
+"""Layers without parameters of their own, and losses; names and parameters are PyTorch's.
+
+Losses take `reduction`: "mean" (the default), "sum", or "none" for one number per element or row.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from tutor import windows
+from tutor.core.engine import apply
+from tutor.core.tensor import Tensor
+from tutor.errors import DomainError, DTypeError, OutOfRangeError, ShapeError
+
+# ---- layers --------------------------------------------------------------------------------------
+
+
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """y = x Wᵀ + b, for x (..., inputs), W (outputs, inputs), b (outputs)"""
+    y = x @ weight.T
+    return y if bias is None else y + bias
+
+
+conv1d, conv2d = (functools.partial(windows.conv, dims=dims) for dims in (1, 2))
+conv_transpose1d, conv_transpose2d = (
+    functools.partial(windows.conv_transpose, dims=dims) for dims in (1, 2)
+)
+max_pool1d, max_pool2d = (functools.partial(windows.max_pool, dims=dims) for dims in (1, 2))
+avg_pool1d, avg_pool2d = (functools.partial(windows.avg_pool, dims=dims) for dims in (1, 2))
+adaptive_avg_pool1d, adaptive_avg_pool2d = (
+    functools.partial(windows.adaptive_avg_pool, dims=dims) for dims in (1, 2)
+)
+
+relu, relu6, elu, gelu, silu = Tensor.relu, Tensor.relu6, Tensor.elu, Tensor.gelu, Tensor.silu
+leaky_relu, hardtanh, softplus = Tensor.leaky_relu, Tensor.hardtanh, Tensor.softplus
+sigmoid, tanh, one_hot, pad = Tensor.sigmoid, Tensor.tanh, Tensor.one_hot, Tensor.pad
+softmax, log_softmax = Tensor.softmax, Tensor.log_softmax
+
+# ---- losses: how far from the target -------------------------------------------------------------
+
+
+def reduced(loss: Tensor, reduction: str) -> Tensor:
+    """The losses as they are, their mean or their sum."""
+    if reduction not in ("mean", "sum", "none"):
+        raise DomainError(
+            f"a loss with reduction={reduction!r}", "no such reduction", "'mean', 'sum' or 'none'"
+        )
+    return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
+
+
+def alike(name: str, input: Tensor, target: Any) -> Tensor:
+    """`target` as a Tensor of input's shape. Broadcasting (N,) against (N, 1) would compare every
+    prediction with every target, in silence."""
+    target = target if hasattr(target, "over") else input.wrap(target)
+    if target.shape != input.shape:
+        raise ShapeError(
+            f"{name} of an input {input.shape} and a target {target.shape}",
+            "the shapes differ, and a loss compares element with element",
+            "reshape one of them: .squeeze(-1) takes an axis of size 1 away",
+        )
+    return target
+
+
+def mse_loss(input: Tensor, target: Any, reduction: str = "mean") -> Tensor:
+    """(x - t)**2"""
+    away = input - alike("mse_loss", input, target)
+    return reduced(away * away, reduction)
+
+
+def l1_loss(input: Tensor, target: Any, reduction: str = "mean") -> Tensor:
+    """|x - t|"""
+    return reduced((input - alike("l1_loss", input, target)).abs(), reduction)
+
+
+def huber_loss(input: Tensor, target: Any, reduction: str = "mean", delta: float = 1.0) -> Tensor:
+    """d**2 / 2 for d = |x - t| < delta, else delta (d - delta / 2): a square that goes on straight
+    (Huber 1964, "Robust estimation of a location parameter")."""
+    if not delta > 0:
+        raise DomainError(f"huber_loss({delta=})", "no distance", "give a delta above 0")
+    away = input - alike("huber_loss", input, target)
+    size = away.abs()
+    loss = apply("where", size < delta, away * away * 0.5, (size - delta / 2) * delta)
+    return reduced(loss, reduction)
+
+
+def binary_cross_entropy_with_logits(
+    input: Tensor, target: Any, weight: Any = None, reduction: str = "mean", pos_weight: Any = None
+) -> Tensor:
+    """-(t ln s + (1 - t) ln(1 - s)) with s = sigmoid(x), for targets t from 0 to 1
+
+    Computed as (1 - t) x + (1 + (pos_weight - 1) t) ln(1 + e**-x), where nothing overflows.
+    """
+    target = alike("binary_cross_entropy_with_logits", input, target).cast(input.dtype)
+    positive = 1.0 if pos_weight is None else (pos_weight - 1.0) * target + 1.0
+    loss = (1 - target) * input + (-input).softplus() * positive
+    return reduced(loss if weight is None else loss * weight, reduction)
+
+
+def cross_entropy(
+    input: Tensor, target: Any, weight: Any = None, ignore_index: int | None = None,
+    reduction: str = "mean", label_smoothing: float = 0.0,
+) -> Tensor:  # fmt: skip
+    """-ln softmax(x)[t], for logits x (N, C) or (N, C, *S) and class numbers t (N) or (N, *S)
+
+    weight (C): counts a class more or less; "mean" divides by the sum of the weights. Rows whose
+    target is ignore_index count nothing (None, the default, ignores none; PyTorch's is -100).
+    label_smoothing e mixes each target with the mean over all classes, (1 - e) to e (Szegedy et al.
+    2016). Targets may also be probabilities, of x's shape and a float dtype.
+    """
+    rows = input.movedim(1, -1) if input.ndim > 1 else input
+    target = target if hasattr(target, "over") else input.wrap(target)
+    if not 0 <= label_smoothing <= 1:
+        raise DomainError(f"cross_entropy({label_smoothing=})", "no share", "from 0 to 1")
+    if target.dtype.is_float:
+        target = alike("cross_entropy", input, target)
+        target = target * (1 - label_smoothing) + label_smoothing / rows.shape[-1]
+        weights = target if weight is None else target * by_class(weight, input)
+        loss = -(input.log_softmax(min(1, input.ndim - 1)) * weights).sum(min(1, input.ndim - 1))
+        return reduced(loss, reduction)
+    if weight is None and ignore_index is None and not label_smoothing:
+        return rows.cross_entropy(target, reduction=reduction)
+    logs = rows.log_softmax(-1)
+    losses, counts = picked(logs, target, weight, ignore_index)
+    loss = total(losses, counts, reduction)
+    if not label_smoothing:
+        return loss
+    every = -(logs if weight is None else logs * weight).sum(-1)
+    kept = every if ignore_index is None else apply("where", target == ignore_index, 0.0, every)
+    smooth = total(kept, counts, reduction) / rows.shape[-1]
+    return loss * (1 - label_smoothing) + smooth * label_smoothing
+
+
+def by_class(weight: Tensor, input: Tensor) -> Tensor:
+    """Weights (C), to go beside (N, C, *S)."""
+    return weight.reshape((-1, *[1] * max(input.ndim - 2, 0)))
+
+
+def nll_loss(
+    input: Tensor, target: Any, weight: Any = None, ignore_index: int | None = None,
+    reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """-x[t], for log-probabilities x (N, C) or (N, C, *S) and classes t: see cross_entropy."""
+    target = target if hasattr(target, "over") else input.wrap(target)
+    rows = input.movedim(1, -1) if input.ndim > 1 else input
+    losses, counts = picked(rows, target, weight, ignore_index)
+    return total(losses, counts, reduction)
+
+
+def picked(
+    logs: Tensor, target: Tensor, weight: Any, ignore_index: int | None
+) -> tuple[Tensor, Tensor]:
+    """-weight * logs at the target, and the weight, of each row (..., C)."""
+    if not target.dtype.is_integer:
+        raise DTypeError(
+            f"class numbers of {target.dtype.name}", "a class is a whole number", "cast to int64"
+        )
+    if target.shape != logs.shape[:-1]:
+        raise ShapeError(
+            f"targets {target.shape} for rows {logs.shape[:-1]} of {logs.shape[-1]} classes",
+            "there must be one target for each row",
+            "give (N, C) with (N), or (N, C, *S) with (N, *S)",
+        )
+    if weight is not None and weight.shape != logs.shape[-1:]:
+        raise ShapeError(f"weight {weight.shape}", f"{logs.shape[-1]} classes", "one for each")
+    ignored = None if ignore_index is None else target == ignore_index
+    safe = target if ignored is None else apply("where", ignored, 0, target)
+    if safe.numel() and not 0 <= safe.min().item() <= safe.max().item() < logs.shape[-1]:
+        raise OutOfRangeError(
+            f"targets from {safe.min().item()} to {safe.max().item()}",
+            f"the classes are 0 to {logs.shape[-1] - 1}",
+            "check the targets; ignore_index= names a number that is to count nothing",
+        )
+    counts = logs.like(1, target.shape)
+    if weight is not None:
+        counts = weight.index_select(0, safe.flatten()).reshape(safe.shape)
+    if ignored is not None:
+        counts = apply("where", ignored, 0.0, counts)
+    at_target = logs.gather(-1, safe.unsqueeze(-1)).squeeze(-1)
+    if ignored is not None:  # 0 * inf would be nan
+        at_target = apply("where", ignored, 0.0, at_target)
+    return -at_target * counts, counts
+
+
+def total(losses: Tensor, counts: Tensor, reduction: str) -> Tensor:
+    """As `reduced`, but the mean is weighted."""
+    if reduction == "mean":
+        return losses.sum() / counts.sum()
+    return reduced(losses, reduction)

@@ -1,0 +1,297 @@
+"""Functions of one number, or two: exponentials, logarithms, angles, and rounding to integers.
+
+z is the result, g its gradient; x and y are the operands. Integers become float32 first.
+"""
+
+from __future__ import annotations
+
+import math
+
+from tutor.core.engine import apply
+from tutor.ops.elementwise import Binary, Flat, Unary
+
+
+class Function(Unary, abstract=True):
+    """A function of one real number."""
+
+    wants_float = True
+
+
+# ---- powers and logarithms ---------------------------------------------------------------------
+
+
+class Sqrt(Function):
+    """z = sqrt(x)"""
+
+    kernel, saves = "sqrt", ("out",)
+
+    def backward(self, g, z):
+        return g / (z * 2)
+
+
+class Exp(Function):
+    """z = e**x"""
+
+    kernel, saves = "exp", ("out",)
+
+    def backward(self, g, z):
+        return g * z
+
+
+class Exp2(Function):
+    """z = 2**x"""
+
+    kernel, saves = "exp2", ("out",)
+
+    def backward(self, g, z):
+        return g * z * math.log(2)
+
+
+class Expm1(Function):
+    """z = e**x - 1, precise where x is near 0"""
+
+    kernel, saves = "expm1", ("out",)
+
+    def backward(self, g, z):
+        return g * (z + 1)
+
+
+class Log(Function):
+    """z = ln x"""
+
+    kernel, saves = "log", ("x",)
+
+    def backward(self, g, x):
+        return g / x
+
+
+class Log2(Function):
+    """z = log2 x"""
+
+    kernel, saves = "log2", ("x",)
+
+    def backward(self, g, x):
+        return g / (x * math.log(2))
+
+
+class Log10(Function):
+    """z = log10 x"""
+
+    kernel, saves = "log10", ("x",)
+
+    def backward(self, g, x):
+        return g / (x * math.log(10))
+
+
+class Log1p(Function):
+    """z = ln(1 + x), precise where x is near 0"""
+
+    kernel, saves = "log1p", ("x",)
+
+    def backward(self, g, x):
+        return g / (x + 1)
+
+
+class LogAddExp(Binary):
+    """z = ln(e**x + e**y)"""
+
+    kernel, name, saves, wants_float = "logaddexp", "logaddexp", ("x", "y"), True
+
+    def backward(self, g, x, y):
+        return g * (x - y).sigmoid(), g * (y - x).sigmoid() if self.needs[1] else None
+
+
+class Hypot(Binary):
+    """z = sqrt(x**2 + y**2)"""
+
+    kernel, saves, wants_float = "hypot", ("x", "y", "out"), True
+
+    def backward(self, g, x, y, z):
+        return g * (x / z), g * (y / z) if self.needs[1] else None
+
+
+# ---- angles ------------------------------------------------------------------------------------
+
+
+class Sin(Function):
+    """z = sin x"""
+
+    kernel, saves = "sin", ("x",)
+
+    def backward(self, g, x):
+        return g * x.cos()
+
+
+class Cos(Function):
+    """z = cos x"""
+
+    kernel, saves = "cos", ("x",)
+
+    def backward(self, g, x):
+        return -g * x.sin()
+
+
+class Tan(Function):
+    """z = tan x"""
+
+    kernel, saves = "tan", ("out",)
+
+    def backward(self, g, z):
+        return g * (z * z + 1)
+
+
+class Asin(Function):
+    """z = arcsin x"""
+
+    kernel, saves = "asin", ("x",)
+
+    def backward(self, g, x):
+        return g / (1 - x * x).sqrt()
+
+
+class Acos(Function):
+    """z = arccos x"""
+
+    kernel, saves = "acos", ("x",)
+
+    def backward(self, g, x):
+        return -g / (1 - x * x).sqrt()
+
+
+class Atan(Function):
+    """z = arctan x"""
+
+    kernel, saves = "atan", ("x",)
+
+    def backward(self, g, x):
+        return g / (x * x + 1)
+
+
+class Atan2(Binary):
+    """z = the angle of the point (y, x), x its height; with derivative 0 at the origin"""
+
+    kernel, saves, wants_float = "atan2", ("x", "y"), True
+
+    def backward(self, g, x, y):
+        square = x * x + y * y
+        g = apply("where", square == 0, 0.0, g / apply("where", square == 0, 1.0, square))
+        return g * y, -g * x if self.needs[1] else None
+
+
+# ---- hyperbolas, and what else is bent ---------------------------------------------------------
+
+
+class Sinh(Function):
+    """z = (e**x - e**-x) / 2"""
+
+    kernel, saves = "sinh", ("x",)
+
+    def backward(self, g, x):
+        return g * x.cosh()
+
+
+class Cosh(Function):
+    """z = (e**x + e**-x) / 2"""
+
+    kernel, saves = "cosh", ("x",)
+
+    def backward(self, g, x):
+        return g * x.sinh()
+
+
+class Tanh(Function):
+    """z = tanh x"""
+
+    kernel, saves = "tanh", ("out",)
+
+    def backward(self, g, z):
+        return g * (1 - z * z)
+
+
+class Asinh(Function):
+    """z = the number whose sinh is x"""
+
+    kernel, saves = "asinh", ("x",)
+
+    def backward(self, g, x):
+        return g / (x * x + 1).sqrt()
+
+
+class Acosh(Function):
+    """z = the number >= 0 whose cosh is x"""
+
+    kernel, saves = "acosh", ("x",)
+
+    def backward(self, g, x):
+        return g / ((x - 1).sqrt() * (x + 1).sqrt())
+
+
+class Atanh(Function):
+    """z = the number whose tanh is x"""
+
+    kernel, saves = "atanh", ("x",)
+
+    def backward(self, g, x):
+        return g / (1 - x * x)
+
+
+class Erf(Function):
+    """z = 2 / sqrt(pi) * integral of e**-t**2 from 0 to x"""
+
+    kernel, saves = "erf", ("x",)
+
+    def backward(self, g, x):
+        return g * ((-x * x).exp() * (2 / math.sqrt(math.pi)))
+
+
+class Sigmoid(Function):
+    """z = 1 / (1 + e**-x)"""
+
+    kernel, saves = "sigmoid", ("out",)
+
+    def backward(self, g, z):
+        return g * (z * (1 - z))
+
+
+class ReLU(Unary):
+    """z = x where x > 0, else 0; with derivative 0 at 0"""
+
+    kernel, saves = "relu", ("out",)
+
+    def backward(self, g, z):
+        return apply("where", z > 0, g, 0.0)
+
+
+# ---- to integers -------------------------------------------------------------------------------
+
+
+class Rounding(Flat, abstract=True):
+    """An integer near x, as a float; of an integer tensor x itself."""
+
+    def apply(self):
+        x = self.inputs[0]
+        return super().apply() if x.dtype.is_float else x
+
+
+class Floor(Rounding):
+    """z = the largest integer <= x"""
+
+    kernel = "floor"
+
+
+class Ceil(Rounding):
+    """z = the smallest integer >= x"""
+
+    kernel = "ceil"
+
+
+class Round(Rounding):
+    """z = the nearest integer, halves to the even one"""
+
+    kernel = "round"
+
+
+class Trunc(Rounding):
+    """z = x without its fraction"""
+
+    kernel = "trunc"

@@ -1,0 +1,76 @@
+"""Scans: along one axis, each element of the result depends on those before it; and sorting."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tutor.core.engine import apply
+from tutor.core.op import Op, Shape
+from tutor.dtype import DType, int64
+from tutor.layout import axis_of
+from tutor.ops.elementwise import Binary, broadcast, same
+
+
+class Scan(Binary):
+    """z_0 = y_0, z_i = x_i z_(i-1) + y_i along axis
+
+    With x = 1 that is the running sum, with y = x_0, 0, 0, ... the running product, with a constant
+    x < 1 the moving average: one recurrence, and one derivative, for all of them.
+    """
+
+    kernel, saves = "scan", ("x", "out")
+
+    def __init__(self, x: Any, y: Any, *, axis: int) -> None:
+        super().__init__(x, y, axis=axis)
+
+    def infer(self, x: Any, y: Any, *, axis: int) -> tuple[Shape, DType]:
+        return broadcast(self, x, y)
+
+    def backward(self, g, x, z):
+        """z_i is read by the result (g_i) and by z_(i+1), x_(i+1) times: the same recurrence, from
+        the end to the start."""
+        axis = self.params["axis"]
+        after = shifted(x.expand(z.shape), -1, axis)
+        gy = apply("scan", after.flip(axis), g.flip(axis), axis=axis).flip(axis)
+        return gy * shifted(z, 1, axis) if self.needs[0] else None, gy
+
+
+def shifted(x: Any, by: int, axis: int) -> Any:
+    """x moved by one along axis, 0 where nothing comes in: z_i = x_(i - by), by = 1 or -1"""
+    widths = [(0, 0)] * len(x.shape)
+    widths[axis] = (1, 0) if by == 1 else (0, 1)
+    key = [slice(None)] * len(x.shape)
+    key[axis] = slice(0, -1) if by == 1 else slice(1, None)
+    return x.pad(widths)[tuple(key)]
+
+
+class CumMax(Op):
+    """z_i = the largest of x_0 ... x_i along axis; of equal ones the last gets the gradient"""
+
+    kernel, name, infer, saves, promotes = "cummax", "cummax", same, ("x", "out"), 0
+
+    def __init__(self, x: Any, *, axis: int) -> None:
+        super().__init__(x, axis=axis_of(axis, len(x.shape)))
+
+    def backward(self, g, x, z):
+        axis = self.params["axis"]
+        along = tuple(-1 if a == axis else 1 for a in range(len(x.shape)))
+        here = type(x).arange(x.shape[axis]).reshape(along)
+        source = apply("where", (x == z) + (x != x), here, 0).cummax(axis)  # on bools, + is or
+        return apply("scatter_add", x.like(0), source, g, axis=axis)
+
+
+class ArgSort(Op):
+    """z = the positions along axis that bring x into rising (descending: falling) order
+
+    Equal elements keep their order, nan counts as larger than all others.
+    """
+
+    kernel, promotes = "argsort", 0
+    name = "argsort"
+
+    def __init__(self, x: Any, *, axis: int = -1, descending: bool = False) -> None:
+        super().__init__(x, axis=axis_of(axis, len(x.shape)), descending=bool(descending))
+
+    def infer(self, x: Any, *, axis: int, descending: bool) -> tuple[Shape, DType]:
+        return x.shape, int64
