@@ -34,7 +34,7 @@ from tutor.dtype import (
 )
 from tutor.dtype import bool_ as bool  # named as NumPy and the array API name it
 from tutor.einsum import einsum
-from tutor.ops.movement import cat, concatenate, stack
+from tutor.ops.movement import cat, concatenate, meshgrid, stack
 from tutor.random import manual_seed
 
 __version__ = "0.1.0"
@@ -53,23 +53,6 @@ def where(cond: Any, x: Any, y: Any) -> Tensor:
     return apply("where", cond, x, y)
 
 
-def meshgrid(*xs: Tensor, indexing: str = "xy") -> tuple[Tensor, ...]:
-    """Coordinates of a grid: for each 1-D x a tensor over all axes together, which repeats x along
-    its own. "xy": the first two axes are (rows y, columns x), as in pictures; "ij": in order."""
-    if indexing not in ("xy", "ij") or any(x.ndim != 1 for x in xs):
-        raise errors.ShapeError(
-            f"meshgrid of shapes {[x.shape for x in xs]}, {indexing=}",
-            "it takes 1-D tensors, and indexing 'xy' or 'ij'",
-            "flatten them, or choose one of the two",
-        )
-    sizes = tuple(x.numel() for x in xs)
-    grids = tuple(
-        x.reshape(tuple(n if a == i else 1 for a, n in enumerate(sizes))).expand(sizes)
-        for i, x in enumerate(xs)
-    )
-    return tuple(g.transpose(0, 1) for g in grids) if indexing == "xy" and len(xs) > 1 else grids
-
-
 zeros, ones, full, arange, eye = Tensor.zeros, Tensor.ones, Tensor.full, Tensor.arange, Tensor.eye
-linspace = Tensor.linspace
+linspace, from_dlpack = Tensor.linspace, Tensor.from_dlpack
 rand, randn = Tensor.rand, Tensor.randn

@@ -28,6 +28,7 @@ from tutor.dtype import DType
 from tutor.einsum import LETTERS, einsum
 from tutor.errors import AxisError, DomainError, DTypeError, ShapeError
 from tutor.literals import is_number
+from tutor.ops.movement import meshgrid  # noqa: F401 - the standard has it, too
 
 __array_api_version__ = "2024.12"
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
@@ -111,18 +112,6 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = N
             "leave copy out",
         )
     return y.copy() if copy and y is obj else y
-
-
-def meshgrid(*arrays: Tensor, indexing: str = "xy") -> tuple[Tensor, ...]:
-    """The coordinates of a grid: those of array i step along axis i; with "xy" the first two axes
-    are exchanged."""
-    if indexing not in ("xy", "ij"):
-        raise DomainError(f"meshgrid(indexing={indexing!r})", "no such order", "'xy' or 'ij'")
-    axes = list(range(len(arrays)))
-    if indexing == "xy":
-        axes[:2] = axes[:2][::-1]
-    apart = [x.reshape([-1 if b == a else 1 for b in axes]) for a, x in enumerate(arrays)]
-    return broadcast_arrays(*apart)
 
 
 def searchsorted(x1: Tensor, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Tensor:

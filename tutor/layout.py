@@ -278,7 +278,7 @@ def slice_layout(
             start, stop, step = k.indices(size)
             count = len(range(start, stop, step))
             new_shape.append(count)
-            new_strides.append(stride * step)
+            new_strides.append(stride * step if count > 1 else stride)  # the step may be 2**62
             offset += start * stride if count else 0
         else:
             if not -size <= k < size:
