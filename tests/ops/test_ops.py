@@ -124,12 +124,44 @@ def test_ties_share_the_gradient_evenly():
         (lambda x: x.sigmoid(), 200.0, 0.0),
         (lambda x: x.tanh(), -200.0, 0.0),
         (lambda x: x.sqrt(), 0.0, float("inf")),
+        (lambda x: Tensor([0.0]) ** x, -1.0, float("-inf")),
+        (lambda x: tutor.stack([x, x, x]).std(), 2.0, 0.0),
+        (lambda x: x.norm(), 0.0, 0.0),
+        (lambda x: x.softplus(), 0.0, 0.5),
+        (lambda x: x.clip(0, 1), 1.0, 1.0),
+        (lambda x: x.hardtanh(), 1.0, 0.0),
+        (lambda x: x.atan2(x * 0), 0.0, 0.0),
+        (lambda x: x.floor(), 1.5, 0.0),
+        (lambda x: tutor.stack([x, x * 0 + 2, x * 0 + 5]).prod(), 0.0, 10.0),
     ],
 )
 def test_slopes_at_the_edges(f, at, slope):
     x = Tensor([at], requires_grad=True)
     f(x).backward()
     assert x.grad.item() == slope
+
+
+def test_zeros_in_a_product_leave_the_derivatives_of_the_others():
+    for zeros, slopes in (((), [6, 3, 2]), ((0,), [6, 0, 0]), ((0, 1), [0, 0, 0])):
+        x = Tensor([0.0 if i in zeros else i + 1.0 for i in range(3)], requires_grad=True)
+        x.prod().backward()
+        assert x.grad.tolist() == slopes
+        x.grad = None
+        x.cumprod(0)[2].backward()
+        assert x.grad.tolist() == slopes
+
+
+def test_nothing_and_infinities_have_their_limits():
+    inf = float("inf")
+    assert Tensor([]).logsumexp().item() == -inf
+    assert Tensor([-inf, -inf]).logsumexp().item() == -inf
+    assert Tensor([inf, 1.0]).logsumexp().item() == inf
+    assert (Tensor([]).prod().item(), Tensor([]).sum().item()) == (1, 0)
+    assert Tensor([1e20]).lerp(1.0, 1).item() == 1.0
+    assert Tensor([0.0]).clip(float("nan"), 1).isnan().item()
+    x = Tensor([1.0, float("nan"), 3.0], requires_grad=True)
+    x.cummax(0).sum().backward()
+    assert x.grad.tolist() == [1, 2, 0]
 
 
 def test_cross_entropy_is_stable_for_huge_logits():

@@ -50,13 +50,13 @@ DOMAINS = {
 
 
 def draw(shapes: tuple, values: str) -> Answer:
-    """Random arrays; "apart": no two numbers equal, nor 0, and all differences above 0.01."""
+    """Random arrays; "apart": all numbers at least 0.01 from each other, and from 0."""
     rng = np.random.default_rng(sum(map(len, shapes)))
     arrays = []
     for i, shape in enumerate(shapes):
         a = rng.standard_normal(shape)
         if values == "apart":
-            a = (rng.permutation(a.size) * 0.1 - a.size * 0.05 + 0.03 + 0.02 * i).reshape(shape)
+            a = (rng.permutation(a.size) * 0.1 - a.size * 0.05 + 0.02 + 0.01 * i).reshape(shape)
         else:
             a = DOMAINS[values](a)
         arrays.append(np.asarray(a))
@@ -82,13 +82,11 @@ LAYOUTS: dict[str, tuple[Callable, Callable]] = {
     "reversed": (lambda a: np.flip(a), lambda x: x.flip(tuple(range(x.ndim)))),
     "expanded": (lambda a: a[:1], lambda x: x),  # stretched by `ask`, which knows the shapes
 }
-
-
-MIXED = ("reversed", "plain", "transposed", "sliced")  # each operand lies in another way
+MIXED = ("reversed", "plain", "transposed", "sliced")  # "mixed": each operand in another way
 
 
 def layouts_of(case: Case) -> list[str]:
-    """All of them; but stretched numbers are equal, which "apart" must not be."""
+    """All that make sense; stretched numbers are equal, which "apart" must not be."""
     if not any(case.shapes):
         return ["plain"]
     several = ["mixed"] if len(case.shapes) > 1 else []

@@ -94,6 +94,12 @@ SPECIAL_NUMBERS = [
       if n not in ("sign", "relu", "acosh", "ravel", "flatten", "clone", "contiguous")],
     *[Edge(n, method(n), (A, B), getattr(torch, n), 1) for n in TWO
       if n not in ("pow", "copysign")],
+    *[Edge(n, method(n), (SPECIAL,), getattr(torch, n), 0)
+      for n in ("isnan", "isinf", "isfinite", "logical_not")],
+    *[Edge(n, method(n), ([0.0, 0.0, nan, inf, -0.0], [0.0, 1.0, nan, -0.0, inf]), None, 0)
+      for n in ("logical_and", "logical_or", "logical_xor")],
+    Edge("nonzero", method("nonzero"), ([[0.0, nan, 1.0], [-0.0, -inf, 0.0]],),
+         lambda x: x.nonzero(as_tuple=True), 0),
     Edge("sign", method("sign"), ([0.0, -0.0, inf, -inf],)),
     Edge("sign", method("sign"), ([nan],), None, 1, SIGN, [nan]),
     Edge("relu", method("relu"), ([0.0, -0.0, 1.0, inf, -inf],)),

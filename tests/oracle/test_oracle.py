@@ -23,12 +23,11 @@ pytestmark = pytest.mark.filterwarnings(  # of PyTorch
     "ignore:Using padding='same'", "ignore:.*degrees of freedom"
 )
 
-# Methods that have no derivative, that are another one's second name, or no function of numbers.
+# What has no derivative, is another one's second name, or a part of others.
 OTHERS = {
-    "isfinite", "isinf", "isnan",
-    "logical_and", "logical_not", "logical_or", "logical_xor", "nonzero", "one_hot", "astype",
-    "sparse_categorical_crossentropy", "by_class", "picked", "reduced", "total", "alike",
-    *(name for name in OPS if name.startswith("bitwise_")),
+    "isfinite", "isinf", "isnan", "logical_and", "logical_not", "logical_or", "logical_xor",
+    "nonzero", "one_hot", "astype", "sparse_categorical_crossentropy", "by_class", "picked",
+    "reduced", "total", "alike", *(name for name in OPS if name.startswith("bitwise_")),
 }  # fmt: skip
 
 
