@@ -86,9 +86,9 @@ sanitize-thread: ## run the tests of threads under the thread sanitizer
 	@$(VENV)-thread/bin/pip install -q -e ".[dev]" -C build-dir=build/thread \
 	    -C cmake.define.TUTOR_SANITIZE_THREAD=ON -C cmake.build-type=RelWithDebInfo \
 	    -C install.strip=false
-	LD_PRELOAD="$$(g++ -print-file-name=libtsan.so)" TSAN_OPTIONS=exitcode=66 TUTOR_BACKEND=simd \
-	    setarch -R $(VENV)-thread/bin/python -m pytest --capture=sys \
-	    tests/backends/test_threads.py tests/backends/test_agree.py -k "thread or large" $(ARGS)
+	LD_PRELOAD="$$(g++ -print-file-name=libtsan.so)" TUTOR_BACKEND=simd \
+	    TSAN_OPTIONS=exitcode=66:die_after_fork=0 setarch -R $(VENV)-thread/bin/python -m pytest \
+	    --capture=sys tests/backends/test_threads.py tests/backends/test_simd_border.py $(ARGS)
 
 fuzz: setup-env ## throw calls that no sane program makes at the border to C++, for a minute
 	$(BIN)/python tests/backends/fuzz.py $(ARGS)

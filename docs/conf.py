@@ -37,6 +37,7 @@ nitpick_ignore = [  # base classes that are documented elsewhere, and no page he
     ("py:class", "tutor.backends.simd_cpp._simd.Memory"),
     ("py:class", "_thread._local"),
     ("py:class", "contextlib.ContextDecorator"),
+    ("py:class", "ctypes.Structure"),
 ]
 
 html_theme = "sphinx_book_theme"

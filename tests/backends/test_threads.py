@@ -162,11 +162,11 @@ thread.join()
 """
 
 EXIT_WHILE_BUSY = """
-x = Operand(0.0)
+x, y = Operand(0.0), Operand(0.0)
 
 def busy():
     while True:
-        add(x, x, x)
+        add(y, y, y)
 
 threading.Thread(target=busy, daemon=True).start()
 add(x, x, x)

@@ -14,6 +14,7 @@ from run_page import blocks
 
 import tutor
 from tutor.backends import registry
+from tutor.backends.signatures import SIGNATURES
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -92,3 +93,12 @@ def test_readme_lists_every_environment_variable():
     listed = set(re.findall(r"^\| `(TUTOR_[A-Z_]+)`", readme, re.MULTILINE))
     assert read <= listed, f"not in the README's table: {sorted(read - listed)}"
     assert listed <= read, f"in the README's table, but nothing reads it: {sorted(listed - read)}"
+
+
+def test_the_table_of_agreement_is_of_these_kernels():
+    """docs/conformance.md is written by `make conformance`; a new kernel asks for it anew."""
+    page = (ROOT / "docs/conformance.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ") for line in page.splitlines() if line.endswith("agrees |")]
+    assert [row[0].removeprefix("| ") for row in rows] == list(SIGNATURES)
+    assert [row[1] for row in rows] == [s.agree for s in SIGNATURES.values()]
+    assert "WRONG" not in page

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 
 class Elementwise:
+    """Functions of each element."""
+
     __slots__ = ()
 
     # ---- one operand -----------------------------------------------------------------------------

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 
 class Indexing:
+    """Elements by position."""
+
     __slots__ = ()
 
     def gather(self, axis: int, index: Any) -> Tensor:

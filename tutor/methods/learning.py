@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 
 class Learning:
+    """Layers and losses."""
+
     __slots__ = ()
 
     def softmax(self, axis: int = -1) -> Tensor:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 
 class Reductions:
+    """Many numbers become one, or come into order."""
+
     __slots__ = ()
 
     # ---- many numbers become one -----------------------------------------------------------------

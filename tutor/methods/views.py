@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 
 class Views:
+    """Shapes: what a Tensor inherits to be seen in other ways."""
+
     __slots__ = ()
 
     # ---- views: other walking instructions over the same Buffer ----------------------------------
