@@ -21,7 +21,7 @@ OPTIONAL = ("numpy", "matplotlib", "safetensors", "tqdm")
 ORDER = (
     ("errors",),
     ("dtype",),
-    ("bits", "debug", "dlpack", "layout", "literals", "printing"),
+    ("bits", "debug", "dlpack", "recording", "layout", "literals", "printing"),
     ("backends.signatures",),
     ("backends.registry",),
     ("backends.simd_cpp",),
@@ -37,7 +37,7 @@ ORDER = (
     ("methods",),
     ("core.tensor",),
     ("core", "ops"),
-    ("array_api", "custom", "einsum", "nn", "optim", "data", "viz", "testing"),
+    ("array_api", "custom", "einsum", "memory", "profiler", "nn", "optim", "data", "viz", "testing"),
     ("", "__main__"),
 )
 RANK = {f"tutor.{name}".rstrip("."): rank for rank, names in enumerate(ORDER) for name in names}

@@ -95,6 +95,8 @@ BY_NAME = {dtype.name: dtype for dtype in TABLE}
     float16, bfloat16, float32, float64,
 ) = TABLE  # fmt: skip
 
+RANK = {"bool": 0, "int": 1, "uint": 1, "float": 2}  # which kind can hold which
+
 # The three that stand for a Python number where nothing else says which: bool, int, float.
 DEFAULTS = {bool: bool_, int: int64, float: float32}
 
@@ -155,8 +157,7 @@ def of_number(number: bool | int | float, beside: DType | None = None) -> DType:
     own = DEFAULTS[bool if isinstance(number, bool) else int if isinstance(number, int) else float]
     if beside is None:
         return own
-    rank = {"bool": 0, "int": 1, "uint": 1, "float": 2}
-    return beside if rank[beside.kind] >= rank[own.kind] else own
+    return beside if RANK[beside.kind] >= RANK[own.kind] else own
 
 
 def common(operands: Iterable[DType | bool | int | float]) -> DType | None:

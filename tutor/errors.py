@@ -7,6 +7,9 @@ built-in exception a Python programmer would expect (`ShapeError` is a `ValueErr
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 
 class TutorError(Exception):
     """Base of every error of this library: `TutorError(asked, found, do)`."""
@@ -58,3 +61,10 @@ class OutOfMemoryError(TutorError, MemoryError):
 
 class DomainError(TutorError, ValueError):
     """A value for which the operation has no result, or a setting it does not know."""
+
+
+def unknown(what: str, name: str, names: Iterable[str]) -> DomainError:
+    """The error for a name that is not among `names`, with those that are spelled alike."""
+    near = difflib.get_close_matches(name, list(names))
+    found = f"near to it: {', '.join(near)}" if near else "there is none of that name"
+    return DomainError(f"{what} {name!r}", found, "see tutor.OPS for all of them")

@@ -84,6 +84,13 @@ def test_derivatives_of_windows():
     gradcheck(lambda x: F.adaptive_avg_pool2d(x, (2, 3)), x)
 
 
+@pytest.mark.parametrize("shape", [(5,), (2, 5), (2, 3, 5), (0, 5)])
+def test_linear_is_a_product_and_a_sum(shape):
+    x, w, b = (Tensor(rng.random(s)) for s in (shape, (4, 5), (4,)))
+    assert F.linear(x, w, b).tolist() == (x @ w.T + b).tolist()
+    assert F.linear(x, w).tolist() == (x @ w.T).tolist()
+
+
 def test_padding_by_name():
     x, w = Tensor(rng.random((1, 1, 6, 5))), Tensor(rng.random((1, 1, 3, 4)))
     assert F.conv2d(x, w, padding="same").shape == (1, 1, 6, 5)
@@ -250,6 +257,10 @@ def test_nll_loss_is_the_second_half_of_cross_entropy():
          "0 to 1"),
         (lambda: F.nll_loss(Tensor(X), [[0.0]]), DTypeError, "whole number"),
         (lambda: F.nll_loss(Tensor(X), [0, 1, 2, 0], Tensor([1.0])), ShapeError, "one for each"),
+        (lambda: F.linear(Tensor.zeros(2, 3), Tensor.zeros(4, 2)), ShapeError, "x's last axis"),
+        (lambda: F.linear(Tensor.zeros(2, 3), Tensor.zeros(4, 3), Tensor.zeros(3)), ShapeError,
+         "one number per output"),
+        (lambda: F.linear(Tensor(1.0), Tensor.zeros(4, 3)), ShapeError, "inputs"),
         (lambda: F.conv2d(Tensor.zeros(1, 2, 5, 5), Tensor.zeros(3, 1, 3, 3)), ShapeError,
          "channels must be equal"),
         (lambda: F.conv2d(Tensor.zeros(1, 1, 2, 5), Tensor.zeros(3, 1, 3, 3)), ShapeError,

@@ -24,6 +24,7 @@ from tutor.errors import KernelNotFound
 
 Kernel = Callable[..., None]
 Table = Mapping[tuple[str, DType], Kernel]
+Observer = Callable[[Kernel, str, DType], Kernel]
 
 
 class Operand(NamedTuple):
@@ -41,6 +42,8 @@ _tables: dict[str, Table] = {}
 _loaders: dict[str, Callable[[], Table]] = {}
 _unavailable: dict[str, str] = {}  # built-in backends that could not be loaded: name -> what to do
 _kernels: dict[tuple[str, str, DType], Kernel] = {}  # what lookup has found so far
+_active: dict[tuple[str, DType], Kernel] = {}  # the same for the backend in use
+_observers: list[Observer] = []  # who stands between the Engine and the kernels: nobody, mostly
 _current: str | None = None
 
 
@@ -55,6 +58,7 @@ def register(name: str, table: Table) -> None:
         )
     _tables[name] = table
     _kernels.clear()
+    _active.clear()
 
 
 def register_loader(name: str, loader: Callable[[], Table]) -> None:
@@ -116,6 +120,7 @@ class use_backend:  # noqa: N801 - read as a verb: with use_backend("simd")
         global _current
         self.before = _current
         _current = _checked(name)
+        _active.clear()
 
     def __enter__(self) -> use_backend:
         return self
@@ -123,6 +128,17 @@ class use_backend:  # noqa: N801 - read as a verb: with use_backend("simd")
     def __exit__(self, *exception: object) -> None:
         global _current
         _current = self.before
+        _active.clear()
+
+
+def kernel(name: str, dtype: DType) -> Kernel:
+    """`lookup` on the backend in use, remembered until another one is chosen."""
+    return _active.get((name, dtype)) or _activate(name, dtype)
+
+
+def _activate(name: str, dtype: DType) -> Kernel:
+    found = _active[name, dtype] = lookup(name, current(), dtype)
+    return found
 
 
 def lookup(kernel: str, backend: str, dtype: DType) -> Kernel:
@@ -144,8 +160,18 @@ def _find(kernel: str, backend: str, dtype: DType) -> Kernel:
             "cast the operands to a dtype that is there, or choose another backend"
             " with tutor.use_backend(...)",
         )
+    for observer in _observers:
+        found = observer(found, kernel, dtype)
     _kernels[kernel, backend, dtype] = found
     return found
+
+
+def observe(observer: Observer, on: bool = True) -> None:
+    """From here on, call `observer(kernel, name, dtype)`'s result in place of each kernel that is
+    looked up; with `on=False` no longer. Without observers, kernels are called as they are."""
+    (_observers.append if on else _observers.remove)(observer)
+    _kernels.clear()
+    _active.clear()
 
 
 def report() -> str:

@@ -24,7 +24,7 @@ from tutor.errors import (
     OutOfMemoryError,
     OutOfRangeError,
     ShapeError,
-)
+)  # fmt: skip
 
 
 class Buffer(Memory):  # type: ignore[misc]  # the base is chosen when tutor is imported

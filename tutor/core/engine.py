@@ -9,13 +9,10 @@ and pass on what it returns, until only leaves are left. No formula is known her
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import math
-import threading
 import weakref
 from collections.abc import Callable, Iterable
-from contextlib import ContextDecorator
 from typing import Any
 
 from tutor import dtype as dtypes
@@ -24,8 +21,9 @@ from tutor.backends import registry
 from tutor.core.buffer import Buffer
 from tutor.core.op import OPS, Op
 from tutor.dtype import DType
-from tutor.errors import DomainError, DTypeError, GraphError, ShapeError
+from tutor.errors import DTypeError, GraphError, ShapeError, unknown
 from tutor.literals import is_number
+from tutor.recording import no_grad, recording, thread
 
 Tensor = Any  # the box above this one; the Engine only uses what a Tensor offers
 Hook = Callable[[Tensor], Any]
@@ -33,37 +31,50 @@ _serials = itertools.count()
 _leaf_hooks: dict[int, list[Hook]] = {}  # by the id of the leaf, for as long as it lives
 
 
-class Engine(threading.local):
-    """The one `engine` of a process. `recording` holds for the thread that sets it."""
-
-    recording = True
+class Engine:
+    """The one `engine` of a process."""
 
     # ---- forward ---------------------------------------------------------------------------------
 
     def run(self, op: Op) -> Tensor:
         """Execute `op` and return its result."""
+        inputs = op.inputs
+        x, y = inputs[0], inputs[-1]
+        if op.pointwise and type(x) is not type(y):
+            inputs = x, y = self.number_beside(op, x, y)
+        # Most calls are of this kind, and nothing is left to be found out about them.
+        if op.pointwise and type(x) is type(y) and hasattr(x, "over") and x.shape == y.shape:
+            dtype = x.buf.dtype
+            if dtype is y.buf.dtype and (dtype.kind == "float" or not op.wants_float):
+                out = x.over(Buffer.empty(math.prod(x.shape), op.gives or dtype), x.shape)
+                registry.kernel(op.kernel, dtype)(out, *inputs)
+                return self.remember(op, out) if x.requires_grad or y.requires_grad else out
         if op.promotes is not None:
             self.bring_together(op)
-        inputs, params = op.inputs, op.params
-        x = inputs[0]
+            inputs = op.inputs
         if op.kernel is None:
-            out = op.forward(*inputs, **params)
+            out = op.forward(*inputs, **op.params)
         else:
-            shape, dtype = op.infer(*inputs, **params)
-            out = x.over(Buffer.empty(math.prod(shape), dtype), shape)
+            shape, dtype = op.infer(*inputs, **op.params)
+            out = inputs[0].over(Buffer.empty(math.prod(shape), dtype), shape)
+            params = {name: op.params[name] for name in op.kernel_params}
             ins = op.operands(shape, *inputs) if op.rearranges else inputs
-            kernel_params = {name: params[name] for name in op.kernel_params} if params else params
-            self.call(op.kernel, inputs[op.key].buf.dtype, out, *ins, **kernel_params)
-        if self.recording and op.differentiable:
-            needs = tuple([t.requires_grad for t in inputs])
-            if True in needs and out.buf.dtype.kind == "float":
-                op.record(out, needs, next(_serials))
-                out.op, out.requires_grad = op, True
+            registry.kernel(op.kernel, inputs[op.key].buf.dtype)(out, *ins, **params)
+        for x in inputs:
+            if x.requires_grad:
+                return self.remember(op, out)
+        return out
+
+    def remember(self, op: Op, out: Tensor) -> Tensor:
+        """Make `op` the node of the graph that `out` came from, if a graph is wanted."""
+        if op.differentiable and thread.recording and out.buf.dtype.kind == "float":
+            op.record(out, tuple([x.requires_grad for x in op.inputs]), next(_serials))
+            out.op, out.requires_grad = op, True
         return out
 
     def call(self, kernel: str, dtype: DType, out: Tensor, *ins: Tensor, **params: Any) -> None:
-        """Run one kernel. Every kernel that a Tensor ever asks for goes through here."""
-        registry.lookup(kernel, registry.current(), dtype)(out, *ins, **params)
+        """Run one kernel by its name, for an op that has several."""
+        registry.kernel(kernel, dtype)(out, *ins, **params)
 
     def write(self, target: Tensor, value: Tensor) -> None:
         """`target[...] = value` in place, cast and stretched to fit; no graph sees it."""
@@ -77,6 +88,18 @@ class Engine(threading.local):
         self.call("copy", target.buf.dtype, target, value)
         target.buf.touch()
 
+    @staticmethod
+    def number_beside(op: Op, x: Any, y: Any) -> tuple[Any, Any]:
+        """A number that the other operand's dtype can hold becomes a constant of that operand's
+        shape. Such constants are kept: most numbers come again, in every round of a loop."""
+        t, number = (y, x) if type(x) in dtypes.DEFAULTS else (x, y)
+        if type(number) in dtypes.DEFAULTS and hasattr(t, "over"):
+            dtype = t.buf.dtype
+            if dtypes.of_number(number, dtype) is dtype:
+                constant = t.wrap(number, dtype, t.shape)
+                x, y = op.inputs = (constant, y) if number is x else (x, constant)
+        return x, y
+
     def bring_together(self, op: Op) -> None:
         """Make Tensors of the operands that are none, and give those from `promotes` on one dtype.
 
@@ -86,9 +109,12 @@ class Engine(threading.local):
         inputs, first = op.inputs, op.promotes or 0
         try:  # most often there is nothing to do
             dtype = inputs[first].buf.dtype
-            alike = inputs[-1].buf.dtype is dtype and inputs[0].buf.dtype
-            if alike and len(inputs) < first + 3 and (dtype.kind == "float" or not op.wants_float):
-                return
+            for x in inputs[first:]:
+                if x.buf.dtype is not dtype:
+                    break
+            else:
+                if (dtype.kind == "float" or not op.wants_float) and inputs[0].buf is not None:
+                    return
         except AttributeError:  # a number, a list, an array
             pass
         like = next((x for x in inputs if hasattr(x, "over")), None)
@@ -302,32 +328,12 @@ engine = Engine()
 Op.execute = staticmethod(engine.run)
 
 
-class recording(ContextDecorator):  # noqa: N801 - read as a verb: with recording(False)
-    """Within the block (or the decorated function), record the graph or not; this thread only."""
-
-    def __init__(self, on: bool) -> None:
-        self.on = on
-        self.before: list[bool] = []  # a stack: one object may be entered more than once
-
-    def __enter__(self) -> None:
-        self.before.append(engine.recording)
-        engine.recording = self.on
-
-    def __exit__(self, *exception: object) -> None:
-        engine.recording = self.before.pop()
-
-
-def no_grad() -> recording:
-    """`with no_grad():` or `@no_grad()`: compute without remembering, as evaluation does."""
-    return recording(False)
-
-
 def apply(name: str, *inputs: Any, **params: Any) -> Tensor:
     """Run the op of that name from the catalogue: `apply("mul", x, y)` is `Mul(x, y).apply()`."""
-    if name not in OPS:
-        near = ", ".join(difflib.get_close_matches(name, OPS)) or "none is spelled alike"
-        raise DomainError(f"the op {name!r}", f"near to it: {near}", "tutor.OPS lists all of them")
-    return OPS[name](*inputs, **params).apply()
+    op = OPS.get(name)
+    if op is None:
+        raise unknown("the op", name, OPS)
+    return op(*inputs, **params).apply()
 
 
 def backward(root: Tensor, gradient: Any = None, **options: Any) -> None:

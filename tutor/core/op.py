@@ -46,7 +46,7 @@ class Op:
     """
 
     name: ClassVar[str]
-    kernel: ClassVar[str | None] = None
+    kernel: ClassVar[Any] = None  # its name
     kernel_params: ClassVar[tuple[str, ...]] = ()
     saves: ClassVar[tuple[str, ...]] = ()
     save_positions: ClassVar[tuple[int, ...]] = ()  # of `saves` among the inputs; -1 is the output
@@ -54,26 +54,22 @@ class Op:
     wants_float: ClassVar[bool] = False
     key: ClassVar[int] = 0  # the operand under whose dtype the kernel is looked up
     rearranges: ClassVar[bool] = False  # has it `operands` of its own?
+    pointwise: ClassVar[bool] = False  # of operands of one shape and dtype the result is alike, or
+    gives: ClassVar[DType | None] = None  # of this dtype
     differentiable: ClassVar[bool] = False
     execute: ClassVar[Callable[[Op], Any]]  # how an Op is run: the Engine puts itself here
 
     __slots__ = (
-        "hooks",
-        "inputs",
-        "kept",
-        "needs",
-        "params",
-        "saved",
-        "serial",
-        "shape",
-        "versions",
-    )
+        "hooks", "inputs", "kept", "needs", "params", "saved", "serial", "shape", "versions",
+    )  # fmt: skip
 
     def __init_subclass__(cls, abstract: bool = False) -> None:
         super().__init_subclass__()
         cls.differentiable = cls.backward is not Op.backward
         cls.rearranges = cls.operands is not Op.operands
         cls.key = cls.promotes or 0
+        if "infer" in cls.__dict__ and "pointwise" not in cls.__dict__:
+            cls.pointwise = False
         if abstract:
             return
         if "name" not in cls.__dict__:
@@ -135,8 +131,8 @@ class Op:
         self.hooks: list[Callable[[Any], Any]] | None = None  # they see the output's gradient
         # The output is saved as an alias without its op: `out -> op -> out` would be a cycle, and
         # graphs are to be freed the moment the last name for them goes.
-        self.saved = tuple([out.alias() if i < 0 else self.inputs[i] for i in self.save_positions])
-        self.versions = tuple([t.buf.version for t in self.saved])
+        kept = [out.alias() if i < 0 else self.inputs[i] for i in self.save_positions]
+        self.saved, self.versions = tuple(kept), tuple([t.buf.version for t in kept])
 
     def free(self) -> None:
         """Let go of what was saved and of the graph behind."""

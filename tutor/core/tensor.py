@@ -26,13 +26,14 @@ from tutor import dtype as dtypes
 from tutor import layout, literals, selection
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply, engine
-from tutor.core.op import Op
+from tutor.core.op import OPS, Op
 from tutor.create import Create
 from tutor.dtype import DType
 from tutor.errors import DomainError, DTypeError, GraphError
 from tutor.interop import Interop
 from tutor.layout import Shape
 from tutor.methods import Methods
+from tutor.recording import thread
 
 Operator = Callable[..., "Tensor"]
 
@@ -41,7 +42,7 @@ def _unary(name: str) -> Operator:
     """The operator that applies the op of that name: `-x`."""
 
     def operator(self: Tensor) -> Tensor:
-        return apply(name, self)
+        return OPS[name](self).apply()
 
     return operator
 
@@ -50,10 +51,10 @@ def _binary(name: str) -> tuple[Operator, Operator]:
     """`x + y` for a Tensor x, and its reflection for a y that is no Tensor: `1 + x`."""
 
     def operator(self: Tensor, other: Any) -> Tensor:
-        return apply(name, self, other)
+        return OPS[name](self, other).apply()
 
     def reflected(self: Tensor, other: Any) -> Tensor:
-        return apply(name, other, self)
+        return OPS[name](other, self).apply()
 
     return operator, reflected
 
@@ -127,14 +128,14 @@ class Tensor(Methods, Create, Interop):
 
     detach = alias
 
-    def wrap(self, value: Any, dtype: DType | None = None) -> Tensor:
-        """`value` as a constant beside this Tensor."""
+    def wrap(self, value: Any, dtype: DType | None = None, shape: Shape = ()) -> Tensor:
+        """`value` as a constant beside this Tensor; a number stretched to `shape`."""
         if not literals.is_number(value):
             return Tensor(value, dtype=dtype)
         dtype = dtypes.of_number(value) if dtype is None else dtype
         if value == 0 and math.copysign(1, value) < 0:  # as a key of the cache -0.0 is 0.0
-            return _constant.__wrapped__(value, dtype)
-        return _constant(value, dtype)
+            return _constant.__wrapped__(value, dtype, shape)
+        return _constant(value, dtype, shape)
 
     def like(self, value: bool | int | float, shape: Shape | None = None) -> Tensor:
         """A new Tensor of this dtype (and shape, if none is given), filled with `value`."""
@@ -226,7 +227,7 @@ class Tensor(Methods, Create, Interop):
         return selection.select(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if engine.recording and (self.requires_grad or getattr(value, "requires_grad", False)):
+        if thread.recording and (self.requires_grad or getattr(value, "requires_grad", False)):
             raise GraphError(
                 "t[...] = value where a gradient is wanted",
                 "the graph cannot see a change in place",
@@ -264,7 +265,8 @@ class Tensor(Methods, Create, Interop):
 
 
 @functools.lru_cache(maxsize=1024, typed=True)
-def _constant(number: bool | int | float, dtype: DType) -> Tensor:
+def _constant(number: bool | int | float, dtype: DType, shape: Shape) -> Tensor:
     """A number as an operand: `x * 2` happens in every loop. Its memory cannot be written to."""
     payload = literals.pack([number], dtype)
-    return Tensor(Buffer.from_memory(payload, dtype=dtype, copy=False), ())
+    buf = Buffer.from_memory(payload, dtype=dtype, copy=False)
+    return Tensor(buf, shape, (0,) * len(shape))

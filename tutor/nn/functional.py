@@ -6,6 +6,7 @@ Losses take `reduction`: "mean" (the default), "sum", or "none" for one number p
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 from tutor import windows
@@ -18,8 +19,13 @@ from tutor.errors import DomainError, DTypeError, OutOfRangeError, ShapeError
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """y = x Wᵀ + b, for x (..., inputs), W (outputs, inputs), b (outputs)"""
-    y = x @ weight.T
-    return y if bias is None else y + bias
+    given = (weight,) if bias is None else (weight, bias)
+    if x.ndim == 2:
+        return apply("linear", x, *given)
+    if not x.shape:
+        raise ShapeError("linear of a single number", "shape ()", "give (..., inputs)")
+    rows = x.reshape((math.prod(x.shape[:-1]), x.shape[-1]))
+    return apply("linear", rows, *given).reshape((*x.shape[:-1], weight.shape[0]))
 
 
 conv1d, conv2d = (functools.partial(windows.conv, dims=dims) for dims in (1, 2))

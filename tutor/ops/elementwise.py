@@ -41,16 +41,19 @@ def stretch(x: Any, shape: Shape) -> Any:
 class Unary(Op, abstract=True):
     """One operand; the result has its shape."""
 
-    infer, promotes = same, 0
+    infer, promotes, pointwise = same, 0, True
 
 
 class Binary(Op, abstract=True):
     """Two operands or more, brought to one dtype and stretched to one shape."""
 
-    infer, promotes = broadcast, 0
+    infer, promotes, pointwise = broadcast, 0, True
 
     def operands(self, shape: Shape, *inputs: Any) -> tuple[Any, ...]:
-        return tuple([x if x.shape == shape else stretch(x, shape) for x in inputs])
+        for x in inputs:
+            if x.shape != shape:
+                return tuple([x if x.shape == shape else stretch(x, shape) for x in inputs])
+        return inputs  # most often there is nothing to stretch
 
 
 # ---- arithmetic ----------------------------------------------------------------------------------
@@ -229,40 +232,46 @@ class Where(Binary):
 # ---- comparisons: yes or no, without a derivative ------------------------------------------------
 
 
-class Eq(Binary):
+class Comparison(Binary, abstract=True):
+    """Yes or no."""
+
+    infer, pointwise, gives = compare, True, bool_
+
+
+class Eq(Comparison):
     """z = x == y; nan equals nothing"""
 
-    kernel, infer = "eq", compare
+    kernel = "eq"
 
 
-class Ne(Binary):
+class Ne(Comparison):
     """z = x != y"""
 
-    kernel, infer = "ne", compare
+    kernel = "ne"
 
 
-class Lt(Binary):
+class Lt(Comparison):
     """z = x < y"""
 
-    kernel, infer = "lt", compare
+    kernel = "lt"
 
 
-class Le(Binary):
+class Le(Comparison):
     """z = x <= y"""
 
-    kernel, infer = "le", compare
+    kernel = "le"
 
 
-class Gt(Binary):
+class Gt(Comparison):
     """z = x > y"""
 
-    kernel, infer = "gt", compare
+    kernel = "gt"
 
 
-class Ge(Binary):
+class Ge(Comparison):
     """z = x >= y"""
 
-    kernel, infer = "ge", compare
+    kernel = "ge"
 
 
 # ---- the same numbers elsewhere, or in another dtype ---------------------------------------------

@@ -1,9 +1,10 @@
-"""The matrix product."""
+"""The matrix product, and the layer that is made of it."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from tutor.core.buffer import Buffer
 from tutor.core.engine import engine
 from tutor.core.op import Op, Shape
 from tutor.dtype import bool_, int64
@@ -69,3 +70,38 @@ class MatMul(Op):
             column_major = y.strides[-2] < y.strides[-1]
             gy = (g.transpose() @ x).transpose() if column_major else x.transpose() @ g
         return gx, gy
+
+
+class Linear(Op):
+    """z = x wᵀ + b, or x wᵀ, for x (m, k), w (n, k), b (n)
+
+    The same as `x @ w.T + b`, in one op: of a small network's training step, a good part is spent
+    on what every op costs, and this one is a third of them.
+    """
+
+    saves, promotes = ("x", "w"), 0
+
+    def infer(self, x, w, *b):
+        fits = len(x.shape) == len(w.shape) == 2 and x.shape[1] == w.shape[1]
+        if not fits or (b and b[0].shape != w.shape[:1]):
+            raise ShapeError(
+                f"linear of shapes {', '.join(str(t.shape) for t in self.inputs)}",
+                "they do not fit: x (m, k), weight (n, k), bias (n)",
+                "x's last axis must be as long as the weight's; the bias has one number per output",
+            )
+        return (x.shape[0], w.shape[0]), x.buf.dtype
+
+    def forward(self, x, w, *b):
+        shape, dtype = self.infer(x, w, *b)
+        z = x.over(Buffer.empty(shape[0] * shape[1], dtype), shape)
+        transposed = w.over(w.buf, w.shape[::-1], w.strides[::-1], w.offset)
+        engine.call("matmul", dtype, z, x, transposed)
+        if b:
+            engine.call("add", dtype, z, z, stretch(b[0], shape))
+        return z
+
+    def backward(self, g, x, w):
+        gx = g @ w if self.needs[0] else None
+        gw = g.T @ x if self.needs[1] else None
+        gb = (g.sum(axis=0) if self.needs[2] else None,) if len(self.needs) == 3 else ()
+        return (gx, gw, *gb)
