@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from tutor import debug
 from tutor.core.engine import engine
 from tutor.core.tensor import Tensor
 from tutor.errors import DomainError, GraphError
@@ -51,10 +52,11 @@ class Optimizer:
     def step(self) -> None:
         """Move every parameter that has a gradient."""
         self.steps += 1
+        here = debug.user_line()
         for i, p in enumerate(self.params):
             if p.grad is not None:
                 self.update(p, p.grad, *(self.state[name][i] for name in self.slots))
-                p.buf.touch()
+                p.buf.touch(here)
 
     def update(self, p: Tensor, g: Tensor, *state: Tensor) -> None:
         """Move p in place along its gradient g."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tutor.backends import registry
 from tutor.core.buffer import Buffer
-from tutor.dtype import uint32
+from tutor.dtype import int64, uint32
 from tutor.errors import NumberRangeError
 
 _seed, _counter = 0, 0
@@ -46,12 +46,14 @@ def take(blocks: int) -> tuple[int, int]:
 def bits(count: int, seed: int, counter: int) -> Buffer:
     """`count` random uint32, from the block `counter` on."""
     out = Buffer.empty(count, uint32)
-    run = registry.lookup("random_bits", registry.current(), uint32)
+    run = registry.kernel("random_bits", uint32)
     run(registry.Operand(out, (count,), (1,), 0), seed=seed, counter=counter)
     return out
 
 
 def permutation(n: int, seed: int, round: int = 0) -> list[int]:
     """0 to n - 1 in an order that depends on (seed, round) alone: round is the epoch, say."""
-    keys = bits(n, seed, _PERMUTATIONS + (round << 32)).tolist()
-    return sorted(range(n), key=keys.__getitem__)
+    keys, order = bits(n, seed, _PERMUTATIONS + (round << 32)), Buffer.empty(n, int64)
+    whole = [registry.Operand(buf, (n,), (1,), 0) for buf in (order, keys)]
+    registry.kernel("argsort", uint32)(*whole, axis=0, descending=0)
+    return order.tolist()

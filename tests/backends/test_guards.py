@@ -96,4 +96,4 @@ def test_the_pages_cannot_be_touched() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
     )
     assert ran.stdout == "inside\n"
-    assert ran.returncode < 0  # by a signal
+    assert ran.returncode != 0  # killed by a signal, or by a sanitizer that caught it

@@ -134,10 +134,10 @@ class Buffer(Memory):  # type: ignore[misc]  # the base is chosen when tutor is 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.tolist())
 
-    def touch(self) -> None:
-        """Say that the numbers have changed: what the graph saved of them is now out of date."""
+    def touch(self, at: tuple[str, int] | None = None) -> None:
+        """Say that the numbers were changed `at` a line: what a graph saved is out of date now."""
         self.version += 1
-        self.changed_at = debug.user_line()
+        self.changed_at = at or debug.user_line()
 
     # ---- arithmetic on all of them: `p.buf.data -= 0.01 * p.grad.buf.data` -----------------------
 

@@ -57,8 +57,8 @@ class Engine:
         else:
             shape, dtype = op.infer(*inputs, **op.params)
             out = inputs[0].over(Buffer.empty(math.prod(shape), dtype), shape)
-            params = {name: op.params[name] for name in op.kernel_params}
             ins = op.operands(shape, *inputs) if op.rearranges else inputs
+            params = {n: op.params[n] for n in op.kernel_params} if op.kernel_params else {}
             registry.kernel(op.kernel, inputs[op.key].buf.dtype)(out, *ins, **params)
         for x in inputs:
             if x.requires_grad:
