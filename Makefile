@@ -59,8 +59,8 @@ lint: setup-env ## check style and types of Python and C++
 	$(BIN)/mypy
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
 
-bench: $(VENV)/installed $(VENV)/extra-bench ## measure side by side with PyTorch
-	$(BIN)/python -m benchmarks.mlp $(ARGS)
+bench: $(VENV)/installed $(VENV)/extra-bench ## measure side by side with NumPy and PyTorch
+	$(BIN)/python -m tutor bench $(ARGS)
 
 docs: $(VENV)/installed $(VENV)/extra-docs ## build docs/_build/html/index.html
 	$(BIN)/python -m sphinx -q -n -W --keep-going docs docs/_build/html

@@ -21,11 +21,13 @@ OPTIONAL = ("numpy", "matplotlib", "safetensors", "tqdm")
 ORDER = (
     ("errors",),
     ("dtype",),
-    ("bits", "debug", "dlpack", "recording", "layout", "literals", "printing"),
+    ("bits", "dlpack", "recording", "layout", "literals", "printing"),
     ("backends.signatures",),
     ("backends.registry",),
     ("backends.simd_cpp",),
     ("backends.memory",),
+    ("memory",),
+    ("debug",),
     ("backends.python_ref",),
     ("backends.cases",),
     ("backends.conformance", "backends"),
@@ -37,7 +39,7 @@ ORDER = (
     ("methods",),
     ("core.tensor",),
     ("core", "ops"),
-    ("array_api", "custom", "einsum", "memory", "profiler", "nn", "optim", "data", "viz", "testing"),
+    ("array_api", "custom", "einsum", "profiler", "nn", "optim", "data", "viz", "testing"),
     ("", "__main__"),
 )
 RANK = {f"tutor.{name}".rstrip("."): rank for rank, names in enumerate(ORDER) for name in names}
@@ -129,8 +131,9 @@ def test_the_four_boxes_are_under_1000_lines() -> None:
     assert sum(length(path) for path in (PACKAGE / "core").glob("*.py")) < 1000
 
 
-def test_python_ref_is_under_900_lines() -> None:
-    assert sum(length(path) for path in (PACKAGE / "backends/python_ref").glob("*.py")) < 900
+def test_python_ref_is_under_950_lines() -> None:
+    """900, until windows joined it: 91 kernels."""
+    assert sum(length(path) for path in (PACKAGE / "backends/python_ref").glob("*.py")) < 950
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))

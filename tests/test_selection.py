@@ -77,8 +77,8 @@ def test_reading_is_numpys(drawn):
         return
     try:
         found = Tensor(a)[key]
-    except OutOfRangeError:
-        assert not expected.size  # NumPy lets positions outside pass where nothing is chosen
+    except (OutOfRangeError, ShapeError):
+        assert not expected.size  # NumPy looks less closely where nothing is chosen
         return
     assert found.shape == expected.shape
     assert found.tolist() == expected.tolist()
@@ -97,7 +97,7 @@ def test_writing_is_numpys(drawn, data):
     t = Tensor(a.T.copy(), dtype="float64").T  # not row-major
     try:
         t[key] = value
-    except OutOfRangeError:
+    except (OutOfRangeError, ShapeError):
         assert not chosen.size
         return
     a[numpys(key)] = value

@@ -8,7 +8,7 @@ what is right, `simd_cpp` must agree with it and is fast.
 
 from typing import Any
 
-from tutor import data, errors, nn, ops, optim, random, testing
+from tutor import data, errors, memory, nn, ops, optim, random, testing
 from tutor.backends import python_ref, registry, simd_cpp
 from tutor.backends.registry import use_backend
 from tutor.core.buffer import Buffer
@@ -35,6 +35,7 @@ from tutor.dtype import (
 from tutor.dtype import bool_ as bool  # named as NumPy and the array API name it
 from tutor.einsum import einsum
 from tutor.ops.movement import cat, concatenate, meshgrid, stack
+from tutor.profiler import profile
 from tutor.random import manual_seed
 
 __version__ = "0.1.0"
@@ -42,9 +43,10 @@ __all__ = [
     "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Tensor", "apply", "arange",
     "backward", "bfloat16", "bool", "cat", "concatenate", "data", "einsum", "engine", "errors",
     "eye", "float16", "float32", "float64", "from_dlpack", "full", "int8", "int16", "int32",
-    "int64", "linspace", "manual_seed", "meshgrid", "nn", "no_grad", "ones", "ops", "optim",
-    "promote", "python_ref", "rand", "randn", "random", "registry", "simd_cpp", "stack",
-    "testing", "uint8", "uint16", "uint32", "uint64", "use_backend", "where", "zeros",
+    "int64", "linspace", "manual_seed", "memory", "meshgrid", "nn", "no_grad", "ones", "ops",
+    "optim", "profile", "promote", "python_ref", "rand", "randn", "random", "registry",
+    "simd_cpp", "stack", "testing", "uint8", "uint16", "uint32", "uint64", "use_backend",
+    "where", "zeros",
 ]  # fmt: skip
 
 

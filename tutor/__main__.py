@@ -1,8 +1,9 @@
-"""The command line: `python -m tutor conformance | kernels | doctor`."""
+"""The command line: `python -m tutor conformance | kernels | doctor | bench`."""
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.util
 import os
 import platform
@@ -106,6 +107,19 @@ def doctor(args: argparse.Namespace) -> int:
     return 0
 
 
+def bench(args: argparse.Namespace) -> int:
+    """Measure tutor beside NumPy and PyTorch; 1 where results differ. It needs the source tree."""
+    root = Path(tutor.__file__).parents[1]
+    if not (root / "benchmarks" / "__main__.py").is_file():
+        raise TutorError(
+            "the benchmarks",
+            f"they are not installed with the library, and {root} has no folder benchmarks",
+            "get the source tree, and run `make bench` in it",
+        )
+    sys.path.insert(0, str(root))
+    return int(importlib.import_module("benchmarks.__main__").main(args.rest))
+
+
 def where(file: fetch.File) -> str:
     """Where data.load("mnist") would take this file from."""
     kept = fetch.cache_folder() / file.folder / f"{file.name}.gz"
@@ -120,8 +134,11 @@ def parser() -> argparse.ArgumentParser:
         ("conformance", check_conformance),
         ("kernels", list_kernels),
         ("doctor", doctor),
+        ("bench", bench),
     ):
-        command = commands.add_parser(name, help=run.__doc__.splitlines()[0])
+        command = commands.add_parser(
+            name, help=run.__doc__.splitlines()[0], add_help=run is not bench
+        )
         command.set_defaults(run=run)
         if run is check_conformance:
             command.add_argument("backend", help="the backend to compare with python_ref")
@@ -133,7 +150,11 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str] | None = None) -> int:
-    args = parser().parse_args(argv)
+    args, rest = parser().parse_known_args(argv)
+    if args.run is bench:
+        args.rest = rest  # it has a parser of its own
+    elif rest:
+        parser().error(f"unrecognized arguments: {' '.join(rest)}")
     try:
         return int(args.run(args))
     except TutorError as error:

@@ -3,7 +3,9 @@
 Shapes: x (N, C, *S), or (C, *S) for a single example, with one to three spatial axes S. A parameter
 given as one number holds for every spatial axis; else it is a tuple with one for each.
 
-The windows are views (Tensor.unfold): only the matrix product needs them side by side in memory.
+Over one or two spatial axes kernels do it directly. The composed forms beside them serve any number
+of axes and integers: there the windows are views (Tensor.unfold), and only the matrix product needs
+them side by side in memory. They are also what the tests compare the kernels with.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ from tutor.layout import Shape, whole_numbers
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
+
+CONV = ("stride_h", "stride_w", "dilation_h", "dilation_w", "groups")  # of the op conv2d
 
 
 def each(number: Any, dims: int, name: str, least: int = 1) -> Shape:
@@ -75,9 +79,52 @@ def conv(
     size = window_of(weight, dims)
     step, gap = each(stride, dims, "stride"), each(dilation, dims, "dilation")
     before, after = conv_padding(padding, dims, size, step, gap)
+    check_groups(groups, x.shape[1], weight.shape[1] * groups, weight.shape[0], weight.shape)
+    x = around(x, before, after)
+    slide = conv_direct if dims < 3 and x.dtype.is_float else conv_by_product
+    z = slide(x, weight, step, gap, groups)
+    return finished(z, bias, was_batched)
+
+
+def conv_direct(x: Tensor, weight: Tensor, step: Shape, gap: Shape, groups: int) -> Tensor:
+    """By the kernel for two spatial axes; a single one is a picture of one row."""
+    flat = len(step) == 1
+    x, weight = (t.unsqueeze(2) if flat else t for t in (x, weight))
+    z = apply("conv2d", x, weight, **settings(step, gap), groups=groups)
+    return z.squeeze(2) if flat else z
+
+
+def settings(step: Shape, gap: Shape) -> dict[str, int]:
+    """Stride and dilation as the kernels for two axes take them."""
+    (sh, sw), (dh, dw) = ((1,) * (2 - len(each)) + each for each in (step, gap))
+    return {"stride_h": sh, "stride_w": sw, "dilation_h": dh, "dilation_w": dw}
+
+
+def conv2d_input(g: Any, w: Any, shape: Shape, **params: int) -> Any:
+    """x's gradient, for an x of `shape`: every g[n, o, p, q] goes back to where its window was.
+
+    That is a convolution again: of g with zeros between its elements (for the stride) and around
+    them, by the weights turned by half a turn, with inputs and outputs exchanged.
+    """
+    sh, sw, dh, dw, groups = (params[name] for name in CONV)
+    outputs, inputs, rows, columns = w.shape
+    if sh > 1 or sw > 1:
+        spread = tuple((n - 1) * s + 1 for n, s in zip(g.shape[2:], (sh, sw), strict=True))
+        every = (slice(None), slice(None), slice(None, None, sh), slice(None, None, sw))
+        g = apply("place", g, view="index", shape=(*g.shape[:2], *spread), key=every)
+    reach = (dh * (rows - 1), dw * (columns - 1))
+    ends = (shape[2] - g.shape[2], shape[3] - g.shape[3])
+    g = g.pad(((0, 0), (0, 0), (reach[0], ends[0]), (reach[1], ends[1])))
+    w = w.reshape((groups, outputs // groups, inputs, rows, columns)).transpose(1, 2)
+    w = w.reshape((groups * inputs, outputs // groups, rows, columns)).flip((2, 3))
+    return apply("conv2d", g, w, **{**params, "stride_h": 1, "stride_w": 1})
+
+
+def conv_by_product(x: Tensor, weight: Tensor, step: Shape, gap: Shape, groups: int) -> Tensor:
+    """By one matrix product, over any number of spatial axes: each place is a row."""
     n, channels, outputs = x.shape[0], x.shape[1], weight.shape[0]
-    check_groups(groups, channels, weight.shape[1] * groups, outputs, weight.shape)
-    seen = windows(around(x, before, after), size, step, gap)
+    dims, size = len(step), weight.shape[2:]
+    seen = windows(x, size, step, gap)
     places = seen.shape[2 : 2 + dims]
     # (N, G, C/G, *places, *K) -> (G, N, *places, C/G, *K) -> one row for each place
     seen = seen.reshape((n, groups, channels // groups, *places, *size))
@@ -87,8 +134,7 @@ def conv(
     )
     matrix = weight.reshape((groups, outputs // groups, -1 if weight.numel() else 0))
     z = (rows @ matrix.transpose()).reshape((groups, n, *places, outputs // groups))
-    z = z.permute(1, 0, z.ndim - 1, *range(2, 2 + dims)).reshape((n, outputs, *places))
-    return finished(z, bias, was_batched)
+    return z.permute(1, 0, z.ndim - 1, *range(2, 2 + dims)).reshape((n, outputs, *places))
 
 
 def conv_transpose(
@@ -106,8 +152,36 @@ def conv_transpose(
         raise ShapeError(
             f"{output_padding=}", f"stride={step}, dilation={gap}", "it must be smaller than those"
         )
+    check_groups(groups, x.shape[1], weight.shape[0], weight.shape[1] * groups, weight.shape)
+    lengths = tuple(
+        (n - 1) * s + d * (k - 1) + 1 for n, s, d, k in zip(places, step, gap, size, strict=True)
+    )
+    spread = transpose_direct if dims < 3 and x.dtype.is_float else transpose_by_product
+    z = spread(x, weight, lengths, step, gap, groups)
+    z = around(z, (0,) * dims, extra)
+    if any(cut):
+        z = z[(slice(None), slice(None), *(slice(c, m - c) for c, m in
+                                           zip(cut, z.shape[2:], strict=True)))]  # fmt: skip
+    return finished(z, bias, was_batched)
+
+
+def transpose_direct(
+    x: Tensor, weight: Tensor, lengths: Shape, step: Shape, gap: Shape, groups: int
+) -> Tensor:
+    """As the gradient that a convolution by this weight has for its input."""
+    flat = len(step) == 1
+    x, weight = (t.unsqueeze(2) if flat else t for t in (x, weight))
+    shape = (x.shape[0], weight.shape[1] * groups, *(1,) * flat, *lengths)
+    z = conv2d_input(x, weight, shape, **settings(step, gap), groups=groups)
+    return z.squeeze(2) if flat else z
+
+
+def transpose_by_product(
+    x: Tensor, weight: Tensor, lengths: Shape, step: Shape, gap: Shape, groups: int
+) -> Tensor:
+    """By one matrix product, whose rows are folded back to where their windows were."""
     n, channels, outputs = x.shape[0], x.shape[1], weight.shape[1] * groups
-    check_groups(groups, channels, weight.shape[0], outputs, weight.shape)
+    dims, size, places = len(step), weight.shape[2:], x.shape[2:]
     rows = x.reshape((n, groups, channels // groups, math.prod(places))).permute(1, 0, 3, 2)
     matrix = weight.reshape((groups, 1, channels // groups, weight.shape[1] * math.prod(size)))
     z = (rows @ matrix).reshape((groups, n, *places, weight.shape[1], *size))
@@ -115,14 +189,9 @@ def conv_transpose(
     z = z.permute(1, 0, 2 + dims, *spatial, *(a + dims + 1 for a in spatial))
     z = z.reshape((n, outputs, *places, *size))
     for i in reversed(range(dims)):  # the last window axis goes back into its spatial axis
-        length = (places[i] - 1) * step[i] + gap[i] * (size[i] - 1) + 1
-        shape = (*z.shape[: 2 + i], length, *z.shape[3 + i : -1])
+        shape = (*z.shape[: 2 + i], lengths[i], *z.shape[3 + i : -1])
         z = apply("fold", z, shape=shape, axis=2 + i, step=step[i], dilation=gap[i])
-    z = around(z, (0,) * dims, extra)
-    if any(cut):
-        z = z[(slice(None), slice(None), *(slice(c, m - c) for c, m in
-                                           zip(cut, z.shape[2:], strict=True)))]  # fmt: skip
-    return finished(z, bias, was_batched)
+    return z
 
 
 def conv_padding(
@@ -199,8 +268,22 @@ def max_pool(
     p, gap = each(padding, dims, "padding", 0), each(dilation, dims, "dilation")
     after = pool_padding(x.shape[2:], size, step, p, gap, ceil_mode)
     lowest = -math.inf if x.dtype.is_float else x.dtype.min
-    seen = windows(around(x, p, after, lowest), size, step, gap)
-    return finished(seen.max(axis=tuple(range(-dims, 0))), None, was_batched)
+    slide = max_direct if dims < 3 else max_by_windows
+    return finished(slide(around(x, p, after, lowest), size, step, gap), None, was_batched)
+
+
+def max_direct(x: Tensor, size: Shape, step: Shape, gap: Shape) -> Tensor:
+    """By the kernel for two spatial axes."""
+    flat = len(step) == 1
+    x = x.unsqueeze(2) if flat else x
+    kh, kw = (1,) * (2 - len(size)) + size
+    z = apply("max_pool2d", x, size_h=kh, size_w=kw, **settings(step, gap))
+    return z.squeeze(2) if flat else z
+
+
+def max_by_windows(x: Tensor, size: Shape, step: Shape, gap: Shape) -> Tensor:
+    """By the reduction of a view, over any number of spatial axes."""
+    return windows(x, size, step, gap).max(axis=tuple(range(-len(size), 0)))
 
 
 def avg_pool(

@@ -28,7 +28,7 @@ from tutor.dtype import TABLE, DType, bfloat16, float16, float32, float64
 from tutor.layout import contiguous_strides
 
 LENGTHS = range(131)
-MOST = 4 * (len(LENGTHS) + 4)  # elements of any operand
+MOST = 8 * (len(LENGTHS) + 4)  # elements of any operand
 
 Shape = tuple[int, ...]
 
@@ -45,6 +45,10 @@ class Form(NamedTuple):
 AXIS = {"axis": 0}
 SGD = {"lr": 0.1, "momentum": 0.9, "weight_decay": 0.01}
 ADAM = {"lr": 0.1, "beta1": 0.9, "beta2": 0.99, "eps": 1e-8, "correction": 0.5, "weight_decay": 0.0}
+STEPS = {"stride_h": 1, "stride_w": 1, "dilation_h": 1, "dilation_w": 1}
+CONV = STEPS | {"groups": 1}
+POOL = STEPS | {"size_h": 2, "size_w": 3, "stride_w": 2}
+SMALL = ("small", "small")
 DRAWN = {"seed": 1, "counter": 2}
 
 
@@ -74,6 +78,15 @@ FORMS = {
     "cummax": Form(lines, AXIS, ("any",)),
     "argsort": Form(lines, AXIS | {"descending": False}, ("any",)),
     "matmul": Form(products, {}, ("small", "small")),
+    "conv2d": Form(lambda n: ((1, 2, 2, n), (1, 2, 3, n + 2), (2, 2, 2, 3)), CONV, SMALL, 1),
+    "conv2d_weight": Form(
+        lambda n: ((2, 1, 2, 3), (1, 1, 3, n + 2), (1, 2, 2, n)), CONV, SMALL, 1
+    ),
+    "max_pool2d": Form(lambda n: ((1, 1, 1, n), (1, 1, 2, 2 * n + 1)), POOL, ("any",), 1),
+    "max_pool2d_grad": Form(
+        lambda n: ((1, 1, 2, 2 * n + 1), (1, 1, 2, 2 * n + 1), (1, 1, 1, n), (1, 1, 1, n)),
+        POOL, ("sign", "sign", "small"), 1,
+    ),
     "pad": Form(lambda n: ((n + 3,), (n,)), {"before": (1,), "value": 1}, ("any",)),
     "cat": Form(lambda n: ((n + 5,), (n,), (5,)), AXIS, ("any", "any")),
     "gather": Form(lambda n: ((n,), (n + 4,), (n,)), AXIS, ("any", "index")),

@@ -67,6 +67,56 @@ def erf(x: float) -> float:
 PI = decimal.Decimal("3.14159265358979323846264338327950288419716939937510")
 
 
+def conv(
+    stride: tuple[int, int] = (1, 1), dilation: tuple[int, int] = (1, 1), groups: int = 1
+) -> dict[str, int]:
+    names = ("stride_h", "stride_w", "dilation_h", "dilation_w")
+    return dict(zip(names, (*stride, *dilation), strict=True)) | {"groups": groups}
+
+
+def pooled(size: tuple[int, int], stride: tuple[int, int]) -> dict[str, int]:
+    found = conv(stride) | {"size_h": size[0], "size_w": size[1]}
+    return {name: n for name, n in found.items() if name != "groups"}
+
+
+def seen(x: np.ndarray, size: tuple[int, ...], p: Mapping[str, int]) -> np.ndarray:
+    """x as (n, c, p, q, k, l): what each window sees, as a view."""
+    reach = [(n - 1) * p[f"dilation_{a}"] + 1 for n, a in zip(size, "hw", strict=True)]
+    windows = np.lib.stride_tricks.sliding_window_view(x, reach, (2, 3))
+    windows = windows[:, :, :: p["stride_h"], :: p["stride_w"]]
+    return windows[..., :: p["dilation_h"], :: p["dilation_w"]]
+
+
+def convolve(x: np.ndarray, w: np.ndarray, **p: int) -> np.ndarray:
+    parts = zip(
+        np.split(seen(x, w.shape[2:], p), p["groups"], 1), np.split(w, p["groups"]), strict=True
+    )
+    return np.concatenate([np.einsum("ncpqkl,ockl->nopq", *part) for part in parts], 1)
+
+
+def convolve_weight(x: np.ndarray, g: np.ndarray, shape: tuple[int, ...], **p: int) -> np.ndarray:
+    parts = zip(
+        np.split(seen(x, shape[2:], p), p["groups"], 1), np.split(g, p["groups"], 1), strict=True
+    )
+    return np.concatenate([np.einsum("ncpqkl,nopq->ockl", *part) for part in parts])
+
+
+def pool(x: np.ndarray, *, size_h: int, size_w: int, **p: int) -> np.ndarray:
+    return seen(x, (size_h, size_w), p).max((-2, -1))
+
+
+def pool_grad(
+    x: np.ndarray, m: np.ndarray, g: np.ndarray, *, size_h: int, size_w: int, **p: int
+) -> np.ndarray:
+    equal = seen(x, (size_h, size_w), p) == m[..., None, None]
+    z = np.zeros_like(x)
+    for *window, k, j in np.argwhere(equal):
+        n, c, row, column = window
+        at = row * p["stride_h"] + k, column * p["stride_w"] + j
+        z[(n, c, *at)] += g[tuple(window)] / equal[tuple(window)].sum()
+    return z
+
+
 def rows(axis: Any) -> dict[str, Any]:
     return {"axis": axis}
 
@@ -281,6 +331,42 @@ CASES: dict[str, list[Case]] = {
         Case(np.matmul, samples((3, 4), (4, 5))),
         Case(np.matmul, samples((2, 2, 3, 4), (2, 2, 4, 1))),
         Case(np.matmul, samples((3, 0), (0, 2))),
+    ],
+    "conv2d": [
+        Case(widened(convolve), samples((2, 3, 6, 7), (4, 3, 2, 3)), conv()),
+        Case(widened(convolve), samples((2, 4, 8, 9), (6, 2, 3, 2)), conv((2, 3), (2, 1), 2)),
+    ],
+    "conv2d_weight": [
+        Case(
+            widened(lambda x, g, **p: convolve_weight(x, g, (4, 3, 2, 3), **p)),
+            samples((2, 3, 6, 7), (2, 4, 5, 5)),
+            conv(),
+        ),
+        Case(
+            widened(lambda x, g, **p: convolve_weight(x, g, (6, 2, 3, 2), **p)),
+            samples((2, 4, 8, 9), (2, 6, 2, 3)),
+            conv((2, 3), (2, 1), 2),
+        ),
+    ],
+    "max_pool2d": [
+        Case(pool, samples((2, 3, 6, 7)), pooled((2, 3), (1, 1))),
+        Case(pool, samples((2, 3, 8, 9)), pooled((3, 2), (2, 3))),
+    ],
+    "max_pool2d_grad": [
+        Case(
+            widened(pool_grad),
+            lambda d: [few(d)[0].reshape(1, 2, 5, 6), *samples((1, 2, 2, 3), (1, 2, 2, 3))(d)],
+            pooled((2, 2), (2, 2)),
+        ),
+        Case(
+            widened(pool_grad),
+            lambda d: [
+                few(d)[0].reshape(1, 2, 5, 6),
+                few(d)[0].reshape(1, 2, 5, 6)[:, :, :4, :4],
+                8 * sample(d, 1, 2, 4, 4),
+            ],
+            pooled((2, 3), (1, 1)),
+        ),
     ],
     "pad": [Case(pad, samples((2, 3)), {"before": (1, 2), "value": 1})],
     "cat": [

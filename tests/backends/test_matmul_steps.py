@@ -1,11 +1,14 @@
 """The steps towards a fast matrix product: each computes the same, in any layout."""
 
+import itertools
+
 import numpy as np
 import pytest
 from backend_names import LEVELS as BACKENDS
 
 from tutor import Tensor
 from tutor.backends import simd_cpp
+from tutor.dtype import float32, float64
 
 LEVELS = [name.removeprefix("simd_cpp.") for name in BACKENDS]
 STEPS = ("naive", "ikj", "tiled", "packed", "threaded")
@@ -30,3 +33,30 @@ def test_a_step_gives_the_product(level, step, lead, m, k, n):
     out = Tensor(np.full((*lead, m, n), 7, "f"))
     simd_cpp.variants(level)[f"matmul.{step}"](out, x, y)
     assert np.array_equal(out.numpy(), a.swapaxes(-1, -2) @ b)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("dtype", [float32, float64])
+@pytest.mark.parametrize(
+    ("m", "k", "n"),
+    # one row, one column; a last vector that sticks out, with k in one block and in several
+    [(1, 800, 300), (1, 20, 37), (70, 90, 1), (37, 41, 43), (20, 800, 17), (9, 5, 8), (300, 3, 2)],
+)
+def test_bits_do_not_depend_on_the_layout(level, dtype, m, k, n):
+    rng, kernel = np.random.default_rng(0), simd_cpp.table(level)["matmul", dtype]
+    a, b = (rng.standard_normal(shape).astype(dtype.format) for shape in ((m, k), (k, n)))
+
+    def laid_out(x, by_columns):
+        return Tensor(x.T.copy()).transpose() if by_columns else Tensor(x)
+
+    def product(x, y, by_columns=(False, False, False)):
+        out = laid_out(np.full((x.shape[0], y.shape[1]), 7, dtype.format), by_columns[0])
+        kernel(out, laid_out(x, by_columns[1]), laid_out(y, by_columns[2]))
+        return out.numpy()
+
+    z = product(a, b)
+    assert np.allclose(z, a.astype("d") @ b, rtol=0, atol=1e-4 if dtype is float32 else 1e-11)
+    for layouts in itertools.product((False, True), repeat=3):
+        assert np.array_equal(product(a, b, layouts), z)
+        assert np.array_equal(product(a[-1:], b, layouts), z[-1:])  # a row alone
+        assert np.array_equal(product(a, b[:, -1:], layouts), z[:, -1:])

@@ -23,6 +23,10 @@ def index(*values: int) -> Any:
 
 
 X = operand(2, 3)
+IMAGE = operand(1, 3, 4, 5)
+STEPS = {"stride_h": 1, "stride_w": 1, "dilation_h": 1, "dilation_w": 1}
+CONV, POOL = STEPS | {"groups": 1}, STEPS | {"size_h": 2, "size_w": 2}
+FAR = {"dilation_h": 2**62 + 2**61}
 SHAPES = {
     "add": (operand(2, 3), X, operand(3, 2)),
     "add, ndim": (operand(6), X, X),
@@ -48,6 +52,16 @@ SHAPES = {
     "scan, out": (operand(3, 2), X, X, {"axis": 1}),
     "cummax": (operand(2), X, {"axis": 1}),
     "argsort": (operand(3, 2, dtype=int64), X, {"axis": 0, "descending": False}),
+    "conv2d": (operand(1, 3, 4, 5), operand(1, 2, 5, 6), operand(3, 2, 2, 3), CONV),
+    "conv2d, groups": (IMAGE, operand(1, 2, 5, 6), operand(3, 1, 2, 2), CONV | {"groups": 2}),
+    "conv2d, ndim": (IMAGE, operand(2, 5, 6), operand(3, 2, 2, 2), CONV),
+    "conv2d, too far": (IMAGE, operand(1, 2, 5, 6), operand(3, 2, 2, 2), CONV | FAR),
+    "conv2d, no taps": (IMAGE, operand(1, 2, 5, 6), operand(3, 2, 0, 2), CONV),
+    "conv2d_weight": (operand(3, 2, 2, 3), operand(1, 2, 5, 6), operand(1, 3, 5, 4), CONV),
+    "max_pool2d": (operand(1, 2, 4, 5), operand(1, 2, 5, 6), POOL | {"size_w": 3}),
+    "max_pool2d, channels": (operand(1, 3, 4, 5), operand(1, 2, 5, 6), POOL),
+    "max_pool2d, too large": (operand(1, 2, 4, 5), operand(1, 2, 5, 6), POOL | {"size_h": 2**62}),
+    "max_pool2d_grad": (*[operand(1, 2, 5, 6)] * 2, *[operand(1, 2, 4, 4)] * 2, POOL),
     "prod": (operand(2), X, {"axis": 0}),
     "index_select": (operand(2, 3), X, index(0, 1), {"axis": 1}),
     "index_select, 2-D": (X, X, operand(2, 3, dtype=int64), {"axis": 1}),
@@ -64,6 +78,16 @@ def test_shapes_that_do_not_fit_are_refused(case):
         KERNELS[case.split(",")[0], float32](*operands, **params)
     assert str(operands[0].shape) in caught.value.found
     assert caught.value.do
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, 2**64 + 1, float("nan")])
+@pytest.mark.parametrize("name", [*CONV, "size_h", "size_w"])
+def test_windows_count_from_one(name, wrong):
+    out, x, w = operand(1, 2, 4, 5), operand(1, 2, 5, 6), operand(2, 2, 2, 2)
+    call = ("conv2d", (out, x, w), CONV) if name in CONV else ("max_pool2d", (out, x), POOL)
+    kernel, operands, params = call
+    with pytest.raises(DomainError, match=name):
+        KERNELS[kernel, float32](*operands, **params | {name: wrong})
 
 
 # ---- Dtypes and keywords -------------------------------------------------------------------------

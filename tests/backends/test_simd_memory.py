@@ -226,3 +226,66 @@ def test_owners_that_cannot_be_borrowed_from(owner, error):
 def test_an_exhausted_system_raises_memory_error():
     with pytest.raises(MemoryError, match="no room"):
         Memory(2**46, 2, float16.format)
+
+
+# ---- Where the bytes come from (tests/test_memory.py has more) -----------------------------------
+
+
+@pytest.fixture
+def _settings_as_before():
+    before = Memory.config()
+    yield
+    Memory.configure(*before)
+
+
+@pytest.mark.usefixtures("_settings_as_before")
+@pytest.mark.parametrize("policy", ["plain", "pool", "arena"])
+def test_counts_belong_to_all_memory(policy):
+    Memory.configure(policy, 2**20)
+    assert Buffer.config() == Memory.config() == (policy, 2**20)
+    before = Memory.counts()
+    blocks = [Memory(10, 4, "f"), Buffer(3, 8, "d"), Memory(0, 1, "B")]
+    borrowed = Buffer.borrow(blocks[0], 5, 4, "f")
+    allocations, _, in_use, _, peak = Buffer.counts()
+    assert (allocations - before[0], in_use - before[2]) == (3, 64)
+    assert peak >= in_use
+    del blocks
+    assert Memory.counts()[2] == before[2] + 40  # what is lent cannot go
+    del borrowed
+    assert Memory.counts()[2] == before[2]
+
+
+@pytest.mark.usefixtures("_settings_as_before")
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (("buddy", 0), ValueError),
+        (("", 0), ValueError),
+        (("Pool", 0), ValueError),
+        (("pool\0", 0), ValueError),
+        (("pool", -1), ValueError),
+        (("pool", 2**63), OverflowError),
+        (("pool", "1"), TypeError),
+        ((1, 0), TypeError),
+        (("pool",), TypeError),
+    ],
+)
+def test_settings_that_there_are_not(arguments, error):
+    before = Memory.config()
+    with pytest.raises(error):
+        Memory.configure(*arguments)
+    assert Memory.config() == before
+
+
+@pytest.mark.usefixtures("_settings_as_before")
+def test_memory_of_one_policy_may_go_under_another():
+    for first, then in [("plain", "arena"), ("arena", "pool"), ("pool", "plain")]:
+        Memory.configure(first, 2**20)
+        blocks = [Memory(n, 1, "B") for n in (10, 1000, 2**25)]
+        for block in blocks:
+            block.raw[:] = b"x" * block.count
+        Memory.configure(then, 2**20)
+        assert all(set(block.raw) == {ord("x")} for block in blocks)
+        del block
+        blocks.clear()
+        assert Memory.counts()[3] == 0

@@ -32,6 +32,7 @@ def random(*shape, dtype=float32):
     return Operand(memory, shape, tuple(s // dtype.itemsize for s in numbers.strides))
 
 
+CONV = {"stride_h": 1, "stride_w": 1, "dilation_h": 1, "dilation_w": 1, "groups": 1}
 CASES = {
     "add": ((1000, 1000), [(1000, 1000)] * 2, {}),
     "exp": ((999, 1001), [(999, 1001)], {}),
@@ -41,6 +42,8 @@ CASES = {
     "max": ((), [(1001, 999)], {"axis": (0, 1)}),
     "matmul": ((300, 301), [(300, 299), (299, 301)], {}),
     "matmul, batch": ((40, 33, 35), [(40, 33, 34), (40, 34, 35)], {}),
+    "conv2d": ((20, 9, 28, 28), [(20, 5, 30, 30), (9, 5, 3, 3)], CONV),
+    "conv2d_weight": ((9, 5, 3, 3), [(20, 5, 30, 30), (20, 9, 28, 28)], CONV),
     "softmax": ((500, 1000), [(500, 1000)], {"axis": 1}),
     "cat": ((1000, 1000), [(400, 1000), (600, 1000)], {"axis": 0}),
     "normal": ((1_000_001,), [], {"seed": 1, "counter": 2}),

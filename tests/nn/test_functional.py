@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from tutor import Tensor, nn
+from tutor import Tensor, nn, windows
 from tutor.errors import DomainError, DTypeError, OutOfRangeError, ShapeError
 from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
 from tutor.testing import gradcheck
@@ -281,3 +281,24 @@ def test_nll_loss_is_the_second_half_of_cross_entropy():
 def test_mistakes_are_explained(make, error, words):
     with pytest.raises(error, match=words):
         make()
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_the_composed_forms_are_the_same(setting):
+    """Three spatial axes, and integers, have no kernel of their own."""
+    stride, padding, dilation, groups = setting
+    x, w = rng.random((1, 2 * groups, 5, 6, 7)), rng.random((2 * groups, 2, 2, 1, 2))
+    step, gap = (stride,) * 3, (dilation,) * 3
+    wide = np.pad(x, [(0, 0), (0, 0), *[(padding, padding)] * 3])
+    z = windows.conv_by_product(Tensor(wide), Tensor(w), step, gap, groups)
+    assert np.allclose(z.numpy(), conv_by_loops(x, w, *setting))
+    whole = rng.integers(-9, 9, (2, 2 * groups, 7, 6)), rng.integers(-9, 9, (2 * groups, 2, 3, 2))
+    z = F.conv2d(*map(Tensor, whole), None, *setting)
+    assert z.dtype.kind == "int"
+    assert np.array_equal(z.numpy(), conv_by_loops(*whole, *setting))
+    t = Tensor(rng.random((2, 2 * groups, 3, 4)))
+    lengths = tuple((n - 1) * stride + dilation * (k - 1) + 1 for n, k in ((3, 3), (4, 2)))
+    v = Tensor(rng.random((2 * groups, 2, 3, 2)))
+    arguments = (t, v, lengths, (stride, stride), (dilation, dilation), groups)
+    one, other = windows.transpose_direct(*arguments), windows.transpose_by_product(*arguments)
+    assert np.allclose(one.numpy(), other.numpy())

@@ -9,6 +9,7 @@ import rows_elementwise
 import rows_indexing
 import rows_movement
 import rows_reduce
+import rows_window
 
 import tutor
 from tutor import OPS, Tensor, apply
@@ -18,7 +19,8 @@ from tutor.testing import gradcheck
 pytestmark = pytest.mark.usefixtures("backend")
 
 
-CASES = [*rows_elementwise.CASES, *rows_reduce.CASES, *rows_movement.CASES, *rows_indexing.CASES]
+TABLES = (rows_elementwise, rows_reduce, rows_movement, rows_indexing, rows_window)
+CASES = [case for table in TABLES for case in table.CASES]
 DIFFERENTIABLE = [
     c for c in CASES if c.orders and (c.op not in OPS or OPS[c.op].differentiable)
 ]  # fmt: skip

@@ -12,6 +12,13 @@ import tutor
 import tutor.nn.functional as ours
 from tutor import apply
 
+STEPS = {"stride_h": 2, "stride_w": 1, "dilation_h": 1, "dilation_w": 2, "groups": 2}
+POOL = dict.fromkeys(("size_h", "size_w", "stride_h", "stride_w"), 2) | dict.fromkeys(
+    ("dilation_h", "dilation_w"), 1
+)
+IMAGE = [[[[1.0, 2.0, 3.0, 0.0], [4.0, 9.0, 8.0, 1.0], [5.0, 2.0, 7.0, 1.0], [3.0, 6.0, 0.0, 2.0]]]]
+LARGEST = [[[[9.0, 8.0], [6.0, 7.0]]]]
+
 
 def one_hot(x, t):
     return theirs.one_hot(torch.tensor(t), x.shape[-1]).to(x.dtype)
@@ -118,6 +125,12 @@ LOSSES = [
     Case("cross_entropy_grad", lambda x, g: apply("cross_entropy_grad", x, tutor.Tensor([1, 0, 3]),
                                                   g, scale=0.5), ((3, 4), (3,)),
          lambda x, g: 0.5 * g[:, None] * (x.softmax(-1) - one_hot(x, [1, 0, 3]))),
+    Case("conv2d_weight", lambda x, g: apply("conv2d_weight", x, g, size=(2, 3), **STEPS),
+         ((2, 4, 6, 7), (2, 2, 3, 3)), lambda x, g: torch.nn.grad.conv2d_weight(
+             x, (2, 2, 2, 3), g, (2, 1), 0, (1, 2), 2)),
+    Case("max_pool2d_grad", lambda g: apply("max_pool2d_grad", g.wrap(IMAGE, g.dtype), g.wrap(
+        LARGEST, g.dtype), g, **POOL), ((1, 1, 2, 2),), lambda g: theirs.max_unpool2d(
+            g, torch.tensor([[[[5, 6], [13, 10]]]]), 2, 2)),
 ]  # fmt: skip
 
 

@@ -3,42 +3,61 @@
 The C++ extension brings a `Memory` type that allocates quickly and hands its address to the kernels
 without a detour. Where the extension was not built, this file's class does the same in plain
 Python. Both give `raw` (a writable memoryview of the bytes), `address`, the buffer protocol, and
-memory that starts at a multiple of 64 bytes: a cache line, and the widest SIMD register.
+memory that starts at a multiple of 64 bytes: a cache line, and the widest SIMD register. And both
+count what they hand out; `tutor.memory` shows it.
 """
 
 from __future__ import annotations
 
 import ctypes
 import importlib
+import os
+import threading
 from typing import Any
 
+from tutor.errors import DomainError
+
 ALIGNMENT = 64
+
+_lock = threading.RLock()  # a collection of garbage may free Memory in the midst of counting
+os.register_at_fork(
+    before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+)
 
 
 class PythonMemory:
     """`PythonMemory(count, itemsize, format)`: room for `count` items, contents undefined."""
 
-    __slots__ = ("count", "format", "raw")
+    __slots__ = ("count", "format", "own", "raw")
     raw: memoryview
     count: int
     format: str
+    own: int  # bytes allocated for it; 0 if they are borrowed
 
     def __new__(cls, count: int, itemsize: int, format: str) -> PythonMemory:
         self = object.__new__(cls)
+        self.own = 0
         nbytes = count * itemsize
         block = memoryview(bytearray(nbytes + ALIGNMENT - 1))
         start = -_address(block) % ALIGNMENT
         self.raw = block[start : start + nbytes]
         self.count, self.format = count, format
+        _count(1, nbytes)
+        self.own = nbytes
         return self
 
     @classmethod
     def borrow(cls, owner: Any, count: int, itemsize: int, format: str) -> PythonMemory:
         """Memory over the bytes of `owner`, any object with a writable, contiguous buffer."""
         self = object.__new__(cls)
+        self.own = 0
         self.raw = memoryview(owner).cast("B")[: count * itemsize]
         self.count, self.format = count, format
         return self
+
+    def __del__(self) -> None:
+        if self.own and _lock:  # which is None when Python itself is at its end
+            _count(0, -self.own)
 
     @property
     def address(self) -> int:
@@ -48,6 +67,46 @@ class PythonMemory:
     def __buffer__(self, flags: int) -> memoryview:
         """The buffer protocol (asked for by Python 3.12 and later; earlier ones use `raw`)."""
         return self.raw if self.format in "eE" else self.raw.cast(self.format)  # type: ignore[call-overload]
+
+    # ---- what tutor.memory shows and sets --------------------------------------------------------
+
+    allocations = in_use = peak = 0  # of all PythonMemory together
+
+    @staticmethod
+    def counts() -> tuple[int, int, int, int, int]:
+        """(allocations, misses, bytes in use, bytes held, peak); nothing is ever held back here."""
+        with _lock:
+            total = PythonMemory
+            return total.allocations, total.allocations, total.in_use, 0, total.peak
+
+    @staticmethod
+    def reset_peak() -> None:
+        with _lock:
+            PythonMemory.peak = PythonMemory.in_use
+
+    @staticmethod
+    def trim() -> int:
+        return 0
+
+    @staticmethod
+    def config() -> tuple[str, int]:
+        return "plain", 0
+
+    @staticmethod
+    def configure(policy: str, limit: int) -> None:
+        if policy != "plain" or limit:
+            raise DomainError(
+                f"memory with policy {policy!r} and limit {limit}",
+                "memory in plain Python, for the C++ extension was not built: Python allocates it",
+                "leave it at policy 'plain' and limit 0, or install a C++ compiler and tutor again",
+            )
+
+
+def _count(blocks: int, nbytes: int) -> None:
+    with _lock:
+        PythonMemory.allocations += blocks
+        PythonMemory.in_use += nbytes
+        PythonMemory.peak = max(PythonMemory.peak, PythonMemory.in_use)
 
 
 def _address(raw: memoryview) -> int:

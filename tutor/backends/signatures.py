@@ -135,6 +135,23 @@ TABLE_OF_KERNELS = (
         "equals keep theirs, nan is above all", ("axis", "descending")),
     # ---- products: (..., m, k) @ (..., k, n) -> (..., m, n), same leading axes -------------------
     Signature("matmul", "TTT", NUMBERS, "sum", "z_ij = sum_k x_ik * y_kj; integers wrap"),
+    # ---- windows over the last two axes: p and q count those that fit, the caller pads -----------
+    Signature("conv2d", "TTT", FLOATS, "sum",
+        "z[n,o,p,q] = sum_c,i,j x[n,c,p*stride_h+i*dilation_h,q*stride_w+j*dilation_w] * "
+        "w[o,c,i,j]; w (O, C/groups, K, L), each group of outputs sees its own group of channels",
+        ("stride_h", "stride_w", "dilation_h", "dilation_w", "groups")),
+    Signature("conv2d_weight", "TTT", FLOATS, "sum",
+        "z[o,c,i,j] = sum_n,p,q x[n,c,p*stride_h+i*dilation_h,...] * g[n,o,p,q]: the gradient of "
+        "conv2d for w; ins = (x, g)",
+        ("stride_h", "stride_w", "dilation_h", "dilation_w", "groups")),
+    Signature("max_pool2d", "TT", ALL, "exact",
+        "z[n,c,p,q] = largest of x[n,c,p*stride_h+i*dilation_h,...], i < size_h, j < size_w; nan "
+        "if any is nan",
+        ("size_h", "size_w", "stride_h", "stride_w", "dilation_h", "dilation_w")),
+    Signature("max_pool2d_grad", "TTTT", FLOATS, "sum",
+        "z = 0, then each window of x shares its g evenly among its elements that equal its "
+        "largest m; ins = (x, m, g)",
+        ("size_h", "size_w", "stride_h", "stride_w", "dilation_h", "dilation_w")),
     # ---- moving and indexing ---------------------------------------------------------------------
     Signature("pad", "TT", ALL, "exact",
         "z = value everywhere, x written from index `before` on", ("before", "value")),

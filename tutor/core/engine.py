@@ -34,8 +34,6 @@ _leaf_hooks: dict[int, list[Hook]] = {}  # by the id of the leaf, for as long as
 class Engine:
     """The one `engine` of a process."""
 
-    # ---- forward ---------------------------------------------------------------------------------
-
     def run(self, op: Op) -> Tensor:
         """Execute `op` and return its result."""
         inputs = op.inputs

@@ -80,6 +80,7 @@ class Op:
             cls.__name__,
         ):
             raise TypeError(f"op {cls.name!r} is {taken}; give {cls.__name__} a `name` of its own")
+        cls.pointwise = cls.pointwise and cls.kernel is not None
         if cls.kernel is not None:
             cls.kernel_params = SIGNATURES[cls.kernel].params
         rule = cls.infer if cls.layout is Op.layout else cls.layout

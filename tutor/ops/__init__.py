@@ -14,9 +14,12 @@ from tutor.ops import (
     movement,
     reduce,
     scan,
+    window,
 )
 
-families = (bitwise, elementwise, functions, fused, indexing, matmul, movement, reduce, scan)
+families = (
+    bitwise, elementwise, functions, fused, indexing, matmul, movement, reduce, scan, window,
+)  # fmt: skip
 classes = {op.__name__: op for op in OPS.values()}
 globals().update(classes)
 __all__ = sorted(classes)

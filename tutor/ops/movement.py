@@ -209,14 +209,14 @@ def concatenate(tensors: Any, axis: int = 0) -> Any:
 cat = concatenate
 
 
-def meshgrid(*xs: Any, indexing: str = "xy") -> tuple[Any, ...]:
+def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
     """The coordinates of a grid: for each 1-D x a tensor over the axes of all, in which x goes
     along its own axis. With "xy" the first two axes are exchanged, as in pictures: rows are y."""
     if indexing not in ("xy", "ij"):
         raise DomainError(f"meshgrid(indexing={indexing!r})", "no such order", "'xy' or 'ij'")
-    axes = list(range(len(xs)))
+    axes = list(range(len(arrays)))
     if indexing == "xy":
         axes[:2] = axes[:2][::-1]
-    apart = [x.reshape([-1 if b == a else 1 for b in axes]) for a, x in enumerate(xs)]
+    apart = [x.reshape([-1 if b == a else 1 for b in axes]) for a, x in enumerate(arrays)]
     shape = broadcast_shapes("meshgrid", *(x.shape for x in apart))
     return tuple(x.expand(shape) for x in apart)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tutor.backends.cases import elementwise, fused, movement, reduce, scan
+from tutor.backends.cases import elementwise, fused, movement, reduce, scan, window
 from tutor.backends.cases.draws import Case, Draw
 from tutor.backends.signatures import SIGNATURES
 from tutor.dtype import DType, float32
@@ -46,6 +46,8 @@ CASES: dict[str, tuple[Small, Large]] = {
     "scan": (scan.scan, scan.large_scan),
     **dict.fromkeys(("cummax", "argsort"), (scan.ordered, scan.large_ordered)),
     "matmul": (reduce.matmul, reduce.large_matmul),
+    **dict.fromkeys(("conv2d", "conv2d_weight"), (window.conv, window.large_conv)),
+    **dict.fromkeys(("max_pool2d", "max_pool2d_grad"), (window.pool, window.large_pool)),
     "pad": (movement.pad, movement.large_pad),
     "cat": (movement.cat, movement.large_cat),
     "gather": (movement.gather, movement.large_gather),

@@ -55,6 +55,12 @@ def factor(kernel: str, case: Case) -> int:
         return math.prod(x[a] for a in axes_of(axis, len(x))) + 2
     if kernel == "matmul":
         return x[-1] + 2
+    if kernel == "conv2d":
+        return math.prod(case.ins[1].shape[1:]) + 2
+    if kernel == "conv2d_weight":
+        return x[0] * math.prod(case.ins[1].shape[2:]) + 2
+    if kernel == "max_pool2d_grad":  # a share is rounded, too
+        return case.params["size_h"] * case.params["size_w"] + 3
     if kernel == "scatter_add":
         return case.ins[2].shape[axis] + 3
     rows = math.prod(x[:-1]) if kernel == "cross_entropy" and not case.out.shape else 0
@@ -70,9 +76,10 @@ def magnitudes(kernel: str, case: Case, before: list[bytes]) -> dict[int, list[f
     ]
     if "cross_entropy" in kernel or "softmax" in kernel:
         return {0: of_softmax(kernel, case, *values[1:])}
+    kept = (1, 2) if kernel == "max_pool2d_grad" else ()  # compared, not added
     out, *ins = (
-        wide(spec, v and [abs(x) for x in v] if spec.dtype.is_float else v)
-        for spec, v in zip(specs, values, strict=True)
+        wide(spec, v and [abs(x) for x in v] if spec.dtype.is_float and i not in kept else v)
+        for i, (spec, v) in enumerate(zip(specs, values, strict=True))
     )
     params = {**case.params, "lr": -case.params["lr"]} if "lr" in case.params else case.params
     absolute = Case(out, tuple(ins), params)

@@ -18,6 +18,7 @@ from tutor.backends.python_ref import (
     random,
     reduce,
     scan,
+    window,
 )
 from tutor.backends.signatures import TABLE_OF_KERNELS
 
@@ -30,6 +31,7 @@ KERNELS = {
     **fused.KERNELS,
     **optimizer.KERNELS,
     **random.KERNELS,
+    **window.KERNELS,
 }
 
 

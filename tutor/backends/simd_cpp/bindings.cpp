@@ -44,6 +44,10 @@ bool is_long(const Row& row, const Operands& operands) {
         const Operand& x = operands[1];
         work = static_cast<double>(numel(operands[0])) * x.shape[x.ndim - 1] / 16;
     }
+    if (row.form == Form::Conv || row.form == Form::ConvWeight) {
+        const Operand &x = operands[1], &w = operands[row.form == Form::Conv ? 2 : 0];
+        work = static_cast<double>(numel(x)) * numel(w) / 16;
+    }
     return work > LONG;
 }
 

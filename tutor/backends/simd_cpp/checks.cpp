@@ -81,6 +81,47 @@ bool product(const Operand& z, const Operand& x, const Operand& y) {
            x.shape[last] == y.shape[last - 1];
 }
 
+// Whether outputs along one axis are as many as windows fit: the taps of one, `dilation` apart,
+// cover a part of the input, and the next one begins `stride` further on.
+bool slides(int64_t in, int64_t out, int64_t taps, uint64_t stride, uint64_t dilation) {
+    int64_t reach;
+    return taps > 0 && !__builtin_mul_overflow(taps - 1, static_cast<int64_t>(dilation), &reach) &&
+           reach < in && out == (in - reach - 1) / static_cast<int64_t>(stride) + 1;
+}
+
+// The same along both axes; strides and dilations are the numbers from `first` on.
+bool slides(const Operand& x, const Operand& z, int64_t taps_h, int64_t taps_w,
+            const Params& params, int first) {
+    const uint64_t* number = params.integer + first;
+    return slides(x.shape[2], z.shape[2], taps_h, number[0], number[2]) &&
+           slides(x.shape[3], z.shape[3], taps_w, number[1], number[3]);
+}
+
+// Whether a kernel can compute with the sizes and keep copies: expanded operands can be larger than
+// any memory.
+bool moderate(const Operand& a) {
+    int64_t count = 1;
+    for (int d = 0; d < a.ndim; ++d) {
+        if (a.shape[d] > 0 && __builtin_mul_overflow(count, a.shape[d], &count)) return false;
+    }
+    return count < int64_t(1) << 48;
+}
+
+bool convolved(const Operand& z, const Operand& x, const Operand& w, const Params& params) {
+    int64_t groups = static_cast<int64_t>(params.integer[4]), channels;
+    return z.ndim == 4 && x.ndim == 4 && w.ndim == 4 && moderate(z) && moderate(x) && moderate(w) &&
+           z.shape[0] == x.shape[0] && z.shape[1] == w.shape[0] && w.shape[0] % groups == 0 &&
+           !__builtin_mul_overflow(w.shape[1], groups, &channels) && x.shape[1] == channels &&
+           slides(x, z, w.shape[2], w.shape[3], params, 0);
+}
+
+bool pooled(const Operand& z, const Operand& x, const Params& params) {
+    return z.ndim == 4 && x.ndim == 4 && moderate(z) && moderate(x) && z.shape[0] == x.shape[0] &&
+           z.shape[1] == x.shape[1] &&
+           slides(x, z, static_cast<int64_t>(params.integer[0]),
+                  static_cast<int64_t>(params.integer[1]), params, 2);
+}
+
 bool padded(const Operand& out, const Operand& x, const Params& params) {
     if (out.ndim != x.ndim || params.axis_count != x.ndim) return false;
     for (int d = 0; d < x.ndim; ++d) {
@@ -127,6 +168,21 @@ const char* unmet(Form form, const Operands& o, const Params& params) {
         case Form::MatMul:
             return demand(product(o[0], o[1], o[2]),
                           "(..., m, k) and (..., k, n) give (..., m, n)");
+        case Form::Conv:
+            return demand(convolved(o[0], o[1], o[2], params),
+                          "(n, c, h, w) and (o, c / groups, k, l) give (n, o, p, q), p and q as"
+                          " many as windows fit");
+        case Form::ConvWeight:
+            return demand(convolved(o[2], o[1], o[0], params),
+                          "(n, c, h, w) and (n, o, p, q) give (o, c / groups, k, l), p and q as"
+                          " many as windows fit");
+        case Form::Pool:
+            return demand(pooled(o[0], o[1], params),
+                          "(n, c, h, w) gives (n, c, p, q), p and q as many as windows fit");
+        case Form::PoolGrad:
+            return demand(alike(o[0], o[1]) && alike(o[2], o[3]) && pooled(o[2], o[1], params),
+                          "out and the input are (n, c, h, w), m and g (n, c, p, q), p and q as"
+                          " many as windows fit");
         case Form::Nonzero:
             return demand(o[0].ndim == 1, "out has one axis");
         case Form::Pad:

@@ -68,8 +68,6 @@ FORMULA(Exp, Elementary, math::exp(x))
 FORMULA(Log, Elementary, math::log(x))
 FORMULA(Tanh, Elementary, math::tanh(x))
 FORMULA(Sigmoid, Elementary, math::sigmoid(x))
-FORMULA(Sin, InDouble, math::sin(x))
-FORMULA(Cos, InDouble, math::cos(x))
 
 // The result has the sign of x, also where it is 0; not every level of xsimd sees to that.
 FORMULA(Floor, Arithmetic, xsimd::floor(x) | math::sign_bit_of(x))
@@ -118,6 +116,19 @@ struct Sign : Arithmetic {
         return xsimd::select(x > zero, one, xsimd::select(x < zero, minus, other));
     }
 };
+
+template <class Result>
+struct SinFor : InDouble {
+    vec<double> operator()(vec<double> x) const { return math::sin<Result>(x); }
+    using ForFloat64 = SinFor<double>;
+};
+template <class Result>
+struct CosFor : InDouble {
+    vec<double> operator()(vec<double> x) const { return math::cos<Result>(x); }
+    using ForFloat64 = CosFor<double>;
+};
+using Sin = SinFor<float>;
+using Cos = CosFor<float>;
 
 // `vector`, whose results are then rounded; for float64 the C library's function, lane by lane.
 template <double f(double)>

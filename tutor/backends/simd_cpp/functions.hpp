@@ -92,7 +92,7 @@ inline reals atanh(reals x) {
 // sine / cosine of the angle that `turn` leaves; a quarter turn further it is -cosine / sine.
 inline reals tan(reals x) {
     const reals size = xsimd::abs(x);
-    const Turn t = turn(size);
+    const Turn t = turn<double>(size);
     const reals half = t.n * 0.5;
     const mask<double> even = nearest(half) == half;
     const reals result =

@@ -114,6 +114,12 @@ inline T narrowed(From x) {
 
 inline void widen(int64_t n, float* to, const half_t* from) {
     int64_t i = 0;
+#ifdef __AVX512F__
+    for (; i + 16 <= n; i += 16) {
+        const void* halves = from + i;
+        _mm512_storeu_ps(to + i, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i*)halves)));
+    }
+#endif
 #ifdef __F16C__
     for (; i + 8 <= n; i += 8) {
         const __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i));

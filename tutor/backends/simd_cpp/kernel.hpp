@@ -99,6 +99,10 @@ enum class Form {
     Fill,              // no inputs
     Reduce,            // out = x without the axes in `axis`
     MatMul,            // (..., m, k), (..., k, n) -> (..., m, n)
+    Conv,              // x (n, c, h, w), w (o, c / groups, k, l) -> (n, o, p, q)
+    ConvWeight,        // x (n, c, h, w), g (n, o, p, q) -> (o, c / groups, k, l)
+    Pool,              // x (n, c, h, w) -> (n, c, p, q)
+    PoolGrad,          // out as x (n, c, h, w); m and g (n, c, p, q)
     Nonzero,           // out (n), x of any shape
     Pad,               // x at `before` inside out
     Cat,               // the inputs side by side along axis[0]

@@ -18,6 +18,7 @@ namespace {
 
 constexpr int MAX_INS = 3;
 constexpr int64_t TILE = 1024;  // elements; four tiles of floats take 16 KiB of the L1 cache
+constexpr int64_t SIDE = 32;    // of a square one
 
 using Inner = void (*)(int64_t n, void* out, const void* const* ins);
 
@@ -41,19 +42,48 @@ inline auto apply(V x, [[maybe_unused]] V y) {
         return Formula{}(x);
 }
 
-// Floats, one register at a time. What is left at the end goes through a padded register and the
-// same formula: an element's result must not depend on its place in the array.
-template <class Formula, class T>
+// Numbers T in memory as a register of C to compute with, and back: floats may become doubles.
+template <class C, class T>
+inline vec<C> load_as(const T* from) {
+    if constexpr (std::is_same_v<C, T>) {
+        return load(from);
+    } else {
+        typedef T Narrow __attribute__((vector_size(lanes<C> * sizeof(T))));
+        typedef C Wide __attribute__((vector_size(lanes<C> * sizeof(C))));
+        Narrow narrow;
+        std::memcpy(&narrow, from, sizeof narrow);
+        const Wide wide = __builtin_convertvector(narrow, Wide);
+        return load(reinterpret_cast<const C*>(&wide));
+    }
+}
+template <class C, class T>
+inline void store_as(T* to, vec<C> values) {
+    if constexpr (std::is_same_v<C, T>) {
+        store(to, values);
+    } else {
+        typedef T Narrow __attribute__((vector_size(lanes<C> * sizeof(T))));
+        typedef C Wide __attribute__((vector_size(lanes<C> * sizeof(C))));
+        Wide wide;
+        store(reinterpret_cast<C*>(&wide), values);
+        const Narrow narrow = __builtin_convertvector(wide, Narrow);
+        std::memcpy(to, &narrow, sizeof narrow);
+    }
+}
+
+// Floats T, one register at a time, computed as C. What is left at the end goes through a padded
+// register and the same formula: an element's result must not depend on its place in the array.
+template <class Formula, class C, class T>
 void map_vectors(int64_t n, void* out, const void* const* ins) {
-    constexpr int L = lanes<T>;
+    constexpr int L = lanes<C>;
     T* z = static_cast<T*>(out);
     const T *x = static_cast<const T*>(ins[0]), *y = static_cast<const T*>(ins[1]);
     int64_t i = 0;
-    for (; i + L <= n; i += L) store(z + i, apply<Formula>(load(x + i), load(y + i)));
+    for (; i + L <= n; i += L)
+        store_as<C>(z + i, apply<Formula>(load_as<C>(x + i), load_as<C>(y + i)));
     if (i == n) return;
     T xs[L] = {}, ys[L] = {}, zs[L];
     for (int k = 0; k < n - i; k++) xs[k] = x[i + k], ys[k] = y[i + k];
-    store(zs, apply<Formula>(load(xs), load(ys)));
+    store_as<C>(zs, apply<Formula>(load_as<C>(xs), load_as<C>(ys)));
     for (int k = 0; k < n - i; k++) z[i + k] = zs[k];
 }
 
@@ -96,6 +126,9 @@ inline void move(int64_t rows, int64_t columns, char* to, Steps z, const char* f
         } else if (step_from.column == 0 && step_to.column == sizeof(T)) {
             const T repeated = *reinterpret_cast<const T*>(from);
             for (int64_t j = 0; j < inner; j++) reinterpret_cast<T*>(to)[j] = repeated;
+        } else if (step_from.column == 2 * sizeof(T) && step_to.column == sizeof(T)) {
+            for (int64_t j = 0; j < inner; j++)
+                reinterpret_cast<T*>(to)[j] = reinterpret_cast<const T*>(from)[2 * j];
         } else {
             for (int64_t j = 0; j < inner; j++)
                 *reinterpret_cast<T*>(to + j * step_to.column) =
@@ -236,46 +269,70 @@ inline void put(const Path& path, char* at, int64_t rows, int64_t columns, const
              {columns * path.itemsize, path.itemsize});
 }
 
+// Whether `operand` is row-major without gaps.
+inline bool gapless(const Operand& operand) {
+    int64_t step = 1;
+    for (int d = operand.ndim - 1; d >= 0; d--) {
+        if (operand.shape[d] != 1 && operand.strides[d] != step) return false;
+        step *= operand.shape[d];
+    }
+    return true;
+}
+
+// The most common case without any preparation: few elements, all as the inner loop wants them.
+// false: it is another case.
+inline bool all_at_once(const Operand& out, const Operand* ins, int count, const Work& work) {
+    bool simple = gapless(out);
+    const void* from[MAX_INS] = {};
+    for (int k = 0; k < count; k++) simple &= gapless(ins[k]), from[k] = ins[k].data;
+    if (!simple || work.stored != work.computed) return false;
+    int64_t n = 1;
+    for (int d = 0; d < out.ndim; d++) n *= out.shape[d];
+    if (n > work.grain) return false;
+    if (count == 1) from[1] = from[0];
+    if (n > 0) work.inner(n, out.data, from);
+    return true;
+}
+
 // Calls work.inner on all elements, in blocks of rows and columns of the two innermost axes, dealt
 // out in chunks of about work.grain elements. All of this follows from the layout alone, never from
 // the number of threads.
 inline void each(const Operand& out, const Operand* ins, int count, const Work& work) {
+    if (all_at_once(out, ins, count, work)) return;
     Walk walk(out, ins, count);
     if (walk.total == 0) return;
     int64_t row_steps[MAX_INS + 1], column_steps[MAX_INS + 1];
     const int64_t columns = walk.take_axis(column_steps), rows = walk.take_axis(row_steps);
 
     Path paths[MAX_INS + 1];
-    bool tiled = false, gathered = false;
+    bool tiled = false, turned = false;
     for (int k = 0; k < walk.operands; k++) {
         Path& path = paths[k];
         const Operand& operand = k == 0 ? out : ins[k - 1];
         path.steps = {row_steps[k], column_steps[k]};
         path.itemsize = walk.itemsize[k];
         path.converts = operand.dtype == work.stored && work.stored != work.computed;
-        const bool side_by_side = column_steps[k] == path.itemsize;
-        gathered |= !side_by_side && column_steps[k] != 0;
-        tiled |= !side_by_side || path.converts;
+        turned |= row_steps[k] * row_steps[k] < column_steps[k] * column_steps[k] && row_steps[k];
+        tiled |= column_steps[k] != path.itemsize || path.converts;
     }
 
     // Short rows are taken many at once: an inner loop is worth its call from some hundred elements
-    // on. Long rows are cut. A strided input uses one element of a cache line and comes back for
-    // its neighbour in the next row; so there the walk goes down the rows before it goes on along
-    // them.
-    const bool many = columns < TILE / 8, down = gathered && !many && rows > 1;
-    const int64_t longest = down ? TILE / 4 : tiled ? TILE : work.grain;
+    // on. Long rows are cut. A transposed input uses one element of a cache line and comes back for
+    // its neighbour in the next row; so there the blocks are squares.
+    const bool square = turned && columns >= SIDE && rows > 1, many = columns < TILE / 8;
+    const int64_t longest = square ? SIDE : tiled ? TILE : work.grain;
     const int64_t width = columns < longest ? columns : longest;
-    const int64_t height = !many ? 1 : TILE / columns < rows ? TILE / columns : rows;
+    const int64_t highest = square ? SIDE : many ? TILE / columns : 1;
+    const int64_t height = rows < highest ? rows : highest;
     for (int k = 0; k < walk.operands; k++) {
         Path& path = paths[k];
         path.contiguous =
             path.steps.column == path.itemsize &&
             (height == 1 || (width == columns && path.steps.row == columns * path.itemsize));
     }
-    if (!down) walk.add_axis((rows + height - 1) / height, height, row_steps);
+    walk.add_axis((rows + height - 1) / height, height, row_steps);
     walk.add_axis((columns + width - 1) / width, width, column_steps);
-    if (down) walk.add_axis(rows, 1, row_steps);
-    const int row_axis = walk.depth - (down ? 1 : 2), column_axis = walk.depth - (down ? 2 : 1);
+    const int row_axis = walk.depth - 2, column_axis = walk.depth - 1;
 
     int64_t blocks = 1;
     for (int d = 0; d < walk.depth; d++) blocks *= walk.sizes[d];

@@ -1,8 +1,12 @@
 #include "memory.hpp"
 
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <string>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 namespace tutor {
 
@@ -13,11 +17,53 @@ namespace {
 constexpr size_t ALIGNMENT = 64;  // a cache line, and the widest SIMD register
 
 // ---- Where bytes come from and go to ------------------------------------------------------------
+//
+// All of this happens with the GIL held: by one thread at a time, and by none at the moment when
+// the process forks. So there is no lock, and a count costs one addition.
+
+// How blocks are had. Another way may be chosen at any time; each block goes back the way it came.
+//   plain  from the system, and back to it at once
+//   pool   one of its size that was given back before, if there is one
+//   arena  one after another from a large chunk, which is free again when all of them are
+const char* const policies[] = {"plain", "pool", "arena"};
+
+#ifdef __SANITIZE_ADDRESS__  // the sanitizer is to see every use of what was given back
+Policy policy = Plain;
+#else
+Policy policy = Pool;
+#endif
+
+size_t limit = size_t(1) << 29;  // bytes that may wait unused; what is beyond goes back at once
+
+struct {
+    int64_t allocations;  // blocks handed out so far
+    int64_t misses;       // for how many of them the system was asked
+    size_t in_use;        // bytes that Memory has room for now
+    size_t held;          // bytes that wait unused
+    size_t peak;          // the most that were in use
+} counts;
+
+size_t give_back(size_t most);
+
+// `size` bytes, a multiple of ALIGNMENT, from the system; nullptr if it has no more.
+char* from_system(size_t size) {
+    void* block = std::aligned_alloc(ALIGNMENT, size);
+    if (!block && give_back(0)) block = std::aligned_alloc(ALIGNMENT, size);
+    counts.misses += block != nullptr;
+    return static_cast<char*>(block);
+}
+
+// The next multiple of ALIGNMENT, which is not 0: every block has an address of its own.
+size_t aligned(size_t nbytes) {
+    return (nbytes + (nbytes == 0) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+// ---- The pool
 
 // A block of some size class that nobody uses. Asking the system for fresh pages costs more than
 // most kernels do with them (the first touch of 4 KiB about 0.25 us), and training asks for the
 // same sizes over and over: so a block that is given back waits here for the next who wants one
-// like it. All of this happens with the GIL held.
+// like it.
 struct Unused {
     Unused* next;
 };
@@ -25,10 +71,8 @@ struct Unused {
 // Sizes are rounded up to one of 4 per doubling, so that at most a fifth of a block is wasted.
 constexpr int CLASSES = 4 * 48;
 constexpr size_t SMALLEST = 4 * ALIGNMENT;
-constexpr size_t MOST_UNUSED = size_t(1) << 29;  // bytes; what is beyond goes back to the system
 
 Unused* unused[CLASSES];
-size_t unused_bytes = 0;
 
 // The class for `nbytes`, and its size into `rounded`.
 int class_of(size_t nbytes, size_t* rounded) {
@@ -41,30 +85,157 @@ int class_of(size_t nbytes, size_t* rounded) {
     return 4 * (doubling - 8) + static_cast<int>(quarters) - 4;
 }
 
-// At least `nbytes` bytes at a multiple of ALIGNMENT, contents undefined; nullptr if exhausted.
-char* allocate(size_t nbytes) {
+// The inverse: how large the blocks of class k are.
+size_t size_of(int k) {
+    return k == 0 ? SMALLEST : static_cast<size_t>((k - 1) % 4 + 5) << ((k - 1) / 4 + 6);
+}
+
+char* from_pool(size_t nbytes) {
     size_t size;
     const int k = class_of(nbytes, &size);
     if (k >= CLASSES) return nullptr;
-    if (Unused* block = unused[k]) {
-        unused[k] = block->next;
-        unused_bytes -= size;
-        return reinterpret_cast<char*>(block);
-    }
-    return static_cast<char*>(std::aligned_alloc(ALIGNMENT, size));
+    Unused* block = unused[k];
+    if (!block) return from_system(size);
+    unused[k] = block->next;
+    counts.held -= size;
+    return reinterpret_cast<char*>(block);
 }
 
-void release(char* data, size_t nbytes) {
+void to_pool(char* data, size_t nbytes) {
     size_t size;
     const int k = class_of(nbytes, &size);
-#ifndef __SANITIZE_ADDRESS__  // the sanitizer is to see every use of what was given back
-    if (unused_bytes + size <= MOST_UNUSED) {
-        unused[k] = new (data) Unused{unused[k]};
-        unused_bytes += size;
-        return;
+    if (policy != Pool || counts.held + size > limit) return std::free(data);
+    unused[k] = new (data) Unused{unused[k]};
+    counts.held += size;
+}
+
+// ---- The arena
+
+constexpr size_t CHUNK = size_t(1) << 24;
+
+}  // namespace
+
+struct Chunk {  // stands at its own beginning
+    size_t size;
+    size_t filled;  // bytes from the beginning that have been handed out
+    size_t blocks;  // of them in use
+};
+
+namespace {
+
+constexpr size_t HEADER = ALIGNMENT;
+static_assert(sizeof(Chunk) <= HEADER, "blocks begin behind it");
+
+Chunk* chunk = nullptr;  // the one that is being filled; the others wait for their last block
+
+void drop_empty_chunk() {
+    counts.held -= chunk->size;
+    std::free(chunk);
+    chunk = nullptr;
+}
+
+char* from_arena(size_t nbytes, Chunk** from) {
+    const size_t size = aligned(nbytes);
+    if (!chunk || size > chunk->size - chunk->filled) {
+        if (chunk && chunk->blocks == 0) drop_empty_chunk();
+        const size_t whole = size > CHUNK - HEADER ? size + HEADER : CHUNK;
+        char* fresh = from_system(whole);
+        if (!fresh) return nullptr;
+        chunk = new (fresh) Chunk{whole, HEADER, 0};
+        counts.held += whole;
     }
+    if (chunk->blocks++ == 0) counts.held -= chunk->size;
+    char* data = reinterpret_cast<char*>(chunk) + chunk->filled;
+    chunk->filled += size;
+    *from = chunk;
+    return data;
+}
+
+void to_arena(Chunk* from) {
+    if (--from->blocks) return;
+    if (from != chunk) return std::free(from);
+    chunk->filled = HEADER;
+    counts.held += chunk->size;
+    if (policy != Arena || counts.held > limit) drop_empty_chunk();
+}
+
+// ---- All three
+
+// Frees what waits unused, the largest first, until at most `most` bytes are left; how many it was.
+size_t give_back(size_t most) {
+    const size_t before = counts.held;
+    if (counts.held > most && chunk && chunk->blocks == 0) drop_empty_chunk();
+    for (int k = CLASSES - 1; k >= 0; --k) {
+        while (counts.held > most && unused[k]) {
+            Unused* block = unused[k];
+            unused[k] = block->next;
+            counts.held -= size_of(k);
+            std::free(block);
+        }
+    }
+    return before - counts.held;
+}
+
+// Gives `self` room for `nbytes` bytes at a multiple of ALIGNMENT, contents undefined.
+bool allocate(Memory* self, size_t nbytes) {
+    self->policy = policy;
+    self->data = policy == Pool    ? from_pool(nbytes)
+                 : policy == Arena ? from_arena(nbytes, &self->chunk)
+                                   : from_system(aligned(nbytes));
+    if (!self->data) return false;
+    ++counts.allocations;
+    counts.in_use += nbytes;
+    if (counts.in_use > counts.peak) counts.peak = counts.in_use;
+    return true;
+}
+
+void release(Memory* self, size_t nbytes) {
+    counts.in_use -= nbytes;
+    if (self->policy == Pool) return to_pool(self->data, nbytes);
+    if (self->policy == Arena) return to_arena(self->chunk);
+    std::free(self->data);
+}
+
+// ---- What Python sees of it: tutor/memory.py ----------------------------------------------------
+
+PyObject* memory_counts(PyObject*, PyObject*) {
+    return Py_BuildValue("LLnnn", counts.allocations, counts.misses, counts.in_use, counts.held,
+                         counts.peak);
+}
+
+PyObject* memory_reset_peak(PyObject*, PyObject*) {
+    counts.peak = counts.in_use;
+    Py_RETURN_NONE;
+}
+
+PyObject* memory_trim(PyObject*, PyObject*) {
+    const size_t given_back = give_back(0);
+#ifdef __GLIBC__
+    malloc_trim(0);  // to this process; and from it to the machine
 #endif
-    std::free(data);
+    return PyLong_FromSize_t(given_back);
+}
+
+PyObject* memory_config(PyObject*, PyObject*) {
+    return Py_BuildValue("sn", policies[policy], limit);
+}
+
+// Memory.configure(policy, limit)
+PyObject* memory_configure(PyObject*, PyObject* args) {
+    const char* name;
+    Py_ssize_t most;
+    if (!PyArg_ParseTuple(args, "sn:configure", &name, &most)) return nullptr;
+    int chosen = 0;
+    while (chosen < POLICIES && std::strcmp(policies[chosen], name) != 0) ++chosen;
+    if (chosen == POLICIES || most < 0) {
+        return PyErr_Format(PyExc_ValueError, "Memory.configure: policy '%s', limit %zd", name,
+                            most);
+    }
+    if (policy != chosen) give_back(0);  // another policy has no use for it
+    policy = Policy(chosen);
+    limit = most;
+    give_back(limit);
+    Py_RETURN_NONE;
 }
 
 // ---- Dtypes as the buffer protocol spells them --------------------------------------------------
@@ -149,8 +320,7 @@ PyObject* memory_new(PyTypeObject* cls, PyObject* args, PyObject* kwargs) {
     }
     Memory* self = bare(cls, count, itemsize, format);
     if (!self) return nullptr;
-    self->data = allocate(self->count * itemsizes[self->dtype]);
-    if (!self->data) {
+    if (!allocate(self, self->count * itemsizes[self->dtype])) {
         PyErr_Format(PyExc_MemoryError, "Memory: no room for %zd items of %zd bytes", self->count,
                      itemsizes[self->dtype]);
         Py_DECREF(self);
@@ -208,7 +378,7 @@ void memory_dealloc(PyObject* object) {
         PyBuffer_Release(self->owner);
         PyMem_Free(self->owner);
     } else if (self->data) {
-        release(self->data, self->count * itemsizes[self->dtype]);
+        release(self, self->count * itemsizes[self->dtype]);
     }
     type->tp_free(object);
     Py_DECREF(type);  // every instance of a heap type keeps it alive
@@ -283,6 +453,13 @@ PyMethodDef methods[] = {
      METH_CLASS | METH_VARARGS | METH_KEYWORDS,
      "borrow(owner, count, itemsize, format)\n--\n\n"
      "Memory over the bytes of `owner`, any object with a contiguous buffer."},
+    {"counts", memory_counts, METH_STATIC | METH_NOARGS,
+     "(allocations, misses, bytes in use, bytes held, peak) of all Memory: tutor.memory.stats."},
+    {"reset_peak", memory_reset_peak, METH_STATIC | METH_NOARGS, "See tutor.memory."},
+    {"trim", memory_trim, METH_STATIC | METH_NOARGS, "See tutor.memory."},
+    {"config", memory_config, METH_STATIC | METH_NOARGS, "(policy, limit): see tutor.memory."},
+    {"configure", memory_configure, METH_STATIC | METH_VARARGS,
+     "configure(policy, limit)\n--\n\nSee tutor.memory."},
     {},
 };
 

@@ -8,12 +8,18 @@
 
 namespace tutor {
 
+enum Policy : uint8_t { Plain, Pool, Arena, POLICIES };  // where its bytes come from
+
+struct Chunk;
+
 struct Memory {
     PyObject head;
     char* data;  // at a multiple of ALIGNMENT, unless borrowed
     Py_ssize_t count;
     DType dtype;
     bool readonly;     // borrowed from somebody who must not be written to
+    Policy policy;     // the one that data was had under
+    Chunk* chunk;      // of an arena: where it was taken from
     Py_buffer* owner;  // whose bytes these are; nullptr: our own
 };
 

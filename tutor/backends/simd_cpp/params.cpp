@@ -81,6 +81,24 @@ bool check_axes(const Row& row, int ndim, Params* params) {
     return true;
 }
 
+// Sizes, strides, dilations and groups count something: each is a whole number from 1 on.
+bool check_window(const Row& row, const Keywords& keywords, int count, const Params& params) {
+    bool counts = row.form == Form::Conv || row.form == Form::ConvWeight ||
+                  row.form == Form::Pool || row.form == Form::PoolGrad;
+    for (int i = 0; counts && i < count; ++i) {
+        double number = params.number[i];
+        if (number >= 1 && number < 0x1p63 && std::floor(number) == number) continue;
+        const char* name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(keywords.names, i));
+        if (!name) return false;
+        std::string text = std::to_string(number);
+        raise("DomainError", std::string("kernel ") + row.name + ", " + name,
+              "it is " + text.substr(0, text.find_last_not_of(".0") + 1),
+              "give a whole number from 1 on");
+        return false;
+    }
+    return true;
+}
+
 // What `given` calls `name`, nullptr if nothing.
 PyObject* find(PyObject* name, PyObject* given, Py_ssize_t count, PyObject* const* values) {
     for (Py_ssize_t g = 0; g < count; ++g) {  // keywords in Python source are interned, too
@@ -140,6 +158,7 @@ bool read_params(const Row& row, const Keywords& keywords, PyObject* given, PyOb
         bool is_axis = keywords.kinds[w] == Keywords::Axis;
         if (is_axis && !check_axes(row, operands[1].ndim, params)) return false;
     }
+    if (!check_window(row, keywords, numbers, *params)) return false;
     for (Py_ssize_t g = 0; count > wanted && g < count; ++g) {
         PyObject* name = PyTuple_GET_ITEM(given, g);
         int known = PySequence_Contains(keywords.names, name);

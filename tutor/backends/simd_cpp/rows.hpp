@@ -144,7 +144,8 @@ struct Ordered {
     using Key = T;
     static Key key(T x) { return x; }
     static T value(Key key) { return key; }
-    static bool is_nan(T) { return false; }
+    static Key number(T x) { return x; }
+    static Key nan_on_top(T, Key key) { return key; }
     static Key zeros_alike(Key key) { return key; }
 };
 
@@ -161,18 +162,20 @@ struct OrderedFloat {
         return b;
     }
     static Bits turned(Bits b) { return Bits(b ^ (-Bits(b < 0) & ALL_BUT_SIGN)); }  // b < 0: ~b
-    static Key key(T x) {
-        const Key number = turned(bits(x));
-        return is_nan(x) ? ALL_BUT_SIGN : number;
+    static Key number(T x) { return turned(bits(x)); }
+    // In arithmetic, not by a branch: so loops over keys become loops over vectors.
+    static Key nan_on_top(T x, Key key) {
+        const Bits all = -Bits(Bits(bits(x) & ALL_BUT_SIGN) > INFINITY_BITS);  // for nan: all bits
+        return Bits((key | all) ^ (all & ~ALL_BUT_SIGN));
     }
+    static Key key(T x) { return nan_on_top(x, number(x)); }
     static T value(Key key) {
         const Bits b = turned(key);
         T x;
         std::memcpy(&x, &b, sizeof x);
         return x;
     }
-    static bool is_nan(T x) { return Bits(bits(x) & ALL_BUT_SIGN) > INFINITY_BITS; }
-    static Key zeros_alike(Key key) { return key == Key(-1) ? Key(0) : key; }
+    static Key zeros_alike(Key key) { return Key(key + (key == Key(-1))); }
 };
 
 template <>
@@ -185,6 +188,18 @@ template <>
 struct Ordered<double> : OrderedFloat<double, int64_t, 0x7ff0000000000000> {};
 
 // ---- vectors ------------------------------------------------------------------------------------
+
+// The next values at x; those of 16 bits are widened.
+template <class T>
+inline vec<Computed<T>> load_wide(const T* x) {
+    if constexpr (is_16_bit_float<T>) {
+        alignas(64) float wide[lanes<float>];
+        widen(lanes<float>, wide, x);
+        return load(wide);
+    } else {
+        return load(x);
+    }
+}
 
 // The first `count` < lanes values at `from`, and `rest` in the other lanes.
 template <class F>
@@ -262,6 +277,21 @@ inline F combine_block(int64_t n, const Term& term, vec<F> rest) {
     for (int half = VECTORS / 2; half > 0; half /= 2)
         for (int k = 0; k < half; k++) all[k] = combine(all[k], all[k + half]);
     return across(all[0], combine);
+}
+
+// The same tree for as many sums as a vector has lanes: term(i) holds the i-th term of each.
+template <class F, class Term>
+inline vec<F> sums_tree(int64_t first, int64_t n, const Term& term) {
+    if (n <= BLOCK) {
+        vec<F> lane[SUM_LANES];
+        for (vec<F>& sum : lane) sum = vec<F>(F(0));
+        for (int64_t i = 0; i < n; i++) lane[i % SUM_LANES] += term(first + i);
+        for (int half = SUM_LANES / 2; half > 0; half /= 2)
+            for (int l = 0; l < half; l++) lane[l] += lane[l + half];
+        return lane[0];
+    }
+    const int64_t left = BLOCK * left_half(ceil_div(n, BLOCK));
+    return sums_tree<F>(first, left, term) + sums_tree<F>(first + left, n - left, term);
 }
 
 // The whole tree of the sum of the n terms from `first` on, n a multiple of the vector's width.

@@ -73,13 +73,18 @@ template <class Formula, class T>
 using Computed = std::conditional_t<is_float<T> && Formula::doubles, double,
                                     std::conditional_t<is_16_bit_float<T>, float, T>>;
 
-// The inner loop for a formula over elements of type T.
+// What the elements are in the tiles: floats become doubles only in the registers.
+template <class Formula, class T>
+using Tiled = std::conditional_t<std::is_same_v<T, float>, float, Computed<Formula, T>>;
+
+// The inner loop for a formula over elements of type T. (Doubles that stand for 16 bits are made
+// beforehand, in a tile: they must not be rounded to float on their way.)
 template <class Formula, class T>
 constexpr Inner inner() {
     if constexpr (Formula::compares) {
         return map_scalars<Formula, uint8_t, Stored<T>, T>;
     } else if constexpr (std::is_floating_point_v<T>) {
-        return map_vectors<Formula, T>;
+        return map_vectors<Formula, Computed<Formula, T>, T>;
     } else if constexpr (Formula::wraps && !is_bool<T>) {
         using U = typename WithoutSign<T>::type;  // at least 32 bits, or C++ would compute as int
         return map_scalars<Formula, U, U, std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>>;
@@ -116,7 +121,7 @@ Status run(const Operand& out, const Operand* ins, int count, const Params&) {
     using Other = typename Wanted::ForFloat64;
     constexpr bool other = std::is_same_v<T, double> && !std::is_void_v<Other>;
     using Formula = std::conditional_t<other, Other, Wanted>;
-    using C = Computed<Formula, T>;
+    using C = Tiled<Formula, T>;
     each(out, ins, count,
          {inner<Formula, C>(), dtype_of<T>, dtype_of<C>, conversion<C, T>(), conversion<T, C>(),
           Formula::grain});

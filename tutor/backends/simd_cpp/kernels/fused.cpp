@@ -20,10 +20,10 @@ constexpr int64_t GRAIN = 8192;  // elements in about 10 us of work, an exponent
 // ---- rows of scores -----------------------------------------------------------------------------
 
 // The rows of a softmax are the slices of x along one axis. Long rows are handled one by one, with
-// vectors along the row. Rows of up to 32 scores would leave most of a vector empty: of these, as
-// many as a vector has lanes are laid crosswise, and each lane works on a row of its own. To a
-// formula the two look alike: ROWS rows, 1 or as many as lanes; score j of row r at x[j * ROWS +
-// r].
+// vectors along the row. Rows of up to 32 scores would leave most of a vector empty, and rows that
+// lie beside each other would have to be turned: of these, as many as a vector has lanes are laid
+// crosswise, and each lane works on a row of its own. To a formula the two look alike: ROWS rows, 1
+// or as many as lanes; score j of row r at x[j * ROWS + r].
 constexpr int64_t SHORT = 32;
 
 template <class F, int ROWS>
@@ -52,6 +52,8 @@ struct Group {
     template <class Term>
     vec<F> sum(const Term& term) const {
         if (ROWS == 1) return vec<F>(sum_tree<F>(0, size, term));
+        if (size > SHORT * ROWS)
+            return sums_tree<F>(0, size / ROWS, [&](int64_t j) { return term(j * ROWS); });
         vec<F> all = term(0);
         for (int64_t i = WIDTH; i < size; i += WIDTH) all += term(i);
         return all;
@@ -127,13 +129,20 @@ struct Scores {
 
 using Places = const int64_t (*)[MAX_OPERANDS];  // offsets in each operand, row after row
 
-constexpr int64_t TOGETHER = 16;      // rows to gather before they are computed ...
+constexpr int64_t TOGETHER = 64;      // rows to gather before they are computed ...
 constexpr int64_t ENTRIES = 1 << 16;  // ... if they fit, with the L2 cache in mind
 constexpr int64_t TURN = 16;          // strided scores of a row to take before the next row's turn
 
+// Whether the rows of operand k lie beside each other, each walking across the memory of them all.
+template <class T>
+bool side_by_side(const Scores<T>& scores, int k, int64_t stride) {
+    const Nest& rows = scores.rows;
+    return rows.depth > 0 && rows.stride[rows.depth - 1][k] == 1 && stride != 1;
+}
+
 // Calls work(group, number of the first row, places of its rows) for groups of ROWS rows. Long rows
-// that lie side by side are used where they are, others gathered into a tile: several of them, for
-// when a row is strided its cache lines often hold its neighbours too.
+// whose scores lie side by side are used where they are, others gathered into a tile: many of them,
+// for the cache lines of a strided row hold its neighbours, too.
 template <int ROWS, class T, class Work>
 Status each_group(const Scores<T>& scores, const Work& work) {
     using F = Computed<T>;
@@ -145,13 +154,14 @@ Status each_group(const Scores<T>& scores, const Work& work) {
                           (scores.y == nullptr || scores.y_stride == 1);
     if (classes == 0) return {Status::Ok, 0, 0};
     int64_t together = larger(1, smaller(TOGETHER, ENTRIES / classes));
-    if (ROWS > 1) together = ROWS;
+    if (ROWS > 1) together = larger(1, together / ROWS) * ROWS;
     if (in_place) together = 1;
     bool failed = false;
     parallel_each(ceil_div(row_count, together), classes * together, GRAIN, [&](int64_t index) {
         const int64_t first = index * together, rows = smaller(together, row_count - first);
-        int64_t at[ROWS > TOGETHER ? ROWS : TOGETHER][MAX_OPERANDS];
-        for (int64_t r = 0; r < rows; r++) scores.rows.locate(first + r, at[r]);
+        int64_t at[TOGETHER][MAX_OPERANDS], run[TOGETHER];  // from each row on, along one axis
+        for (int64_t r = 0; r < rows; r++)
+            run[r] = smaller(scores.rows.locate(first + r, at[r]), rows - r);
 
         if (in_place) {
             alignas(64) F rest[WIDTH];
@@ -163,36 +173,55 @@ Status each_group(const Scores<T>& scores, const Work& work) {
             if (scores.y) std::memcpy(y + whole, rest, left * sizeof(F));
             return;
         }
-        const int64_t lots = ROWS > 1 ? 1 : rows, row_step = ROWS > 1 ? 1 : size;
-        F* tile = static_cast<F*>(scratch(0, lots * size * sizeof(F)));
+        const int64_t groups = ceil_div(rows, ROWS);
+        F* tile = static_cast<F*>(scratch(0, groups * size * sizeof(F)));
         if (tile == nullptr) return __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
-        if (rows < ROWS) std::memset(tile, 0, size * sizeof(F));
-        const int64_t x_stretch = scores.x_stride == 1 ? classes : TURN;
-        for (int64_t j = 0; j < classes; j += x_stretch)
-            for (int64_t r = 0; r < rows; r++)
-                move(scores.x + at[r][0] + j * scores.x_stride, scores.x_stride,
-                     tile + r * row_step + j * ROWS, ROWS, smaller(x_stretch, classes - j));
-        for (int64_t lot = 0; lot < lots; lot++) {
-            F* x = tile + lot * size;
+
+        // Calls move(place in operand k, step there, place in the tile, step there, how many) until
+        // all is moved: a score of neighbouring rows at a time, or a stretch of one row.
+        const auto each_piece = [&](int k, int64_t stride, const auto& move) {
+            const bool beside = ROWS > 1 && side_by_side(scores, k, stride);
+            const int64_t stretch = beside ? 1 : stride == 1 ? classes : TURN;
+            for (int64_t j = 0; j < classes; j += stretch)
+                for (int64_t r = 0, n; r < rows; r += n) {
+                    n = beside ? smaller(run[r], ROWS - r % ROWS) : 1;
+                    const int64_t from = at[r][k] + j * stride;
+                    F* to = tile + r / ROWS * size + r % ROWS + j * ROWS;
+                    if (!beside)
+                        move(from, stride, to, ROWS, smaller(stretch, classes - j));
+                    else if (n == ROWS)
+                        move(from, 1, to, 1, ROWS);  // one vector
+                    else
+                        move(from, 1, to, 1, n);
+                }
+        };
+        if (rows % ROWS) std::memset(tile + (groups - 1) * size, 0, size * sizeof(F));
+        each_piece(0, scores.x_stride,
+                   [&](int64_t from, int64_t step, F* to, int64_t to_step, int64_t n) {
+                       move(scores.x + from, step, to, to_step, n);
+                   });
+        for (int64_t g = 0; g < groups; g++) {
+            F* x = tile + g * size;
             for (int64_t i = classes * ROWS; i < size; i++) x[i] = NOTHING;
-            const int real = static_cast<int>(ROWS > 1 ? rows : 1);
-            work(Group<F, ROWS>{x, x, nullptr, size, size, real}, first + lot, at + lot);
+            const int real = static_cast<int>(smaller(ROWS, rows - g * ROWS));
+            work(Group<F, ROWS>{x, x, nullptr, size, size, real}, first + g * ROWS, at + g * ROWS);
         }
         if (scores.y == nullptr) return;
-        const int64_t y_stretch = scores.y_stride == 1 ? classes : TURN;
-        for (int64_t j = 0; j < classes; j += y_stretch)
-            for (int64_t r = 0; r < rows; r++)
-                move(tile + r * row_step + j * ROWS, ROWS,
-                     scores.y + at[r][1] + j * scores.y_stride, scores.y_stride,
-                     smaller(y_stretch, classes - j));
+        each_piece(1, scores.y_stride,
+                   [&](int64_t to, int64_t step, const F* from, int64_t from_step, int64_t n) {
+                       move(from, from_step, scores.y + to, step, n);
+                   });
     });
     return {failed ? Status::OutOfMemory : Status::Ok, 0, 0};
 }
 
 template <class T, class Work>
 Status each_group(const Scores<T>& scores, const Work& work) {
-    if (scores.classes <= SHORT) return each_group<lanes<Computed<T>>>(scores, work);
-    return each_group<1>(scores, work);
+    constexpr int WIDTH = lanes<Computed<T>>;
+    const bool crosswise = scores.classes <= SHORT ||
+                           (side_by_side(scores, 0, scores.x_stride) &&
+                            scores.classes * WIDTH <= 4 * ENTRIES);  // else too large for a cache
+    return crosswise ? each_group<WIDTH>(scores, work) : each_group<1>(scores, work);
 }
 
 template <class T, class Formula>

@@ -3,21 +3,24 @@
 // hash of (seed, b), so any thread can begin anywhere.
 #include <cmath>
 
+#include "math.hpp"
 #include "rows.hpp"
 
 namespace tutor {
 namespace TUTOR_LEVEL {
 namespace {
 
-constexpr int WORDS = 4;    // 32 bits each, in a block
-constexpr int BLOCKS = 16;  // that are made together, word by word: what one vector holds
+constexpr int WORDS = 4;  // 32 bits each, in a block
+// Blocks that are made together: several vectors, for each round waits for the one before it.
+constexpr int BLOCKS = 64;
 
 struct Words {
     uint32_t word[WORDS][BLOCKS];
 };
 
-// The blocks `first` to first + 15 after block `counter`. A block's number has 128 bits.
-inline Words philox(uint64_t seed, uint64_t counter, uint64_t first) {
+// The blocks `first` to first + 63 after block `counter`. A block's number has 128 bits. Never
+// inlined: by themselves these loops become vectors.
+[[gnu::noinline]] Words philox(uint64_t seed, uint64_t counter, uint64_t first) {
     Words words;
     auto& [a, b, c, d] = words.word;
     for (int i = 0; i < BLOCKS; i++) {
@@ -90,19 +93,34 @@ struct Uniform<double> {
 };
 
 // G. Box and M. Muller, A note on the generation of random normal deviates (1958). Computed in
-// double by the C library, as Python does, and rounded once.
+// double and rounded once; for float64, which would show the last bits, by the C library.
 template <class T>
 struct Normal {
     using Number = T;
     static constexpr int per_block = 2;
     static void make(const Words& words, T* z) {
         const auto& [a, b, c, d] = words.word;
+        alignas(64) double u[BLOCKS], angle[BLOCKS], x[BLOCKS], y[BLOCKS];
         for (int i = 0; i < BLOCKS; i++) {
-            const double u = (top_bits(a[i], b[i]) + 1) * 0x1p-53;  // never 0
-            const double angle = 6.283185307179586 * (top_bits(c[i], d[i]) * 0x1p-53);
-            const double radius = std::sqrt(-2 * std::log(u));
-            z[2 * i] = convert<T>(radius * std::cos(angle));
-            z[2 * i + 1] = convert<T>(radius * std::sin(angle));
+            u[i] = (top_bits(a[i], b[i]) + 1) * 0x1p-53;  // never 0
+            angle[i] = 6.283185307179586 * (top_bits(c[i], d[i]) * 0x1p-53);
+        }
+        if constexpr (sizeof(T) == 8) {
+            for (int i = 0; i < BLOCKS; i++) {
+                const double radius = std::sqrt(-2 * std::log(u[i]));
+                x[i] = radius * std::cos(angle[i]);
+                y[i] = radius * std::sin(angle[i]);
+            }
+        } else {
+            for (int i = 0; i < BLOCKS; i += lanes<double>) {
+                const vec<double> radius = xsimd::sqrt(-2.0 * math::log(load(u + i)));
+                store(x + i, radius * math::cos<double>(load(angle + i)));
+                store(y + i, radius * math::sin<double>(load(angle + i)));
+            }
+        }
+        for (int i = 0; i < BLOCKS; i++) {
+            z[2 * i] = convert<T>(x[i]);
+            z[2 * i + 1] = convert<T>(y[i]);
         }
     }
 };

@@ -16,8 +16,7 @@ namespace {
 // none(position) of none of those from that position on; add(partial, term, position) includes one
 // more; both(a, b) joins two stretches, b after a; result(partial, count) is the answer. LANES says
 // over how many partial results a block is spread, see rows.hpp: 32 for sums and products of
-// floats, and 1 where order changes nothing. SAME_BITS: an element as large as a Term already is
-// that term.
+// floats, and 1 where order changes nothing.
 
 // A sum or a product.
 template <class T, class Combine>
@@ -30,7 +29,6 @@ struct Fold {
     using Result = std::conditional_t<exact, Wide, T>;
     using How = Combine;
     static constexpr int LANES = exact ? 1 : SUM_LANES;
-    static constexpr bool SAME_BITS = true;
     static Partial none(int64_t) { return Combine::neutral; }
     static Term of(T x) { return convert<Term>(x); }
     static void add(Partial& all, Term x, int64_t) { all = both(all, x); }
@@ -65,11 +63,10 @@ struct Extreme {
     using Term = Partial;
     using Result = T;
     static constexpr int LANES = 1;
-    static constexpr bool SAME_BITS = std::numeric_limits<T>::is_integer && !TURNED;
     static Partial none(int64_t) { return std::numeric_limits<Partial>::min(); }
     static Term of(T x) {
-        const Term key = TURNED ? Term(~Order::key(x)) : Order::key(x);
-        return Order::is_nan(x) ? std::numeric_limits<Term>::max() : key;
+        const Term number = Order::number(x);
+        return Order::nan_on_top(x, TURNED ? Term(~number) : number);
     }
     static void add(Partial& largest, Term key, int64_t) { largest = both(largest, key); }
     static Partial both(Partial a, Partial b) { return a < b ? b : a; }
@@ -91,7 +88,6 @@ struct ArgExtreme {
     };
     using Result = int64_t;
     static constexpr int LANES = 1;
-    static constexpr bool SAME_BITS = Keys::SAME_BITS;
     static Partial none(int64_t position) { return {Keys::none(0), position}; }
     static Term of(T x) { return Ordered<T>::zeros_alike(Keys::of(x)); }
     static void add(Partial& best, Term key, int64_t position) {
@@ -116,7 +112,7 @@ struct Columns {
 struct Reducer {
     int element_size, partial_size, lanes;
     void (*clear)(char* partials, int64_t count, int64_t position);
-    // Adds `count` <= 512 elements, side by side, to one partial result.
+    // Adds `count` <= 512 elements, side by side, to one partial result; of 32 lanes, a new one.
     void (*add_row)(const char* elements, int64_t count, int64_t position, char* partial);
     // Adds each row to the `columns` partial results of its lane; `position` is the first row's.
     void (*add_columns)(const Columns& from, int64_t position, char* partials);
@@ -133,57 +129,43 @@ struct OnBytes {
     using Partial = typename Op::Partial;
     using Result = typename Op::Result;
     static constexpr bool IN_TREE = Op::LANES > 1;  // floats, added or multiplied
-    static constexpr bool IN_PLACE = Op::SAME_BITS && sizeof(Element) == sizeof(Term);
 
     static void clear(char* partials, int64_t count, int64_t position) {
         for (int64_t i = 0; i < count; i++)
             reinterpret_cast<Partial*>(partials)[i] = Op::none(position);
     }
 
-    // Terms side by side: the elements themselves, where they need no change, or made in `room`.
-    static const Term* terms(const char* elements, int64_t stride, int64_t n, Term* room) {
+    // Adds n <= 512 elements, side by side. Converted and combined in one pass.
+    static void add_row(const char* elements, int64_t n, int64_t position, char* partial) {
         const Element* x = reinterpret_cast<const Element*>(elements);
-        if (IN_PLACE && stride == 1) return reinterpret_cast<const Term*>(x);
-        if constexpr (is_16_bit_float<Element> && IN_TREE) {
-            if (stride == 1) return widen(n, room, x), room;
-        }
-        if (stride == 1)
-            for (int64_t i = 0; i < n; i++) room[i] = Op::of(x[i]);
-        else
-            for (int64_t i = 0; i < n; i++) room[i] = Op::of(x[i * stride]);
-        return room;
-    }
-
-    static Partial of_row(const Term* x, int64_t n, int64_t position) {
+        Partial& to = *reinterpret_cast<Partial*>(partial);
         if constexpr (IN_TREE) {
             using How = typename Op::How;
             const int64_t left = n % lanes<Term>;
-            return combine_block<Term, How>(
-                n, [&](int64_t i) { return load(x + i); },
-                load_part(x + n - left, left, Term(How::neutral)));
+            Term last[lanes<Term>];
+            convert_row(left, last, x + n - left);
+            to = combine_block<Term, How>(
+                n, [&](int64_t i) { return load_wide(x + i); },
+                load_part(last, left, Term(How::neutral)));
         } else if constexpr (std::is_same<Term, Partial>::value) {
-            Partial all = Op::none(position);
-            for (int64_t i = 0; i < n; i++) all = Op::both(all, x[i]);
-            return all;
-        } else {  // argmax, argmin: the largest key first, at full width; then where it stands
-            Term largest = Op::none(position).key;
-            for (int64_t i = 0; i < n; i++) largest = largest < x[i] ? x[i] : largest;
-            auto among = [&](int64_t i) {  // the 16 from i on
-                bool found = false;
-                for (int64_t l = 0; l < 16; l++) found |= x[i + l] == largest;
-                return found;
-            };
-            int64_t i = 0;
-            while (i + 16 <= n && !among(i)) i += 16;
-            while (i < n - 1 && x[i] != largest) i++;
-            return {largest, position + i};
+            Partial all = to;
+            for (int64_t i = 0; i < n; i++) all = Op::both(all, Op::of(x[i]));
+            to = all;
+        } else {  // argmax, argmin: where the largest stands matters only if it is a new one
+            Term largest = to.key;
+            for (int64_t i = 0; i < n; i++) {
+                const Term key = Op::of(x[i]);
+                largest = largest < key ? key : largest;
+            }
+            if (largest == to.key) return;
+            const int32_t last = static_cast<int32_t>(n) - 1;  // at most 511
+            int32_t first = last;
+            for (int32_t i = 0; i < last; i++) {
+                const int32_t here = Op::of(x[i]) == largest ? i : last;
+                first = here < first ? here : first;
+            }
+            to = {largest, position + first};
         }
-    }
-
-    static void add_row(const char* elements, int64_t n, int64_t position, char* partial) {
-        alignas(64) Term room[BLOCK];
-        Partial& to = *reinterpret_cast<Partial*>(partial);
-        to = Op::both(to, of_row(terms(elements, 1, n, room), n, position));
     }
 
     static void add_columns(const Columns& from, int64_t position, char* partials) {
@@ -192,8 +174,18 @@ struct OnBytes {
         for (int64_t r = 0; r < from.rows; r++, x += from.row_stride * sizeof(Element)) {
             Partial* to = reinterpret_cast<Partial*>(partials);
             to += (position + r) % Op::LANES * from.columns;
-            const Term* row = terms(x, from.column_stride, from.columns, room);
-            for (int64_t c = 0; c < from.columns; c++) Op::add(to[c], row[c], position + r);
+            const Element* row = reinterpret_cast<const Element*>(x);
+            if (from.column_stride == 1 && std::is_same<Term, Partial>::value) {
+#pragma GCC ivdep
+                for (int64_t c = 0; c < from.columns; c++)
+                    Op::add(to[c], Op::of(row[c]), position + r);
+            } else if (from.column_stride == 1) {
+                for (int64_t c = 0; c < from.columns; c++) room[c] = Op::of(row[c]);
+                for (int64_t c = 0; c < from.columns; c++) Op::add(to[c], room[c], position + r);
+            } else {
+                for (int64_t c = 0; c < from.columns; c++)
+                    Op::add(to[c], Op::of(row[c * from.column_stride]), position + r);
+            }
         }
     }
 
@@ -255,7 +247,6 @@ struct Tile {
         const int64_t first_run = terms.locate(begin, offset), first = offset[0];
         const int64_t step = terms.depth > 0 ? terms.stride[terms.depth - 1][0] : 1;
         const bool contiguous = first_run >= end - begin && step == 1;
-        op.clear(partials, outputs, begin);
         for (int64_t c = 0; c < outputs; c++) {
             const char* from = x + c * stride * op.element_size;
             const char* row = side_by_side;
@@ -271,16 +262,23 @@ struct Tile {
         }
     }
 
-    // One block by columns: all outputs at once, one term after another.
-    void add_columns(int64_t begin, int64_t end, char* partials) const {
-        alignas(64) char lane[SUM_LANES * TILE_BYTES];
-        int64_t used = smaller(op.lanes, end - begin), offset[MAX_OPERANDS];
-        op.clear(lane, used * outputs, begin);
+    // One block by columns: all outputs at once, one term after another, to the partial results of
+    // each lane.
+    void add_columns(int64_t begin, int64_t end, char* lane) const {
+        const int64_t step = terms.depth > 0 ? terms.stride[terms.depth - 1][0] : 0;
+        int64_t offset[MAX_OPERANDS];
         for (int64_t p = begin, run; p < end; p += run) {
             run = smaller(terms.locate(p, offset), end - p);
-            const int64_t step = terms.depth > 0 ? terms.stride[terms.depth - 1][0] : 0;
             op.add_columns({x + offset[0] * op.element_size, run, step, outputs, stride}, p, lane);
         }
+    }
+
+    // The same for a sum: its 32 lanes first, then these combined.
+    void sum_columns(int64_t begin, int64_t end, char* partials) const {
+        alignas(64) char lane[SUM_LANES * TILE_BYTES];
+        int64_t used = smaller(op.lanes, end - begin);
+        op.clear(lane, used * outputs, begin);
+        add_columns(begin, end, lane);
         for (int64_t half = op.lanes / 2; half > 0; half /= 2)
             if (used > half) {
                 op.merge(lane, lane + half * outputs * op.partial_size, (used - half) * outputs);
@@ -301,15 +299,17 @@ struct Tile {
     }
 
     void add_blocks(int64_t first, int64_t count, char* partials) const {
-        tree(first, count, partials, [&](int64_t block, char* to) {
-            const int64_t begin = block * BLOCK, end = smaller(begin + BLOCK, term_count);
-            if (by_columns && begin < end)
-                add_columns(begin, end, to);
-            else if (begin < end)
-                add_rows(begin, end, to);
-            else
-                op.clear(to, outputs, 0);
-        });
+        const int64_t start = first * BLOCK, stop = smaller(start + count * BLOCK, term_count);
+        op.clear(partials, outputs, start);
+        if (start >= stop) return;
+        if (op.lanes > 1)
+            return tree(first, count, partials, [&](int64_t block, char* to) {
+                const int64_t begin = block * BLOCK, end = smaller(begin + BLOCK, stop);
+                by_columns ? sum_columns(begin, end, to) : add_rows(begin, end, to);
+            });
+        if (by_columns) return add_columns(start, stop, partials);  // where order changes nothing
+        for (int64_t begin = start; begin < stop; begin += BLOCK)
+            add_rows(begin, smaller(begin + BLOCK, stop), partials);
     }
 };
 

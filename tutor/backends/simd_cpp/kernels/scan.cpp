@@ -42,19 +42,26 @@ struct Line {
     int64_t z_step, x_step, y_step;
 };
 
-// One slice from its beginning to its end.
-template <class T, class Op>
-void scan_slice(const Line<T>& line, int64_t n) {
+// COUNT slices from their beginnings to their ends, whose first elements are as far apart as `next`
+// says. Each step of a slice waits for the one before; meanwhile the others take theirs.
+template <class T, class Op, int COUNT>
+void scan_slices(const Line<T>& line, const int64_t* next, int64_t n) {
     const auto [z, x, y, z_step, x_step, y_step] = line;
-    auto carry = Op::first(y[0]);
-    z[0] = Op::result(carry);
-    for (int64_t i = 1; i < n; i++) {
-        carry = Op::next(carry, x[i * x_step], y[i * y_step]);
-        z[i * z_step] = Op::result(carry);
+    typename Op::Carry carry[COUNT];
+    for (int c = 0; c < COUNT; c++) {
+        carry[c] = Op::first(y[c * next[2]]);
+        z[c * next[0]] = Op::result(carry[c]);
     }
+    for (int64_t i = 1; i < n; i++)
+#pragma GCC unroll 8
+        for (int c = 0; c < COUNT; c++) {
+            carry[c] = Op::next(carry[c], x[i * x_step + c * next[1]], y[i * y_step + c * next[2]]);
+            z[i * z_step + c * next[0]] = Op::result(carry[c]);
+        }
 }
 
 constexpr int64_t WIDTH = 128;  // slices that go on together: their carries stay in the L1 cache
+constexpr int64_t FEW = 6;      // the same where each is contiguous: so are their cache lines
 
 // Element i of n <= WIDTH slices, which lie side by side as `line` says. With its steps known to be
 // 1, or 0 for a factor that repeats, the loop becomes one over vectors.
@@ -99,7 +106,7 @@ Status scan(const Operand& out, const Operand* ins, int count, const Params& par
     if (length == 0 || side.size[0] == 0) return {Status::Ok, 0, 0};
     const auto& across = side.stride[0];
     const bool together = magnitude(across[0]) < magnitude(z_along);
-    const int64_t width = together ? smaller(WIDTH, side.size[0]) : 1;
+    const int64_t width = smaller(together ? WIDTH : FEW, side.size[0]);
     const int64_t tiles = ceil_div(side.size[0], width);
     parallel_each(slices.count() * tiles, width * length, GRAIN, [&](int64_t index) {
         int64_t offset[MAX_OPERANDS];
@@ -108,8 +115,15 @@ Status scan(const Operand& out, const Operand* ins, int count, const Params& par
         T* z_at = reinterpret_cast<T*>(out.data) + offset[0] + first * across[0];
         const T* x_at = reinterpret_cast<const T*>(x.data) + offset[1] + first * across[1];
         const T* y_at = reinterpret_cast<const T*>(y.data) + offset[2] + first * across[2];
-        if (!together)
-            return scan_slice<T, Op>({z_at, x_at, y_at, z_along, x_along, y_along}, length);
+        if (!together) {
+            const Line<T> line{z_at, x_at, y_at, z_along, x_along, y_along};
+            if (n == FEW) return scan_slices<T, Op, FEW>(line, across, length);
+            for (int64_t c = 0; c < n; c++)
+                scan_slices<T, Op, 1>({z_at + c * across[0], x_at + c * across[1],
+                                       y_at + c * across[2], z_along, x_along, y_along},
+                                      across, length);
+            return;
+        }
         typename Op::Carry carry[WIDTH];
         for (int64_t i = 0; i < length; i++)
             scan_step<T, Op>({z_at + i * z_along, x_at + i * x_along, y_at + i * y_along, across[0],

@@ -1,0 +1,66 @@
+"""The command `python -m tutor bench [NAME ...]`: options, and the number of threads."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+
+SUITES = (
+    "elementwise", "reductions", "matmul", "mlp", "overhead", "cnn", "process", "busy",
+)  # fmt: skip
+HERE = Path(__file__).parent
+THREADS = (
+    "TUTOR_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)  # fmt: skip
+
+
+def arguments(argv: list[str]) -> argparse.Namespace:
+    p = argparse.ArgumentParser(prog="python -m tutor bench", description="Measure tutor beside "
+                                "NumPy and PyTorch, where those are installed.")  # fmt: skip
+    p.add_argument("suites", nargs="*", metavar="NAME", help=f"of {', '.join(SUITES)}; or all")
+    p.add_argument("--threads", type=int, default=1, help="for each library (default: 1)")
+    p.add_argument("--quick", action="store_true", help="some rows of every suite")
+    p.add_argument("--smoke", action="store_true", help=argparse.SUPPRESS)  # tiny sizes, for tests
+    p.add_argument("--out", type=Path, default=HERE / "results.jsonl", metavar="FILE",
+                   help="where JSON lines are added (default: %(default)s)")  # fmt: skip
+    p.add_argument("--pictures", type=Path, default=HERE / "pictures", metavar="FOLDER",
+                   help="where pictures are drawn (default: %(default)s)")  # fmt: skip
+    args = p.parse_args(argv)
+    if unknown := [name for name in args.suites if name not in SUITES]:
+        p.error(f"no suite {', '.join(unknown)}; there are {', '.join(SUITES)}")
+    if args.threads < 1:
+        p.error(f"--threads {args.threads}: use 1 or more")
+    args.suites = args.suites or list(SUITES)
+    return args
+
+
+def use_threads(count: int, argv: list[str]) -> None:
+    """Begin this process anew, with the variables set that libraries read when they are loaded."""
+    wanted = dict.fromkeys(THREADS, str(count))
+    if any(os.environ.get(name) != value for name, value in wanted.items()):
+        path = os.pathsep.join(filter(None, [str(HERE.parent), os.environ.get("PYTHONPATH")]))
+        environment = {**os.environ, **wanted, "PYTHONPATH": path}
+        sys.stdout.flush()
+        command = [sys.executable, "-m", "benchmarks", *argv]
+        os.execve(sys.executable, command, environment)
+
+
+def main(argv: list[str] | None = None) -> int:
+    argv = sys.argv[1:] if argv is None else argv
+    args = arguments(argv)
+    use_threads(args.threads, argv)
+    from benchmarks import run  # from here on, with the right number of threads
+
+    effort = "smoke" if args.smoke else "quick" if args.quick else "full"
+    start = time.perf_counter()
+    right = run.suites(args.suites, effort, args.threads, args.out, args.pictures)
+    print(f"took {time.perf_counter() - start:.0f} s")
+    return 0 if right else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,97 @@
+"""What runs in a process of its own: `python -m benchmarks.child WHAT LIBRARY [...]`.
+
+    import LIBRARY                  prints the seconds that importing it takes
+    epoch LIBRARY FOLDER THREADS    trains the MLP for one epoch on the files in FOLDER
+    faults LIBRARY THREADS STEPS    prints the page faults of one step, after warm-up
+
+Behind that it prints how much memory the process needed. It loads the one library and nothing else
+that is measured. The files are the numbers as they lie in memory: float32 pixels, int64 labels.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+
+def import_seconds(library: str) -> float:
+    start = time.perf_counter()
+    importlib.import_module(library)
+    return time.perf_counter() - start
+
+
+def trainer_of(library: str, threads: str) -> Any:
+    module = importlib.import_module(f"benchmarks.with_{library}")
+    if library == "torch":
+        module.torch.set_num_threads(int(threads))
+    return module.Trainer(module.mlp())
+
+
+def tensor(library: str, content: bytearray, dtype: str, shape: tuple[int, ...]) -> Any:
+    """A tensor over these bytes, without a copy."""
+    if library == "torch":
+        import torch
+
+        return torch.frombuffer(content, dtype=getattr(torch, dtype)).reshape(shape)
+    import tutor
+
+    return tutor.Tensor(tutor.Buffer.from_memory(content, dtype=dtype, copy=False), shape)
+
+
+def content_of(path: Path) -> bytearray:
+    """All bytes of a file, in memory once."""
+    content = bytearray(path.stat().st_size)
+    with path.open("rb") as file:
+        file.readinto(content)
+    return content
+
+
+def epoch(library: str, folder: str, threads: str) -> float:
+    """Read the files, train for one epoch; the loss of the last batch."""
+    images, labels = (content_of(Path(folder, name)) for name in ("images", "labels"))
+    count = len(labels) // 8
+    x = tensor(library, images, "float32", (count, 784))
+    y = tensor(library, labels, "int64", (count,))
+    return float(trainer_of(library, threads).epoch(x, y, 128).item())
+
+
+def faults(library: str, threads: str, steps: str) -> float:
+    """Minor page faults (memory that the system had to hand out) per step of the MLP."""
+    import resource
+
+    count = int(steps)
+    x = tensor(library, bytearray(128 * 784 * 4), "float32", (128, 784))
+    y = tensor(library, bytearray(128 * 8), "int64", (128,))
+    trainer = trainer_of(library, threads)
+    for _ in range(count):
+        trainer.step(x, y)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(count):
+        trainer.step(x, y)
+    return (resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) / count
+
+
+def peak_mebibytes() -> float:
+    """The most memory this process ever had resident.
+
+    Linux writes it into VmHWM. ru_maxrss, which other systems have, would not do there: a process
+    inherits it from the one that started it.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        lines = status.read_text().splitlines()
+        return int(next(x for x in lines if x.startswith("VmHWM")).split()[1]) / 1024
+    import resource
+
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
+WHAT = {"import": import_seconds, "epoch": epoch, "faults": faults}
+
+if __name__ == "__main__":
+    value = WHAT[sys.argv[1]](*sys.argv[2:])
+    print(value, peak_mebibytes())

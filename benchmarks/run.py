@@ -1,0 +1,49 @@
+"""Running suites: measure each case, print its line, write it down, draw the pictures."""
+
+from __future__ import annotations
+
+import importlib
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks import libraries, machine, pictures, report
+from benchmarks.measure import SECONDS, Effort
+
+
+def suites(names: list[str], size: str, threads: int, out: Path, folder: Path) -> bool:
+    """Run these suites and write down what came out. True if all results were equal."""
+    libraries.limit_threads(threads)
+    effort = Effort(size, SECONDS[size], threads)
+    about = report.about(effort, datetime.now(UTC).isoformat(timespec="seconds"))
+    introduce(about)
+    rows: list[report.Row] = []
+    for name in names:
+        print(f"\n== {name}\n{report.heading()}", flush=True)
+        for case in importlib.import_module(f"benchmarks.suites.{name}").cases(effort):
+            rows.append(report.measure(name, case, effort))
+            print(rows[-1].line(), flush=True)
+            report.append(rows[-1], about, out)
+    print(f"\n{report.EXPLAINED}\n\n{report.summary(rows)}")
+    print(f"{peaks(threads)}\n{report.noise(rows)}")
+    drawn = [str(path) for path in pictures.draw(rows, effort, folder)]
+    print("written:", ", ".join([str(out), *drawn]))
+    return not any(row.differs for row in rows)
+
+
+def introduce(about: dict) -> None:
+    """What is measured on what."""
+    there = [f"{name} {about[name] or 'missing'}" for name in libraries.NAMES]
+    print(f"{', '.join(there)}; backend {about['backend']} {about['level'] or ''}")
+    print(f"{about['cpu']}, {about['cores']} cores; {about['date']}", end="; ")
+    print(f"{about['threads']} thread(s) for each library")
+
+
+def peaks(threads: int) -> str:
+    """What this machine reached in this run, at best."""
+    flops = machine.peak_flops(threads)
+    if flops is None:
+        return "no C compiler was found: the fraction of this machine's peak is missing"
+    sizes = {"64 KiB": 1 << 16, "1 MiB": 1 << 20, "16 MiB": 1 << 24, "128 MiB": 1 << 27}
+    speeds = {text: machine.peak_bytes(threads, size, 3) for text, size in sizes.items()}
+    text = ", ".join(f"{speed / 1e9:.0f} GB/s on {text}" for text, speed in speeds.items())
+    return f"measured peak: {flops / 1e9:.0f} GFLOP/s in float32; z = x + y: {text}"

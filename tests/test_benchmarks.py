@@ -1,0 +1,298 @@
+"""The benchmarks: every suite runs, and its table and JSON lines have the form that is promised.
+
+No time is asserted. What is: that results are compared, that a wrong one is found and not timed,
+and that a library which is missing only empties its column.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tutor
+from benchmarks import equality, libraries, machine, report
+from benchmarks.__main__ import SUITES, arguments
+from benchmarks.case import Case
+from benchmarks.measure import Effort, Samples, interleaved, timed
+from benchmarks.targets import TARGETS, Target
+from tutor import Tensor
+
+np = pytest.importorskip("numpy")
+ROOT = Path(__file__).parents[1]
+SMOKE = Effort("smoke", 0.0, 1)
+KEYS = {
+    "date", "effort", "threads", "cpu", "cores", "python", *libraries.NAMES, "backend", "level",
+    "suite", "case", "unit", "differs", "error", "flops", "bytes", "others", "target", "met",
+    "ratio", "ratio_of_medians", "rate", "peak", "results",
+}  # fmt: skip
+
+
+def bench(folder: Path, *arguments: str, start: str = "pass") -> tuple[str, list[dict]]:
+    """Run the command; its output and the lines it wrote. `start` is run in the process before."""
+    out = folder / "results.jsonl"
+    code = f"import sys; {start}; from tutor.__main__ import main; sys.exit(main(sys.argv[1:]))"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "bench", *arguments, "--smoke", "--threads", "1",
+         "--out", str(out), "--pictures", str(folder / "pictures")],
+        cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout, [json.loads(line) for line in out.read_text().splitlines()]
+
+
+def without(*names: str) -> str:
+    """Code after which these cannot be imported. The variables for the number of threads are set,
+    so that the command does not begin anew in a process where they can.
+    """
+    variables = "import os; from benchmarks.__main__ import THREADS"
+    return f"{variables}; os.environ.update(dict.fromkeys(THREADS, '1')); " \
+           f"sys.modules.update(dict.fromkeys({names}))"  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory) -> tuple[str, list[dict], Path]:
+    folder = tmp_path_factory.mktemp("bench")
+    return *bench(folder), folder
+
+
+def test_every_suite_has_rows(everything):
+    text, rows, _ = everything
+    assert {row["suite"] for row in rows} == set(SUITES)
+    assert [line[3:] for line in text.splitlines() if line.startswith("== ")] == list(SUITES)
+    for row in rows:  # each of them is a line of the table
+        assert f"\n{row['case']} " in text
+
+
+def test_the_lines_say_what_was_measured_and_on_what(everything):
+    _, rows, _ = everything
+    for row in rows:
+        assert set(row) == KEYS
+        assert row["differs"] == ""
+        assert row["tutor"] == tutor.__version__ and row["numpy"] == np.__version__
+        assert row["threads"] == 1 and row["cpu"]
+        assert math.isfinite(row["error"])
+        assert "tutor" in row["results"]
+        for result in row["results"].values():
+            assert set(result) == {"best", "median", "spread", "samples"}
+            assert 0 <= result["best"] <= result["median"] and result["samples"] >= 1
+
+
+def test_a_run_is_added_to_the_file(tmp_path):
+    _, first = bench(tmp_path, "overhead", start=without("torch"))
+    _, both = bench(tmp_path, "overhead", start=without("torch"))
+    assert len(first) == 3
+    assert both[:3] == first and len(both) == 6
+
+
+def test_numpy_is_compared(everything):
+    _, rows, _ = everything
+    add = next(row for row in rows if row["case"] == "add 1K")
+    assert {"tutor", "numpy"} <= set(add["results"])
+    assert add["ratio"] > 0
+
+
+def test_pictures_are_drawn(everything):
+    pytest.importorskip("matplotlib")
+    *_, folder = everything
+    pictures = sorted((folder / "pictures").iterdir())
+    ladder = ["ladder-1.svg"] if "simd_cpp" in tutor.registry.backends() else []
+    assert [p.name for p in pictures] == [*ladder, "roofline-1.svg"]
+    assert all("<svg" in p.read_text() for p in pictures)
+
+
+@pytest.mark.parametrize(
+    ("missing", "column"), [(("torch",), "numpy"), (("torch", "numpy", "matplotlib"), None)]
+)
+def test_a_missing_library_has_an_empty_column(missing, column, tmp_path):
+    text, rows = bench(tmp_path, "overhead", "matmul", start=without(*missing))
+    assert "torch missing" in text
+    for row in rows:
+        assert set(row["results"]) <= {"tutor", column}
+        assert row["torch"] is None
+        if column is None:
+            assert row["ratio"] is None and row["met"] is None
+
+
+# ---- equality ------------------------------------------------------------------------------------
+
+
+def measured(ours, theirs) -> report.Row:
+    return report.measure("none", Case("a case", {"tutor": ours, "numpy": theirs}), SMOKE)
+
+
+def test_a_wrong_result_is_found_and_not_timed():
+    x = tutor.rand(100)
+    calls = []
+
+    def wrong():
+        calls.append(1)
+        return x.numpy() + np.float32(1e-3)
+
+    row = measured(lambda: x + 0, wrong)
+    assert re.search(r"tutor and numpy differ by 0\.001.*, allowed 1e-05", row.differs)
+    assert len(calls) == 1 and not row.samples and row.met() is None
+    assert "RESULTS DIFFER" in row.line()
+    assert row.record()["differs"] == row.differs
+    assert measured(lambda: x + 0, x.numpy).samples["tutor"]
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (Tensor([1.0, 2.0]), np.float32([1, 2.001])),
+        (Tensor([1.0, 2.0]), np.float32([[1, 2]])),
+        (Tensor([1.0, math.nan]), np.float32([1, 2])),
+        (Tensor([1.0, 2.0]), np.float32([1, np.nan])),
+        (Tensor([1.0, math.inf]), np.float32([1, -np.inf])),
+        (Tensor([1.0, math.inf]), np.float32([1, 2])),
+        (Tensor([1, 2]), np.int64([1, 3])),
+        (Tensor([1.0], dtype="float64"), np.float64([1 + 1e-10])),
+        ([Tensor([1.0]), Tensor([2.0])], [np.float32([1]), np.float32([3])]),
+    ],
+)
+def test_what_differs(ours, theirs):
+    with pytest.raises(equality.ResultsDifferError, match="tutor and numpy differ by"):
+        equality.check({"tutor": ours, "numpy": theirs})
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (Tensor([1.0, math.nan, math.inf, -math.inf]), np.float32([1, np.nan, np.inf, -np.inf])),
+        (Tensor([1.0, 2.0]), np.float32([1, 2.00001])),
+        (Tensor([[1.0, 2.0], [3.0, 4.0]]).T, np.float32([[1, 3], [2, 4]])),
+        (Tensor([1.5], dtype="bfloat16"), np.float32([1.5])),
+        (Tensor([], dtype="float32"), np.float32([])),
+        (Tensor(0.0), np.float32(0)),
+    ],
+)
+def test_what_does_not_differ(ours, theirs):
+    assert equality.check({"tutor": ours, "numpy": theirs}) <= equality.tolerance(ours)
+
+
+def test_a_library_that_cannot_is_left_out_but_tutor_must():
+    def cannot():
+        raise NotImplementedError
+
+    row = measured(lambda: Tensor([1.0]), cannot)
+    assert set(row.samples) == {"tutor"} and row.ratio() is None
+    with pytest.raises(NotImplementedError):
+        measured(cannot, lambda: np.ones(1))
+
+
+# ---- measuring and reporting ---------------------------------------------------------------------
+
+
+def test_samples_are_taken_in_turns():
+    order = []
+    runs = {name: lambda name=name: order.append(name) for name in "ab"}
+    samples = interleaved(runs, Effort("quick", 0.0, 1))
+    assert set(samples) == {"a", "b"} and {len(s) for s in samples.values()} == {5}
+    turns = [name for name, before in zip(order, [None, *order], strict=False) if name != before]
+    # a and b are warmed up; then ab, ba, ab, ba, ab, where two turns of one in a row are one here
+    assert "".join(turns) == "ab" + "ab" + "a" + "b" + "a" + "b"
+
+
+def test_timed_counts_calls():
+    calls = []
+    assert timed(lambda: calls.append(1), 7) > 0
+    assert len(calls) == 7
+
+
+def test_samples():
+    s = Samples([4.0, 2.0, 3.0])
+    assert (s.best, s.median, s.spread) == (2.0, 3.0, 0.5)
+
+
+def row_of(ours, target=None, **others) -> report.Row:
+    row = report.Row("none", Case("a case", target=target))
+    row.samples = {"tutor": Samples(ours), **{n: Samples(s) for n, s in others.items()}}
+    return row
+
+
+def test_the_ratio_is_the_faster_of_the_others_by_ours():
+    row = row_of([2.0, 4.0], numpy=[3.0, 12.0], torch=[5.0, 5.0])
+    assert row.ratio() == 1.5 and row.ratio(statistic="median") == 5 / 3
+    assert row.ratio("torch") == 2.5
+    assert row_of([1.0]).ratio() is None
+
+
+@pytest.mark.parametrize(
+    ("target", "met"),
+    [
+        (None, None),
+        (Target("work", 2.5, "torch"), True),
+        (Target("work", 2.6, "torch"), False),
+        (Target("work", 1.5), True),
+        (Target("work", 1.6), False),
+        (Target("work", most=3.0), True),
+        (Target("work", most=2.9), False),
+        (Target("work", 1.0, later="jit"), None),
+    ],
+)
+def test_targets_are_judged(target, met):
+    row = row_of([2.0, 4.0], target, numpy=[3.0, 12.0], torch=[5.0, 5.0])
+    assert row.met() is met
+    verdict = {True: "met", False: "NOT met", None: ""}[met]
+    assert row.verdict().endswith("(later: jit)" if target and target.later else verdict)
+
+
+def test_who_had_to_share_cores_is_not_judged(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    assert not machine.too_few_cores(2, 2.1)
+    assert machine.too_few_cores(4, 1.0)
+    assert not machine.too_few_cores(4, None)
+    row = row_of([1.0], Target("work", 1.0), numpy=[2.0])
+    assert row.met()
+    row.disturbed = True
+    assert row.met() is None and row.verdict().endswith("not judged, cores were shared")
+    assert "not judged: 1," in report.summary([row])
+
+
+def test_targets_that_wait_are_listed():
+    text = " ".join(report.summary([]).split())
+    for target in TARGETS.values():
+        assert (f"{target.work} ({target})" in text) == bool(target.later)
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (2.5e-7, "s", "0.25 us"),
+        (1.5e-3, "s", "1.5 ms"),
+        (12.0, "s", "12 s"),
+        (351, "MiB", "351 MiB"),
+    ],
+)
+def test_quantities(value, unit, text):
+    assert report.quantity(value, unit) == text
+
+
+def test_peaks_are_measured_or_missing():
+    flops, speed = machine.peak_flops(1), machine.peak_bytes(1, 1 << 16, 3)
+    assert (flops is None) == (speed is None)
+    if flops is not None and speed is not None:
+        assert flops > 0 and speed > 0
+
+
+def test_without_a_compiler_the_column_is_empty(monkeypatch):
+    monkeypatch.setattr(machine, "_probes", lambda: None)
+    case = Case("a case", {"tutor": lambda: Tensor([1.0])}, flops=1e9, limit="flops")
+    row = report.measure("none", case, SMOKE)
+    assert row.rate() > 0 and row.fraction() is None
+    assert machine.peak_bytes(1, 1 << 16, 1) is None
+
+
+@pytest.mark.parametrize("argv", [["nonsense"], ["--threads", "0"]])
+def test_wrong_arguments_are_refused(argv, capsys):
+    with pytest.raises(SystemExit):
+        arguments(argv)
+    assert "error:" in capsys.readouterr().err

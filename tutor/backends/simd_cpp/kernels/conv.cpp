@@ -1,0 +1,464 @@
+// Direct convolution over two axes and its gradient for the weights; pooling by the largest number.
+//
+// A convolution needs no im2col, which would write every number of x once for each of the K * L
+// taps of a window. Let the image be one long row, row after row, `pitch` numbers from one to the
+// next: what tap (i, j) sees from the output at position p * pitch + q stands `shift` numbers
+// further on, and the shift is the same for all positions:
+//
+//     z[o][position] = sum over k = (c, i, j) of w[o][k] * x[at[k] + position]
+//
+// That is a product of matrices whose second factor is read at K * L places of one small copy. The
+// positions between the end of one row of outputs and the start of the next mean nothing; they are
+// computed, because whole registers are cheaper than short rows, and thrown away.
+//
+// Strides disappear when x is copied: with stride 2, odd and even rows and columns go to planes of
+// their own (phases), and in each of them the window moves on by 1 (Vasudevan, Anderson and Gregg,
+// Parallel multi channel convolution using general matrix multiplication, 2017, sum shifted
+// products, too).
+#include <utility>
+
+#include "window.hpp"
+
+namespace tutor {
+namespace TUTOR_LEVEL {
+namespace {
+
+// ---- bands --------------------------------------------------------------------------------------
+
+// The outputs that are computed at one time: some rows of an image, or some whole images.
+struct Band {
+    const Window& window;
+    int64_t image, images, row, rows;
+    int64_t pitch = window.w.length(window.w.out), height = window.h.length(rows);
+    int64_t plane = images * height * pitch;
+    int64_t channel = plane * window.h.phases() * window.w.phases();
+    int64_t positions = (images * height - height + rows - 1) * pitch + window.w.out;
+
+    int64_t position(int64_t n, int64_t p) const { return (n * height + p) * pitch; }
+    int64_t shift(int64_t i, int64_t j) const {
+        const Axis &h = window.h, &w = window.w;
+        return (h.phase(i) * w.phases() + w.phase(j)) * plane + h.shift(i) * pitch + w.shift(j);
+    }
+    // at[k] for all k = (c, i, j).
+    void places(int64_t channels, int64_t* at) const {
+        for (int64_t c = 0; c < channels; ++c)
+            for (int64_t i = 0; i < window.h.taps; ++i)
+                for (int64_t j = 0; j < window.w.taps; ++j) *at++ = c * channel + shift(i, j);
+    }
+};
+
+// How all the outputs are cut into bands of about `wanted` positions. The sizes alone decide.
+struct Bands {
+    const Window& window;
+    int64_t batch, images, rows, down;
+
+    Bands(const Window& all, int64_t n, int64_t wanted) : window(all), batch(n) {
+        const int64_t pitch = all.w.length(all.w.out), most = larger(1, wanted / pitch);
+        down = larger(1, ceil_div(all.h.out, most));
+        rows = ceil_div(all.h.out, down);
+        images = down > 1 ? 1 : larger(1, wanted / larger(1, all.h.length(rows) * pitch));
+    }
+    int64_t count() const { return ceil_div(batch, images) * down; }
+    Band operator[](int64_t b) const {
+        const int64_t n = b / down * images, p = b % down * rows;
+        return {window, n, smaller(images, batch - n), p, smaller(rows, window.h.out - p)};
+    }
+};
+
+// ---- copies -------------------------------------------------------------------------------------
+
+// What a band sees of the channels from `first` on: phase by phase, image by image, row by row,
+// with zeros where the input ends, and behind it all, where the last register reaches.
+template <class T, class F>
+void copy_input(const Operand& x, int64_t first, int64_t channels, const Band& band, F* to) {
+    const Axis &h = band.window.h, &w = band.window.w;
+    for (int64_t c = 0; c < channels; ++c)
+        for (int64_t a = 0; a < h.phases(); ++a)
+            for (int64_t b = 0; b < w.phases(); ++b)
+                for (int64_t n = 0; n < band.images; ++n)
+                    for (int64_t r = 0; r < band.height; ++r, to += band.pitch) {
+                        const int64_t row = (band.row + r) * h.stride + a;
+                        const int64_t count = row < h.in ? w.columns(b) : 0;
+                        if (count > 0)
+                            copy_row(
+                                count, to, 1,
+                                element<T>(x, band.image + n, first + c, row) + b * x.strides[3],
+                                w.stride * x.strides[3]);
+                        for (int64_t q = count; q < band.pitch; ++q) to[q] = 0;
+                    }
+    for (int l = 0; l < lanes<F>; ++l) to[l] = 0;
+}
+
+// ---- the convolution ----------------------------------------------------------------------------
+
+// In registers: HEIGHT outputs of VECTORS vectors of positions. A step reads VECTORS vectors and
+// HEIGHT weights for HEIGHT * VECTORS fmas; beside the sums there is room for what it reads.
+#if defined(__AVX512F__) || defined(__aarch64__)
+constexpr int HEIGHT = 8;
+#else
+constexpr int HEIGHT = 4;
+#endif
+constexpr int VECTORS = 3;
+
+// z[i][position] for R outputs and V vectors of positions: w holds R weights for each k.
+template <class F, int R, int V>
+void weighted_sums(int64_t terms, const int64_t* at, const F* x, const F* w, F* z, int64_t z_row) {
+    constexpr int L = lanes<F>;
+    vec<F> sum[R][V];
+#pragma GCC unroll 24
+    for (int k = 0; k < R * V; ++k) sum[k / V][k % V] = vec<F>(F(0));
+    for (int64_t k = 0; k < terms; ++k, w += R) {
+        vec<F> x_k[V];
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v) x_k[v] = load(x + at[k] + v * L);
+#pragma GCC unroll 8
+        for (int i = 0; i < R; ++i) {
+            const vec<F> w_i(w[i]);
+#pragma GCC unroll 4
+            for (int v = 0; v < V; ++v) sum[i][v] = xsimd::fma(w_i, x_k[v], sum[i][v]);
+        }
+    }
+#pragma GCC unroll 24
+    for (int k = 0; k < R * V; ++k) store(z + k / V * z_row + k % V * L, sum[k / V][k % V]);
+}
+
+// sums[i][v], a vector each, += g[i][position] * x[at[v] + position] over n positions. Where g is
+// padded with zeros, x may be inf or nan, whose product with 0 is nan: `careful` looks only where
+// `valid` is not 0. Without it, nothing is stored and the result is false if a sum is nan.
+template <class F, int R, int V, bool careful>
+bool correlate(int64_t n, const F* g, int64_t g_row, const F* x, const int64_t* at, const F* valid,
+               F* sums) {
+    constexpr int L = lanes<F>;
+    vec<F> sum[R][V];
+    const F* from[V];
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) from[v] = x + at[v];
+#pragma GCC unroll 24
+    for (int k = 0; k < R * V; ++k) sum[k / V][k % V] = load(sums + k * L);
+    for (int64_t p = 0; p < n; p += L) {
+        vec<F> x_p[V];
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v) {
+            x_p[v] = load(from[v] + p);
+            if constexpr (careful)
+                x_p[v] = xsimd::select(load(valid + p) != vec<F>(F(0)), x_p[v], vec<F>(F(0)));
+        }
+#pragma GCC unroll 8
+        for (int i = 0; i < R; ++i) {
+            const vec<F> g_i = load(g + i * g_row + p);
+#pragma GCC unroll 4
+            for (int v = 0; v < V; ++v) sum[i][v] = xsimd::fma(g_i, x_p[v], sum[i][v]);
+        }
+    }
+    mask<F> is_nan(false);
+#pragma GCC unroll 24
+    for (int k = 0; k < R * V; ++k) is_nan = is_nan | (sum[k / V][k % V] != sum[k / V][k % V]);
+    if (!careful && xsimd::any(is_nan)) return false;
+#pragma GCC unroll 24
+    for (int k = 0; k < R * V; ++k) store(sums + k * L, sum[k / V][k % V]);
+    return true;
+}
+
+template <class F>
+using WeightedSums = void (*)(int64_t, const int64_t*, const F*, const F*, F*, int64_t);
+template <class F>
+using Correlate = bool (*)(int64_t, const F*, int64_t, const F*, const int64_t*, const F*, F*);
+
+// Both for every size up to HEIGHT x VECTORS, so that edges cost no wasted work.
+template <class F, int... R>
+inline WeightedSums<F> weighted_sums_for(int64_t r, int64_t v, std::integer_sequence<int, R...>) {
+    static constexpr WeightedSums<F> all[][VECTORS] = {
+        {weighted_sums<F, R + 1, 1>, weighted_sums<F, R + 1, 2>, weighted_sums<F, R + 1, 3>}...};
+    return all[r - 1][v - 1];
+}
+template <class F, bool careful, int... R>
+inline Correlate<F> correlate_for(int64_t r, int64_t v, std::integer_sequence<int, R...>) {
+    static constexpr Correlate<F> all[][VECTORS] = {{correlate<F, R + 1, 1, careful>,
+                                                     correlate<F, R + 1, 2, careful>,
+                                                     correlate<F, R + 1, 3, careful>}...};
+    return all[r - 1][v - 1];
+}
+constexpr auto HEIGHTS = std::make_integer_sequence<int, HEIGHT>();
+
+// The outputs of a group, in blocks of nearly equal height.
+struct Blocks {
+    int64_t outputs, count = ceil_div(outputs, HEIGHT), each = ceil_div(outputs, larger(1, count));
+
+    int64_t start(int64_t b) const { return smaller(outputs, b * each); }
+    int64_t height(int64_t b) const { return start(b + 1) - start(b); }
+};
+
+constexpr Status OK = {Status::Ok, 0, 0}, OUT_OF_MEMORY = {Status::OutOfMemory, 0, 0};
+
+// Positions of a band: a register has enough to do, and the copy of its input stays in L2.
+constexpr int64_t POSITIONS = 1024, INPUT = 1 << 17;
+constexpr int64_t GRAIN = 1 << 19;  // multiplications that take a thread about 10 us
+
+template <class T>
+Status conv2d(const Operand& out, const Operand* ins, int, const Params& params) {
+    using F = Computed<T>;
+    constexpr int L = lanes<F>;
+    const Operand &x = ins[0], &w = ins[1];
+    const Window window = window_of(params, 0, w.shape[2], w.shape[3], x, out);
+    const int64_t groups = static_cast<int64_t>(params.integer[4]), channels = w.shape[1];
+    const int64_t terms = channels * window.taps(), outputs = out.shape[1] / groups;
+    if (out.shape[0] * out.shape[1] == 0) return OK;
+    const Blocks blocks{outputs};
+    F* weights = static_cast<F*>(scratch(0, (out.shape[1] * terms + 1) * sizeof(F)));
+    if (!weights) return OUT_OF_MEMORY;
+    parallel_each(groups * blocks.count, HEIGHT * terms, GRAIN / 64, [&](int64_t block) {
+        const int64_t b = block % blocks.count, height = blocks.height(b);
+        const int64_t first = block / blocks.count * outputs + blocks.start(b);
+        F* to = weights + first * terms;
+        for (int64_t o = 0; o < height; ++o)
+            for (int64_t k = 0; k < terms; ++k) {
+                const int64_t c = k / window.taps(), t = k % window.taps();
+                const T* from = element<const T>(w, first + o, c, t / window.w.taps);
+                to[k * height + o] = convert<F>(from[t % window.w.taps * w.strides[3]]);
+            }
+    });
+
+    const Bands bands(window, out.shape[0],
+                      larger(POSITIONS / 8, smaller(POSITIONS, INPUT / larger(1, channels))));
+    const int64_t cost = outputs * terms * bands.images * bands.rows * window.w.out;
+    bool failed = false;
+    parallel_each(groups * bands.count(), cost, GRAIN, [&](int64_t task) {
+        const int64_t group = task / bands.count();
+        const Band band = bands[task % bands.count()];
+        const int64_t row = ceil_div(band.positions, L) * L;
+        F* image = static_cast<F*>(scratch(1, (channels * band.channel + L) * sizeof(F)));
+        F* z = static_cast<F*>(scratch(2, HEIGHT * row * sizeof(F)));
+        int64_t* at = static_cast<int64_t*>(scratch(3, (terms + 1) * sizeof(int64_t)));
+        if (!image || !z || !at) return __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
+        copy_input<const T>(x, group * channels, channels, band, image);
+        band.places(channels, at);
+        for (int64_t b = 0; b < blocks.count; ++b) {
+            const int64_t height = blocks.height(b), first = group * outputs + blocks.start(b);
+            for (int64_t p = 0; height > 0 && p < row; p += VECTORS * L) {
+                const int64_t vectors = smaller(VECTORS, (row - p) / L);
+                weighted_sums_for<F>(height, vectors, HEIGHTS)(terms, at, image + p,
+                                                               weights + first * terms, z + p, row);
+            }
+            for (int64_t o = 0; o < height; ++o)
+                for (int64_t n = 0; n < band.images; ++n)
+                    for (int64_t p = 0; p < band.rows; ++p)
+                        copy_row(window.w.out,
+                                 element<T>(out, band.image + n, first + o, band.row + p),
+                                 out.strides[3], z + o * row + band.position(n, p), 1);
+        }
+    });
+    return failed ? OUT_OF_MEMORY : OK;
+}
+
+// ---- its gradient for the weights ---------------------------------------------------------------
+
+// Sums over all positions of all images. They are cut into at most PARTS parts, which follow from
+// the sizes; a lane of a register adds up its positions of a part one after another, then the lanes
+// are added, then the parts, in pairs, the pairs in pairs, and so on.
+constexpr int64_t PARTS = 16;
+constexpr int64_t SUMS = 1 << 20;  // bytes of vectors that one task adds to
+
+template <class T>
+Status conv2d_weight(const Operand& out, const Operand* ins, int, const Params& params) {
+    using F = Computed<T>;
+    constexpr int L = lanes<F>;
+    const Operand &x = ins[0], &g = ins[1];
+    const Window window = window_of(params, 0, out.shape[2], out.shape[3], x, g);
+    const int64_t groups = static_cast<int64_t>(params.integer[4]), channels = out.shape[1];
+    const int64_t terms = channels * window.taps(), outputs = out.shape[0] / groups;
+    if (out.shape[0] * channels == 0) return OK;
+    const Bands bands(window, x.shape[0], POSITIONS);
+    const Blocks blocks{outputs};
+    const int64_t size = out.shape[0] * terms, parts = larger(1, smaller(PARTS, bands.count()));
+    const int64_t most = SUMS / (HEIGHT * terms * L * int64_t(sizeof(F)));
+    const int64_t together = larger(1, smaller(blocks.count, most));  // blocks of one task
+    const int64_t cuts = ceil_div(blocks.count, together);
+    F* totals = static_cast<F*>(scratch(0, parts * size * sizeof(F)));
+    if (!totals) return OUT_OF_MEMORY;
+
+    bool failed = false;
+    parallel(parts * groups * cuts, [&](int64_t task) {
+        const int64_t part = task / (groups * cuts), group = task / cuts % groups;
+        const int64_t from = task % cuts * together, to = smaller(blocks.count, from + together);
+        const int64_t start = blocks.start(from), height = blocks.start(to) - start;
+        F* sums = static_cast<F*>(scratch(1, (height * terms + 1) * L * sizeof(F)));
+        int64_t* at = static_cast<int64_t*>(scratch(3, terms * sizeof(int64_t)));
+        if (!sums || !at) return __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
+        for (int64_t s = 0; s < height * terms * L; ++s) sums[s] = 0;
+        const int64_t end = bands.count() * (part + 1) / parts;
+        for (int64_t index = bands.count() * part / parts; index < end; ++index) {
+            const Band band = bands[index];
+            const int64_t row = ceil_div(band.positions, L) * L,
+                          input = channels * band.channel + L;
+            F* valid = static_cast<F*>(scratch(2, ((1 + HEIGHT) * row + input) * sizeof(F)));
+            if (!valid) return __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
+            F *padded = valid + row, *image = padded + HEIGHT * row;
+            copy_input<const T>(x, group * channels, channels, band, image);
+            band.places(channels, at);
+            for (int64_t s = 0; s < (1 + HEIGHT) * row; ++s) valid[s] = 0;
+            for (int64_t n = 0; n < band.images; ++n)
+                for (int64_t p = 0; p < band.rows; ++p)
+                    for (int64_t q = 0; q < window.w.out; ++q) valid[band.position(n, p) + q] = 1;
+            for (int64_t b = from; b < to; ++b) {
+                const int64_t first = blocks.start(b), here = blocks.height(b);
+                for (int64_t o = 0; o < here; ++o)
+                    for (int64_t n = 0; n < band.images; ++n)
+                        for (int64_t p = 0; p < band.rows; ++p)
+                            copy_row(window.w.out, padded + o * row + band.position(n, p), 1,
+                                     element<const T>(g, band.image + n,
+                                                      group * outputs + first + o, band.row + p),
+                                     g.strides[3]);
+                for (int64_t k = 0; here > 0 && k < terms; k += VECTORS) {
+                    const int64_t vectors = smaller(VECTORS, terms - k);
+                    F* add_to = sums + ((first - start) * terms + k * here) * L;
+                    if (!correlate_for<F, false>(here, vectors, HEIGHTS)(row, padded, row, image,
+                                                                         at + k, valid, add_to))
+                        correlate_for<F, true>(here, vectors, HEIGHTS)(row, padded, row, image,
+                                                                       at + k, valid, add_to);
+                }
+            }
+        }
+        F* total = totals + part * size + (group * outputs + start) * terms;
+        for (int64_t b = from; b < to; ++b)
+            for (int64_t k = 0; k < terms; k += VECTORS)
+                for (int64_t o = blocks.start(b); o < blocks.start(b + 1); ++o)
+                    for (int64_t v = 0; v < smaller(VECTORS, terms - k); ++v, sums += L)
+                        total[(o - start) * terms + k + v] = xsimd::reduce_add(load(sums));
+    });
+    if (failed) return OUT_OF_MEMORY;
+
+    parallel_each(out.shape[0], terms * parts, GRAIN / 64, [&](int64_t o) {
+        for (int64_t k = 0; k < terms; ++k) {
+            F* total = totals + o * terms + k;
+            for (int64_t step = 1; step < parts; step *= 2)
+                for (int64_t part = 0; part + step < parts; part += 2 * step)
+                    total[part * size] += total[(part + step) * size];
+            const int64_t c = k / window.taps(), t = k % window.taps();
+            element<T>(out, o, c, t / window.w.taps)[t % window.w.taps * out.strides[3]] =
+                convert<T>(*total);
+        }
+    });
+    return OK;
+}
+
+// ---- pooling ------------------------------------------------------------------------------------
+
+// The largest of each column of a window first, a row at a time; of these then the largest of each
+// window. Compared are the keys of rows.hpp, integers that order numbers, with nan on top.
+template <class T>
+Status max_pool2d(const Operand& out, const Operand* ins, int, const Params& params) {
+    using Order = Ordered<T>;
+    using Key = typename Order::Key;
+    const Operand& x = ins[0];
+    const Window window = pool_of(params, x, out);
+    const Axis &h = window.h, &w = window.w;
+    const int64_t step = x.strides[3], lines = out.shape[0] * out.shape[1] * h.out;
+    bool failed = false;
+    parallel_each(lines, h.taps * w.in, GRAIN / 16, [&](int64_t line) {
+        const int64_t n = line / h.out / out.shape[1], c = line / h.out % out.shape[1];
+        Key* largest = static_cast<Key*>(scratch(0, w.in * sizeof(Key)));
+        if (!largest) return __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
+        for (int64_t i = 0; i < h.taps; ++i) {
+            const T* row = element<const T>(x, n, c, line % h.out * h.stride + i * h.dilation);
+            const auto take = [&](int64_t by) {
+                for (int64_t q = 0; q < w.in; ++q) {
+                    const Key key = Order::key(row[q * by]);
+                    largest[q] = i == 0 || key > largest[q] ? key : largest[q];
+                }
+            };
+            step == 1 ? take(1) : take(step);
+        }
+        T* z = element<T>(out, n, c, line % h.out);
+        const auto give = [&](int64_t stride, int64_t by) {
+            for (int64_t q = 0; q < w.out; ++q) {
+                Key key = largest[q * stride];
+                for (int64_t j = 1; j < w.taps; ++j) {
+                    const Key other = largest[q * stride + j * w.dilation];
+                    key = other > key ? other : key;
+                }
+                z[q * by] = Order::value(key);
+            }
+        };
+        give(w.stride, out.strides[3]);
+    });
+    return failed ? OUT_OF_MEMORY : OK;
+}
+
+// Row by row of windows: how many elements equal the largest, then to each of them its share. As
+// above, columns that are a stride apart are brought side by side.
+template <class T>
+Status max_pool2d_grad(const Operand& out, const Operand* ins, int, const Params& params) {
+    using F = Computed<T>;
+    const Operand &x = ins[0], &m = ins[1], &g = ins[2];
+    const Window window = pool_of(params, x, m);
+    const Axis &h = window.h, &w = window.w;
+    const int64_t pitch = w.length(w.out), line = w.phases() * pitch;
+    bool failed = false;
+    parallel_each(out.shape[0] * out.shape[1], h.in * w.in, GRAIN / 32, [&](int64_t plane) {
+        const int64_t n = plane / out.shape[1], c = plane % out.shape[1];
+        F* z = static_cast<F*>(scratch(0, h.in * line * sizeof(F)));
+        F* seen = static_cast<F*>(scratch(1, h.taps * line * sizeof(F)));
+        F* largest = static_cast<F*>(scratch(2, 3 * w.out * sizeof(F)));
+        if (!z || !seen || !largest) return __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
+        F *share = largest + w.out, *count = share + w.out;
+        for (int64_t k = 0; k < h.in * line; ++k) z[k] = 0;
+        for (int64_t p = 0; p < h.out; ++p) {
+            copy_row(w.out, largest, 1, element<const T>(m, n, c, p), m.strides[3]);
+            copy_row(w.out, share, 1, element<const T>(g, n, c, p), g.strides[3]);
+            for (int64_t q = 0; q < w.out; ++q) count[q] = 0;
+            for (int64_t i = 0; i < h.taps; ++i) {
+                const T* row = element<const T>(x, n, c, p * h.stride + i * h.dilation);
+                for (int64_t b = 0; b < w.phases(); ++b)
+                    copy_row(w.columns(b), seen + i * line + b * pitch, 1, row + b * x.strides[3],
+                             w.stride * x.strides[3]);
+                for (int64_t j = 0; j < w.taps; ++j) {
+                    const F* at = seen + i * line + w.phase(j) * pitch + w.shift(j);
+#pragma GCC ivdep
+                    for (int64_t q = 0; q < w.out; ++q)
+                        count[q] += at[q] == largest[q] ? F(1) : F(0);
+                }
+            }
+            for (int64_t q = 0; q < w.out; ++q) share[q] /= count[q];
+            for (int64_t i = 0; i < h.taps; ++i)
+                for (int64_t j = 0; j < w.taps; ++j) {
+                    const int64_t place = w.phase(j) * pitch + w.shift(j);
+                    const F* at = seen + i * line + place;
+                    F* to = z + (p * h.stride + i * h.dilation) * line + place;
+#pragma GCC ivdep
+                    for (int64_t q = 0; q < w.out; ++q)
+                        to[q] += at[q] == largest[q] ? share[q] : F(0);
+                }
+        }
+        for (int64_t r = 0; r < h.in; ++r) {
+            T* to = element<T>(out, n, c, r);
+            for (int64_t q = 0; q < w.in; ++q) to[q * out.strides[3]] = convert<T>(F(0));
+            for (int64_t b = 0; b < w.phases(); ++b)
+                copy_row(w.columns(b), to + b * out.strides[3], w.stride * out.strides[3],
+                         z + r * line + b * pitch, 1);
+        }
+    });
+    return failed ? OUT_OF_MEMORY : OK;
+}
+
+// ---- table --------------------------------------------------------------------------------------
+
+#define CONV "stride_h stride_w dilation_h dilation_w groups"
+#define POOL "size_h size_w stride_h stride_w dilation_h dilation_w"
+#define FLOAT_ROWS(dtype, T)                                                       \
+    {"conv2d", dtype, Form::Conv, "TTT", CONV, conv2d<T>},                         \
+        {"conv2d_weight", dtype, Form::ConvWeight, "TTT", CONV, conv2d_weight<T>}, \
+        {"max_pool2d_grad", dtype, Form::PoolGrad, "TTTT", POOL, max_pool2d_grad<T>},
+
+const Row rows[] = {FLOAT_ROWS(Float16, half_t) FLOAT_ROWS(BFloat16, bfloat_t)
+                        FLOAT_ROWS(Float32, float) FLOAT_ROWS(Float64, double)
+#define ROW(name, type, format) {"max_pool2d", name, Form::Pool, "TT", POOL, max_pool2d<type>},
+                            TUTOR_FOR_EACH_DTYPE(ROW)
+#undef ROW
+};
+
+}  // namespace
+
+Rows conv() { return {rows, sizeof rows / sizeof *rows}; }
+
+}  // namespace TUTOR_LEVEL
+}  // namespace tutor
