@@ -113,6 +113,9 @@ def test_the_two_formulas_must_be_there():
         def backward(ctx, g):
             return g
 
+    for wrong in ((Tensor([1.0]), 3), ()):
+        with pytest.raises(GraphError, match="by keyword"):
+            Power.apply(*wrong)
     with pytest.raises(GraphError, match="returned float"):
         Number.apply(Tensor([1.0]))
 

@@ -56,7 +56,14 @@ class Function(Op, abstract=True):
 
     @classmethod
     def apply(cls, *inputs: Any, **params: Any) -> Tensor:  # type: ignore[override]
-        """Run it on these inputs."""
+        """Run it on these Tensors; whatever else `forward` needs is given by keyword."""
+        others = [type(x).__name__ for x in inputs if not isinstance(x, Tensor)]
+        if others or not inputs:
+            raise GraphError(
+                f"{cls.__name__}.apply",
+                f"{', '.join(others)} among the inputs" if others else "no inputs",
+                "give Tensors by position, and parameters by keyword, as forward(ctx, x, *, n)",
+            )
         return Op.execute(cls(*inputs, **params))
 
     def save_for_backward(self, *tensors: Tensor) -> None:
