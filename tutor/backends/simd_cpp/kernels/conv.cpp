@@ -442,6 +442,10 @@ Status max_pool2d_grad(const Operand& out, const Operand* ins, int, const Params
 
 // ---- table --------------------------------------------------------------------------------------
 
+// Bools are read as bytes: memory from elsewhere may hold others than 0 and 1.
+template <class T>
+using Read = std::conditional_t<std::is_same<T, bool>::value, uint8_t, T>;
+
 #define CONV "stride_h stride_w dilation_h dilation_w groups"
 #define POOL "size_h size_w stride_h stride_w dilation_h dilation_w"
 #define FLOAT_ROWS(dtype, T)                                                       \
@@ -451,7 +455,8 @@ Status max_pool2d_grad(const Operand& out, const Operand* ins, int, const Params
 
 const Row rows[] = {FLOAT_ROWS(Float16, half_t) FLOAT_ROWS(BFloat16, bfloat_t)
                         FLOAT_ROWS(Float32, float) FLOAT_ROWS(Float64, double)
-#define ROW(name, type, format) {"max_pool2d", name, Form::Pool, "TT", POOL, max_pool2d<type>},
+#define ROW(name, type, format) \
+    {"max_pool2d", name, Form::Pool, "TT", POOL, max_pool2d<Read<type>>},
                             TUTOR_FOR_EACH_DTYPE(ROW)
 #undef ROW
 };
