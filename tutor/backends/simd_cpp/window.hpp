@@ -32,11 +32,6 @@ Window window_of(const Params& params, int first, int64_t taps_h, int64_t taps_w
             {taps_w, number(1), number(3), x.shape[3], z.shape[3]}};
 }
 
-Window pool_of(const Params& params, const Operand& x, const Operand& z) {
-    return window_of(params, 2, static_cast<int64_t>(params.integer[0]),
-                     static_cast<int64_t>(params.integer[1]), x, z);
-}
-
 // n numbers, `step` apart at both ends.
 template <class To, class From>
 inline void copy_row(int64_t n, To* to, int64_t to_step, const From* from, int64_t from_step) {
