@@ -44,8 +44,8 @@ __all__ = [
     "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Tensor", "apply", "arange",
     "backward", "bfloat16", "bool", "cat", "concatenate", "data", "einsum", "engine", "errors",
     "eye", "float16", "float32", "float64", "from_dlpack", "full", "graph", "int8", "int16",
-    "int32", "int64", "linspace", "manual_seed", "memory", "meshgrid", "nn", "no_grad", "ones", "ops",
-    "optim", "profile", "promote", "python_ref", "rand", "randn", "random", "registry",
+    "int32", "int64", "linspace", "manual_seed", "memory", "meshgrid", "nn", "no_grad", "ones",
+    "ops", "optim", "profile", "promote", "python_ref", "rand", "randn", "random", "registry",
     "simd_cpp", "stack", "testing", "uint8", "uint16", "uint32", "uint64", "use_backend",
     "viz", "where", "zeros",
 ]  # fmt: skip

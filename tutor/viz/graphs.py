@@ -129,19 +129,6 @@ class Drawing:
         return "".join(arrows + [self.box(v, gradients) for v in range(len(self.nodes))])
 
 
-class Graph(Picture):
-    """The picture of a graph; `str` of it is the listing."""
-
-    def __init__(self, listing: str, *args: Any) -> None:
-        super().__init__(*args)
-        self.text = listing
-
-    def __str__(self) -> str:
-        return self.text
-
-    __repr__ = __str__
-
-
 def gradients_of(y: Any, recorded: Recorded) -> dict[int, str]:
     """The gradient at each node, as text: by a walk of our own, or what a class of your own has
     kept as `.grad`."""
@@ -159,7 +146,7 @@ def gradients_of(y: Any, recorded: Recorded) -> dict[int, str]:
     return {v: summary(g) for v, g in total.items()}
 
 
-def graph(y: Any, grads: bool = False, names: Mapping[str, Any] | None = None) -> Graph:
+def graph(y: Any, grads: bool = False, names: Mapping[str, Any] | None = None) -> Picture:
     """The graph that `y.backward()` would walk: leaves at the left, the result at the right.
 
     A box of round corners is an op with the tensor it made; what is used twice is drawn once. With
@@ -186,5 +173,6 @@ def graph(y: Any, grads: bool = False, names: Mapping[str, Any] | None = None) -
         low += 19
         parts.append(text(MARGIN, low, note, 12, "orange"))
     wide = max([drawing.width, 330] + [width_of(note, 12) + 2 * MARGIN for note in recorded.notes])
-    return Graph(recorded.text(), "".join(parts), math.ceil(wide), math.ceil(low + 18),
-                 f"graph of {ops} op{'s' * (ops != 1)}")  # fmt: skip
+    title = f"graph of {ops} op{'s' * (ops != 1)}"
+    wide, tall = math.ceil(wide), math.ceil(low + 18)
+    return Picture("".join(parts), wide, tall, title, words=recorded.text())

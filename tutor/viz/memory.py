@@ -204,11 +204,35 @@ def explain(t: Any, highlight: Any = None) -> Picture:
         parts.insert(0, svg.arrow(d, (x1, y1), (0, 1), "ink"))
 
     # in words and numbers
-    for words, mono in _sentences(layout, chosen, target, shared):
+    sentences = list(_sentences(layout, chosen, target, shared))
+    for words, mono in sentences:
         parts.append(text(MARGIN, y, words, 13, "ink" if mono else "soft", mono=mono))
         wide = max(wide, MARGIN + width_of(words, 13, mono))
         y += 21
-    return Picture("".join(parts), math.ceil(wide + MARGIN), math.ceil(y + 4), title)
+    listing = [f"{facts}    offset {layout.offset}", *_listing(layout, chosen or ())]
+    listing += [line.replace(TIMES, "x"), *(words for words, _ in sentences)]
+    wide, tall = math.ceil(wide + MARGIN), math.ceil(y + 4)
+    return Picture("".join(parts), wide, tall, title, words="\n".join(listing))
+
+
+def _listing(layout: Layout, chosen: Index) -> Iterator[str]:
+    """The grids in text: "2.0@1" is the number 2.0 from position 1."""
+    for sheet in _sheets(layout, chosen) if layout.size else ():
+        leading = None if sheet is None else sheet[1]
+        rest = layout.shape[len(leading or ()) :]
+        rows = _cut(rest[-2], MOST_ROWS, chosen[-2]) if len(rest) > 1 else [0]
+        for i in [GAP] if leading is None else rows:
+            if leading is None or i is GAP:
+                yield "..."
+                continue
+            start = (*leading, i) if len(rest) > 1 else leading
+            columns = _cut(rest[-1], MOST_COLUMNS, chosen[-1]) if rest else [0]
+            found = []
+            for j in columns:
+                p = layout.position((*start, j or 0) if rest else start)
+                found.append("..." if j is GAP else f"{layout.value(p)}@{p}")
+            name = ", ".join([*map(str, start), *[":"] * bool(rest)])
+            yield f"[{name}]  {'  '.join(found)}"
 
 
 def _sentences(
@@ -227,6 +251,10 @@ def _sentences(
         yield " " * len(name) + "     = " + " + ".join([str(layout.offset), *numbers]) + (
             f" = {target}" if chosen else ""
         ), True  # fmt: skip
+        size = getattr(getattr(layout.buf, "dtype", None), "itemsize", None)
+        if isinstance(size, int) and target is not None:
+            start = size * target
+            yield f"{size} bytes each: it is in the bytes {start} to {start + size - 1}.", False
         if not 0 <= (target or 0) < layout.length:
             yield f"There is no cell {target}: the memory ends at {layout.length - 1}.", False
     reached = layout.reached()

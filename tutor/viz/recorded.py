@@ -37,12 +37,15 @@ def shape_of(t: Any) -> tuple[int, ...] | None:
 
 def value_of(t: Any) -> str | None:
     """What a tensor holds, if that is up to four numbers: "[1.0, 2.0]"; of a class of your own
-    also what it keeps as `.data`, if that is a number."""
+    also what it keeps as `.data`, if that is a number or a few."""
     if isinstance(t, (int, float)):
         return short(t)
     shape = shape_of(t)
     if shape is None or not all(hasattr(t, name) for name in ("buf", "strides", "offset")):
         data = getattr(t, "data", None)
+        if isinstance(data, (list, tuple)) and 0 < len(data) <= 4:
+            parts = [short(v, 6) for v in data if isinstance(v, (int, float))]
+            return f"[{', '.join(parts)}]" if len(parts) == len(data) else None
         return short(data) if isinstance(data, (int, float)) else None
     if is_one_number(t):
         return short(t.buf[t.offset])
@@ -69,7 +72,9 @@ def is_one_number(t: Any) -> bool:
 def summary(t: Any) -> str:
     """Value, else shape."""
     value, shape = value_of(t), shape_of(t)
-    return value if value is not None else f"shape {shape}" if shape is not None else "?"
+    if value is not None:
+        return value
+    return f"shape {shape}" if shape is not None else type(t).__name__
 
 
 class Node:
@@ -93,7 +98,7 @@ class Node:
             found.append((value, "value"))
         if shape is not None and not is_one_number(t):
             found.append((f"shape {shape}", "shape"))
-        return found or [("more ops", "shape")]
+        return found or [(type(t).__name__, "shape")]
 
 
 class Recorded:

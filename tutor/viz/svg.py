@@ -164,12 +164,16 @@ def short(value: Any, room: int = 7) -> str:
 class Picture:
     """A drawing with its size in pixels and a title that says what is to be seen.
 
-    `str(p)` and `p.svg` are the SVG; `p.save("name.svg")` writes it; Jupyter shows it by itself.
+    `p.svg` is the SVG, `p.save("name.svg")` writes it, Jupyter shows it by itself. `print(p)` is
+    for a terminal: the same in words where there are such (memory maps and graphs have them),
+    otherwise the SVG.
     """
 
-    def __init__(self, body: str, width: float, height: float, title: str, style: str = "") -> None:
+    def __init__(
+        self, body: str, width: float, height: float, title: str, style: str = "", words: str = ""
+    ) -> None:
         self.body, self.width, self.height = body, width, height
-        self.title, self.style = title, style
+        self.title, self.style, self.words = title, style, words
 
     @property
     def svg(self) -> str:
@@ -204,7 +208,7 @@ class Picture:
         return path
 
     def __str__(self) -> str:
-        return self.svg
+        return self.words or self.svg
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.title!r}>"
@@ -243,6 +247,15 @@ def _placed(p: Picture, x: float, y: float) -> str:
     return tag("g", name + p.body, transform=f"translate({number(x)} {number(y)})")
 
 
+def _joined(
+    parts: list[str], pictures: tuple[Picture, ...], width: float, height: float
+) -> Picture:
+    words = "\n\n".join(p.words for p in pictures) if all(p.words for p in pictures) else ""
+    style = "".join(dict.fromkeys(p.style for p in pictures))
+    title = "; ".join(p.title for p in pictures)
+    return Picture("".join(parts), width, height, title, style, words)
+
+
 def row(*pictures: Picture) -> Picture:
     """The pictures side by side, as one."""
     _pictures("row", pictures)
@@ -250,9 +263,7 @@ def row(*pictures: Picture) -> Picture:
     for p in pictures:
         parts.append(_placed(p, x, 0))
         x += p.width
-    return Picture("".join(parts), x, max(p.height for p in pictures),
-                   "; ".join(p.title for p in pictures),
-                   "".join(dict.fromkeys(p.style for p in pictures)))  # fmt: skip
+    return _joined(parts, pictures, x, max(p.height for p in pictures))
 
 
 def column(*pictures: Picture) -> Picture:
@@ -262,6 +273,4 @@ def column(*pictures: Picture) -> Picture:
     for p in pictures:
         parts.append(_placed(p, 0, y))
         y += p.height
-    return Picture("".join(parts), max(p.width for p in pictures), y,
-                   "; ".join(p.title for p in pictures),
-                   "".join(dict.fromkeys(p.style for p in pictures)))  # fmt: skip
+    return _joined(parts, pictures, max(p.width for p in pictures), y)

@@ -106,7 +106,8 @@ def walk(y: Any, visits: Sequence[tuple[Any, Any]] | None = None, names: Any = N
     given = visits is not None
     steps = _given_steps(recorded, visits) if visits is not None else _recorded_steps(y, recorded)
     steps = steps[:MOST_STEPS]
-    room: dict[int, str] = {0: "1.0"}
+    seed = steps[0][0].gradient if steps and steps[0][0].node == 0 else "1"
+    room: dict[int, str] = {0: seed}
     for step, sums in steps:
         for v, words in [(step.node, step.gradient), *sums.items()]:
             room[v] = max(room.get(v, ""), words, key=len)
@@ -114,7 +115,7 @@ def walk(y: Any, visits: Sequence[tuple[Any, Any]] | None = None, names: Any = N
     widest = max((width_of(words, 12, mono=True) for words in labels), default=0)
     drawing = Drawing(recorded, room, max(ACROSS, widest + 36))
     captions = list(_captions(recorded, steps, given))
-    parts = list(_parts(drawing, steps, captions, given))
+    parts = list(_parts(drawing, steps, captions, seed))
     wide = max([drawing.width, *(width_of(c, 14) + 2 * MARGIN for c in captions)])
     high, frames = drawing.height + 34, len(steps) + 2
 
@@ -130,7 +131,9 @@ def walk(y: Any, visits: Sequence[tuple[Any, Any]] | None = None, names: Any = N
 
 
 def _captions(recorded: Recorded, steps: Sequence[tuple[Step, Any]], given: bool) -> Iterator[str]:
-    yield "seed: the gradient of the result is 1"
+    t = recorded.nodes[0].tensor
+    one = math.prod(getattr(t, "shape", ())) == 1
+    yield f"seed: the gradient of {'the result' if one else 'the sum of it'} is 1"
     for step, _ in steps:
         handed = f", hands on {' and '.join(g for _, g in step.shares)}" if step.shares else ""
         name = name_of(recorded.nodes[step.node].op)
@@ -166,7 +169,7 @@ def _brief(words: str) -> str:
 
 
 def _parts(drawing: Drawing, steps: Sequence[tuple[Step, dict[int, str]]], captions: list[str],
-           given: bool) -> Iterator[Part]:  # fmt: skip
+           seed: str) -> Iterator[Part]:  # fmt: skip
     """All that comes and goes above the still drawing."""
     end = len(steps) + 2
     for k, caption in enumerate(captions):
@@ -174,7 +177,7 @@ def _parts(drawing: Drawing, steps: Sequence[tuple[Step, dict[int, str]]], capti
         done = rect(MARGIN, 33, max(1, k) * (drawing.width - 2 * MARGIN) / (end - 1), 2, "orange")
         yield Part(done, k, k + 1)
 
-    history: dict[int, list[tuple[int, str]]] = {0: [(0, "1.0" if not given else "1")]}
+    history: dict[int, list[tuple[int, str]]] = {0: [(0, seed)]}
     for k, (step, sums) in enumerate(steps, 1):
         (x, y), (w, h) = drawing.middle[step.node], drawing.sizes[step.node]
         ring = rect(x - w / 2 - 5, y + 24 - h / 2 - 5, w + 10, h + 10, "none", rx=15,
