@@ -29,7 +29,7 @@ PALETTE = {
     "line": ("#c9d0da", "#465061"),
     "wash": ("#f0f2f6", "#232a35"),
     "blue": ("#0068a8", "#63b7f2"),
-    "orange": ("#b84c00", "#ff9f5e"),
+    "orange": ("#ab4400", "#ff9f5e"),
     "green": ("#00775a", "#4fd1a5"),
     "pink": ("#a63d7c", "#f298c8"),
     "amber": ("#856000", "#f0c24f"),
@@ -152,12 +152,12 @@ def short(value: Any, room: int = 7) -> str:
             return f"{value:.1f}"
         shown = ""
         for digits in range(max(room - 1, 1), 0, -1):
-            shown = f"{value:.{digits}g}".replace("e-0", "e-").replace("e+0", "e")
+            shown = re.sub(r"e\+?(-?)0*", r"e\1", f"{value:.{digits}g}")
             if len(shown) <= room:
                 break
         return shown
     if isinstance(value, int) and not isinstance(value, bool) and len(str(value)) > max(room, 5):
-        return f"{value:.1e}".replace("e+0", "e").replace("e+", "e")
+        return re.sub(r"e\+0*", "e", f"{value:.1e}")
     return str(value)
 
 
