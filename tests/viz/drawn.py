@@ -49,7 +49,7 @@ def check(picture):
     markup = picture.svg.replace('xmlns="http://www.w3.org/2000/svg"', "")
     assert "://" not in markup and "url(" not in markup and "@import" not in markup
     assert "script" not in {e.tag.removeprefix(SPACE) for e in root.iter()}
-    assert not any(key.startswith("on") for e in root.iter() for key in e.keys())
+    assert not any(key.startswith("on") for e in root.iter() for key in e.attrib)
     assert not any(e.get("id") for e in root.iter()), "ids would clash in a page of several"
 
     for e, dx, dy in walk(root):
@@ -76,6 +76,6 @@ def check(picture):
             box = (min(xs), min(ys), max(xs), max(ys))
         else:
             continue
-        assert -1 <= box[0] and -1 <= box[1], (name, e.attrib, e.text, box)
+        assert min(box[:2]) >= -1, (name, e.attrib, e.text, box)
         assert box[2] <= width + 1 and box[3] <= height + 1, (name, e.attrib, e.text, box)
     return picture

@@ -56,7 +56,7 @@ def test_larger_tensors_are_listed_by_their_shapes():
     w = Tensor.ones(3, 4, requires_grad=True)
     listing = str(tutor.graph((Tensor.ones(2, 3) @ w).relu().sum()))
     assert listing == (
-        "Sum -> 24.0... ".removesuffix("... ") + "\n"
+        "Sum -> 24.0\n"
         "`-- ReLU -> shape (2, 4)\n"
         "    `-- MatMul -> shape (2, 4)\n"
         "        |-- shape (2, 3)\n"

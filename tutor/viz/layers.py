@@ -66,7 +66,7 @@ def arrange(
     """
     layer = layers_of(len(sizes), edges)
     fed = {b for _, b in edges}  # the others, leaves, make room and do not push
-    places = [Place(k, h, 1.0 if v in fed else 0.02)
+    places = [Place(k, h, 1.0 if v in fed else 0.001)
               for v, (k, (_, h)) in enumerate(zip(layer, sizes, strict=True))]  # fmt: skip
     columns: list[list[Place]] = [[] for _ in range(max(layer, default=-1) + 1)]
     for place in places:
