@@ -173,7 +173,7 @@ def test_boxes_of_a_layer_do_not_overlap():
 
 def test_a_chain_is_straight():
     where, *_ = layers.arrange([(50, 30)] * 5, [(0, 1), (1, 2), (2, 3), (4, 3)], 20, 10)
-    assert len({round(y, 6) for _, y in where[1:4]}) == 1
+    assert max(y for _, y in where[1:4]) - min(y for _, y in where[1:4]) < 0.1
 
 
 def test_a_cycle_has_no_order():

@@ -224,7 +224,7 @@ def boundary(
         tag("path", d=f"M148 {number(low - 9.5)}l5.5 5.5l-5.5 5.5l-5.5 -5.5z", fill="orange")
     )
     parts.append(text(160, low, "class 1", 12))
-    parts.append(text(496, low, "darker: surer", 12, "soft", "end"))
+    parts.append(text(496, low, "stronger: surer", 12, "soft", "end"))
     return Picture("".join(parts), 520, low + 24, title)
 
 

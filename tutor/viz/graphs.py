@@ -86,14 +86,12 @@ class Drawing:
         self, b: int, n: int, stroke: str = "soft", width: float = 1.5, back: bool = False
     ) -> str:
         """The arrow from the n-th input to op b, or `back` from the op to that input."""
-        (x0, y0), *between, (x1, y1) = self.routes[b, n]
-        start, end = ((x0 + 6, y0), (x1, y1)) if back else ((x0, y0), (x1 - 6, y1))
+        start, *between, end = self.routes[b, n]
         d = "M" + " ".join(map(number, start))
-        for (xa, ya), (xb, yb) in itertools.pairwise([start, *between, end]):
+        for (xa, ya), (xb, yb) in itertools.pairwise([start, *between, (end[0] - 5, end[1])]):
             bend = (xb - xa) / 2
             d += "C" + " ".join(map(number, (xa + bend, ya, xb - bend, yb, xb, yb)))
-        tip, toward = ((x0, y0), (-1, 0)) if back else ((x1, y1), (1, 0))
-        return svg.arrow(d, tip, toward, stroke, width)
+        return svg.arrow(d, start if back else end, (-1 if back else 1, 0), stroke, width)
 
     def box(self, v: int, gradients: bool = True) -> str:
         """The box of node v; without `gradients` their place stays empty."""

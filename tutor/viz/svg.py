@@ -134,11 +134,9 @@ def fit(words: Any, room: float, size: float = 13, mono: bool = False, bold: boo
 def arrow(d: str, tip: tuple[float, float], toward: tuple[float, float], stroke: str,
           width: float = 1.75, **more: Any) -> str:  # fmt: skip
     """The path `d` with a head at `tip`, which is entered in the direction `toward`."""
-    length = math.hypot(*toward) or 1.0
-    dx, dy = 7 * toward[0] / length, 7 * toward[1] / length
-    (x, y), half = tip, 0.5
-    corners = [(x, y), (x - dx - half * dy, y - dy + half * dx),
-               (x - dx + half * dy, y - dy - half * dx)]  # fmt: skip
+    (x, y), length, size = tip, math.hypot(*toward) or 1.0, 4.5 + 1.5 * width
+    dx, dy = size * toward[0] / length, size * toward[1] / length
+    corners = [(x, y), (x - dx - dy / 2, y - dy + dx / 2), (x - dx + dy / 2, y - dy - dx / 2)]
     head = tag("path", d=polyline(corners) + "Z", fill=stroke, **more)
     return path(d, stroke, width, **more) + head
 
