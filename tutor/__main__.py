@@ -17,7 +17,7 @@ from tutor.errors import KernelNotFound, TutorError
 
 OPTIONAL = {
     "numpy": "arrays and data",
-    "matplotlib": "pictures",
+    "matplotlib": "pictures of benchmarks",
     "safetensors": "checkpoints",
     "tqdm": "progress bars",
 }

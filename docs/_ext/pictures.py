@@ -10,6 +10,8 @@ The blocks of a page run in order, in one namespace, when the site is built.
 from __future__ import annotations
 
 import ast
+import contextlib
+import io
 from typing import Any
 
 from docutils import nodes
@@ -34,7 +36,10 @@ def draw(app: Sphinx, page: nodes.document) -> None:
         return
     namespace: dict[str, Any] = {"__name__": "__main__"}
     for block in list(page.findall(nodes.literal_block)):
-        found = run(block.astext(), namespace) if block.get("language") == "python" else None
+        if block.get("language") != "python":
+            continue
+        with contextlib.redirect_stdout(io.StringIO()):  # what a block prints, it says itself
+            found = run(block.astext(), namespace)
         if isinstance(found, Picture):
             shown = nodes.raw(
                 "", f'<div class="picture">{found._repr_html_()}</div>', format="html"
