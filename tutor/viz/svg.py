@@ -113,9 +113,9 @@ def text(x: float, y: float, words: Any, size: float = 13, fill: str = "ink", an
 
 def width_of(words: Any, size: float = 13, mono: bool = False, bold: bool = False) -> float:
     """About how wide `words` will be, rather too much than too little: fonts differ."""
-    size *= 1.12 if bold else 1.0
-    if mono:
+    if mono:  # as wide in bold
         return 0.61 * size * len(str(words))
+    size *= 1.12 if bold else 1.0
     em = sum(0.95 if c in _WIDE else 0.36 if c in _NARROW else 0.68 if c.isupper() else 0.6
              for c in str(words))  # fmt: skip
     return em * size
@@ -153,7 +153,7 @@ def short(value: Any, room: int = 7) -> str:
             shown = re.sub(r"e\+?(-?)0*", r"e\1", f"{value:.{digits}g}")
             if len(shown) <= room:
                 break
-        return shown
+        return shown if set(shown) & set(".e") else f"{shown}.0"
     if isinstance(value, int) and not isinstance(value, bool) and len(str(value)) > max(room, 5):
         return re.sub(r"e\+0*", "e", f"{value:.1e}")
     return str(value)

@@ -101,4 +101,4 @@ class Layout:
         return sum(self.readers(p)[0] > 0 for p in range(self.length))
 
     def value(self, position: int) -> str:
-        return short(self.buf[position]) if 0 <= position < self.length else "?"
+        return short(self.buf[position], 5) if 0 <= position < self.length else "?"
