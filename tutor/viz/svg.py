@@ -126,12 +126,12 @@ def width_of(words: Any, size: float = 13, mono: bool = False, bold: bool = Fals
 
 def fit(words: Any, room: float, size: float = 13, mono: bool = False, bold: bool = False) -> str:
     """`words`, cut with "…" to be no wider than `room` pixels."""
-    words = str(words)
-    if width_of(words, size, mono, bold) <= room:
-        return words
-    while words and width_of(words + "…", size, mono, bold) > room:
-        words = words[:-1]
-    return words.rstrip() + "…"
+    cut = str(words)
+    if width_of(cut, size, mono, bold) <= room:
+        return cut
+    while cut and width_of(cut + "…", size, mono, bold) > room:
+        cut = cut[:-1]
+    return cut.rstrip() + "…"
 
 
 def arrow(d: str, tip: tuple[float, float], toward: tuple[float, float], stroke: str,
