@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tutor.errors import ShapeError
-from tutor.viz.axes import numbers_of
+from tutor.viz.axes import drawable, numbers_of
 from tutor.viz.svg import Picture, fit, rect, tag, text
 
 MARGIN, SIDE, GAP = 24, 58, 12
@@ -82,14 +82,14 @@ def images(rows_of_pixels: Any, labels: Any = None, predicted: Any = None, colum
     for flat, (h, w) in zip(pixels, shapes, strict=True):
         if len(flat) != h * w:
             raise ShapeError(f"an image of {h} x {w}", f"{len(flat)} pixels", "give equal rows")
-    known = [p for flat in pixels for p in flat if math.isfinite(p)] or [0.0]
+    known = [p for flat in pixels for p in flat if drawable(p)] or [0.0]
     low, high = min(known), max(known)
     for most in (255.0, 1.0):
         if min(known) >= 0 and max(known) <= most:
             low, high = 0.0, most
 
     def grey(p: float) -> int:
-        share = (p - low) / (high - low) if math.isfinite(p) else 0.0
+        share = (p - low) / (high - low or 1.0) if drawable(p) else 0.0
         return 255 - round(255 * min(max(share, 0.0), 1.0))
 
     across = min(columns, len(shown))
