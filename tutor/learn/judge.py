@@ -11,8 +11,9 @@ import re
 import sysconfig
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
+from types import CodeType, TracebackType
 from typing import Any, NoReturn
 
 from tutor.learn.compare import Difference, Same, advice, close, equal, kind, short, snapshot
@@ -20,7 +21,7 @@ from tutor.learn.guard import Output, TimeUp, limited, quiet
 from tutor.learn.verdict import table
 
 OURS = str(Path(__file__).parents[1])  # the package tutor
-LIBRARY = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+LIBRARY = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
 WHOLE = 5.0  # seconds for a whole check
 
 
@@ -178,11 +179,9 @@ class Judge:
         rows = {"called": self.called} if self.called else {}
         rows["raised"] = message(error)
         lines = table(rows)
-        places = own_frames(error.__traceback__)
-        if places:
-            name, line, source = places[-1]
-            lines.append(f"in your code, line {line} of {name}:")
-            lines.append(f"    {source or '(its text is not at hand)'}")
+        for frame in own_frames(error.__traceback__)[-1:]:
+            lines.append(f"in your code, line {frame.line} of {frame.function}:")
+            lines.append(f"    {frame.text}")
         return lines
 
 
@@ -204,19 +203,31 @@ def message(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def own_frames(trace: TracebackType | None) -> list[tuple[str, int, str]]:
-    """(function, line, its text) for the frames that are neither ours nor Python's own."""
+@dataclass(frozen=True)
+class Frame:
+    """A place in the learner's code."""
+
+    code: CodeType
+    line: int
+
+    @property
+    def function(self) -> str:
+        return "the file" if self.code.co_name == "<module>" else self.code.co_name
+
+    @property
+    def text(self) -> str:
+        found = linecache.getline(self.code.co_filename, self.line).strip()
+        return found or "(its text is not at hand)"
+
+
+def own_frames(trace: TracebackType | None) -> list[Frame]:
+    """The frames that are neither ours nor Python's own, outermost first."""
     found = []
     while trace is not None:
         code = trace.tb_frame.f_code
-        path = code.co_filename
-        theirs = path.startswith("<frozen") or any(
-            path.startswith(folder) for folder in (OURS, *LIBRARY) if folder
-        )
+        theirs = code.co_filename.startswith(("<frozen", OURS, *LIBRARY))
         if not theirs:
-            text = linecache.getline(path, trace.tb_lineno).strip()
-            name = "the file" if code.co_name == "<module>" else code.co_name
-            found.append((name, trace.tb_lineno, text))
+            found.append(Frame(code, trace.tb_lineno))
         trace = trace.tb_next
     return found
 

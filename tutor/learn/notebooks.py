@@ -20,12 +20,13 @@ Cell = dict[str, Any]
 
 def folder() -> Path:
     """Where the chapters are: beside the package in a source tree, else installed with it."""
-    for place in (HERE.parents[1] / "chapters", HERE / "chapters"):
+    places = (HERE / "chapters", HERE.parents[1] / "chapters")
+    for place in places:
         if any(place.glob("*.ipynb")):
             return place
     raise DataError(
         "the chapters",
-        f"neither {HERE.parents[1] / 'chapters'} nor {HERE / 'chapters'} has them",
+        f"neither {places[0]} nor {places[1]} has them",
         "install tutor again, or run this in its source tree",
     )
 
