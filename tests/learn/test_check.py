@@ -44,7 +44,7 @@ def own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         """Counter(n).up() adds 1 to .n."""
         judge.picture("<svg/>")
         one = judge.instance(counter, 3)
-        judge.run(one.up)
+        judge.run(lambda: one.up())
         judge.equal(judge.run(lambda: one.n), 4, given="n after up()")
 
     @declare("98.3", "A third", answer="third", solution="third = 1 / 3")
