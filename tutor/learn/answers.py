@@ -36,6 +36,8 @@ def mark(id: str, file: str, seconds: float = SECONDS) -> int:
     if path.suffix not in (".py", ".ipynb") or not path.is_file():
         found = "it ends in neither .py nor .ipynb" if path.is_file() else "there is no such file"
         raise DataError(f"the file {file}", found, "name the file that has your answer")
+    if path.suffix == ".ipynb":
+        notebooks.read(path)  # raises where it is none
     command = [sys.executable, "-m", "tutor.learn.answers", id, file]
     try:
         ended = subprocess.run(command, stdin=subprocess.DEVNULL, timeout=seconds, check=False)
@@ -52,10 +54,10 @@ def mark(id: str, file: str, seconds: float = SECONDS) -> int:
 
 def answer(entry: Exercise, path: Path) -> Any:
     """What the file defines under the exercise's name; a Verdict where that cannot be found out."""
-    if path.suffix == ".py":
-        parts = [path.read_text("utf-8")]
-    else:
+    parts: list[str | bytes] = [path.read_bytes()]
+    if path.suffix == ".ipynb":
         parts = [plain_python(text) for text in cells(entry.id, notebooks.read(path))]
+    sys.path.insert(0, str(path.absolute().parent))  # for what it imports
     names: dict[str, Any] = {"__name__": "answers", "__file__": str(path)}
     names["display"] = print  # as in Jupyter
     trouble = None

@@ -70,7 +70,7 @@ def _named(name: str) -> Any:
             found: Any = importlib.import_module(".".join(parts[:count]))
         except ImportError:
             continue
-        except ValueError:  # an empty name
+        except (TypeError, ValueError):  # no name of a module
             break
         for part in parts[count:]:
             if not hasattr(found, part):
