@@ -15,7 +15,7 @@ from tutor.learn.verdict import Verdict, table
 TRIES = 3  # failing ones, after which the solution opens
 
 
-def check(id: str, answer: Any) -> Verdict:
+def check(id: str, answer: Any = ...) -> Verdict:
     """Mark an answer to an exercise or a question; print the verdict and return it.
 
     Passes as `exact` or, right to rounding, as `close`. Does not pass as `wrong`, `unsolved`,
@@ -60,6 +60,8 @@ def judged(entry: Exercise | Question, answer: Any) -> Verdict:
     else:
         if not judge.compared:
             raise AssertionError(f"the check of {entry.id} compared nothing")
+        count = f"{judge.compared} comparisons" if judge.compared > 1 else "1 comparison"
+        verdict.lines = [f"{count}, all as it should be"]
         if judge.largest:
             verdict.kind = "close"
             verdict.lines = [f"near enough: the largest difference is {judge.largest:.3g}"]

@@ -56,7 +56,7 @@ def what(value: Any) -> str:
     """A value with its type, where the value does not show it."""
     if value is None or isinstance(value, bool | type | types.FunctionType):
         return short(value)
-    return f"{kind(value)}, {short(value, 80)},"
+    return f"{short(value, 80)} ({kind(value)})"
 
 
 def advice(value: Any) -> str:
