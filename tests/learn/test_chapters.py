@@ -79,7 +79,14 @@ def run(chapter: str, mode: str) -> dict[str, Any]:
         own = {"PYTHONPATH": str(ROOT), "IPYTHONDIR": folder, "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
         kept = {name: text for name, text in os.environ.items() if name != "TUTOR_PROGRESS"}
         result = subprocess.run(
-            [sys.executable, str(HERE / "run_chapter.py"), str(CHAPTERS[chapter]), mode],
+            [
+                sys.executable,
+                "-W",
+                "error",
+                str(HERE / "run_chapter.py"),
+                str(CHAPTERS[chapter]),
+                mode,
+            ],
             env=kept | own,
             cwd=folder,
             capture_output=True,

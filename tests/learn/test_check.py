@@ -471,12 +471,29 @@ def test_progress_that_cannot_be_saved_is_a_note(
 ) -> None:
     for place in (own, own / "missing" / "progress.txt", Path("/dev/null")):
         monkeypatch.setenv("TUTOR_PROGRESS", str(place))
-        verdict = check("98.1", lambda x: x[::-1])
-        assert verdict.passed and any("not saved" in note for note in verdict.notes)
+        for _ in range(2):
+            verdict = check("98.1", lambda x: x[::-1])
+            assert verdict.passed and any("not saved" in note for note in verdict.notes)
         capsys.readouterr()
         solution("98.1")  # it is remembered for as long as Python runs
         assert "def back" in capsys.readouterr().out
     assert Path("/dev/null").is_char_device() and list(own.iterdir()) == []
+
+
+def test_a_folder_that_is_gone(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (own / "gone").mkdir()
+    monkeypatch.chdir(own / "gone")
+    (own / "gone").rmdir()
+    verdict = check("98.1", lambda x: x[::-1])
+    assert verdict.passed and any("not saved" in note for note in verdict.notes)
+
+
+def test_what_could_not_be_saved_is_saved_later(own: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("TUTOR_PROGRESS", str(own / "missing" / "progress.txt"))
+    check("98.1", None)
+    (own / "missing").mkdir()
+    check("98.1", None)
+    assert (own / "missing" / "progress.txt").read_text() == "98.1 open tries=2 hints=0\n"
 
 
 def test_a_link_stays_a_link(own: Path) -> None:

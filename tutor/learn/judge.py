@@ -159,12 +159,13 @@ class Judge:
         if isinstance(found, Same):
             self.largest = max(self.largest, found)
             return
-        rows = {"got": short(_shown(got)) + advice(got), "expected": short(_shown(expected))}
-        if found.text.startswith("at ") or len(rows["got"]) > 80:
+        got, expected = _shown(got), _shown(expected)
+        rows = {"got": short(got) + advice(got), "expected": short(expected)}
+        if nested := isinstance(expected, list | tuple | dict):
             rows["first"] = found.text
         elif type(got) is not type(expected):
             rows["differs"] = found.text
-        if found.largest is not None:
+        if found.largest is not None and nested:
             rows["largest difference"] = f"{found.largest:.6g}"
         self.fail(rows, given)
 
