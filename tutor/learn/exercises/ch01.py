@@ -68,14 +68,15 @@ def check_01_1(judge: Judge, answer: Any) -> None:
         numbers = [1, 0, 0, 1, 1]
         ours, given = Buffer(numbers, dtype), f"the numbers {numbers} as {dtype}"
         b = judge.instance(answer, numbers, dtype)
-        judge.equal(judge.run(lambda b=b: len(b)), 5, given=f"len(b), {given}")
-        judge.equal(judge.run(lambda b=b: b.dtype), dtype, given=f"b.dtype, {given}")
         raw = judge.run(lambda b=b: bytes(b.raw))
         judge.picture(viz.bytes(raw, dtype) if raw else None)
+        judge.equal(judge.run(lambda b=b: len(b)), 5, given=f"len(b), {given}")
+        judge.equal(judge.run(lambda b=b: b.dtype), dtype, given=f"b.dtype, {given}")
         judge.equal(raw, bytes(ours.raw), given=f"bytes(b.raw), {given}")
         for i in range(-5, 5):
             got = judge.run(lambda b=b, i=i: b[i])
             judge.equal(got, ours[i], given=f"b[{i}], {given}")
+    judge.picture(None)
     numbers = [1.5, -2.0, 3.25, 0.1]
     b = judge.instance(answer, numbers)
     judge.equal(judge.run(lambda: b.dtype), "float32", given="no dtype: float32 it is")
@@ -253,6 +254,7 @@ def check_01_4(judge: Judge, answer: Any) -> None:
     if not isinstance(answer, dict):
         judge.fail({"got": repr(answer), "expected": "the dict, with lists in place of the dots"})
     for dtype, number in PREDICTED:
+        judge.picture(None)
         judge.that((dtype, number) in answer, f"the entry ({dtype!r}, {number}) is missing")
         raw, what = list(Buffer([number], dtype).raw), f"the bytes of {number} as {dtype}"
         got = answer[dtype, number]

@@ -67,7 +67,7 @@ def check_02_1(judge: Judge, answer: Any) -> None:
         if whole(got) and len(got) == len(shape) and got != wanted:
             judge.picture(drawing(shape, got, 0, math.prod(shape)))
             rows = {"got": f"{got}", "expected": f"{wanted}"}
-            if math.prod(shape) <= 12:
+            if math.prod(shape) <= 24:
                 rows["yours read positions"] = f"{nested(positions(shape, got), shape)}"
                 rows["row by row it is"] = f"{nested(positions(shape, wanted), shape)}"
             judge.fail(rows)
@@ -329,6 +329,7 @@ def check_02_5(judge: Judge, answer: Any) -> None:
         judge.fail({"got": repr(answer), "expected": "the dict, with tuples of arguments"})
     for name, suspect, right, count in SUSPECTS:
         args, judge.called = answer.get(name), ""
+        judge.picture(None)
         good = isinstance(args, tuple | list) and len(args) == count
         judge.that(good, f"{args!r}, not a tuple of {count} arguments", given=f"evidence[{name!r}]")
         tensors = [arg for arg in args if hasattr(arg, "strides")]
@@ -400,6 +401,7 @@ def check_02_6(judge: Judge, answer: Any) -> None:
         judge.fail({"got": repr(answer), "expected": "the dict, with facts in place of the dots"})
     for name, expected in WANTED.items():
         given = name.partition(":")[0]
+        judge.picture(None)
         judge.that(name in answer, "it is missing in the dict", given=given)
         got = answer[name]
         good = isinstance(got, tuple) and len(got) == 3 and type(got[2]) is int
