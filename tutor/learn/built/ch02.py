@@ -165,8 +165,9 @@ class Tensor:
 
     def tolist(self):
         items = list(self.values())
-        for size in reversed(self.shape[1:]):
-            items = [items[i : i + size] for i in range(0, len(items), size)]
+        for axis in range(len(self.shape) - 1, 0, -1):
+            size, rows = self.shape[axis], math.prod(self.shape[:axis])
+            items = [items[i * size : (i + 1) * size] for i in range(rows)]
         return items if self.shape else items[0]
 
     def __repr__(self):
