@@ -7,6 +7,7 @@ compares. The first thing that is not as it should be ends the check, and is the
 from __future__ import annotations
 
 import linecache
+import os
 import re
 import sysconfig
 import time
@@ -20,8 +21,9 @@ from tutor.learn.compare import Difference, Same, advice, close, equal, kind, sh
 from tutor.learn.guard import Output, TimeUp, limited, quiet
 from tutor.learn.verdict import table
 
-OURS = str(Path(__file__).parents[1])  # the package tutor
-LIBRARY = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+FOLDERS = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+FOLDERS.append(str(Path(__file__).parents[1]))  # the package tutor
+NOT_THEIRS = ("<frozen", *(os.path.join(folder, "") for folder in FOLDERS))
 WHOLE = 5.0  # seconds for a whole check
 
 
@@ -51,9 +53,7 @@ class Judge:
 
         With `changes=True` it may change them. `Judge.instance(cls, ...)` is the same call.
         """
-        words = [short(arg, 80) for arg in args]
-        words += [f"{name}={short(arg, 80)}" for name, arg in kwargs.items()]
-        self.called = f"{name_of(function)}({', '.join(words)})"
+        self.called = as_written(function, args, kwargs)
         if not callable(function):
             self.fail({"got": f"{kind(function)}, {short(function)}", "expected": "a function"})
         given = [*args, *kwargs.values()]
@@ -91,9 +91,7 @@ class Judge:
         **kwargs: Any,
     ) -> None:
         """The call must raise one of these errors, with a message in which `match` is found."""
-        words = [short(arg, 80) for arg in args]
-        words += [f"{name}={short(arg, 80)}" for name, arg in kwargs.items()]
-        self.called = f"{name_of(function)}({', '.join(words)})"
+        self.called = as_written(function, args, kwargs)
         self.compared += 1
         names = errors if isinstance(errors, tuple) else (errors,)
         wanted = " or ".join(error.__name__ for error in names)
@@ -101,14 +99,13 @@ class Judge:
             result = self._guarded(lambda: function(*args, **kwargs))
         except errors as error:
             if match and not re.search(match, str(error)):
-                rows = {"raised": f"{type(error).__name__}: {error}"}
+                rows = {"raised": message(error)}
                 rows["expected"] = f"a message in which {match!r} is found"
                 self.fail(rows, given)
         except (Stop, KeyboardInterrupt):
             raise
         except BaseException as error:
-            rows = {"raised": f"{type(error).__name__}: {error}", "expected": wanted}
-            self.fail(rows, given)
+            self.fail({"raised": message(error), "expected": wanted, **place(error)}, given)
         else:
             self.fail({"returned": short(result), "expected": f"it raises {wanted}"}, given)
 
@@ -164,12 +161,13 @@ class Judge:
         if isinstance(found, Same):
             self.largest = max(self.largest, found)
             return
-        rows = {"got": short(_shown(got)) + advice(got), "expected": short(_shown(expected))}
-        if found.text.startswith("at ") or len(rows["got"]) > 80:
+        got, expected = _shown(got), _shown(expected)
+        rows = {"got": short(got) + advice(got), "expected": short(expected)}
+        if nested := isinstance(expected, list | tuple | dict):
             rows["first"] = found.text
         elif type(got) is not type(expected):
             rows["differs"] = found.text
-        if found.largest is not None:
+        if found.largest is not None and nested:
             rows["largest difference"] = f"{found.largest:.6g}"
         self.fail(rows, given)
 
@@ -178,11 +176,14 @@ class Judge:
     def explain(self, error: BaseException) -> list[str]:
         rows = {"called": self.called} if self.called else {}
         rows["raised"] = message(error)
-        lines = table(rows)
-        for frame in own_frames(error.__traceback__)[-1:]:
-            lines.append(f"in your code, line {frame.line} of {frame.function}:")
-            lines.append(f"    {frame.text}")
-        return lines
+        return table(rows | place(error))
+
+
+def as_written(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """A call as one would write it."""
+    words = [short(arg, 80) for arg in args]
+    words += [f"{name}={short(arg, 80)}" for name, arg in kwargs.items()]
+    return f"{name_of(function)}({', '.join(words)})"
 
 
 def name_of(function: Any) -> str:
@@ -225,11 +226,19 @@ def own_frames(trace: TracebackType | None) -> list[Frame]:
     found = []
     while trace is not None:
         code = trace.tb_frame.f_code
-        theirs = code.co_filename.startswith(("<frozen", OURS, *LIBRARY))
-        if not theirs:
+        if not code.co_filename.startswith(NOT_THEIRS):
             found.append(Frame(code, trace.tb_lineno))
         trace = trace.tb_next
     return found
+
+
+def place(error: BaseException) -> dict[str, str]:
+    """The learner's own line behind an error, as rows of a verdict."""
+    frames = own_frames(error.__traceback__)
+    if not frames:
+        return {}
+    last = frames[-1]
+    return {"your code": f"line {last.line} of {last.function}:\n    {last.text}"}
 
 
 def _shown(value: Any) -> Any:
