@@ -109,7 +109,7 @@ def check_01_1(judge: Judge, answer: Any) -> None:
     "01.2",
     "Casts",
     answer="cast",
-    minutes=15,
+    minutes=12,
     hints=(
         "You need the lowest and the highest number of the dtype. Both follow from its bits, and"
         " from whether its name begins with `u`. Then treat int and float apart.",
@@ -177,7 +177,7 @@ def keeps_arrays_of_f(source: Any) -> Any:
     "01.3",
     "Whose memory is it?",
     answer="shares",
-    minutes=10,
+    minutes=8,
     hints=(
         "Make the Buffer, change one number of the source, and look whether the Buffer's number"
         " moved.",
@@ -228,7 +228,7 @@ PREDICTED = (
     "01.4",
     "Predict bytes",
     answer="predicted",
-    minutes=8,
+    minutes=6,
     hints=(
         "How many bytes each takes is in its name, so begin with lists of the right length. Then"
         " write the number in base 256, lowest digit first.",
@@ -273,7 +273,7 @@ def check_01_4(judge: Judge, answer: Any) -> None:
     "01.5",
     "The first number that is missing",
     answer="first_missing",
-    minutes=10,
+    minutes=8,
     hints=(
         "The gaps double at powers of two. Below the power where the gap becomes 2 nothing is"
         " missing; just above it the odd numbers are.",

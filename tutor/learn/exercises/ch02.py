@@ -44,7 +44,7 @@ def whole(numbers: Any) -> bool:
     "02.1",
     "Strides",
     answer="my_strides",
-    minutes=10,
+    minutes=8,
     hints=(
         "For (2, 3, 4): one step along the last axis is 1. Along the middle one it is a whole row,"
         " 4 numbers. Along the first one it is a whole table, 3 rows of 4.",
@@ -213,7 +213,7 @@ MAPS = (
     "02.4",
     "Predict the map",
     answer="predicted",
-    minutes=10,
+    minutes=8,
     hints=(
         "Each number is its own position, so you need no memory, just the formula: offset, plus"
         " each index times its stride.",
@@ -304,7 +304,7 @@ SUSPECTS = (
     "02.5",
     "The evidence",
     answer="evidence",
-    minutes=15,
+    minutes=12,
     hints=(
         "Which of the facts, shape, strides and offset, does each function never look at? Take a"
         " tensor for which that very fact is not the usual one.",
@@ -371,7 +371,7 @@ WANTED = {
     "02.6",
     "Views by hand",
     answer="facts",
-    minutes=15,
+    minutes=12,
     hints=(
         "The shape is that of the lists. The offset is the first number in them. For the stride of"
         " an axis, take two neighbours along it and subtract.",
