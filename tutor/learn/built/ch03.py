@@ -1,0 +1,255 @@
+"""What chapters 1 to 3 build."""
+
+import math
+import struct
+from itertools import zip_longest
+
+__all__ = [
+    "FORMATS",
+    "LIMITS",
+    "Buffer",
+    "Tensor",
+    "broadcast_shapes",
+    "contiguous",
+    "convert",
+    "expand",
+    "flatten",
+    "permute",
+    "reshape",
+    "select",
+    "strides_for",
+    "transpose",
+    "zeros",
+]
+
+# ---- chapter 1: bytes
+
+FORMATS = {
+    "bool": "?", "uint8": "B", "int8": "b", "uint16": "H", "int16": "h", "uint32": "I",
+    "int32": "i", "uint64": "Q", "int64": "q", "float16": "e", "float32": "f", "float64": "d",
+}  # fmt: skip
+
+
+LIMITS = {"float16": 65520.0, "float32": 2.0**128 - 2.0**103, "float64": math.inf}
+
+
+def convert(value, dtype):
+    """`value` as dtype holds it: integers wrap; a float cut to an integer stays in range."""
+    if dtype == "bool":
+        return bool(value)
+    if dtype in LIMITS:  # from there on, the nearest float is infinity
+        return math.copysign(math.inf, value) if abs(value) >= LIMITS[dtype] else value
+    bits = 8 * struct.calcsize(FORMATS[dtype])
+    lowest = 0 if dtype.startswith("u") else -(2 ** (bits - 1))
+    if isinstance(value, float):
+        return 0 if math.isnan(value) else int(min(max(value, lowest), lowest + 2**bits - 1))
+    return (value - lowest) % 2**bits + lowest
+
+
+class Buffer:
+    """A row of numbers of one dtype, kept as bytes."""
+
+    def __init__(self, numbers, dtype="float32"):
+        self.dtype, self.itemsize = dtype, struct.calcsize(FORMATS[dtype])
+        self.raw = bytearray(len(numbers) * self.itemsize)
+        self.write(0, numbers)
+
+    def __len__(self):
+        return len(self.raw) // self.itemsize
+
+    def read(self, start, count):
+        """`count` numbers, from position `start` on."""
+        return struct.unpack_from(*self.place(start, count))
+
+    def write(self, start, numbers):
+        """Put `numbers` at position `start` and behind it."""
+        place = self.place(start, len(numbers))
+        try:
+            struct.pack_into(*place, *numbers)
+        except (struct.error, OverflowError):  # not all of them are numbers of this dtype
+            struct.pack_into(*place, *[convert(x, self.dtype) for x in numbers])
+
+    def place(self, start, count):
+        """What struct must be told to find these positions; IndexError where there are none."""
+        if not 0 <= start <= start + count <= len(self):
+            raise IndexError(f"{count} numbers from position {start}, of {len(self)} in all")
+        return f"{count}{FORMATS[self.dtype]}", self.raw, start * self.itemsize
+
+    def __getitem__(self, i):
+        return self.read(i, 1)[0]
+
+    def __setitem__(self, i, value):
+        self.write(i, [value])
+
+
+# ---- chapter 2: shape, strides, offset
+
+
+def strides_for(shape):
+    """The strides of numbers that lie row by row: the last axis steps by 1."""
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= size
+    return tuple(reversed(strides))
+
+
+def flatten(data):
+    """Nested lists as one flat list, and their shape."""
+    if not isinstance(data, list | tuple):
+        return [data], ()
+    rows = [flatten(row) for row in data]
+    shapes = {shape for _, shape in rows}
+    if len(shapes) > 1:
+        raise ValueError(f"rows of different shapes: {sorted(shapes)}")
+    return [x for row, _ in rows for x in row], (len(data), *(shapes.pop() if shapes else ()))
+
+
+class Tensor:
+    """A Buffer plus walking instructions: shape, strides and offset."""
+
+    def __init__(
+        self, data, shape=None, strides=None, offset=0, dtype="float32", requires_grad=False
+    ):
+        if not isinstance(data, Buffer):
+            numbers, shape = flatten(data)
+            data = Buffer(numbers, dtype)
+        self.buf, self.offset = data, offset
+        self.shape = (len(data),) if shape is None else tuple(shape)
+        self.strides = strides_for(self.shape) if strides is None else tuple(strides)
+        self.requires_grad, self.grad, self.op = requires_grad, None, None
+        reach = [(n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)]
+        first, last = (offset + sum(f(r, 0) for r in reach) for f in (min, max))
+        if self.numel() and not 0 <= first <= last < len(data):
+            raise IndexError(f"positions {first} to {last} of a Buffer of {len(data)} numbers")
+
+    def numel(self):
+        return math.prod(self.shape)
+
+    def is_contiguous(self):
+        return self.strides == strides_for(self.shape)
+
+    def positions(self):
+        """Where the elements stand in the Buffer, the last axis fastest."""
+        found = [self.offset]
+        for size, stride in zip(self.shape, self.strides, strict=True):
+            found = [start + i * stride for start in found for i in range(size)]
+        return found
+
+    def values(self):
+        """All elements, row by row."""
+        if self.is_contiguous():
+            return self.buf.read(self.offset, self.numel())
+        cells = self.buf.read(0, len(self.buf))
+        return [cells[p] for p in self.positions()]
+
+    def fill(self, numbers):
+        """Put `numbers` where the elements stand, row by row."""
+        if self.is_contiguous():
+            self.buf.write(self.offset, numbers)
+        else:
+            for p, x in zip(self.positions(), numbers, strict=True):
+                self.buf[p] = x
+
+    def over(self, shape, strides, offset):
+        """The same Buffer, walked in another way."""
+        return Tensor(self.buf, shape, strides, offset)
+
+    def item(self):
+        (value,) = self.values()
+        return value
+
+    def tolist(self):
+        items = list(self.values())
+        for size in reversed(self.shape[1:]):
+            items = [items[i : i + size] for i in range(0, len(items), size)]
+        return items if self.shape else items[0]
+
+    def __repr__(self):
+        return f"Tensor({self.tolist()}, {self.buf.dtype})"
+
+
+def zeros(shape, dtype="float32"):
+    buf = Buffer([], dtype)
+    buf.raw = bytearray(math.prod(shape) * buf.itemsize)
+    return Tensor(buf, shape)
+
+
+def permute(t, axes):
+    """The axes of t in another order. No number moves."""
+    return t.over([t.shape[a] for a in axes], [t.strides[a] for a in axes], t.offset)
+
+
+def transpose(t, a=-2, b=-1):
+    """Axes a and b exchanged."""
+    axes = list(range(len(t.shape)))
+    axes[a], axes[b] = axes[b], axes[a]
+    return permute(t, axes)
+
+
+def contiguous(t):
+    """t itself if its numbers lie row by row, else a copy for which they do."""
+    return t if t.is_contiguous() else Tensor(Buffer(t.values(), t.buf.dtype), t.shape)
+
+
+def reshape(t, shape):
+    """The same numbers in the same order under another shape; -1 is worked out."""
+    if -1 in shape:
+        known = -math.prod(shape)
+        shape = [t.numel() // known if size == -1 else size for size in shape]
+    if math.prod(shape) != t.numel():
+        raise ValueError(f"shape {t.shape} holds {t.numel()} numbers, {tuple(shape)} does not")
+    t = contiguous(t)
+    return t.over(shape, strides_for(shape), t.offset)
+
+
+# ---- chapter 3: indexing and broadcasting
+
+
+def select(t, key):
+    """t[key] for ints, slices, None and ...: a view, no number moves."""
+    key = key if isinstance(key, tuple) else (key,)
+    missing = len(t.shape) - sum(k is not None and k is not ... for k in key)
+    if missing < 0:
+        raise IndexError(f"{len(key)} indices for {len(t.shape)} axes")
+    key = key if ... in key else (*key, ...)
+    at = key.index(...)
+    key = (*key[:at], *[slice(None)] * missing, *key[at + 1 :])
+    shape, strides, offset, axis = [], [], t.offset, 0
+    for k in key:
+        if k is None:
+            shape.append(1)
+            strides.append(0)
+            continue
+        size, stride = t.shape[axis], t.strides[axis]
+        if isinstance(k, slice):
+            steps = range(*k.indices(size))
+            shape.append(len(steps))
+            strides.append(stride * steps.step)
+            offset += stride * steps.start if steps else 0
+        elif -size <= k < size:
+            offset += stride * (k % size)
+        else:
+            raise IndexError(f"index {k} on axis {axis}, which has size {size}")
+        axis += 1
+    return t.over(shape, strides, offset)
+
+
+Tensor.__getitem__ = select
+
+
+def broadcast_shapes(a, b):
+    """The shape that both stretch to: aligned at the right, sizes equal or one of them 1."""
+    pairs = list(zip_longest(reversed(a), reversed(b), fillvalue=1))[::-1]
+    if any(m != n and 1 not in (m, n) for m, n in pairs):
+        raise ValueError(f"shapes {tuple(a)} and {tuple(b)} do not fit each other")
+    return tuple(n if m == 1 else m for m, n in pairs)
+
+
+def expand(t, shape):
+    """t stretched to `shape`: the same number is read again and again, by a stride of 0."""
+    new = len(shape) - len(t.shape)
+    sizes, steps = [1] * new + list(t.shape), [0] * new + list(t.strides)
+    if any(m != n and m != 1 for m, n in zip(sizes, shape, strict=True)):
+        raise ValueError(f"shape {t.shape} does not stretch to {tuple(shape)}")
+    return t.over(shape, [0 if m == 1 else s for m, s in zip(sizes, steps, strict=True)], t.offset)

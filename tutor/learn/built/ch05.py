@@ -1,0 +1,717 @@
+"""What chapters 1 to 5 build."""
+
+import math
+import operator
+import struct
+from contextlib import contextmanager
+from functools import reduce
+from itertools import zip_longest
+
+__all__ = [
+    "FORMATS",
+    "IN_USE",
+    "KERNELS",
+    "LIMITS",
+    "SIZES",
+    "Add",
+    "Buffer",
+    "Elementwise",
+    "Engine",
+    "Exp",
+    "Expand",
+    "Greater",
+    "Log",
+    "MatMul",
+    "Max",
+    "Mul",
+    "Neg",
+    "Op",
+    "Place",
+    "Pow",
+    "ReLU",
+    "Reduce",
+    "Reshape",
+    "Select",
+    "Sum",
+    "Tensor",
+    "Transpose",
+    "View",
+    "axes",
+    "broadcast_shapes",
+    "cast",
+    "contiguous",
+    "convert",
+    "elementwise",
+    "engine",
+    "exp",
+    "expand",
+    "fit",
+    "flatten",
+    "gradcheck",
+    "log",
+    "lookup",
+    "matmul",
+    "permute",
+    "power",
+    "promote",
+    "reduction",
+    "register",
+    "reshape",
+    "run",
+    "select",
+    "strides_for",
+    "transpose",
+    "use_backend",
+    "zeros",
+]
+
+# ---- chapter 1: bytes
+
+FORMATS = {
+    "bool": "?", "uint8": "B", "int8": "b", "uint16": "H", "int16": "h", "uint32": "I",
+    "int32": "i", "uint64": "Q", "int64": "q", "float16": "e", "float32": "f", "float64": "d",
+}  # fmt: skip
+
+
+LIMITS = {"float16": 65520.0, "float32": 2.0**128 - 2.0**103, "float64": math.inf}
+
+
+def convert(value, dtype):
+    """`value` as dtype holds it: integers wrap; a float cut to an integer stays in range."""
+    if dtype == "bool":
+        return bool(value)
+    if dtype in LIMITS:  # from there on, the nearest float is infinity
+        return math.copysign(math.inf, value) if abs(value) >= LIMITS[dtype] else value
+    bits = 8 * struct.calcsize(FORMATS[dtype])
+    lowest = 0 if dtype.startswith("u") else -(2 ** (bits - 1))
+    if isinstance(value, float):
+        return 0 if math.isnan(value) else int(min(max(value, lowest), lowest + 2**bits - 1))
+    return (value - lowest) % 2**bits + lowest
+
+
+class Buffer:
+    """A row of numbers of one dtype, kept as bytes."""
+
+    def __init__(self, numbers, dtype="float32"):
+        self.dtype, self.itemsize = dtype, struct.calcsize(FORMATS[dtype])
+        self.raw = bytearray(len(numbers) * self.itemsize)
+        self.write(0, numbers)
+
+    def __len__(self):
+        return len(self.raw) // self.itemsize
+
+    def read(self, start, count):
+        """`count` numbers, from position `start` on."""
+        return struct.unpack_from(*self.place(start, count))
+
+    def write(self, start, numbers):
+        """Put `numbers` at position `start` and behind it."""
+        place = self.place(start, len(numbers))
+        try:
+            struct.pack_into(*place, *numbers)
+        except (struct.error, OverflowError):  # not all of them are numbers of this dtype
+            struct.pack_into(*place, *[convert(x, self.dtype) for x in numbers])
+
+    def place(self, start, count):
+        """What struct must be told to find these positions; IndexError where there are none."""
+        if not 0 <= start <= start + count <= len(self):
+            raise IndexError(f"{count} numbers from position {start}, of {len(self)} in all")
+        return f"{count}{FORMATS[self.dtype]}", self.raw, start * self.itemsize
+
+    def __getitem__(self, i):
+        return self.read(i, 1)[0]
+
+    def __setitem__(self, i, value):
+        self.write(i, [value])
+
+
+# ---- chapter 2: shape, strides, offset
+
+
+def strides_for(shape):
+    """The strides of numbers that lie row by row: the last axis steps by 1."""
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= size
+    return tuple(reversed(strides))
+
+
+def flatten(data):
+    """Nested lists as one flat list, and their shape."""
+    if not isinstance(data, list | tuple):
+        return [data], ()
+    rows = [flatten(row) for row in data]
+    shapes = {shape for _, shape in rows}
+    if len(shapes) > 1:
+        raise ValueError(f"rows of different shapes: {sorted(shapes)}")
+    return [x for row, _ in rows for x in row], (len(data), *(shapes.pop() if shapes else ()))
+
+
+class Tensor:
+    """A Buffer plus walking instructions: shape, strides and offset."""
+
+    def __init__(
+        self, data, shape=None, strides=None, offset=0, dtype="float32", requires_grad=False
+    ):
+        if not isinstance(data, Buffer):
+            numbers, shape = flatten(data)
+            data = Buffer(numbers, dtype)
+        self.buf, self.offset = data, offset
+        self.shape = (len(data),) if shape is None else tuple(shape)
+        self.strides = strides_for(self.shape) if strides is None else tuple(strides)
+        self.requires_grad, self.grad, self.op = requires_grad, None, None
+        reach = [(n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)]
+        first, last = (offset + sum(f(r, 0) for r in reach) for f in (min, max))
+        if self.numel() and not 0 <= first <= last < len(data):
+            raise IndexError(f"positions {first} to {last} of a Buffer of {len(data)} numbers")
+
+    def numel(self):
+        return math.prod(self.shape)
+
+    def is_contiguous(self):
+        return self.strides == strides_for(self.shape)
+
+    def positions(self):
+        """Where the elements stand in the Buffer, the last axis fastest."""
+        found = [self.offset]
+        for size, stride in zip(self.shape, self.strides, strict=True):
+            found = [start + i * stride for start in found for i in range(size)]
+        return found
+
+    def values(self):
+        """All elements, row by row."""
+        if self.is_contiguous():
+            return self.buf.read(self.offset, self.numel())
+        cells = self.buf.read(0, len(self.buf))
+        return [cells[p] for p in self.positions()]
+
+    def fill(self, numbers):
+        """Put `numbers` where the elements stand, row by row."""
+        if self.is_contiguous():
+            self.buf.write(self.offset, numbers)
+        else:
+            for p, x in zip(self.positions(), numbers, strict=True):
+                self.buf[p] = x
+
+    def over(self, shape, strides, offset):
+        """The same Buffer, walked in another way."""
+        return Tensor(self.buf, shape, strides, offset)
+
+    def item(self):
+        (value,) = self.values()
+        return value
+
+    def tolist(self):
+        items = list(self.values())
+        for size in reversed(self.shape[1:]):
+            items = [items[i : i + size] for i in range(0, len(items), size)]
+        return items if self.shape else items[0]
+
+    def __repr__(self):
+        return f"Tensor({self.tolist()}, {self.buf.dtype})"
+
+
+def zeros(shape, dtype="float32"):
+    buf = Buffer([], dtype)
+    buf.raw = bytearray(math.prod(shape) * buf.itemsize)
+    return Tensor(buf, shape)
+
+
+def permute(t, axes):
+    """The axes of t in another order. No number moves."""
+    return t.over([t.shape[a] for a in axes], [t.strides[a] for a in axes], t.offset)
+
+
+def transpose(t, a=-2, b=-1):
+    """Axes a and b exchanged."""
+    axes = list(range(len(t.shape)))
+    axes[a], axes[b] = axes[b], axes[a]
+    return permute(t, axes)
+
+
+def contiguous(t):
+    """t itself if its numbers lie row by row, else a copy for which they do."""
+    return t if t.is_contiguous() else Tensor(Buffer(t.values(), t.buf.dtype), t.shape)
+
+
+def reshape(t, shape):
+    """The same numbers in the same order under another shape; -1 is worked out."""
+    if -1 in shape:
+        known = -math.prod(shape)
+        shape = [t.numel() // known if size == -1 else size for size in shape]
+    if math.prod(shape) != t.numel():
+        raise ValueError(f"shape {t.shape} holds {t.numel()} numbers, {tuple(shape)} does not")
+    t = contiguous(t)
+    return t.over(shape, strides_for(shape), t.offset)
+
+
+# ---- chapter 3: indexing and broadcasting
+
+
+def select(t, key):
+    """t[key] for ints, slices, None and ...: a view, no number moves."""
+    key = key if isinstance(key, tuple) else (key,)
+    missing = len(t.shape) - sum(k is not None and k is not ... for k in key)
+    if missing < 0:
+        raise IndexError(f"{len(key)} indices for {len(t.shape)} axes")
+    key = key if ... in key else (*key, ...)
+    at = key.index(...)
+    key = (*key[:at], *[slice(None)] * missing, *key[at + 1 :])
+    shape, strides, offset, axis = [], [], t.offset, 0
+    for k in key:
+        if k is None:
+            shape.append(1)
+            strides.append(0)
+            continue
+        size, stride = t.shape[axis], t.strides[axis]
+        if isinstance(k, slice):
+            steps = range(*k.indices(size))
+            shape.append(len(steps))
+            strides.append(stride * steps.step)
+            offset += stride * steps.start if steps else 0
+        elif -size <= k < size:
+            offset += stride * (k % size)
+        else:
+            raise IndexError(f"index {k} on axis {axis}, which has size {size}")
+        axis += 1
+    return t.over(shape, strides, offset)
+
+
+Tensor.__getitem__ = select
+
+
+def broadcast_shapes(a, b):
+    """The shape that both stretch to: aligned at the right, sizes equal or one of them 1."""
+    pairs = list(zip_longest(reversed(a), reversed(b), fillvalue=1))[::-1]
+    if any(m != n and 1 not in (m, n) for m, n in pairs):
+        raise ValueError(f"shapes {tuple(a)} and {tuple(b)} do not fit each other")
+    return tuple(n if m == 1 else m for m, n in pairs)
+
+
+def expand(t, shape):
+    """t stretched to `shape`: the same number is read again and again, by a stride of 0."""
+    new = len(shape) - len(t.shape)
+    sizes, steps = [1] * new + list(t.shape), [0] * new + list(t.strides)
+    if any(m != n and m != 1 for m, n in zip(sizes, shape, strict=True)):
+        raise ValueError(f"shape {t.shape} does not stretch to {tuple(shape)}")
+    return t.over(shape, [0 if m == 1 else s for m, s in zip(sizes, steps, strict=True)], t.offset)
+
+
+# ---- chapter 4: ops and the registry
+
+KERNELS = {}  # (name, backend, dtype) -> function
+IN_USE = ["python"]  # the backend; a list, so that use_backend can change it
+
+
+def register(name, function, backend="python", dtypes=FORMATS):
+    for dtype in dtypes:
+        KERNELS[name, backend, dtype] = function
+
+
+def use_backend(backend):
+    IN_USE[0] = backend
+
+
+def lookup(name, dtype):
+    """The kernel of that name for that dtype, on the backend in use."""
+    (backend,) = IN_USE
+    if (name, backend, dtype) not in KERNELS:
+        raise LookupError(f"backend {backend!r} has no kernel {name!r} for {dtype}")
+    return KERNELS[name, backend, dtype]
+
+
+def elementwise(f):
+    """The kernel that puts f of the inputs' elements into each element of out."""
+    return lambda out, *ins: out.fill(list(map(f, *[x.values() for x in ins])))
+
+
+def reduction(f):
+    """The kernel that puts f of each list of elements along `axis` into out."""
+
+    def kernel(out, x, axis):
+        kept = [a for a in range(len(x.shape)) if a not in axis]
+        numbers, n = permute(x, [*kept, *axis]).values(), x.numel() // max(out.numel(), 1)
+        out.fill([f(numbers[i * n : i * n + n]) for i in range(out.numel())])
+
+    return kernel
+
+
+def matmul(out, x, y):
+    """out_ij = sum_k x_ik * y_kj"""
+    (m, k), n = x.shape, y.shape[1]
+    rows, columns = x.values(), transpose(y).values()
+    rows = [rows[i * k : i * k + k] for i in range(m)]
+    columns = [columns[j * k : j * k + k] for j in range(n)]
+    out.fill([sum(map(operator.mul, row, column)) for row in rows for column in columns])
+
+
+def exp(x):
+    try:
+        return math.exp(x)
+    except OverflowError:
+        return math.inf
+
+
+def log(x):
+    return math.log(x) if x > 0 else -math.inf if x == 0 else math.nan
+
+
+def power(x, y):
+    try:
+        return math.pow(x, y)
+    except (OverflowError, ValueError):
+        return math.inf if x >= 0 else math.nan
+
+
+for name, f in {"add": operator.add, "mul": operator.mul, "gt": operator.gt,
+                "neg": operator.neg, "relu": lambda x: max(x, 0), "exp": exp, "log": log,
+                "pow": power, "cast": lambda x: x}.items():  # fmt: skip
+    register(name, elementwise(f))
+register("sum", reduction(math.fsum))
+register("max", reduction(lambda xs: math.nan if any(x != x for x in xs) else max(xs)))
+register("matmul", matmul)
+
+# Kind, signed or not, bits for the magnitude; float64 is to hold every integer.
+SIZES = {
+    "bool": (0, 0, 1), "uint8": (1, 0, 8), "int8": (1, 1, 7), "uint16": (1, 0, 16),
+    "int16": (1, 1, 15), "uint32": (1, 0, 32), "int32": (1, 1, 31), "uint64": (1, 0, 64),
+    "int64": (1, 1, 63), "float16": (2, 1, 11), "float32": (2, 1, 24), "float64": (2, 1, 64),
+}  # fmt: skip
+
+
+def promote(a, b):
+    """The first dtype that holds all numbers of both."""
+    needed = [max(pair) for pair in zip(SIZES[a], SIZES[b], strict=True)]
+    return next(d for d in SIZES if all(map(operator.ge, SIZES[d], needed)))
+
+
+def cast(t, dtype):
+    """t in another dtype."""
+    if t.buf.dtype == dtype:
+        return t
+    out = zeros(t.shape, dtype)
+    lookup("cast", t.buf.dtype)(out, t)
+    return out
+
+
+def run(op):
+    return op.forward(*op.inputs)
+
+
+class Op:
+    """One operation, forward and backward: `Add(x, y).apply()` is `x + y`."""
+
+    execute = staticmethod(run)
+
+    def __init__(self, *inputs, **params):
+        like = next(x.buf.dtype for x in inputs if isinstance(x, Tensor))
+        self.inputs = [x if isinstance(x, Tensor) else self.number(x, like) for x in inputs]
+        self.params = params
+
+    @staticmethod
+    def number(x, dtype):
+        """A Python number takes the dtype beside it, unless that would cut its fraction off."""
+        return Tensor(x, dtype=dtype if dtype in LIMITS or isinstance(x, int) else "float32")
+
+    def apply(self):
+        return Op.execute(self)
+
+
+class Elementwise(Op):
+    """The inputs are brought to one dtype and stretched to one shape; so is the output."""
+
+    gives = None  # the output's dtype, where it is not the inputs'
+
+    def forward(self, *inputs):
+        dtype = reduce(promote, [x.buf.dtype for x in inputs])
+        shape = reduce(broadcast_shapes, [x.shape for x in inputs])
+        out = zeros(shape, self.gives or dtype)
+        lookup(self.kernel, dtype)(out, *[expand(cast(x, dtype), shape) for x in inputs])
+        return out
+
+
+class Add(Elementwise):
+    """z = x + y"""
+
+    kernel = "add"
+
+    def backward(self, g):
+        return g, g
+
+
+class Mul(Elementwise):
+    """z = x * y"""
+
+    kernel = "mul"
+
+    def backward(self, g):
+        x, y = self.inputs
+        return g * y, g * x
+
+
+class Neg(Elementwise):
+    """z = -x"""
+
+    kernel = "neg"
+
+    def backward(self, g):
+        return (-g,)
+
+
+class Pow(Elementwise):
+    """z = x ** y"""
+
+    kernel = "pow"
+
+    def backward(self, g):
+        x, y = self.inputs
+        return g * y * x ** (y - 1), g * x**y * x.log() if y.requires_grad else None
+
+
+class Exp(Elementwise):
+    """z = e ** x"""
+
+    kernel = "exp"
+
+    def backward(self, g):
+        return (g * self.inputs[0].exp(),)
+
+
+class Log(Elementwise):
+    """z = ln x"""
+
+    kernel = "log"
+
+    def backward(self, g):
+        return (g / self.inputs[0],)
+
+
+class ReLU(Elementwise):
+    """z = x where x > 0, else 0"""
+
+    kernel = "relu"
+
+    def backward(self, g):
+        return (g * (self.inputs[0] > 0),)
+
+
+class Greater(Elementwise):
+    """z = x > y"""
+
+    kernel, gives = "gt", "bool"
+
+
+class Reduce(Op):
+    """The axes in `axis` go."""
+
+    def forward(self, x):
+        x = cast(x, "int64") if x.buf.dtype == "bool" else x
+        kept = [n for a, n in enumerate(x.shape) if a not in self.params["axis"]]
+        out = zeros(kept, x.buf.dtype)
+        lookup(self.kernel, x.buf.dtype)(out, x, **self.params)
+        return out
+
+    def stretched(self, g):
+        """What was reduced, stretched over the input's shape again."""
+        shape = self.inputs[0].shape
+        kept = [1 if a in self.params["axis"] else n for a, n in enumerate(shape)]
+        return g.reshape(*kept).expand(*shape)
+
+
+class Sum(Reduce):
+    """z = the sum over axis"""
+
+    kernel = "sum"
+
+    def backward(self, g):
+        return (self.stretched(g),)
+
+
+class Max(Reduce):
+    """z = the largest over axis; equals share the gradient"""
+
+    kernel = "max"
+
+    def backward(self, g):
+        (x,) = self.inputs
+        smaller = self.stretched(x.max(**self.params)) > x
+        largest = 1.0 + smaller * -1.0
+        return (self.stretched(g) * largest / self.stretched(largest.sum(**self.params)),)
+
+
+class MatMul(Op):
+    """z_ij = sum_k x_ik * y_kj"""
+
+    kernel = "matmul"
+
+    def forward(self, x, y):
+        if len(x.shape) != 2 or len(y.shape) != 2 or x.shape[1] != y.shape[0]:
+            raise ValueError(f"matmul of shapes {x.shape} and {y.shape}")
+        dtype = promote(x.buf.dtype, y.buf.dtype)
+        out = zeros((x.shape[0], y.shape[1]), dtype)
+        lookup(self.kernel, dtype)(out, cast(x, dtype), cast(y, dtype))
+        return out
+
+    def backward(self, g):
+        x, y = self.inputs
+        return g @ y.T if x.requires_grad else None, x.T @ g if y.requires_grad else None
+
+
+class View(Op):
+    """No kernel: another way to walk the same Buffer."""
+
+    def forward(self, x):
+        return type(self).walk(x, **self.params)
+
+
+class Transpose(View):
+    walk = staticmethod(transpose)
+
+    def backward(self, g):
+        return (g.transpose(**self.params),)
+
+
+class Reshape(View):
+    walk = staticmethod(reshape)
+
+    def backward(self, g):
+        return (g.reshape(*self.inputs[0].shape),)
+
+
+class Expand(View):
+    walk = staticmethod(expand)
+
+    def backward(self, g):
+        return (g,)  # the Engine sums over what was stretched
+
+
+class Select(View):
+    walk = staticmethod(select)
+
+    def backward(self, g):
+        return (Place(g, key=self.params["key"], shape=self.inputs[0].shape).apply(),)
+
+
+class Place(Op):
+    """z[key] = x in a z of zeros"""
+
+    def forward(self, x):
+        out = zeros(self.params["shape"], x.buf.dtype)
+        select(out, self.params["key"]).fill(x.values())
+        return out
+
+    def backward(self, g):
+        return (g[self.params["key"]],)
+
+
+def axes(t, axis):
+    axis = range(len(t.shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    return tuple(a % len(t.shape) for a in axis)
+
+
+Tensor.__add__ = Tensor.__radd__ = lambda x, y: Add(x, y).apply()
+Tensor.__mul__ = Tensor.__rmul__ = lambda x, y: Mul(x, y).apply()
+Tensor.__neg__ = lambda x: Neg(x).apply()
+Tensor.__pow__ = lambda x, y: Pow(x, y).apply()
+Tensor.__sub__ = lambda x, y: x + -y
+Tensor.__rsub__ = lambda x, y: -x + y
+Tensor.__truediv__ = lambda x, y: x * y**-1
+Tensor.__rtruediv__ = lambda x, y: x**-1 * y
+Tensor.__gt__ = lambda x, y: Greater(x, y).apply()
+Tensor.__getitem__ = lambda x, key: Select(x, key=key).apply()
+Tensor.__matmul__ = lambda x, y: MatMul(x, y).apply()
+Tensor.exp = lambda x: Exp(x).apply()
+Tensor.log = lambda x: Log(x).apply()
+Tensor.relu = lambda x: ReLU(x).apply()
+Tensor.sum = lambda x, axis=None: Sum(x, axis=axes(x, axis)).apply()
+Tensor.max = lambda x, axis=None: Max(x, axis=axes(x, axis)).apply()
+Tensor.transpose = lambda x, a=-2, b=-1: Transpose(x, a=a, b=b).apply()
+Tensor.reshape = lambda x, *shape: Reshape(x, shape=shape).apply()
+Tensor.expand = lambda x, *shape: Expand(x, shape=shape).apply()
+Tensor.T = property(Tensor.transpose)
+
+
+# ---- chapter 5: the engine
+
+
+class Engine:
+    """Runs Ops, keeps the graph, walks it backward."""
+
+    recording = True
+
+    def run(self, op):
+        out = run(op)
+        if self.recording and out.buf.dtype in LIMITS and any(x.requires_grad for x in op.inputs):
+            out.op, out.requires_grad = op, True
+        return out
+
+    @contextmanager
+    def mode(self, recording):
+        """Record, or do not, for as long as the block lasts."""
+        before, self.recording = self.recording, recording
+        try:
+            yield
+        finally:
+            self.recording = before
+
+    def order(self, root):
+        """All tensors of the graph behind root, each before those it was made from."""
+        order, seen, stack = [], set(), [(root, False)]
+        while stack:
+            t, inputs_done = stack.pop()
+            if inputs_done:
+                order.append(t)
+            elif id(t) not in seen:
+                seen.add(id(t))
+                stack.append((t, True))
+                stack += [(x, False) for x in (t.op.inputs if t.op else ()) if x.requires_grad]
+        return order[::-1]
+
+    def backward(self, root, create_graph=False):
+        """Add d root / d leaf to the grad of every leaf."""
+        if root.numel() != 1:
+            raise ValueError(f"backward from shape {root.shape}: sum() it first")
+        grads = {id(root): root * 0 + 1}
+        with self.mode(create_graph):
+            for t in self.order(root):
+                g = grads.pop(id(t))
+                if t.op is None:
+                    t.grad = g if t.grad is None else t.grad + g
+                    continue
+                for x, gx in zip(t.op.inputs, t.op.backward(g), strict=True):
+                    if x.requires_grad:
+                        gx = fit(gx, x)
+                        grads[id(x)] = grads[id(x)] + gx if id(x) in grads else gx
+
+
+def fit(g, x):
+    """Undo broadcasting: where x was stretched, its gradient is the sum over the copies."""
+    if g.shape == x.shape:
+        return cast(g, x.buf.dtype)
+    sizes = [1] * (len(g.shape) - len(x.shape)) + list(x.shape)
+    copies = tuple(a for a, n in enumerate(sizes) if n == 1 and g.shape[a] != 1)
+    return cast(g.sum(copies).reshape(*x.shape), x.buf.dtype)
+
+
+engine = Engine()
+Op.execute = staticmethod(engine.run)
+Tensor.backward = lambda t, create_graph=False: engine.backward(t, create_graph)
+
+
+def gradcheck(f, *inputs, eps=1e-6):
+    """The largest difference between the Engine's gradient of f(*inputs) and a measured slope."""
+    for t in inputs:
+        t.grad = None
+    f(*inputs).backward()
+    worst = 0.0
+    for t in inputs:
+        for p, g in zip(t.positions(), t.grad.values(), strict=True):
+            here = t.buf[p]
+            t.buf[p] = here + eps
+            above = f(*inputs).item()
+            t.buf[p] = here - eps
+            below = f(*inputs).item()
+            t.buf[p] = here
+            worst = max(worst, abs((above - below) / (2 * eps) - g))
+    return worst
