@@ -2,7 +2,7 @@
 
 WRONG = {
     "03.1": {
-        "`...` is one slice, however many axes it stands for": '''
+        "`...` is one slice, however many axes it stands for": """
 def named(key, ndim):
     key = key if isinstance(key, tuple) else (key,)
     key = tuple(slice(None) if k is ... else k for k in key)
@@ -10,8 +10,8 @@ def named(key, ndim):
     if missing < 0:
         raise IndexError("too many")
     return (*key, *[slice(None)] * missing)
-''',
-        "None is counted as an axis": '''
+""",
+        "None is counted as an axis": """
 def named(key, ndim):
     key = key if isinstance(key, tuple) else (key,)
     missing = ndim - sum(k is not ... for k in key)
@@ -20,18 +20,18 @@ def named(key, ndim):
     key = key if ... in key else (*key, ...)
     at = key.index(...)
     return (*key[:at], *[slice(None)] * missing, *key[at + 1 :])
-''',
-        "too many indices are let through": '''
+""",
+        "too many indices are let through": """
 def named(key, ndim):
     key = key if isinstance(key, tuple) else (key,)
     missing = ndim - sum(k is not None and k is not ... for k in key)
     key = key if ... in key else (*key, ...)
     at = key.index(...)
     return (*key[:at], *[slice(None)] * missing, *key[at + 1 :])
-''',
+""",
     },
     "03.2": {
-        "aligned at the left": '''
+        "raises: aligned at the left": """
 from itertools import zip_longest
 
 def stretched_shape(a, b):
@@ -39,8 +39,8 @@ def stretched_shape(a, b):
     if any(m != n and 1 not in (m, n) for m, n in pairs):
         raise ValueError(f"{a} and {b}")
     return tuple(n if m == 1 else m for m, n in pairs)
-''',
-        "the larger size is taken, so that 0 beside 1 becomes 1": '''
+""",
+        "the larger size is taken, so that 0 beside 1 becomes 1": """
 from itertools import zip_longest
 
 def stretched_shape(a, b):
@@ -48,17 +48,17 @@ def stretched_shape(a, b):
     if any(m != n and 1 not in (m, n) for m, n in pairs):
         raise ValueError(f"{a} and {b}")
     return tuple(max(m, n) for m, n in pairs)
-''',
-        "nothing is refused": '''
+""",
+        "nothing is refused": """
 from itertools import zip_longest
 
 def stretched_shape(a, b):
     pairs = list(zip_longest(a[::-1], b[::-1], fillvalue=1))[::-1]
     return tuple(n if m == 1 else m for m, n in pairs)
-''',
+""",
     },
     "03.3": {
-        "the axis is counted from the left": '''
+        "the axis is counted from the left": """
 from itertools import zip_longest
 
 def mismatch(a, b):
@@ -66,50 +66,50 @@ def mismatch(a, b):
     for axis, (m, n) in enumerate(pairs):
         if m != n and 1 not in (m, n):
             return f"{a} and {b}: axis {axis} has sizes {m} and {n}, they must be equal or 1"
-''',
-        "it raises instead of answering": '''
+""",
+        "raises, where a message is asked for": """
 from itertools import zip_longest
 
 def mismatch(a, b):
     for i, (m, n) in enumerate(zip_longest(a[::-1], b[::-1], fillvalue=1), 1):
         if m != n and 1 not in (m, n):
             raise ValueError(f"{a} and {b}: axis -{i} has sizes {m} and {n}, equal or 1")
-''',
-        "it does not say what to do": '''
+""",
+        "it does not say what to do": """
 from itertools import zip_longest
 
 def mismatch(a, b):
     for i, (m, n) in enumerate(zip_longest(a[::-1], b[::-1], fillvalue=1), 1):
         if m != n and 1 not in (m, n):
             return f"cannot broadcast {a} with {b}: axis -{i} has sizes {m} and {n}"
-''',
+""",
     },
     "03.4": {
-        "a copy is taken for the sum of the copies": '''
+        "a copy is taken for the sum of the copies": """
 def reduce_to(g, shape):
     out = zeros(shape, g.buf.dtype)
     for p, x in zip(expand(out, g.shape).positions(), g.values()):
         out.buf[p] = x
     return out
-''',
-        "only new axes are undone, not those of size 1": '''
+""",
+        "only new axes are undone, not those of size 1": """
 def reduce_to(g, shape):
     n = math.prod(g.shape[len(g.shape) - len(shape):])
     numbers = g.values()
     sums = [sum(numbers[i::n]) for i in range(n)]
     return Tensor(Buffer(sums, g.buf.dtype), g.shape[len(g.shape) - len(shape):])
-''',
-        "the strides of g are not asked": '''
+""",
+        "the strides of g are not asked": """
 def reduce_to(g, shape):
     out = zeros(shape, g.buf.dtype)
     numbers = g.buf.read(0, len(g.buf))
     for p, x in zip(expand(out, g.shape).positions(), numbers):
         out.buf[p] += x
     return out
-''',
+""",
     },
     "03.5": {
-        "negative ints are allowed, however far they reach": '''
+        "negative ints are allowed, however far they reach": """
 def element(t, *index):
     if len(index) != len(t.shape):
         raise IndexError(f"{len(index)} indices for {len(t.shape)} axes")
@@ -119,8 +119,8 @@ def element(t, *index):
             raise IndexError(f"index {i} on axis {axis}, which has size {n}")
         position += i % n * s
     return t.buf[position]
-''',
-        "a negative int steps back from the first": '''
+""",
+        "a negative int steps back from the first": """
 def element(t, *index):
     if len(index) != len(t.shape):
         raise IndexError(f"{len(index)} indices for {len(t.shape)} axes")
@@ -130,8 +130,8 @@ def element(t, *index):
             raise IndexError(f"index {i} on axis {axis}, which has size {n}")
         position += i * s
     return t.buf[position]
-''',
-        "fewer ints than axes are let through": '''
+""",
+        "fewer ints than axes are let through": """
 def element(t, *index):
     position = t.offset
     for axis, (i, n, s) in enumerate(zip(index, t.shape, t.strides)):
@@ -139,6 +139,6 @@ def element(t, *index):
             raise IndexError(f"index {i} on axis {axis}, which has size {n}")
         position += i % n * s
     return t.buf[position]
-''',
+""",
     },
 }

@@ -18,7 +18,7 @@ ALL = slice(None)
     minutes=15,
     hints=(
         "Count first: how many parts of the key take up an axis? `None` and `...` do not.",
-        "With `at = key.index(...)`, `key[:at]` stands before the `...` and `key[at + 1:]` after it. "
+        "With `at = key.index(...)`, `key[:at]` stands before the `...`, `key[at + 1:]` after it. "
         "A key without `...` means the same as one with a `...` at its end.",
         "missing = ndim - (number of ints and slices); if that is negative, raise IndexError; else "
         "return (*key[:at], *[slice(None)] * missing, *key[at + 1:]).",
@@ -70,7 +70,7 @@ def fits(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
     answer="stretched_shape",
     minutes=15,
     hints=(
-        "Aligned at the right means: turn both shapes round, and walk them from the front together.",
+        "Aligned at the right: turn both shapes round, and walk them from the front together.",
         "`itertools.zip_longest(reversed(a), reversed(b), fillvalue=1)` gives the pairs. Of a pair "
         "(m, n) that fits, the result is the one that is not 1.",
         "for each pair: if m != n and 1 not in (m, n), raise ValueError; else append n if m == 1 "
@@ -108,8 +108,8 @@ def check_03_2(judge: Judge, stretched_shape: Any) -> None:
         "Walk both shapes from the right, as before, and stop at the first pair that does not fit.",
         "The axis of the first pair is -1, of the next -2: `enumerate` counts 0, 1, ..., and the "
         "axis is -1 minus that.",
-        "return f\"shapes {a} and {b} do not fit: axis {-1 - i} has sizes {m} and {n}, which must be "
-        "equal or 1\"; after the loop, return None.",
+        'return f"shapes {a} and {b} do not fit: axis {-1 - i} has sizes {m} and {n}, which must '
+        'be equal or 1"; after the loop, return None.',
     ),
     solution='''
 from itertools import zip_longest
@@ -149,8 +149,8 @@ def check_03_3(judge: Judge, mismatch: Any) -> None:
     hints=(
         "Each element of g was read from one place. Each element of the result is the sum over all "
         "elements of g that were read from its place.",
-        "`expand(out, g.shape)` walks a tensor `out` of the small shape exactly as it was walked when "
-        "it was stretched. Its `.positions()` names a cell of out.buf for each element of g.",
+        "`expand(out, g.shape)` walks a tensor `out` of the small shape just as it was walked "
+        "when it was stretched. Its `.positions()` names a cell of out.buf for each element of g.",
         "out = zeros(shape, g.buf.dtype); for p, x in zip(expand(out, g.shape).positions(), "
         "g.values()): out.buf[p] += x; return out.",
     ),
@@ -196,12 +196,12 @@ def compare(judge: Judge, got: Any, g: Any, small: tuple[int, ...], given: str =
     answer="element",
     minutes=15,
     hints=(
-        "Three things are not asked: how many ints there are, and for each whether it is too large, "
-        "or negative.",
-        "If `len(index) != len(t.shape)`, raise IndexError. For an axis of size n, the ints from -n "
-        "to n - 1 are allowed, and `i % n` is where they point.",
-        "for axis, (i, n, s) in enumerate(zip(index, t.shape, t.strides)): if not -n <= i < n, raise "
-        'IndexError(f"index {i} on axis {axis}, which has size {n}"); position += i % n * s.',
+        "Three things are not asked: how many ints there are, and for each whether it is too "
+        "large, or negative.",
+        "If `len(index) != len(t.shape)`, raise IndexError. For an axis of size n, the ints from "
+        "-n to n - 1 are allowed, and `i % n` is where they point.",
+        "for axis, (i, n, s) in enumerate(zip(index, t.shape, t.strides)): if not -n <= i < n, "
+        'raise IndexError(f"index {i} on axis {axis}, which has size {n}"); position += i % n * s.',
     ),
     solution='''
 def element(t, *index):
@@ -219,6 +219,7 @@ def element(t, *index):
 def check_03_5(judge: Judge, element: Any) -> None:
     """One int per axis, negative ones from the end; else an IndexError that names axis and size."""
     v = ch03.Tensor([[1, 2, 3], [4, 5, 6]])
+    judge.equal(judge.call(element, v, 1, -1), 6.0, given="v of shape (2, 3)")
     tensors = {
         "v": v,
         "v transposed": ch03.transpose(v),
@@ -257,13 +258,13 @@ question(
 )
 question(
     "03.q3",
-    "x is contiguous, of shape (1000, 1000). How many numbers does transpose(x)[::-1, None, 5:] copy?",
+    "x has shape (1000, 1000). How many numbers does transpose(x)[::-1, None, 5:] copy?",
     right=0,
     why="each of the steps changes shape, strides and offset only",
 )
 question(
     "03.q4",
-    "(3, 1) was stretched to (3, 8); ones of shape (3, 8) are reduced to (3, 1). What stands there?",
+    "(3, 1) was stretched to (3, 8); ones of shape (3, 8) come back. What do they add up to?",
     right=8,
     why="each number was read eight times, so eight ones come back to it",
 )
