@@ -236,7 +236,7 @@ def matmul_backward(g, x, y):
 def matmul_backward(g, x, y):
     return y, x
 """,
-        "raises: nothing is transposed": """
+        "nothing is transposed": """
 def matmul_backward(g, x, y):
     return product(g, y), product(x, g)
 """,

@@ -362,7 +362,7 @@ def power(x, y):
 register("add", elementwise(operator.add))
 register("mul", elementwise(operator.mul))
 register("gt", elementwise(operator.gt))
-register("neg", elementwise(operator.neg), dtypes=FORMATS.keys() - {"bool"})
+register("neg", elementwise(operator.neg), dtypes=list(FORMATS)[1:])  # all but bool
 register("relu", elementwise(lambda x: max(x, 0)))
 register("exp", elementwise(exp), dtypes=LIMITS)  # the floats
 register("log", elementwise(log), dtypes=LIMITS)
@@ -460,6 +460,9 @@ class Mul(Elementwise):
         return g * y, g * x
 
 
+Tensor.__mul__ = Tensor.__rmul__ = lambda x, y: Mul(x, y).apply()
+
+
 class Neg(Elementwise):
     """z = -x"""
 
@@ -479,7 +482,6 @@ class Pow(Elementwise):
         return g * y * x ** (y - 1), g * x**y * x.log() if y.requires_grad else None
 
 
-Tensor.__mul__ = Tensor.__rmul__ = lambda x, y: Mul(x, y).apply()
 Tensor.__neg__ = lambda x: Neg(x).apply()
 Tensor.__pow__ = lambda x, y: Pow(x, y).apply()
 Tensor.__rpow__ = lambda x, y: Pow(y, x).apply()
@@ -576,6 +578,15 @@ class Sum(Reduce):
         return (self.stretched(g),)
 
 
+def axes(t, axis):
+    """axis=None, an int or a tuple, as a tuple of axes counted from the front."""
+    axis = range(len(t.shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    return tuple(range(len(t.shape))[a] for a in axis)
+
+
+Tensor.sum = lambda x, axis=None: Sum(x, axis=axes(x, axis)).apply()
+
+
 class Max(Reduce):
     """z = the largest over axis; equals share the gradient"""
 
@@ -587,13 +598,6 @@ class Max(Reduce):
         return (self.stretched(g) * winner / self.stretched(winner.sum(**self.params)),)
 
 
-def axes(t, axis):
-    """axis=None, an int or a tuple, as a tuple of axes counted from the front."""
-    axis = range(len(t.shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    return tuple(range(len(t.shape))[a] for a in axis)
-
-
-Tensor.sum = lambda x, axis=None: Sum(x, axis=axes(x, axis)).apply()
 Tensor.max = lambda x, axis=None: Max(x, axis=axes(x, axis)).apply()
 
 

@@ -68,7 +68,7 @@ def fits(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
     "03.2",
     "The shape that both stretch to",
     answer="stretched_shape",
-    minutes=15,
+    minutes=10,
     hints=(
         "Aligned at the right: turn both shapes round, and walk them from the front together.",
         "`itertools.zip_longest(reversed(a), reversed(b), fillvalue=1)` gives the pairs. Of a pair "
@@ -194,7 +194,7 @@ def compare(judge: Judge, got: Any, g: Any, small: tuple[int, ...], given: str =
     "03.5",
     "Bug hunt: a reader of elements",
     answer="element",
-    minutes=15,
+    minutes=10,
     hints=(
         "Three things are not asked: how many ints there are, and for each whether it is too "
         "large, or negative.",

@@ -32,7 +32,7 @@ def tensor(judge: Judge, value: Any, what: str) -> Any:
     "04.1",
     "A table instead of a ladder",
     answer="Registry",
-    minutes=15,
+    minutes=10,
     hints=(
         "A dictionary can have pairs for keys: table[name, dtype].",
         "The dictionary must be made in `__init__`, one for each object. As an attribute of the "
@@ -96,7 +96,7 @@ def check_04_1(judge: Judge, Registry: Any) -> None:  # noqa: N803 - it is a cla
     "04.2",
     "From a function of numbers to a kernel",
     answer="lift",
-    minutes=15,
+    minutes=10,
     hints=(
         "lift returns a function. Inside of it, read every input with .values(), and write with "
         "out.fill(...), once.",
@@ -126,9 +126,9 @@ def check_04_2(judge: Judge, lift: Any) -> None:
         "a * a row stretched over it": (operator.mul, [a, ch04.expand(Tensor([10, 20]), (2, 2))]),
         "two views of one Buffer, one of them reversed": (
             operator.sub,
-            [ch04.select(rows, (slice(1, None), slice(1, 3))), ch04.select(rows[:2], (..., slice(None, None, -2)))],
+            [rows[1:, 1:3], rows[:2, ::-2]],
         ),
-        "-x of a column": (operator.neg, [ch04.select(rows, (slice(None), 2))]),
+        "-x of a column": (operator.neg, [rows[:, 2]]),
         "x if c else y, three inputs": (
             lambda c, x, y: x if c else y,
             [Tensor([[0, 1], [1, 0]]), a, ch04.transpose(a)],
@@ -139,7 +139,7 @@ def check_04_2(judge: Judge, lift: Any) -> None:
         out = ch04.zeros(ins[0].shape)
         apply(judge, lift, f, out, ins, expected, given)
     whole = ch04.zeros((4, 4))
-    out = ch04.select(whole, (slice(None, None, -2), slice(1, 3)))
+    out = whole[::-2, 1:3]
     apply(judge, lift, operator.add, out, [a, a], [2, 4, 6, 8], "an `out` that is a view")
     left = sum(x == 0 for x in whole.values())
     judge.that(left == 12, "it has also written beside the elements of `out`, a view")
@@ -239,8 +239,8 @@ def check_04_4(judge: Judge, MyMul: Any) -> None:  # noqa: N803 - it is a class
     answer="MySum",
     minutes=20,
     hints=(
-        "Keep the axes at first, with size 1: a tensor of that shape can be stretched to x's shape, "
-        "and reshaped to the result's in the end.",
+        "Keep the axes at first, with size 1: a tensor of that shape can be stretched to x's "
+        "shape, and reshaped to the result's in the end.",
         "forward is reduce_to: `expand(out, x.shape).positions()` says into which cell of out.buf "
         "each element of x is to be added. backward is a reshape, then an expand.",
         'kept = tuple(1 if a in self.params["axis"] else n for a, n in enumerate(x.shape)). '
@@ -348,11 +348,11 @@ def check_04_6(judge: Judge, lend: Any) -> None:
     cases = {
         "t of shape (3, 4)": rows,
         "t transposed": ch04.transpose(rows),
-        "t[1:]": ch04.select(rows, slice(1, None)),
-        "t[:, ::-2]": ch04.select(rows, (slice(None), slice(None, None, -2))),
-        "one column stretched": ch04.expand(ch04.select(rows, (slice(None), slice(0, 1))), (3, 5)),
+        "t[1:]": rows[1:],
+        "t[:, ::-2]": rows[:, ::-2],
+        "one column stretched": rows[:, :1].expand(3, 5),
         "float64": numbers(2, 2),
-        "int16, reversed": ch04.select(numbers(5, dtype="int16"), slice(None, None, -1)),
+        "int16, reversed": numbers(5, dtype="int16")[::-1],
         "a single number": Tensor(3),
     }
     for given, t in cases.items():
@@ -376,7 +376,7 @@ def check_04_6(judge: Judge, lend: Any) -> None:
     "04.7",
     "The way back through a product",
     answer="matmul_backward",
-    minutes=15,
+    minutes=10,
     hints=(
         "The gradient of x must have x's shape. Write down the shapes of g, x and y, and see which "
         "product, with something transposed, has it.",
@@ -409,8 +409,7 @@ def check_04_7(judge: Judge, matmul_backward: Any) -> None:
             f"it gives {grads!r:.60}, and not two gradients",
             given=given,
         )
-        at = [t.tolist() for t in (g, x, y)]
-        gs, xs, ys = at
+        gs, xs, ys = (t.tolist() for t in (g, x, y))
         right = {
             "x": [[sum(gs[a][j] * ys[b][j] for j in range(n)) for b in range(k)] for a in range(m)],
             "y": [[sum(xs[a][b] * gs[a][j] for a in range(m)) for j in range(n)] for b in range(k)],
@@ -432,7 +431,7 @@ question(
     "04.q2",
     "z = x * x with x = 3 and g = 1: what is the gradient of x in all?",
     right=6,
-    why="x is both inputs: 3 comes back through the one and 3 through the other, as in d x²/dx = 2x",
+    why="x is both inputs: 3 comes back through each of them, as in d x²/dx = 2x",
 )
 question(
     "04.q3",
