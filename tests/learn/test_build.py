@@ -18,8 +18,10 @@ import math
 from array import array
 
 # How many bytes a number takes.
-SIZES = {"f": 4, "d": 8}
+SIZES = {letter: 4 * n for letter, n in zip("fd", (1, 2), strict=True)}
 ORDER = 1
+for letter in SIZES:
+    ORDER *= SIZES[letter]
 
 
 class Buffer:
@@ -38,13 +40,20 @@ from __future__ import annotations
 import functools, os
 from collections import deque, OrderedDict
 from math import sqrt as wurzel
+import tutor, sys
+from tutor.backends.registry import current
+from tutor.backends.registry import lookup as lookup_tutor
+from itertools import (combinations_with_replacement, count, cycle, islice, permutations, product,
+    starmap, takewhile, tee)
 
 class Buffer(Buffer):
     def __len__(self):
         return len(self.data)
 def root(x):
     return wurzel(x)  # ours is shorter
-_hidden = deque()
+_hidden = deque([combinations_with_replacement, permutations, product, starmap, takewhile, tee])
+_hidden += [count, cycle, islice]
+_more = (tutor.__version__, current, lookup_tutor)
 left, (right, other) = 1, (2, OrderedDict())
 root2 = root10 = functools.partial(root, 2.0)
 """
@@ -82,6 +91,7 @@ def test_it_stands_alone_and_gives_all_public_names(text: str) -> None:
     assert names["__all__"] == [
         *("ORDER", "PAGE", "SIZES", "Buffer", "left", "other", "right", "root", "root2", "root10")
     ]
+    assert names["SIZES"] == {"f": 4, "d": 8}
     assert len(names["Buffer"]([1.0, 2.0])) == 2 and names["root2"]() == 2.0**0.5
     assert all(name in names for name in names["__all__"])
 
@@ -98,15 +108,22 @@ def test_imports_are_merged_and_unused_ones_left_out(text: str) -> None:
         "import functools\n"
         "from array import array\n"
         "from collections import OrderedDict, deque\n"
+        "from itertools import (\n"
+        "    combinations_with_replacement,\n    count,\n    cycle,\n    islice,\n"
+        "    permutations,\n    product,\n    starmap,\n    takewhile,\n    tee,\n"
+        ")\n"
         "from math import sqrt as wurzel\n\n"
+        "import tutor\n"
+        "from tutor.backends.registry import current\n"
+        "from tutor.backends.registry import lookup as lookup_tutor\n\n"
     )
 
 
 def test_comments_and_headings_stay(text: str) -> None:
-    assert "# ---- chapter 1: bytes\n" in text and "# ---- chapter 2: shape and strides\n" in text
+    assert "# ---- chapter 1: bytes\n" in text and "# ---- chapter 2: shape and Strides\n" in text
     assert "# How many bytes a number takes.\nSIZES =" in text
     assert "# eight bytes each" in text and "# ours is shorter" in text
-    assert "print(1)" not in text
+    assert "print(1)" not in text and "\n\n\nPAGE = 4096\n\n\n# ----" in text
 
 
 def test_the_linter_has_nothing_to_say(text: str, tmp_path: Path) -> None:
@@ -123,7 +140,7 @@ def test_the_linter_has_nothing_to_say(text: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("cell", "words"),
-    [("%time x = 1", "plain Python"), ("from tutor import Tensor", "another cell")],
+    [("%time x = 1", "plain Python"), ("from tutor.learn import check", "another cell")],
 )
 def test_a_cell_that_cannot_be_kept(cell: str, words: str, tmp_path: Path) -> None:
     path = chapter(tmp_path, "01", "Bytes", (cell, ["keep"]))
