@@ -75,6 +75,7 @@ FORMATS = {
     "bool": "?", "uint8": "B", "int8": "b", "uint16": "H", "int16": "h", "uint32": "I",
     "int32": "i", "uint64": "Q", "int64": "q", "float16": "e", "float32": "f", "float64": "d",
 }  # fmt: skip
+
 LIMITS = {"float16": 65520.0, "float32": 2.0**128 - 2.0**103, "float64": math.inf}
 
 
@@ -368,6 +369,7 @@ register("exp", elementwise(exp), dtypes=LIMITS)  # the floats
 register("log", elementwise(log), dtypes=LIMITS)
 register("pow", elementwise(power), dtypes=LIMITS)
 register("cast", elementwise(lambda x: x))
+
 # Kind, signed or not, bits for the magnitude; float64 is to hold every integer.
 SIZES = {
     "bool": (0, 0, 1), "uint8": (1, 0, 8), "int8": (1, 1, 7), "uint16": (1, 0, 16),
@@ -485,6 +487,7 @@ class Pow(Elementwise):
 Tensor.__neg__ = lambda x: Neg(x).apply()
 Tensor.__pow__ = lambda x, y: Pow(x, y).apply()
 Tensor.__rpow__ = lambda x, y: Pow(y, x).apply()
+
 Tensor.__sub__ = lambda x, y: x + -y
 Tensor.__rsub__ = lambda x, y: -x + y
 Tensor.__truediv__ = lambda x, y: x * y**-1.0

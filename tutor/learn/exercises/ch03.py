@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+from tutor import viz
 from tutor.learn.built import ch03
 from tutor.learn.exercise import Judge, exercise, question
 
@@ -181,6 +182,7 @@ def check_03_4(judge: Judge, reduce_to: Any) -> None:
 def compare(judge: Judge, got: Any, g: Any, small: tuple[int, ...], given: str = "") -> None:
     """got must be the sums of g over what `small` was stretched to, by the long way."""
     where = given or f"g of shape {g.shape}, to be reduced to {small}"
+    judge.picture(viz.explain(ch03.expand(ch03.zeros(small), g.shape)))  # which cell was read where
     sums = dict.fromkeys(itertools.product(*map(range, small)), 0.0)
     for index, x in zip(itertools.product(*map(range, g.shape)), g.values(), strict=True):
         tail = index[len(index) - len(small) :]
@@ -229,7 +231,9 @@ def check_03_5(judge: Judge, element: Any) -> None:
     }
     for name, t in tensors.items():
         for index in itertools.product(*(range(-n, n) for n in t.shape)):
+            judge.picture(viz.explain(t, index))
             judge.equal(judge.call(element, t, *index), t[index].item(), given=f"t is {name}")
+    judge.picture(viz.explain(v))
     wrong = [((0, 5), 1, 3), ((0, 3), 1, 3), ((1, -4), 1, 3), ((2, 0), 0, 2), ((-3, 1), 0, 2)]
     for index, axis, size in wrong:
         words = rf"(?s)(?=.*axis\D*{axis})(?=.*size\D*{size})|(?=.*{size}.*axis\D*{axis})"

@@ -8,6 +8,7 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tutor import viz
 from tutor.learn.built import ch04
 from tutor.learn.built.ch04 import Buffer, Tensor
 from tutor.learn.exercise import Judge, exercise, question
@@ -150,6 +151,7 @@ def apply(
 ) -> None:
     """Call the kernel lift(f), and compare what it has written into out."""
     kernel = judge.call(lift, f)
+    judge.picture(viz.row(*[viz.explain(t) for t in (*ins, out)]))
     judge.call(kernel, out, *ins, changes=True)
     judge.equal(list(out.values()), [float(x) for x in expected], given=given)
 
@@ -356,6 +358,7 @@ def check_04_6(judge: Judge, lend: Any) -> None:
         "a single number": Tensor(3),
     }
     for given, t in cases.items():
+        judge.picture(viz.explain(t))
         array = judge.call(lend, Array, t)
         judge.that(isinstance(array, Array), f"it gives {array!r:.60}, and no array", given=given)
         judge.equal((array.shape, array.dtype), (t.shape, t.buf.dtype), given=given)
