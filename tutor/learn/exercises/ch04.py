@@ -26,6 +26,15 @@ def tensor(judge: Judge, value: Any, what: str) -> Any:
     return value
 
 
+def executed(judge: Judge, Class: Any, *inputs: Any, **params: Any) -> tuple[Any, Any]:  # noqa: N803
+    """An object of the learner's Op class, and the tensor that its apply() gives."""
+    judge.that(isinstance(Class, type), f"{Class!r:.60} is no class")
+    op = judge.instance(Class, *inputs, **params)
+    for method in ("apply", "backward"):
+        judge.that(hasattr(op, method), f"it has no method {method!r}: is it an Op?")
+    return op, tensor(judge, judge.run(lambda: op.apply()), "what apply() gives")
+
+
 # ---- the registry --------------------------------------------------------------------------------
 
 
@@ -221,8 +230,7 @@ def check_04_4(judge: Judge, MyMul: Any) -> None:  # noqa: N803 - it is a class
         "y the transpose of x": (matrix, ch04.transpose(matrix), numbers(2, 2)),
     }
     for given, (x, y, g) in cases.items():
-        op = judge.instance(MyMul, x, y)
-        z = tensor(judge, judge.run(op.apply), "the product")
+        op, z = executed(judge, MyMul, x, y)
         judge.close(z, (x * y).tolist(), given=f"{given}: the product")
         grads = judge.call(op.backward, g)
         judge.that(
@@ -275,8 +283,7 @@ def check_04_5(judge: Judge, MySum: Any) -> None:  # noqa: N803 - it is a class
     cases = {f"x of shape {shape}, axis={axis}": (numbers(*shape), axis) for shape, axis in shapes}
     cases["x a transposed view, axis=(0,)"] = (ch04.transpose(numbers(2, 3)), (0,))
     for given, (x, axis) in cases.items():
-        op = judge.instance(MySum, x, axis=axis)
-        z = tensor(judge, judge.run(op.apply), "the sum")
+        op, z = executed(judge, MySum, x, axis=axis)
         expected = x.sum(axis)
         judge.equal(tuple(z.shape), expected.shape, given=f"{given}: the shape of the sum")
         judge.close(z, expected.tolist(), given=f"{given}: the sum")
