@@ -113,13 +113,15 @@ def _extends(node: ast.stmt) -> bool:
 def module(chapters: list[Kept]) -> str:
     """The text of the module with these chapters' kept cells."""
     pieces = [piece for chapter in chapters for piece in chapter.pieces]
-    last: dict[str, Piece] = {}  # the latest definition of each function and class
-    replaced: set[int] = set()  # the earlier ones, unless a later one is built on them
+    needed: dict[str, list[Piece]] = {}  # the definitions of each function and class
+    replaced: set[int] = set()  # those on which no later one is built
     for piece in pieces:
         if piece.defines:
-            if piece.defines in last and not piece.extends:
-                replaced.add(id(last[piece.defines]))
-            last[piece.defines] = piece
+            earlier = needed.setdefault(piece.defines, [])
+            if not piece.extends:
+                replaced |= set(map(id, earlier))
+                earlier.clear()
+            earlier.append(piece)
     body = ""
     for chapter in chapters:
         rest = [piece for piece in chapter.pieces if id(piece) not in replaced]
@@ -182,10 +184,10 @@ def _merged(nodes: list[ast.Import | ast.ImportFrom], used: set[str]) -> str:
     groups = {"__future__": "", "": "", "tutor": ""}
     for entry in sorted(whole):
         groups[_group(entry[0])] += f"import {_alias(entry)}\n"
-    lines = []
-    for module, entries in parts.items():
-        named = sorted((entry for entry in entries if not entry[1]), key=lambda e: _rank(e[0]))
-        lines.extend((module, [entry]) for entry in entries if entry[1])
+    lines: list[tuple[str, list[tuple[str, str]]]] = []
+    for module, found in parts.items():
+        named = sorted((entry for entry in found if not entry[1]), key=lambda e: _rank(e[0]))
+        lines.extend((module, [entry]) for entry in found if entry[1])
         lines.extend([(module, named)] if named else [])
     for module, entries in sorted(lines, key=lambda line: (line[0], _rank(line[1][0][0]))):
         groups[_group(module)] += _from(module, list(map(_alias, entries)))
