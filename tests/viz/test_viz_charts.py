@@ -26,7 +26,7 @@ NAN, INF = float("nan"), float("inf")
     [
         {"train": [3.0, 2.0, 1.0], "test": [3.5, 2.5, 2.0]}, [1.0], {"flat": [5, 5, 5]},
         {"gaps": [NAN, 1.0, INF, 2.0, 3.0, NAN]}, {"pairs": [(1, 0.5), (10, 0.25)]},
-        {"tiny": [1e-9, 2e-9]}, {"huge": [1e12, 3e12]}, {"below": [-5.0, -3.0]},
+        {"tiny": [1e-9, 2e-9]}, {"huge": [1e12, 3e12, 1e308]}, {"below": [-5.0, -3.0]},
         {f"s{i}": [i, i + 1] for i in range(8)}, {"a very long name " * 5: [1.0, 2.0]},
         {"tensor": Tensor([1.0, 2.0])}, {"scalars": [Tensor(1.0), Tensor(2.0)]},
     ],
@@ -90,6 +90,8 @@ def test_curves_refuses_what_is_no_curve():
         (-1, 1, ["-1.0", "-0.5", "0.0", "0.5", "1.0"]),
         (0, 23456, ["0", "5,000", "10,000", "15,000", "20,000"]),
         (0.0001, 0.00047, ["0.0001", "0.0002", "0.0003", "0.0004"]),
+        (0, 5e6, ["0", "1e6", "2e6", "3e6", "4e6", "5e6"]),
+        (1_234_000, 1_234_400, ["1.234e6", "1.2341e6", "1.2342e6", "1.2343e6", "1.2344e6"]),
         (0, 4e-5, ["0", "1e-5", "2e-5", "3e-5", "4e-5"]),
     ],
 )
@@ -145,7 +147,9 @@ def test_bars_below_zero_and_without_an_end():
     down, up = all_of(p, "rect")[1:]
     assert float(down.get("x")) + float(down.get("width")) == pytest.approx(float(up.get("x")))
     assert {"nan", "inf"} <= set(words(p))
-    check(viz.bars({"all": NAN}))
+    check(viz.bars({"all": NAN, "too large": 1e308, "and small": -1e308}))
+    (bar,) = all_of(check(viz.bars({"all below": -7e6})), "rect")[1:]
+    assert float(bar.get("width")) > 300
     check(viz.bars({"a long label that says a lot about what was measured here": 1}))
 
 
@@ -300,6 +304,8 @@ def decode(uri):
         ([0, 1, 1, 0], [[255, 0], [0, 255]]),
         ([[-1.0, 1.0], [0.0, NAN]], [[255, 0], [127, 255]]),
         ([[[0.0, 1.0]]], [[255, 0]]),
+        ([[-3.0, -3.0]], [[255, 255]]),
+        ([[1e308, -1e308, 1.0]], [[255, 255, 0]]),
     ],
     ids=str,
 )
@@ -317,7 +323,7 @@ def test_what_was_read_wrongly_is_red_and_framed():
     p = check(viz.images([[[0, 1], [1, 0]]] * 3, labels=[1, 2, 3], predicted=[1, 5, 3]))
     assert p.title == "3 images, 1 of them read wrongly"
     red = svg.color("red")
-    assert [t.text for t in all_of(p, "text") if t.get("fill") == red] == ["2 read as 5"]
+    assert [t.text for t in all_of(p, "text") if t.get("fill") == red] == ["2 → 5"]
     assert len([r for r in all_of(p, "rect") if r.get("stroke") == red]) == 1
     assert "4 more are left out" in words(check(viz.images([[[0.5]]] * 204)))
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
 from tutor.errors import DataError, DTypeError
-from tutor.viz.svg import number, path, text
+from tutor.viz.svg import number, path, text, width_of
 
 Point = tuple[float, float]
 
@@ -29,9 +30,14 @@ def numbers_of(data: Any, what: str) -> list[float]:
     return flat
 
 
+def drawable(value: float) -> bool:
+    """Neither nan nor infinite, nor so large that a difference of two could be."""
+    return abs(value) < 1e300
+
+
 def finite(values: Iterable[float], what: str) -> list[float]:
-    """Those that are neither nan nor infinite; a DataError if there are none."""
-    found = [v for v in values if math.isfinite(v)]
+    """Those that are drawable; a DataError if there are none."""
+    found = [v for v in values if drawable(v)]
     if not found:
         raise DataError(what, "there is no finite number to be drawn", "give at least one")
     return found
@@ -62,15 +68,16 @@ def labels(at: Sequence[float]) -> list[str]:
     """The ticks as text, with as many digits as tell them apart."""
     step = min((abs(b - a) for a, b in pairwise(at)), default=abs(at[0]) or 1.0)
     largest = max(map(abs, at))
-    if largest >= 1e6 or (0 < largest < 1e-3):
-        return [_power(t) for t in at]
     digits = max(0, -math.floor(math.log10(step) + 1e-9)) if step > 0 else 0
-    return [f"{t:,.{digits}f}".replace("-0", "0") if abs(t) < step / 2 else f"{t:,.{digits}f}"
-            for t in at]  # fmt: skip
+    plain = [f"{0.0 if abs(t) < step / 2 else t:,.{digits}f}" for t in at]
+    if max(map(len, plain)) <= 8 and (largest >= 1e-3 or not largest):
+        return plain
+    needed = math.floor(math.log10(largest)) - math.floor(math.log10(step) + 1e-9) + 1
+    return [_power(t, needed) for t in at]
 
 
-def _power(t: float) -> str:
-    return f"{t:.2g}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e")
+def _power(t: float, digits: int = 2) -> str:
+    return re.sub(r"e\+?(-?)0*", r"e\1", f"{t:.{max(digits, 1)}g}")
 
 
 class Frame:
@@ -100,6 +107,7 @@ class Frame:
         for t, words in zip(at, labels(at), strict=True):
             x = self.x(t)
             parts.append(path(f"M{number(x)} {number(low)}v5", "line", 1))
+            x = min(x, self.left + self.width + 20 - width_of(words, 12) / 2)
             parts.append(text(x, low + 19, words, 12, "soft", "middle"))
         if self.log:
             at = log_ticks(10.0 ** self.ys[0], 10.0 ** self.ys[1])
@@ -110,7 +118,8 @@ class Frame:
         for t, words in zip(at, shown, strict=True):
             y = self.y(t)
             parts.append(path(f"M{number(self.left)} {number(y)}h{number(self.width)}", "frame", 1))
-            parts.append(text(self.left - 8, y + 4, words, 12, "soft", "end"))
+            right = max(self.left - 8, width_of(words, 12) + 4)  # never out of the picture
+            parts.append(text(right, y + 4, words, 12, "soft", "end"))
         parts.append(path(f"M{number(self.left)} {number(low)}h{number(self.width)}", "line", 1.25))
         if x_name:
             parts.append(text(self.left + self.width / 2, low + 40, x_name, 13, "soft", "middle"))

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tutor.errors import DataError, DTypeError
-from tutor.viz.axes import Frame, Point, apart, finite, labels, numbers_of, ticks
+from tutor.viz.axes import Frame, Point, apart, drawable, finite, labels, numbers_of, ticks
 from tutor.viz.svg import (
     SERIES,
     Picture,
@@ -80,7 +80,7 @@ def curves(series: Any, title: str = "", x: str = "", y: str = "", log: bool = F
     for name, values in _named(series, "curves").items():
         pieces: list[list[Point]] = [[]]
         for px, py in _points(values, f"the curve {name!r}"):
-            if math.isfinite(px) and math.isfinite(py) and (py > 0 or not log):
+            if drawable(px) and drawable(py) and (py > 0 or not log):
                 pieces[-1].append((px, py))
             else:
                 gone += 1
@@ -154,7 +154,7 @@ def histogram(series: Any, bins: int = 40, title: str = "", x: str = "") -> Pict
     bottom = frame.top + frame.height
     parts.append(_x_axis(frame, bottom, x))
     for k, (name, values) in enumerate(named.items()):
-        counts, good = [0] * bins, [v for v in values if math.isfinite(v)]
+        counts, good = [0] * bins, [v for v in values if drawable(v)]
         for v in good:
             counts[min(int((v - low) / (high - low) * bins), bins - 1)] += 1
         most, wide = max(counts), frame.width / bins
@@ -212,13 +212,18 @@ def bars(values: Mapping[str, Any], unit: str = "", title: str = "") -> Picture:
         raise DTypeError("bars(...)", "a label has several numbers", "give one number per label")
     shown = [f"{short(v)} {unit}".strip() for v in sizes]
     name = title or ", ".join(f"{a} {b}" for a, b in zip(names, shown, strict=True))
-    known = [v for v in sizes if math.isfinite(v)] or [0.0]
+    known = [v for v in sizes if drawable(v)] or [0.0]
     left = MARGIN + min(220.0, max(width_of(label, 13) for label in names)) + 14
     right = max(width_of(words, 13, bold=True) for words in shown) + 20
     room = right if min(known) < 0 else 0
     low, high = min(0.0, *known), max(0.0, *known)
     frame = Frame(
-        left + room, 0, WIDTH - left - room - right - 10, 1, (low, high or low + 1), (0, 1)
+        left + room,
+        0,
+        WIDTH - left - room - right - 10,
+        1,
+        (low, high if high > low else low + 1),
+        (0, 1),
     )
     top, step = (56 if title else 24), 38
     parts = (
@@ -228,14 +233,15 @@ def bars(values: Mapping[str, Any], unit: str = "", title: str = "") -> Picture:
     )
     zero = frame.x(0)
     for k, (label, value, words) in enumerate(zip(names, sizes, shown, strict=True)):
-        y, end = top + k * step, frame.x(value) if math.isfinite(value) else zero
+        y, end = top + k * step, frame.x(value) if drawable(value) else zero
         parts.append(text(left - 14, y + 19, fit(label, 220, 13), 13, anchor="end"))
-        wide = max(abs(end - zero), 1.5 if math.isfinite(value) and value else 0)
+        wide = max(abs(end - zero), 1.5 if drawable(value) and value else 0)
         if wide:
             parts.append(rect(min(end, zero), y + 2, wide, step - 14, SERIES[value < 0], rx=3))
-        beside = end - 8 if value < 0 else end + 8
-        parts.append(text(beside, y + 19, words, 13, "ink" if math.isfinite(value) else "orange",
-                          "end" if value < 0 else "start", 600))  # fmt: skip
+        leftward = value < 0 and drawable(value)
+        beside = end - 8 if leftward else end + 8
+        parts.append(text(beside, y + 19, words, 13, "ink" if drawable(value) else "orange",
+                          "end" if leftward else "start", 600))  # fmt: skip
     height = top + step * len(names)
     parts.append(path(f"M{number(zero)} {top - 4}V{number(height - 6)}", "line", 1.25))
     return Picture("".join(parts), WIDTH, height + 24, name)

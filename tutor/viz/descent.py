@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tutor.errors import DataError
-from tutor.viz.axes import Frame, finite, numbers_of
+from tutor.viz.axes import Frame, drawable, finite, numbers_of
 from tutor.viz.svg import Picture, fit, number, path, polyline, short, tag, text
 
 WIDTH, HEIGHT, MARGIN = 720, 380, 24
@@ -46,7 +46,7 @@ def plane(f: Callable[[float], Any], path_of_x: Any, title: str = "", x: str = "
     samples = [span[0] + (span[1] - span[0]) * k / SAMPLES for k in range(SAMPLES + 1)]
     curve = [(v, _value(f, v)) for v in samples]
     heights = finite([v for _, v in curve] + ys, "the curve of a plane")
-    if not all(map(math.isfinite, ys)):
+    if not all(map(drawable, ys)):
         raise DataError("a ball on a curve", "f has no finite value at an x of the path",
                         "give a path on which f is finite")  # fmt: skip
     air = 0.08 * (max(heights) - min(heights)) or 1.0
@@ -56,7 +56,7 @@ def plane(f: Callable[[float], Any], path_of_x: Any, title: str = "", x: str = "
              frame.grid(x, y)]  # fmt: skip
     piece: list[tuple[float, float]] = []
     for v, height in [*curve, (math.nan, math.nan)]:
-        if math.isfinite(height):
+        if drawable(height):
             piece.append((frame.x(v), frame.y(height)))
         elif piece:
             parts.append(path(polyline(piece), "blue", 2.25, stroke_linejoin="round"))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tutor.errors import ShapeError
-from tutor.viz.axes import Frame, Point, numbers_of
+from tutor.viz.axes import Frame, Point, drawable, numbers_of
 from tutor.viz.svg import (
     SERIES,
     Picture,
@@ -149,7 +149,7 @@ def mesh(points: Any, size: int = 40) -> list[list[float]]:
 def _pairs(points: Any) -> list[Point]:
     rows = _rows(points, "the points of a plane")
     flat = numbers_of(rows, "the points of a plane")
-    if len(rows[0]) != 2 or not all(map(math.isfinite, flat)):
+    if len(rows[0]) != 2 or not all(map(drawable, flat)):
         raise ShapeError("the points of a plane", f"rows of {len(rows[0])}, or not finite",
                          "give a list of finite pairs [x, y]")  # fmt: skip
     return list(zip(flat[::2], flat[1::2], strict=True))
