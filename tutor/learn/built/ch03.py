@@ -1,4 +1,8 @@
-"""What chapters 1 to 3 build."""
+"""What the learner has built by the end of chapter 3.
+
+Generated from the chapters' kept cells by `python -m tutor chapters build`. Change the
+chapter, never this file.
+"""
 
 import math
 import struct
@@ -14,6 +18,7 @@ __all__ = [
     "convert",
     "expand",
     "flatten",
+    "full_key",
     "permute",
     "reshape",
     "select",
@@ -22,13 +27,13 @@ __all__ = [
     "zeros",
 ]
 
+
 # ---- chapter 1: bytes
 
 FORMATS = {
     "bool": "?", "uint8": "B", "int8": "b", "uint16": "H", "int16": "h", "uint32": "I",
     "int32": "i", "uint64": "Q", "int64": "q", "float16": "e", "float32": "f", "float64": "d",
 }  # fmt: skip
-
 
 LIMITS = {"float16": 65520.0, "float32": 2.0**128 - 2.0**103, "float64": math.inf}
 
@@ -206,17 +211,21 @@ def reshape(t, shape):
 # ---- chapter 3: indexing and broadcasting
 
 
-def select(t, key):
-    """t[key] for ints, slices, None and ...: a view, no number moves."""
+def full_key(key, ndim):
+    """The key with an int or a slice for each of ndim axes, and every None: `...` written out."""
     key = key if isinstance(key, tuple) else (key,)
-    missing = len(t.shape) - sum(k is not None and k is not ... for k in key)
-    if missing < 0:
-        raise IndexError(f"{len(key)} indices for {len(t.shape)} axes")
+    missing = ndim - sum(k is not None and k is not ... for k in key)
+    if missing < 0 or key.count(...) > 1:
+        raise IndexError(f"{ndim - missing} indices and {key.count(...)} '...' for {ndim} axes")
     key = key if ... in key else (*key, ...)
     at = key.index(...)
-    key = (*key[:at], *[slice(None)] * missing, *key[at + 1 :])
+    return (*key[:at], *[slice(None)] * missing, *key[at + 1 :])
+
+
+def select(t, key):
+    """t[key] for ints, slices, None and ...: a view, no number moves."""
     shape, strides, offset, axis = [], [], t.offset, 0
-    for k in key:
+    for k in full_key(key, len(t.shape)):
         if k is None:
             shape.append(1)
             strides.append(0)
@@ -240,16 +249,19 @@ Tensor.__getitem__ = select
 
 def broadcast_shapes(a, b):
     """The shape that both stretch to: aligned at the right, sizes equal or one of them 1."""
-    pairs = list(zip_longest(reversed(a), reversed(b), fillvalue=1))[::-1]
-    if any(m != n and 1 not in (m, n) for m, n in pairs):
-        raise ValueError(f"shapes {tuple(a)} and {tuple(b)} do not fit each other")
-    return tuple(n if m == 1 else m for m, n in pairs)
+    shape = []
+    for m, n in zip_longest(reversed(a), reversed(b), fillvalue=1):
+        if m != n and 1 not in (m, n):
+            where = f"axis {-1 - len(shape)} has sizes {m} and {n}, which must be equal or 1"
+            raise ValueError(f"shapes {tuple(a)} and {tuple(b)} do not fit: {where}")
+        shape.append(n if m == 1 else m)
+    return tuple(reversed(shape))
 
 
 def expand(t, shape):
     """t stretched to `shape`: the same number is read again and again, by a stride of 0."""
-    new = len(shape) - len(t.shape)
-    sizes, steps = [1] * new + list(t.shape), [0] * new + list(t.strides)
-    if any(m != n and m != 1 for m, n in zip(sizes, shape, strict=True)):
+    if broadcast_shapes(t.shape, shape) != tuple(shape):
         raise ValueError(f"shape {t.shape} does not stretch to {tuple(shape)}")
-    return t.over(shape, [0 if m == 1 else s for m, s in zip(sizes, steps, strict=True)], t.offset)
+    new = [0] * (len(shape) - len(t.shape))
+    kept = [0 if size == 1 else s for size, s in zip(t.shape, t.strides, strict=True)]
+    return t.over(shape, new + kept, t.offset)
