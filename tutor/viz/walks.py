@@ -70,7 +70,7 @@ def _given_steps(
     recorded: Recorded, visits: Sequence[tuple[Any, Any]]
 ) -> list[tuple[Step, dict[int, str]]]:
     """The visits that the caller names; what they hand on is not known."""
-    found = []
+    found: list[tuple[Step, dict[int, str]]] = []
     for op, gradient in visits:
         if id(op) not in recorded.number:
             raise GraphError(
