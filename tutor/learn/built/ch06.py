@@ -1,4 +1,8 @@
-"""What chapters 1 to 6 build."""
+"""What the learner has built by the end of chapter 6.
+
+Generated from the chapters' kept cells by `python -m tutor chapters build`. Change the
+chapter, never this file.
+"""
 
 import math
 import operator
@@ -66,13 +70,13 @@ __all__ = [
     "zeros",
 ]
 
+
 # ---- chapter 1: bytes
 
 FORMATS = {
     "bool": "?", "uint8": "B", "int8": "b", "uint16": "H", "int16": "h", "uint32": "I",
     "int32": "i", "uint64": "Q", "int64": "q", "float16": "e", "float32": "f", "float64": "d",
 }  # fmt: skip
-
 
 LIMITS = {"float16": 65520.0, "float32": 2.0**128 - 2.0**103, "float64": math.inf}
 
@@ -633,7 +637,16 @@ Tensor.expand = lambda x, *shape: Expand(x, shape=shape).apply()
 Tensor.T = property(Tensor.transpose)
 
 
-# ---- chapter 5: the engine
+# ---- chapter 5: engine: 60 lines of autograd
+
+
+def fit(g, x):
+    """Undo broadcasting: where x was stretched, its gradient is the sum over the copies."""
+    if g.shape == x.shape:
+        return cast(g, x.buf.dtype)
+    sizes = [1] * (len(g.shape) - len(x.shape)) + list(x.shape)
+    copies = tuple(a for a, n in enumerate(sizes) if n == 1 and g.shape[a] != 1)
+    return cast(g.sum(copies).reshape(*x.shape), x.buf.dtype)
 
 
 class Engine:
@@ -671,10 +684,12 @@ class Engine:
 
     def backward(self, root, create_graph=False):
         """Add d root / d leaf to the grad of every leaf."""
+        if not root.requires_grad:
+            raise ValueError("backward from a tensor that does not require grad")
         if root.numel() != 1:
             raise ValueError(f"backward from shape {root.shape}: sum() it first")
-        grads = {id(root): root * 0 + 1}
         with self.mode(create_graph):
+            grads = {id(root): zeros(root.shape, root.buf.dtype) + 1}
             for t in self.order(root):
                 g = grads.pop(id(t))
                 if t.op is None:
@@ -684,15 +699,6 @@ class Engine:
                     if x.requires_grad:
                         gx = fit(gx, x)
                         grads[id(x)] = grads[id(x)] + gx if id(x) in grads else gx
-
-
-def fit(g, x):
-    """Undo broadcasting: where x was stretched, its gradient is the sum over the copies."""
-    if g.shape == x.shape:
-        return cast(g, x.buf.dtype)
-    sizes = [1] * (len(g.shape) - len(x.shape)) + list(x.shape)
-    copies = tuple(a for a, n in enumerate(sizes) if n == 1 and g.shape[a] != 1)
-    return cast(g.sum(copies).reshape(*x.shape), x.buf.dtype)
 
 
 engine = Engine()
