@@ -10,7 +10,7 @@ SOURCES := pyproject.toml tutor/backends/simd_cpp/CMakeLists.txt $(CPP)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help setup-env build mnist test lint bench sanitize sanitize-thread fuzz conformance oracle \
+.PHONY: help setup-env build mnist chapters test lint bench sanitize sanitize-thread fuzz conformance oracle \
         docs clean
 
 help: ## print this list
@@ -49,6 +49,10 @@ build: | $(BIN)/pip ## build and install the library again
 
 mnist: $(VENV)/installed $(VENV)/extra-train ## train MNIST on the SIMD backend
 	TUTOR_BACKEND=simd $(BIN)/python train_mnist.py $(ARGS)
+
+chapters: $(VENV)/installed $(VENV)/extra-chapters ## open your copy of the chapters in Jupyter
+	$(BIN)/python -m tutor chapters start my-chapters
+	cd my-chapters && ../$(BIN)/jupyter lab $(ARGS) 00_five_minutes.ipynb
 
 test: setup-env ## run all tests
 	$(BIN)/python -m pytest $(ARGS)

@@ -14,7 +14,7 @@ import tutor
 
 PACKAGE = Path(tutor.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
-OPTIONAL = ("numpy", "matplotlib", "safetensors", "tqdm")
+OPTIONAL = ("numpy", "matplotlib", "safetensors", "tqdm", "IPython", "nbformat", "nbclient")
 
 # A module may import from its own line and from the lines before it; modules of one package are
 # written with a dot behind it. Longer names count first: tutor.core.op before tutor.core.
@@ -40,7 +40,9 @@ ORDER = (
     ("core.tensor",),
     ("core", "ops"),
     ("array_api", "custom", "einsum", "profiler", "nn", "optim", "data", "viz", "testing"),
-    ("", "__main__"),
+    ("",),
+    ("learn",),
+    ("__main__",),
 )
 RANK = {f"tutor.{name}".rstrip("."): rank for rank, names in enumerate(ORDER) for name in names}
 
@@ -138,7 +140,8 @@ def test_python_ref_is_under_950_lines() -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_no_file_is_over_350_lines(path: Path) -> None:
-    assert length(path) <= 350
+    """Apart from what is generated: a learner's whole library in one file."""
+    assert length(path) <= 350 or path.parent.name == "built"
 
 
 # ---- what is optional ----------------------------------------------------------------------------

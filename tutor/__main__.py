@@ -1,4 +1,4 @@
-"""The command line: `python -m tutor conformance | kernels | doctor | bench`."""
+"""The command line: `python -m tutor conformance | kernels | doctor | bench | check | chapters`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import tutor
 from tutor.backends import cases, conformance, registry, simd_cpp
 from tutor.data import fetch, mnist
 from tutor.errors import KernelNotFound, TutorError
+from tutor.learn import shell
 
 OPTIONAL = {
     "numpy": "arrays and data",
@@ -146,6 +147,7 @@ def parser() -> argparse.ArgumentParser:
             command.add_argument("--kernel", action="append", help="only this kernel (repeatable)")
             command.add_argument("--seed", type=int, default=0, help="draws other cases")
             command.add_argument("--markdown", metavar="FILE", help="write the table there, too")
+    shell.add_commands(commands)
     return p
 
 

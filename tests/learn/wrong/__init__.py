@@ -1,0 +1,1 @@
+"""Planted wrong answers, by chapter."""

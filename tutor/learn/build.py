@@ -1,0 +1,195 @@
+"""The generated modules `tutor.learn.built.chNN`: the kept cells of chapters 1 to NN, as one.
+
+Imports are merged at the top. A function or class that a later chapter defines anew replaces the
+earlier one, so each module has what a learner would have in one file by then.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tutor.errors import DataError
+from tutor.learn import built, notebooks
+
+FOLDER = Path(built.__file__).parent
+DEFINITION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+@dataclass
+class Piece:
+    """One statement of a kept cell, with the comments that stand above it."""
+
+    text: str
+    gap: int  # blank lines above it in the cell
+    defines: str = ""  # the function or class
+    extends: bool = False  # whether its own name is used to define it: class Tensor(Tensor)
+
+
+@dataclass
+class Kept:
+    """The kept cells of a chapter."""
+
+    number: str
+    title: str
+    imports: list[ast.Import | ast.ImportFrom] = field(default_factory=list)
+    pieces: list[Piece] = field(default_factory=list)
+
+
+def modules() -> dict[Path, str]:
+    """Every generated file, with what it must contain."""
+    files, so_far = {}, []
+    for number, path in notebooks.chapters().items():
+        if number == "00":  # the preface builds nothing
+            continue
+        so_far.append(kept(number, path))
+        files[FOLDER / f"ch{number}.py"] = module(so_far)
+    return files
+
+
+def kept(number: str, path: Path) -> Kept:
+    """Take the kept cells of one chapter apart."""
+    notebook = notebooks.read(path)
+    title = notebook.get("metadata", {}).get("tutor", {}).get("title", path.stem)
+    chapter = Kept(number, title)
+    for cell in notebooks.code_cells(notebook, "keep"):
+        text = notebooks.source(cell)
+        try:
+            tree = ast.parse(text)
+        except SyntaxError as error:
+            raise DataError(
+                f"the kept cell {cell.get('id')} of {path.name}",
+                f"line {error.lineno}: {error.msg}",
+                "kept cells are plain Python, without magics",
+            ) from None
+        lines, done = text.splitlines(), 0
+        for node in tree.body:
+            first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
+            above = lines[done : first - 1]
+            done = node.end_lineno or first
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                chapter.imports.extend(_wanted(node, cell, path))
+                continue
+            gap = len(above) - len("\n".join(above).lstrip("\n").splitlines())
+            body = "\n".join([*above[gap:], *lines[first - 1 : done]])
+            name = node.name if isinstance(node, DEFINITION) else ""
+            chapter.pieces.append(Piece(body.rstrip(), gap, name, _extends(node)))
+    return chapter
+
+
+def _wanted(
+    node: ast.Import | ast.ImportFrom, cell: notebooks.Cell, path: Path
+) -> list[ast.Import | ast.ImportFrom]:
+    """The import, unless it is of what the module contains itself."""
+    names = [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        names = [node.module or ""]
+    if all(name.startswith("tutor.learn.built.") for name in names):
+        return []
+    if any(name.split(".")[0] == "tutor" for name in names):
+        raise DataError(
+            f"the kept cell {cell.get('id')} of {path.name}",
+            f"it imports {', '.join(names)}",
+            "what is kept stands alone: import tutor in another cell",
+        )
+    return [node]
+
+
+def _extends(node: ast.stmt) -> bool:
+    if not isinstance(node, DEFINITION):
+        return False
+    outside = [*node.decorator_list, *(node.bases if isinstance(node, ast.ClassDef) else [])]
+    inside = [name for part in outside for name in ast.walk(part)]
+    return any(isinstance(name, ast.Name) and name.id == node.name for name in inside)
+
+
+# ---- one module ----------------------------------------------------------------------------------
+
+
+def module(chapters: list[Kept]) -> str:
+    """The text of the module with these chapters' kept cells."""
+    pieces = [piece for chapter in chapters for piece in chapter.pieces]
+    last: dict[str, Piece] = {}  # the latest definition of each function and class
+    replaced: set[int] = set()  # the earlier ones, unless a later one is built on them
+    for piece in pieces:
+        if piece.defines:
+            if piece.defines in last and not piece.extends:
+                replaced.add(id(last[piece.defines]))
+            last[piece.defines] = piece
+    body = ""
+    for chapter in chapters:
+        rest = [piece for piece in chapter.pieces if id(piece) not in replaced]
+        if rest:
+            title = f"# ---- chapter {int(chapter.number)}: {chapter.title.lower()}"
+            body += _section(title, rest)
+    tree = ast.parse(body)
+    names = _public(tree)
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    imports = _merged([node for chapter in chapters for node in chapter.imports], used)
+    number = int(chapters[-1].number)
+    docstring = (
+        f'"""What the learner has built by the end of chapter {number}.\n\n'
+        "Generated from the chapters' kept cells by `python -m tutor chapters build`. Change the\n"
+        'chapter, never this file.\n"""\n'
+    )
+    listed = "".join(f'    "{name}",\n' for name in names)
+    return f"{docstring}\n{imports}__all__ = [\n{listed}]\n{body}"
+
+
+def _section(heading: str, pieces: list[Piece]) -> str:
+    """A chapter's heading and statements, with the blank lines that the formatter asks for."""
+    text, after_definition = f"\n\n{heading}\n", False
+    for number, piece in enumerate(pieces):
+        gap = 2 if after_definition or piece.defines else min(piece.gap, 1) if number else 1
+        text += "\n" * gap + piece.text + "\n"
+        after_definition = bool(piece.defines)
+    return text
+
+
+def _public(tree: ast.Module) -> list[str]:
+    """The public names that a module defines at its top level, sorted as the linter has it."""
+    names = set()
+    for node in tree.body:
+        if isinstance(node, DEFINITION):
+            names.add(node.name)
+        else:
+            inner = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
+            names |= {name.id for name in inner if isinstance(name.ctx, ast.Store)}
+    return sorted((name for name in names if not name.startswith("_")), key=_rank)
+
+
+def _rank(name: str) -> tuple[int, list[str]]:
+    """CONSTANTS, then Classes, then the others; numbers inside names by their value."""
+    group = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
+    parts = re.split(r"(\d+)", name)
+    return group, [f"{int(part):09}" if part.isdigit() else part for part in parts]
+
+
+def _merged(nodes: list[ast.Import | ast.ImportFrom], used: set[str]) -> str:
+    """The imports that are used, each once, in the order the linter has them."""
+    whole: set[tuple[str, str]] = set()
+    parts: dict[str, set[tuple[str, str]]] = {}
+    for node in nodes:
+        for alias in node.names:
+            bound = alias.asname or alias.name.split(".")[0]
+            future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
+            if bound not in used and not future:
+                continue
+            entry = (alias.name, alias.asname or "")
+            if isinstance(node, ast.Import):
+                whole.add(entry)
+            else:
+                parts.setdefault(node.module or "", set()).add(entry)
+    lines = [f"import {_alias(entry)}" for entry in sorted(whole)]
+    future = parts.pop("__future__", set())
+    for name in sorted(parts):
+        entries = sorted(parts[name], key=lambda entry: _rank(entry[0]))
+        lines.append(f"from {name} import {', '.join(map(_alias, entries))}")
+    head = "from __future__ import " + ", ".join(sorted(n for n, _ in future)) if future else ""
+    return "".join(f"{block}\n\n" for block in (head, "\n".join(lines)) if block)
+
+
+def _alias(entry: tuple[str, str]) -> str:
+    return f"{entry[0]} as {entry[1]}" if entry[1] else entry[0]

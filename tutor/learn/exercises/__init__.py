@@ -1,0 +1,1 @@
+"""The exercises and questions of each chapter, with hints, solution and check."""

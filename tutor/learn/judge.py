@@ -1,0 +1,229 @@
+"""The judge: what the check of an exercise asks of an answer, and what is said where it fails.
+
+A check is a function `check_05_3(judge, answer)`. It calls the answer through the judge, and
+compares. The first thing that is not as it should be ends the check, and is the verdict.
+"""
+
+from __future__ import annotations
+
+import linecache
+import re
+import sysconfig
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NoReturn
+
+from tutor.learn.compare import Difference, Same, advice, close, equal, kind, short, snapshot
+from tutor.learn.guard import Output, TimeUp, limited, quiet
+from tutor.learn.verdict import table
+
+OURS = str(Path(__file__).parents[1])  # the package tutor
+LIBRARY = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+WHOLE = 5.0  # seconds for a whole check
+
+
+class Stop(BaseException):
+    """Ends a check with a verdict. No Exception, so that no `except Exception` keeps it."""
+
+    def __init__(self, kind: str, lines: list[str]) -> None:
+        super().__init__(kind)
+        self.kind, self.lines = kind, lines
+
+
+class Judge:
+    """Calls the learner's code and compares what comes back."""
+
+    def __init__(self, seconds: float = 2.0) -> None:
+        self.seconds, self.ends = seconds, time.monotonic() + max(WHOLE, seconds)
+        self.output = Output()
+        self.shown: Any = None
+        self.largest = 0.0  # the largest difference that was put down to rounding
+        self.compared = 0
+        self.called = ""  # the latest call, as one would write it
+
+    # ---- running the learner's code ----------------------------------------------------------
+
+    def call(self, function: Any, *args: Any, changes: bool = False, **kwargs: Any) -> Any:
+        """function(*args, **kwargs), which must return in time, and leave its arguments alone.
+
+        With `changes=True` it may change them. `Judge.instance(cls, ...)` is the same call.
+        """
+        words = [short(arg, 80) for arg in args]
+        words += [f"{name}={short(arg, 80)}" for name, arg in kwargs.items()]
+        self.called = f"{name_of(function)}({', '.join(words)})"
+        if not callable(function):
+            self.fail({"got": f"{kind(function)}, {short(function)}", "expected": "a function"})
+        given = [*args, *kwargs.values()]
+        names = [*(f"argument {number + 1}" for number in range(len(args))), *kwargs]
+        before = [] if changes else [snapshot(arg) for arg in given]
+        result = self.run(lambda: function(*args, **kwargs))
+        for number, was in enumerate(before):
+            if snapshot(given[number]) != was:
+                rows = {
+                    "called": self.called,
+                    f"{names[number]} now": short(given[number]),
+                    "to do": "leave what was passed as it is; work on a copy",
+                }
+                raise Stop("changed", table(rows))
+        return result
+
+    instance = call
+
+    def run(self, function: Callable[[], Any]) -> Any:
+        """function(), where that reaches code of the learner: attributes, operators, items."""
+        try:
+            return self._guarded(function)
+        except (Stop, KeyboardInterrupt):
+            raise
+        except BaseException as error:
+            raise Stop("raised", self.explain(error)) from None
+
+    def raises(
+        self,
+        errors: type[BaseException] | tuple[type[BaseException], ...],
+        function: Any,
+        *args: Any,
+        match: str = "",
+        given: str = "",
+        **kwargs: Any,
+    ) -> None:
+        """The call must raise one of these errors, with a message in which `match` is found."""
+        words = [short(arg, 80) for arg in args]
+        words += [f"{name}={short(arg, 80)}" for name, arg in kwargs.items()]
+        self.called = f"{name_of(function)}({', '.join(words)})"
+        self.compared += 1
+        names = errors if isinstance(errors, tuple) else (errors,)
+        wanted = " or ".join(error.__name__ for error in names)
+        try:
+            result = self._guarded(lambda: function(*args, **kwargs))
+        except errors as error:
+            if match and not re.search(match, str(error)):
+                rows = {"raised": f"{type(error).__name__}: {error}"}
+                rows["expected"] = f"a message in which {match!r} is found"
+                self.fail(rows, given)
+        except (Stop, KeyboardInterrupt):
+            raise
+        except BaseException as error:
+            rows = {"raised": f"{type(error).__name__}: {error}", "expected": wanted}
+            self.fail(rows, given)
+        else:
+            self.fail({"returned": short(result), "expected": f"it raises {wanted}"}, given)
+
+    def _guarded(self, function: Callable[[], Any]) -> Any:
+        left = self.ends - time.monotonic()
+        seconds = max(min(self.seconds, left), 0.01)
+        try:
+            with quiet(self.output):
+                return limited(function, seconds)
+        except TimeUp:
+            rows = {"called": self.called} if self.called else {}
+            rows["found"] = f"no result within {self.seconds:g} seconds"
+            if left < self.seconds:
+                whole = max(WHOLE, self.seconds)
+                rows["found"] = f"no result: the whole check takes more than {whole:g} seconds"
+            rows["to do"] = "look for a loop that never ends, or for work that is done twice"
+            raise Stop("timeout", table(rows)) from None
+
+    # ---- comparing ---------------------------------------------------------------------------
+
+    def equal(self, got: Any, expected: Any, *, given: str = "", signs: bool = False) -> None:
+        """The same values, types and nesting. nan is nan; with `signs`, -0.0 is not 0.0."""
+        self._compare(got, expected, lambda: equal(got, expected, signs), given)
+
+    def close(
+        self, got: Any, expected: Any, *, given: str = "", rtol: float = 1e-6, atol: float = 1e-9
+    ) -> None:
+        """Numbers within atol + rtol * |expected|, in nested lists or in what has `.tolist()`."""
+        self._compare(got, expected, lambda: close(got, expected, rtol, atol), given)
+
+    def that(self, condition: Any, message: str, *, given: str = "") -> None:
+        """The condition must hold; the message says what is wrong where it does not."""
+        self.compared += 1
+        if not condition:
+            self.fail({"found": message}, given)
+
+    def picture(self, picture: Any) -> None:
+        """SVG, or what shows itself, to be shown if the verdict is going to be wrong."""
+        self.shown = picture
+
+    def fail(self, rows: dict[str, str], given: str = "") -> NoReturn:
+        """End the check: wrong, for these reasons."""
+        first = {"called": self.called} if self.called else {}
+        if given:
+            first["given"] = given
+        raise Stop("wrong", table({**first, **rows}))
+
+    def _compare(
+        self, got: Any, expected: Any, compare: Callable[[], Difference | Same], given: str
+    ) -> None:
+        self.compared += 1
+        found = self.run(compare)
+        if isinstance(found, Same):
+            self.largest = max(self.largest, found)
+            return
+        rows = {"got": short(_shown(got)) + advice(got), "expected": short(_shown(expected))}
+        if found.text.startswith("at ") or len(rows["got"]) > 80:
+            rows["first"] = found.text
+        elif type(got) is not type(expected):
+            rows["differs"] = found.text
+        if found.largest is not None:
+            rows["largest difference"] = f"{found.largest:.6g}"
+        self.fail(rows, given)
+
+    # ---- what was raised, as far as it is the learner's --------------------------------------
+
+    def explain(self, error: BaseException) -> list[str]:
+        rows = {"called": self.called} if self.called else {}
+        rows["raised"] = message(error)
+        lines = table(rows)
+        places = own_frames(error.__traceback__)
+        if places:
+            name, line, source = places[-1]
+            lines.append(f"in your code, line {line} of {name}:")
+            lines.append(f"    {source or '(its text is not at hand)'}")
+        return lines
+
+
+def name_of(function: Any) -> str:
+    """The name of a function or class, as the learner wrote it."""
+    name = getattr(function, "__name__", None)
+    return name if isinstance(name, str) else short(function, 40)
+
+
+def message(error: BaseException) -> str:
+    """Type and message of an error, whatever its __str__ does."""
+    try:
+        text = str(error)
+    except Exception:
+        text = "(its message cannot be printed)"
+    if isinstance(error, RecursionError):
+        text += " (a function that calls itself without end?)"
+    text = text if len(text) < 400 else text[:400] + " ..."
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def own_frames(trace: TracebackType | None) -> list[tuple[str, int, str]]:
+    """(function, line, its text) for the frames that are neither ours nor Python's own."""
+    found = []
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        path = code.co_filename
+        theirs = path.startswith("<frozen") or any(
+            path.startswith(folder) for folder in (OURS, *LIBRARY) if folder
+        )
+        if not theirs:
+            text = linecache.getline(path, trace.tb_lineno).strip()
+            name = "the file" if code.co_name == "<module>" else code.co_name
+            found.append((name, trace.tb_lineno, text))
+        trace = trace.tb_next
+    return found
+
+
+def _shown(value: Any) -> Any:
+    """What stands for a value in a verdict: its nested lists, if it has them."""
+    try:
+        return value.tolist() if hasattr(value, "tolist") else value
+    except Exception:
+        return value
