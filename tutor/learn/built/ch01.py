@@ -1,9 +1,19 @@
-"""What chapters 1 to 1 build."""
+"""What the learner has built by the end of chapter 1.
+
+Generated from the chapters' kept cells by `python -m tutor chapters build`. Change the
+chapter, never this file.
+"""
 
 import math
 import struct
 
-__all__ = ["FORMATS", "LIMITS", "Buffer", "convert"]
+__all__ = [
+    "FORMATS",
+    "LIMITS",
+    "Buffer",
+    "convert",
+]
+
 
 # ---- chapter 1: bytes
 
@@ -11,8 +21,6 @@ FORMATS = {
     "bool": "?", "uint8": "B", "int8": "b", "uint16": "H", "int16": "h", "uint32": "I",
     "int32": "i", "uint64": "Q", "int64": "q", "float16": "e", "float32": "f", "float64": "d",
 }  # fmt: skip
-
-
 LIMITS = {"float16": 65520.0, "float32": 2.0**128 - 2.0**103, "float64": math.inf}
 
 

@@ -1,4 +1,8 @@
-"""What chapters 1 to 3 build."""
+"""What the learner has built by the end of chapter 3.
+
+Generated from the chapters' kept cells by `python -m tutor chapters build`. Change the
+chapter, never this file.
+"""
 
 import math
 import struct
@@ -22,14 +26,13 @@ __all__ = [
     "zeros",
 ]
 
+
 # ---- chapter 1: bytes
 
 FORMATS = {
     "bool": "?", "uint8": "B", "int8": "b", "uint16": "H", "int16": "h", "uint32": "I",
     "int32": "i", "uint64": "Q", "int64": "q", "float16": "e", "float32": "f", "float64": "d",
 }  # fmt: skip
-
-
 LIMITS = {"float16": 65520.0, "float32": 2.0**128 - 2.0**103, "float64": math.inf}
 
 

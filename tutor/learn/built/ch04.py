@@ -1,4 +1,8 @@
-"""What chapters 1 to 4 build."""
+"""What the learner has built by the end of chapter 4.
+
+Generated from the chapters' kept cells by `python -m tutor chapters build`. Change the
+chapter, never this file.
+"""
 
 import math
 import operator
@@ -42,10 +46,12 @@ __all__ = [
     "elementwise",
     "exp",
     "expand",
+    "f",
     "flatten",
     "log",
     "lookup",
     "matmul",
+    "name",
     "permute",
     "power",
     "promote",
@@ -57,8 +63,10 @@ __all__ = [
     "strides_for",
     "transpose",
     "use_backend",
+    "x",
     "zeros",
 ]
+
 
 # ---- chapter 1: bytes
 
@@ -66,8 +74,6 @@ FORMATS = {
     "bool": "?", "uint8": "B", "int8": "b", "uint16": "H", "int16": "h", "uint32": "I",
     "int32": "i", "uint64": "Q", "int64": "q", "float16": "e", "float32": "f", "float64": "d",
 }  # fmt: skip
-
-
 LIMITS = {"float16": 65520.0, "float32": 2.0**128 - 2.0**103, "float64": math.inf}
 
 

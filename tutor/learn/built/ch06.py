@@ -1,4 +1,8 @@
-"""What chapters 1 to 6 build."""
+"""What the learner has built by the end of chapter 6.
+
+Generated from the chapters' kept cells by `python -m tutor chapters build`. Change the
+chapter, never this file.
+"""
 
 import math
 import operator
@@ -45,12 +49,14 @@ __all__ = [
     "engine",
     "exp",
     "expand",
+    "f",
     "fit",
     "flatten",
     "gradcheck",
     "log",
     "lookup",
     "matmul",
+    "name",
     "no_grad",
     "permute",
     "power",
@@ -63,8 +69,10 @@ __all__ = [
     "strides_for",
     "transpose",
     "use_backend",
+    "x",
     "zeros",
 ]
+
 
 # ---- chapter 1: bytes
 
@@ -72,8 +80,6 @@ FORMATS = {
     "bool": "?", "uint8": "B", "int8": "b", "uint16": "H", "int16": "h", "uint32": "I",
     "int32": "i", "uint64": "Q", "int64": "q", "float16": "e", "float32": "f", "float64": "d",
 }  # fmt: skip
-
-
 LIMITS = {"float16": 65520.0, "float32": 2.0**128 - 2.0**103, "float64": math.inf}
 
 
