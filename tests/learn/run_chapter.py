@@ -1,7 +1,8 @@
 """Run a chapter as Jupyter does, in this process: `python run_chapter.py NOTEBOOK MODE`.
 
-MODE `unsolved`: as it stands. On the way, at the cell of every exercise, its stub, its planted
-wrong answers and its solution are judged, in a copy of the names that a learner has there.
+MODE `unsolved`: as it stands, and as if no other package were installed. On the way, at the cell of
+every exercise, its stub, its planted wrong answers and its solution are judged, in a copy of the
+names that a learner has there.
 MODE `solved`: with the solution in place of every stub, and the right answer in every question.
 MODE `kernel`: as it stands, in a real kernel.
 
@@ -22,6 +23,9 @@ import traceback
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+if sys.argv[2:] == ["unsolved"]:  # chapters need no package that has to be installed beside tutor
+    sys.modules |= dict.fromkeys(("numpy", "matplotlib", "torch", "safetensors", "tqdm"))
 
 from tutor.learn import notebooks
 from tutor.learn.checking import judged

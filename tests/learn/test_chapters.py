@@ -25,6 +25,23 @@ ROOT = Path(tutor.__file__).parents[1]
 CHAPTERS = notebooks.chapters()
 BUGS = {f"X{number:02}" for number in range(1, 28)}
 
+# What each chapter of Part I has to cover: ids of the project's list of requirements. A range such
+# as 000-07..11 stands for all of its rows.
+ROWS = {
+    "00": "",
+    "01": "000-03..04 000-45 001-01..02 001-10..11 001-30 001-39 002-06",
+    "02": "000-07..11 000-44 000-54 001-34 002-04 002-07 002-09 002-11 002-40 002-53 004-29..30"
+    " 004-40 004-72",
+    "03": "000-06 000-50 000-59 001-15 001-37 002-05 002-10 002-39 004-39",
+    "04": "000-05 000-19 000-21..22 000-57 000-63 001-16 001-35 002-12..15 002-21 002-31 004-20"
+    " 004-22 004-24 004-36..38 004-67",
+    "05": "000-01 000-18 000-20 000-47 000-55 001-36 002-02..03 002-08 002-17..20 002-37 002-47"
+    " 004-03..04 004-31..32 004-41 004-75",
+    "06": "000-23 001-38 001-47 002-41..44 002-52 004-06 004-57 004-59",
+    "07": "000-53 002-16 002-24 004-50..51",
+    "08": "000-61 001-48 002-22..23 002-25..28 004-08 004-53..54 004-68",
+}
+
 EXERCISES = [entry for entry in everything() if isinstance(entry, Exercise)]
 QUESTIONS = [entry for entry in everything() if isinstance(entry, Question)]
 each_chapter = pytest.mark.parametrize("chapter", CHAPTERS)
@@ -97,8 +114,10 @@ def test_a_chapter_runs_from_top_to_bottom(chapter: str, mode: str) -> None:
 
 
 def proofs(entry: Exercise) -> dict[str, dict[str, Any]]:
-    found = run(entry.id[:2], "unsolved")["proofs"]
-    return {proof["answer"]: proof for proof in found if proof["id"] == entry.id}
+    everyone = run(entry.id[:2], "unsolved")["proofs"]
+    found = {proof["answer"]: proof for proof in everyone if proof["id"] == entry.id}
+    assert found, f"no cell has the tag exercise-{entry.id}"
+    return found
 
 
 @each_exercise
@@ -236,6 +255,32 @@ def test_metadata_is_complete(chapter: str) -> None:
     assert all(data[name].strip() for name in ("title", "goal", "builds"))
     assert 0 < data["minutes"] <= 180
     assert set(data["bugs"]) <= BUGS
+
+
+def rows(text: str) -> set[str]:
+    """The rows that a line of ROWS stands for."""
+    found = set()
+    for part in text.split():
+        source, _, span = part.partition("-")
+        first, _, last = span.partition("..")
+        found |= {f"{source}-{n:02}" for n in range(int(first), int(last or first) + 1)}
+    return found
+
+
+def test_rows_are_read_rightly() -> None:
+    assert rows("000-09..11 002-04") == {"000-09", "000-10", "000-11", "002-04"}
+    assert [len(rows(text)) for text in ROWS.values()] == [0, 10, 18, 9, 21, 21, 11, 5, 12]
+
+
+@each_chapter
+def test_the_rows_of_the_plan_are_covered(chapter: str) -> None:
+    covered = {row for number in CHAPTERS for row in about(number)["rows"]}
+    assert sorted(rows(ROWS.get(chapter, "")) - covered) == []
+    assert all(re.fullmatch(r"00[0-4]-\d\d", row) for row in about(chapter)["rows"])
+
+
+def test_no_chapter_is_left_out() -> None:
+    assert list(CHAPTERS) == [f"{number:02}" for number in range(len(CHAPTERS))]
 
 
 @each_chapter

@@ -3,18 +3,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
 from tutor.errors import DataError, DomainError
-from tutor.learn import notebooks
+from tutor.learn import notebooks, record
 from tutor.learn.checking import check
 from tutor.learn.exercise import Exercise, Question, find, near
+from tutor.learn.guard import Output, quiet
 from tutor.learn.judge import message, own_frames
 from tutor.learn.verdict import Verdict
 
@@ -36,6 +36,8 @@ def mark(id: str, file: str, seconds: float = SECONDS) -> int:
     if path.suffix not in (".py", ".ipynb") or not path.is_file():
         found = "it ends in neither .py nor .ipynb" if path.is_file() else "there is no such file"
         raise DataError(f"the file {file}", found, "name the file that has your answer")
+    if path.suffix == ".ipynb":
+        notebooks.read(path)  # raises where it is none
     command = [sys.executable, "-m", "tutor.learn.answers", id, file]
     try:
         ended = subprocess.run(command, stdin=subprocess.DEVNULL, timeout=seconds, check=False)
@@ -52,10 +54,10 @@ def mark(id: str, file: str, seconds: float = SECONDS) -> int:
 
 def answer(entry: Exercise, path: Path) -> Any:
     """What the file defines under the exercise's name; a Verdict where that cannot be found out."""
-    if path.suffix == ".py":
-        parts = [path.read_text("utf-8")]
-    else:
+    parts: list[str | bytes] = [path.read_bytes()]
+    if path.suffix == ".ipynb":
         parts = [plain_python(text) for text in cells(entry.id, notebooks.read(path))]
+    sys.path.insert(0, str(path.absolute().parent))  # for what it imports
     names: dict[str, Any] = {"__name__": "answers", "__file__": str(path)}
     names["display"] = print  # as in Jupyter
     trouble = None
@@ -96,21 +98,19 @@ def where(error: BaseException, path: Path) -> list[str]:
     lines = [f"running {path.name} raised {message(error)}"]
     if isinstance(error, SyntaxError):
         return [*lines, f"line {error.lineno}: {(error.text or '').strip()}"]
-    for name, line, text in own_frames(error.__traceback__)[-1:]:
-        lines.append(f"line {line} of {name}: {text}")
+    for frame in own_frames(error.__traceback__)[-1:]:
+        lines.append(f"line {frame.line} of {frame.function}: {frame.text}")
     return lines
 
 
 def main(id: str, file: str) -> int:
     entry = find(id)
     assert isinstance(entry, Exercise), "`mark` has looked"
-    kept = os.environ.get("TUTOR_PROGRESS")
-    os.environ["TUTOR_PROGRESS"] = os.devnull  # checks that stand in the file count for nothing
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+    kept = str(record.file())
+    with tempfile.TemporaryDirectory() as folder, quiet(Output()):
+        os.environ["TUTOR_PROGRESS"] = f"{folder}/progress.txt"  # what the file checks, counts not
         found = answer(entry, Path(file))
-    del os.environ["TUTOR_PROGRESS"]
-    if kept:
-        os.environ["TUTOR_PROGRESS"] = kept
+    os.environ["TUTOR_PROGRESS"] = kept
     if isinstance(found, Verdict):
         found.show()
         return 1

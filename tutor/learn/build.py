@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import symtable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -64,7 +65,7 @@ def kept(number: str, path: Path) -> Kept:
                 f"line {error.lineno}: {error.msg}",
                 "kept cells are plain Python, without magics",
             ) from None
-        lines, done = text.splitlines(), 0
+        lines, done, gap = text.splitlines(), 0, 1
         for node in tree.body:
             first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
             above = lines[done : first - 1]
@@ -72,10 +73,11 @@ def kept(number: str, path: Path) -> Kept:
             if isinstance(node, ast.Import | ast.ImportFrom):
                 chapter.imports.extend(_wanted(node, cell, path))
                 continue
-            gap = len(above) - len("\n".join(above).lstrip("\n").splitlines())
-            body = "\n".join([*above[gap:], *lines[first - 1 : done]])
+            gap = max(gap, len(above) - len("\n".join(above).lstrip("\n").splitlines()))
+            body = "\n".join([*above, *lines[first - 1 : done]]).strip("\n")
             name = node.name if isinstance(node, DEFINITION) else ""
-            chapter.pieces.append(Piece(body.rstrip(), gap, name, _extends(node)))
+            chapter.pieces.append(Piece(body, gap, name, _extends(node)))
+            gap = 0
     return chapter
 
 
@@ -88,11 +90,11 @@ def _wanted(
         names = [node.module or ""]
     if all(name.startswith("tutor.learn.built.") for name in names):
         return []
-    if any(name.split(".")[0] == "tutor" for name in names):
+    if any((name + ".").startswith("tutor.learn.") for name in names):
         raise DataError(
             f"the kept cell {cell.get('id')} of {path.name}",
             f"it imports {', '.join(names)}",
-            "what is kept stands alone: import tutor in another cell",
+            "what is kept is a library and no lesson: import this in another cell",
         )
     return [node]
 
@@ -122,10 +124,10 @@ def module(chapters: list[Kept]) -> str:
     for chapter in chapters:
         rest = [piece for piece in chapter.pieces if id(piece) not in replaced]
         if rest:
-            title = f"# ---- chapter {int(chapter.number)}: {chapter.title.lower()}"
-            body += _section(title, rest)
+            title = chapter.title[:1].lower() + chapter.title[1:]
+            body += _section(f"# ---- chapter {int(chapter.number)}: {title}", rest)
     tree = ast.parse(body)
-    names = _public(tree)
+    names = _public(body)
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     imports = _merged([node for chapter in chapters for node in chapter.imports], used)
     number = int(chapters[-1].number)
@@ -148,15 +150,12 @@ def _section(heading: str, pieces: list[Piece]) -> str:
     return text
 
 
-def _public(tree: ast.Module) -> list[str]:
+def _public(text: str) -> list[str]:
     """The public names that a module defines at its top level, sorted as the linter has it."""
-    names = set()
-    for node in tree.body:
-        if isinstance(node, DEFINITION):
-            names.add(node.name)
-        else:
-            inner = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
-            names |= {name.id for name in inner if isinstance(name.ctx, ast.Store)}
+    symbols = symtable.symtable(text, "built", "exec").get_symbols()
+    names = {symbol.get_name() for symbol in symbols if symbol.is_assigned()}
+    loops = [node.target for node in ast.parse(text).body if isinstance(node, ast.For)]
+    names -= {name.id for loop in loops for name in ast.walk(loop) if isinstance(name, ast.Name)}
     return sorted((name for name in names if not name.startswith("_")), key=_rank)
 
 
@@ -174,21 +173,35 @@ def _merged(nodes: list[ast.Import | ast.ImportFrom], used: set[str]) -> str:
     for node in nodes:
         for alias in node.names:
             bound = alias.asname or alias.name.split(".")[0]
-            future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
-            if bound not in used and not future:
-                continue
             entry = (alias.name, alias.asname or "")
             if isinstance(node, ast.Import):
-                whole.add(entry)
-            else:
+                if bound in used:
+                    whole.add(entry)
+            elif bound in used or node.module == "__future__":
                 parts.setdefault(node.module or "", set()).add(entry)
-    lines = [f"import {_alias(entry)}" for entry in sorted(whole)]
-    future = parts.pop("__future__", set())
-    for name in sorted(parts):
-        entries = sorted(parts[name], key=lambda entry: _rank(entry[0]))
-        lines.append(f"from {name} import {', '.join(map(_alias, entries))}")
-    head = "from __future__ import " + ", ".join(sorted(n for n, _ in future)) if future else ""
-    return "".join(f"{block}\n\n" for block in (head, "\n".join(lines)) if block)
+    groups = {"__future__": "", "": "", "tutor": ""}
+    for entry in sorted(whole):
+        groups[_group(entry[0])] += f"import {_alias(entry)}\n"
+    lines = []
+    for module, entries in parts.items():
+        named = sorted((entry for entry in entries if not entry[1]), key=lambda e: _rank(e[0]))
+        lines.extend((module, [entry]) for entry in entries if entry[1])
+        lines.extend([(module, named)] if named else [])
+    for module, entries in sorted(lines, key=lambda line: (line[0], _rank(line[1][0][0]))):
+        groups[_group(module)] += _from(module, list(map(_alias, entries)))
+    return "".join(f"{group}\n" for group in groups.values() if group)
+
+
+def _group(module: str) -> str:
+    first = module.split(".")[0]
+    return first if first in ("__future__", "tutor") else ""
+
+
+def _from(module: str, names: list[str]) -> str:
+    line = f"from {module} import {', '.join(names)}\n"
+    if len(line) <= 101:
+        return line
+    return f"from {module} import (\n" + "".join(f"    {name},\n" for name in names) + ")\n"
 
 
 def _alias(entry: tuple[str, str]) -> str:

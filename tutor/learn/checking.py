@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from tutor.learn import record, stubs
-from tutor.learn.compare import advice, kind, plain, short
+from tutor.learn.compare import advice, kind, plain, short, what
 from tutor.learn.exercise import Exercise, Question, everything, find, near
 from tutor.learn.guard import TimeUp, limited, quiet
 from tutor.learn.judge import WHOLE, Judge, Stop, message, own_frames
@@ -15,7 +15,7 @@ from tutor.learn.verdict import Verdict, table
 TRIES = 3  # failing ones, after which the solution opens
 
 
-def check(id: str, answer: Any) -> Verdict:
+def check(id: str, answer: Any = ...) -> Verdict:
     """Mark an answer to an exercise or a question; print the verdict and return it.
 
     Passes as `exact` or, right to rounding, as `close`. Does not pass as `wrong`, `unsolved`,
@@ -56,10 +56,12 @@ def judged(entry: Exercise | Question, answer: Any) -> Verdict:
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        _escaped(verdict, judge, error)
+        _escaped(verdict, judge, error, entry)
     else:
         if not judge.compared:
             raise AssertionError(f"the check of {entry.id} compared nothing")
+        count = f"{judge.compared} comparisons" if judge.compared > 1 else "1 comparison"
+        verdict.lines = [f"{count}, all as it should be"]
         if judge.largest:
             verdict.kind = "close"
             verdict.lines = [f"near enough: the largest difference is {judge.largest:.3g}"]
@@ -70,9 +72,10 @@ def judged(entry: Exercise | Question, answer: Any) -> Verdict:
     return verdict
 
 
-def _escaped(verdict: Verdict, judge: Judge, error: BaseException) -> None:
+def _escaped(verdict: Verdict, judge: Judge, error: BaseException, entry: Exercise) -> None:
     """An error that left the check: raised by the learner's code, or because of what it gave."""
-    if own_frames(error.__traceback__):
+    check = getattr(entry.check, "__code__", None)  # which need not be in tutor: a teacher's own
+    if [frame for frame in own_frames(error.__traceback__) if frame.code is not check]:
         verdict.kind, verdict.lines = "raised", judge.explain(error)
         return
     verdict.kind, verdict.error = "wrong", error
@@ -139,12 +142,12 @@ def _right(entry: Question, answer: Any) -> tuple[bool, str]:
         letters = ", ".join(repr(letter) for letter in entry.choices)
         chosen = answer.strip().lower().strip(".()") if type(answer) is str else None
         if chosen not in entry.choices:
-            return False, f"{kind(answer)}, {short(answer, 60)}, is none of the choices {letters}"
+            return False, f"{what(answer)} is none of the choices {letters}"
         return chosen == entry.right, f"it is not {chosen}"
     answer, right = plain(answer), entry.right
     if isinstance(right, int | float) and not isinstance(right, bool):
         if not isinstance(answer, int | float) or isinstance(answer, bool):
-            return False, f"{kind(answer)}, {short(answer, 60)}; a number is asked for"
+            return False, f"{what(answer)} is not a number"
         near_enough = math.isclose(answer, right, rel_tol=1e-6) if type(right) is float else None
         return answer == right or bool(near_enough), f"it is not {short(answer, 60)}"
     if isinstance(right, list | tuple) and type(answer) in (list, tuple):

@@ -52,6 +52,13 @@ def kind(value: Any) -> str:
     return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
 
 
+def what(value: Any) -> str:
+    """A value with its type, where the value does not show it."""
+    if value is None or isinstance(value, bool | type | types.FunctionType):
+        return short(value)
+    return f"{short(value, 80)} ({kind(value)})"
+
+
 def advice(value: Any) -> str:
     """What may have happened where the type of an answer surprises."""
     if value is None:
@@ -107,7 +114,7 @@ def _unequal(
     if got is expected:
         return
     if type(got) is not type(expected):
-        yield _at(where, f"{_what(got)} instead of {_what(expected)}{advice(got)}"), None
+        yield _at(where, f"{what(got)} instead of {what(expected)}{advice(got)}"), None
     elif isinstance(expected, float):
         zeros = got == expected and math.copysign(1, got) != math.copysign(1, expected)
         same = got == expected or (got != got and expected != expected)
@@ -128,7 +135,7 @@ def _apart(
     got, expected = plain(got), plain(expected)
     if isinstance(expected, numbers.Number) and not isinstance(expected, bool):
         if not isinstance(got, numbers.Number) or isinstance(got, bool):
-            text = f"{_what(got)} instead of the number {short(expected)}{advice(got)}"
+            text = f"{what(got)} instead of the number {short(expected)}{advice(got)}"
             yield _at(where, text), None
         elif not (got == expected or (got != got and expected != expected)):
             size = _size(got, expected)
@@ -168,13 +175,6 @@ def _at(where: str, words: str) -> str:
     return f"at {where}: {words}" if where else words
 
 
-def _what(value: Any) -> str:
-    """A value with its type, where the value does not show it."""
-    if value is None or isinstance(value, bool | type | types.FunctionType):
-        return short(value)
-    return f"{kind(value)}, {short(value, 80)},"
-
-
 def _size(got: Any, expected: Any) -> float:
     """|got - expected|; inf where that is no number."""
     try:
@@ -189,22 +189,26 @@ FIXED = (type(None), bool, int, float, complex, str, bytes, type, type(...), typ
 FIXED += (types.FunctionType, types.BuiltinFunctionType, types.MethodType, range)
 
 
-def snapshot(value: Any, depth: int = 8) -> Any:
+def snapshot(value: Any, depth: int = 8, seen: dict[int, Any] | None = None) -> Any:
     """What can be compared later, to see whether a value was changed meanwhile."""
     if isinstance(value, float):
         return repr(value)  # nan is nan, and -0.0 is not 0.0
-    if isinstance(value, FIXED) or depth == 0:
-        return id(value) if depth == 0 else value
+    if isinstance(value, FIXED):
+        return value
+    seen = {} if seen is None else seen  # kept alive, so that no other object gets its id
+    if depth == 0 or id(value) in seen:
+        return id(value)
+    seen[id(value)] = value
     if isinstance(value, array.array | bytearray | memoryview):
         return bytes(value)
     if isinstance(value, list | tuple):
-        return type(value).__name__, [snapshot(item, depth - 1) for item in value]
+        return type(value).__name__, [snapshot(item, depth - 1, seen) for item in value]
     if isinstance(value, dict):
-        return [(id(key), snapshot(item, depth - 1)) for key, item in value.items()]
+        return [(id(key), snapshot(item, depth - 1, seen)) for key, item in value.items()]
     if isinstance(value, set | frozenset):
         return {id(item) for item in value}
     try:
         inside = vars(value)
     except TypeError:  # no __dict__
         inside = value.tolist() if hasattr(value, "tolist") else id(value)
-    return type(value).__name__, snapshot(inside, depth - 1)
+    return type(value).__name__, snapshot(inside, depth - 1, seen)

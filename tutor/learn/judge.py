@@ -11,8 +11,9 @@ import re
 import sysconfig
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
+from types import CodeType, TracebackType
 from typing import Any, NoReturn
 
 from tutor.learn.compare import Difference, Same, advice, close, equal, kind, short, snapshot
@@ -20,7 +21,7 @@ from tutor.learn.guard import Output, TimeUp, limited, quiet
 from tutor.learn.verdict import table
 
 OURS = str(Path(__file__).parents[1])  # the package tutor
-LIBRARY = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+LIBRARY = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
 WHOLE = 5.0  # seconds for a whole check
 
 
@@ -50,9 +51,7 @@ class Judge:
 
         With `changes=True` it may change them. `Judge.instance(cls, ...)` is the same call.
         """
-        words = [short(arg, 80) for arg in args]
-        words += [f"{name}={short(arg, 80)}" for name, arg in kwargs.items()]
-        self.called = f"{name_of(function)}({', '.join(words)})"
+        self.called = as_written(function, args, kwargs)
         if not callable(function):
             self.fail({"got": f"{kind(function)}, {short(function)}", "expected": "a function"})
         given = [*args, *kwargs.values()]
@@ -90,9 +89,7 @@ class Judge:
         **kwargs: Any,
     ) -> None:
         """The call must raise one of these errors, with a message in which `match` is found."""
-        words = [short(arg, 80) for arg in args]
-        words += [f"{name}={short(arg, 80)}" for name, arg in kwargs.items()]
-        self.called = f"{name_of(function)}({', '.join(words)})"
+        self.called = as_written(function, args, kwargs)
         self.compared += 1
         names = errors if isinstance(errors, tuple) else (errors,)
         wanted = " or ".join(error.__name__ for error in names)
@@ -100,14 +97,13 @@ class Judge:
             result = self._guarded(lambda: function(*args, **kwargs))
         except errors as error:
             if match and not re.search(match, str(error)):
-                rows = {"raised": f"{type(error).__name__}: {error}"}
+                rows = {"raised": message(error)}
                 rows["expected"] = f"a message in which {match!r} is found"
                 self.fail(rows, given)
         except (Stop, KeyboardInterrupt):
             raise
         except BaseException as error:
-            rows = {"raised": f"{type(error).__name__}: {error}", "expected": wanted}
-            self.fail(rows, given)
+            self.fail({"raised": message(error), "expected": wanted, **place(error)}, given)
         else:
             self.fail({"returned": short(result), "expected": f"it raises {wanted}"}, given)
 
@@ -177,13 +173,14 @@ class Judge:
     def explain(self, error: BaseException) -> list[str]:
         rows = {"called": self.called} if self.called else {}
         rows["raised"] = message(error)
-        lines = table(rows)
-        places = own_frames(error.__traceback__)
-        if places:
-            name, line, source = places[-1]
-            lines.append(f"in your code, line {line} of {name}:")
-            lines.append(f"    {source or '(its text is not at hand)'}")
-        return lines
+        return table(rows | place(error))
+
+
+def as_written(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """A call as one would write it."""
+    words = [short(arg, 80) for arg in args]
+    words += [f"{name}={short(arg, 80)}" for name, arg in kwargs.items()]
+    return f"{name_of(function)}({', '.join(words)})"
 
 
 def name_of(function: Any) -> str:
@@ -204,21 +201,42 @@ def message(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def own_frames(trace: TracebackType | None) -> list[tuple[str, int, str]]:
-    """(function, line, its text) for the frames that are neither ours nor Python's own."""
+@dataclass(frozen=True)
+class Frame:
+    """A place in the learner's code."""
+
+    code: CodeType
+    line: int
+
+    @property
+    def function(self) -> str:
+        return "the file" if self.code.co_name == "<module>" else self.code.co_name
+
+    @property
+    def text(self) -> str:
+        found = linecache.getline(self.code.co_filename, self.line).strip()
+        return found or "(its text is not at hand)"
+
+
+def own_frames(trace: TracebackType | None) -> list[Frame]:
+    """The frames that are neither ours nor Python's own, outermost first."""
     found = []
     while trace is not None:
         code = trace.tb_frame.f_code
-        path = code.co_filename
-        theirs = path.startswith("<frozen") or any(
-            path.startswith(folder) for folder in (OURS, *LIBRARY) if folder
-        )
+        theirs = code.co_filename.startswith(("<frozen", OURS, *LIBRARY))
         if not theirs:
-            text = linecache.getline(path, trace.tb_lineno).strip()
-            name = "the file" if code.co_name == "<module>" else code.co_name
-            found.append((name, trace.tb_lineno, text))
+            found.append(Frame(code, trace.tb_lineno))
         trace = trace.tb_next
     return found
+
+
+def place(error: BaseException) -> dict[str, str]:
+    """The learner's own line behind an error, as rows of a verdict."""
+    frames = own_frames(error.__traceback__)
+    if not frames:
+        return {}
+    last = frames[-1]
+    return {"your code": f"line {last.line} of {last.function}:\n    {last.text}"}
 
 
 def _shown(value: Any) -> Any:

@@ -20,12 +20,13 @@ Cell = dict[str, Any]
 
 def folder() -> Path:
     """Where the chapters are: beside the package in a source tree, else installed with it."""
-    for place in (HERE.parents[1] / "chapters", HERE / "chapters"):
+    places = (HERE / "chapters", HERE.parents[1] / "chapters")
+    for place in places:
         if any(place.glob("*.ipynb")):
             return place
     raise DataError(
         "the chapters",
-        f"neither {HERE.parents[1] / 'chapters'} nor {HERE / 'chapters'} has them",
+        f"neither {places[0]} nor {places[1]} has them",
         "install tutor again, or run this in its source tree",
     )
 
@@ -40,13 +41,19 @@ def read(path: Path) -> Notebook:
     """A notebook; DataError where the file is none."""
     try:
         notebook = json.loads(path.read_text("utf-8"))
-        if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
+        cells = notebook.get("cells") if isinstance(notebook, dict) else None
+        if not isinstance(cells, list) or not all(map(_is_cell, cells)):
             raise ValueError("it has no cells")
     except (OSError, ValueError) as error:
         raise DataError(
             f"the notebook {path}", str(error), "give a notebook, as Jupyter saves it"
         ) from None
     return notebook
+
+
+def _is_cell(cell: Any) -> bool:
+    metadata = cell.get("metadata", {}) if isinstance(cell, dict) else None
+    return isinstance(metadata, dict) and "cell_type" in cell
 
 
 def source(cell: Cell) -> str:

@@ -103,6 +103,9 @@ def _save(id: str, state: State) -> str:
 
 def _replace(path: Path, text: str) -> str:
     """Write a file so that it has the old text or the new, never a part. Says what went wrong."""
+    path = path.resolve()  # a link stays one
+    if path.exists() and not path.is_file():
+        return "it is no file"
     try:
         number, name = tempfile.mkstemp(prefix=path.name, dir=path.parent)
         try:

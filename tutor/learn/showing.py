@@ -7,6 +7,7 @@ import importlib
 import inspect
 import io
 import keyword
+import textwrap
 import tokenize
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ def show(*things: Any) -> None:
         if in_jupyter():
             display_html(_html(caption, text), f"{caption}\n{text}")
         else:
-            print(f"{caption}\n{text}")
+            print(f"{caption}\n{text}", end="")
 
 
 def _source(thing: Any) -> tuple[str, str]:
@@ -58,7 +59,7 @@ def _source(thing: Any) -> tuple[str, str]:
     except OSError:
         raise DomainError(asked, "its file is not at hand", "show what is in a file") from None
     name = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path.name
-    return f"{name}:{max(line, 1)}", inspect.cleandoc("\n" + "".join(lines)) + "\n"
+    return f"{name}:{max(line, 1)}", textwrap.dedent("".join(lines)).rstrip() + "\n"
 
 
 def _named(name: str) -> Any:
@@ -69,7 +70,7 @@ def _named(name: str) -> Any:
             found: Any = importlib.import_module(".".join(parts[:count]))
         except ImportError:
             continue
-        except ValueError:  # an empty name
+        except (TypeError, ValueError):  # no name of a module
             break
         for part in parts[count:]:
             if not hasattr(found, part):

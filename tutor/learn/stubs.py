@@ -29,7 +29,8 @@ def unsolved(entry: Exercise, answer: Any) -> bool:
         return isinstance(code, CodeType) and (idle(code) or alike(code, given(entry)))
     if isinstance(answer, type):
         members = dict(type.__dict__["__dict__"].__get__(answer))
-        codes = {name: item.__code__ for name, item in members.items() if _plain(item)}
+        functions = {name: _function(item) for name, item in members.items()}
+        codes = {name: f.__code__ for name, f in functions.items() if f is not None}
         if codes:
             return all(map(idle, codes.values())) or _same_methods(codes, given(entry))
         return all(name.startswith("__") for name in members)
@@ -79,8 +80,12 @@ def _inside(code: CodeType) -> dict[str, CodeType]:
     return {const.co_name: const for const in code.co_consts if isinstance(const, CodeType)}
 
 
-def _plain(item: Any) -> bool:
-    return type(item) is FunctionType
+def _function(item: Any) -> FunctionType | None:
+    """The function behind a member of a class: a method, a property, a static or class method."""
+    for sort, name in ((property, "fget"), (staticmethod, "__func__"), (classmethod, "__func__")):
+        if type(item) is sort:
+            item = getattr(item, name)
+    return item if type(item) is FunctionType else None
 
 
 def _same_methods(codes: dict[str, CodeType], other: CodeType | None) -> bool:
