@@ -53,7 +53,6 @@ __all__ = [
     "engine",
     "exp",
     "expand",
-    "f",
     "fit",
     "flatten",
     "gradcheck",
@@ -61,7 +60,6 @@ __all__ = [
     "log_softmax",
     "lookup",
     "matmul",
-    "name",
     "no_grad",
     "permute",
     "power",
@@ -74,7 +72,6 @@ __all__ = [
     "strides_for",
     "transpose",
     "use_backend",
-    "x",
     "zeros",
 ]
 
@@ -85,6 +82,7 @@ FORMATS = {
     "bool": "?", "uint8": "B", "int8": "b", "uint16": "H", "int16": "h", "uint32": "I",
     "int32": "i", "uint64": "Q", "int64": "q", "float16": "e", "float32": "f", "float64": "d",
 }  # fmt: skip
+
 LIMITS = {"float16": 65520.0, "float32": 2.0**128 - 2.0**103, "float64": math.inf}
 
 

@@ -61,7 +61,6 @@ __all__ = [
     "engine",
     "exp",
     "expand",
-    "f",
     "fit",
     "flatten",
     "gradcheck",
@@ -69,7 +68,6 @@ __all__ = [
     "log_softmax",
     "lookup",
     "matmul",
-    "name",
     "no_grad",
     "permute",
     "power",
@@ -84,7 +82,6 @@ __all__ = [
     "train",
     "transpose",
     "use_backend",
-    "x",
     "zeros",
 ]
 
@@ -95,6 +92,7 @@ FORMATS = {
     "bool": "?", "uint8": "B", "int8": "b", "uint16": "H", "int16": "h", "uint32": "I",
     "int32": "i", "uint64": "Q", "int64": "q", "float16": "e", "float32": "f", "float64": "d",
 }  # fmt: skip
+
 LIMITS = {"float16": 65520.0, "float32": 2.0**128 - 2.0**103, "float64": math.inf}
 
 
@@ -795,7 +793,7 @@ class MLP:
         return [p for layer in self.layers for p in (layer.w, layer.b)]
 
 
-# ---- chapter 8: training mnist
+# ---- chapter 8: training MNIST
 
 
 def rows(t, indices):

@@ -248,7 +248,7 @@ def check_08_3(judge: Judge, answer: Any) -> None:
                 advance(model, optimizer, shuffled)
                 judge.that(
                     state(model) == expected,
-                    f"three steps later they are not what they are without a stop; look at {needed}",
+                    f"three steps later they differ from a run without a stop; look at {needed}",
                     given=given,
                 )
 
