@@ -16,7 +16,7 @@ from tutor.viz.charts import bars, curves, histogram
 from tutor.viz.descent import plane
 from tutor.viz.fields import boundary, heatmap, mesh
 from tutor.viz.graphs import graph
-from tutor.viz.images import images
+from tutor.viz.pixels import images
 from tutor.viz.memory import explain, shared
 from tutor.viz.readings import read_bytes as bytes
 from tutor.viz.svg import Picture, column, row
