@@ -93,6 +93,7 @@ def check_07_2(judge: Judge, answer: Any) -> None:
             given += f", and the loss times {factor:g}"
         x = ch06.Tensor(rows, dtype="float64", requires_grad=True)
         op = judge.instance(answer, x, labels=labels)
+        judge.that(hasattr(op, "apply"), "it makes no Op: a class on top of Op is asked for")
         loss = judge.run(op.apply)
         n = len(rows)
         chances = [softmax(row) for row in rows]
@@ -130,12 +131,11 @@ def check_07_3(judge: Judge, glorot: Any) -> None:
     try:
         for inputs, outputs in ((3, 5), (100, 50), (20, 300)):
             given = f"{inputs} inputs, {outputs} outputs"
-            weights = judge.call(glorot, inputs, outputs)
-            judge.that(isinstance(weights, list), "it gives no list of rows", given=given)
-            rows = [list(row) for row in weights]
-            judge.equal(
-                [len(rows), len(rows[0])], [inputs, outputs], given=f"the shape for {given}"
-            )
+            rows = judge.call(glorot, inputs, outputs)
+            is_table = isinstance(rows, list) and all(isinstance(row, list) for row in rows)
+            judge.that(is_table and rows, "it gives no list of rows, which are lists", given=given)
+            shape = [len(rows), len(rows[0])]
+            judge.equal(shape, [inputs, outputs], given=f"the shape for {given}")
             judge.that({len(row) for row in rows} == {outputs}, "rows of different lengths")
             numbers = [x for row in rows for x in row]
             bound = math.sqrt(6 / (inputs + outputs))
