@@ -78,8 +78,10 @@ def run(chapter: str, mode: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         own = {"PYTHONPATH": str(ROOT), "IPYTHONDIR": folder, "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
         kept = {name: text for name, text in os.environ.items() if name != "TUTOR_PROGRESS"}
+        strict = [] if mode == "kernel" else ["-W", "error"]  # Jupyter's own warnings are not ours
+        script = [str(HERE / "run_chapter.py"), str(CHAPTERS[chapter]), mode]
         result = subprocess.run(
-            [sys.executable, str(HERE / "run_chapter.py"), str(CHAPTERS[chapter]), mode],
+            [sys.executable, *strict, *script],
             env=kept | own,
             cwd=folder,
             capture_output=True,

@@ -11,16 +11,20 @@ import subprocess
 import sys
 import threading
 import time
+from array import array
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tutor import Tensor
 from tutor.errors import DomainError
 from tutor.learn import check, hint, progress, solution
 from tutor.learn import exercise as exercises
+from tutor.learn.compare import short
 from tutor.learn.exercise import Judge, exercise, question
+from tutor.learn.judge import Stop
 from tutor.learn.verdict import KINDS, Verdict
 
 
@@ -62,6 +66,12 @@ def own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     def check_98_5(judge: Judge, refuses: Any) -> None:
         """refuses(n) raises ValueError for n < 0, and names it"""
         judge.raises(ValueError, refuses, -7, match="-7")
+
+    @declare("98.6", "Each is one", answer="ones", solution="ones = [1]")
+    def check_98_6(judge: Judge, ones: Any) -> None:
+        """Compares nothing if there is nothing."""
+        for one in ones:
+            judge.equal(one, 1)
 
     question("98.q1", "?", choices={"a": "1", "b": "2"}, right="b", why="it is 2")
     question("98.q2", "?", right=12, why="it is 12")
@@ -308,9 +318,31 @@ def test_an_answer_that_the_check_did_not_expect() -> None:
     assert "could not be examined" in verdict.text and "Traceback" not in verdict.text
 
 
+def test_an_answer_with_nothing_in_it() -> None:
+    assert check("98.6", [1, 1]).kind == "exact"
+    verdict = check("98.6", [])
+    assert verdict.kind == "wrong" and "nothing to compare" in verdict.text
+
+
+def test_a_list_is_no_tensor() -> None:
+    judge = Judge()
+    judge.equal(Tensor([1.0]), Tensor([1.0]))
+    for got, expected in (([1.0], Tensor([1.0])), (Tensor([1.0]), [1.0]), ([1], array("b", [1]))):
+        with pytest.raises(Stop):
+            judge.equal(got, expected)
+    judge.close([1.0], Tensor([1.0]))
+
+
+def test_addresses_are_left_out_of_what_is_shown() -> None:
+    class A:
+        pass
+
+    assert short([A(), {"a": A()}]) == "[<A object>, {'a': <A object>}]"
+
+
 @pytest.mark.parametrize(
     ("id", "words"),
-    [("98.11", "near to it"), ("98.9", "98.5"), ("", "there is none"), ("5.3", "there is none")],
+    [("98.11", "near to it"), ("98.9", "98.6"), ("", "there is none"), ("5.3", "there is none")],
 )
 def test_an_unknown_id(id: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
     verdict = check(id, 3)
@@ -455,7 +487,7 @@ def test_progress_is_one_line_each(own: Path, capsys: pytest.CaptureFixture[str]
     ]
     capsys.readouterr()
     progress()
-    assert re.search(r"98 +1 of 5 +1 of 4 +1\n", capsys.readouterr().out)
+    assert re.search(r"98 +1 of 6 +1 of 4 +1\n", capsys.readouterr().out)
 
 
 def test_lines_that_are_not_understood_are_kept(own: Path) -> None:
@@ -471,12 +503,29 @@ def test_progress_that_cannot_be_saved_is_a_note(
 ) -> None:
     for place in (own, own / "missing" / "progress.txt", Path("/dev/null")):
         monkeypatch.setenv("TUTOR_PROGRESS", str(place))
-        verdict = check("98.1", lambda x: x[::-1])
-        assert verdict.passed and any("not saved" in note for note in verdict.notes)
+        for _ in range(2):
+            verdict = check("98.1", lambda x: x[::-1])
+            assert verdict.passed and any("not saved" in note for note in verdict.notes)
         capsys.readouterr()
         solution("98.1")  # it is remembered for as long as Python runs
         assert "def back" in capsys.readouterr().out
     assert Path("/dev/null").is_char_device() and list(own.iterdir()) == []
+
+
+def test_a_folder_that_is_gone(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (own / "gone").mkdir()
+    monkeypatch.chdir(own / "gone")
+    (own / "gone").rmdir()
+    verdict = check("98.1", lambda x: x[::-1])
+    assert verdict.passed and any("not saved" in note for note in verdict.notes)
+
+
+def test_what_could_not_be_saved_is_saved_later(own: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("TUTOR_PROGRESS", str(own / "missing" / "progress.txt"))
+    check("98.1", None)
+    (own / "missing").mkdir()
+    check("98.1", None)
+    assert (own / "missing" / "progress.txt").read_text() == "98.1 open tries=2 hints=0\n"
 
 
 def test_a_link_stays_a_link(own: Path) -> None:

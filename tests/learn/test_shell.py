@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -262,6 +263,13 @@ def test_commands_are_found_by_python_m(own: Path) -> None:
         check=False,
     )
     assert done.returncode == 0 and (own / "here" / "README.md").is_file(), done.stderr
+
+
+def test_the_wheel_has_the_chapters_where_they_are_looked_for() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["scikit-build"]
+    packages = settings["wheel"]["packages"]
+    assert packages == {"tutor": "tutor", "tutor/learn/chapters": "chapters"}
+    assert notebooks.HERE == ROOT / "tutor" / "learn"
 
 
 def test_the_page_of_the_folder_is_short() -> None:

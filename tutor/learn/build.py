@@ -113,13 +113,15 @@ def _extends(node: ast.stmt) -> bool:
 def module(chapters: list[Kept]) -> str:
     """The text of the module with these chapters' kept cells."""
     pieces = [piece for chapter in chapters for piece in chapter.pieces]
-    last: dict[str, Piece] = {}  # the latest definition of each function and class
-    replaced: set[int] = set()  # the earlier ones, unless a later one is built on them
+    needed: dict[str, list[Piece]] = {}  # the definitions of each function and class
+    replaced: set[int] = set()  # those on which no later one is built
     for piece in pieces:
         if piece.defines:
-            if piece.defines in last and not piece.extends:
-                replaced.add(id(last[piece.defines]))
-            last[piece.defines] = piece
+            earlier = needed.setdefault(piece.defines, [])
+            if not piece.extends:
+                replaced |= set(map(id, earlier))
+                earlier.clear()
+            earlier.append(piece)
     body = ""
     for chapter in chapters:
         rest = [piece for piece in chapter.pieces if id(piece) not in replaced]

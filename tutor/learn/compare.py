@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import math
 import numbers
+import re
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Any
 
 WIDTH = 240  # characters of a value that a verdict shows
 DEPTH = 40  # levels of nesting that are looked at
+NAMED = re.compile(r"<[\w.<>]*?(\w+) object at 0x\w+>")  # an address says nothing
 
 
 @dataclass
@@ -38,9 +40,7 @@ def short(value: Any, width: int = WIDTH) -> str:
         text = f"<{type(value).__name__} that contains itself too deeply to be printed>"
     except Exception as error:
         text = f"<{type(value).__name__} whose __repr__ raises {type(error).__name__}>"
-    if " object at 0x" in text:  # an address says nothing, and is another one the next time
-        text = text.partition(" object at 0x")[0].rpartition(".")[2].lstrip("<")
-        text = f"<{text} object>"
+    text = NAMED.sub(r"<\1 object>", text)
     return text if len(text) <= width else f"{text[: width * 2 // 3]} ... {text[-width // 4 :]}"
 
 
@@ -109,11 +109,11 @@ def _first(found: Iterator[tuple[str, float | None]]) -> Difference | Same:
 def _unequal(
     got: Any, expected: Any, where: str, signs: bool, depth: int = 0
 ) -> Iterator[tuple[str, float | None]]:
-    if hasattr(expected, "tolist") and not isinstance(expected, type):
-        got, expected = plain(got), plain(expected)
     if got is expected:
         return
-    if type(got) is not type(expected):
+    if plain(expected) is not expected and plain(got) is not got:
+        yield from _unequal(plain(got), plain(expected), where, signs, depth)
+    elif type(got) is not type(expected):
         yield _at(where, f"{what(got)} instead of {what(expected)}{advice(got)}"), None
     elif isinstance(expected, float):
         zeros = got == expected and math.copysign(1, got) != math.copysign(1, expected)

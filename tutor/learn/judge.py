@@ -7,6 +7,7 @@ compares. The first thing that is not as it should be ends the check, and is the
 from __future__ import annotations
 
 import linecache
+import os
 import re
 import sysconfig
 import time
@@ -20,8 +21,9 @@ from tutor.learn.compare import Difference, Same, advice, close, equal, kind, sh
 from tutor.learn.guard import Output, TimeUp, limited, quiet
 from tutor.learn.verdict import table
 
-OURS = str(Path(__file__).parents[1])  # the package tutor
-LIBRARY = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+FOLDERS = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+FOLDERS.append(str(Path(__file__).parents[1]))  # the package tutor
+NOT_THEIRS = ("<frozen", *(os.path.join(folder, "") for folder in FOLDERS))
 WHOLE = 5.0  # seconds for a whole check
 
 
@@ -159,12 +161,13 @@ class Judge:
         if isinstance(found, Same):
             self.largest = max(self.largest, found)
             return
-        rows = {"got": short(_shown(got)) + advice(got), "expected": short(_shown(expected))}
-        if found.text.startswith("at ") or len(rows["got"]) > 80:
+        got, expected = _shown(got), _shown(expected)
+        rows = {"got": short(got) + advice(got), "expected": short(expected)}
+        if nested := isinstance(expected, list | tuple | dict):
             rows["first"] = found.text
         elif type(got) is not type(expected):
             rows["differs"] = found.text
-        if found.largest is not None:
+        if found.largest is not None and nested:
             rows["largest difference"] = f"{found.largest:.6g}"
         self.fail(rows, given)
 
@@ -223,8 +226,7 @@ def own_frames(trace: TracebackType | None) -> list[Frame]:
     found = []
     while trace is not None:
         code = trace.tb_frame.f_code
-        theirs = code.co_filename.startswith(("<frozen", OURS, *LIBRARY))
-        if not theirs:
+        if not code.co_filename.startswith(NOT_THEIRS):
             found.append(Frame(code, trace.tb_lineno))
         trace = trace.tb_next
     return found

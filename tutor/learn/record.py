@@ -36,7 +36,11 @@ SESSION: dict[tuple[str, str], State] = {}  # what could not be written, by file
 
 def file() -> Path:
     """Where progress is kept."""
-    return Path(os.environ.get("TUTOR_PROGRESS") or "progress.txt").absolute()
+    path = Path(os.environ.get("TUTOR_PROGRESS") or "progress.txt")
+    try:
+        return path.absolute()
+    except OSError:  # the current folder is gone
+        return path
 
 
 def states() -> dict[str, State]:
@@ -76,7 +80,8 @@ def _about(line: str, id: str) -> bool:
 def _lines() -> tuple[list[str], str]:
     """The lines of the file, and why it could not be read."""
     try:
-        return file().read_text("utf-8", errors="surrogateescape").splitlines(), ""
+        text = file().read_text("utf-8", errors="surrogateescape")
+        return text.removesuffix("\n").split("\n") if text else [], ""
     except FileNotFoundError:
         return [], ""
     except OSError as error:
@@ -86,15 +91,14 @@ def _lines() -> tuple[list[str], str]:
 def _save(id: str, state: State) -> str:
     """Write one line anew; the file is replaced in one step."""
     path = file()
-    if states().get(id) == state:
-        return ""
     SESSION[str(path), id] = state
     lines, trouble = _lines()
     if not trouble:
         others = [line for line in lines if not _about(line, id)]
         place = next((n for n, line in enumerate(lines) if _about(line, id)), len(others))
-        lines = [*others[:place], state.line(id), *others[place:]]
-        trouble = _replace(path, "".join(f"{line}\n" for line in lines))
+        changed = [*others[:place], state.line(id), *others[place:]]
+        if changed != lines:
+            trouble = _replace(path, "".join(f"{line}\n" for line in changed))
     if trouble:
         return f"progress is not saved: {path}: {trouble}"
     del SESSION[str(path), id]
@@ -103,10 +107,10 @@ def _save(id: str, state: State) -> str:
 
 def _replace(path: Path, text: str) -> str:
     """Write a file so that it has the old text or the new, never a part. Says what went wrong."""
-    path = path.resolve()  # a link stays one
-    if path.exists() and not path.is_file():
-        return "it is no file"
     try:
+        path = path.resolve()  # a link stays one
+        if path.exists() and not path.is_file():
+            return "it is no file"
         number, name = tempfile.mkstemp(prefix=path.name, dir=path.parent)
         try:
             with open(number, "w", encoding="utf-8", errors="surrogateescape") as file:

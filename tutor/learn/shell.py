@@ -30,7 +30,8 @@ def check_command(args: argparse.Namespace) -> int:
         states = record.states()
         for entry in everything():
             state = "passed" if states.get(entry.id, record.State()).passed else "open"
-            print(f"{entry.id:<7}{state:<8}{entry.title}")
+            title = " ".join(entry.title.split())
+            print(f"{entry.id:<7}{state:<8}{title if len(title) < 80 else title[:76] + ' ...'}")
         return 0
     if not args.file:
         raise DomainError(

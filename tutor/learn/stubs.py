@@ -70,7 +70,7 @@ def given(entry: Exercise) -> CodeType | None:
     """The code of the function or class that the chapter's cell gives; None for other stubs."""
     try:
         cell = compile(notebooks.stub(entry.id), f"<{entry.id}>", "exec")
-    except TutorError:
+    except (TutorError, SyntaxError):
         return None
     return _inside(cell).get(entry.answer)
 
