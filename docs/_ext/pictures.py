@@ -10,12 +10,15 @@ The blocks of a page run in order, in one namespace, when the site is built.
 from __future__ import annotations
 
 import ast
+import contextlib
+import io
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from tutor.viz import Picture
+from tutor import viz
 
 
 def run(code: str, namespace: dict[str, Any]) -> Any:
@@ -32,10 +35,15 @@ def draw(app: Sphinx, page: nodes.document) -> None:
     """Put each picture into the page, after the block that made it."""
     if not app.env.metadata[app.env.docname].get("pictures"):
         return
+    for file in Path(viz.__file__).parent.glob("*.py"):  # drawn anew when one of these changes
+        app.env.note_dependency(str(file))
     namespace: dict[str, Any] = {"__name__": "__main__"}
     for block in list(page.findall(nodes.literal_block)):
-        found = run(block.astext(), namespace) if block.get("language") == "python" else None
-        if isinstance(found, Picture):
+        if block.get("language") != "python":
+            continue
+        with contextlib.redirect_stdout(io.StringIO()):  # what a block prints, it says itself
+            found = run(block.astext(), namespace)
+        if isinstance(found, viz.Picture):
             shown = nodes.raw(
                 "", f'<div class="picture">{found._repr_html_()}</div>', format="html"
             )

@@ -65,7 +65,11 @@ def check(picture):
             size, x, y = float(e.get("font-size")), float(e.get("x")) + dx, float(e.get("y")) + dy
             assert size >= 11, f"too small to be read: {e.text}"
             mono, turned = e.get("font-family") == "monospace", e.get("transform")
-            wide = 0.0 if turned else svg.width_of(e.text or "", size, mono)
+            wide = (
+                0.0
+                if turned
+                else svg.width_of(e.text or "", size, mono, bool(e.get("font-weight")))
+            )
             back = {"middle": wide / 2, "end": wide}.get(e.get("text-anchor"), 0.0)
             box = (x - back, y - 0.8 * size, x - back + wide, y + 0.25 * size)
         elif name == "path":

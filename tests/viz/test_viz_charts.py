@@ -317,7 +317,7 @@ def test_what_was_read_wrongly_is_red_and_framed():
     p = check(viz.images([[[0, 1], [1, 0]]] * 3, labels=[1, 2, 3], predicted=[1, 5, 3]))
     assert p.title == "3 images, 1 of them read wrongly"
     red = svg.color("red")
-    assert [t.text for t in all_of(p, "text") if t.get("fill") == red] == ["2 read as 5"]
+    assert [t.text for t in all_of(p, "text") if t.get("fill") == red] == ["2 → 5"]
     assert len([r for r in all_of(p, "rect") if r.get("stroke") == red]) == 1
     assert "4 more are left out" in words(check(viz.images([[[0.5]]] * 204)))
 

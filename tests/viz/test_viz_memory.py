@@ -42,6 +42,20 @@ def test_every_tensor_has_a_map(t):
     assert len(p.svg) < 150_000
 
 
+@pytest.mark.parametrize(
+    "t", [Tensor([1 / 3, -1e-30, -2.5e300, 123456.7], dtype="float64"), Tensor([-(2**62), 99999])]
+)
+def test_what_stands_in_a_cell_fits_into_it(t):
+    p = t.explain()
+    for cell in fills(p, "blue wash") + fills(p, "orange wash"):
+        left, top = float(cell.get("x")), float(cell.get("y"))
+        inside = [e for e in all_of(p, "text") if left < float(e.get("x")) < left + 46
+                  and top < float(e.get("y")) < top + 40]  # fmt: skip
+        assert len(inside) == 2
+        for e in inside:
+            assert viz.svg.width_of(e.text, float(e.get("font-size")), mono=True) <= 47
+
+
 @pytest.mark.parametrize("name", ["scalar", "row", "matrix", "transposed", "sliced", "backwards",
                                   "expanded", "one number", "3-d", "windows"])  # fmt: skip
 def test_the_map_has_a_cell_for_each_element_at_its_position(name):

@@ -16,8 +16,8 @@ from tutor.viz.charts import bars, curves, histogram
 from tutor.viz.descent import plane
 from tutor.viz.fields import boundary, heatmap, mesh
 from tutor.viz.graphs import graph
-from tutor.viz.pixels import images
 from tutor.viz.memory import explain, shared
+from tutor.viz.pixels import images
 from tutor.viz.readings import read_bytes as bytes
 from tutor.viz.svg import Picture, column, row
 from tutor.viz.walks import walk

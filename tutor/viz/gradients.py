@@ -33,13 +33,13 @@ def visits(y: Any) -> list[Visit]:
         raise GraphError("a walk backward", f"no op of tutor made this {type(y).__name__}",
                          "compute it from a Tensor(..., requires_grad=True), or, for classes of "
                          "your own, give visits=[(op, gradient), ...]")  # fmt: skip
-    pending, found = {y.op: y.like(1)}, []
+    pending, found = {y.op: y.like(1)}, list[Visit]()
     with no_grad():
         for op in engine.order(y.op):
             g = pending.pop(op, None)
             if g is None:
                 continue
-            grads = op.backward(g, *op.saved)
+            grads = op.backward(g, *(op.saved or ()))
             shares = []
             pairs = zip(op.inputs, grads if isinstance(grads, tuple) else (grads,), strict=True)
             for (x, gx), needed in zip(pairs, op.needs, strict=True):

@@ -50,7 +50,9 @@ def _color(index: Index | None, shape: Index) -> str:
 def _cell(x: float, y: float, fill: str, value: str, small: str, **more: Any) -> str:
     return (
         rect(x + 2, y + 2, CELL - 4, TALL - 4, fill, **more)
-        + text(x + CELL / 2, y + 20, value, 13, anchor="middle", mono=True)
+        + text(
+            x + CELL / 2, y + 20, value, 13 if len(value) < 6 else 11, anchor="middle", mono=True
+        )
         + text(x + CELL / 2, y + 35, small, 11, "soft", anchor="middle", mono=True)
     )
 

@@ -57,7 +57,7 @@ def images(rows_of_pixels: Any, labels: Any = None, predicted: Any = None, colum
 
     An image is a list of rows, or a flat list of a square's pixels; numbers from 0 to 1, or to 255;
     others are stretched from the smallest to the largest. Below each stands its label; where
-    `predicted` differs, in red and framed, "7 read as 1". Raises ShapeError where something does
+    `predicted` differs, in red and framed, "7 → 1". Raises ShapeError where something does
     not fit.
 
         >>> images([[[0, 1], [1, 0]]], labels=[7], predicted=[1])
@@ -110,15 +110,19 @@ def images(rows_of_pixels: Any, labels: Any = None, predicted: Any = None, colum
         wrong += missed
         edge = {"stroke": "red", "stroke_width": 2.5} if missed else {"stroke": "line"}
         parts.append(rect(x - 1, y - 1, SIDE + 2, SIDE + 2, "none", rx=3, **edge))
-        words = f"{label} read as {read}" if missed else label if label is not None else read
+        words = f"{label} → {read}" if missed else label if label is not None else read
         if words is not None:
-            size, ink, weight = (11, "red", 600) if missed else (13, "ink", None)
-            words = fit(words, SIDE + GAP, size)
-            parts.append(text(x + SIDE / 2, y + SIDE + 17, words, size, ink, "middle", weight))
+            ink, weight = ("red", 600) if missed else ("ink", None)
+            words = fit(words, SIDE + GAP - 4, 13, bold=missed)
+            parts.append(text(x + SIDE / 2, y + SIDE + 17, words, 13, ink, "middle", weight))
     bottom = top + -(-len(shown) // across) * tall
     if len(shown) < len(given):
         bottom += 18
         parts.append(text(MARGIN, bottom - 8, f"{len(given) - MOST} more are left out", 12, "soft"))
+    if wrong:
+        bottom += 20
+        legend = "7 → 1: a 7 that was read as 1"
+        parts.append(text(MARGIN, bottom - 8, legend, 12, "soft"))
     both = None not in names
     about = title or f"{len(given)} images" + (f", {wrong} of them read wrongly" if both else "")
     width = max(2 * MARGIN + across * (SIDE + GAP) - GAP, 300)

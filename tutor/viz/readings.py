@@ -95,8 +95,7 @@ def read_bytes(data: Any, *formats: Any) -> Picture:
         notes.append(f"The other {len(raw) - MOST} bytes are left out.")
     for i, note in enumerate(notes):
         parts.append(text(MARGIN, y + 20 * i, note, 12, "soft"))
-    wide = max(
-        left + BYTE * max(1, min(len(shown), LINE)), *(MARGIN + width_of(t, 12) for t in notes)
-    )
-    return Picture("".join(parts), math.ceil(wide + MARGIN), math.ceil(y + 20 * len(notes) + 2),
-                   f"{len(raw)} bytes read as {', '.join(labels)}")  # fmt: skip
+    widths = [left + BYTE * max(1, min(len(shown), LINE))]
+    widths += [MARGIN + width_of(note, 12) for note in notes]
+    wide, tall = math.ceil(max(widths) + MARGIN), math.ceil(y + 20 * len(notes) + 2)
+    return Picture("".join(parts), wide, tall, f"{len(raw)} bytes read as {', '.join(labels)}")

@@ -44,7 +44,10 @@ SERIES = ("blue", "orange", "green", "pink", "amber")  # one after the other, in
 SANS = "system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif"
 TIMES = "\N{MULTIPLICATION SIGN}"
 MONO = "ui-monospace,'SF Mono',Menlo,Consolas,'DejaVu Sans Mono',monospace"
-FIGURES = f'.tutor-picture [font-family="monospace"]{{font-family:{MONO}}}'
+SHEET = (  # sizes stand behind @media, for they confuse programs that are no browsers
+    "@media screen,print{.tutor-picture{max-width:100%;height:auto}}"
+    f'.tutor-picture [font-family="monospace"]{{font-family:{MONO}}}'
+)
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
@@ -113,9 +116,9 @@ def text(x: float, y: float, words: Any, size: float = 13, fill: str = "ink", an
 
 def width_of(words: Any, size: float = 13, mono: bool = False, bold: bool = False) -> float:
     """About how wide `words` will be, rather too much than too little: fonts differ."""
-    size *= 1.12 if bold else 1.0
-    if mono:
+    if mono:  # as wide in bold
         return 0.61 * size * len(str(words))
+    size *= 1.12 if bold else 1.0
     em = sum(0.95 if c in _WIDE else 0.36 if c in _NARROW else 0.68 if c.isupper() else 0.6
              for c in str(words))  # fmt: skip
     return em * size
@@ -123,12 +126,12 @@ def width_of(words: Any, size: float = 13, mono: bool = False, bold: bool = Fals
 
 def fit(words: Any, room: float, size: float = 13, mono: bool = False, bold: bool = False) -> str:
     """`words`, cut with "…" to be no wider than `room` pixels."""
-    words = str(words)
-    if width_of(words, size, mono, bold) <= room:
-        return words
-    while words and width_of(words + "…", size, mono, bold) > room:
-        words = words[:-1]
-    return words.rstrip() + "…"
+    cut = str(words)
+    if width_of(cut, size, mono, bold) <= room:
+        return cut
+    while cut and width_of(cut + "…", size, mono, bold) > room:
+        cut = cut[:-1]
+    return cut.rstrip() + "…"
 
 
 def arrow(d: str, tip: tuple[float, float], toward: tuple[float, float], stroke: str,
@@ -153,7 +156,7 @@ def short(value: Any, room: int = 7) -> str:
             shown = re.sub(r"e\+?(-?)0*", r"e\1", f"{value:.{digits}g}")
             if len(shown) <= room:
                 break
-        return shown
+        return shown if set(shown) & set(".e") else f"{shown}.0"
     if isinstance(value, int) and not isinstance(value, bool) and len(str(value)) > max(room, 5):
         return re.sub(r"e\+0*", "e", f"{value:.1e}")
     return str(value)
@@ -176,19 +179,19 @@ class Picture:
     @property
     def svg(self) -> str:
         """The whole picture: title, style, card, drawing."""
-        return self._markup("")
+        return self._markup(None)
 
-    def _markup(self, style: str) -> str:
+    def _markup(self, style: str | None) -> str:
         card = rect(0.5, 0.5, self.width - 1, self.height - 1, "paper", stroke="frame", rx=10)
         drawing = card + self.body
         inside = (
             f"<title>{escape(self.title)}</title>"
-            f"<style>{FIGURES}{_dark(drawing)}{self.style}</style>{drawing}"
+            f"<style>{SHEET}{_dark(drawing)}{self.style}</style>{drawing}"
         )
         return tag("svg", inside, xmlns="http://www.w3.org/2000/svg", class_="tutor-picture",
                    viewBox=f"0 0 {number(self.width)} {number(self.height)}",
                    width=self.width, height=self.height, role="img", aria_label=self.title,
-                   font_family=SANS, style=style + "max-width:100%;height:auto")  # fmt: skip
+                   font_family=SANS, style=style)  # fmt: skip
 
     def _repr_svg_(self) -> str:
         return self.svg
@@ -196,7 +199,7 @@ class Picture:
     def _repr_html_(self) -> str:
         """The picture in the page itself, so that its text can be selected. A narrow page shows a
         wide one smaller, and scrolls it where letters would get too small."""
-        least = f"min-width:{number(min(self.width, 0.6 * self.width + 120))}px;"
+        least = f"min-width:{number(min(self.width, 0.6 * self.width + 120))}px"
         return f'<div style="overflow-x:auto">{self._markup(least)}</div>'
 
     def save(self, path: str | Path) -> Path:

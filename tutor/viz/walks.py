@@ -70,7 +70,7 @@ def _given_steps(
     recorded: Recorded, visits: Sequence[tuple[Any, Any]]
 ) -> list[tuple[Step, dict[int, str]]]:
     """The visits that the caller names; what they hand on is not known."""
-    found = []
+    found: list[tuple[Step, dict[int, str]]] = []
     for op, gradient in visits:
         if id(op) not in recorded.number:
             raise GraphError(
@@ -116,7 +116,8 @@ def walk(y: Any, visits: Sequence[tuple[Any, Any]] | None = None, names: Any = N
     drawing = Drawing(recorded, room, max(ACROSS, widest + 36))
     captions = list(_captions(recorded, steps, given))
     parts = list(_parts(drawing, steps, captions, seed))
-    wide = max([drawing.width, *(width_of(c, 14) + 2 * MARGIN for c in captions)])
+    before = 2 * MARGIN + width_of("backward  ", 12)
+    wide = max([drawing.width, *(before + width_of(c, 14, bold=True) for c in captions)])
     high, frames = drawing.height + 34, len(steps) + 2
 
     still = drawing.all(gradients=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from tutor.errors import DTypeError, OutOfRangeError, ShapeError
@@ -56,7 +56,7 @@ class Layout:
         return tuple(i % n for i, n in zip(given, self.shape, strict=True))
 
     @functools.cached_property
-    def readers(self) -> Any:
+    def readers(self) -> Callable[[int], tuple[int, Index | None]]:
         """How many indices read a position, and the first of them: (0, None) where none does.
 
         Axes are tried from the largest stride on; what the others can still reach bounds the
@@ -77,7 +77,7 @@ class Layout:
                 count, first = search(k + 1, rest)
                 return n * count, (0, *first)
             ends = sorted(((rest - low[k + 1]) / stride, (rest - high[k + 1]) / stride))
-            total, found = 0, ()
+            total, found = 0, tuple[int, ...]()
             for i in range(max(0, math.ceil(ends[0])), min(n - 1, math.floor(ends[1])) + 1):
                 count, first = search(k + 1, rest - i * stride)
                 if count and not total:
@@ -96,9 +96,9 @@ class Layout:
 
     def reached(self) -> int | None:
         """How many cells are read at all; None where counting them would take long."""
-        if self.length > 100_000:
+        if self.length > 10_000:
             return None
         return sum(self.readers(p)[0] > 0 for p in range(self.length))
 
     def value(self, position: int) -> str:
-        return short(self.buf[position]) if 0 <= position < self.length else "?"
+        return short(self.buf[position], 5) if 0 <= position < self.length else "?"
