@@ -184,10 +184,10 @@ def _merged(nodes: list[ast.Import | ast.ImportFrom], used: set[str]) -> str:
     groups = {"__future__": "", "": "", "tutor": ""}
     for entry in sorted(whole):
         groups[_group(entry[0])] += f"import {_alias(entry)}\n"
-    lines = []
-    for module, entries in parts.items():
-        named = sorted((entry for entry in entries if not entry[1]), key=lambda e: _rank(e[0]))
-        lines.extend((module, [entry]) for entry in entries if entry[1])
+    lines: list[tuple[str, list[tuple[str, str]]]] = []
+    for module, found in parts.items():
+        named = sorted((entry for entry in found if not entry[1]), key=lambda e: _rank(e[0]))
+        lines.extend((module, [entry]) for entry in found if entry[1])
         lines.extend([(module, named)] if named else [])
     for module, entries in sorted(lines, key=lambda line: (line[0], _rank(line[1][0][0]))):
         groups[_group(module)] += _from(module, list(map(_alias, entries)))

@@ -197,7 +197,8 @@ def solution(id: str) -> None:
 
 def progress() -> None:
     """Print, chapter by chapter, what has been passed and how many tries it took."""
-    states, chapters = record.states(), {}
+    states = record.states()
+    chapters: dict[str, list[Exercise | Question]] = {}
     for entry in everything():
         chapters.setdefault(entry.id[:2], []).append(entry)
     print("chapter  exercises  questions  tries that failed")

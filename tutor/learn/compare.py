@@ -139,7 +139,7 @@ def _apart(
             yield _at(where, text), None
         elif not (got == expected or (got != got and expected != expected)):
             size = _size(got, expected)
-            within = math.isfinite(size) and size <= atol + rtol * abs(complex(expected))
+            within = math.isfinite(size) and size <= atol + rtol * _size(expected, 0)
             words = "" if within else _at(where, f"{short(got)} instead of {short(expected)}")
             yield words, size
     elif depth < DEPTH and any(
@@ -185,8 +185,10 @@ def _size(got: Any, expected: Any) -> float:
 
 # ---- was an argument changed? --------------------------------------------------------------------
 
-FIXED = (type(None), bool, int, float, complex, str, bytes, type, type(...), types.ModuleType)
-FIXED += (types.FunctionType, types.BuiltinFunctionType, types.MethodType, range)
+FIXED = (
+    *(type(None), type(...), bool, int, float, complex, str, bytes, range, type),
+    *(types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType),
+)
 
 
 def snapshot(value: Any, depth: int = 8, seen: dict[int, Any] | None = None) -> Any:

@@ -87,10 +87,11 @@ def _in_thread(function: Callable[[], Any], seconds: float) -> Any:
     error: list[BaseException] = []
 
     def work() -> None:
-        try:
-            result.append(function())
-        except BaseException as caught:
-            error.append(caught)
+        with contextlib.suppress(TimeUp):  # one that comes when all is over
+            try:
+                result.append(function())
+            except BaseException as caught:
+                error.append(caught)
 
     thread = threading.Thread(target=work, daemon=True)
     thread.start()

@@ -40,7 +40,7 @@ def chapters() -> dict[str, Path]:
 def read(path: Path) -> Notebook:
     """A notebook; DataError where the file is none."""
     try:
-        notebook = json.loads(path.read_text("utf-8"))
+        notebook: Notebook = json.loads(path.read_text("utf-8"))
         cells = notebook.get("cells") if isinstance(notebook, dict) else None
         if not isinstance(cells, list) or not all(map(_is_cell, cells)):
             raise ValueError("it has no cells")

@@ -84,7 +84,7 @@ def display_html(markup: str, plain: str) -> None:
     """Show HTML in the cell that runs now. Only to be called where `in_jupyter()`."""
     from IPython.display import display
 
-    display({"text/html": markup, "text/plain": plain}, raw=True)
+    display({"text/html": markup, "text/plain": plain}, raw=True)  # type: ignore[no-untyped-call]
 
 
 def markup(picture: Any) -> str:
