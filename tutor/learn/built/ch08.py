@@ -12,11 +12,6 @@ from contextlib import contextmanager
 from functools import reduce
 from itertools import pairwise, zip_longest
 
-import tutor
-from tutor.backends.registry import Operand, current, table
-from tutor.backends.registry import lookup as lookup_tutor
-from tutor.dtype import of as tutor_dtype
-
 __all__ = [
     "FORMATS",
     "IN_USE",
@@ -28,6 +23,7 @@ __all__ = [
     "Adam",
     "Add",
     "Buffer",
+    "Checkpoint",
     "Elementwise",
     "Engine",
     "Exp",
@@ -838,6 +834,52 @@ class SGD:
                 p.grad = None
 
 
+def accuracy(model, images, labels):
+    """The share of images whose largest score is at their label."""
+    with no_grad():
+        scores = model(images).tolist()
+    right = [row.index(max(row)) == label for row, label in zip(scores, labels, strict=True)]
+    return sum(right) / len(right)
+
+
+def train(model, optimizer, images, labels, batch_size=32):
+    """One pass over all images; the loss of each step."""
+    losses = []
+    for x, y in batches(images, labels, batch_size):
+        loss = cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def borrowed(kernel):
+    """One of tutor's kernels for our tensors: the same bytes, walked by the same instructions."""
+    from tutor import Buffer as View
+    from tutor.backends.registry import Operand
+
+    def call(*tensors, **params):
+        bufs = [View.from_memory(t.buf.raw, dtype=t.buf.dtype, copy=False) for t in tensors]
+        walks = [
+            Operand(b, t.shape, t.strides, t.offset) for b, t in zip(bufs, tensors, strict=True)
+        ]
+        kernel(*walks, **params)
+
+    return call
+
+
+def borrow_kernels():
+    """Register tutor's kernels beside ours, as the backend "tutor"."""
+    from tutor import dtype as dtypes
+    from tutor.backends import registry
+
+    theirs = registry.current()
+    for name, _, dtype in list(KERNELS):
+        if (name, dtypes.of(dtype)) in registry.table(theirs):
+            kernel = registry.lookup(name, theirs, dtypes.of(dtype))
+            register(name, borrowed(kernel), "tutor", [dtype])
+
+
 class Adam:
     """Kingma & Ba 2015: a step as long as lr, in the direction of the mean gradient."""
 
@@ -858,43 +900,20 @@ class Adam:
                 p.grad = None
 
 
-def accuracy(model, images, labels):
-    """The share of images whose largest score is at their label."""
-    with no_grad():
-        scores = model(images).tolist()
-    return sum(
-        row.index(max(row)) == label for row, label in zip(scores, labels, strict=True)
-    ) / len(labels)
+class Checkpoint:
+    """All that the next step depends on, as it is now."""
 
+    def __init__(self, optimizer):
+        self.random, self.parts = random.getstate(), dict(vars(optimizer))
+        for name, part in self.parts.items():
+            if isinstance(part, list):
+                self.parts[name] = [bytes(t.buf.raw) for t in part]
 
-def train(model, optimizer, images, labels, batch_size=32):
-    """One pass over all images; the loss of each step."""
-    losses = []
-    for x, y in batches(images, labels, batch_size):
-        loss = cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    return losses
-
-
-def borrowed(kernel):
-    """One of tutor's kernels for our tensors: the same bytes, walked by the same instructions."""
-
-    def call(*tensors, **params):
-        bufs = [tutor.Buffer.from_memory(t.buf.raw, dtype=t.buf.dtype, copy=False) for t in tensors]
-        walks = [
-            Operand(b, t.shape, t.strides, t.offset) for b, t in zip(bufs, tensors, strict=True)
-        ]
-        kernel(*walks, **params)
-
-    return call
-
-
-def borrow_kernels():
-    """Register tutor's kernels beside ours, as the backend "tutor"."""
-    for name, _, dtype in list(KERNELS):
-        if (name, tutor_dtype(dtype)) in table(current()):
-            register(
-                name, borrowed(lookup_tutor(name, current(), tutor_dtype(dtype))), "tutor", [dtype]
-            )
+    def restore(self, optimizer):
+        random.setstate(self.random)
+        for name, part in self.parts.items():
+            if isinstance(part, list):
+                for t, raw in zip(getattr(optimizer, name), part, strict=True):
+                    t.buf.raw[:] = raw
+            else:
+                setattr(optimizer, name, part)
