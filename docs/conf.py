@@ -19,6 +19,7 @@ extensions = [
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
     "sphinx_design",
+    "chapters",
     "docstrings",
     "pictures",
     "tables",
@@ -28,7 +29,12 @@ templates_path = ["_templates"]
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
-nb_execution_mode = "off"  # tests/docs runs what these pages show, on every backend
+
+# The chapters are run, once for each change; what the other pages show is run by tests/docs.
+nb_execution_mode = "cache"
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300  # seconds, for one cell
 
 autodoc_default_options = {"members": True, "member-order": "bysource", "show-inheritance": True}
 autodoc_typehints = "none"  # the docstrings say it in words

@@ -76,21 +76,6 @@ FORMATS = {
     "int32": "i", "uint64": "Q", "int64": "q", "float16": "e", "float32": "f", "float64": "d",
 }  # fmt: skip
 
-LIMITS = {"float16": 65520.0, "float32": 2.0**128 - 2.0**103, "float64": math.inf}
-
-
-def convert(value, dtype):
-    """`value` as dtype holds it: integers wrap; a float cut to an integer stays in range."""
-    if dtype == "bool":
-        return bool(value)
-    if dtype in LIMITS:  # from there on, the nearest float is infinity
-        return math.copysign(math.inf, value) if abs(value) >= LIMITS[dtype] else value
-    bits = 8 * struct.calcsize(FORMATS[dtype])
-    lowest = 0 if dtype.startswith("u") else -(2 ** (bits - 1))
-    if isinstance(value, float):
-        return 0 if math.isnan(value) else int(min(max(value, lowest), lowest + 2**bits - 1))
-    return (value - lowest) % 2**bits + lowest
-
 
 class Buffer:
     """A row of numbers of one dtype, kept as bytes."""
@@ -102,6 +87,12 @@ class Buffer:
 
     def __len__(self):
         return len(self.raw) // self.itemsize
+
+    def __getitem__(self, i):
+        return self.read(i + len(self) if i < 0 else i, 1)[0]
+
+    def __setitem__(self, i, value):
+        self.write(i + len(self) if i < 0 else i, [value])
 
     def read(self, start, count):
         """`count` numbers, from position `start` on."""
@@ -121,11 +112,22 @@ class Buffer:
             raise IndexError(f"{count} numbers from position {start}, of {len(self)} in all")
         return f"{count}{FORMATS[self.dtype]}", self.raw, start * self.itemsize
 
-    def __getitem__(self, i):
-        return self.read(i, 1)[0]
 
-    def __setitem__(self, i, value):
-        self.write(i, [value])
+LIMITS = {"float16": 2**16 - 2**4, "float32": 2**128 - 2**103, "float64": 2**1024 - 2**970}
+
+
+def convert(value, dtype):
+    """`value` as dtype holds it: integers wrap; a float cut to an integer stays in range."""
+    if dtype == "bool":
+        return bool(value)
+    if dtype in LIMITS:  # from there on, the nearest float is infinity
+        end = math.inf if value > 0 else -math.inf
+        return end if abs(value) >= LIMITS[dtype] else value
+    bits = 8 * struct.calcsize(FORMATS[dtype])
+    lowest = 0 if dtype.startswith("u") else -(2 ** (bits - 1))
+    if isinstance(value, float):
+        return 0 if math.isnan(value) else int(min(max(value, lowest), lowest + 2**bits - 1))
+    return (value - lowest) % 2**bits + lowest
 
 
 # ---- chapter 2: shape, strides, offset
@@ -157,7 +159,7 @@ class Tensor:
     def __init__(
         self, data, shape=None, strides=None, offset=0, dtype="float32", requires_grad=False
     ):
-        if not isinstance(data, Buffer):
+        if not hasattr(data, "raw"):  # no Buffer: a number, or nested lists
             numbers, shape = flatten(data)
             data = Buffer(numbers, dtype)
         self.buf, self.offset = data, offset
@@ -173,7 +175,9 @@ class Tensor:
         return math.prod(self.shape)
 
     def is_contiguous(self):
-        return self.strides == strides_for(self.shape)
+        """Whether the elements lie row by row. An axis of size 1 is never walked."""
+        steps = zip(self.shape, self.strides, strides_for(self.shape), strict=True)
+        return all(size == 1 or stride == wanted for size, stride, wanted in steps)
 
     def positions(self):
         """Where the elements stand in the Buffer, the last axis fastest."""
@@ -207,8 +211,9 @@ class Tensor:
 
     def tolist(self):
         items = list(self.values())
-        for size in reversed(self.shape[1:]):
-            items = [items[i : i + size] for i in range(0, len(items), size)]
+        for axis in range(len(self.shape) - 1, 0, -1):
+            size, rows = self.shape[axis], math.prod(self.shape[:axis])
+            items = [items[i * size : (i + 1) * size] for i in range(rows)]
         return items if self.shape else items[0]
 
     def __repr__(self):

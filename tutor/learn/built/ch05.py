@@ -40,6 +40,7 @@ __all__ = [
     "Tensor",
     "Transpose",
     "View",
+    "alike",
     "axes",
     "broadcast_shapes",
     "cast",
@@ -51,10 +52,13 @@ __all__ = [
     "expand",
     "fit",
     "flatten",
+    "full_key",
     "gradcheck",
+    "largest",
     "log",
     "lookup",
     "matmul",
+    "parts",
     "permute",
     "power",
     "promote",
@@ -77,21 +81,6 @@ FORMATS = {
     "int32": "i", "uint64": "Q", "int64": "q", "float16": "e", "float32": "f", "float64": "d",
 }  # fmt: skip
 
-LIMITS = {"float16": 65520.0, "float32": 2.0**128 - 2.0**103, "float64": math.inf}
-
-
-def convert(value, dtype):
-    """`value` as dtype holds it: integers wrap; a float cut to an integer stays in range."""
-    if dtype == "bool":
-        return bool(value)
-    if dtype in LIMITS:  # from there on, the nearest float is infinity
-        return math.copysign(math.inf, value) if abs(value) >= LIMITS[dtype] else value
-    bits = 8 * struct.calcsize(FORMATS[dtype])
-    lowest = 0 if dtype.startswith("u") else -(2 ** (bits - 1))
-    if isinstance(value, float):
-        return 0 if math.isnan(value) else int(min(max(value, lowest), lowest + 2**bits - 1))
-    return (value - lowest) % 2**bits + lowest
-
 
 class Buffer:
     """A row of numbers of one dtype, kept as bytes."""
@@ -103,6 +92,12 @@ class Buffer:
 
     def __len__(self):
         return len(self.raw) // self.itemsize
+
+    def __getitem__(self, i):
+        return self.read(i + len(self) if i < 0 else i, 1)[0]
+
+    def __setitem__(self, i, value):
+        self.write(i + len(self) if i < 0 else i, [value])
 
     def read(self, start, count):
         """`count` numbers, from position `start` on."""
@@ -122,11 +117,22 @@ class Buffer:
             raise IndexError(f"{count} numbers from position {start}, of {len(self)} in all")
         return f"{count}{FORMATS[self.dtype]}", self.raw, start * self.itemsize
 
-    def __getitem__(self, i):
-        return self.read(i, 1)[0]
 
-    def __setitem__(self, i, value):
-        self.write(i, [value])
+LIMITS = {"float16": 2**16 - 2**4, "float32": 2**128 - 2**103, "float64": 2**1024 - 2**970}
+
+
+def convert(value, dtype):
+    """`value` as dtype holds it: integers wrap; a float cut to an integer stays in range."""
+    if dtype == "bool":
+        return bool(value)
+    if dtype in LIMITS:  # from there on, the nearest float is infinity
+        end = math.inf if value > 0 else -math.inf
+        return end if abs(value) >= LIMITS[dtype] else value
+    bits = 8 * struct.calcsize(FORMATS[dtype])
+    lowest = 0 if dtype.startswith("u") else -(2 ** (bits - 1))
+    if isinstance(value, float):
+        return 0 if math.isnan(value) else int(min(max(value, lowest), lowest + 2**bits - 1))
+    return (value - lowest) % 2**bits + lowest
 
 
 # ---- chapter 2: shape, strides, offset
@@ -158,7 +164,7 @@ class Tensor:
     def __init__(
         self, data, shape=None, strides=None, offset=0, dtype="float32", requires_grad=False
     ):
-        if not isinstance(data, Buffer):
+        if not hasattr(data, "raw"):  # no Buffer: a number, or nested lists
             numbers, shape = flatten(data)
             data = Buffer(numbers, dtype)
         self.buf, self.offset = data, offset
@@ -174,7 +180,9 @@ class Tensor:
         return math.prod(self.shape)
 
     def is_contiguous(self):
-        return self.strides == strides_for(self.shape)
+        """Whether the elements lie row by row. An axis of size 1 is never walked."""
+        steps = zip(self.shape, self.strides, strides_for(self.shape), strict=True)
+        return all(size == 1 or stride == wanted for size, stride, wanted in steps)
 
     def positions(self):
         """Where the elements stand in the Buffer, the last axis fastest."""
@@ -208,8 +216,9 @@ class Tensor:
 
     def tolist(self):
         items = list(self.values())
-        for size in reversed(self.shape[1:]):
-            items = [items[i : i + size] for i in range(0, len(items), size)]
+        for axis in range(len(self.shape) - 1, 0, -1):
+            size, rows = self.shape[axis], math.prod(self.shape[:axis])
+            items = [items[i * size : (i + 1) * size] for i in range(rows)]
         return items if self.shape else items[0]
 
     def __repr__(self):
@@ -253,17 +262,21 @@ def reshape(t, shape):
 # ---- chapter 3: indexing and broadcasting
 
 
-def select(t, key):
-    """t[key] for ints, slices, None and ...: a view, no number moves."""
+def full_key(key, ndim):
+    """The key with an int or a slice for each of ndim axes, and every None: `...` written out."""
     key = key if isinstance(key, tuple) else (key,)
-    missing = len(t.shape) - sum(k is not None and k is not ... for k in key)
-    if missing < 0:
-        raise IndexError(f"{len(key)} indices for {len(t.shape)} axes")
+    missing = ndim - sum(k is not None and k is not ... for k in key)
+    if missing < 0 or key.count(...) > 1:
+        raise IndexError(f"{ndim - missing} indices and {key.count(...)} '...' for {ndim} axes")
     key = key if ... in key else (*key, ...)
     at = key.index(...)
-    key = (*key[:at], *[slice(None)] * missing, *key[at + 1 :])
+    return (*key[:at], *[slice(None)] * missing, *key[at + 1 :])
+
+
+def select(t, key):
+    """t[key] for ints, slices, None and ...: a view, no number moves."""
     shape, strides, offset, axis = [], [], t.offset, 0
-    for k in key:
+    for k in full_key(key, len(t.shape)):
         if k is None:
             shape.append(1)
             strides.append(0)
@@ -287,19 +300,22 @@ Tensor.__getitem__ = select
 
 def broadcast_shapes(a, b):
     """The shape that both stretch to: aligned at the right, sizes equal or one of them 1."""
-    pairs = list(zip_longest(reversed(a), reversed(b), fillvalue=1))[::-1]
-    if any(m != n and 1 not in (m, n) for m, n in pairs):
-        raise ValueError(f"shapes {tuple(a)} and {tuple(b)} do not fit each other")
-    return tuple(n if m == 1 else m for m, n in pairs)
+    shape = []
+    for m, n in zip_longest(reversed(a), reversed(b), fillvalue=1):
+        if m != n and 1 not in (m, n):
+            where = f"axis {-1 - len(shape)} has sizes {m} and {n}, which must be equal or 1"
+            raise ValueError(f"shapes {tuple(a)} and {tuple(b)} do not fit: {where}")
+        shape.append(n if m == 1 else m)
+    return tuple(reversed(shape))
 
 
 def expand(t, shape):
     """t stretched to `shape`: the same number is read again and again, by a stride of 0."""
-    new = len(shape) - len(t.shape)
-    sizes, steps = [1] * new + list(t.shape), [0] * new + list(t.strides)
-    if any(m != n and m != 1 for m, n in zip(sizes, shape, strict=True)):
+    if broadcast_shapes(t.shape, shape) != tuple(shape):
         raise ValueError(f"shape {t.shape} does not stretch to {tuple(shape)}")
-    return t.over(shape, [0 if m == 1 else s for m, s in zip(sizes, steps, strict=True)], t.offset)
+    new = [0] * (len(shape) - len(t.shape))
+    kept = [0 if size == 1 else s for size, s in zip(t.shape, t.strides, strict=True)]
+    return t.over(shape, new + kept, t.offset)
 
 
 # ---- chapter 4: ops and the registry
@@ -309,11 +325,13 @@ IN_USE = ["python"]  # the backend; a list, so that use_backend can change it
 
 
 def register(name, function, backend="python", dtypes=FORMATS):
+    """Enter the kernel of that name for these dtypes on that backend."""
     for dtype in dtypes:
         KERNELS[name, backend, dtype] = function
 
 
 def use_backend(backend):
+    """From here on, kernels are looked up there."""
     IN_USE[0] = backend
 
 
@@ -321,7 +339,8 @@ def lookup(name, dtype):
     """The kernel of that name for that dtype, on the backend in use."""
     (backend,) = IN_USE
     if (name, backend, dtype) not in KERNELS:
-        raise LookupError(f"backend {backend!r} has no kernel {name!r} for {dtype}")
+        there = ", ".join(f"{d} on {b}" for n, b, d in KERNELS if n == name) or "nothing"
+        raise LookupError(f"no kernel {name!r} for {dtype} on {backend}; there is {there}")
     return KERNELS[name, backend, dtype]
 
 
@@ -330,27 +349,8 @@ def elementwise(f):
     return lambda out, *ins: out.fill(list(map(f, *[x.values() for x in ins])))
 
 
-def reduction(f):
-    """The kernel that puts f of each list of elements along `axis` into out."""
-
-    def kernel(out, x, axis):
-        kept = [a for a in range(len(x.shape)) if a not in axis]
-        numbers, n = permute(x, [*kept, *axis]).values(), x.numel() // max(out.numel(), 1)
-        out.fill([f(numbers[i * n : i * n + n]) for i in range(out.numel())])
-
-    return kernel
-
-
-def matmul(out, x, y):
-    """out_ij = sum_k x_ik * y_kj"""
-    (m, k), n = x.shape, y.shape[1]
-    rows, columns = x.values(), transpose(y).values()
-    rows = [rows[i * k : i * k + k] for i in range(m)]
-    columns = [columns[j * k : j * k + k] for j in range(n)]
-    out.fill([sum(map(operator.mul, row, column)) for row in rows for column in columns])
-
-
 def exp(x):
+    """e ** x; what is too large is infinite"""
     try:
         return math.exp(x)
     except OverflowError:
@@ -358,23 +358,27 @@ def exp(x):
 
 
 def log(x):
+    """ln x; minus infinity at 0, nan below"""
     return math.log(x) if x > 0 else -math.inf if x == 0 else math.nan
 
 
 def power(x, y):
+    """x ** y; infinite where it is too large, or at 0; nan where it is not real"""
     try:
         return math.pow(x, y)
     except (OverflowError, ValueError):
         return math.inf if x >= 0 else math.nan
 
 
-for name, f in {"add": operator.add, "mul": operator.mul, "gt": operator.gt,
-                "neg": operator.neg, "relu": lambda x: max(x, 0), "exp": exp, "log": log,
-                "pow": power, "cast": lambda x: x}.items():  # fmt: skip
-    register(name, elementwise(f))
-register("sum", reduction(math.fsum))
-register("max", reduction(lambda xs: math.nan if any(x != x for x in xs) else max(xs)))
-register("matmul", matmul)
+register("add", elementwise(operator.add))
+register("mul", elementwise(operator.mul))
+register("gt", elementwise(operator.gt))
+register("neg", elementwise(operator.neg), dtypes=list(FORMATS)[1:])  # all but bool
+register("relu", elementwise(lambda x: max(x, 0)))
+register("exp", elementwise(exp), dtypes=LIMITS)  # the floats
+register("log", elementwise(log), dtypes=LIMITS)
+register("pow", elementwise(power), dtypes=LIMITS)
+register("cast", elementwise(lambda x: x))
 
 # Kind, signed or not, bits for the magnitude; float64 is to hold every integer.
 SIZES = {
@@ -399,40 +403,51 @@ def cast(t, dtype):
     return out
 
 
+def alike(tensors):
+    """All of them in the dtype that holds the numbers of each."""
+    dtype = reduce(promote, [t.buf.dtype for t in tensors])
+    return [cast(t, dtype) for t in tensors]
+
+
 def run(op):
+    """Execute an Op."""
     return op.forward(*op.inputs)
 
 
 class Op:
     """One operation, forward and backward: `Add(x, y).apply()` is `x + y`."""
 
+    gives = None  # the output's dtype, where it is not the inputs'
     execute = staticmethod(run)
 
     def __init__(self, *inputs, **params):
-        like = next(x.buf.dtype for x in inputs if isinstance(x, Tensor))
-        self.inputs = [x if isinstance(x, Tensor) else self.number(x, like) for x in inputs]
+        like = next(x.buf.dtype for x in inputs if hasattr(x, "buf"))
+        self.inputs = [x if hasattr(x, "buf") else self.number(x, like) for x in inputs]
         self.params = params
 
     @staticmethod
     def number(x, dtype):
-        """A Python number takes the dtype beside it, unless that would cut its fraction off."""
-        return Tensor(x, dtype=dtype if dtype in LIMITS or isinstance(x, int) else "float32")
+        """A Python number takes the dtype beside it, unless that is of a kind too poor for it."""
+        own = "bool" if isinstance(x, bool) else "int64" if isinstance(x, int) else "float32"
+        return Tensor(x, dtype=dtype if SIZES[dtype][0] >= SIZES[own][0] else own)
 
     def apply(self):
         return Op.execute(self)
+
+    def forward(self, *inputs):
+        shape, inputs = self.prepare(*inputs)
+        dtype = inputs[0].buf.dtype
+        out = zeros(shape, self.gives or dtype)
+        lookup(self.kernel, dtype)(out, *inputs, **self.params)
+        return out
 
 
 class Elementwise(Op):
     """The inputs are brought to one dtype and stretched to one shape; so is the output."""
 
-    gives = None  # the output's dtype, where it is not the inputs'
-
-    def forward(self, *inputs):
-        dtype = reduce(promote, [x.buf.dtype for x in inputs])
+    def prepare(self, *inputs):
         shape = reduce(broadcast_shapes, [x.shape for x in inputs])
-        out = zeros(shape, self.gives or dtype)
-        lookup(self.kernel, dtype)(out, *[expand(cast(x, dtype), shape) for x in inputs])
-        return out
+        return shape, [expand(x, shape) for x in alike(inputs)]
 
 
 class Add(Elementwise):
@@ -444,6 +459,9 @@ class Add(Elementwise):
         return g, g
 
 
+Tensor.__add__ = Tensor.__radd__ = lambda x, y: Add(x, y).apply()
+
+
 class Mul(Elementwise):
     """z = x * y"""
 
@@ -452,6 +470,9 @@ class Mul(Elementwise):
     def backward(self, g):
         x, y = self.inputs
         return g * y, g * x
+
+
+Tensor.__mul__ = Tensor.__rmul__ = lambda x, y: Mul(x, y).apply()
 
 
 class Neg(Elementwise):
@@ -471,6 +492,16 @@ class Pow(Elementwise):
     def backward(self, g):
         x, y = self.inputs
         return g * y * x ** (y - 1), g * x**y * x.log() if y.requires_grad else None
+
+
+Tensor.__neg__ = lambda x: Neg(x).apply()
+Tensor.__pow__ = lambda x, y: Pow(x, y).apply()
+Tensor.__rpow__ = lambda x, y: Pow(y, x).apply()
+
+Tensor.__sub__ = lambda x, y: x + -y
+Tensor.__rsub__ = lambda x, y: -x + y
+Tensor.__truediv__ = lambda x, y: x * y**-1.0
+Tensor.__rtruediv__ = lambda x, y: x**-1.0 * y
 
 
 class Exp(Elementwise):
@@ -506,15 +537,43 @@ class Greater(Elementwise):
     kernel, gives = "gt", "bool"
 
 
+Tensor.exp = lambda x: Exp(x).apply()
+Tensor.log = lambda x: Log(x).apply()
+Tensor.relu = lambda x: ReLU(x).apply()
+Tensor.__gt__ = lambda x, y: Greater(x, y).apply()
+
+
+def parts(numbers, count):
+    """The numbers in `count` parts of equal length."""
+    n = len(numbers) // max(count, 1)
+    return [numbers[i * n : i * n + n] for i in range(count)]
+
+
+def reduction(f):
+    """The kernel that puts f of each list of elements along `axis` into out."""
+
+    def kernel(out, x, axis):
+        kept = [a for a in range(len(x.shape)) if a not in axis]
+        out.fill([f(part) for part in parts(permute(x, [*kept, *axis]).values(), out.numel())])
+
+    return kernel
+
+
+def largest(numbers):
+    """The largest of them; nan if there is one."""
+    return math.nan if any(x != x for x in numbers) else max(numbers)
+
+
+register("sum", reduction(math.fsum))
+register("max", reduction(largest))
+
+
 class Reduce(Op):
     """The axes in `axis` go."""
 
-    def forward(self, x):
-        x = cast(x, "int64") if x.buf.dtype == "bool" else x
+    def prepare(self, x):
         kept = [n for a, n in enumerate(x.shape) if a not in self.params["axis"]]
-        out = zeros(kept, x.buf.dtype)
-        lookup(self.kernel, x.buf.dtype)(out, x, **self.params)
-        return out
+        return kept, [cast(x, "int64") if x.buf.dtype == "bool" else x]  # how many are true
 
     def stretched(self, g):
         """What was reduced, stretched over the input's shape again."""
@@ -532,6 +591,15 @@ class Sum(Reduce):
         return (self.stretched(g),)
 
 
+def axes(t, axis):
+    """axis=None, an int or a tuple, as a tuple of axes counted from the front."""
+    axis = range(len(t.shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    return tuple(range(len(t.shape))[a] for a in axis)
+
+
+Tensor.sum = lambda x, axis=None: Sum(x, axis=axes(x, axis)).apply()
+
+
 class Max(Reduce):
     """z = the largest over axis; equals share the gradient"""
 
@@ -539,34 +607,18 @@ class Max(Reduce):
 
     def backward(self, g):
         (x,) = self.inputs
-        smaller = self.stretched(x.max(**self.params)) > x
-        largest = 1.0 + smaller * -1.0
-        return (self.stretched(g) * largest / self.stretched(largest.sum(**self.params)),)
+        winner = (self.stretched(x.max(**self.params)) > x) * -1.0 + 1.0
+        return (self.stretched(g) * winner / self.stretched(winner.sum(**self.params)),)
 
 
-class MatMul(Op):
-    """z_ij = sum_k x_ik * y_kj"""
-
-    kernel = "matmul"
-
-    def forward(self, x, y):
-        if len(x.shape) != 2 or len(y.shape) != 2 or x.shape[1] != y.shape[0]:
-            raise ValueError(f"matmul of shapes {x.shape} and {y.shape}")
-        dtype = promote(x.buf.dtype, y.buf.dtype)
-        out = zeros((x.shape[0], y.shape[1]), dtype)
-        lookup(self.kernel, dtype)(out, cast(x, dtype), cast(y, dtype))
-        return out
-
-    def backward(self, g):
-        x, y = self.inputs
-        return g @ y.T if x.requires_grad else None, x.T @ g if y.requires_grad else None
+Tensor.max = lambda x, axis=None: Max(x, axis=axes(x, axis)).apply()
 
 
 class View(Op):
     """No kernel: another way to walk the same Buffer."""
 
     def forward(self, x):
-        return type(self).walk(x, **self.params)
+        return self.walk(x, **self.params)
 
 
 class Transpose(View):
@@ -590,6 +642,12 @@ class Expand(View):
         return (g,)  # the Engine sums over what was stretched
 
 
+Tensor.transpose = lambda x, a=-2, b=-1: Transpose(x, a=a, b=b).apply()
+Tensor.reshape = lambda x, *shape: Reshape(x, shape=shape).apply()
+Tensor.expand = lambda x, *shape: Expand(x, shape=shape).apply()
+Tensor.T = property(Tensor.transpose)
+
+
 class Select(View):
     walk = staticmethod(select)
 
@@ -609,31 +667,34 @@ class Place(Op):
         return (g[self.params["key"]],)
 
 
-def axes(t, axis):
-    axis = range(len(t.shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    return tuple(a % len(t.shape) for a in axis)
-
-
-Tensor.__add__ = Tensor.__radd__ = lambda x, y: Add(x, y).apply()
-Tensor.__mul__ = Tensor.__rmul__ = lambda x, y: Mul(x, y).apply()
-Tensor.__neg__ = lambda x: Neg(x).apply()
-Tensor.__pow__ = lambda x, y: Pow(x, y).apply()
-Tensor.__sub__ = lambda x, y: x + -y
-Tensor.__rsub__ = lambda x, y: -x + y
-Tensor.__truediv__ = lambda x, y: x * y**-1
-Tensor.__rtruediv__ = lambda x, y: x**-1 * y
-Tensor.__gt__ = lambda x, y: Greater(x, y).apply()
 Tensor.__getitem__ = lambda x, key: Select(x, key=key).apply()
+
+
+def matmul(out, x, y):
+    """out_ij = sum_k x_ik * y_kj"""
+    rows, columns = parts(x.values(), x.shape[0]), parts(transpose(y).values(), y.shape[1])
+    out.fill([sum(map(operator.mul, row, column)) for row in rows for column in columns])
+
+
+register("matmul", matmul)
+
+
+class MatMul(Op):
+    """z_ij = sum_k x_ik * y_kj"""
+
+    kernel = "matmul"
+
+    def prepare(self, x, y):
+        if len(x.shape) != 2 or len(y.shape) != 2 or x.shape[1] != y.shape[0]:
+            raise ValueError(f"matmul of shapes {x.shape} and {y.shape}: not (m, k) and (k, n)")
+        return (x.shape[0], y.shape[1]), alike((x, y))
+
+    def backward(self, g):
+        x, y = self.inputs
+        return g @ y.T if x.requires_grad else None, x.T @ g if y.requires_grad else None
+
+
 Tensor.__matmul__ = lambda x, y: MatMul(x, y).apply()
-Tensor.exp = lambda x: Exp(x).apply()
-Tensor.log = lambda x: Log(x).apply()
-Tensor.relu = lambda x: ReLU(x).apply()
-Tensor.sum = lambda x, axis=None: Sum(x, axis=axes(x, axis)).apply()
-Tensor.max = lambda x, axis=None: Max(x, axis=axes(x, axis)).apply()
-Tensor.transpose = lambda x, a=-2, b=-1: Transpose(x, a=a, b=b).apply()
-Tensor.reshape = lambda x, *shape: Reshape(x, shape=shape).apply()
-Tensor.expand = lambda x, *shape: Expand(x, shape=shape).apply()
-Tensor.T = property(Tensor.transpose)
 
 
 # ---- chapter 5: engine: 60 lines of autograd

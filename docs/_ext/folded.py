@@ -1,0 +1,46 @@
+"""What a page of a chapter has and a notebook has functions for: hints, solutions and answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tutor.learn import notebooks
+from tutor.learn.exercise import Exercise, Question, find
+
+Cell = dict[str, Any]
+
+
+def dropdown(title: str, text: str) -> str:
+    """A box that shows only its title until it is clicked. Its fence is longer than any in it."""
+    return f":::::{{dropdown}} {title}\n{text}\n:::::"
+
+
+def folded(entry: Exercise | Question) -> Iterator[str]:
+    """What stands under an exercise or a question, in Markdown."""
+    if isinstance(entry, Exercise):
+        for number, hint in enumerate(entry.hints, 1):
+            yield dropdown(f"Hint {number} of {len(entry.hints)}", hint)
+        yield dropdown("Solution", f"```python\n{entry.solution}\n```")
+    else:
+        right = f"**{entry.right}**" if entry.choices else f"`{entry.right!r}`"
+        yield dropdown("Answer", f"{right}: {entry.why}")
+
+
+def page(notebook: notebooks.Notebook) -> notebooks.Notebook:
+    """The notebook with what is folded away, each under the cell that asks for it."""
+    cells: list[Cell] = []
+    for cell in notebook["cells"]:
+        cells.append(cell)
+        kind, id = notebooks.about(cell) or ("", "")
+        if kind in ("check", "question"):
+            text = "\n\n".join(folded(find(id)))
+            cells.append(
+                {
+                    "cell_type": "markdown",
+                    "id": f"{cell['id']}-folded",
+                    "metadata": {},
+                    "source": text,
+                }
+            )
+    return notebook | {"cells": cells}
