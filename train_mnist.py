@@ -217,9 +217,9 @@ def main(argv: list[str] | None = None) -> int:
     if not args.no_plot:
         guesses = run.predictions(digits.test_images)
         written += [
-            training.plot_curves(args.out / "curves.png", run.losses, run.accuracies),
+            training.plot_curves(args.out / "curves.svg", run.losses, run.accuracies),
             training.plot_mistakes(
-                args.out / "mistakes.png", digits.test_images, digits.test_labels.tolist(), guesses
+                args.out / "mistakes.svg", digits.test_images, digits.test_labels.tolist(), guesses
             ),
         ]
     print("wrote " + ", ".join(map(str, written)))

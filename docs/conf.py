@@ -20,6 +20,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "docstrings",
+    "pictures",
     "tables",
 ]
 exclude_patterns = ["_build", "_templates"]

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -29,8 +30,11 @@ def test_it_learns_and_draws(tmp_path, capsys):
     assert len(losses) == 4 * 10
     assert losses[-1] < 0.7 * losses[0]
     assert accuracies[-1] > 0.3
-    pictures = {p.name: p.read_bytes()[:8] for p in (tmp_path / "out").glob("*.png")}
-    assert pictures == dict.fromkeys(("curves.png", "mistakes.png"), b"\x89PNG\r\n\x1a\n")
+    pictures = {p.name: ElementTree.parse(p).getroot() for p in (tmp_path / "out").glob("*.svg")}
+    assert set(pictures) == {"curves.svg", "mistakes.svg"}
+    title = "{http://www.w3.org/2000/svg}title"
+    assert pictures["curves.svg"].findtext(title) == "training loss; test accuracy"
+    assert "test digits read wrongly" in pictures["mistakes.svg"].findtext(title)
     text = capsys.readouterr().out
     assert tutor.registry.current() in text
     assert "images/s" in text

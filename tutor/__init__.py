@@ -6,6 +6,7 @@ in the order buffer, op, engine, tensor. Kernels are found in one registry; `pyt
 what is right, `simd_cpp` must agree with it and is fast.
 """
 
+import importlib
 from typing import Any
 
 from tutor import data, errors, memory, nn, ops, optim, random, testing
@@ -42,12 +43,20 @@ __version__ = "0.1.0"
 __all__ = [
     "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Tensor", "apply", "arange",
     "backward", "bfloat16", "bool", "cat", "concatenate", "data", "einsum", "engine", "errors",
-    "eye", "float16", "float32", "float64", "from_dlpack", "full", "int8", "int16", "int32",
-    "int64", "linspace", "manual_seed", "memory", "meshgrid", "nn", "no_grad", "ones", "ops",
-    "optim", "profile", "promote", "python_ref", "rand", "randn", "random", "registry",
+    "eye", "float16", "float32", "float64", "from_dlpack", "full", "graph", "int8", "int16",
+    "int32", "int64", "linspace", "manual_seed", "memory", "meshgrid", "nn", "no_grad", "ones",
+    "ops", "optim", "profile", "promote", "python_ref", "rand", "randn", "random", "registry",
     "simd_cpp", "stack", "testing", "uint8", "uint16", "uint32", "uint64", "use_backend",
-    "where", "zeros",
+    "viz", "where", "zeros",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Pictures are imported when the first one is asked for: `tutor.viz` and `tutor.graph`."""
+    if name in ("viz", "graph"):
+        viz = importlib.import_module("tutor.viz")
+        return viz if name == "viz" else viz.graph
+    raise AttributeError(f"module 'tutor' has no attribute {name!r}")
 
 
 def where(cond: Any, x: Any, y: Any) -> Tensor:

@@ -18,7 +18,7 @@ from tutor.learn import shell
 
 OPTIONAL = {
     "numpy": "arrays and data",
-    "matplotlib": "pictures",
+    "matplotlib": "pictures of benchmarks",
     "safetensors": "checkpoints",
     "tqdm": "progress bars",
 }

@@ -63,8 +63,9 @@ class DomainError(TutorError, ValueError):
     """A value for which the operation has no result, or a setting it does not know."""
 
 
-def unknown(what: str, name: str, names: Iterable[str]) -> DomainError:
-    """The error for a name that is not among `names`, with those that are spelled alike."""
+def unknown(what: str, name: str, names: Iterable[str], where: str) -> DomainError:
+    """The error for a name that is not among `names`, with those that are spelled alike; `where`
+    lists them all."""
     near = difflib.get_close_matches(name, list(names))
     found = f"near to it: {', '.join(near)}" if near else "there is none of that name"
-    return DomainError(f"{what} {name!r}", found, "see tutor.OPS for all of them")
+    return DomainError(f"{what} {name!r}", found, f"see {where} for all of them")

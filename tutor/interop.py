@@ -76,6 +76,10 @@ class Interop:
             )
         return array.astype(dtype)
 
+    def explain(self, highlight: Any = None) -> Any:
+        """A picture of where each element stands in memory: tutor/viz/memory.py."""
+        return importlib.import_module("tutor.viz").explain(self, highlight)  # built on all of this
+
     # ---- other libraries: DLPack and the array API -----------------------------------------------
 
     def __dlpack_device__(self) -> tuple[int, int]:

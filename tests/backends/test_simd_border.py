@@ -158,6 +158,7 @@ UNCOUNTABLE = {
     "numel overflows": ((HUGE, HUGE), (0, 0)),
     "numel wraps to 0": ((2**32, 2**32), (0, 0)),
     "overflow beside an empty axis": ((HUGE, 0, HUGE), (0, 0, 0)),
+    "bytes overflow beside an empty axis": ((HUGE, 0), (0, 0)),
     "size beyond 64 bits": ((2**64, 2), (0, 0)),
     "more strides than sizes": ((6,), (1, 1)),
     "more sizes than strides": ((6, 1), (1,)),

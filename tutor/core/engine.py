@@ -330,7 +330,7 @@ def apply(name: str, *inputs: Any, **params: Any) -> Tensor:
     """Run the op of that name from the catalogue: `apply("mul", x, y)` is `Mul(x, y).apply()`."""
     op = OPS.get(name)
     if op is None:
-        raise unknown("the op", name, OPS)
+        raise unknown("the op", name, OPS, "tutor.OPS")
     return op(*inputs, **params).apply()
 
 

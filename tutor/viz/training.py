@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-LOSS, ACCURACY = "#2a6fbb", "#d1603d"
-
-
-def _figure(width: float, height: float) -> Any:
-    from matplotlib.figure import Figure  # without pyplot: no window system is asked for
-
-    return Figure(figsize=(width, height), dpi=130, layout="constrained")
+from tutor.viz.charts import curves
+from tutor.viz.pixels import images as grid
+from tutor.viz.svg import Picture, row, text
 
 
 def running_mean(values: Sequence[float], window: int) -> list[float]:
-    """The mean of each value and up to `window - 1` before it."""
+    """The mean of each value and up to `window - 1` before it.
+
+    >>> running_mean([2.0, 4.0, 6.0, 8.0], 2)
+    [2.0, 3.0, 5.0, 7.0]
+    """
     means, total = [], 0.0
     for i, value in enumerate(values):
         total += value - (values[i - window] if i >= window else 0.0)
@@ -25,26 +26,18 @@ def running_mean(values: Sequence[float], window: int) -> list[float]:
 
 
 def plot_curves(path: Path, losses: Sequence[float], accuracies: Sequence[float]) -> Path:
-    """Loss of every step (and its running mean), test accuracy after every epoch."""
-    figure = _figure(9, 3.6)
-    left, right = figure.subplots(1, 2)
-    left.plot(losses, color=LOSS, alpha=0.25, linewidth=0.7, label="each step")
+    """Loss of every step (and its running mean), test accuracy after every epoch, as SVG."""
     window = max(1, len(losses) // 50)
-    left.plot(running_mean(losses, window), color=LOSS, label=f"mean of {window} steps")
-    left.set(yscale="log", xlabel="step", ylabel="cross-entropy", title="training loss")
-    left.legend(frameon=False)
-    epochs = range(1, len(accuracies) + 1)
-    right.plot(epochs, [100 * a for a in accuracies], color=ACCURACY, marker="o")
-    for epoch, accuracy in zip(epochs, accuracies, strict=True):
-        right.annotate(f"{accuracy:.2%}", (epoch, 100 * accuracy), (0, 6), fontsize=8,
-                       textcoords="offset points", ha="center")  # fmt: skip
-    right.set(xlabel="epoch", ylabel="%", title="test accuracy", xticks=list(epochs))
-    right.margins(x=0.1, y=0.2)
-    for axes in (left, right):
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(alpha=0.2)
-    figure.savefig(path)
-    return path
+    shown = {"each step": losses}
+    if window > 1:
+        shown[f"mean of {window}"] = running_mean(losses, window)
+    percent = [(epoch, 100 * a) for epoch, a in enumerate(accuracies, 1)]
+    pictures = []
+    if any(0 < loss < math.inf for loss in losses):  # a training can go wrong from the first step
+        pictures.append(curves(shown, "training loss", "step", "cross-entropy", log=True))
+    if percent:
+        pictures.append(curves({"test": percent}, "test accuracy", "epoch", "%"))
+    return row(*pictures).save(path)
 
 
 def plot_mistakes(
@@ -52,15 +45,9 @@ def plot_mistakes(
 ) -> Path:
     """The first `most` images that were read wrongly, with what they are and what was read."""
     wrong = [i for i, (t, p) in enumerate(zip(labels, guesses, strict=True)) if t != p]
-    columns = 10
-    rows = max(1, -(-min(len(wrong), most) // columns))
-    figure = _figure(columns, 1.25 * rows + 0.6)
-    figure.suptitle(f"{len(wrong):,} of {len(labels):,} test digits read wrongly; is → read as")
-    grid = figure.subplots(rows, columns, squeeze=False)
-    for axes in grid.flat:
-        axes.set_axis_off()
-    for axes, i in zip(grid.flat, wrong[:most], strict=False):
-        axes.imshow(images[i].numpy(), cmap="gray_r")
-        axes.set_title(f"{labels[i]} → {guesses[i]}", fontsize=9)
-    figure.savefig(path)
-    return path
+    title = f"{len(wrong):,} of {len(labels):,} test digits read wrongly"
+    if not wrong:
+        return Picture(text(24, 34, title, 15, weight=600), 480, 56, title).save(path)
+    chosen = wrong[:most]
+    digits, read = [labels[i] for i in chosen], [guesses[i] for i in chosen]
+    return grid([images[i] for i in chosen], digits, read, title=title).save(path)

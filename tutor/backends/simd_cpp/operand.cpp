@@ -111,17 +111,18 @@ bool read_integers(PyObject* tuple, int64_t* values) {
     return true;
 }
 
-// The number of elements of a shape; -1 if a size is negative or the product of the sizes that are
-// not 0 overflows (kernels multiply some of them, whatever the others are).
+// The number of elements of a shape; -1 if a size is negative or the sizes that are not 0 stand for
+// more bytes than 63 bits can count (kernels multiply some of them, whatever the others are).
 int64_t checked_numel(const Operand& operand) {
-    int64_t product = 1;
+    constexpr int64_t widest = 8;
+    int64_t product = widest;
     bool empty = false;
     for (int d = 0; d < operand.ndim; ++d) {
         int64_t size = operand.shape[d];
         empty |= size == 0;
         if (size < 0 || __builtin_mul_overflow(product, size ? size : 1, &product)) return -1;
     }
-    return empty ? 0 : product;
+    return empty ? 0 : product / widest;
 }
 
 // Whether every index that the operand reaches from `offset` lies in [0, count).
@@ -217,7 +218,7 @@ bool Operands::read(int i, PyObject* from, const char* kernel) {
     if (elements < 0) {
         raise("ShapeError", asked(kernel, i),
               "shape " + shape_of(operand) + ", with a negative size or too many elements to count",
-              "give sizes of 0 or more whose product fits into 63 bits");
+              "give sizes of 0 or more, of less than 2**60 elements in all");
         return false;
     }
     if (elements > 0 && !inside(operand, start, memory.count)) {

@@ -32,10 +32,27 @@ Window window_of(const Params& params, int first, int64_t taps_h, int64_t taps_w
             {taps_w, number(1), number(3), x.shape[3], z.shape[3]}};
 }
 
-Window pool_of(const Params& params, const Operand& x, const Operand& z) {
-    return window_of(params, 2, static_cast<int64_t>(params.integer[0]),
-                     static_cast<int64_t>(params.integer[1]), x, z);
-}
+// The outputs that are computed at one time: some rows of an image, or some whole images.
+struct Band {
+    const Window& window;
+    int64_t image, images, row, rows;
+    int64_t pitch = window.w.length(window.w.out), height = window.h.length(rows);
+    int64_t plane = images * height * pitch;
+    int64_t channel = plane * window.h.phases() * window.w.phases();
+    int64_t positions = (images * height - height + rows - 1) * pitch + window.w.out;
+
+    int64_t position(int64_t n, int64_t p) const { return (n * height + p) * pitch; }
+    int64_t shift(int64_t i, int64_t j) const {
+        const Axis &h = window.h, &w = window.w;
+        return (h.phase(i) * w.phases() + w.phase(j)) * plane + h.shift(i) * pitch + w.shift(j);
+    }
+    // at[k] for all k = (c, i, j).
+    void places(int64_t channels, int64_t* at) const {
+        for (int64_t c = 0; c < channels; ++c)
+            for (int64_t i = 0; i < window.h.taps; ++i)
+                for (int64_t j = 0; j < window.w.taps; ++j) *at++ = c * channel + shift(i, j);
+    }
+};
 
 // n numbers, `step` apart at both ends.
 template <class To, class From>
@@ -57,6 +74,28 @@ inline void copy_row(int64_t n, To* to, int64_t to_step, const From* from, int64
 template <class T>
 T* element(const Operand& x, int64_t n, int64_t c, int64_t h) {
     return reinterpret_cast<T*>(x.data) + n * x.strides[0] + c * x.strides[1] + h * x.strides[2];
+}
+
+// What a band sees of the channels from `first` on: phase by phase, image by image, row by row,
+// with zeros where the input ends, and behind it all, where the last register reaches.
+template <class T, class F>
+void copy_input(const Operand& x, int64_t first, int64_t channels, const Band& band, F* to) {
+    const Axis &h = band.window.h, &w = band.window.w;
+    for (int64_t c = 0; c < channels; ++c)
+        for (int64_t a = 0; a < h.phases(); ++a)
+            for (int64_t b = 0; b < w.phases(); ++b)
+                for (int64_t n = 0; n < band.images; ++n)
+                    for (int64_t r = 0; r < band.height; ++r, to += band.pitch) {
+                        const int64_t row = (band.row + r) * h.stride + a;
+                        const int64_t count = row < h.in ? w.columns(b) : 0;
+                        if (count > 0)
+                            copy_row(
+                                count, to, 1,
+                                element<T>(x, band.image + n, first + c, row) + b * x.strides[3],
+                                w.stride * x.strides[3]);
+                        for (int64_t q = count; q < band.pitch; ++q) to[q] = 0;
+                    }
+    for (int l = 0; l < lanes<F>; ++l) to[l] = 0;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Direct convolution over two axes and its gradient for the weights; pooling by the largest number.
+// Direct convolution over two axes and its gradient for the weights.
 //
 // A convolution needs no im2col, which would write every number of x once for each of the K * L
 // taps of a window. Let the image be one long row, row after row, `pitch` numbers from one to the
@@ -25,28 +25,6 @@ namespace {
 
 // ---- bands --------------------------------------------------------------------------------------
 
-// The outputs that are computed at one time: some rows of an image, or some whole images.
-struct Band {
-    const Window& window;
-    int64_t image, images, row, rows;
-    int64_t pitch = window.w.length(window.w.out), height = window.h.length(rows);
-    int64_t plane = images * height * pitch;
-    int64_t channel = plane * window.h.phases() * window.w.phases();
-    int64_t positions = (images * height - height + rows - 1) * pitch + window.w.out;
-
-    int64_t position(int64_t n, int64_t p) const { return (n * height + p) * pitch; }
-    int64_t shift(int64_t i, int64_t j) const {
-        const Axis &h = window.h, &w = window.w;
-        return (h.phase(i) * w.phases() + w.phase(j)) * plane + h.shift(i) * pitch + w.shift(j);
-    }
-    // at[k] for all k = (c, i, j).
-    void places(int64_t channels, int64_t* at) const {
-        for (int64_t c = 0; c < channels; ++c)
-            for (int64_t i = 0; i < window.h.taps; ++i)
-                for (int64_t j = 0; j < window.w.taps; ++j) *at++ = c * channel + shift(i, j);
-    }
-};
-
 // How all the outputs are cut into bands of about `wanted` positions. The sizes alone decide.
 struct Bands {
     const Window& window;
@@ -64,30 +42,6 @@ struct Bands {
         return {window, n, smaller(images, batch - n), p, smaller(rows, window.h.out - p)};
     }
 };
-
-// ---- copies -------------------------------------------------------------------------------------
-
-// What a band sees of the channels from `first` on: phase by phase, image by image, row by row,
-// with zeros where the input ends, and behind it all, where the last register reaches.
-template <class T, class F>
-void copy_input(const Operand& x, int64_t first, int64_t channels, const Band& band, F* to) {
-    const Axis &h = band.window.h, &w = band.window.w;
-    for (int64_t c = 0; c < channels; ++c)
-        for (int64_t a = 0; a < h.phases(); ++a)
-            for (int64_t b = 0; b < w.phases(); ++b)
-                for (int64_t n = 0; n < band.images; ++n)
-                    for (int64_t r = 0; r < band.height; ++r, to += band.pitch) {
-                        const int64_t row = (band.row + r) * h.stride + a;
-                        const int64_t count = row < h.in ? w.columns(b) : 0;
-                        if (count > 0)
-                            copy_row(
-                                count, to, 1,
-                                element<T>(x, band.image + n, first + c, row) + b * x.strides[3],
-                                w.stride * x.strides[3]);
-                        for (int64_t q = count; q < band.pitch; ++q) to[q] = 0;
-                    }
-    for (int l = 0; l < lanes<F>; ++l) to[l] = 0;
-}
 
 // ---- the convolution ----------------------------------------------------------------------------
 
@@ -341,125 +295,15 @@ Status conv2d_weight(const Operand& out, const Operand* ins, int, const Params& 
     return OK;
 }
 
-// ---- pooling ------------------------------------------------------------------------------------
-
-// The largest of each column of a window first, a row at a time; of these then the largest of each
-// window. Compared are the keys of rows.hpp, integers that order numbers, with nan on top.
-template <class T>
-Status max_pool2d(const Operand& out, const Operand* ins, int, const Params& params) {
-    using Order = Ordered<T>;
-    using Key = typename Order::Key;
-    const Operand& x = ins[0];
-    const Window window = pool_of(params, x, out);
-    const Axis &h = window.h, &w = window.w;
-    const int64_t step = x.strides[3], lines = out.shape[0] * out.shape[1] * h.out;
-    bool failed = false;
-    parallel_each(lines, h.taps * w.in, GRAIN / 16, [&](int64_t line) {
-        const int64_t n = line / h.out / out.shape[1], c = line / h.out % out.shape[1];
-        Key* largest = static_cast<Key*>(scratch(0, w.in * sizeof(Key)));
-        if (!largest) return __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
-        for (int64_t i = 0; i < h.taps; ++i) {
-            const T* row = element<const T>(x, n, c, line % h.out * h.stride + i * h.dilation);
-            const auto take = [&](int64_t by) {
-                for (int64_t q = 0; q < w.in; ++q) {
-                    const Key key = Order::key(row[q * by]);
-                    largest[q] = i == 0 || key > largest[q] ? key : largest[q];
-                }
-            };
-            step == 1 ? take(1) : take(step);
-        }
-        T* z = element<T>(out, n, c, line % h.out);
-        const auto give = [&](int64_t stride, int64_t by) {
-            for (int64_t q = 0; q < w.out; ++q) {
-                Key key = largest[q * stride];
-                for (int64_t j = 1; j < w.taps; ++j) {
-                    const Key other = largest[q * stride + j * w.dilation];
-                    key = other > key ? other : key;
-                }
-                z[q * by] = Order::value(key);
-            }
-        };
-        give(w.stride, out.strides[3]);
-    });
-    return failed ? OUT_OF_MEMORY : OK;
-}
-
-// Row by row of windows: how many elements equal the largest, then to each of them its share. As
-// above, columns that are a stride apart are brought side by side.
-template <class T>
-Status max_pool2d_grad(const Operand& out, const Operand* ins, int, const Params& params) {
-    using F = Computed<T>;
-    const Operand &x = ins[0], &m = ins[1], &g = ins[2];
-    const Window window = pool_of(params, x, m);
-    const Axis &h = window.h, &w = window.w;
-    const int64_t pitch = w.length(w.out), line = w.phases() * pitch;
-    bool failed = false;
-    parallel_each(out.shape[0] * out.shape[1], h.in * w.in, GRAIN / 32, [&](int64_t plane) {
-        const int64_t n = plane / out.shape[1], c = plane % out.shape[1];
-        F* z = static_cast<F*>(scratch(0, h.in * line * sizeof(F)));
-        F* seen = static_cast<F*>(scratch(1, h.taps * line * sizeof(F)));
-        F* largest = static_cast<F*>(scratch(2, 3 * w.out * sizeof(F)));
-        if (!z || !seen || !largest) return __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
-        F *share = largest + w.out, *count = share + w.out;
-        for (int64_t k = 0; k < h.in * line; ++k) z[k] = 0;
-        for (int64_t p = 0; p < h.out; ++p) {
-            copy_row(w.out, largest, 1, element<const T>(m, n, c, p), m.strides[3]);
-            copy_row(w.out, share, 1, element<const T>(g, n, c, p), g.strides[3]);
-            for (int64_t q = 0; q < w.out; ++q) count[q] = 0;
-            for (int64_t i = 0; i < h.taps; ++i) {
-                const T* row = element<const T>(x, n, c, p * h.stride + i * h.dilation);
-                for (int64_t b = 0; b < w.phases(); ++b)
-                    copy_row(w.columns(b), seen + i * line + b * pitch, 1, row + b * x.strides[3],
-                             w.stride * x.strides[3]);
-                for (int64_t j = 0; j < w.taps; ++j) {
-                    const F* at = seen + i * line + w.phase(j) * pitch + w.shift(j);
-#pragma GCC ivdep
-                    for (int64_t q = 0; q < w.out; ++q)
-                        count[q] += at[q] == largest[q] ? F(1) : F(0);
-                }
-            }
-            for (int64_t q = 0; q < w.out; ++q) share[q] /= count[q];
-            for (int64_t i = 0; i < h.taps; ++i)
-                for (int64_t j = 0; j < w.taps; ++j) {
-                    const int64_t place = w.phase(j) * pitch + w.shift(j);
-                    const F* at = seen + i * line + place;
-                    F* to = z + (p * h.stride + i * h.dilation) * line + place;
-#pragma GCC ivdep
-                    for (int64_t q = 0; q < w.out; ++q)
-                        to[q] += at[q] == largest[q] ? share[q] : F(0);
-                }
-        }
-        for (int64_t r = 0; r < h.in; ++r) {
-            T* to = element<T>(out, n, c, r);
-            for (int64_t q = 0; q < w.in; ++q) to[q * out.strides[3]] = convert<T>(F(0));
-            for (int64_t b = 0; b < w.phases(); ++b)
-                copy_row(w.columns(b), to + b * out.strides[3], w.stride * out.strides[3],
-                         z + r * line + b * pitch, 1);
-        }
-    });
-    return failed ? OUT_OF_MEMORY : OK;
-}
-
 // ---- table --------------------------------------------------------------------------------------
 
-// Bools are read as bytes: memory from elsewhere may hold others than 0 and 1.
-template <class T>
-using Read = std::conditional_t<std::is_same<T, bool>::value, uint8_t, T>;
-
 #define CONV "stride_h stride_w dilation_h dilation_w groups"
-#define POOL "size_h size_w stride_h stride_w dilation_h dilation_w"
-#define FLOAT_ROWS(dtype, T)                                                       \
-    {"conv2d", dtype, Form::Conv, "TTT", CONV, conv2d<T>},                         \
-        {"conv2d_weight", dtype, Form::ConvWeight, "TTT", CONV, conv2d_weight<T>}, \
-        {"max_pool2d_grad", dtype, Form::PoolGrad, "TTTT", POOL, max_pool2d_grad<T>},
+#define FLOAT_ROWS(dtype, T)                               \
+    {"conv2d", dtype, Form::Conv, "TTT", CONV, conv2d<T>}, \
+        {"conv2d_weight", dtype, Form::ConvWeight, "TTT", CONV, conv2d_weight<T>},
 
 const Row rows[] = {FLOAT_ROWS(Float16, half_t) FLOAT_ROWS(BFloat16, bfloat_t)
-                        FLOAT_ROWS(Float32, float) FLOAT_ROWS(Float64, double)
-#define ROW(name, type, format) \
-    {"max_pool2d", name, Form::Pool, "TT", POOL, max_pool2d<Read<type>>},
-                            TUTOR_FOR_EACH_DTYPE(ROW)
-#undef ROW
-};
+                        FLOAT_ROWS(Float32, float) FLOAT_ROWS(Float64, double)};
 
 }  // namespace
 

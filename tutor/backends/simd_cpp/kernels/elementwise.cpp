@@ -24,10 +24,6 @@ constexpr bool is_bool = std::is_same_v<T, bool>;
 
 // ---- cast: n elements at a time -----------------------------------------------------------------
 
-// A bool is read as a byte: memory from elsewhere may hold other bytes than 0 and 1.
-template <class T>
-using Stored = std::conditional_t<is_bool<T>, uint8_t, T>;
-
 template <class To, class From>
 void convert(int64_t n, void* out, const void* const* ins) {
     Stored<To>* z = static_cast<Stored<To>*>(out);

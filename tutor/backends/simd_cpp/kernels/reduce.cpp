@@ -394,18 +394,14 @@ Status run(const Operand& out, const Operand* ins, int, const Params& params) {
     return reduce_axes(OnBytes<Op>::reducer, out, ins[0], params);
 }
 
-// Bools are read as bytes: memory from elsewhere may hold others than 0 and 1.
-template <class T>
-using Read = std::conditional_t<std::is_same<T, bool>::value, uint8_t, T>;
-
 const Row rows[] = {
-#define ROW(name, type, format)                                                \
-    {"sum", name, Form::Reduce, "ST", "axis", run<Sum<type>>},                 \
-        {"prod", name, Form::Reduce, "ST", "axis", run<Prod<type>>},           \
-        {"max", name, Form::Reduce, "TT", "axis", run<Max<Read<type>>>},       \
-        {"min", name, Form::Reduce, "TT", "axis", run<Min<Read<type>>>},       \
-        {"argmax", name, Form::Reduce, "iT", "axis", run<ArgMax<Read<type>>>}, \
-        {"argmin", name, Form::Reduce, "iT", "axis", run<ArgMin<Read<type>>>},
+#define ROW(name, type, format)                                                  \
+    {"sum", name, Form::Reduce, "ST", "axis", run<Sum<type>>},                   \
+        {"prod", name, Form::Reduce, "ST", "axis", run<Prod<type>>},             \
+        {"max", name, Form::Reduce, "TT", "axis", run<Max<Stored<type>>>},       \
+        {"min", name, Form::Reduce, "TT", "axis", run<Min<Stored<type>>>},       \
+        {"argmax", name, Form::Reduce, "iT", "axis", run<ArgMax<Stored<type>>>}, \
+        {"argmin", name, Form::Reduce, "iT", "axis", run<ArgMin<Stored<type>>>},
     TUTOR_FOR_EACH_DTYPE(ROW)
 #undef ROW
         {"mean", Float16, Form::Reduce, "TT", "axis", run<Mean<half_t>>},

@@ -196,19 +196,16 @@ Status argsort(const Operand& out, const Operand* ins, int, const Params& params
 
 // ---- the table ----------------------------------------------------------------------------------
 
-// Bools are read as bytes: memory from elsewhere may hold others than 0 and 1.
-template <class T>
-using Read = std::conditional_t<std::is_same<T, bool>::value, uint8_t, T>;
-
 struct Table {
     Row rows[3 * DTYPES] = {};
     int64_t count = 0;
 
     constexpr Table() {
-#define ROW(dtype, type, format)                                                                  \
-    if (dtype != Bool) add({"scan", dtype, Form::Scan, "TTT", "axis", scan<Read<type>, Linear>}); \
-    add({"cummax", dtype, Form::Scan, "TT", "axis", scan<Read<type>, Largest>});                  \
-    add({"argsort", dtype, Form::Scan, "iT", "axis descending", argsort<Read<type>>});
+#define ROW(dtype, type, format)                                                     \
+    if (dtype != Bool)                                                               \
+        add({"scan", dtype, Form::Scan, "TTT", "axis", scan<Stored<type>, Linear>}); \
+    add({"cummax", dtype, Form::Scan, "TT", "axis", scan<Stored<type>, Largest>});   \
+    add({"argsort", dtype, Form::Scan, "iT", "axis descending", argsort<Stored<type>>});
         TUTOR_FOR_EACH_DTYPE(ROW)
 #undef ROW
     }

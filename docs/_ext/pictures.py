@@ -1,0 +1,55 @@
+"""Below a Python block that ends in a picture, the picture: in pages that begin with
+
+    ---
+    pictures: true
+    ---
+
+The blocks of a page run in order, in one namespace, when the site is built.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+from tutor import viz
+
+
+def run(code: str, namespace: dict[str, Any]) -> Any:
+    """Execute `code`, and return the value of its last line where that is an expression."""
+    tree = ast.parse(code)
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, "<page>", "exec"), namespace)
+    if last is None:
+        return None
+    return eval(compile(ast.Expression(last.value), "<page>", "eval"), namespace)
+
+
+def draw(app: Sphinx, page: nodes.document) -> None:
+    """Put each picture into the page, after the block that made it."""
+    if not app.env.metadata[app.env.docname].get("pictures"):
+        return
+    for file in Path(viz.__file__).parent.glob("*.py"):  # drawn anew when one of these changes
+        app.env.note_dependency(str(file))
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    for block in list(page.findall(nodes.literal_block)):
+        if block.get("language") != "python":
+            continue
+        with contextlib.redirect_stdout(io.StringIO()):  # what a block prints, it says itself
+            found = run(block.astext(), namespace)
+        if isinstance(found, viz.Picture):
+            shown = nodes.raw(
+                "", f'<div class="picture">{found._repr_html_()}</div>', format="html"
+            )
+            block.parent.insert(block.parent.index(block) + 1, shown)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.connect("doctree-read", draw)
+    return {"parallel_read_safe": True}

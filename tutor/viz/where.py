@@ -1,0 +1,104 @@
+"""Which index of a tensor reads which cell of its memory."""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from tutor.errors import DTypeError, OutOfRangeError, ShapeError
+from tutor.viz.svg import short
+
+Index = tuple[int, ...]
+
+
+class Layout:
+    """The walking instructions of a tensor: which index reads which position of its memory."""
+
+    def __init__(self, t: Any, where: str) -> None:
+        missing = [f".{name}" for name in ("buf", "shape", "strides", "offset")
+                   if not hasattr(t, name)]  # fmt: skip
+        if missing:
+            raise DTypeError(
+                f"{where} of {type(t).__name__}",
+                f"it has no {', '.join(missing)}",
+                "give a Tensor, or an object with .buf .shape .strides and .offset",
+            )
+        self.buf, self.offset = t.buf, operator.index(t.offset)
+        self.shape = tuple(operator.index(n) for n in t.shape)
+        self.strides = tuple(operator.index(n) for n in t.strides)
+        if len(self.shape) != len(self.strides):
+            raise ShapeError(
+                f"{where} of shape {self.shape} with strides {self.strides}",
+                f"{len(self.shape)} axes but {len(self.strides)} strides",
+                "give one stride per axis",
+            )
+        self.size, self.length = math.prod(self.shape), len(self.buf)
+
+    def position(self, index: Index) -> int:
+        """offset + i*strides[0] + j*strides[1] + ..."""
+        return self.offset + sum(i * s for i, s in zip(index, self.strides, strict=True))
+
+    def checked(self, index: Any) -> Index:
+        """`index` with each number counted from the front, or an OutOfRangeError."""
+        given = tuple(index) if isinstance(index, Iterable) else (index,)
+        fits = len(given) == len(self.shape) and all(
+            isinstance(i, int) and -n <= i < n for i, n in zip(given, self.shape, strict=True)
+        )
+        if not fits:
+            raise OutOfRangeError(
+                f"to highlight index {index!r}",
+                f"the shape is {self.shape}",
+                "give one whole number per axis, each smaller than that axis",
+            )
+        return tuple(i % n for i, n in zip(given, self.shape, strict=True))
+
+    @functools.cached_property
+    def readers(self) -> Callable[[int], tuple[int, Index | None]]:
+        """How many indices read a position, and the first of them: (0, None) where none does.
+
+        Axes are tried from the largest stride on; what the others can still reach bounds the
+        choice, so that a memory of millions needs no list of all indices.
+        """
+        axes = sorted(range(len(self.shape)), key=lambda a: -abs(self.strides[a]))
+        reach = [(n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)]
+        low = [sum(min(reach[a], 0) for a in axes[k:]) for k in range(len(axes) + 1)]
+        high = [sum(max(reach[a], 0) for a in axes[k:]) for k in range(len(axes) + 1)]
+
+        @functools.cache
+        def search(k: int, rest: int) -> tuple[int, tuple[int, ...]]:
+            """Over axes[k:], which are to make `rest`: how many ways, and the first way."""
+            if k == len(axes):
+                return (rest == 0), ()
+            n, stride = self.shape[axes[k]], self.strides[axes[k]]
+            if stride == 0:
+                count, first = search(k + 1, rest)
+                return n * count, (0, *first)
+            ends = sorted(((rest - low[k + 1]) / stride, (rest - high[k + 1]) / stride))
+            total, found = 0, tuple[int, ...]()
+            for i in range(max(0, math.ceil(ends[0])), min(n - 1, math.floor(ends[1])) + 1):
+                count, first = search(k + 1, rest - i * stride)
+                if count and not total:
+                    found = (i, *first)
+                total += count
+            return total, found
+
+        def at(position: int) -> tuple[int, Index | None]:
+            count, found = search(0, position - self.offset) if self.size else (0, ())
+            if not count:
+                return 0, None
+            by_axis = dict(zip(axes, found, strict=True))
+            return count, tuple(by_axis[a] for a in range(len(axes)))
+
+        return at
+
+    def reached(self) -> int | None:
+        """How many cells are read at all; None where counting them would take long."""
+        if self.length > 10_000:
+            return None
+        return sum(self.readers(p)[0] > 0 for p in range(self.length))
+
+    def value(self, position: int) -> str:
+        return short(self.buf[position], 5) if 0 <= position < self.length else "?"
