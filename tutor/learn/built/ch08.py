@@ -379,11 +379,13 @@ def log(x):
 
 
 def power(x, y):
-    """x ** y; infinite where it is too large, or at 0; nan where it is not real"""
+    """x ** y; infinite where it is too large, and 0 ** -1; nan where it is not real"""
     try:
         return math.pow(x, y)
-    except (OverflowError, ValueError):
-        return math.inf if x >= 0 else math.nan
+    except OverflowError:
+        return math.inf if x > 0 or y % 2 == 0 else -math.inf
+    except ValueError:
+        return math.inf if x == 0 else math.nan
 
 
 register("add", elementwise(operator.add))
