@@ -79,6 +79,8 @@ def run(chapter: str, mode: str) -> dict[str, Any]:
         own = {"PYTHONPATH": str(ROOT), "IPYTHONDIR": folder, "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
         kept = {name: text for name, text in os.environ.items() if name != "TUTOR_PROGRESS"}
         strict = [] if mode == "kernel" else ["-W", "error"]  # Jupyter's own warnings are not ours
+        if mode != "kernel":  # one run with all the training that a learner sees is enough
+            own["TUTOR_CHAPTER_QUICK"] = "1"
         script = [str(HERE / "run_chapter.py"), str(CHAPTERS[chapter]), mode]
         result = subprocess.run(
             [sys.executable, *strict, *script],
