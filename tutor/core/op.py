@@ -16,6 +16,7 @@ A recorded Op is a node of the graph: `inputs` are its edges, `saved` what it ke
 
 from __future__ import annotations
 
+import operator
 import re
 import weakref
 from collections.abc import Callable
@@ -26,6 +27,7 @@ from tutor.dtype import DType
 
 Shape = tuple[int, ...]
 
+version_of = operator.attrgetter("buf.version")
 OPS: dict[str, type[Op]] = {}  # the catalogue: every Op class by its name
 
 
@@ -54,8 +56,6 @@ class Op:
     wants_float: ClassVar[bool] = False
     key: ClassVar[int] = 0  # the operand under whose dtype the kernel is looked up
     rearranges: ClassVar[bool] = False  # has it `operands` of its own?
-    pointwise: ClassVar[bool] = False  # of operands of one shape and dtype the result is alike, or
-    gives: ClassVar[DType | None] = None  # of this dtype
     differentiable: ClassVar[bool] = False
     execute: ClassVar[Callable[[Op], Any]]  # how an Op is run: the Engine puts itself here
 
@@ -68,8 +68,6 @@ class Op:
         cls.differentiable = cls.backward is not Op.backward
         cls.rearranges = cls.operands is not Op.operands
         cls.key = cls.promotes or 0
-        if "infer" in cls.__dict__ and "pointwise" not in cls.__dict__:
-            cls.pointwise = False
         if abstract:
             return
         if "name" not in cls.__dict__:
@@ -80,7 +78,6 @@ class Op:
             cls.__name__,
         ):
             raise TypeError(f"op {cls.name!r} is {taken}; give {cls.__name__} a `name` of its own")
-        cls.pointwise = cls.pointwise and cls.kernel is not None
         if cls.kernel is not None:
             cls.kernel_params = SIGNATURES[cls.kernel].params
         rule = cls.infer if cls.layout is Op.layout else cls.layout
@@ -95,6 +92,7 @@ class Op:
     def __init__(self, *inputs: Any, **params: Any) -> None:
         self.inputs = inputs
         self.params = params
+        self.versions: tuple[int, ...] = ()  # of what is in
         self.saved: tuple[Any, ...] | None = None  # () or more once recorded, None again when freed
 
     def apply(self) -> Any:
@@ -132,16 +130,14 @@ class Op:
         self.hooks: list[Callable[[Any], Any]] | None = None  # they see the output's gradient
         # The output is saved as an alias without its op: `out -> op -> out` would be a cycle, and
         # graphs are to be freed the moment the last name for them goes.
-        kept = [out.alias() if i < 0 else self.inputs[i] for i in self.save_positions]
-        self.saved, self.versions = tuple(kept), tuple([t.buf.version for t in kept])
+        self.saved, self.versions = (), ()
+        if self.save_positions:
+            kept = [out.alias() if i < 0 else self.inputs[i] for i in self.save_positions]
+            self.saved, self.versions = tuple(kept), tuple(map(version_of, kept))
 
     def free(self) -> None:
         """Let go of what was saved and of the graph behind."""
         self.saved, self.inputs = None, ()
-
-    @property
-    def is_freed(self) -> bool:
-        return self.saved is None
 
     def __repr__(self) -> str:
         parts = [f"{tuple(x.shape)}" for x in self.inputs if hasattr(x, "shape")]

@@ -81,6 +81,12 @@ bool product(const Operand& z, const Operand& x, const Operand& y) {
            x.shape[last] == y.shape[last - 1];
 }
 
+bool layer(const Operand& z, const Operand& x, const Operand& w, const Operand& b) {
+    const int last = z.ndim - 1;
+    return last >= 0 && w.ndim == 2 && alike(z, x, last) && x.shape[last] == w.shape[1] &&
+           z.shape[last] == w.shape[0] && b.ndim == 1 && b.shape[0] == w.shape[0];
+}
+
 // Whether outputs along one axis are as many as windows fit: the taps of one, `dilation` apart,
 // cover a part of the input, and the next one begins `stride` further on.
 bool slides(int64_t in, int64_t out, int64_t taps, uint64_t stride, uint64_t dilation) {
@@ -168,6 +174,8 @@ const char* unmet(Form form, const Operands& o, const Params& params) {
         case Form::MatMul:
             return demand(product(o[0], o[1], o[2]),
                           "(..., m, k) and (..., k, n) give (..., m, n)");
+        case Form::Linear:
+            return demand(layer(o[0], o[1], o[2], o[3]), "(..., k), (n, k) and (n) give (..., n)");
         case Form::Conv:
             return demand(convolved(o[0], o[1], o[2], params),
                           "(n, c, h, w) and (o, c / groups, k, l) give (n, o, p, q), p and q as"
