@@ -21,11 +21,12 @@ from tutor.core.buffer import Buffer
 from tutor.core.engine import apply
 from tutor.core.op import OPS, Op
 from tutor.dtype import DType, bool_, float32, float64, int32
-from tutor.errors import DomainError, OutOfMemoryError, ShapeError
+from tutor.errors import AxisError, DomainError, OutOfMemoryError, ShapeError
 
 TABLE = simd_cpp.table(simd_cpp.level())
 LAUNCHERS = {name: k.launcher for (name, _), k in TABLE.items() if k.launcher is not None}
-POINTWISE = sorted({*LAUNCHERS} - {"matmul"})
+POINTWISE = sorted(n for n in LAUNCHERS if n != "matmul" and not SIGNATURES[n].params)
+ALONG = sorted(n for n in LAUNCHERS if SIGNATURES[n].params)  # reductions, softmax
 
 
 @pytest.fixture(autouse=True)
@@ -75,13 +76,14 @@ def layouts(dtype: DType) -> list[Tensor]:
 
 def test_what_can_be_launched() -> None:
     assert {"add", "mul", "exp", "where", "eq", "relu_grad", "matmul"} <= set(LAUNCHERS)
-    assert not {"sum", "fill", "cast", "softmax", "linear", "sgd", "cat"} & set(LAUNCHERS)
+    assert {"sum", "mean", "argmax", "softmax"} <= set(ALONG)
+    assert not {"fill", "cast", "scan", "linear", "sgd", "cat"} & set(LAUNCHERS)
     for name, launcher in LAUNCHERS.items():
         assert len(launcher) == len(SIGNATURES[name].dtypes)
-        # An Op class with a preparation of its own would be passed over.
         assert OPS[name].kernel == name
         assert OPS[name].forward is Op.forward
-        assert OPS[name].__init__ is OPS["add"].__init__
+        if name not in ALONG:  # a preparation of its own would be passed over
+            assert OPS[name].__init__ is Op.__init__
 
 
 @pytest.mark.parametrize("name", POINTWISE)
@@ -102,6 +104,28 @@ def test_launched_or_not_is_the_same(name: str, long_way: Callable[..., Any]) ->
             found = LAUNCHERS[name](*ins)
             assert state(found) == state(long_way(lambda x=ins: apply(name, *x)))
             launched += 1
+    assert launched >= 20
+
+
+@pytest.mark.parametrize("name", ALONG)
+def test_along_axes(name: str, long_way: Callable[..., Any]) -> None:
+    launched = 0
+    for dtype in SIGNATURES[name].dtypes:
+        for x in layouts(dtype):
+            several = () if "softmax" in name else (None, (0, 1), ())
+            for axis in (0, 1, -1, *several):
+                try:
+                    op = OPS[name](x, axis=axis)
+                except AxisError:
+                    continue
+                found = LAUNCHERS[name](x, **op.params)
+                if found is None:
+                    assert x.numel() == 0
+                else:
+                    assert state(found) == state(long_way(op.apply))
+                    launched += 1
+        for params in ({}, {"axis": 9}, {"axis": (0, 0)}, {"axis": None}, {"axis": 0, "other": 1}):
+            assert LAUNCHERS[name](x, **params) is None
     assert launched >= 20
 
 

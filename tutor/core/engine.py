@@ -38,6 +38,9 @@ class Engine:
 
     def run(self, op: Op) -> Tensor:
         """Execute `op` and return its result."""
+        launch = registry.launchers.get(op.name)
+        if launch is not None and (out := launch(*op.inputs, **op.params)) is not None:
+            return self.remember(op, out) if out.requires_grad else out
         if op.promotes is not None:
             self.bring_together(op)
         inputs = op.inputs
@@ -148,14 +151,20 @@ class Engine:
                     self._store(kept, g, handed_out)
                 grads = op.backward(g, *(self._linked(op) if create_graph else op.saved or ()))
                 grads = grads if isinstance(grads, tuple) else (grads,)
-                for x, gx, needed in zip(op.inputs, grads, op.needs, strict=True):
+                if len(grads) != len(op.needs):
+                    raise GraphError(
+                        f"the gradients of {type(op).__name__} for {len(op.needs)} inputs",
+                        f"its backward returned {len(grads)}",
+                        "return one for each input, None where there is none",
+                    )
+                for x, gx, needed in zip(op.inputs, grads, op.needs):  # noqa: B905 - just checked
                     if needed and gx is not None:
                         if gx.shape != x.shape or gx.buf.dtype is not x.buf.dtype:
                             gx = self._fit(op, x, gx)
-                        node = x.op or x
-                        pending[node] = pending[node] + gx if node in pending else gx
-                if not keep:
-                    op.free()
+                        before = pending.get(node := x.op or x)
+                        pending[node] = gx if before is None else before + gx
+                if not keep:  # let go of what was saved, and of the graph behind
+                    op.saved, op.inputs = None, ()
             for leaf, g in pending.items():
                 hooks = _leaf_hooks.get(id(leaf))
                 self._store(leaf, self._after(hooks, g) if hooks else g, handed_out)
@@ -236,14 +245,12 @@ class Engine:
     @staticmethod
     def _linked(op: Op) -> tuple[Tensor, ...]:
         """What `op` saved. Its own output was kept without its op; a graph of the walk needs it."""
-
-        def linked(out: Tensor) -> Tensor:
-            out = out.alias()
-            out.op, out.requires_grad = op, True
-            return out
-
-        pairs = zip(op.save_positions, op.saved or (), strict=True)
-        return tuple([linked(t) if i < 0 else t for i, t in pairs])
+        saved = list(op.saved or ())
+        for i, position in enumerate(op.save_positions):
+            if position < 0:
+                saved[i] = saved[i].alias()
+                saved[i].op, saved[i].requires_grad = op, True
+        return tuple(saved)
 
     @staticmethod
     def _fit(op: Op, x: Tensor, gx: Tensor) -> Tensor:

@@ -16,10 +16,10 @@ A recorded Op is a node of the graph: `inputs` are its edges, `saved` what it ke
 
 from __future__ import annotations
 
-import operator
 import re
 import weakref
 from collections.abc import Callable
+from operator import attrgetter, itemgetter
 from typing import Any, ClassVar
 
 from tutor.backends.signatures import SIGNATURES
@@ -27,7 +27,7 @@ from tutor.dtype import DType
 
 Shape = tuple[int, ...]
 
-version_of = operator.attrgetter("buf.version")
+version_of = attrgetter("buf.version")
 OPS: dict[str, type[Op]] = {}  # the catalogue: every Op class by its name
 
 
@@ -52,6 +52,7 @@ class Op:
     kernel_params: ClassVar[tuple[str, ...]] = ()
     saves: ClassVar[tuple[str, ...]] = ()
     save_positions: ClassVar[tuple[int, ...]] = ()  # of `saves` among the inputs; -1 is the output
+    pick: ClassVar[Any]  # of the inputs and the output, what stands at these positions
     promotes: ClassVar[int | None] = None
     wants_float: ClassVar[bool] = False
     key: ClassVar[int] = 0  # the operand under whose dtype the kernel is looked up
@@ -87,6 +88,7 @@ class Op:
         if unknown:
             raise TypeError(f"{cls.__name__} saves {unknown}, its operands are {operands}")
         cls.save_positions = tuple(-1 if n == "out" else operands.index(n) for n in cls.saves)
+        cls.pick = itemgetter(*cls.save_positions) if cls.saves else None
         OPS[cls.name] = cls
 
     def __init__(self, *inputs: Any, **params: Any) -> None:
@@ -131,13 +133,10 @@ class Op:
         # The output is saved as an alias without its op: `out -> op -> out` would be a cycle, and
         # graphs are to be freed the moment the last name for them goes.
         self.saved, self.versions = (), ()
-        if self.save_positions:
-            kept = [out.alias() if i < 0 else self.inputs[i] for i in self.save_positions]
-            self.saved, self.versions = tuple(kept), tuple(map(version_of, kept))
-
-    def free(self) -> None:
-        """Let go of what was saved and of the graph behind."""
-        self.saved, self.inputs = None, ()
+        if at := self.save_positions:
+            saved = self.pick((*self.inputs, out.alias()) if -1 in at else self.inputs)
+            self.saved = saved if len(at) > 1 else (saved,)
+            self.versions = tuple(map(version_of, self.saved))
 
     def __repr__(self) -> str:
         parts = [f"{tuple(x.shape)}" for x in self.inputs if hasattr(x, "shape")]

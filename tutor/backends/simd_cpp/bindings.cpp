@@ -3,7 +3,9 @@
 #include <pybind11/pybind11.h>
 #include <structmember.h>
 
+#include <array>
 #include <cstring>
+#include <map>
 #include <string>
 
 #include "call.hpp"
@@ -156,8 +158,6 @@ py::list supported_levels() {
     return names;
 }
 
-bool same_name(const Row& a, const Row& b) { return std::strcmp(a.name, b.name) == 0; }
-
 // A new reference, or the Python error that is set as a C++ exception.
 py::object owned(PyObject* object) {
     if (!object) throw py::error_already_set();
@@ -168,19 +168,21 @@ py::dict kernels(const std::string& name) {
     for (int i = 0; i < LEVELS; ++i) {
         const Level& level = levels()[i];
         if (level.name != name || !level.supported) continue;
-        py::dict table;
+        std::map<std::string, std::array<const Row*, DTYPES>> rows_by_name;
         for (Table rows_of : level.tables) {
             Rows rows = rows_of();
-            for (int64_t r = 0, next; r < rows.count; r = next) {
-                const Row* alike[DTYPES] = {};  // rows of one name stand together
-                for (next = r; next < rows.count && same_name(rows.begin[next], rows.begin[r]);)
-                    alike[rows.begin[next].dtype] = rows.begin + next, ++next;
-                py::object launcher = owned(make_launcher(alike));
-                for (const Row* row : alike) {
-                    if (!row) continue;
-                    table[py::make_tuple(row->name, name_of(row->dtype))] =
-                        owned(make_kernel(row, level.name, launcher.ptr()));
-                }
+            for (int64_t r = 0; r < rows.count; ++r) {
+                const Row* row = rows.begin + r;
+                rows_by_name[row->name][row->dtype] = row;
+            }
+        }
+        py::dict table;
+        for (const auto& [kernel, rows] : rows_by_name) {
+            py::object launcher = owned(make_launcher(rows.data()));
+            for (const Row* row : rows) {
+                if (!row) continue;
+                table[py::make_tuple(kernel, name_of(row->dtype))] =
+                    owned(make_kernel(row, level.name, launcher.ptr()));
             }
         }
         return table;

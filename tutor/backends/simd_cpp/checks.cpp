@@ -14,16 +14,6 @@ namespace {
 // What a sum of `dtype` gives. The enum has bool and the signed integers first, then the unsigned.
 DType sum_of(DType dtype) { return dtype <= Int64 ? Int64 : dtype <= UInt64 ? UInt64 : dtype; }
 
-// What a letter of signatures.py demands of a kernel registered for `dtype`; DTYPES: nothing.
-DType meaning(char letter, DType dtype) {
-    return letter == 'T'   ? dtype
-           : letter == 'S' ? sum_of(dtype)
-           : letter == 'b' ? Bool
-           : letter == 'i' ? Int64
-           : letter == 'u' ? UInt32
-                           : DTYPES;
-}
-
 // The letter of row.types for operand i. A '+' repeats the last one.
 char letter_of(const Row& row, int i) {
     const char* letter = row.types;
@@ -223,6 +213,15 @@ const char* unmet(Form form, const Operands& o, const Params& params) {
 }
 
 }  // namespace
+
+DType meaning(char letter, DType dtype) {
+    return letter == 'T'   ? dtype
+           : letter == 'S' ? sum_of(dtype)
+           : letter == 'b' ? Bool
+           : letter == 'i' ? Int64
+           : letter == 'u' ? UInt32
+                           : DTYPES;
+}
 
 bool check_dtypes(const Row& row, const Operands& operands) {
     for (int i = 0; i < operands.count(); ++i) {

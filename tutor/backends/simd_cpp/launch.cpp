@@ -1,7 +1,7 @@
 // A Launcher does in one call what the Engine does step by step: it looks the kernel up, takes a
 // Buffer, lets the kernel fill it, and makes a Tensor of it. It does so only where nothing is to be
-// found out first: operands of one shape and dtype, or a product of two matrices. For everything
-// else it answers None, and the Engine goes its own way, which gives the same.
+// found out first: operands of one shape and dtype, a product of two matrices, or a reduction. For
+// everything else it answers None, and the Engine goes its own way, which gives the same.
 #include "launch.hpp"
 
 #include <structmember.h>
@@ -10,9 +10,11 @@
 #include <cstring>
 
 #include "call.hpp"
+#include "checks.hpp"
 #include "errors.hpp"
 #include "memory.hpp"
 #include "operand.hpp"
+#include "params.hpp"
 
 namespace tutor {
 
@@ -23,6 +25,7 @@ struct Launcher {
     vectorcallfunc call;
     const Row* rows[DTYPES];  // nullptr: there is no kernel for this dtype
     const Row* any;           // one of them: they differ in their dtype alone
+    Keywords keywords;
     int inputs, dtypes;
 };
 
@@ -151,10 +154,11 @@ PyObject* wrap(PyObject* buf, const Operand& out, PyObject* like, const Operand&
     PyObject* result = tensor.type->tp_alloc(tensor.type, 0);
     if (!result) return Py_DECREF(buf), nullptr;
     tensor.slot(result, BUF) = buf;
-    tensor.slot(result, SHAPE) =
-        shape ? Py_NewRef(tensor.slot(like, SHAPE)) : tuple_of(out.shape, out.ndim);
+    PyObject* shared[] = {shape ? tensor.slot(like, SHAPE) : nullptr,
+                          strides ? tensor.slot(like, STRIDES) : nullptr};
+    tensor.slot(result, SHAPE) = shared[0] ? Py_NewRef(shared[0]) : tuple_of(out.shape, out.ndim);
     tensor.slot(result, STRIDES) =
-        strides ? Py_NewRef(tensor.slot(like, STRIDES)) : tuple_of(out.strides, out.ndim);
+        shared[1] ? Py_NewRef(shared[1]) : tuple_of(out.strides, out.ndim);
     tensor.slot(result, OFFSET) = PyLong_FromLong(0);
     tensor.slot(result, GRAD) = Py_NewRef(Py_None);
     tensor.slot(result, OP) = Py_NewRef(Py_None);
@@ -163,7 +167,17 @@ PyObject* wrap(PyObject* buf, const Operand& out, PyObject* like, const Operand&
     return result;
 }
 
-PyObject* launch(const Launcher& self, PyObject* const* args) {
+// What is left of x without the axes in `params`.
+void drop_axes(const Operand& x, const Params& params, Operand* out) {
+    bool goes[MAX_DIMS] = {};
+    for (int a = 0; a < params.axis_count; ++a) goes[params.axis[a]] = true;
+    out->ndim = 0;
+    for (int d = 0; d < x.ndim; ++d) {
+        if (!goes[d]) out->shape[out->ndim++] = x.shape[d];
+    }
+}
+
+PyObject* launch(const Launcher& self, PyObject* const* args, PyObject* names) {
     const int inputs = self.inputs;
     const char* letters = self.any->types + 1;
 
@@ -186,19 +200,28 @@ PyObject* launch(const Launcher& self, PyObject* const* args) {
     if (!row) Py_RETURN_NONE;
 
     Number room[MAX_INPUTS];
-    Operand out = x;
-    if (row->types[0] == 'b') out.dtype = Bool, wanted = false;
-    if (!dtypes[out.dtype]) Py_RETURN_NONE;
     for (int i = 0; i < inputs; ++i) {
         const Operand& y = operands[1 + i];
         if (numbers && !is_tensor(args[i])) {
             Operand number;
             if (letters[i] != 'T' || !read_number(args[i], x, &room[i], &number)) Py_RETURN_NONE;
             operands.put(1 + i, number);
-        } else if (y.dtype != (letters[i] == 'T' ? x.dtype : Bool) ||
+        } else if (y.dtype != meaning(letters[i], x.dtype) ||
                    (row->form == Form::Elementwise && !same_shape(x, y))) {
             Py_RETURN_NONE;
         }
+    }
+    Params params{};
+    if (!read_params(*row, self.keywords, names, args + inputs, operands, &params))
+        return PyErr_Clear(), Py_NewRef(Py_None);
+
+    Operand out = x;
+    out.dtype = meaning(row->types[0], x.dtype);
+    wanted &= out.dtype >= Float16;  // the floats stand last
+    if (!dtypes[out.dtype]) Py_RETURN_NONE;
+    if (row->form == Form::Reduce) {
+        if (numel(x) == 0) Py_RETURN_NONE;  // some have no result
+        drop_axes(x, params, &out);
     }
     if (row->form == Form::MatMul) {
         const Operand& y = operands[2];
@@ -212,19 +235,22 @@ PyObject* launch(const Launcher& self, PyObject* const* args) {
     buffer.slot(buf, VERSION) = PyLong_FromLong(0);
     buffer.slot(buf, CHANGED_AT) = Py_NewRef(Py_None);
     operands.put(0, out);
-
-    PyObject* done = run(*row, operands, Params{});
-    if (!done) return Py_DECREF(buf), nullptr;
-    Py_DECREF(done);
-    return wrap(buf, out, args[like], x, wanted);
+    // Made beforehand: while the kernel runs, another thread may change what the operands are.
+    PyObject* result = wrap(buf, out, args[like], x, wanted);
+    PyObject* done = result ? run(*row, operands, params) : nullptr;
+    if (!done) Py_CLEAR(result);
+    Py_XDECREF(done);
+    return result;
 }
 
-// launcher(*ins)
+// launcher(*ins, **params)
 PyObject* launcher_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* names) {
     const Launcher& launcher = *reinterpret_cast<Launcher*>(self);
-    if (names || PyVectorcall_NARGS(nargsf) != launcher.inputs) Py_RETURN_NONE;
+    const bool named = names && PyTuple_GET_SIZE(names) > 0;
+    if (named != (launcher.any->params[0] != 0) || PyVectorcall_NARGS(nargsf) != launcher.inputs)
+        Py_RETURN_NONE;
     try {
-        return launch(launcher, args);
+        return launch(launcher, args, names);
     } catch (const std::exception& exception) {
         return raise(exception);
     }
@@ -234,6 +260,7 @@ PyObject* launcher_call(PyObject* self, PyObject* const* args, size_t nargsf, Py
 
 void launcher_dealloc(PyObject* object) {
     PyTypeObject* type = Py_TYPE(object);
+    Py_XDECREF(reinterpret_cast<Launcher*>(object)->keywords.names);
     PyObject_Free(object);
     Py_DECREF(type);
 }
@@ -246,11 +273,13 @@ PyMemberDef launcher_members[] = {
 };
 
 PyType_Slot launcher_slots[] = {
-    {Py_tp_doc, const_cast<char*>(
-                    "launcher(*ins): a new Tensor with the kernel's result, for operands of one"
-                    " dtype (numbers among them) and one shape, or two matrices that can be"
-                    " multiplied; None for any others. It requires a gradient if an operand does,"
-                    " though no graph knows of it yet. len(launcher) dtypes can be launched.")},
+    {Py_tp_doc,
+     const_cast<char*>(
+         "launcher(*ins, **params): a new Tensor with the kernel's result, for operands of one"
+         " dtype (numbers among them) and one shape, two matrices that can be"
+         " multiplied, or a reduction; None for any others. It requires a gradient if an operand "
+         "does,"
+         " though no graph knows of it yet. len(launcher) dtypes can be launched.")},
     {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
     {Py_tp_dealloc, reinterpret_cast<void*>(launcher_dealloc)},
     {Py_tp_members, launcher_members},
@@ -264,27 +293,32 @@ PyType_Spec launcher_spec = {"tutor.backends.simd_cpp._simd.Launcher", sizeof(La
                              launcher_slots};
 
 bool can_be_launched(const Row& row) {
-    const bool plain = std::strspn(row.types, "Tb") == std::strlen(row.types);
-    const bool form = row.form == Form::Elementwise || row.form == Form::MatMul;
-    return plain && form && !row.params[0] && std::strlen(row.types) <= 1 + MAX_INPUTS;
+    const char* inputs = row.types + 1;
+    const bool plain =
+        std::strchr("TbSi", row.types[0]) && std::strspn(inputs, "Tb") == std::strlen(inputs);
+    const bool form =
+        row.form == Form::Elementwise || row.form == Form::MatMul || row.form == Form::Reduce;
+    const bool axis = std::strcmp(row.params, "axis") == 0;
+    return plain && form && (axis || !row.params[0]) && std::strlen(inputs) <= MAX_INPUTS;
 }
 
 }  // namespace
 
-PyObject* make_launcher(const Row* const (&rows)[DTYPES]) {
+PyObject* make_launcher(const Row* const* rows) {
     const Row* any = nullptr;
     int dtypes = 0;
-    for (const Row* row : rows) {
-        if (row) any = row, ++dtypes;
+    for (int dtype = 0; dtype < DTYPES; ++dtype) {
+        if (rows[dtype]) any = rows[dtype], ++dtypes;
     }
     if (!any || !can_be_launched(*any)) Py_RETURN_NONE;
     Launcher* self = PyObject_New(Launcher, launcher_type);
     if (!self) return nullptr;
     self->call = launcher_call;
-    std::memcpy(self->rows, rows, sizeof rows);
+    std::memcpy(self->rows, rows, sizeof self->rows);
     self->any = any;
     self->inputs = static_cast<int>(std::strlen(any->types)) - 1;
     self->dtypes = dtypes;
+    if (!make_keywords(*any, &self->keywords)) Py_CLEAR(self);
     return reinterpret_cast<PyObject*>(self);
 }
 

@@ -7,10 +7,10 @@
 
 namespace tutor {
 
-// A Launcher for the kernels of one name and level, by dtype; nullptr where there is none. A new
-// reference; None if kernels of this form cannot be launched; nullptr, with a Python error set, on
-// failure.
-PyObject* make_launcher(const Row* const (&rows)[DTYPES]);
+// A Launcher for the kernels of one name and level, DTYPES of them, nullptr where there is none. A
+// new reference; None if kernels of this form cannot be launched; nullptr, with a Python error set,
+// on failure.
+PyObject* make_launcher(const Row* const* rows);
 
 // Remembers the DType objects that Buffers are given: {name: DType}.
 void set_dtypes(PyObject* by_name);
