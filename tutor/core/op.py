@@ -94,7 +94,6 @@ class Op:
     def __init__(self, *inputs: Any, **params: Any) -> None:
         self.inputs = inputs
         self.params = params
-        self.versions: tuple[int, ...] = ()  # of what is in
         self.saved: tuple[Any, ...] | None = None  # () or more once recorded, None again when freed
 
     def apply(self) -> Any:
@@ -132,7 +131,8 @@ class Op:
         self.hooks: list[Callable[[Any], Any]] | None = None  # they see the output's gradient
         # The output is saved as an alias without its op: `out -> op -> out` would be a cycle, and
         # graphs are to be freed the moment the last name for them goes.
-        self.saved, self.versions = (), ()
+        self.saved = ()
+        self.versions: tuple[int, ...] = ()  # of what was saved, to know what is stale
         if at := self.save_positions:
             saved = self.pick((*self.inputs, out.alias()) if -1 in at else self.inputs)
             self.saved = saved if len(at) > 1 else (saved,)
