@@ -133,9 +133,9 @@ def test_the_four_boxes_are_under_1000_lines() -> None:
     assert sum(length(path) for path in (PACKAGE / "core").glob("*.py")) < 1000
 
 
-def test_python_ref_is_under_950_lines() -> None:
-    """900, until windows joined it: 91 kernels."""
-    assert sum(length(path) for path in (PACKAGE / "backends/python_ref").glob("*.py")) < 950
+def test_python_ref_is_under_970_lines() -> None:
+    """900, until windows, layers and gradients joined it: 96 kernels."""
+    assert sum(length(path) for path in (PACKAGE / "backends/python_ref").glob("*.py")) < 970
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))

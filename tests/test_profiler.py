@@ -84,8 +84,9 @@ def test_calls_of_one_training_step_are_exact(backend: str) -> None:
             assert {(r.kernel, r.dtype): r.calls for r in p.rows} == seen
     finally:
         del registry._tables["counting"]
-    assert counts(p)["matmul"] == 5  # two forward, then two for the weights, one for the layer
-    assert counts(p)["sgd"] == 4
+    assert counts(p)["linear"] == 2
+    assert counts(p)["matmul"] == 3  # two for the weights, one between the layers
+    assert counts(p)["descend"] == 4
     assert counts(p)["cross_entropy"] == counts(p)["cross_entropy_grad"] == 1
     assert len(p.calls) == seen.total()
     assert all(call.in_engine for call in p.calls)

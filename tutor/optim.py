@@ -78,9 +78,9 @@ class SGD(Optimizer):
     """Stochastic gradient descent with momentum
 
     d = g + weight_decay * p;  v <- momentum * v + d;  p <- p - lr * v
-    """
 
-    slots = ("velocity",)
+    Without momentum v is d, and nothing is kept.
+    """
 
     def __init__(
         self,
@@ -89,14 +89,21 @@ class SGD(Optimizer):
         momentum: float = 0.0,
         weight_decay: float = 0.0,
     ) -> None:
+        self.slots = ("velocity",) if momentum else ()
         super().__init__(params, lr)
         self.momentum, self.weight_decay = momentum, weight_decay
 
     def update(self, p: Tensor, g: Tensor, *state: Tensor) -> None:
-        engine.call(
-            "sgd", p.dtype, p, g, *state,
-            lr=self.lr, momentum=self.momentum, weight_decay=self.weight_decay,
-        )  # fmt: skip
+        kernel, params = "descend", {"lr": self.lr, "weight_decay": self.weight_decay}
+        if state:
+            kernel, params["momentum"] = "sgd", self.momentum
+        elif self.momentum:
+            raise DomainError(
+                f"momentum={self.momentum} for an SGD that was made without",
+                "it has kept no velocity",
+                "make another one: SGD(params, lr, momentum)",
+            )
+        engine.call(kernel, p.dtype, p, g, *state, **params)
 
 
 class Adam(Optimizer):

@@ -35,7 +35,7 @@ from tutor.errors import DomainError
 NAMES = tuple(SIGNATURES)
 ELEMENTWISE = {*NAMES[: NAMES.index("where") + 1]} - {"copy", "cast", "fill", "where"}
 REDUCTIONS = {"sum", "prod", "mean", "max", "min"}
-UPDATES = {"sgd", "adam"}  # read and write out and the state in place
+UPDATES = {"descend", "sgd", "adam"}  # read and write out and the state in place
 SELECTIONS = {"gather", "index_select"}  # read as many elements as they write
 
 Shape = tuple[int, ...]
@@ -68,7 +68,7 @@ class Call(NamedTuple):
         """One for each element of a map or reduction; of a product of sums, a multiplication and an
         addition for each term: 2mnk for a matrix product. None where it is not known."""
         out, *ins = [operand[0] for operand in self.operands]
-        if self.kernel == "matmul":
+        if self.kernel in ("matmul", "linear"):
             return 2 * math.prod(out) * ins[0][-1]
         if self.kernel == "conv2d":
             return 2 * math.prod(out) * math.prod(ins[1][1:])

@@ -64,6 +64,12 @@ def products(n: int) -> tuple[Shape, ...]:
     )[n % 3]  # fmt: skip
 
 
+def layers(n: int) -> tuple[Shape, ...]:
+    """The same of a linear layer, whose second factor lies the other way round, and its bias."""
+    z, x, (k, columns) = products(n)
+    return z, x, (columns, k), (columns,)
+
+
 def losses(n: int) -> tuple[Shape, ...]:
     return (3,), (3, n), (3,)
 
@@ -78,6 +84,7 @@ FORMS = {
     "cummax": Form(lines, AXIS, ("any",)),
     "argsort": Form(lines, AXIS | {"descending": False}, ("any",)),
     "matmul": Form(products, {}, ("small", "small")),
+    "linear": Form(layers, {"relu": True}, ("small", "small", "small")),
     "conv2d": Form(lambda n: ((1, 2, 2, n), (1, 2, 3, n + 2), (2, 2, 2, 3)), CONV, SMALL, 1),
     "conv2d_weight": Form(
         lambda n: ((2, 1, 2, 3), (1, 1, 3, n + 2), (1, 2, 2, n)), CONV, SMALL, 1
@@ -101,6 +108,7 @@ FORMS = {
     "cross_entropy_grad": Form(
         lambda n: ((3, n), *losses(n)[1:], (3,)), {"scale": 0.5}, ("small", "index", "small"), 4
     ),
+    "descend": Form(lambda n: ((n,),) * 2, {"lr": 0.1, "weight_decay": 0.01}, ("small",)),
     "sgd": Form(lambda n: ((n,),) * 3, SGD, ("small", "small")),
     "adam": Form(lambda n: ((n,),) * 4, ADAM, ("small", "small", "positive")),
     **dict.fromkeys(("random_bits", "uniform", "normal"), Form(lambda n: ((n,),), DRAWN, ())),

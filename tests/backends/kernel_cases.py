@@ -17,6 +17,7 @@ from kernel_inputs import (
     one,
     pairs,
     powers,
+    results,
     sample,
     samples,
     shifts,
@@ -47,6 +48,11 @@ def widened(f: Callable[..., Any]) -> Callable[..., Any]:
         return f(*(x.astype(np.float64) if x.dtype.kind == "f" else x for x in xs), **params)
 
     return wide
+
+
+def layer(x: np.ndarray, w: np.ndarray, b: np.ndarray, relu: bool) -> np.ndarray:
+    z = x @ w.T + b
+    return np.maximum(z, 0) if relu else z
 
 
 def erf(x: float) -> float:
@@ -273,6 +279,9 @@ CASES: dict[str, list[Case]] = {
     "atan2": [Case(precise(np.arctan2), pairs, ulps=1)],
     "logaddexp": [Case(precise(np.logaddexp), tame, ulps=1)],
     "copysign": [Case(np.copysign, pairs)],
+    "relu_grad": [Case(lambda g, z: np.where(z > 0, g, 0), pairs)],
+    "tanh_grad": [Case(precise(lambda g, z: g * ((1 - z) * (1 + z))), results, ulps=3)],
+    "sigmoid_grad": [Case(precise(lambda g, z: g * (z * (1 - z))), results, ulps=3)],
     "bitwise_and": [Case(np.bitwise_and, pairs)],
     "bitwise_or": [Case(np.bitwise_or, pairs)],
     "bitwise_xor": [Case(np.bitwise_xor, pairs)],
@@ -331,6 +340,15 @@ CASES: dict[str, list[Case]] = {
         Case(np.matmul, samples((3, 4), (4, 5))),
         Case(np.matmul, samples((2, 2, 3, 4), (2, 2, 4, 1))),
         Case(np.matmul, samples((3, 0), (0, 2))),
+    ],
+    "linear": [
+        Case(widened(layer), samples((3, 4), (5, 4), (5,)), {"relu": relu})
+        for relu in (False, True)
+    ]
+    + [
+        Case(widened(layer), samples((2, 3, 4), (5, 4), (5,)), {"relu": True}),
+        Case(widened(layer), samples((4,), (5, 4), (5,)), {"relu": False}),
+        Case(widened(layer), samples((3, 0), (2, 0), (2,)), {"relu": False}),
     ],
     "conv2d": [
         Case(widened(convolve), samples((2, 3, 6, 7), (4, 3, 2, 3)), conv()),

@@ -39,6 +39,12 @@ def tame(dtype: DType) -> list[np.ndarray]:
     return [np.where((x > -1.4) & (x < 0), -x, x) for x in pairs(dtype)]
 
 
+def results(dtype: DType) -> list[np.ndarray]:
+    """Pairs whose second one may be a result of tanh."""
+    x, y = pairs(dtype)
+    return [x, np.where(abs(y) <= 1, y, 0.75).astype(y.dtype)]
+
+
 def powers(dtype: DType) -> list[np.ndarray]:
     x, y = pairs(dtype)
     return [x, np.where(y < 0, 3, y).astype(y.dtype) if dtype.is_integer else y]

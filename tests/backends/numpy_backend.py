@@ -109,6 +109,10 @@ def cross_entropy_grad(x: Array, target: Array, g: Array, scale: float) -> Array
     return scale * g[..., None] * (np.exp(log_softmax(x, -1)) - (np.arange(x.shape[-1]) == t))
 
 
+def descend(p: Operand, g: Operand, *, lr: float, weight_decay: float) -> None:
+    view(p)[...] = wide(view(p)) - lr * (wide(view(g)) + weight_decay * wide(view(p)))
+
+
 def sgd(p: Operand, g: Operand, v: Operand, *, lr: float, momentum: float, weight_decay: float):
     view(v)[...] = momentum * wide(view(v)) + wide(view(g)) + weight_decay * wide(view(p))
     view(p)[...] = wide(view(p)) - lr * wide(view(v))
@@ -134,6 +138,8 @@ KERNELS: dict[str, Kernel] = {
     **{name: exact(getattr(np, numpys)) for name, numpys in NAMES_OF_EXACT.items()},
     "sign": lift(lambda x: np.sign(x) + x.dtype.type(0)),  # of -0, too, 0
     "relu": exact(lambda x: np.where(x <= 0, x.dtype.type(0), x)),
+    "relu_grad": exact(lambda g, z: np.where(z > 0, g, g.dtype.type(0))),
+    "linear": lift(lambda x, w, b, relu: np.maximum(x @ w.T + b, 0 if relu else -np.inf)),
     "fill": lift(lambda value: value),
     "maximum": exact(larger), "minimum": exact(smaller),
     "argmax": exact(first(np.argmax)), "argmin": exact(first(np.argmin)), "nonzero": nonzero,
@@ -141,6 +147,7 @@ KERNELS: dict[str, Kernel] = {
     "gather": exact(gather), "index_select": exact(index_select),
     "log_softmax": lift(log_softmax), "softmax": lift(lambda x, axis: np.exp(log_softmax(x, axis))),
     "cross_entropy": cross_entropy, "cross_entropy_grad": lift(cross_entropy_grad), "sgd": sgd,
+    "descend": descend,
 }  # fmt: skip
 
 

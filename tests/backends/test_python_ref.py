@@ -123,6 +123,14 @@ def test_sgd(dtype: DType) -> None:
 
 
 @FLOATS
+def test_descend(dtype: DType) -> None:
+    p, g = (sample(dtype, 4, 3, start=i) for i in (0, 5))
+    out = operand(p, "sliced", dtype)
+    KERNELS["descend", dtype](out, laid(g, dtype, "transposed"), lr=0.125, weight_decay=0.25)
+    assert_same(view(out), rounded(p - 0.125 * (g + 0.25 * p.astype(float)), dtype))
+
+
+@FLOATS
 def test_adam(dtype: DType) -> None:
     p, g, m, v = (sample(dtype, 4, 3, start=i) for i in (0, 5, 9, 13))
     v = np.abs(v)
@@ -205,7 +213,13 @@ print(x.buf.tolist())
 
 # ---- completeness --------------------------------------------------------------------------------
 
-OTHER_CASES = {"cast": test_cast, "fill": test_fill, "sgd": test_sgd, "adam": test_adam}
+OTHER_CASES = {
+    "cast": test_cast,
+    "fill": test_fill,
+    "descend": test_descend,
+    "sgd": test_sgd,
+    "adam": test_adam,
+}
 
 
 def test_every_kernel_has_a_case() -> None:

@@ -253,9 +253,19 @@ class Turned(Op):
         return g.T
 
 
+class Two(Op):
+    """z = -x, with a gradient too many"""
+
+    name, kernel, infer, promotes = "two", "neg", tutor.ops.elementwise.same, 0
+
+    def backward(self, g):
+        return -g, g
+
+
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
+        (lambda: Two(leaf(1.0)).apply().backward(), GraphError, "returned 2"),
         (lambda: Tensor([1.0, 2.0], requires_grad=True).backward(), GraphError, "sum"),
         (lambda: Tensor([1.0]).backward(), GraphError, "requires_grad=True"),
         (lambda: Tensor([1.0, 2.0]).sum().backward(), GraphError, "requires_grad=True"),

@@ -87,8 +87,31 @@ def test_derivatives_of_windows():
 @pytest.mark.parametrize("shape", [(5,), (2, 5), (2, 3, 5), (0, 5)])
 def test_linear_is_a_product_and_a_sum(shape):
     x, w, b = (Tensor(rng.random(s)) for s in (shape, (4, 5), (4,)))
-    assert F.linear(x, w, b).tolist() == (x @ w.T + b).tolist()
+    assert F.linear(x, w, b).shape == (*shape[:-1], 4)
+    np.testing.assert_allclose(F.linear(x, w, b).numpy(), (x @ w.T + b).numpy(), 1e-6)
     assert F.linear(x, w).tolist() == (x @ w.T).tolist()
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("shape", [(5,), (3, 5), (2, 3, 5), (70, 5)])
+def test_a_relu_along_with_the_product_is_one_after_it(shape, bias):
+    layer = nn.Linear(5, 9, bias=bias, activation="relu", dtype="float64")
+    if bias:
+        layer.bias.assign(Tensor(rng.normal(size=9)))
+    x = Tensor(rng.normal(size=shape), requires_grad=True)
+    weight = Tensor(rng.normal(size=9))
+    found, expected = [], []
+    for collect, z in (
+        (found, layer(x)), (expected, F.linear(x, layer.weight, layer.bias).relu())
+    ):  # fmt: skip
+        (z * weight).sum().backward()
+        collect += [z, *(p.grad for p in (x, *nn.get_parameters(layer)))]
+        x.grad = None
+        for p in nn.get_parameters(layer):
+            p.grad = None
+    assert 0 in found[0].numpy() and (found[0].numpy() >= 0).all()
+    for ours, composed in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours.numpy(), composed.numpy(), 1e-12, 1e-15)
 
 
 def test_padding_by_name():
@@ -261,6 +284,8 @@ def test_nll_loss_is_the_second_half_of_cross_entropy():
         (lambda: F.linear(Tensor.zeros(2, 3), Tensor.zeros(4, 3), Tensor.zeros(3)), ShapeError,
          "one number per output"),
         (lambda: F.linear(Tensor(1.0), Tensor.zeros(4, 3)), ShapeError, "inputs"),
+        (lambda: F.linear(Tensor.zeros(2, 3), Tensor.zeros(4, 3), None, "tanh"), DomainError,
+         "relu"),
         (lambda: F.conv2d(Tensor.zeros(1, 2, 5, 5), Tensor.zeros(3, 1, 3, 3)), ShapeError,
          "channels must be equal"),
         (lambda: F.conv2d(Tensor.zeros(1, 1, 2, 5), Tensor.zeros(3, 1, 3, 3)), ShapeError,

@@ -62,6 +62,16 @@ def test_parameters_without_a_gradient_stay():
     assert p.grad is None
 
 
+def test_without_momentum_nothing_is_kept():
+    p = Tensor([1.0], requires_grad=True)
+    opt = optim.SGD([p], lr=0.5)
+    assert opt.state_dict() == {"steps": 0}
+    (p * 2).backward()
+    opt.momentum = 0.9
+    with pytest.raises(DomainError, match="velocity"):
+        opt.step()
+
+
 def test_a_saved_state_continues_exactly():
     def steps(p, opt, count):
         for _ in range(count):

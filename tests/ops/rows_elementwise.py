@@ -6,6 +6,7 @@ import numpy as np
 from case import Case
 
 import tutor
+from tutor.core.engine import apply
 
 erf = np.vectorize(math.erf, otypes=["float64"])
 
@@ -85,6 +86,12 @@ CASES = [
     Case("hypot", lambda x, y: x.hypot(y), ((3, 4), (4,)), np.hypot, "apart"),
     Case("atan2", lambda x, y: x.atan2(y), ((3, 4), (4,)), np.arctan2, "apart"),
     Case("logaddexp", lambda x, y: x.logaddexp(y), ((3, 4), (4,)), np.logaddexp),
+    Case("relu_grad", lambda x, y: apply("relu_grad", x, y), ((3, 4), (4,)),
+         lambda x, y: np.where(y > 0, x, 0)),
+    Case("tanh_grad", lambda x, y: apply("tanh_grad", x, y), ((3, 4), (4,)),
+         lambda x, y: x * (1 - y * y)),
+    Case("sigmoid_grad", lambda x, y: apply("sigmoid_grad", x, y), ((3, 4), (4,)),
+         lambda x, y: x * (y * (1 - y))),
     Case("copysign", lambda x, y: x.copysign(y), ((3, 4), (4,)), np.copysign, "apart"),
     Case("bitwise_not", lambda x: ~x, ((9,),), np.invert, "ints", 0),
     Case("bitwise_not", lambda x: ~x, ((9,),), np.invert, "bools", 0),

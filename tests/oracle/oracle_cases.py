@@ -31,6 +31,11 @@ TWO = {
     "remainder": "nonzero", "fmod": "nonzero", "maximum": "apart", "minimum": "apart",
     "hypot": "normal", "atan2": "normal", "logaddexp": "normal", "copysign": "nonzero",
 }  # fmt: skip
+GRADIENTS = {  # of a result z, given that of what it leads to, g
+    "relu_grad": lambda g, z: g * (z > 0),
+    "tanh_grad": lambda g, z: g * (1 - z * z),
+    "sigmoid_grad": lambda g, z: g * z * (1 - z),
+}
 ACTIVATIONS = {  # name: parameters
     "silu": ({},), "gelu": ({}, {"approximate": "tanh"}), "elu": ({}, {"alpha": 0.5}),
     "leaky_relu": ({}, {"negative_slope": 0.2}), "relu6": ({},),
@@ -70,6 +75,8 @@ ELEMENTWISE = [
     *[Case(n, method(n), pair, getattr(torch, n), v) for n, v in TWO.items() for pair in PAIRS],
     *[Case(n, method(n, **p), (s,), lambda x, n=n, p=p: getattr(theirs, n)(x, **p), "apart")
       for n, params in ACTIVATIONS.items() for p in params for s in SHAPES],
+    *[Case(n, lambda g, z, n=n: apply(n, g, z), pair, f, "unit")
+      for n, f in GRADIENTS.items() for pair in PAIRS],
     Case("add", lambda x: x + x.T, ((3, 3),)),
     Case("sub", lambda x: 1 - x, ((3,),)),
     Case("mul", lambda x: x * x * 3, ((4,),)),

@@ -97,6 +97,9 @@ def classes(name, shape, targets, weight=None, **options):
 LOSSES = [
     Case("linear", ours.linear, ((2, 3), (4, 3), (4,)), theirs.linear),
     Case("linear", ours.linear, ((2, 2, 3), (4, 3)), theirs.linear),
+    *[Case("linear_relu", lambda *xs: ours.linear(*xs, activation="relu"), shapes,
+           lambda *xs: theirs.relu(theirs.linear(*xs)))
+      for shapes in (((2, 3), (4, 3), (4,)), ((2, 2, 3), (4, 3), (4,)))],
     *loss("mse_loss", ((3, 2), (3, 2))),
     *loss("l1_loss", ((3, 2), (3, 2)), "apart"),
     *loss("huber_loss", ((3, 4), (3, 4)), "apart"),

@@ -24,6 +24,7 @@ from tutor.errors import KernelNotFound
 
 Kernel = Callable[..., None]
 Table = Mapping[tuple[str, DType], Kernel]
+Launcher = Callable[..., Any]
 Observer = Callable[[Kernel, str, DType], Kernel]
 
 
@@ -43,6 +44,9 @@ _loaders: dict[str, Callable[[], Table]] = {}
 _unavailable: dict[str, str] = {}  # built-in backends that could not be loaded: name -> what to do
 _kernels: dict[tuple[str, str, DType], Kernel] = {}  # what lookup has found so far
 _active: dict[tuple[str, DType], Kernel] = {}  # the same for the backend in use
+# A backend may have a shorter way, too: `launcher(*ins)` makes the resulting Tensor in one call, or
+# gives None where that takes more than running the kernel. By name, of the backend in use.
+launchers: dict[str, Launcher] = {}
 _observers: list[Observer] = []  # who stands between the Engine and the kernels: nobody, mostly
 _current: str | None = None
 
@@ -58,7 +62,7 @@ def register(name: str, table: Table) -> None:
         )
     _tables[name] = table
     _kernels.clear()
-    _active.clear()
+    _choose_anew()
 
 
 def register_loader(name: str, loader: Callable[[], Table]) -> None:
@@ -120,7 +124,7 @@ class use_backend:  # noqa: N801 - read as a verb: with use_backend("simd")
         global _current
         self.before = _current
         _current = _checked(name)
-        _active.clear()
+        _choose_anew()
 
     def __enter__(self) -> use_backend:
         return self
@@ -128,7 +132,7 @@ class use_backend:  # noqa: N801 - read as a verb: with use_backend("simd")
     def __exit__(self, *exception: object) -> None:
         global _current
         _current = self.before
-        _active.clear()
+        _choose_anew()
 
 
 def kernel(name: str, dtype: DType) -> Kernel:
@@ -138,7 +142,17 @@ def kernel(name: str, dtype: DType) -> Kernel:
 
 def _activate(name: str, dtype: DType) -> Kernel:
     found = _active[name, dtype] = lookup(name, current(), dtype)
+    launcher = getattr(found, "launcher", None)
+    if launcher is not None:  # of every dtype: a table may have a row that is not its own
+        rows = [row for (other, _), row in table(current()).items() if other == name]
+        if [getattr(row, "launcher", None) for row in rows] == [launcher] * len(launcher):
+            launchers[name] = launcher
     return found
+
+
+def _choose_anew() -> None:
+    _active.clear()
+    launchers.clear()
 
 
 def lookup(kernel: str, backend: str, dtype: DType) -> Kernel:
@@ -171,7 +185,7 @@ def observe(observer: Observer, on: bool = True) -> None:
     looked up; with `on=False` no longer. Without observers, kernels are called as they are."""
     (_observers.append if on else _observers.remove)(observer)
     _kernels.clear()
-    _active.clear()
+    _choose_anew()
 
 
 def report() -> str:

@@ -100,6 +100,9 @@ TABLE_OF_KERNELS = (
     Signature("atan2", "TTT", FLOATS, "ulp(1)", "z = the angle of the point (y, x), x its height"),
     Signature("logaddexp", "TTT", FLOATS, "ulp(1)", "z = ln(e**x + e**y)"),
     Signature("copysign", "TTT", FLOATS, "exact", "z = |x| with the sign of y"),
+    Signature("relu_grad", "TTT", FLOATS, "exact", "d = g if z > 0 else 0; ins = (g, z)"),
+    Signature("tanh_grad", "TTT", FLOATS, "ulp(3)", "d = g * (1 - z) * (1 + z); ins = (g, z)"),
+    Signature("sigmoid_grad", "TTT", FLOATS, "ulp(3)", "d = g * (z * (1 - z)); ins = (g, z)"),
     Signature("bitwise_and", "TTT", BITS, "exact", "z = x & y, bit by bit"),
     Signature("bitwise_or", "TTT", BITS, "exact", "z = x | y, bit by bit"),
     Signature("bitwise_xor", "TTT", BITS, "exact", "z = x ^ y, bit by bit"),
@@ -135,6 +138,9 @@ TABLE_OF_KERNELS = (
         "equals keep theirs, nan is above all", ("axis", "descending")),
     # ---- products: (..., m, k) @ (..., k, n) -> (..., m, n), same leading axes -------------------
     Signature("matmul", "TTT", NUMBERS, "sum", "z_ij = sum_k x_ik * y_kj; integers wrap"),
+    Signature("linear", "TTTT", FLOATS, "sum",
+        "z_ij = sum_k x_ik * w_jk + b_j, and 0 where that is below if relu; x (..., k), w (n, k), "
+        "b (n)", ("relu",)),
     # ---- windows over the last two axes: p and q count those that fit, the caller pads -----------
     Signature("conv2d", "TTT", FLOATS, "sum",
         "z[n,o,p,q] = sum_c,i,j x[n,c,p*stride_h+i*dilation_h,q*stride_w+j*dilation_w] * "
@@ -177,6 +183,8 @@ TABLE_OF_KERNELS = (
     Signature("cross_entropy_grad", "TTiT", FLOATS, "sum",
         "z_j = scale * g * (softmax(x)_j - [j = t]) for each row of x and its g (...)", ("scale",)),
     # ---- optimizer steps: `out` (and the state) are read and updated in place --------------------
+    Signature("descend", "TT", FLOATS, "sum",
+        "p <- p - lr * (g + weight_decay * p), with p = out, ins = (g,)", ("lr", "weight_decay")),
     Signature("sgd", "TTT", FLOATS, "sum",
         "d = g + weight_decay * p; v <- momentum * v + d; p <- p - lr * v, with p = out, ins = "
         "(g, v)", ("lr", "momentum", "weight_decay")),

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -19,7 +20,7 @@ from tutor import dtype as dtypes
 from tutor import layout
 from tutor.backends import registry
 from tutor.core.buffer import Buffer
-from tutor.core.op import OPS, Op
+from tutor.core.op import OPS, Op, version_of
 from tutor.dtype import DType
 from tutor.errors import DTypeError, GraphError, ShapeError, unknown
 from tutor.literals import is_number
@@ -28,6 +29,7 @@ from tutor.recording import no_grad, recording, thread
 Tensor = Any  # the box above this one; the Engine only uses what a Tensor offers
 Hook = Callable[[Tensor], Any]
 _serials = itertools.count()
+_serial, _requires_grad = map(operator.attrgetter, ("serial", "requires_grad"))
 _leaf_hooks: dict[int, list[Hook]] = {}  # by the id of the leaf, for as long as it lives
 
 
@@ -36,20 +38,12 @@ class Engine:
 
     def run(self, op: Op) -> Tensor:
         """Execute `op` and return its result."""
-        inputs = op.inputs
-        x, y = inputs[0], inputs[-1]
-        if op.pointwise and type(x) is not type(y):
-            inputs = x, y = self.number_beside(op, x, y)
-        # Most calls are of this kind, and nothing is left to be found out about them.
-        if op.pointwise and type(x) is type(y) and hasattr(x, "over") and x.shape == y.shape:
-            dtype = x.buf.dtype
-            if dtype is y.buf.dtype and (dtype.kind == "float" or not op.wants_float):
-                out = x.over(Buffer.empty(math.prod(x.shape), op.gives or dtype), x.shape)
-                registry.kernel(op.kernel, dtype)(out, *inputs)
-                return self.remember(op, out) if x.requires_grad or y.requires_grad else out
+        launch = registry.launchers.get(op.name)
+        if launch is not None and (out := launch(*op.inputs, **op.params)) is not None:
+            return self.remember(op, out) if out.requires_grad else out
         if op.promotes is not None:
             self.bring_together(op)
-            inputs = op.inputs
+        inputs = op.inputs
         if op.kernel is None:
             out = op.forward(*inputs, **op.params)
         else:
@@ -65,9 +59,17 @@ class Engine:
 
     def remember(self, op: Op, out: Tensor) -> Tensor:
         """Make `op` the node of the graph that `out` came from, if a graph is wanted."""
-        if op.differentiable and thread.recording and out.buf.dtype.kind == "float":
-            op.record(out, tuple([x.requires_grad for x in op.inputs]), next(_serials))
-            out.op, out.requires_grad = op, True
+        graph = op.differentiable and thread.recording and out.buf.dtype.kind == "float"
+        if graph:
+            try:
+                needs = tuple(map(_requires_grad, op.inputs))
+            except AttributeError:  # a launcher takes numbers as they are; a graph is of Tensors
+                dtype, shape = out.buf.dtype, out.shape
+                given = [x if hasattr(x, "over") else out.wrap(x, dtype, shape) for x in op.inputs]
+                op.inputs, needs = tuple(given), tuple(map(_requires_grad, given))
+            op.record(out, needs, next(_serials))
+            out.op = op
+        out.requires_grad = graph
         return out
 
     def call(self, kernel: str, dtype: DType, out: Tensor, *ins: Tensor, **params: Any) -> None:
@@ -85,18 +87,6 @@ class Engine:
             value = value.cast(target.buf.dtype).expand(target.shape)
         self.call("copy", target.buf.dtype, target, value)
         target.buf.touch()
-
-    @staticmethod
-    def number_beside(op: Op, x: Any, y: Any) -> tuple[Any, Any]:
-        """A number that the other operand's dtype can hold becomes a constant of that operand's
-        shape. Such constants are kept: most numbers come again, in every round of a loop."""
-        t, number = (y, x) if type(x) in dtypes.DEFAULTS else (x, y)
-        if type(number) in dtypes.DEFAULTS and hasattr(t, "over"):
-            dtype = t.buf.dtype
-            if dtypes.of_number(number, dtype) is dtype:
-                constant = t.wrap(number, dtype, t.shape)
-                x, y = op.inputs = (constant, y) if number is x else (x, constant)
-        return x, y
 
     def bring_together(self, op: Op) -> None:
         """Make Tensors of the operands that are none, and give those from `promotes` on one dtype.
@@ -148,7 +138,7 @@ class Engine:
         """
         keep = create_graph if retain_graph is None else retain_graph
         seed = self._seed(root, gradient)
-        handed_out = {id(seed.buf)} if seed is gradient else set()
+        handed_out = {id(seed.buf)}
         pending = {root.op or root: seed}  # for each op, and for each leaf, what has come in so far
         with recording(create_graph):
             for op in self.order(root.op) if root.op else ():
@@ -159,16 +149,25 @@ class Engine:
                     g = self._after(op.hooks, g)
                 if op.kept is not None and (kept := op.kept()) is not None:
                     self._store(kept, g, handed_out)
-                grads = op.backward(g, *self._saved(op, create_graph))
+                grads = op.backward(g, *(self._linked(op) if create_graph else op.saved or ()))
                 grads = grads if isinstance(grads, tuple) else (grads,)
-                for x, gx, needed in zip(op.inputs, grads, op.needs, strict=True):
+                if len(grads) != len(op.needs):
+                    raise GraphError(
+                        f"the gradients of {type(op).__name__} for {len(op.needs)} inputs",
+                        f"its backward returned {len(grads)}",
+                        "return one for each input, None where there is none",
+                    )
+                for x, gx, needed in zip(op.inputs, grads, op.needs):  # noqa: B905 - just checked
                     if needed and gx is not None:
-                        gx, node = self._fit(op, x, gx), x.op or x
-                        pending[node] = pending[node] + gx if node in pending else gx
-                if not keep:
-                    op.free()
+                        if gx.shape != x.shape or gx.buf.dtype is not x.buf.dtype:
+                            gx = self._fit(op, x, gx)
+                        before = pending.get(node := x.op or x)
+                        pending[node] = gx if before is None else before + gx
+                if not keep:  # let go of what was saved, and of the graph behind
+                    op.saved, op.inputs = None, ()
             for leaf, g in pending.items():
-                self._store(leaf, self._after(_leaf_hooks.get(id(leaf), ()), g), handed_out)
+                hooks = _leaf_hooks.get(id(leaf))
+                self._store(leaf, self._after(hooks, g) if hooks else g, handed_out)
 
     @staticmethod
     def _after(hooks: Iterable[Hook], g: Tensor) -> Tensor:
@@ -215,22 +214,23 @@ class Engine:
         found, unseen = {root}, [root]
         while unseen:
             op = unseen.pop()
-            if op.is_freed:
+            if op.saved is None:
                 raise GraphError(
                     f"backward() through {type(op).__name__}",
                     "an earlier backward() has freed what it saved",
                     "compute the result anew before each backward(); if you do want to walk one"
                     " graph twice, give the first call retain_graph=True (it keeps the memory)",
                 )
-            self._check_versions(op)
-            for x, needed in zip(op.inputs, op.needs, strict=True):
-                if needed and x.op is not None and x.op not in found:
+            if op.versions and op.versions != tuple(map(version_of, op.saved)):
+                self._refuse_stale(op)
+            for x in op.inputs:
+                if x.op is not None and x.op not in found:
                     found.add(x.op)
                     unseen.append(x.op)
-        return sorted(found, key=lambda op: op.serial, reverse=True)
+        return sorted(found, key=_serial, reverse=True)
 
     @staticmethod
-    def _check_versions(op: Op) -> None:
+    def _refuse_stale(op: Op) -> None:
         for name, t, version in zip(op.saves, op.saved or (), op.versions, strict=True):
             if t.buf.version != version:
                 file, line = t.buf.changed_at or ("?", 0)
@@ -243,19 +243,14 @@ class Engine:
                 )
 
     @staticmethod
-    def _saved(op: Op, create_graph: bool) -> tuple[Tensor, ...]:
+    def _linked(op: Op) -> tuple[Tensor, ...]:
         """What `op` saved. Its own output was kept without its op; a graph of the walk needs it."""
-        saved = op.saved or ()
-        if not create_graph:
-            return saved
-
-        def linked(out: Tensor) -> Tensor:
-            out = out.alias()
-            out.op, out.requires_grad = op, True
-            return out
-
-        pairs = zip(op.save_positions, saved, strict=True)
-        return tuple([linked(t) if i < 0 else t for i, t in pairs])
+        saved = list(op.saved or ())
+        for i, position in enumerate(op.save_positions):
+            if position < 0:
+                saved[i] = saved[i].alias()
+                saved[i].op, saved[i].requires_grad = op, True
+        return tuple(saved)
 
     @staticmethod
     def _fit(op: Op, x: Tensor, gx: Tensor) -> Tensor:
@@ -311,7 +306,7 @@ class Engine:
                     "a gradient exists of one number, this holds " + str(math.prod(root.shape)),
                     "reduce it first (.sum() or .mean()), or pass gradient= of the same shape",
                 )
-            return root.like(1)
+            return root.wrap(1, root.buf.dtype, root.shape)
         gradient = gradient if hasattr(gradient, "over") else root.wrap(gradient, root.buf.dtype)
         if gradient.shape != root.shape or gradient.buf.dtype is not root.buf.dtype:
             raise ShapeError(
@@ -327,11 +322,21 @@ Op.execute = staticmethod(engine.run)
 
 
 def apply(name: str, *inputs: Any, **params: Any) -> Tensor:
-    """Run the op of that name from the catalogue: `apply("mul", x, y)` is `Mul(x, y).apply()`."""
-    op = OPS.get(name)
-    if op is None:
-        raise unknown("the op", name, OPS, "tutor.OPS")
-    return op(*inputs, **params).apply()
+    """Run the op of that name from the catalogue: `apply("mul", x, y)` is `Mul(x, y).apply()`.
+
+    Where the backend has a launcher for it and the operands are alike, that one call is all.
+    """
+    launch = registry.launchers.get(name)
+    if launch is None or params or (out := launch(*inputs)) is None:
+        op = OPS.get(name)
+        if op is None:
+            raise unknown("the op", name, OPS, "tutor.OPS")
+        return op(*inputs, **params).apply()
+    if out.requires_grad:
+        if thread.recording:
+            return engine.remember(OPS[name](*inputs), out)
+        out.requires_grad = False
+    return out
 
 
 def backward(root: Tensor, gradient: Any = None, **options: Any) -> None:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 import weakref
 from collections.abc import Callable
+from operator import attrgetter, itemgetter
 from typing import Any, ClassVar
 
 from tutor.backends.signatures import SIGNATURES
@@ -26,6 +27,7 @@ from tutor.dtype import DType
 
 Shape = tuple[int, ...]
 
+version_of = attrgetter("buf.version")
 OPS: dict[str, type[Op]] = {}  # the catalogue: every Op class by its name
 
 
@@ -50,12 +52,11 @@ class Op:
     kernel_params: ClassVar[tuple[str, ...]] = ()
     saves: ClassVar[tuple[str, ...]] = ()
     save_positions: ClassVar[tuple[int, ...]] = ()  # of `saves` among the inputs; -1 is the output
+    pick: ClassVar[Any]  # of the inputs and the output, what stands at these positions
     promotes: ClassVar[int | None] = None
     wants_float: ClassVar[bool] = False
     key: ClassVar[int] = 0  # the operand under whose dtype the kernel is looked up
     rearranges: ClassVar[bool] = False  # has it `operands` of its own?
-    pointwise: ClassVar[bool] = False  # of operands of one shape and dtype the result is alike, or
-    gives: ClassVar[DType | None] = None  # of this dtype
     differentiable: ClassVar[bool] = False
     execute: ClassVar[Callable[[Op], Any]]  # how an Op is run: the Engine puts itself here
 
@@ -68,8 +69,6 @@ class Op:
         cls.differentiable = cls.backward is not Op.backward
         cls.rearranges = cls.operands is not Op.operands
         cls.key = cls.promotes or 0
-        if "infer" in cls.__dict__ and "pointwise" not in cls.__dict__:
-            cls.pointwise = False
         if abstract:
             return
         if "name" not in cls.__dict__:
@@ -80,7 +79,6 @@ class Op:
             cls.__name__,
         ):
             raise TypeError(f"op {cls.name!r} is {taken}; give {cls.__name__} a `name` of its own")
-        cls.pointwise = cls.pointwise and cls.kernel is not None
         if cls.kernel is not None:
             cls.kernel_params = SIGNATURES[cls.kernel].params
         rule = cls.infer if cls.layout is Op.layout else cls.layout
@@ -90,6 +88,7 @@ class Op:
         if unknown:
             raise TypeError(f"{cls.__name__} saves {unknown}, its operands are {operands}")
         cls.save_positions = tuple(-1 if n == "out" else operands.index(n) for n in cls.saves)
+        cls.pick = itemgetter(*cls.save_positions) if cls.saves else None
         OPS[cls.name] = cls
 
     def __init__(self, *inputs: Any, **params: Any) -> None:
@@ -132,16 +131,12 @@ class Op:
         self.hooks: list[Callable[[Any], Any]] | None = None  # they see the output's gradient
         # The output is saved as an alias without its op: `out -> op -> out` would be a cycle, and
         # graphs are to be freed the moment the last name for them goes.
-        kept = [out.alias() if i < 0 else self.inputs[i] for i in self.save_positions]
-        self.saved, self.versions = tuple(kept), tuple([t.buf.version for t in kept])
-
-    def free(self) -> None:
-        """Let go of what was saved and of the graph behind."""
-        self.saved, self.inputs = None, ()
-
-    @property
-    def is_freed(self) -> bool:
-        return self.saved is None
+        self.saved = ()
+        self.versions: tuple[int, ...] = ()  # of what was saved, to know what is stale
+        if at := self.save_positions:
+            saved = self.pick((*self.inputs, out.alias()) if -1 in at else self.inputs)
+            self.saved = saved if len(at) > 1 else (saved,)
+            self.versions = tuple(map(version_of, self.saved))
 
     def __repr__(self) -> str:
         parts = [f"{tuple(x.shape)}" for x in self.inputs if hasattr(x, "shape")]

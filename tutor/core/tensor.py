@@ -26,7 +26,7 @@ from tutor import dtype as dtypes
 from tutor import layout, literals, selection
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply, engine
-from tutor.core.op import OPS, Op
+from tutor.core.op import Op
 from tutor.create import Create
 from tutor.dtype import DType
 from tutor.errors import DomainError, DTypeError, GraphError
@@ -42,7 +42,7 @@ def _unary(name: str) -> Operator:
     """The operator that applies the op of that name: `-x`."""
 
     def operator(self: Tensor) -> Tensor:
-        return OPS[name](self).apply()
+        return apply(name, self)
 
     return operator
 
@@ -51,10 +51,10 @@ def _binary(name: str) -> tuple[Operator, Operator]:
     """`x + y` for a Tensor x, and its reflection for a y that is no Tensor: `1 + x`."""
 
     def operator(self: Tensor, other: Any) -> Tensor:
-        return OPS[name](self, other).apply()
+        return apply(name, self, other)
 
     def reflected(self: Tensor, other: Any) -> Tensor:
-        return OPS[name](other, self).apply()
+        return apply(name, other, self)
 
     return operator, reflected
 

@@ -14,18 +14,32 @@ from tutor.core.engine import apply
 from tutor.core.tensor import Tensor
 from tutor.errors import DomainError, DTypeError, OutOfRangeError, ShapeError
 
+LINEAR = {None: "linear", "relu": "linear_relu"}
+
 # ---- layers --------------------------------------------------------------------------------------
 
 
-def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """y = x Wᵀ + b, for x (..., inputs), W (outputs, inputs), b (outputs)"""
+def linear(
+    x: Tensor, weight: Tensor, bias: Tensor | None = None, activation: str | None = None
+) -> Tensor:
+    """y = x Wᵀ + b, for x (..., inputs), W (outputs, inputs), b (outputs)
+
+    `activation="relu"` gives relu(y), by the same kernel. DomainError for any other.
+    """
+    op = LINEAR.get(activation)
+    if op is None:
+        raise DomainError(
+            f"linear(activation={activation!r})",
+            "only a relu is done along with the product",
+            "use 'relu' or None, and apply any other function to the result",
+        )
     given = (weight,) if bias is None else (weight, bias)
     if x.ndim == 2:
-        return apply("linear", x, *given)
+        return apply(op, x, *given)
     if not x.shape:
         raise ShapeError("linear of a single number", "shape ()", "give (..., inputs)")
     rows = x.reshape((math.prod(x.shape[:-1]), x.shape[-1]))
-    return apply("linear", rows, *given).reshape((*x.shape[:-1], weight.shape[0]))
+    return apply(op, rows, *given).reshape((*x.shape[:-1], weight.shape[0]))
 
 
 conv1d, conv2d = (functools.partial(windows.conv, dims=dims) for dims in (1, 2))

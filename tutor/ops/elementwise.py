@@ -41,13 +41,13 @@ def stretch(x: Any, shape: Shape) -> Any:
 class Unary(Op, abstract=True):
     """One operand; the result has its shape."""
 
-    infer, promotes, pointwise = same, 0, True
+    infer, promotes = same, 0
 
 
 class Binary(Op, abstract=True):
     """Two operands or more, brought to one dtype and stretched to one shape."""
 
-    infer, promotes, pointwise = broadcast, 0, True
+    infer, promotes = broadcast, 0
 
     def operands(self, shape: Shape, *inputs: Any) -> tuple[Any, ...]:
         for x in inputs:
@@ -235,7 +235,7 @@ class Where(Binary):
 class Comparison(Binary, abstract=True):
     """Yes or no."""
 
-    infer, pointwise, gives = compare, True, bool_
+    infer = compare
 
 
 class Eq(Comparison):

@@ -205,7 +205,16 @@ class Tanh(Function):
     kernel, saves = "tanh", ("out",)
 
     def backward(self, g, z):
-        return g * (1 - z * z)
+        return apply("tanh_grad", g, z)
+
+
+class TanhGrad(Binary):
+    """d = g (1 - z²): the derivative of tanh, given its result z"""
+
+    kernel, saves = "tanh_grad", ("x", "y")
+
+    def backward(self, h, g, z):
+        return apply("tanh_grad", h, z), h * g * z * -2 if self.needs[1] else None
 
 
 class Asinh(Function):
@@ -250,7 +259,16 @@ class Sigmoid(Function):
     kernel, saves = "sigmoid", ("out",)
 
     def backward(self, g, z):
-        return g * (z * (1 - z))
+        return apply("sigmoid_grad", g, z)
+
+
+class SigmoidGrad(Binary):
+    """d = g z (1 - z): the derivative of the sigmoid, given its result z"""
+
+    kernel, saves = "sigmoid_grad", ("x", "y")
+
+    def backward(self, h, g, z):
+        return apply("sigmoid_grad", h, z), h * g * (1 - z * 2) if self.needs[1] else None
 
 
 class ReLU(Unary):
@@ -259,7 +277,16 @@ class ReLU(Unary):
     kernel, saves = "relu", ("out",)
 
     def backward(self, g, z):
-        return apply("where", z > 0, g, 0.0)
+        return apply("relu_grad", g, z)
+
+
+class ReLUGrad(Binary):
+    """d = g where z > 0, else 0: the derivative of the relu, given its result z"""
+
+    kernel, saves = "relu_grad", ("y",)
+
+    def backward(self, h, z):
+        return apply("relu_grad", h, z), h.like(0) if self.needs[1] else None
 
 
 # ---- to integers -------------------------------------------------------------------------------

@@ -89,9 +89,8 @@ class CrossEntropy(Op):
         return (t.shape if reduction == "none" else ()), x.buf.dtype
 
     def backward(self, g, x, t):
-        return apply(
-            "cross_entropy_grad", x, t, g.expand(t.shape), scale=self.params["scale"]
-        ), None
+        each = apply("expand", g, shape=t.shape)
+        return apply("cross_entropy_grad", x, t, each, scale=self.params["scale"]), None
 
 
 class CrossEntropyGrad(Op):

@@ -31,7 +31,8 @@ class Permute(Op):
     """z[i_axes[0], i_axes[1], ...] = x[i_0, i_1, ...]"""
 
     def layout(self, x, *, axes):
-        return tuple(x.shape[a] for a in axes), tuple(x.strides[a] for a in axes), x.offset
+        shape, strides = x.shape, x.strides
+        return tuple([shape[a] for a in axes]), tuple([strides[a] for a in axes]), x.offset
 
     def backward(self, g):
         axes = self.params["axes"]

@@ -50,7 +50,9 @@ class Reduction(Op, abstract=True):
 
     def stretched(self, t: Any, x: Any) -> Any:
         """t, of z's shape, repeated along the reduced axes to x's shape."""
-        return t.reshape(without(x.shape, self.params["axis"], keepdims=True)).expand(x.shape)
+        if t.shape:  # a single number stretches to any shape
+            t = t.reshape(without(x.shape, self.params["axis"], keepdims=True))
+        return apply("expand", t, shape=x.shape)
 
 
 class Sum(Reduction):

@@ -30,6 +30,7 @@ OPERATORS = (
     "bitwise_and", "bitwise_or", "bitwise_xor", "maximum", "minimum", "eq", "ne", "lt", "le",
     "gt", "ge", "where",
 )  # fmt: skip
+GRADIENTS = ("relu_grad", "tanh_grad", "sigmoid_grad")
 PAIRS = ("floor_divide", "remainder", "fmod", "hypot", "atan2", "logaddexp")
 SHIFTS = ("bitwise_left_shift", "bitwise_right_shift")
 REDUCTIONS = ("sum", "prod", "mean", "max", "min", "argmax", "argmin")
@@ -38,6 +39,7 @@ CASES: dict[str, tuple[Small, Large]] = {
     **dict.fromkeys(OPERATORS, (elementwise.basic, elementwise.large)),
     **dict.fromkeys(FUNCTIONS, (elementwise.function, elementwise.large)),
     **dict.fromkeys(PAIRS, (elementwise.pairs, elementwise.large)),
+    **dict.fromkeys(GRADIENTS, (elementwise.gradient, elementwise.large)),
     **dict.fromkeys(SHIFTS, (elementwise.shift, elementwise.large)),
     "pow": (elementwise.power, elementwise.large),
     "cast": (elementwise.cast, elementwise.large_cast),
@@ -46,6 +48,7 @@ CASES: dict[str, tuple[Small, Large]] = {
     "scan": (scan.scan, scan.large_scan),
     **dict.fromkeys(("cummax", "argsort"), (scan.ordered, scan.large_ordered)),
     "matmul": (reduce.matmul, reduce.large_matmul),
+    "linear": (reduce.linear, reduce.large_linear),
     **dict.fromkeys(("conv2d", "conv2d_weight"), (window.conv, window.large_conv)),
     **dict.fromkeys(("max_pool2d", "max_pool2d_grad"), (window.pool, window.large_pool)),
     "pad": (movement.pad, movement.large_pad),
@@ -58,7 +61,7 @@ CASES: dict[str, tuple[Small, Large]] = {
     **dict.fromkeys(
         ("cross_entropy", "cross_entropy_grad"), (fused.cross_entropy, fused.large_cross_entropy)
     ),
-    **dict.fromkeys(("sgd", "adam"), (fused.optimizer, fused.large_optimizer)),
+    **dict.fromkeys(("descend", "sgd", "adam"), (fused.optimizer, fused.large_optimizer)),
     **dict.fromkeys(("random_bits", "uniform", "normal"), (fused.random, fused.large_random)),
 }
 

@@ -46,15 +46,15 @@ def bounds(kernel: str, dtype: DType, case: Case, before: list[bytes]) -> dict[i
 
 def factor(kernel: str, case: Case) -> int:
     """c: it grows with the number of terms."""
-    if kernel in ("sgd", "adam"):
+    if kernel in ("descend", "sgd", "adam"):
         return 12
     x, axis = case.ins[0].shape, case.params.get("axis", -1)
     if kernel == "scan":
         return 2 * x[axis] + 2
     if kernel in ("sum", "prod", "mean"):
         return math.prod(x[a] for a in axes_of(axis, len(x))) + 2
-    if kernel == "matmul":
-        return x[-1] + 2
+    if kernel in ("matmul", "linear"):
+        return x[-1] + 3
     if kernel == "conv2d":
         return math.prod(case.ins[1].shape[1:]) + 2
     if kernel == "conv2d_weight":

@@ -51,6 +51,7 @@ SECOND = {
     "pow": "exponent",
     **dict.fromkeys(("floor_divide", "remainder", "fmod"), "divisor"),
     **dict.fromkeys(("bitwise_left_shift", "bitwise_right_shift"), "count"),
+    **dict.fromkeys(("relu_grad", "tanh_grad", "sigmoid_grad"), "result"),
 }
 
 
@@ -126,6 +127,14 @@ def pairs(d: Draw) -> Iterator[Case]:
         rounded = tuple(unpack(pack(row, d.dtype), d.dtype))
         kept += [rounded] * all(allowed(v, o, d.dtype) for v, o in zip(rounded, ok, strict=True))
     yield listed(d, kept)
+
+
+def gradient(d: Draw) -> Iterator[Case]:
+    """Elementwise, and results that come close to -1, 0 and 1, where tanh and sigmoid are flat."""
+    yield from basic(d)
+    uniform = d.rng.uniform
+    near = [uniform(0, 1) * 2.0**-e for e in range(8 * d.dtype.itemsize) for _ in range(8)]
+    yield listed(d, [(uniform(-4, 4), z) for x in near for z in (x, -x, 1 - x, x - 1)])
 
 
 def shift(d: Draw) -> Iterator[Case]:

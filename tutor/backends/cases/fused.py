@@ -98,7 +98,7 @@ def step(d: Draw, shape: Shape, layouts: tuple[str, ...], still: bool = False) -
     params: dict[str, Any] = {"lr": d.rng.choice((0.1, 0.003)), "weight_decay": decay}
     if d.kernel == "sgd":
         params["momentum"] = d.rng.choice((0.0, 0.9))
-    else:
+    elif d.kernel == "adam":
         params |= {
             "beta1": 0.9,
             "beta2": 0.999,

@@ -97,6 +97,39 @@ def matmul(d: Draw) -> Iterator[Case]:
             yield product(d, (), 9, 17, 18, d.any_layouts(2), "nan")
 
 
+def layer(d: Draw, lead: Shape, k: int, n: int, layouts: tuple[str, ...], domain: str) -> Case:
+    """A linear layer of x (*lead, k), with or without a relu."""
+    out, first, second, third = layouts
+    x = d.spec((*lead, k), poisoned(d, (*lead, k)) if domain == "nan" else domain, first)
+    drawn = "small" if domain == "nan" else domain
+    ins = (x, d.spec((n, k), drawn, second), d.spec((n,), drawn, third))
+    relu = d.rng.choice((False, True))
+    return Case(d.result((*lead, n), out), ins, {"relu": relu}, exact=domain == "whole")
+
+
+def linear(d: Draw) -> Iterator[Case]:
+    def case(lead: Shape, k: int, n: int) -> Case:
+        return layer(d, lead, k, n, d.any_layouts(3), d.rng.choice(("small", "whole")))
+
+    for m, k, n in itertools.product((1, 2, 5, 30), (0, 1, 8), (1, 4, 7)):
+        yield case((m,), k, n)
+    for n in range(1, 70):
+        yield case((d.rng.randrange(1, 20),), d.rng.randrange(1, 20), n)
+    for layouts in d.layouts(3):
+        yield layer(d, (7,), 13, 19, layouts, "small")
+        yield layer(d, (2, 3), 5, 6, layouts, "whole")
+    for lead in ((), (0,), (3, 0), (2, 2, 3)):
+        yield case(lead, 9, 17)
+    for m, k, n in ((3, 4, 0), (33, 70, 35), (3, 600, 5), (1, 800, 40), (20, 1000, 33)):
+        yield case((m,), k, n)  # sums of 600 and more are cut into blocks
+    for _ in range(4):
+        yield layer(d, (9,), 17, 18, d.any_layouts(3), "nan")
+
+
+def large_linear(d: Draw, count: int) -> Case:
+    return layer(d, (130,), 67, count // 500, ("contiguous",) * 4, "small")
+
+
 def large_matmul(d: Draw, count: int) -> Case:
     return product(
         d,

@@ -6,8 +6,9 @@ import math
 import operator
 from typing import Any
 
+from tutor.backends.python_ref.elementwise import relu as cut
 from tutor.backends.python_ref.reduce import total
-from tutor.backends.python_ref.walk import Kernel, Operand, groups, write
+from tutor.backends.python_ref.walk import Kernel, Operand, groups, read, write
 
 
 def dot(x: list[Any], y: list[Any]) -> Any:
@@ -30,4 +31,11 @@ def matmul(out: Operand, x: Operand, y: Operand) -> None:
     )
 
 
-KERNELS: dict[str, Kernel] = {"matmul": matmul}
+def linear(out: Operand, x: Operand, w: Operand, b: Operand, *, relu: bool) -> None:
+    """z_ij = sum_k x_ik * w_jk + b_j, cut off at 0 if relu"""
+    columns = list(zip(groups(w, -1), read(b), strict=True))
+    z = [dot([*row, 1.0], [*column, bias]) for row in groups(x, -1) for column, bias in columns]
+    write(out, [cut(zi) for zi in z] if relu else z)
+
+
+KERNELS: dict[str, Kernel] = {"matmul": matmul, "linear": linear}

@@ -9,6 +9,12 @@ from tutor.backends.python_ref.elementwise import div, sqrt
 from tutor.backends.python_ref.walk import Kernel, Operand, read, write
 
 
+def descend(p: Operand, g: Operand, *, lr: float, weight_decay: float) -> None:
+    """p <- p - lr * (g + weight_decay * p)"""
+    pairs = zip(read(p), read(g), strict=True)
+    write(p, [pi - lr * (gi + weight_decay * pi) for pi, gi in pairs])
+
+
 def sgd(
     p: Operand, g: Operand, v: Operand, *, lr: float, momentum: float, weight_decay: float
 ) -> None:
@@ -47,4 +53,4 @@ def adam(
     )
 
 
-KERNELS: dict[str, Kernel] = {"sgd": sgd, "adam": adam}
+KERNELS: dict[str, Kernel] = {"descend": descend, "sgd": sgd, "adam": adam}

@@ -3,11 +3,15 @@
 #include <pybind11/pybind11.h>
 #include <structmember.h>
 
+#include <array>
 #include <cstring>
+#include <map>
 #include <string>
 
+#include "call.hpp"
 #include "checks.hpp"
 #include "errors.hpp"
+#include "launch.hpp"
 #include "levels.hpp"
 #include "memory.hpp"
 #include "operand.hpp"
@@ -26,63 +30,15 @@ struct Kernel {
     const Row* row;
     const char* level;
     Keywords keywords;
-    int inputs;  // how many; at least this many if types ends in '+'
-    bool more;   // whether it does
-    int index;   // the operand that holds indices (letter 'i'), 0 if none does
+    int inputs;          // how many; at least this many if types ends in '+'
+    bool more;           // whether it does
+    int index;           // the operand that holds indices (letter 'i'), 0 if none does
+    PyObject* launcher;  // of all kernels of this name and level; None if they have none
 };
 
 PyTypeObject* kernel_type = nullptr;
 
 // ---- A call -------------------------------------------------------------------------------------
-
-// Other Python threads may run meanwhile only where that is worth the 0.1 us it costs.
-bool is_long(const Row& row, const Operands& operands) {
-    constexpr double LONG = 1 << 14;
-    double work = 0;  // elements touched; a double, for the sum may not fit into 64 bits
-    for (int i = 0; i < operands.count(); ++i) work += numel(operands[i]);
-    if (row.form == Form::MatMul) {
-        const Operand& x = operands[1];
-        work = static_cast<double>(numel(operands[0])) * x.shape[x.ndim - 1] / 16;
-    }
-    if (row.form == Form::Conv || row.form == Form::ConvWeight) {
-        const Operand &x = operands[1], &w = operands[row.form == Form::Conv ? 2 : 0];
-        work = static_cast<double>(numel(x)) * numel(w) / 16;
-    }
-    return work > LONG;
-}
-
-PyObject* result_of(const Row& row, const Status& status) {
-    switch (status.kind) {
-        case Status::Ok:
-            break;
-        case Status::IndexOutOfRange:
-            return raise("OutOfRangeError", std::string("kernel ") + row.name,
-                         "index " + std::to_string(status.found) + " into " +
-                             std::to_string(status.size) + " elements",
-                         "keep indices from 0 to size - 1");
-        case Status::NegativeExponent:
-            return raise("DomainError", std::string("kernel ") + row.name,
-                         "an integer to a negative power is no integer",
-                         "cast to a float dtype first");
-        case Status::DivisionByZero:
-            return raise("DomainError", std::string("kernel ") + row.name,
-                         "an integer divided by 0 is no integer",
-                         "keep zeros out of the divisor, or cast to a float dtype first");
-        case Status::NegativeShift:
-            return raise("DomainError", std::string("kernel ") + row.name,
-                         "a shift by a negative number of bits",
-                         "keep the second operand at 0 or more; shift the other way instead");
-        case Status::CountDiffers:
-            return raise("ShapeError", std::string("kernel ") + row.name,
-                         std::to_string(status.found) + " elements are true, out has room for " +
-                             std::to_string(status.size),
-                         "give out as many elements as are true, and change nothing meanwhile");
-        case Status::OutOfMemory:
-            return PyErr_Format(PyExc_MemoryError, "kernel %s: no room for scratch memory",
-                                row.name);
-    }
-    Py_RETURN_NONE;
-}
 
 PyObject* call(const Kernel* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
     const Row& row = *self->row;
@@ -105,29 +61,25 @@ PyObject* call(const Kernel* self, PyObject* const* args, Py_ssize_t count, PyOb
         !check_shapes(row, operands, params) || (self->index && !operands.copy(self->index))) {
         return nullptr;
     }
-    PyThreadState* thread = is_long(row, operands) ? PyEval_SaveThread() : nullptr;
-    Status status = row.run(operands[0], &operands[0] + 1, operands.count() - 1, params);
-    if (thread) PyEval_RestoreThread(thread);
-    return result_of(row, status);
+    return run(row, operands, params);
 }
 
 PyObject* kernel_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* names) {
     try {
         return call(reinterpret_cast<Kernel*>(self), args, PyVectorcall_NARGS(nargsf), names);
-    } catch (const std::exception& error) {  // no C++ exception may cross into the interpreter
-        PyErr_SetString(
-            dynamic_cast<const std::bad_alloc*>(&error) ? PyExc_MemoryError : PyExc_RuntimeError,
-            error.what());
-        return nullptr;
+    } catch (const std::exception& exception) {
+        return raise(exception);
     }
 }
 
-PyObject* make_kernel(const Row* row, const char* level) {
+PyObject* make_kernel(const Row* row, const char* level, PyObject* launcher) {
     Kernel* self = PyObject_New(Kernel, kernel_type);
     if (!self) return nullptr;
     self->call = kernel_call;
     self->row = row;
     self->level = level;
+    self->launcher = Py_NewRef(launcher);
+    self->keywords.names = nullptr;
     size_t letters = std::strlen(row->types);
     self->more = row->types[letters - 1] == '+';
     self->inputs = static_cast<int>(letters) - 1 - self->more;
@@ -140,6 +92,7 @@ PyObject* make_kernel(const Row* row, const char* level) {
 void kernel_dealloc(PyObject* object) {
     PyTypeObject* type = Py_TYPE(object);
     Py_XDECREF(reinterpret_cast<Kernel*>(object)->keywords.names);
+    Py_XDECREF(reinterpret_cast<Kernel*>(object)->launcher);
     PyObject_Free(object);
     Py_DECREF(type);
 }
@@ -162,10 +115,16 @@ PyObject* kernel_level(PyObject* self, void*) {
     return PyUnicode_FromString(reinterpret_cast<Kernel*>(self)->level);
 }
 
+PyObject* kernel_launcher(PyObject* self, void*) {
+    return Py_NewRef(reinterpret_cast<Kernel*>(self)->launcher);
+}
+
 PyGetSetDef kernel_attributes[] = {
     {"name", kernel_name, nullptr, "The kernel's name in signatures.py.", nullptr},
     {"dtype", kernel_dtype, nullptr, "Name of the dtype it is for.", nullptr},
     {"level", kernel_level, nullptr, "Name of the instruction-set level.", nullptr},
+    {"launcher", kernel_launcher, nullptr,
+     "The Launcher of all kernels of this name and level, or None.", nullptr},
     {},
 };
 
@@ -199,18 +158,31 @@ py::list supported_levels() {
     return names;
 }
 
+// A new reference, or the Python error that is set as a C++ exception.
+py::object owned(PyObject* object) {
+    if (!object) throw py::error_already_set();
+    return py::reinterpret_steal<py::object>(object);
+}
+
 py::dict kernels(const std::string& name) {
     for (int i = 0; i < LEVELS; ++i) {
         const Level& level = levels()[i];
         if (level.name != name || !level.supported) continue;
-        py::dict table;
+        std::map<std::string, std::array<const Row*, DTYPES>> rows_by_name;
         for (Table rows_of : level.tables) {
             Rows rows = rows_of();
             for (int64_t r = 0; r < rows.count; ++r) {
                 const Row* row = rows.begin + r;
-                py::object kernel = py::reinterpret_steal<py::object>(make_kernel(row, level.name));
-                if (!kernel) throw py::error_already_set();
-                table[py::make_tuple(row->name, name_of(row->dtype))] = kernel;
+                rows_by_name[row->name][row->dtype] = row;
+            }
+        }
+        py::dict table;
+        for (const auto& [kernel, rows] : rows_by_name) {
+            py::object launcher = owned(make_launcher(rows.data()));
+            for (const Row* row : rows) {
+                if (!row) continue;
+                table[py::make_tuple(kernel, name_of(row->dtype))] =
+                    owned(make_kernel(row, level.name, launcher.ptr()));
             }
         }
         return table;
@@ -232,12 +204,16 @@ PYBIND11_MODULE(_simd, module) {
     using namespace tutor;
     module.doc() = "The kernels of the SIMD backend, one table per instruction-set level.";
     kernel_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&kernel_spec));
-    if (!kernel_type || !make_memory_type() || !make_operand_names()) throw py::error_already_set();
+    if (!kernel_type || !make_memory_type() || !make_operand_names() || !make_launcher_type())
+        throw py::error_already_set();
     module.add_object("Memory", reinterpret_cast<PyObject*>(memory_type));
     module.add_object("Kernel", reinterpret_cast<PyObject*>(kernel_type));
     module.def("levels", supported_levels, "Levels this CPU can run, the best one last.");
     module.def("kernels", kernels, py::arg("level"),
                "{(kernel name, dtype name): Kernel} of a level.");
+    module.def(
+        "set_dtypes", [](py::dict by_name) { set_dtypes(by_name.ptr()); }, py::arg("by_name"),
+        "Give the Buffers that launchers make these DType objects, {name: DType}.");
     module.def("num_threads", thread_count, "How many threads kernels may use.");
     module.def("set_num_threads", set_num_threads, py::arg("count"),
                "Let kernels use `count` threads (at most 1024), the caller included.");

@@ -14,16 +14,6 @@ namespace {
 // What a sum of `dtype` gives. The enum has bool and the signed integers first, then the unsigned.
 DType sum_of(DType dtype) { return dtype <= Int64 ? Int64 : dtype <= UInt64 ? UInt64 : dtype; }
 
-// What a letter of signatures.py demands of a kernel registered for `dtype`; DTYPES: nothing.
-DType meaning(char letter, DType dtype) {
-    return letter == 'T'   ? dtype
-           : letter == 'S' ? sum_of(dtype)
-           : letter == 'b' ? Bool
-           : letter == 'i' ? Int64
-           : letter == 'u' ? UInt32
-                           : DTYPES;
-}
-
 // The letter of row.types for operand i. A '+' repeats the last one.
 char letter_of(const Row& row, int i) {
     const char* letter = row.types;
@@ -79,6 +69,12 @@ bool product(const Operand& z, const Operand& x, const Operand& y) {
     }
     return z.shape[last - 1] == x.shape[last - 1] && z.shape[last] == y.shape[last] &&
            x.shape[last] == y.shape[last - 1];
+}
+
+bool layer(const Operand& z, const Operand& x, const Operand& w, const Operand& b) {
+    const int last = z.ndim - 1;
+    return last >= 0 && w.ndim == 2 && alike(z, x, last) && x.shape[last] == w.shape[1] &&
+           z.shape[last] == w.shape[0] && b.ndim == 1 && b.shape[0] == w.shape[0];
 }
 
 // Whether outputs along one axis are as many as windows fit: the taps of one, `dilation` apart,
@@ -168,6 +164,8 @@ const char* unmet(Form form, const Operands& o, const Params& params) {
         case Form::MatMul:
             return demand(product(o[0], o[1], o[2]),
                           "(..., m, k) and (..., k, n) give (..., m, n)");
+        case Form::Linear:
+            return demand(layer(o[0], o[1], o[2], o[3]), "(..., k), (n, k) and (n) give (..., n)");
         case Form::Conv:
             return demand(convolved(o[0], o[1], o[2], params),
                           "(n, c, h, w) and (o, c / groups, k, l) give (n, o, p, q), p and q as"
@@ -215,6 +213,15 @@ const char* unmet(Form form, const Operands& o, const Params& params) {
 }
 
 }  // namespace
+
+DType meaning(char letter, DType dtype) {
+    return letter == 'T'   ? dtype
+           : letter == 'S' ? sum_of(dtype)
+           : letter == 'b' ? Bool
+           : letter == 'i' ? Int64
+           : letter == 'u' ? UInt32
+                           : DTYPES;
+}
 
 bool check_dtypes(const Row& row, const Operands& operands) {
     for (int i = 0; i < operands.count(); ++i) {

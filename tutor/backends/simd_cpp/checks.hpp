@@ -6,6 +6,9 @@
 
 namespace tutor {
 
+// What a letter of signatures.py demands of a kernel registered for `dtype`; DTYPES: nothing.
+DType meaning(char letter, DType dtype);
+
 // Whether `operands` have the dtypes that row.types spells. Else a DTypeError is set.
 bool check_dtypes(const Row& row, const Operands& operands);
 

@@ -207,6 +207,11 @@ struct CopySign : Arithmetic {
     }
 };
 
+// Gradients, given that of the result, x, and the result itself, y. 1 - y * y would cancel near 1.
+FORMULA2(ReluGrad, Arithmetic, xsimd::select(y > V(0), x, V(0)))
+FORMULA2(TanhGrad, Arithmetic, x*((V(1) - y) * (V(1) + y)))
+FORMULA2(SigmoidGrad, Arithmetic, x*(y*(V(1) - y)))
+
 // ---- division with remainder --------------------------------------------------------------------
 
 // C's x / y and x % y for integers. What a processor refuses wraps or, by 0, is 0: the kernel has

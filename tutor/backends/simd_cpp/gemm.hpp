@@ -17,6 +17,9 @@
 // k from 0 on; the blocks are added in order. So the bits of C depend on k and the level alone, not
 // on layout, tiles or threads. The error is at most (KC + k / KC) u sum |terms|, that of blocked
 // summation (Higham, Accuracy and Stability of Numerical Algorithms, 4.2).
+//
+// What follows a product in a network, a bias and a relu, is done to C while it is still in
+// registers (Finish): a pass over memory of its own would cost as much as a small product.
 #pragma once
 
 #include <utility>
@@ -50,13 +53,45 @@ constexpr int64_t PANELS = 16;
 // How many blocks k is cut into.
 inline int64_t blocks_of(int64_t k) { return larger(1, ceil_div(k, KC)); }
 
+// ---- what follows the sums ----------------------------------------------------------------------
+
+// c_ij + bias_j, where C is computed transposed c_ij + bias_i; and if `relu`, 0 where that is
+// below. `bias` is contiguous, and can be read a sliver beyond its end; nullptr: C is left as it
+// is.
+template <class F>
+struct Finish {
+    const F* bias = nullptr;
+    bool per_row = false, relu = false;
+
+    // The same for the piece of C that begins at (i, j).
+    Finish at(int64_t i, int64_t j) const {
+        return {bias ? bias + (per_row ? i : j) : nullptr, per_row, relu};
+    }
+
+    template <int R, int V>
+    void apply(vec<F> (&c)[R][V]) const {
+#pragma GCC unroll 16
+        for (int i = 0; i < R; ++i)
+#pragma GCC unroll 16
+            for (int v = 0; v < V; ++v)
+                c[i][v] = c[i][v] + (per_row ? vec<F>(bias[i]) : load(bias + v * lanes<F>));
+        if (!relu) return;
+        const vec<F> zero(F(0));
+#pragma GCC unroll 16
+        for (int i = 0; i < R; ++i)
+#pragma GCC unroll 16
+            for (int v = 0; v < V; ++v) c[i][v] = xsimd::select(c[i][v] <= zero, zero, c[i][v]);
+    }
+};
+
 // ---- the micro-kernel ---------------------------------------------------------------------------
 
-// c (R x V vectors) = or += a (R x depth) b (depth x V vectors). For each p, column p of a times
-// row p of b is added to R * V vectors that never leave their registers.
+// c (R x V vectors) = or += a (R x depth) b (depth x V vectors), finished if there is a bias. For
+// each p, column p of a times row p of b is added to R * V vectors that never leave their
+// registers.
 template <class F, int R, int V>
 void micro_kernel(int64_t depth, const F* a, int64_t a_row, int64_t a_col, const F* b,
-                  int64_t b_row, F* c, int64_t c_row, bool add) {
+                  int64_t b_row, F* c, int64_t c_row, bool add, const Finish<F>& finish) {
     constexpr int L = lanes<F>;
     vec<F> sum[R][V];
     // A loop over registers must be unrolled completely: they have no addresses.
@@ -97,15 +132,19 @@ void micro_kernel(int64_t depth, const F* a, int64_t a_row, int64_t a_col, const
 #pragma GCC unroll 16
     for (int i = 0; i < R; ++i)
 #pragma GCC unroll 16
-        for (int v = 0; v < V; ++v) {
-            F* to = c + i * c_row + v * L;
-            store(to, add ? load(to) + sum[i][v] : sum[i][v]);
-        }
+        for (int v = 0; v < V; ++v)
+            if (add) sum[i][v] = load(c + i * c_row + v * L) + sum[i][v];
+    if constexpr (std::is_floating_point_v<F>)
+        if (finish.bias) finish.apply(sum);
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i)
+#pragma GCC unroll 16
+        for (int v = 0; v < V; ++v) store(c + i * c_row + v * L, sum[i][v]);
 }
 
 template <class F>
 using MicroKernel = void (*)(int64_t, const F*, int64_t, int64_t, const F*, int64_t, F*, int64_t,
-                             bool);
+                             bool, const Finish<F>&);
 
 template <class F, int V, int... R>
 inline MicroKernel<F> with_rows(int64_t rows, std::integer_sequence<int, R...>) {
@@ -127,7 +166,7 @@ inline MicroKernel<F> micro_kernel_for(int64_t rows, int64_t vectors) {
 // are transposed in registers, so that the sums are those of the micro-kernel.
 template <class F>
 void row_by_columns(int64_t depth, const F* a, int64_t a_col, const F* b, int64_t b_col, F* c,
-                    bool add) {
+                    bool add, const Finish<F>& finish) {
     constexpr int L = lanes<F>;
     vec<F> sum(F(0));
     int64_t p = 0;
@@ -144,44 +183,49 @@ void row_by_columns(int64_t depth, const F* a, int64_t a_col, const F* b, int64_
         for (int i = 0; i < L; ++i) row[i] = b[i * b_col + p];
         sum = xsimd::fma(vec<F>(a[p * a_col]), load(row), sum);
     }
-    store(c, add ? load(c) + sum : sum);
+    vec<F> result[1][1] = {{add ? load(c) + sum : sum}};
+    if constexpr (std::is_floating_point_v<F>)
+        if (finish.bias) finish.apply(result);
+    store(c, result[0][0]);
 }
 
 // Columns j to n of c (1 x n) = a b, V vectors at a time, or half as many, and so on. Vectors that
 // would stick out of c begin earlier instead: the same columns twice.
 template <class F, int V = WIDE>
-void multiply_row(int64_t j, Matrix<const F> a, Matrix<const F> b, Matrix<F> c) {
+void multiply_row(int64_t j, Matrix<const F> a, Matrix<const F> b, Matrix<F> c,
+                  const Finish<F>& finish) {
     constexpr int64_t WIDTH = V * lanes<F>;
     const int64_t n = c.cols, blocks = blocks_of(a.cols), depth = ceil_div(a.cols, blocks);
     for (; V > 1 ? j + WIDTH <= n : j < n; j += WIDTH) {
         const int64_t from = smaller(j, n - WIDTH);
         for (int64_t block = 0; block < blocks; ++block) {
             const int64_t p = block * depth, here = smaller(depth, a.cols - p);
+            const Finish<F> last = block == blocks - 1 ? finish.at(0, from) : Finish<F>();
             F* to = &c(0, from);
             if (b.col == 1)
-                micro_kernel<F, 1, V>(here, &a(0, p), 0, a.col, &b(p, from), b.row, to, 0, p > 0);
+                micro_kernel<F, 1, V>(here, &a(0, p), 0, a.col, &b(p, from), b.row, to, 0, p > 0,
+                                      last);
             else if constexpr (V == 1)
-                row_by_columns<F>(here, &a(0, p), a.col, &b(p, from), b.col, to, p > 0);
+                row_by_columns<F>(here, &a(0, p), a.col, &b(p, from), b.col, to, p > 0, last);
         }
     }
-    if constexpr (V > 1) multiply_row<F, V / 2>(j, a, b, c);
+    if constexpr (V > 1) multiply_row<F, V / 2>(j, a, b, c, finish);
 }
 
 // ---- one tile -----------------------------------------------------------------------------------
 
-// C = A B for a C of at most MC x NC, on this thread. false: out of memory.
-template <class T>
-bool multiply_tile(Matrix<const T> a, Matrix<const T> b, Matrix<T> c) {
-    using F = Computed<T>;
+// C = A B, finished, for a C of at most MC x NC, on this thread. false: out of memory.
+template <class T, class F = Computed<T>>
+bool multiply_tile(Matrix<const T> a, Matrix<const T> b, Matrix<T> c, const Finish<F>& finish) {
     constexpr int64_t L = lanes<F>;
     constexpr bool same = std::is_same<T, F>::value;
     if constexpr (same) {
         const bool in_place = (b.col == 1 || b.row == 1) && c.col == 1;
         if (c.rows == 1 && c.cols >= L && in_place) {
             if (b.col == 1)
-                multiply_row<F>(0, a, b, c);
+                multiply_row<F>(0, a, b, c, finish);
             else
-                multiply_row<F, 1>(0, a, b, c);
+                multiply_row<F, 1>(0, a, b, c, finish);
             return true;
         }
     }
@@ -242,20 +286,20 @@ bool multiply_tile(Matrix<const T> a, Matrix<const T> b, Matrix<T> c) {
                     b_sliver = reinterpret_cast<const F*>(&b(p, j));
                     b_row = b.row;
                 }
+                const Finish<F> last = block == blocks - 1 ? finish.at(i, j) : Finish<F>();
                 const MicroKernel<F> kernel = micro_kernel_for<F>(rows, vectors);
                 F* to = sums + i * sums_row + j;
                 if (!c_as_is || width % L == 0) {
-                    kernel(here, a_panel, a_row, a_col, b_sliver, b_row, to, sums_row, p > 0);
+                    kernel(here, a_panel, a_row, a_col, b_sliver, b_row, to, sums_row, p > 0, last);
                     continue;
                 }
                 // The last vector would stick out of C.
                 alignas(64) F edge[ROWS * SLIVER<F>];
-                kernel(here, a_panel, a_row, a_col, b_sliver, b_row, edge, SLIVER<F>, false);
-                for (int64_t r = 0; r < rows; ++r, to += sums_row) {
-                    F* sum = edge + r * SLIVER<F>;
-                    for (int64_t s = 0; s < width && p > 0; ++s) sum[s] = to[s] + sum[s];
-                    copy_few(width, to, sum);
-                }
+                for (int64_t r = 0; r < rows && p > 0; ++r)
+                    copy_few(width, edge + r * SLIVER<F>, to + r * sums_row);
+                kernel(here, a_panel, a_row, a_col, b_sliver, b_row, edge, SLIVER<F>, p > 0, last);
+                for (int64_t r = 0; r < rows; ++r)
+                    copy_few(width, to + r * sums_row, edge + r * SLIVER<F>);
             }
         }
     }
@@ -303,16 +347,16 @@ inline Tiles tiles_of(int64_t m, int64_t n, int64_t k) {
     return {height, width, ceil_div(m, height), ceil_div(n, width)};
 }
 
-// Tile `index` of C = A B. false: out of memory.
-template <class T>
+// Tile `index` of C = A B, finished. false: out of memory.
+template <class T, class F = Computed<T>>
 inline bool multiply_tile(Matrix<const T> a, Matrix<const T> b, Matrix<T> c, const Tiles& tiles,
-                          int64_t index) {
+                          int64_t index, const Finish<F>& finish = {}) {
     const int64_t i = index / tiles.across * tiles.height;
     const int64_t j = index % tiles.across * tiles.width;
     const int64_t height = smaller(tiles.height, c.rows - i);
     const int64_t width = smaller(tiles.width, c.cols - j);
     return multiply_tile<T>(a.block(i, 0, height, a.cols), b.block(0, j, b.rows, width),
-                            c.block(i, j, height, width));
+                            c.block(i, j, height, width), finish.at(i, j));
 }
 
 }  // namespace

@@ -105,6 +105,7 @@ enum class Form {
     Fill,              // no inputs
     Reduce,            // out = x without the axes in `axis`
     MatMul,            // (..., m, k), (..., k, n) -> (..., m, n)
+    Linear,            // x (..., k), w (n, k), b (n) -> (..., n)
     Conv,              // x (n, c, h, w), w (o, c / groups, k, l) -> (n, o, p, q)
     ConvWeight,        // x (n, c, h, w), g (n, o, p, q) -> (o, c / groups, k, l)
     Pool,              // x (n, c, h, w) -> (n, c, p, q)

@@ -265,7 +265,17 @@ DType dtype_of(PyObject* format) {
 
 // ---- Construction -------------------------------------------------------------------------------
 
-// A Memory of type `cls` without bytes yet. nullptr, with an error set, for bad arguments.
+// A Memory of type `cls` without bytes yet.
+Memory* bare(PyTypeObject* cls, Py_ssize_t count, DType dtype) {
+    Memory* self = reinterpret_cast<Memory*>(cls->tp_alloc(cls, 0));  // all zero but the header
+    if (self) {
+        self->count = count;
+        self->dtype = dtype;
+    }
+    return self;
+}
+
+// The same of what Python gave. nullptr, with an error set, for bad arguments.
 Memory* bare(PyTypeObject* cls, PyObject* count, PyObject* itemsize, PyObject* format) {
     DType dtype = dtype_of(format);
     if (dtype == DTYPES) {
@@ -296,12 +306,7 @@ Memory* bare(PyTypeObject* cls, PyObject* count, PyObject* itemsize, PyObject* f
                      count, size);
         return nullptr;
     }
-    Memory* self = reinterpret_cast<Memory*>(cls->tp_alloc(cls, 0));  // all zero but the header
-    if (self) {
-        self->count = items;
-        self->dtype = dtype;
-    }
-    return self;
+    return bare(cls, items, dtype);
 }
 
 // Memory(count, itemsize, format)
@@ -478,6 +483,16 @@ PyType_Spec spec = {"tutor.backends.simd_cpp._simd.Memory", sizeof(Memory), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_IMMUTABLETYPE, slots};
 
 }  // namespace
+
+PyObject* new_memory(PyTypeObject* cls, int64_t count, DType dtype, char** data) {
+    Memory* self = bare(cls, count, dtype);
+    if (self && !allocate(self, count * itemsizes[dtype])) {
+        Py_CLEAR(self);
+        return PyErr_NoMemory();
+    }
+    if (self) *data = self->data;
+    return reinterpret_cast<PyObject*>(self);
+}
 
 bool make_memory_type() {
     memory_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));

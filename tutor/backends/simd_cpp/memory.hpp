@@ -27,6 +27,10 @@ extern PyTypeObject* memory_type;
 
 inline bool is_memory(PyObject* object) { return PyObject_TypeCheck(object, memory_type); }
 
+// A Memory of type `cls`, or of a class built on it, for `count` items; *data is where they begin.
+// nullptr, with a Python error set, if there is no room.
+PyObject* new_memory(PyTypeObject* cls, int64_t count, DType dtype, char** data);
+
 // Creates the type. false, with a Python error set, when that fails.
 bool make_memory_type();
 

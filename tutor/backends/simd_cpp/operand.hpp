@@ -34,6 +34,9 @@ class Operands {
     // index that points anywhere would follow. false, with a MemoryError set, if there is no room.
     bool copy(int i);
 
+    // Makes operand i one that needs no check: there is no Python object behind it.
+    void put(int i, const Operand& operand) { operands_[i] = operand; }
+
     int count() const { return count_; }
     const Operand& operator[](int i) const { return operands_[i]; }
 

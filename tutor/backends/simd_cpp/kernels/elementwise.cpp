@@ -268,6 +268,9 @@ constexpr Table make_table() {
     t.add<Atan2, Of::Floats>("atan2", "TTT");
     t.add<LogAddExp, Of::Floats>("logaddexp", "TTT");
     t.add<CopySign, Of::Floats>("copysign", "TTT");
+    t.add<ReluGrad, Of::Floats>("relu_grad", "TTT");
+    t.add<TanhGrad, Of::Floats>("tanh_grad", "TTT");
+    t.add<SigmoidGrad, Of::Floats>("sigmoid_grad", "TTT");
     t.add<BitwiseAnd, Of::Bits>("bitwise_and", "TTT");
     t.add<BitwiseOr, Of::Bits>("bitwise_or", "TTT");
     t.add<BitwiseXor, Of::Bits>("bitwise_xor", "TTT");

@@ -353,6 +353,21 @@ inline vec<Computed<T>> rounded(vec<Computed<T>> values) {
     }
 }
 
+// p <- p - lr * (g + weight_decay * p)
+template <class T>
+struct Descend {
+    using F = Computed<T>;
+    static constexpr int OPERANDS = 2;  // p g
+    vec<F> lr, weight_decay;
+
+    explicit Descend(const double* number) : lr(F(number[0])), weight_decay(F(number[1])) {}
+
+    void operator()(F* const* at, int64_t i) const {
+        const vec<F> p = load(at[0] + i), g = load(at[1] + i);
+        store(at[0] + i, p - lr * (g + weight_decay * p));
+    }
+};
+
 // d = g + weight_decay * p;  v <- momentum * v + d;  p <- p - lr * v
 template <class T>
 struct Sgd {
@@ -467,6 +482,7 @@ const Row rows[] = {
         {"cross_entropy", name, Form::CrossEntropy, "TTi", "scale", cross_entropy<type>},  \
         {"cross_entropy_grad",    name, Form::CrossEntropyGrad, "TTiT", "scale",           \
          cross_entropy_grad<type>},                                                        \
+        {"descend", name, Form::Update, "TT", "lr weight_decay", update<type, Descend>},   \
         {"sgd", name, Form::Update, "TTT", "lr momentum weight_decay", update<type, Sgd>}, \
         {"adam", name, Form::Update, "TTTT", ADAM, update<type, Adam>},
     ROWS(Float16, half_t) ROWS(BFloat16, bfloat_t) ROWS(Float32, float) ROWS(Float64, double)

@@ -1,5 +1,6 @@
-// The matrix product, for any layout of its operands: (..., m, k) @ (..., k, n) -> (..., m, n).
-// How one product is computed stands in gemm.hpp; here its operands become matrices.
+// The matrix product, for any layout of its operands: (..., m, k) @ (..., k, n) -> (..., m, n); and
+// the linear layer, which is one with a bias. How one product is computed stands in gemm.hpp; here
+// its operands become matrices.
 #include "matmul_steps.hpp"
 
 namespace tutor {
@@ -13,14 +14,9 @@ Matrix<T> matrix(const Operand& x) {
     return {reinterpret_cast<T*>(x.data), x.shape[r], x.shape[c], x.strides[r], x.strides[c]};
 }
 
-template <class T>
-Status run(const Operand& out, const Operand* ins, int, const Params&) {
-    Matrix<T> c = matrix<T>(out);
-    Matrix<const T> a = matrix<const T>(ins[0]), b = matrix<const T>(ins[1]);
-
-    Nest batch;
-    for (int d = 0; d < out.ndim - 2; ++d)
-        batch.add(out.shape[d], {out.strides[d], ins[0].strides[d], ins[1].strides[d], 0});
+// C = A B for each index of `batch`, finished; its strides are those of C, A and B.
+template <class T, class F = Computed<T>>
+Status multiply(Matrix<const T> a, Matrix<const T> b, Matrix<T> c, Nest batch, Finish<F> finish) {
     // Many matrices times the same one are one tall matrix times that one, if their rows follow on.
     while (batch.depth > 0) {
         const int64_t size = batch.size[batch.depth - 1];
@@ -37,14 +33,15 @@ Status run(const Operand& out, const Operand* ins, int, const Params&) {
     // fill a vector and columns of A do: C^T = B^T A^T.
     if (c.cols == 1) c.col = 1;
     const bool upright = c.col != 1 && c.row == 1 && c.rows > 1;
-    const bool thin = c.cols < lanes<Computed<T>> && c.cols < c.rows && (a.row == 1 || c.cols == 1);
+    const bool thin = c.cols < lanes<F> && c.cols < c.rows && (a.row == 1 || c.cols == 1);
     if (upright || thin) {
         const Matrix<const T> left = a;
         c = c.transposed(), a = b.transposed(), b = left.transposed();
         for (int d = 0; d < batch.depth; ++d) std::swap(batch.stride[d][1], batch.stride[d][2]);
+        finish.per_row = true;
     }
 
-    const Tiles tiles = tiles_of<Computed<T>>(c.rows, c.cols, a.cols);
+    const Tiles tiles = tiles_of<F>(c.rows, c.cols, a.cols);
     const int64_t cost = tiles.height * tiles.width * smaller(a.cols, GRAIN);
     bool failed = false;
     parallel_each(count * tiles.count(), cost, GRAIN, [&](int64_t piece) {
@@ -53,10 +50,40 @@ Status run(const Operand& out, const Operand* ins, int, const Params&) {
         Matrix<T> c_here = c;
         Matrix<const T> a_here = a, b_here = b;
         c_here.data += offset[0], a_here.data += offset[1], b_here.data += offset[2];
-        if (!multiply_tile(a_here, b_here, c_here, tiles, piece % tiles.count()))
+        if (!multiply_tile(a_here, b_here, c_here, tiles, piece % tiles.count(), finish))
             __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
     });
     return {failed ? Status::OutOfMemory : Status::Ok, 0, 0};
+}
+
+template <class T>
+Status run(const Operand& out, const Operand* ins, int, const Params&) {
+    Nest batch;
+    for (int d = 0; d < out.ndim - 2; ++d)
+        batch.add(out.shape[d], {out.strides[d], ins[0].strides[d], ins[1].strides[d], 0});
+    return multiply(matrix<const T>(ins[0]), matrix<const T>(ins[1]), matrix<T>(out), batch,
+                    Finish<Computed<T>>());
+}
+
+// Out and x are rows, one for each index of their leading axes, which `multiply` puts together.
+template <class T>
+Status linear(const Operand& out, const Operand* ins, int, const Params& params) {
+    using F = Computed<T>;
+    const Operand &x = ins[0], &b = ins[2];
+    const Matrix<const T> w = matrix<const T>(ins[1]);
+    const int last = out.ndim - 1;
+    const Matrix<T> z{reinterpret_cast<T*>(out.data), 1, w.rows, 0, out.strides[last]};
+    const Matrix<const T> row{reinterpret_cast<const T*>(x.data), 1, w.cols, 0, x.strides[last]};
+    Nest batch;
+    for (int d = 0; d < last; ++d) batch.add(out.shape[d], {out.strides[d], x.strides[d], 0, 0});
+
+    if (batch.count() == 0 || w.rows == 0) return {Status::Ok, 0, 0};
+    const int64_t n = w.rows, room = whole_vectors<F>(n) + SLIVER<F>;
+    F* bias = static_cast<F*>(scratch(3, room * sizeof(F)));
+    if (bias == nullptr) return {Status::OutOfMemory, 0, 0};
+    for (int64_t i = 0; i < room; ++i)
+        bias[i] = i < n ? convert<F>(reinterpret_cast<const T*>(b.data)[i * b.strides[0]]) : F(0);
+    return multiply(row, w.transposed(), z, batch, Finish<F>{bias, false, params.number[0] != 0});
 }
 
 // One of the steps of matmul_steps.hpp, product by product.
@@ -100,6 +127,10 @@ const Row rows[] = {
     {"matmul", BFloat16, Form::MatMul, "TTT", "", run<bfloat_t>},
     {"matmul", Float32, Form::MatMul, "TTT", "", run<float>},
     {"matmul", Float64, Form::MatMul, "TTT", "", run<double>},
+    {"linear", Float16, Form::Linear, "TTTT", "relu", linear<half_t>},
+    {"linear", BFloat16, Form::Linear, "TTTT", "relu", linear<bfloat_t>},
+    {"linear", Float32, Form::Linear, "TTTT", "relu", linear<float>},
+    {"linear", Float64, Form::Linear, "TTTT", "relu", linear<double>},
 };
 
 }  // namespace

@@ -1,0 +1,76 @@
+#include "call.hpp"
+
+#include <new>
+#include <string>
+
+#include "errors.hpp"
+
+namespace tutor {
+
+namespace {
+
+// Other Python threads may run meanwhile only where that is worth the 0.1 us it costs.
+bool is_long(const Row& row, const Operands& operands) {
+    constexpr double LONG = 1 << 14;
+    double work = 0;  // elements touched; a double, for the sum may not fit into 64 bits
+    for (int i = 0; i < operands.count(); ++i) work += numel(operands[i]);
+    if (row.form == Form::MatMul || row.form == Form::Linear) {
+        const Operand& x = operands[1];
+        work = static_cast<double>(numel(operands[0])) * x.shape[x.ndim - 1] / 16;
+    }
+    if (row.form == Form::Conv || row.form == Form::ConvWeight) {
+        const Operand &x = operands[1], &w = operands[row.form == Form::Conv ? 2 : 0];
+        work = static_cast<double>(numel(x)) * numel(w) / 16;
+    }
+    return work > LONG;
+}
+
+PyObject* result_of(const Row& row, const Status& status) {
+    switch (status.kind) {
+        case Status::Ok:
+            break;
+        case Status::IndexOutOfRange:
+            return raise("OutOfRangeError", std::string("kernel ") + row.name,
+                         "index " + std::to_string(status.found) + " into " +
+                             std::to_string(status.size) + " elements",
+                         "keep indices from 0 to size - 1");
+        case Status::NegativeExponent:
+            return raise("DomainError", std::string("kernel ") + row.name,
+                         "an integer to a negative power is no integer",
+                         "cast to a float dtype first");
+        case Status::DivisionByZero:
+            return raise("DomainError", std::string("kernel ") + row.name,
+                         "an integer divided by 0 is no integer",
+                         "keep zeros out of the divisor, or cast to a float dtype first");
+        case Status::NegativeShift:
+            return raise("DomainError", std::string("kernel ") + row.name,
+                         "a shift by a negative number of bits",
+                         "keep the second operand at 0 or more; shift the other way instead");
+        case Status::CountDiffers:
+            return raise("ShapeError", std::string("kernel ") + row.name,
+                         std::to_string(status.found) + " elements are true, out has room for " +
+                             std::to_string(status.size),
+                         "give out as many elements as are true, and change nothing meanwhile");
+        case Status::OutOfMemory:
+            return PyErr_Format(PyExc_MemoryError, "kernel %s: no room for scratch memory",
+                                row.name);
+    }
+    Py_RETURN_NONE;
+}
+
+}  // namespace
+
+PyObject* raise(const std::exception& exception) {
+    const bool memory = dynamic_cast<const std::bad_alloc*>(&exception);
+    PyErr_SetString(memory ? PyExc_MemoryError : PyExc_RuntimeError, exception.what());
+    return nullptr;
+}
+
+PyObject* run(const Row& row, const Operands& operands, const Params& params) {
+    PyThreadState* thread = is_long(row, operands) ? PyEval_SaveThread() : nullptr;
+    Status status = row.run(operands[0], &operands[0] + 1, operands.count() - 1, params);
+    if (thread) PyEval_RestoreThread(thread);
+    return result_of(row, status);
+}
+
+}  // namespace tutor

@@ -1,0 +1,18 @@
+// What every call of a kernel has in common, whoever makes it: bindings.cpp, launch.cpp.
+#pragma once
+
+#include <Python.h>
+
+#include <exception>
+
+#include "operand.hpp"
+
+namespace tutor {
+
+// The Python error for a C++ exception, none of which may cross into the interpreter: nullptr.
+PyObject* raise(const std::exception& exception);
+
+// Runs the kernel on operands that were checked. None, or nullptr with a Python error set.
+PyObject* run(const Row& row, const Operands& operands, const Params& params);
+
+}  // namespace tutor
