@@ -28,9 +28,12 @@ def folded(entry: Exercise | Question) -> Iterator[str]:
 
 
 def page(notebook: notebooks.Notebook) -> notebooks.Notebook:
-    """The notebook with what is folded away, each under the cell that asks for it."""
+    """The notebook with what is folded away, each under the cell that asks for it, and `?` for
+    each guess."""
     cells: list[Cell] = []
     for cell in notebook["cells"]:
+        if notebooks.source(cell).startswith("guess = "):  # nobody guesses when a site is built
+            cell = cell | {"source": notebooks.source(cell).replace("...", '"?"')}
         cells.append(cell)
         kind, id = notebooks.about(cell) or ("", "")
         if kind in ("check", "question"):

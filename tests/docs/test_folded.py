@@ -19,7 +19,10 @@ def test_page(chapter):
     notebook = notebooks.read(CHAPTERS[chapter])
     cells = page(notebook)["cells"]
     added = [cell for cell in cells if cell["id"].endswith("-folded")]
-    assert [cell for cell in cells if cell not in added] == notebook["cells"]
+    sources = [notebooks.source(cell) for cell in cells if cell not in added]
+    for here, there in zip(sources, map(notebooks.source, notebook["cells"]), strict=True):
+        guess = here.startswith("guess = ") and "..." not in here
+        assert here == there or (guess and here.replace('"?"', "...") == there)
     assert len({cell["id"] for cell in cells}) == len(cells)
 
     asked = [about for about in map(notebooks.about, notebook["cells"]) if about]
@@ -33,4 +36,4 @@ def test_page(chapter):
         else:
             assert entry.why in cell["source"]
             assert repr(entry.right).strip("'") in cell["source"]
-        assert cells[cells.index(cell) - 1] in notebook["cells"]
+        assert notebooks.about(cells[cells.index(cell) - 1])[1] == id
