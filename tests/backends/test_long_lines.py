@@ -1,5 +1,5 @@
-"""Sorting, and finding the largest, in lines so long that the kernels go about them in another way:
-argsort deals many out by digits, argmax looks through blocks of vectors."""
+"""What kernels do in another way where there is much of it: argsort deals out by digits, argmax
+looks through blocks of vectors, a transposed matrix is turned by squares of registers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import random
 
 import pytest
 from backend_names import LEVELS
-from operands import filled, operand, values
+from operands import Operand, filled, operand, values
 
 from tutor.backends import registry
 from tutor.backends.python_ref.reduce import argmax, argmin
@@ -64,3 +64,30 @@ def test_the_first_of_the_largest_is_found(level: str, dtype: DType, name: str) 
         out = operand(dtype=int64)
         kernel(out, x, axis=(0,))
         assert values(out) == [{"argmax": argmax, "argmin": argmin}[name](held)]
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+@pytest.mark.parametrize("dtype", TABLE, ids=lambda d: d.name)
+@pytest.mark.parametrize("level", LEVELS)
+def test_the_first_of_the_largest_of_each_column(level: str, dtype: DType, name: str) -> None:
+    kernel, oracle = registry.table(level)[name, dtype], {"argmax": argmax, "argmin": argmin}[name]
+    for rows, columns in (40, 70), (1100, 9):
+        x, held = line(rows * columns, dtype)
+        out = operand(columns, dtype=int64)
+        kernel(out, Operand(x.buf, (rows, columns), (columns, 1)), axis=(0,))
+        assert values(out) == [oracle(held[c::columns]) for c in range(columns)]
+
+
+@pytest.mark.parametrize("dtype", TABLE, ids=lambda d: d.name)
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_transposed_matrix_is_copied(level: str, dtype: DType) -> None:
+    for rows, columns in (16, 32), (33, 70), (100, 31):
+        x, _ = line(rows * columns, dtype)
+        out = operand(columns, rows, dtype=dtype)
+        registry.table(level)["copy", dtype](out, Operand(x.buf, (columns, rows), (1, columns)))
+        size = dtype.itemsize
+        raw = bytes(x.buf.raw)
+        items = [raw[i : i + size] for i in range(0, len(raw), size)]
+        assert bytes(out.buf.raw) == b"".join(
+            items[r * columns + c] for c in range(columns) for r in range(rows)
+        )
