@@ -10,7 +10,7 @@
 #include <type_traits>
 
 #include "half.hpp"
-#include "simd.hpp"
+#include "transpose.hpp"
 
 namespace tutor {
 namespace TUTOR_LEVEL {
@@ -111,6 +111,37 @@ struct Steps {
     int64_t row, column;
 };
 
+// to[j * z_step + i] = from[i * x_step + j] for i < rows and j < columns, by whole squares of
+// registers. (Steps are in bytes. Items of other sizes, and the scalar level, have no shuffles.)
+template <class Bits>
+inline void turn(int64_t rows, int64_t columns, char* to, int64_t z_step, const char* from,
+                 int64_t x_step) {
+    int64_t whole_rows = 0, whole_columns = 0;
+#ifndef TUTOR_SCALAR
+    using F = std::conditional_t<sizeof(Bits) == 8, double, float>;
+    constexpr int L = lanes<F>;
+    if constexpr (sizeof(Bits) == sizeof(F)) {
+        whole_rows = rows / L * L, whole_columns = columns / L * L;
+        for (int64_t i = 0; i < whole_rows; i += L)
+            for (int64_t j = 0; j < whole_columns; j += L) {
+                vec<F> square[L];
+#pragma GCC unroll 16
+                for (int k = 0; k < L; k++)
+                    square[k] = load(reinterpret_cast<const F*>(from + (i + k) * x_step) + j);
+                transpose<F>(square);
+#pragma GCC unroll 16
+                for (int k = 0; k < L; k++)
+                    store(reinterpret_cast<F*>(to + (j + k) * z_step) + i, square[k]);
+            }
+    }
+#endif
+    for (int64_t i = 0; i < rows; i++) {
+        const auto* row = reinterpret_cast<const Item<Bits>*>(from + i * x_step);
+        for (int64_t j = i < whole_rows ? whole_columns : 0; j < columns; j++)
+            reinterpret_cast<Item<Bits>*>(to + j * z_step)[i] = row[j];
+    }
+}
+
 // Copies rows x columns items. The inner loop goes along the smaller steps of `from`, so that a
 // transposed rectangle is read by whole cache lines, each once.
 template <class Bits>
@@ -120,6 +151,8 @@ inline void move(int64_t rows, int64_t columns, char* to, Steps z, const char* f
     const int64_t outer = along_columns ? columns : rows, inner = along_columns ? rows : columns;
     const Steps step_to = along_columns ? Steps{z.column, z.row} : z;
     const Steps step_from = along_columns ? Steps{x.column, x.row} : x;
+    if (step_from.column == sizeof(T) && step_to.row == sizeof(T) && step_to.column != sizeof(T))
+        return turn<Bits>(outer, inner, to, step_to.column, from, step_from.row);
     for (int64_t i = 0; i < outer; i++, to += step_to.row, from += step_from.row) {
         if (step_from.column == sizeof(T) && step_to.column == sizeof(T)) {
             std::memmove(to, from, inner * sizeof(T));

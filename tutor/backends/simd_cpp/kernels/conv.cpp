@@ -142,6 +142,14 @@ struct Blocks {
     int64_t height(int64_t b) const { return start(b + 1) - start(b); }
 };
 
+// Calls row(c, i, k) for each row of taps, k = (c, i, 0).
+template <class Row>
+void each_row(int64_t channels, const Window& window, const Row& row) {
+    int64_t k = 0;
+    for (int64_t c = 0; c < channels; ++c)
+        for (int64_t i = 0; i < window.h.taps; ++i, k += window.w.taps) row(c, i, k);
+}
+
 constexpr Status OK = {Status::Ok, 0, 0}, OUT_OF_MEMORY = {Status::OutOfMemory, 0, 0};
 
 // Positions of a band: a register has enough to do, and the copy of its input stays in L2.
@@ -165,11 +173,11 @@ Status conv2d(const Operand& out, const Operand* ins, int, const Params& params)
         const int64_t first = block / blocks.count * outputs + blocks.start(b);
         F* to = weights + first * terms;
         for (int64_t o = 0; o < height; ++o)
-            for (int64_t k = 0; k < terms; ++k) {
-                const int64_t c = k / window.taps(), t = k % window.taps();
-                const T* from = element<const T>(w, first + o, c, t / window.w.taps);
-                to[k * height + o] = convert<F>(from[t % window.w.taps * w.strides[3]]);
-            }
+            each_row(channels, window, [&](int64_t c, int64_t i, int64_t k) {
+                const T* from = element<const T>(w, first + o, c, i);
+                for (int64_t j = 0; j < window.w.taps; ++j)
+                    to[(k + j) * height + o] = convert<F>(from[j * w.strides[3]]);
+            });
     });
 
     const Bands bands(window, out.shape[0],
@@ -282,15 +290,16 @@ Status conv2d_weight(const Operand& out, const Operand* ins, int, const Params& 
     if (failed) return OUT_OF_MEMORY;
 
     parallel_each(out.shape[0], terms * parts, GRAIN / 64, [&](int64_t o) {
-        for (int64_t k = 0; k < terms; ++k) {
-            F* total = totals + o * terms + k;
-            for (int64_t step = 1; step < parts; step *= 2)
-                for (int64_t part = 0; part + step < parts; part += 2 * step)
-                    total[part * size] += total[(part + step) * size];
-            const int64_t c = k / window.taps(), t = k % window.taps();
-            element<T>(out, o, c, t / window.w.taps)[t % window.w.taps * out.strides[3]] =
-                convert<T>(*total);
-        }
+        F* total = totals + o * terms;
+        for (int64_t step = 1; step < parts; step *= 2)
+            for (int64_t part = 0; part + step < parts; part += 2 * step)
+                for (int64_t k = 0; k < terms; ++k)
+                    total[part * size + k] += total[(part + step) * size + k];
+        each_row(channels, window, [&](int64_t c, int64_t i, int64_t k) {
+            T* to = element<T>(out, o, c, i);
+            for (int64_t j = 0; j < window.w.taps; ++j)
+                to[j * out.strides[3]] = convert<T>(total[k + j]);
+        });
     });
     return OK;
 }

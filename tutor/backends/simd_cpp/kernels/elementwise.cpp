@@ -35,8 +35,8 @@ void convert(int64_t n, void* out, const void* const* ins) {
     } else {
 #pragma GCC ivdep
         for (int64_t i = 0; i < n; i++) {
-            if constexpr (is_bool<From>)
-                z[i] = cast<To>(x[i] != 0);
+            if constexpr (is_bool<From>)  // chosen, because a bool is not converted by vectors
+                z[i] = x[i] != 0 ? cast<To>(uint8_t(1)) : cast<To>(uint8_t(0));
             else
                 z[i] = cast<To>(x[i]);
         }

@@ -1,105 +1,12 @@
 // Reductions: sum prod mean max min argmax argmin over any set of axes.
 //
-// Ops (what is computed) -> Reducer (an op as functions on bytes) -> reduce_axes() (which memory is
-// walked in which order; compiled once for all ops).
-#include <limits>
-#include <type_traits>
-
-#include "rows.hpp"
+// Ops (what is computed, in reductions.hpp) -> Reducer (an op as functions on bytes) ->
+// reduce_axes() (which memory is walked in which order; compiled once for all ops).
+#include "reductions.hpp"
 
 namespace tutor {
 namespace TUTOR_LEVEL {
 namespace {
-
-// ---- ops ----------------------------------------------------------------------------------------
-// Element is what is read; of(x) makes it a Term. A Partial is what is known of some terms:
-// none(position) of none of those from that position on; add(partial, term, position) includes one
-// more; both(a, b) joins two stretches, b after a; result(partial, count) is the answer. LANES says
-// over how many partial results a block is spread, see rows.hpp: 32 for sums and products of
-// floats, and 1 where order changes nothing.
-
-// A sum or a product.
-template <class T, class Combine>
-struct Fold {
-    static constexpr bool exact = std::numeric_limits<T>::is_integer;
-    using Wide = std::conditional_t<std::is_signed<T>::value, int64_t, uint64_t>;
-    using Element = T;
-    using Partial = std::conditional_t<exact, uint64_t, Computed<T>>;  // unsigned: wraps
-    using Term = Partial;
-    using Result = std::conditional_t<exact, Wide, T>;
-    using How = Combine;
-    static constexpr int LANES = exact ? 1 : SUM_LANES;
-    static Partial none(int64_t) { return Combine::neutral; }
-    static Term of(T x) { return convert<Term>(x); }
-    static void add(Partial& all, Term x, int64_t) { all = both(all, x); }
-    static Partial both(Partial a, Partial b) { return Combine()(a, b); }
-    static Result result(Partial all, int64_t) { return convert<Result>(all); }
-};
-
-template <class Combine>
-struct Fold<bool, Combine> : Fold<uint8_t, Combine> {
-    using Result = int64_t;
-    static uint64_t of(uint8_t x) { return x != 0; }
-    static Result result(uint64_t all, int64_t) { return Result(all); }
-};
-
-template <class T>
-using Sum = Fold<T, Plus>;
-template <class T>
-using Prod = Fold<T, Times>;
-
-template <class T>
-struct Mean : Sum<T> {
-    using F = Computed<T>;
-    static T result(F sum, int64_t count) { return convert<T>(sum / F(count)); }
-};
-
-// The smallest is the largest in the order turned round: ~key.
-template <class T, bool TURNED>
-struct Extreme {
-    using Order = Ordered<T>;
-    using Element = T;
-    using Partial = typename Order::Key;
-    using Term = Partial;
-    using Result = T;
-    static constexpr int LANES = 1;
-    static Partial none(int64_t) { return std::numeric_limits<Partial>::min(); }
-    static Term of(T x) {
-        const Term number = Order::number(x);
-        return Order::nan_on_top(x, TURNED ? Term(~number) : number);
-    }
-    static void add(Partial& largest, Term key, int64_t) { largest = both(largest, key); }
-    static Partial both(Partial a, Partial b) { return a < b ? b : a; }
-    static T result(Partial key, int64_t) { return Order::value(TURNED ? Partial(~key) : key); }
-};
-template <class T>
-using Max = Extreme<T, false>;
-template <class T>
-using Min = Extreme<T, true>;
-
-template <class T, bool TURNED>
-struct ArgExtreme {
-    using Keys = Extreme<T, TURNED>;
-    using Element = T;
-    using Term = typename Keys::Term;
-    struct Partial {
-        Term key;
-        int64_t position;
-    };
-    using Result = int64_t;
-    static constexpr int LANES = 1;
-    static Partial none(int64_t position) { return {Keys::none(0), position}; }
-    static Term of(T x) { return Ordered<T>::zeros_alike(Keys::of(x)); }
-    static void add(Partial& best, Term key, int64_t position) {
-        if (best.key < key) best = {key, position};
-    }
-    static Partial both(Partial a, Partial b) { return a.key < b.key ? b : a; }
-    static Result result(Partial best, int64_t) { return best.position; }
-};
-template <class T>
-using ArgMax = ArgExtreme<T, false>;
-template <class T>
-using ArgMin = ArgExtreme<T, true>;
 
 // ---- an op as functions on bytes ----------------------------------------------------------------
 
@@ -152,39 +59,32 @@ struct OnBytes {
             for (int64_t i = 0; i < n; i++) all = Op::both(all, Op::of(x[i]));
             to = all;
         } else {  // argmax, argmin: where the largest stands matters only if it is a new one
-            Term largest = to.key;
-            for (int64_t i = 0; i < n; i++) {
-                const Term key = Op::of(x[i]);
-                largest = largest < key ? key : largest;
-            }
-            if (largest == to.key) return;
-            const int32_t last = static_cast<int32_t>(n) - 1;  // at most 511
-            int32_t first = last;
-            for (int32_t i = 0; i < last; i++) {
-                const int32_t here = Op::of(x[i]) == largest ? i : last;
-                first = here < first ? here : first;
-            }
-            to = {largest, position + first};
+            const Element most = Op::most(n, x);
+            const Term key = Op::of(most);
+            if (to.key < key) to = {key, position + Op::first(n, x, most)};
         }
     }
 
     static void add_columns(const Columns& from, int64_t position, char* partials) {
-        alignas(64) Term room[TILE_BYTES / sizeof(Partial)];
-        const char* x = from.data;
-        for (int64_t r = 0; r < from.rows; r++, x += from.row_stride * sizeof(Element)) {
-            Partial* to = reinterpret_cast<Partial*>(partials);
-            to += (position + r) % Op::LANES * from.columns;
-            const Element* row = reinterpret_cast<const Element*>(x);
-            if (from.column_stride == 1 && std::is_same<Term, Partial>::value) {
+        const Element* row = reinterpret_cast<const Element*>(from.data);
+        Partial* to = reinterpret_cast<Partial*>(partials);
+        if constexpr (!std::is_same<Term, Partial>::value) {  // argmax, argmin
+            constexpr int64_t MOST = 1 << 30;
+            static_assert(TILE_BYTES / sizeof(Partial) <= 64);
+            for (int64_t r = 0; r < from.rows; r += MOST)
+                Op::add_rows(smaller(MOST, from.rows - r), from.columns, row + r * from.row_stride,
+                             from.row_stride, from.column_stride, position + r, to);
+        } else {
+            for (int64_t r = 0; r < from.rows; r++, row += from.row_stride) {
+                Partial* lane = to + (position + r) % Op::LANES * from.columns;
+                if (from.column_stride == 1) {
 #pragma GCC ivdep
-                for (int64_t c = 0; c < from.columns; c++)
-                    Op::add(to[c], Op::of(row[c]), position + r);
-            } else if (from.column_stride == 1) {
-                for (int64_t c = 0; c < from.columns; c++) room[c] = Op::of(row[c]);
-                for (int64_t c = 0; c < from.columns; c++) Op::add(to[c], room[c], position + r);
-            } else {
-                for (int64_t c = 0; c < from.columns; c++)
-                    Op::add(to[c], Op::of(row[c * from.column_stride]), position + r);
+                    for (int64_t c = 0; c < from.columns; c++)
+                        Op::add(lane[c], Op::of(row[c]), position + r);
+                } else {
+                    for (int64_t c = 0; c < from.columns; c++)
+                        Op::add(lane[c], Op::of(row[c * from.column_stride]), position + r);
+                }
             }
         }
     }
@@ -308,8 +208,12 @@ struct Tile {
                 by_columns ? sum_columns(begin, end, to) : add_rows(begin, end, to);
             });
         if (by_columns) return add_columns(start, stop, partials);  // where order changes nothing
-        for (int64_t begin = start; begin < stop; begin += BLOCK)
-            add_rows(begin, smaller(begin + BLOCK, stop), partials);
+        for (int64_t c = 0; c < outputs; c++) {  // one whole row of memory after another
+            Tile one = *this;
+            one.x += c * stride * op.element_size, one.outputs = 1;
+            for (int64_t begin = start; begin < stop; begin += BLOCK)
+                one.add_rows(begin, smaller(begin + BLOCK, stop), partials + c * op.partial_size);
+        }
     }
 };
 

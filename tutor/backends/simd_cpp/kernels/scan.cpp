@@ -1,5 +1,4 @@
-// Along one axis, where each element depends on those before it: scan cummax. And by the order of
-// the whole axis: argsort.
+// Along one axis, where each element depends on those before it: scan cummax.
 #include "rows.hpp"
 
 namespace tutor {
@@ -133,79 +132,17 @@ Status scan(const Operand& out, const Operand* ins, int count, const Params& par
     return {Status::Ok, 0, 0};
 }
 
-// ---- argsort ------------------------------------------------------------------------------------
-
-template <class Key>
-struct Entry {
-    Key key;
-    int64_t position;
-};
-
-// Merges the sorted stretches [0, middle) and [middle, n). Of equals those on the left come first:
-// hence the whole sort is stable.
-template <class E>
-void merge(const E* from, int64_t middle, int64_t n, E* to) {
-    int64_t left = 0, right = middle;
-    while (left < middle && right < n)
-        *to++ = from[right].key < from[left].key ? from[right++] : from[left++];
-    while (left < middle) *to++ = from[left++];
-    while (right < n) *to++ = from[right++];
-}
-
-// Merge sort from the bottom up: stretches of 1, 2, 4, ... are merged in pairs, back and forth
-// between two arrays. Returns the one in which the sorted entries are.
-template <class E>
-const E* sort(E* entries, E* other, int64_t n) {
-    for (int64_t length = 1; length < n; length *= 2) {
-        for (int64_t i = 0; i < n; i += 2 * length)
-            merge(entries + i, smaller(length, n - i), smaller(2 * length, n - i), other + i);
-        E* sorted = other;
-        other = entries, entries = sorted;
-    }
-    return entries;
-}
-
-template <class T>
-Status argsort(const Operand& out, const Operand* ins, int, const Params& params) {
-    using Order = Ordered<T>;
-    using Key = typename Order::Key;
-    const Operand& x = ins[0];
-    const int axis = static_cast<int>(params.axis[0]);
-    const bool descending = params.number[0] != 0;
-    const int64_t n = x.shape[axis], x_along = x.strides[axis], out_along = out.strides[axis];
-    Nest slices;
-    for (int d = 0; d < x.ndim; d++)
-        if (d != axis) slices.add(x.shape[d], {out.strides[d], x.strides[d]});
-    bool failed = false;
-    parallel_each(slices.count(), n, GRAIN / 16, [&](int64_t slice) {
-        auto* entries = static_cast<Entry<Key>*>(scratch(0, 2 * n * sizeof(Entry<Key>)));
-        if (entries == nullptr) return __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
-        int64_t offset[MAX_OPERANDS];
-        slices.locate(slice, offset);
-        const T* from = reinterpret_cast<const T*>(x.data) + offset[1];
-        for (int64_t i = 0; i < n; i++) {
-            const Key key = Order::zeros_alike(Order::key(from[i * x_along]));
-            entries[i] = {descending ? Key(~key) : key, i};  // ~ turns the order round
-        }
-        const Entry<Key>* sorted = sort(entries, entries + n, n);
-        int64_t* to = reinterpret_cast<int64_t*>(out.data) + offset[0];
-        for (int64_t i = 0; i < n; i++) to[i * out_along] = sorted[i].position;
-    });
-    return {failed ? Status::OutOfMemory : Status::Ok, 0, 0};
-}
-
 // ---- the table ----------------------------------------------------------------------------------
 
 struct Table {
-    Row rows[3 * DTYPES] = {};
+    Row rows[2 * DTYPES] = {};
     int64_t count = 0;
 
     constexpr Table() {
 #define ROW(dtype, type, format)                                                     \
     if (dtype != Bool)                                                               \
         add({"scan", dtype, Form::Scan, "TTT", "axis", scan<Stored<type>, Linear>}); \
-    add({"cummax", dtype, Form::Scan, "TT", "axis", scan<Stored<type>, Largest>});   \
-    add({"argsort", dtype, Form::Scan, "iT", "axis descending", argsort<Stored<type>>});
+    add({"cummax", dtype, Form::Scan, "TT", "axis", scan<Stored<type>, Largest>});
         TUTOR_FOR_EACH_DTYPE(ROW)
 #undef ROW
     }
