@@ -32,6 +32,7 @@ myst_heading_anchors = 3
 
 # The chapters are run, once for each change; what the other pages show is run by tests/docs.
 nb_execution_mode = "cache"
+nb_merge_streams = True  # what a cell prints stands together
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300  # seconds, for one cell

@@ -276,10 +276,9 @@ PyType_Slot launcher_slots[] = {
     {Py_tp_doc,
      const_cast<char*>(
          "launcher(*ins, **params): a new Tensor with the kernel's result, for operands of one"
-         " dtype (numbers among them) and one shape, two matrices that can be"
-         " multiplied, or a reduction; None for any others. It requires a gradient if an operand "
-         "does,"
-         " though no graph knows of it yet. len(launcher) dtypes can be launched.")},
+         " dtype (numbers among them) and one shape, two matrices that can be multiplied, or a"
+         " reduction; None for any others. It requires a gradient if an operand does, though no"
+         " graph knows of it yet. len(launcher) dtypes can be launched.")},
     {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
     {Py_tp_dealloc, reinterpret_cast<void*>(launcher_dealloc)},
     {Py_tp_members, launcher_members},
