@@ -24,6 +24,7 @@ import time
 from types import SimpleNamespace
 from typing import Any
 
+from tutor import Buffer, Tensor
 from tutor.backends import memory, signatures, simd_cpp
 from tutor.dtype import TABLE
 
@@ -139,6 +140,42 @@ def kernel_call(rng: random.Random, native: Any, blocks: list[Guarded]) -> None:
     kernel(*given, **params)
 
 
+def tensor(rng: random.Random, block: Guarded, drawn: Any) -> Any:
+    """A true Tensor, walked as `drawn` says, though no Tensor could be made so."""
+    x = Tensor(Buffer.from_memory(block.buf, dtype=block.dtype, copy=False))
+    for part in ("shape", "strides", "offset"):
+        setattr(x, part, getattr(drawn, part)) if hasattr(drawn, part) else delattr(x, part)
+    x.requires_grad = rng.random() < 0.5
+    if rng.random() < 0.05:
+        setattr(x, rng.choice(("buf", "grad", "op", "requires_grad")), rng.choice(ODD))
+    if rng.random() < 0.05:
+        delattr(x, rng.choice(("grad", "op", "requires_grad")))
+    return x
+
+
+def launch_call(rng: random.Random, native: Any, blocks: list[Guarded]) -> None:
+    row = rng.choice(LAUNCHED)
+    signature = signatures.SIGNATURES[row.name]
+    alike = [b for b in blocks if b.dtype.name == row.dtype] or blocks
+    drawn = operand(rng, alike[0])
+    given: list[Any] = []
+    for letter in signature.types[1:]:
+        if rng.random() < 0.2:
+            drawn = operand(rng, alike[0])
+        fits = alike if letter == "T" else [b for b in blocks if b.dtype.name == "bool"] or blocks
+        given.append(tensor(rng, rng.choice(fits if rng.random() < 0.95 else blocks), drawn))
+    if rng.random() < 0.3:
+        given[rng.randrange(len(given))] = rng.choice((*ODD, *HUGE, 0, 2, 0.5, 1e300))
+    if rng.random() < 0.02:
+        given = given[1:] if rng.random() < 0.5 else given * 2
+    if any(map(endless, given)):
+        return
+    params = {p: parameter(rng, p) for p in signature.params if rng.random() < 0.97}
+    out = row.launcher(*given, **params)
+    if out is not None:
+        out.tolist()
+
+
 def other_call(rng: random.Random, native: Any, blocks: list[Guarded]) -> None:
     """Memory, its methods, and the functions of the module."""
     anything = (*ODD, *HUGE, 0, 1, 7, "f", "?", "E", bytearray(16), memoryview(b"12345678"))
@@ -163,7 +200,8 @@ def other_call(rng: random.Random, native: Any, blocks: list[Guarded]) -> None:
 def one_call(number: int, seed: int, native: Any, blocks: list[Guarded]) -> str:
     rng = random.Random(f"{seed} {number}")
     try:
-        (kernel_call if rng.random() < 0.9 else other_call)(rng, native, blocks)
+        call = rng.choices((kernel_call, launch_call, other_call), (7, 2, 1))[0]
+        call(rng, native, blocks)
     except Exception as error:  # whatever it says, it has said it in Python
         return type(error).__name__
     return "done"
@@ -171,6 +209,12 @@ def one_call(number: int, seed: int, native: Any, blocks: list[Guarded]) -> str:
 
 native_module = importlib.import_module(simd_cpp.NAME)
 TABLES = {level: list(native_module.kernels(level).items()) for level in native_module.levels()}
+LAUNCHED = [
+    row
+    for rows in TABLES.values()
+    for (name, _), row in rows
+    if row.launcher is not None and name in signatures.SIGNATURES
+]
 
 
 def main() -> int:

@@ -138,7 +138,7 @@ class Recorded:
         if layers.topological(len(self.nodes), self.edges) is None:
             raise GraphError("the graph of a result", "it has a cycle: an op reads what it made",
                              "give each op the tensors that existed before it")  # fmt: skip
-        freed = any(getattr(node.op, "is_freed", False) for node in self.nodes)
+        freed = any(getattr(node.op, "saved", ()) is None for node in self.nodes)
         self.notes = [f"{self.left_out:,} more ops behind these are left out"] * bool(self.left_out)
         self.notes += ["backward() has freed this graph: draw it before, or call"
                        " backward(retain_graph=True)"] * freed  # fmt: skip
