@@ -440,14 +440,17 @@ class Op:
 
     def __init__(self, *inputs, **params):
         like = next(x.buf.dtype for x in inputs if hasattr(x, "buf"))
-        self.inputs = [x if hasattr(x, "buf") else self.number(x, like) for x in inputs]
-        self.params = params
+        numbers = [x for x in inputs if not hasattr(x, "buf")]
+        if numbers:  # a Python number beside a tensor: one dtype for both
+            like = self.beside(numbers[0], like)
+            inputs = [cast(x, like) if hasattr(x, "buf") else Tensor(x, dtype=like) for x in inputs]
+        self.inputs, self.params = list(inputs), params
 
     @staticmethod
-    def number(x, dtype):
-        """A Python number takes the dtype beside it, unless that is of a kind too poor for it."""
+    def beside(x, dtype):
+        """The tensor's dtype, unless that is of a kind too poor for the number x; then x's own."""
         own = "bool" if isinstance(x, bool) else "int64" if isinstance(x, int) else "float32"
-        return Tensor(x, dtype=dtype if SIZES[dtype][0] >= SIZES[own][0] else own)
+        return dtype if SIZES[dtype][0] >= SIZES[own][0] else own
 
     def apply(self):
         return Op.execute(self)
