@@ -1,5 +1,6 @@
 """The learner's operators beside the library's: what a Python number does to a tensor's dtype."""
 
+import math
 import operator
 
 import pytest
@@ -16,3 +17,20 @@ def test_a_python_number_takes_the_dtype_beside_it_or_brings_its_kind(dtype, num
     for left, right in ((f(ours, number), f(theirs, number)), (f(number, ours), f(number, theirs))):
         assert left.buf.dtype == right.dtype.name
         assert left.tolist() == right.tolist()
+
+
+@pytest.mark.parametrize(
+    ("numbers", "dtype"),
+    [
+        ([2**53, 1, -3], "int64"),
+        ([2**62, 2**62], "int64"),
+        ([0.1] * 10, "float64"),
+        ([math.inf, 1.0], "float32"),
+        ([math.inf, -math.inf], "float32"),
+        ([1.5e308, 1.5e308], "float64"),
+        ([], "float32"),
+    ],
+)
+def test_a_sum_is_exact_or_what_ieee_754_says(numbers, dtype):
+    ours, theirs = Tensor(numbers, dtype=dtype).sum(), tutor.Tensor(numbers, dtype=dtype).sum()
+    assert repr(ours.item()) == repr(theirs.item())

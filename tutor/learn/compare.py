@@ -166,7 +166,8 @@ def _items(got: Any, expected: Any, where: str, compare: Any) -> Iterator[tuple[
                 yield from compare(got[key], expected[key], f"{where}[{short(key)}]")
         return
     if len(got) != len(expected):
-        yield _at(where, f"{len(got)} items instead of {len(expected)}"), None
+        count = f"{len(got)} item" + "s" * (len(got) != 1)
+        yield _at(where, f"{count} instead of {len(expected)}"), None
     for position, (one, other) in enumerate(zip(got, expected, strict=False)):
         yield from compare(one, other, f"{where}[{position}]")
 

@@ -45,26 +45,29 @@ class Judge:
         self.largest = 0.0  # the largest difference that was put down to rounding
         self.compared = 0
         self.called = ""  # the latest call, as one would write it
+        self.given = ""  # what it was about, in words
 
     # ---- running the learner's code ----------------------------------------------------------
 
-    def call(self, function: Any, *args: Any, changes: bool = False, **kwargs: Any) -> Any:
+    def call(
+        self, function: Any, *args: Any, changes: bool = False, given: str = "", **kwargs: Any
+    ) -> Any:
         """function(*args, **kwargs), which must return in time, and leave its arguments alone.
 
-        With `changes=True` it may change them. `Judge.instance(cls, ...)` is the same call.
+        With `changes=True` it may change them. `given` says what the call is about, where it fails.
+        `Judge.instance(cls, ...)` is the same call.
         """
-        self.called = as_written(function, args, kwargs)
+        self.called, self.given = as_written(function, args, kwargs), given
         if not callable(function):
             self.fail({"got": f"{kind(function)}, {short(function)}", "expected": "a function"})
-        given = [*args, *kwargs.values()]
+        passed = [*args, *kwargs.values()]
         names = [*(f"argument {number + 1}" for number in range(len(args))), *kwargs]
-        before = [] if changes else [snapshot(arg) for arg in given]
+        before = [] if changes else [snapshot(arg) for arg in passed]
         result = self.run(lambda: function(*args, **kwargs))
         for number, was in enumerate(before):
-            if snapshot(given[number]) != was:
-                rows = {
-                    "called": self.called,
-                    f"{names[number]} now": short(given[number]),
+            if snapshot(passed[number]) != was:
+                rows = self._about() | {
+                    f"{names[number]} now": short(passed[number]),
                     "to do": "leave what was passed as it is; work on a copy",
                 }
                 raise Stop("changed", table(rows))
@@ -90,15 +93,18 @@ class Judge:
         given: str = "",
         **kwargs: Any,
     ) -> None:
-        """The call must raise one of these errors, with a message in which `match` is found."""
-        self.called = as_written(function, args, kwargs)
+        """The call must raise one of these errors, with a message in which `match` is found.
+
+        Capital letters and small ones are the same in it.
+        """
+        self.called, self.given = as_written(function, args, kwargs), given
         self.compared += 1
         names = errors if isinstance(errors, tuple) else (errors,)
         wanted = " or ".join(error.__name__ for error in names)
         try:
             result = self._guarded(lambda: function(*args, **kwargs))
         except errors as error:
-            if match and not re.search(match, str(error)):
+            if match and not re.search(match, str(error), re.IGNORECASE):
                 rows = {"raised": message(error)}
                 rows["expected"] = f"a message in which {match!r} is found"
                 self.fail(rows, given)
@@ -116,7 +122,7 @@ class Judge:
             with quiet(self.output):
                 return limited(function, seconds)
         except TimeUp:
-            rows = {"called": self.called} if self.called else {}
+            rows = self._about()
             rows["found"] = f"no result within {self.seconds:g} seconds"
             if left < self.seconds:
                 whole = max(WHOLE, self.seconds)
@@ -148,10 +154,12 @@ class Judge:
 
     def fail(self, rows: dict[str, str], given: str = "") -> NoReturn:
         """End the check: wrong, for these reasons."""
-        first = {"called": self.called} if self.called else {}
-        if given:
-            first["given"] = given
-        raise Stop("wrong", table({**first, **rows}))
+        raise Stop("wrong", table({**self._about(given), **rows}))
+
+    def _about(self, given: str = "") -> dict[str, str]:
+        """The rows that a verdict begins with: the latest call, and what it was about."""
+        rows = {"called": self.called, "given": given or self.given}
+        return {label: text for label, text in rows.items() if text}
 
     def _compare(
         self, got: Any, expected: Any, compare: Callable[[], Difference | Same], given: str
@@ -174,9 +182,7 @@ class Judge:
     # ---- what was raised, as far as it is the learner's --------------------------------------
 
     def explain(self, error: BaseException) -> list[str]:
-        rows = {"called": self.called} if self.called else {}
-        rows["raised"] = message(error)
-        return table(rows | place(error))
+        return table(self._about() | {"raised": message(error)} | place(error))
 
 
 def as_written(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
@@ -199,7 +205,7 @@ def message(error: BaseException) -> str:
     except Exception:
         text = "(its message cannot be printed)"
     if isinstance(error, RecursionError):
-        text += " (a function that calls itself without end?)"
+        text += " (a function that calls itself without end, or too deep?)"
     text = text if len(text) < 400 else text[:400] + " ..."
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 

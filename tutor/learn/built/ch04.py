@@ -63,6 +63,7 @@ __all__ = [
     "run",
     "select",
     "strides_for",
+    "total",
     "transpose",
     "use_backend",
     "zeros",
@@ -559,12 +560,21 @@ def reduction(f):
     return kernel
 
 
+def total(numbers):
+    """The sum of floats, rounded once; infinite or nan where plain addition is"""
+    try:
+        return math.fsum(numbers)
+    except (OverflowError, ValueError):
+        return sum(numbers)
+
+
 def largest(numbers):
     """The largest of them; nan if there is one."""
     return math.nan if any(x != x for x in numbers) else max(numbers)
 
 
-register("sum", reduction(math.fsum))
+register("sum", reduction(sum))
+register("sum", reduction(total), dtypes=LIMITS)
 register("max", reduction(largest))
 
 
