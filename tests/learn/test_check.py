@@ -289,6 +289,35 @@ def test_an_error_is_shown_with_the_learner_s_own_line(tmp_path: Path) -> None:
     ]
 
 
+ABOUT = {  # an answer, and what its verdict says after `called` and `given`
+    "raised": ("def f(x): return x / 0", "raised:"),
+    "timeout": ("def f(x):\n while True: pass", "found:"),
+    "changed": ("def f(x): x.append(1)", "argument 1 now:"),
+    "wrong": ("def f(x): return 2", "found:"),
+}
+
+
+@pytest.mark.parametrize(("kind", "text", "then"), [(k, *row) for k, row in ABOUT.items()])
+def test_a_verdict_says_what_the_failing_call_was_about(kind: str, text: str, then: str) -> None:
+    judge = Judge(seconds=0.2)
+    x = [1] if kind == "changed" else 1
+    with pytest.raises(Stop) as stop:
+        judge.that(judge.call(made(text, "f"), x, given="the first graph") == 1, "it is not 1")
+    assert stop.value.kind == kind
+    labels = [line.split(":")[0] + ":" for line in stop.value.lines[:3]]
+    assert labels == ["called:", "given:", then] and "the first graph" in stop.value.lines[1]
+    judge.run(lambda: judge.call(made("def f(x): return x", "f"), 1))
+    assert judge.given == "", "what was said of one call is not said of the next"
+
+
+def test_a_message_may_be_written_with_capital_letters() -> None:
+    judge = Judge()
+    refuses = made("def f(i): raise IndexError(f'Axis {i}')", "f")
+    judge.raises(IndexError, refuses, 1, match="axis 1")
+    with pytest.raises(Stop):
+        judge.raises(IndexError, refuses, 2, match="axis 1")
+
+
 def test_a_changed_argument_is_named() -> None:
     text = check("98.1", made(ANSWERS["reverses in place"][1], "back")).text
     assert "called:         back([1, 2])" in text and "argument 1 now: [2, 1]" in text
