@@ -88,7 +88,7 @@ def _escaped(verdict: Verdict, judge: Judge, error: BaseException, entry: Exerci
 def _unsolved(entry: Exercise | Question, answer: Any) -> list[str]:
     if isinstance(entry, Question):
         letters = " or ".join(f'"{letter}"' for letter in entry.choices)
-        return [f"put your answer{', ' * bool(letters)}{letters} in place of the dots"]
+        return [f"put {letters or 'your answer'} in place of the dots"]
     to_do = f"write `{entry.answer}` in the cell above"
     if isinstance(answer, list | tuple | dict):
         to_do = f"put an answer in place of each ... in `{entry.answer}`"
