@@ -49,6 +49,8 @@ def kind(value: Any) -> str:
     if value is None or value is Ellipsis:
         return repr(value)
     name = type(value).__name__
+    if name == "bytes":
+        return name
     return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import CodeType, TracebackType
 from typing import Any, NoReturn
 
-from tutor.learn.compare import Difference, Same, advice, close, equal, kind, short, snapshot
+from tutor.learn.compare import Difference, Same, advice, close, equal, short, snapshot, what
 from tutor.learn.guard import Output, TimeUp, limited, quiet
 from tutor.learn.verdict import table
 
@@ -57,9 +57,9 @@ class Judge:
         With `changes=True` it may change them. `given` says what the call is about, where it fails.
         `Judge.instance(cls, ...)` is the same call.
         """
-        self.called, self.given = as_written(function, args, kwargs), given
         if not callable(function):
-            self.fail({"got": f"{kind(function)}, {short(function)}", "expected": "a function"})
+            self.fail({"got": what(function), "expected": "a function"}, given)
+        self.called, self.given = as_written(function, args, kwargs), given
         passed = [*args, *kwargs.values()]
         names = [*(f"argument {number + 1}" for number in range(len(args))), *kwargs]
         before = [] if changes else [snapshot(arg) for arg in passed]
@@ -68,7 +68,7 @@ class Judge:
             if snapshot(passed[number]) != was:
                 rows = self._about() | {
                     f"{names[number]} now": short(passed[number]),
-                    "to do": "leave what was passed as it is; work on a copy",
+                    "to do": "leave what was passed as it was: work on a copy, or put it back",
                 }
                 raise Stop("changed", table(rows))
         return result
@@ -91,13 +91,15 @@ class Judge:
         *args: Any,
         match: str = "",
         given: str = "",
+        called: str = "",
         **kwargs: Any,
     ) -> None:
         """The call must raise one of these errors, with a message in which `match` is found.
 
-        Capital letters and small ones are the same in it.
+        Capital letters and small ones are the same in it. `called` is how the learner would write
+        the call, where that is not `function(*args)`.
         """
-        self.called, self.given = as_written(function, args, kwargs), given
+        self.called, self.given = called or as_written(function, args, kwargs), given
         self.compared += 1
         names = errors if isinstance(errors, tuple) else (errors,)
         wanted = " or ".join(error.__name__ for error in names)
@@ -127,7 +129,7 @@ class Judge:
             if left < self.seconds:
                 whole = max(WHOLE, self.seconds)
                 rows["found"] = f"no result: the whole check takes more than {whole:g} seconds"
-            rows["to do"] = "look for a loop that never ends, or for work that is done twice"
+            rows["to do"] = "look for a loop that never ends, or for one with far too many steps"
             raise Stop("timeout", table(rows)) from None
 
     # ---- comparing ---------------------------------------------------------------------------
@@ -171,9 +173,10 @@ class Judge:
             return
         got, expected = _shown(got), _shown(expected)
         rows = {"got": short(got) + advice(got), "expected": short(expected)}
-        if nested := isinstance(expected, list | tuple | dict):
+        nested = isinstance(expected, list | tuple | dict)
+        if found.text.startswith("at "):
             rows["first"] = found.text
-        elif type(got) is not type(expected):
+        elif (nested or type(got) is not type(expected)) and not advice(got):
             rows["differs"] = found.text
         if found.largest is not None and nested:
             rows["largest difference"] = f"{found.largest:.6g}"
@@ -207,7 +210,9 @@ def message(error: BaseException) -> str:
     if isinstance(error, RecursionError):
         text += " (a function that calls itself without end, or too deep?)"
     text = text if len(text) < 400 else text[:400] + " ..."
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    name = type(error).__name__
+    name = f"{type(error).__module__}.{name}" if name == "error" else name  # struct.error
+    return f"{name}: {text}" if text else name
 
 
 @dataclass(frozen=True)
