@@ -31,6 +31,7 @@ from tutor.learn.verdict import KINDS, Verdict
 @pytest.fixture(autouse=True)
 def own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Exercises of our own, and a progress file of our own."""
+    exercises.everything()  # a chapter enters its exercises once only: not into the copy
     monkeypatch.setattr(exercises, "CATALOGUE", dict(exercises.CATALOGUE))
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TUTOR_PROGRESS", raising=False)
@@ -289,9 +290,84 @@ def test_an_error_is_shown_with_the_learner_s_own_line(tmp_path: Path) -> None:
     ]
 
 
+ABOUT = {  # an answer, and what its verdict says after `called` and `given`
+    "raised": ("def f(x): return x / 0", "raised:"),
+    "timeout": ("def f(x):\n while True: pass", "found:"),
+    "changed": ("def f(x): x.append(1)", "argument 1 now:"),
+    "wrong": ("def f(x): return 2", "found:"),
+}
+
+
+@pytest.mark.parametrize(("kind", "text", "then"), [(k, *row) for k, row in ABOUT.items()])
+def test_a_verdict_says_what_the_failing_call_was_about(kind: str, text: str, then: str) -> None:
+    judge = Judge(seconds=0.2)
+    x = [1] if kind == "changed" else 1
+    with pytest.raises(Stop) as stop:
+        judge.that(judge.call(made(text, "f"), x, given="the first graph") == 1, "it is not 1")
+    assert stop.value.kind == kind
+    labels = [line.split(":")[0] + ":" for line in stop.value.lines[:3]]
+    assert labels == ["called:", "given:", then] and "the first graph" in stop.value.lines[1]
+    judge.run(lambda: judge.call(made("def f(x): return x", "f"), 1))
+    assert judge.given == "", "what was said of one call is not said of the next"
+
+
+def test_a_message_may_be_written_with_capital_letters() -> None:
+    judge = Judge()
+    refuses = made("def f(i): raise IndexError(f'Axis {i}')", "f")
+    judge.raises(IndexError, refuses, 1, match="axis 1")
+    with pytest.raises(Stop):
+        judge.raises(IndexError, refuses, 2, match="axis 1")
+
+
 def test_a_changed_argument_is_named() -> None:
     text = check("98.1", made(ANSWERS["reverses in place"][1], "back")).text
     assert "called:         back([1, 2])" in text and "argument 1 now: [2, 1]" in text
+
+
+@pytest.mark.parametrize(
+    ("source", "lines"),
+    [
+        ("print(x)", "called:   back([])\ngot:      None (is there a `return`?)\nexpected: []"),
+        ("return x[1:]", "expected: [2, 1]\ndiffers:  1 item instead of 2"),
+        ("return ()", "expected: []\ndiffers:  () (a tuple) instead of [] (a list)"),
+    ],
+)
+def test_what_is_said_is_said_once(source: str, lines: str) -> None:
+    assert f"{lines}\nhint" in check("98.1", made(f"def back(x): {source}", "back")).text
+
+
+def test_what_is_no_function_is_not_called() -> None:
+    lines = ["got:      '3' (a str)", "expected: a function"]
+    assert check("98.1", "3").lines[:-1] == lines
+
+
+def test_an_answer_that_still_has_dots_is_told_so() -> None:
+    assert "write `third`" in check("98.3", ...).text
+    assert "in place of each ... in `third`" in check("98.3", [[...]]).text
+    assert check("98.q1", ...).lines == ['put "a" or "b" in place of the dots']
+    assert check("98.q2", ...).lines == ["put your answer in place of the dots"]
+
+
+def test_a_wrong_choice_is_named_with_its_text() -> None:
+    assert check("98.q1", "A").lines[0] == "it is not a) 1"
+    assert check("98.q4", (2, 1)).lines[0] == "it is not (2, 1)"
+    assert check("98.q4", "1, 2").lines[0] == "it is not '1, 2' (a str), but a tuple"
+
+
+def test_an_error_named_error_is_named_with_its_module() -> None:
+    text = check("98.1", made("import struct\ndef back(x): struct.pack('i', 2**40)", "back")).text
+    assert "raised:    struct.error: 'i' format requires" in text
+
+
+def test_a_call_is_shown_as_the_learner_would_write_it() -> None:
+    with pytest.raises(Stop) as stop:
+        Judge().raises(IndexError, [].__len__, called="b[4]", given="b of 4 numbers")
+    assert stop.value.lines == [
+        "called:   b[4]",
+        "given:    b of 4 numbers",
+        "returned: 0",
+        "expected: it raises IndexError",
+    ]
 
 
 def test_what_was_printed_is_a_note_only() -> None:
@@ -342,7 +418,13 @@ def test_addresses_are_left_out_of_what_is_shown() -> None:
 
 @pytest.mark.parametrize(
     ("id", "words"),
-    [("98.11", "near to it"), ("98.9", "98.6"), ("", "there is none"), ("5.3", "there is none")],
+    [
+        ("98.11", "near to it"),
+        ("98.9", "98.6"),
+        ("1.2", "near to it: 01.2"),
+        ("", "there is none"),
+        ("5.3", "there is none"),
+    ],
 )
 def test_an_unknown_id(id: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
     verdict = check(id, 3)

@@ -132,6 +132,8 @@ def test_wrong_strides_are_drawn_with_what_they_would_read_outside():
     assert words(p).count("?") == 1 and len(fills(p, "pink wash")) == 1
     assert "There is no cell 6: the memory ends at 5." in words(p)
     assert words(viz.explain(Own((2, 3), (3, 1), offset=-1))).count("?") == 1
+    p = check(viz.explain(Own((2,), (-3,), offset=2)))
+    assert "There is no cell -1: the memory begins at 0." in words(p)
 
 
 def test_what_is_no_tensor_is_refused():

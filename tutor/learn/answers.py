@@ -25,8 +25,11 @@ def mark(id: str, file: str, seconds: float = SECONDS) -> int:
     """Check the answer in a .py or .ipynb file; 0 where it passes, else 1."""
     entry = find(id)
     if not isinstance(entry, Exercise):
-        found = "questions are marked in the chapter" if isinstance(entry, Question) else "unknown"
-        ids = near(id)
+        found, ids = "there is none of that id", near(id)
+        if isinstance(entry, Question):
+            found, ids = "questions are marked in the chapter", []
+        elif id.endswith((".py", ".ipynb")):
+            found, ids = "that is a file; the id comes first", []
         raise DomainError(
             f"exercise {id!r}",
             found + (f"; near to it: {', '.join(ids)}" if ids else ""),

@@ -43,7 +43,7 @@ def judged(entry: Exercise | Question, answer: Any) -> Verdict:
     try:
         with quiet(judge.output):
             if limited(lambda: stubs.unsolved(entry, answer), whole):
-                verdict.kind, verdict.lines = "unsolved", _unsolved(entry)
+                verdict.kind, verdict.lines = "unsolved", _unsolved(entry, answer)
                 return verdict
             limited(lambda: entry.check(judge, answer), whole)
     except Stop as stop:
@@ -59,7 +59,7 @@ def judged(entry: Exercise | Question, answer: Any) -> Verdict:
         _escaped(verdict, judge, error, entry)
     else:
         count = f"{judge.compared} comparisons" if judge.compared != 1 else "1 comparison"
-        verdict.lines = [f"{count}, all as it should be"]
+        verdict.lines = [f"{count}; all is as it should be"]
         if judge.largest:
             verdict.kind = "close"
             verdict.lines = [f"near enough: the largest difference is {judge.largest:.3g}"]
@@ -85,10 +85,14 @@ def _escaped(verdict: Verdict, judge: Judge, error: BaseException, entry: Exerci
     verdict.lines = table(rows)
 
 
-def _unsolved(entry: Exercise | Question) -> list[str]:
+def _unsolved(entry: Exercise | Question, answer: Any) -> list[str]:
     if isinstance(entry, Question):
-        return [f'put your answer in place of the dots; check("{entry.id}", ...) marks it']
-    return [entry.task, f'write `{entry.answer}` in the cell above; hint("{entry.id}") helps']
+        letters = " or ".join(f'"{letter}"' for letter in entry.choices)
+        return [f"put {letters or 'your answer'} in place of the dots"]
+    to_do = f"write `{entry.answer}` in the cell above"
+    if isinstance(answer, list | tuple | dict):
+        to_do = f"put an answer in place of each ... in `{entry.answer}`"
+    return [entry.task, f'{to_do}; hint("{entry.id}") helps']
 
 
 def _help(entry: Exercise | Question) -> list[str]:
@@ -120,7 +124,7 @@ def _unknown(id: Any) -> list[str]:
 def _asked(entry: Question, answer: Any) -> Verdict:
     verdict = Verdict(entry.id, "exact", lines=[entry.why])
     if answer is Ellipsis:
-        verdict.kind, verdict.lines = "unsolved", _unsolved(entry)
+        verdict.kind, verdict.lines = "unsolved", _unsolved(entry, answer)
         return verdict
     try:
         with quiet(Output()):
@@ -143,15 +147,17 @@ def _right(entry: Question, answer: Any) -> tuple[bool, str]:
         chosen = answer.strip().lower().strip(".()") if type(answer) is str else None
         if chosen not in entry.choices:
             return False, f"{what(answer)} is none of the choices {letters}"
-        return chosen == entry.right, f"it is not {chosen}"
+        return chosen == entry.right, f"it is not {chosen}) {entry.choices[chosen]}"
     answer, right = plain(answer), entry.right
     if isinstance(right, int | float) and not isinstance(right, bool):
         if not isinstance(answer, int | float) or isinstance(answer, bool):
             return False, f"{what(answer)} is not a number"
         near_enough = math.isclose(answer, right, rel_tol=1e-6) if type(right) is float else None
         return answer == right or bool(near_enough), f"it is not {short(answer, 60)}"
-    if isinstance(right, list | tuple) and type(answer) in (list, tuple):
-        answer, right = list(answer), list(right)
+    if isinstance(right, list | tuple):
+        if type(answer) not in (list, tuple):
+            return False, f"it is not {what(answer)}, but {kind(right)}{advice(answer)}"
+        return list(answer) == list(right), f"it is not {short(answer, 60)}"
     same = type(answer) is type(right) and bool(right == answer)
     return same, f"it is not {short(answer, 60)}{advice(answer)}"
 

@@ -49,6 +49,8 @@ def kind(value: Any) -> str:
     if value is None or value is Ellipsis:
         return repr(value)
     name = type(value).__name__
+    if name == "bytes":
+        return name
     return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
 
 
@@ -166,7 +168,8 @@ def _items(got: Any, expected: Any, where: str, compare: Any) -> Iterator[tuple[
                 yield from compare(got[key], expected[key], f"{where}[{short(key)}]")
         return
     if len(got) != len(expected):
-        yield _at(where, f"{len(got)} items instead of {len(expected)}"), None
+        items = "1 item" if len(got) == 1 else f"{len(got)} items"
+        yield _at(where, f"{items} instead of {len(expected)}"), None
     for position, (one, other) in enumerate(zip(got, expected, strict=False)):
         yield from compare(one, other, f"{where}[{position}]")
 

@@ -139,6 +139,9 @@ def order(id: str) -> tuple[str, bool, int]:
 def near(id: Any) -> list[str]:
     """Ids that are spelled like this one."""
     ids = [entry.id for entry in everything()]
+    chapter, _, number = str(id).partition(".")
+    if (full := f"{chapter:0>2}.{number}") in ids:  # 1.2 for 01.2
+        return [full]
     return difflib.get_close_matches(str(id), ids, n=3, cutoff=0.5)
 
 

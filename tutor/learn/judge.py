@@ -17,7 +17,7 @@ from pathlib import Path
 from types import CodeType, TracebackType
 from typing import Any, NoReturn
 
-from tutor.learn.compare import Difference, Same, advice, close, equal, kind, short, snapshot
+from tutor.learn.compare import Difference, Same, advice, close, equal, short, snapshot, what
 from tutor.learn.guard import Output, TimeUp, limited, quiet
 from tutor.learn.verdict import table
 
@@ -45,27 +45,30 @@ class Judge:
         self.largest = 0.0  # the largest difference that was put down to rounding
         self.compared = 0
         self.called = ""  # the latest call, as one would write it
+        self.given = ""  # what it was about, in words
 
     # ---- running the learner's code ----------------------------------------------------------
 
-    def call(self, function: Any, *args: Any, changes: bool = False, **kwargs: Any) -> Any:
+    def call(
+        self, function: Any, *args: Any, changes: bool = False, given: str = "", **kwargs: Any
+    ) -> Any:
         """function(*args, **kwargs), which must return in time, and leave its arguments alone.
 
-        With `changes=True` it may change them. `Judge.instance(cls, ...)` is the same call.
+        With `changes=True` it may change them. `given` says what the call is about, where it fails.
+        `Judge.instance(cls, ...)` is the same call.
         """
-        self.called = as_written(function, args, kwargs)
         if not callable(function):
-            self.fail({"got": f"{kind(function)}, {short(function)}", "expected": "a function"})
-        given = [*args, *kwargs.values()]
+            self.fail({"got": what(function), "expected": "a function"}, given)
+        self.called, self.given = as_written(function, args, kwargs), given
+        passed = [*args, *kwargs.values()]
         names = [*(f"argument {number + 1}" for number in range(len(args))), *kwargs]
-        before = [] if changes else [snapshot(arg) for arg in given]
+        before = [] if changes else [snapshot(arg) for arg in passed]
         result = self.run(lambda: function(*args, **kwargs))
         for number, was in enumerate(before):
-            if snapshot(given[number]) != was:
-                rows = {
-                    "called": self.called,
-                    f"{names[number]} now": short(given[number]),
-                    "to do": "leave what was passed as it is; work on a copy",
+            if snapshot(passed[number]) != was:
+                rows = self._about() | {
+                    f"{names[number]} now": short(passed[number]),
+                    "to do": "leave what was passed as it was: work on a copy, or put it back",
                 }
                 raise Stop("changed", table(rows))
         return result
@@ -88,17 +91,22 @@ class Judge:
         *args: Any,
         match: str = "",
         given: str = "",
+        called: str = "",
         **kwargs: Any,
     ) -> None:
-        """The call must raise one of these errors, with a message in which `match` is found."""
-        self.called = as_written(function, args, kwargs)
+        """The call must raise one of these errors, with a message in which `match` is found.
+
+        Capital letters and small ones are the same in it. `called` is how the learner would write
+        the call, where that is not `function(*args)`.
+        """
+        self.called, self.given = called or as_written(function, args, kwargs), given
         self.compared += 1
         names = errors if isinstance(errors, tuple) else (errors,)
         wanted = " or ".join(error.__name__ for error in names)
         try:
             result = self._guarded(lambda: function(*args, **kwargs))
         except errors as error:
-            if match and not re.search(match, str(error)):
+            if match and not re.search(match, str(error), re.IGNORECASE):
                 rows = {"raised": message(error)}
                 rows["expected"] = f"a message in which {match!r} is found"
                 self.fail(rows, given)
@@ -116,12 +124,12 @@ class Judge:
             with quiet(self.output):
                 return limited(function, seconds)
         except TimeUp:
-            rows = {"called": self.called} if self.called else {}
+            rows = self._about()
             rows["found"] = f"no result within {self.seconds:g} seconds"
             if left < self.seconds:
                 whole = max(WHOLE, self.seconds)
                 rows["found"] = f"no result: the whole check takes more than {whole:g} seconds"
-            rows["to do"] = "look for a loop that never ends, or for work that is done twice"
+            rows["to do"] = "look for a loop that never ends, or for one with far too many steps"
             raise Stop("timeout", table(rows)) from None
 
     # ---- comparing ---------------------------------------------------------------------------
@@ -148,10 +156,12 @@ class Judge:
 
     def fail(self, rows: dict[str, str], given: str = "") -> NoReturn:
         """End the check: wrong, for these reasons."""
-        first = {"called": self.called} if self.called else {}
-        if given:
-            first["given"] = given
-        raise Stop("wrong", table({**first, **rows}))
+        raise Stop("wrong", table({**self._about(given), **rows}))
+
+    def _about(self, given: str = "") -> dict[str, str]:
+        """The rows that a verdict begins with: the latest call, and what it was about."""
+        rows = {"called": self.called, "given": given or self.given}
+        return {label: text for label, text in rows.items() if text}
 
     def _compare(
         self, got: Any, expected: Any, compare: Callable[[], Difference | Same], given: str
@@ -163,9 +173,10 @@ class Judge:
             return
         got, expected = _shown(got), _shown(expected)
         rows = {"got": short(got) + advice(got), "expected": short(expected)}
-        if nested := isinstance(expected, list | tuple | dict):
+        nested = isinstance(expected, list | tuple | dict)
+        if found.text.startswith("at "):
             rows["first"] = found.text
-        elif type(got) is not type(expected):
+        elif (nested or type(got) is not type(expected)) and not advice(got):
             rows["differs"] = found.text
         if found.largest is not None and nested:
             rows["largest difference"] = f"{found.largest:.6g}"
@@ -174,9 +185,7 @@ class Judge:
     # ---- what was raised, as far as it is the learner's --------------------------------------
 
     def explain(self, error: BaseException) -> list[str]:
-        rows = {"called": self.called} if self.called else {}
-        rows["raised"] = message(error)
-        return table(rows | place(error))
+        return table(self._about() | {"raised": message(error)} | place(error))
 
 
 def as_written(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
@@ -199,9 +208,11 @@ def message(error: BaseException) -> str:
     except Exception:
         text = "(its message cannot be printed)"
     if isinstance(error, RecursionError):
-        text += " (a function that calls itself without end?)"
+        text += " (a function that calls itself without end, or too deep?)"
     text = text if len(text) < 400 else text[:400] + " ..."
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    name = type(error).__name__
+    name = f"{type(error).__module__}.{name}" if name == "error" else name  # struct.error
+    return f"{name}: {text}" if text else name
 
 
 @dataclass(frozen=True)

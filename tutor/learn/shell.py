@@ -16,11 +16,12 @@ README = """\
 These notebooks are yours: work in them, nothing will overwrite them. Each one can be started on its
 own, for it begins with what the chapters before it have built.
 
-| chapter | | minutes |
-|---|---|---|
+| | chapter | what for | minutes |
+|---|---|---|---|
 {rows}
 
-`progress()` in a notebook, or `python -m tutor check --list` in this folder, says how far you are.
+After `from tutor.learn import progress`, `progress()` in a notebook says how far you are; so does
+`python -m tutor check --list` in this folder. It is kept in `progress.txt`, beside the notebooks.
 """
 
 
@@ -65,7 +66,9 @@ def start(args: argparse.Namespace) -> int:
     rows = []
     for path in notebooks.chapters().values():
         about = notebooks.read(path)["metadata"]["tutor"]
-        rows.append(f"| [{about['title']}]({path.name}) | {about['goal']} | {about['minutes']} |")
+        goal = about["goal"].rstrip(".")
+        cells = about["id"].lstrip("0") or "0", f"[{about['title']}]({path.name})", goal
+        rows.append(f"| {' | '.join(cells)} | {about['minutes']} |")
     texts["README.md"] = README.format(rows="\n".join(rows)).encode()
     made, left = [], []
     try:

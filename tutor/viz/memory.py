@@ -258,7 +258,8 @@ def _sentences(
             start = size * target
             yield f"{size} bytes each: it is in the bytes {start} to {start + size - 1}.", False
         if not 0 <= (target or 0) < layout.length:
-            yield f"There is no cell {target}: the memory ends at {layout.length - 1}.", False
+            end = "begins at 0" if (target or 0) < 0 else f"ends at {layout.length - 1}"
+            yield f"There is no cell {target}: the memory {end}.", False
     reached = layout.reached()
     if reached is not None and reached < layout.length:
         yield f"Not read by any index: {layout.length - reached} of {layout.length} cells.", False

@@ -131,6 +131,15 @@ def element(t, *index):
         position += i * s
     return t.buf[position]
 """,
+        "the axis is named, its length is not": """
+def element(t, *index):
+    if len(index) != len(t.shape):
+        raise IndexError("an int for each axis")
+    for axis, (i, n) in enumerate(zip(index, t.shape)):
+        if not -n <= i < n:
+            raise IndexError(f"index {i} on axis {axis}")
+    return t.buf[t.offset + sum(i % n * s for i, n, s in zip(index, t.shape, t.strides))]
+""",
         "fewer ints than axes are let through": """
 def element(t, *index):
     position = t.offset

@@ -16,6 +16,20 @@ class Registry:
             raise LookupError(f"no {name} for {dtype}, only for {there}")
         return self.table[name, dtype]
 """,
+        "a name that nobody has entered: a KeyError, and not a word of the dtype": """
+class Registry:
+    def __init__(self):
+        self.table = {}
+
+    def register(self, name, function, dtypes):
+        for dtype in dtypes:
+            self.table.setdefault(name, {})[dtype] = function
+
+    def lookup(self, name, dtype):
+        if dtype not in self.table[name]:
+            raise LookupError(f"no {name} for {dtype}, only for {list(self.table[name])}")
+        return self.table[name][dtype]
+""",
         "a bare KeyError does not say what there is": """
 class Registry:
     def __init__(self):

@@ -55,7 +55,7 @@ class Buffer:
     def place(self, start, count):
         """What struct must be told to find these positions; IndexError where there are none."""
         if not 0 <= start <= start + count <= len(self):
-            raise IndexError(f"{count} numbers from position {start}, of {len(self)} in all")
+            raise IndexError(f"{count} from position {start} on, of {len(self)} numbers")
         return f"{count}{FORMATS[self.dtype]}", self.raw, start * self.itemsize
 
 

@@ -83,6 +83,7 @@ __all__ = [
     "run",
     "select",
     "strides_for",
+    "total",
     "train",
     "transpose",
     "use_backend",
@@ -130,7 +131,7 @@ class Buffer:
     def place(self, start, count):
         """What struct must be told to find these positions; IndexError where there are none."""
         if not 0 <= start <= start + count <= len(self):
-            raise IndexError(f"{count} numbers from position {start}, of {len(self)} in all")
+            raise IndexError(f"{count} from position {start} on, of {len(self)} numbers")
         return f"{count}{FORMATS[self.dtype]}", self.raw, start * self.itemsize
 
 
@@ -440,14 +441,17 @@ class Op:
 
     def __init__(self, *inputs, **params):
         like = next(x.buf.dtype for x in inputs if hasattr(x, "buf"))
-        self.inputs = [x if hasattr(x, "buf") else self.number(x, like) for x in inputs]
-        self.params = params
+        numbers = [x for x in inputs if not hasattr(x, "buf")]
+        if numbers:  # a Python number beside a tensor: one dtype for both
+            like = self.beside(numbers[0], like)
+            inputs = [cast(x, like) if hasattr(x, "buf") else Tensor(x, dtype=like) for x in inputs]
+        self.inputs, self.params = list(inputs), params
 
     @staticmethod
-    def number(x, dtype):
-        """A Python number takes the dtype beside it, unless that is of a kind too poor for it."""
+    def beside(x, dtype):
+        """The tensor's dtype, unless that is of a kind too poor for the number x; then x's own."""
         own = "bool" if isinstance(x, bool) else "int64" if isinstance(x, int) else "float32"
-        return Tensor(x, dtype=dtype if SIZES[dtype][0] >= SIZES[own][0] else own)
+        return dtype if SIZES[dtype][0] >= SIZES[own][0] else own
 
     def apply(self):
         return Op.execute(self)
@@ -577,12 +581,21 @@ def reduction(f):
     return kernel
 
 
+def total(numbers):
+    """The sum of floats, rounded once; infinite or nan where plain addition is"""
+    try:
+        return math.fsum(numbers)
+    except (OverflowError, ValueError):
+        return sum(numbers)
+
+
 def largest(numbers):
     """The largest of them; nan if there is one."""
     return math.nan if any(x != x for x in numbers) else max(numbers)
 
 
-register("sum", reduction(math.fsum))
+register("sum", reduction(sum))
+register("sum", reduction(total), dtypes=LIMITS)
 register("max", reduction(largest))
 
 

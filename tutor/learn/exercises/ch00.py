@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tutor.learn.compare import what
 from tutor.learn.exercise import Judge, exercise, question
 
 TARGET = -4.0
@@ -31,7 +32,8 @@ reached = x
 )
 def check_00_1(judge: Judge, reached: Any) -> None:
     """`reached` is where x arrives if the target is -4."""
-    judge.that(isinstance(reached, float), "`reached` is not a number with a point")
+    found = f"`reached` is {what(reached)}, and x is a float, a number with a point"
+    judge.that(isinstance(reached, float) and reached == reached, found)
     judge.that(reached < 0, f"x is at {reached:.3f}, on the wrong side of 0")
     judge.that(abs(reached - TARGET) < 0.1, f"x is at {reached:.3f}, which is not near -4")
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from tutor import viz
 from tutor.learn.built.ch01 import FORMATS, Buffer, convert
+from tutor.learn.compare import short, what
 from tutor.learn.exercise import Judge, exercise, question
 
 INTEGERS = [dtype for dtype in FORMATS if "int" in dtype]
@@ -63,23 +64,27 @@ class MyBuffer:
 def check_01_1(judge: Judge, answer: Any) -> None:
     """A class that holds numbers of twelve dtypes as bytes, and finds each again."""
     if not isinstance(answer, type):
-        judge.fail({"got": f"{answer!r}", "expected": "a class"})
+        judge.fail({"got": what(answer), "expected": "a class"})
     for dtype in FORMATS:
         numbers = [1, 0, 0, 1, 1]
-        ours, given = Buffer(numbers, dtype), f"the numbers {numbers} as {dtype}"
+        ours, made = Buffer(numbers, dtype), f"b = MyBuffer({numbers}, {dtype!r})"
         b = judge.instance(answer, numbers, dtype)
-        raw = judge.run(lambda b=b: bytes(b.raw))
-        judge.picture(viz.bytes(raw, dtype) if raw else None)
-        judge.equal(judge.run(lambda b=b: len(b)), 5, given=f"len(b), {given}")
-        judge.equal(judge.run(lambda b=b: b.dtype), dtype, given=f"b.dtype, {given}")
-        judge.equal(raw, bytes(ours.raw), given=f"bytes(b.raw), {given}")
-        for i in range(-5, 5):
-            got = judge.run(lambda b=b, i=i: b[i])
-            judge.equal(got, ours[i], given=f"b[{i}], {given}")
+        judge.called = f"{made}; b.raw"
+        kept = judge.run(lambda b=b: b.raw)
+        judge.that(isinstance(kept, bytearray), f"{what(kept)}, not a bytearray")
+        judge.picture(viz.bytes(bytes(kept), dtype) if kept else None)
+        judge.equal(list(kept), list(ours.raw))
+        judge.called = f"{made}; b.dtype"
+        judge.equal(judge.run(lambda b=b: b.dtype), dtype)
+        judge.called = f"{made}; len(b)"
+        judge.equal(judge.run(lambda b=b: len(b)), 5)
+        for i in (*range(5), *range(-5, 0)):
+            judge.called = f"{made}; b[{i}]"
+            judge.equal(judge.run(lambda b=b, i=i: b[i]), ours[i])
     judge.picture(None)
     numbers = [1.5, -2.0, 3.25, 0.1]
     b = judge.instance(answer, numbers)
-    judge.equal(judge.run(lambda: b.dtype), "float32", given="no dtype: float32 it is")
+    judge.equal(judge.run(lambda: b.dtype), "float32", given="b.dtype, where none was named")
     for i, value in ((2, 8.0), (-4, 0.5), (-1, 7)):
         judge.called = f"b[{i}] = {value}"
         judge.run(lambda i=i, value=value: b.__setitem__(i, value))
@@ -87,8 +92,9 @@ def check_01_1(judge: Judge, answer: Any) -> None:
     got = judge.run(lambda: [b[i] for i in range(4)])
     judge.equal(got, [0.5, -2.0, 8.0, 7.0], given="[1.5, -2.0, 3.25, 0.1], with three changed")
     for i in (4, -5, 100):
-        judge.raises(IndexError, operator.getitem, b, i, given=f"b[{i}] of 4 numbers")
-        judge.raises(IndexError, operator.setitem, b, i, 1.0, given=f"b[{i}] = 1.0 of 4 numbers")
+        judge.raises(IndexError, operator.getitem, b, i, called=f"b[{i}]", given="b of 4 numbers")
+        call, given = f"b[{i}] = 1.0", "b of 4 numbers"
+        judge.raises(IndexError, operator.setitem, b, i, 1.0, called=call, given=given)
     source = array("f", [1.0, 2.0])
     b = judge.instance(answer, source)
     source[0] = 9.0
@@ -252,18 +258,21 @@ predicted = {
 def check_01_4(judge: Judge, answer: Any) -> None:
     """The bytes of seven numbers, lowest first."""
     if not isinstance(answer, dict):
-        judge.fail({"got": repr(answer), "expected": "the dict, with lists in place of the dots"})
+        judge.fail({"got": short(answer), "expected": "the dict, with lists in place of the dots"})
     for dtype, number in PREDICTED:
         judge.picture(None)
         judge.that((dtype, number) in answer, f"the entry ({dtype!r}, {number}) is missing")
-        raw, what = list(Buffer([number], dtype).raw), f"the bytes of {number} as {dtype}"
+        raw, given = list(Buffer([number], dtype).raw), f"the bytes of {number} as {dtype}"
         got = answer[dtype, number]
-        if isinstance(got, list) and all(type(x) is int and 0 <= x < 256 for x in got):
+        if isinstance(got, list):
+            others = [short(x, 40) for x in got if type(x) is not int or not 0 <= x < 256]
+            is_none = "is no byte, which is a whole number from 0 to 255"
+            judge.that(not others, f"{', '.join(others[:1])} {is_none}", given=given)
             if len(got) == len(raw):  # show what the bytes that were given would mean
                 judge.picture(viz.bytes(bytes(got), dtype, "uint8"))
             judge.equal(len(got), len(raw), given=f"how many bytes {number} takes as {dtype}")
-        judge.equal(type(got).__name__, "list", given=f"the type of {what}")
-        judge.that(got == raw, f"{got} are not its bytes", given=what)
+        judge.equal(type(got).__name__, "list", given=f"the type of {given}")
+        judge.that(got == raw, f"{got} are not its bytes", given=given)
 
 
 # ---- 01.5 ----------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from typing import Any
 
 from tutor import viz
 from tutor.learn.built.ch02 import Buffer, reshape, strides_for
+from tutor.learn.compare import plain, short
 from tutor.learn.exercise import Judge, exercise, question
 
 
@@ -234,25 +235,26 @@ predicted = {
 def check_02_4(judge: Judge, answer: Any) -> None:
     """What four tensors over the numbers 0 to 11 hold, as nested lists."""
     if not isinstance(answer, dict):
-        judge.fail({"got": repr(answer), "expected": "the dict, with lists in place of the dots"})
+        judge.fail({"got": short(answer), "expected": "the dict, with lists in place of the dots"})
     for facts in MAPS:
         shape, strides, offset = facts
         given = f"shape {shape}, strides {strides}, offset {offset}"
         judge.that(facts in answer, "it is missing in the dict", given=given)
         right = nested(positions(shape, strides, offset), shape)
-        got = answer[facts]
-        if got != right and (hint := first_wrong(got, right)):
-            judge.fail({"got": repr(got), "first wrong": hint}, given)
+        got = plain(answer[facts])
+        if hint := first_wrong(got, right):
+            judge.fail({"got": short(got), "first wrong": hint}, given)
         judge.close(got, right, given=given, rtol=0, atol=0)
 
 
 def first_wrong(got: Any, right: Any, index: tuple[int, ...] = ()) -> str:
     """Where two nestings of one shape differ first, without saying what it should be."""
     if not isinstance(right, list):
-        is_number = type(got) in (int, float)
-        return f"element {list(index)} is not {got}" if is_number and got != right else ""
-    if not isinstance(got, list) or len(got) != len(right):
-        return f"{list(index)} is not a list of {len(right)}" if index else ""
+        same = type(got) in (int, float) and got == right
+        return "" if same else f"element {list(index)} is not {short(got, 60)}"
+    if not isinstance(got, list | tuple) or len(got) != len(right):
+        what = "numbers" if not isinstance(right[0], list) else "lists"
+        return f"{list(index) if index else 'it'} is not a list of {len(right)} {what}"
     found = (
         first_wrong(g, r, (*index, i)) for i, (g, r) in enumerate(zip(got, right, strict=True))
     )
@@ -326,14 +328,21 @@ evidence = {
 def check_02_5(judge: Judge, answer: Any) -> None:
     """For each of three functions, the arguments of a call that gives something wrong."""
     if not isinstance(answer, dict):
-        judge.fail({"got": repr(answer), "expected": "the dict, with tuples of arguments"})
+        judge.fail({"got": short(answer), "expected": "the dict, with tuples of arguments"})
     for name, suspect, right, count in SUSPECTS:
-        args, judge.called = answer.get(name), ""
+        judge.called, given = "", f"evidence[{name!r}]"
         judge.picture(None)
+        judge.that(name in answer, "it is missing in the dict", given=given)
+        args = answer[name]
         good = isinstance(args, tuple | list) and len(args) == count
-        judge.that(good, f"{args!r}, not a tuple of {count} arguments", given=f"evidence[{name!r}]")
+        judge.that(good, f"{short(args)}, not a tuple of {count} arguments", given=given)
         tensors = [arg for arg in args if hasattr(arg, "strides")]
-        judge.that(tensors, "no Tensor is among the arguments", given=f"evidence[{name!r}]")
+        judge.that(tensors, "no Tensor is among the arguments", given=given)
+        ours = all(hasattr(tensor, "values") for tensor in tensors)
+        judge.that(ours, "a Tensor of the library; take one of this chapter's class", given=given)
+        if name == "reshaped":
+            words = f"{short(args[1], 60)} is not a shape, which is a tuple: (4,) or (2, 2)"
+            judge.that(isinstance(args[1], tuple | list), words, given=given)
         judge.picture(viz.explain(tensors[-1]))
         judge.called = f"{name}({', '.join(map(repr, args))})"
         try:
@@ -346,10 +355,6 @@ def check_02_5(judge: Judge, answer: Any) -> None:
             rows = {"raised": f"{type(error).__name__}: {error}"}
             judge.fail(rows | {"to do": "find a call that goes wrong and says nothing"})
         judge.that(got != expected, f"{got!r}, which is right: it gets away with this one")
-
-
-def plain(value: Any) -> Any:
-    return value.tolist() if hasattr(value, "tolist") else value
 
 
 # ---- 02.6 ----------------------------------------------------------------------------------------
@@ -398,7 +403,7 @@ facts = {
 def check_02_6(judge: Judge, answer: Any) -> None:
     """Shape, strides and offset of five views of the numbers 0 to 11."""
     if not isinstance(answer, dict):
-        judge.fail({"got": repr(answer), "expected": "the dict, with facts in place of the dots"})
+        judge.fail({"got": short(answer), "expected": "the dict, with facts in place of the dots"})
     for name, expected in WANTED.items():
         given = name.partition(":")[0]
         judge.picture(None)
@@ -416,7 +421,11 @@ def check_02_6(judge: Judge, answer: Any) -> None:
         judge.picture(drawing(shape, strides, offset, 12))
         walk = positions(shape, strides, offset)
         outside = [p for p in walk if not 0 <= p < 12]
-        judge.that(not outside, f"{got} reads position {[*outside, 0][0]} of 0 to 11", given=given)
+        judge.that(
+            not outside,
+            f"{got} reads position {[*outside, 0][0]}, and there are 0 to 11",
+            given=given,
+        )
         judge.equal(nested(walk, shape), expected, given=f"{given}, by {got}")
 
 
