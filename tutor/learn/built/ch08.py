@@ -9,6 +9,7 @@ import operator
 import random
 import struct
 from contextlib import contextmanager
+from copy import deepcopy
 from functools import reduce
 from itertools import pairwise, zip_longest
 
@@ -922,10 +923,10 @@ def borrowed(kernel):
     from tutor.backends.registry import Operand
 
     def call(*tensors, **params):
-        bufs = [View.from_memory(t.buf.raw, dtype=t.buf.dtype, copy=False) for t in tensors]
-        walks = [
-            Operand(b, t.shape, t.strides, t.offset) for b, t in zip(bufs, tensors, strict=True)
-        ]
+        walks = []
+        for t in tensors:
+            memory = View.from_memory(t.buf.raw, dtype=t.buf.dtype, copy=False)
+            walks.append(Operand(memory, t.shape, t.strides, t.offset))
         kernel(*walks, **params)
 
     return call
@@ -967,16 +968,13 @@ class Checkpoint:
     """All that the next step depends on, as it is now."""
 
     def __init__(self, optimizer):
-        self.random, self.parts = random.getstate(), dict(vars(optimizer))
-        for name, part in self.parts.items():
-            if isinstance(part, list):
-                self.parts[name] = [bytes(t.buf.raw) for t in part]
+        self.random, self.parts = random.getstate(), deepcopy(vars(optimizer))
 
     def restore(self, optimizer):
         random.setstate(self.random)
         for name, part in self.parts.items():
             if isinstance(part, list):
-                for t, raw in zip(getattr(optimizer, name), part, strict=True):
-                    t.buf.raw[:] = raw
+                for t, kept in zip(getattr(optimizer, name), part, strict=True):
+                    t.buf.raw[:] = kept.buf.raw
             else:
                 setattr(optimizer, name, part)
