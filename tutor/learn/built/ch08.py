@@ -864,9 +864,10 @@ class MLP:
 
 def rows(t, indices):
     """The rows of t at these indices, copied into a new tensor."""
-    size = t.buf.itemsize * t.strides[0]
-    out = zeros((len(indices), *t.shape[1:]), t.buf.dtype)
-    out.buf.raw = bytearray().join([t.buf.raw[i * size : (i + 1) * size] for i in indices])
+    t, out = contiguous(t), zeros((len(indices), *t.shape[1:]), t.buf.dtype)
+    size = t.buf.itemsize * math.prod(t.shape[1:])
+    starts = [t.buf.itemsize * t.offset + i * size for i in indices]
+    out.buf.raw = bytearray().join([t.buf.raw[start : start + size] for start in starts])
     return out
 
 
@@ -919,13 +920,13 @@ def train(model, optimizer, images, labels, batch_size=32):
 
 def borrowed(kernel):
     """One of tutor's kernels for our tensors: the same bytes, walked by the same instructions."""
-    from tutor import Buffer as View
+    from tutor import Buffer as TheirBuffer
     from tutor.backends.registry import Operand
 
     def call(*tensors, **params):
         walks = []
         for t in tensors:
-            memory = View.from_memory(t.buf.raw, dtype=t.buf.dtype, copy=False)
+            memory = TheirBuffer.from_memory(t.buf.raw, dtype=t.buf.dtype, copy=False)
             walks.append(Operand(memory, t.shape, t.strides, t.offset))
         kernel(*walks, **params)
 
@@ -937,10 +938,9 @@ def borrow_kernels():
     from tutor import dtype as dtypes
     from tutor.backends import registry
 
-    theirs = registry.current()
+    theirs = registry.table(registry.current())
     for name, _, dtype in list(KERNELS):
-        if (name, dtypes.of(dtype)) in registry.table(theirs):
-            kernel = registry.lookup(name, theirs, dtypes.of(dtype))
+        if kernel := theirs.get((name, dtypes.of(dtype))):
             register(name, borrowed(kernel), "tutor", [dtype])
 
 

@@ -339,11 +339,11 @@ def check_08_4(judge: Judge, overfit: Any) -> None:
     answer="causes",
     minutes=8,
     hints=(
-        "One curve begins far above ln 10, because of its first step. One never leaves ln 10, "
+        "One curve shoots far above ln 10 in its first few steps. One never leaves ln 10, "
         "because there is nothing to be learned. What do the others do?",
         "A gradient that is never cleared is a step that grows: it falls at first, and then it "
         "swings. A double softmax learns, and cannot get below 1.46.",
-        "The one that swings is fault 1, the one that begins with the highest loss is fault 2, the "
+        "The one that swings is fault 1, the one that shoots up is fault 2, the "
         "one that stays at 2.3 is fault 5. One curve and fault 4 are left.",
     ),
     solution="""
