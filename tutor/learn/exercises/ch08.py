@@ -488,6 +488,6 @@ question(
 question(
     "08.q5",
     "SGD, momentum 0.9, a gradient that is always 1. How many times lr is a step in the end?",
-    right=10,
+    right=10.0,
     why="v = 0.9 v + 1 stands still at v = 1 / (1 - 0.9)",
 )
