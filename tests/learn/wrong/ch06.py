@@ -225,7 +225,7 @@ class Swish(Op):
         s = 1 / (x.exp() + 1)
         return (g * (s - x * s * (s * -1 + 1)),)
 """,
-        "raises: no tuple": """
+        "no tuple": """
 class Swish(Op):
     def forward(self, x):
         return x / ((x * -1).exp() + 1)

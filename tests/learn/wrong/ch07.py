@@ -73,7 +73,7 @@ class CrossEntropy(Op):
         right = Tensor([[float(c == label) for c in range(x.shape[1])] for label in labels])
         return ((softmax(x) - right) * g * (1 / x.shape[0]),)
 """,
-        "raises: a gradient instead of a tuple of one": """
+        "a gradient instead of a tuple of one": """
 class CrossEntropy(Op):
     def forward(self, x):
         return cross_entropy(x, self.params["labels"])
@@ -86,6 +86,11 @@ class CrossEntropy(Op):
 """,
     },
     "07.3": {
+        "one number for each row": """
+def glorot(inputs, outputs):
+    a = math.sqrt(6 / (inputs + outputs))
+    return [[random.uniform(-a, a)] * outputs for _ in range(inputs)]
+""",
         "the spread in place of the bound": """
 def glorot(inputs, outputs):
     a = math.sqrt(2 / (inputs + outputs))

@@ -76,6 +76,20 @@ class MySGD:
                 p = p - self.v[i] * self.lr
                 p.grad = None
 ''',
+        "the velocities have a history, which grows": '''
+class MySGD:
+    """v = momentum * v + grad; p -= lr * v"""
+
+    def __init__(self, parameters, lr, momentum=0.0):
+        self.parameters, self.lr, self.momentum = parameters, lr, momentum
+        self.v = [p * 0 for p in parameters]
+
+    def step(self):
+        for i, p in enumerate(self.parameters):
+            self.v[i] = self.v[i] * self.momentum + p.grad
+            add_(p, self.v[i] * -self.lr)
+            p.grad = None
+''',
         "the gradient is damped, too": '''
 class MySGD:
     """v = momentum * v + grad; p -= lr * v"""
@@ -291,6 +305,18 @@ class MyCheckpoint:
     def restore(self, optimizer):
         random.setstate(self.random)
         vars(optimizer).update(self.parts)
+""",
+        "copies are put in place of the parameters": """
+import copy
+
+
+class MyCheckpoint:
+    def __init__(self, optimizer):
+        self.random, self.parts = random.getstate(), copy.deepcopy(vars(optimizer))
+
+    def restore(self, optimizer):
+        random.setstate(self.random)
+        vars(optimizer).update(copy.deepcopy(self.parts))
 """,
         "lr is forgotten": '''
 class MyCheckpoint:

@@ -9,6 +9,7 @@ import operator
 import random
 import struct
 from contextlib import contextmanager
+from copy import deepcopy
 from functools import reduce
 from itertools import pairwise, zip_longest
 
@@ -876,9 +877,10 @@ class MLP:
 
 def rows(t, indices):
     """The rows of t at these indices, copied into a new tensor."""
-    size = t.buf.itemsize * t.strides[0]
-    out = zeros((len(indices), *t.shape[1:]), t.buf.dtype)
-    out.buf.raw = bytearray().join([t.buf.raw[i * size : (i + 1) * size] for i in indices])
+    t, out = contiguous(t), zeros((len(indices), *t.shape[1:]), t.buf.dtype)
+    size = t.buf.itemsize * math.prod(t.shape[1:])
+    starts = [t.buf.itemsize * t.offset + i * size for i in indices]
+    out.buf.raw = bytearray().join([t.buf.raw[start : start + size] for start in starts])
     return out
 
 
@@ -931,14 +933,14 @@ def train(model, optimizer, images, labels, batch_size=32):
 
 def borrowed(kernel):
     """One of tutor's kernels for our tensors: the same bytes, walked by the same instructions."""
-    from tutor import Buffer as View
+    from tutor import Buffer as TheirBuffer
     from tutor.backends.registry import Operand
 
     def call(*tensors, **params):
-        bufs = [View.from_memory(t.buf.raw, dtype=t.buf.dtype, copy=False) for t in tensors]
-        walks = [
-            Operand(b, t.shape, t.strides, t.offset) for b, t in zip(bufs, tensors, strict=True)
-        ]
+        walks = []
+        for t in tensors:
+            memory = TheirBuffer.from_memory(t.buf.raw, dtype=t.buf.dtype, copy=False)
+            walks.append(Operand(memory, t.shape, t.strides, t.offset))
         kernel(*walks, **params)
 
     return call
@@ -949,10 +951,9 @@ def borrow_kernels():
     from tutor import dtype as dtypes
     from tutor.backends import registry
 
-    theirs = registry.current()
+    theirs = registry.table(registry.current())
     for name, _, dtype in list(KERNELS):
-        if (name, dtypes.of(dtype)) in registry.table(theirs):
-            kernel = registry.lookup(name, theirs, dtypes.of(dtype))
+        if kernel := theirs.get((name, dtypes.of(dtype))):
             register(name, borrowed(kernel), "tutor", [dtype])
 
 
@@ -980,16 +981,13 @@ class Checkpoint:
     """All that the next step depends on, as it is now."""
 
     def __init__(self, optimizer):
-        self.random, self.parts = random.getstate(), dict(vars(optimizer))
-        for name, part in self.parts.items():
-            if isinstance(part, list):
-                self.parts[name] = [bytes(t.buf.raw) for t in part]
+        self.random, self.parts = random.getstate(), deepcopy(vars(optimizer))
 
     def restore(self, optimizer):
         random.setstate(self.random)
         for name, part in self.parts.items():
             if isinstance(part, list):
-                for t, raw in zip(getattr(optimizer, name), part, strict=True):
-                    t.buf.raw[:] = raw
+                for t, kept in zip(getattr(optimizer, name), part, strict=True):
+                    t.buf.raw[:] = kept.buf.raw
             else:
                 setattr(optimizer, name, part)

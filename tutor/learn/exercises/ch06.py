@@ -10,10 +10,12 @@ import sys
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from tutor import viz
 from tutor.learn.built import ch06
+from tutor.learn.compare import kind
 from tutor.learn.exercise import Judge, exercise, question
 
 NEEDED = ("Tensor", "Op", "engine", "gradcheck")
@@ -346,6 +348,13 @@ def check_06_5(judge: Judge, Swish: Any) -> None:  # noqa: N803 - a class
         behind = y.op.inputs
         judge.that(len(behind) == 1 and behind[0] is x, "its input is not x", given=given)
         weights = lib.Tensor(lib.Buffer([0.5, 2.0, -1.0, 1.5], "float64"), shape)
+        grads = judge.run(partial(y.op.backward, weights))
+        judge.that(
+            isinstance(grads, tuple | list) and len(grads) == 1 and hasattr(grads[0], "buf"),
+            f"backward gives {kind(grads)}; a tuple of one tensor is asked for: return (...,)",
+            given=given,
+        )
+        judge.equal(grads[0].shape, shape, given=f"the shape of the gradient, {given}")
         judge.run(lambda y=y, weights=weights: (y * weights).sum().backward())
         slopes = [(_swish(v + 1e-6) - _swish(v - 1e-6)) / 2e-6 for v in numbers]
         expected = [w * s for w, s in zip(weights.values(), slopes, strict=True)]

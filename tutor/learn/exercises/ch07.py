@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import random
+from functools import partial
 from typing import Any
 
 from tutor.learn.built import ch06
+from tutor.learn.compare import kind
 from tutor.learn.exercise import Judge, exercise, question
 
 Rows = list[list[float]]
@@ -99,6 +101,12 @@ def check_07_2(judge: Judge, answer: Any) -> None:
         chances = [softmax(row) for row in rows]
         expected = [-math.log(p[label]) / n for p, label in zip(chances, labels, strict=True)]
         judge.close(loss, math.fsum(expected), given=f"forward, {given}")
+        grads = judge.run(partial(op.backward, ch06.Tensor(factor, dtype="float64")))
+        judge.that(
+            isinstance(grads, tuple | list) and len(grads) == 1 and hasattr(grads[0], "buf"),
+            f"backward gives {kind(grads)}; a tuple of one tensor is asked for: return (...,)",
+            given=given,
+        )
         judge.run((loss * factor).backward)
         judge.that(x.grad is not None, "backward left no gradient in x", given=given)
         gradient = [
@@ -133,7 +141,8 @@ def check_07_3(judge: Judge, glorot: Any) -> None:
             given = f"{inputs} inputs, {outputs} outputs"
             rows = judge.call(glorot, inputs, outputs)
             is_table = isinstance(rows, list) and all(isinstance(row, list) for row in rows)
-            judge.that(is_table and rows, "it gives no list of rows, which are lists", given=given)
+            found = f"it gives {kind(rows)}; a list of rows is asked for, each of them a list"
+            judge.that(is_table and rows, found, given=given)
             shape = [len(rows), len(rows[0])]
             judge.equal(shape, [inputs, outputs], given=f"the shape for {given}")
             judge.that({len(row) for row in rows} == {outputs}, "rows of different lengths")
@@ -147,6 +156,12 @@ def check_07_3(judge: Judge, glorot: Any) -> None:
             )
             if len(numbers) < 1000:
                 continue
+            different = len(set(numbers))
+            judge.that(
+                different > len(numbers) / 2,
+                f"of {len(numbers)} weights only {different} are different: draw each of them",
+                given=given,
+            )
             judge.that(
                 min(numbers) < -0.97 * bound and max(numbers) > 0.97 * bound,
                 f"they reach from {min(numbers):.4f} to {max(numbers):.4f} only, and a is "
@@ -159,7 +174,6 @@ def check_07_3(judge: Judge, glorot: Any) -> None:
                 f"{inner:.0%} of them are nearer to 0 than a / 2; half would be even",
                 given=given,
             )
-            judge.that(len(set(numbers)) > len(numbers) / 2, "many weights are the same number")
     finally:
         random.setstate(before)
 
@@ -196,6 +210,15 @@ def check_07_4(judge: Judge, softmaxed: Any) -> None:
     ]
     for rows, expected, given in cases:
         judge.equal(judge.call(softmaxed, ch06.Tensor(rows)), expected, given=given)
+
+
+def message_of(function: Any, *args: Any) -> str:
+    """The message of the ValueError that this call raises."""
+    try:
+        function(*args)
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 @exercise(
@@ -246,7 +269,8 @@ def check_07_5(judge: Judge, mse: Any) -> None:
         for shape in (one, other):
             words = ", ".join(map(str, shape))  # "4, 1"
             judge.raises(ValueError, mse, *shapes, match=words, given=given)
-        judge.raises(ValueError, mse, *shapes, match="reshape", given=given)
+        said = judge.run(partial(message_of, mse, *shapes))
+        judge.that("reshape" in said.lower(), f"no `reshape` in the message: {said}", given=given)
 
 
 @exercise(

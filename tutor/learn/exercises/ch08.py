@@ -45,20 +45,44 @@ def gradients(step: int) -> Numbers:
     return [[sizes[i % 3] * ((3 * i + 2 * step) % 7 - 3) for i in range(n)] for n in (6, 2)]
 
 
+def remembered(optimizer: Any) -> int:
+    """How many tensors the graphs hold that the optimizer's own tensors are results of."""
+    found = set()
+    for kept in getattr(optimizer, "__dict__", {}).values():
+        listed = kept.values() if isinstance(kept, dict) else kept
+        for t in listed if isinstance(kept, list | tuple | dict) else [kept]:
+            if getattr(t, "op", None) is not None:
+                found |= set(map(id, ch07.engine.order(t)))
+    return len(found)
+
+
 def follow(judge: Judge, optimizer: Any, moved: list[Any], expected: list[Numbers]) -> None:
     """Let the optimizer make its steps; after each of them the parameters must be as expected."""
-    memory = [p.buf for p in moved]
+    memory, history = [p.buf for p in moved], []
     for step, wanted in enumerate(expected):
+        before = [list(p.values()) for p in moved]
         for p, numbers in zip(moved, gradients(step), strict=True):
             p.grad = ch07.Tensor(ch07.Buffer(numbers, "float64"), p.shape)
         judge.run(optimizer.step)
         for i, (p, numbers) in enumerate(zip(moved, wanted, strict=True)):
             given = f"the {('first', 'second')[i]} parameter after step {step + 1}"
+            given += f", with the gradient {gradients(step)[i]}"
             judge.that(p.buf is memory[i], "the step is not in place: the Buffer is another one",
                        given=given)  # fmt: skip
+            judge.that(
+                list(p.values()) != before[i],
+                "it has not moved: `p = p - ...` makes a new tensor, add_(p, ...) changes this one",
+                given=given,
+            )
             judge.close(list(p.values()), numbers, given=given, rtol=1e-6, atol=1e-12)
             judge.that(p.grad is None, "the gradient was not cleared", given=given)
             judge.that(p.op is None and p.requires_grad, "the step is in the graph", given=given)
+        history.append(remembered(optimizer))
+    judge.that(
+        history[-1] <= history[0],
+        f"what the optimizer keeps has a history, of {history[0]} tensors after the first step and "
+        f"{history[-1]} after step {len(history)}: `with no_grad():` there is none",
+    )
 
 
 @exercise(
@@ -187,27 +211,27 @@ def state(model: Any) -> list[bytes]:
     hints=(
         "The next step reads the parameters, what the optimizer remembers (velocities; m, v and t; "
         "its lr), and the order of the batches, which comes from `random`.",
-        "vars(optimizer) is a dict of its attributes: lists of tensors, of which bytes(t.buf.raw) "
-        "is a copy, and plain values. random.getstate() and random.setstate() do the rest.",
-        "To restore, go over what you kept: for a list, `t.buf.raw[:] = raw` for each tensor of "
-        "getattr(optimizer, name); for anything else setattr(optimizer, name, value).",
+        "vars(optimizer) is a dict of its attributes: lists of tensors, and plain values; "
+        "copy.deepcopy copies all of it. random.getstate() and random.setstate() do the rest.",
+        "To restore, go over what you kept: for a list, `t.buf.raw[:] = kept.buf.raw` for each "
+        "tensor t of getattr(optimizer, name); for anything else setattr(optimizer, name, value).",
     ),
     solution='''
+import copy
+
+
 class MyCheckpoint:
     """All that the next step depends on, as it is now."""
 
     def __init__(self, optimizer):
-        self.random, self.parts = random.getstate(), dict(vars(optimizer))
-        for name, part in self.parts.items():
-            if isinstance(part, list):
-                self.parts[name] = [bytes(t.buf.raw) for t in part]
+        self.random, self.parts = random.getstate(), copy.deepcopy(vars(optimizer))
 
     def restore(self, optimizer):
         random.setstate(self.random)
         for name, part in self.parts.items():
             if isinstance(part, list):
-                for t, raw in zip(getattr(optimizer, name), part, strict=True):
-                    t.buf.raw[:] = raw
+                for t, kept in zip(getattr(optimizer, name), part, strict=True):
+                    t.buf.raw[:] = kept.buf.raw
             else:
                 setattr(optimizer, name, part)
 ''',
@@ -239,6 +263,12 @@ def check_08_3(judge: Judge, answer: Any) -> None:
                     optimizer = optimizer_of(model.parameters(), 0.5)
                 random.random()
                 judge.run(partial(checkpoint.restore, optimizer))
+                judge.that(
+                    list(map(id, optimizer.parameters)) == list(map(id, model.parameters())),
+                    "the optimizer has other parameters than the model now: write the kept numbers"
+                    " into the tensors that are there",
+                    given=given,
+                )
                 judge.that(
                     state(model) == at_checkpoint,
                     "the parameters are not what they were when the checkpoint was taken",
@@ -309,11 +339,11 @@ def check_08_4(judge: Judge, overfit: Any) -> None:
     answer="causes",
     minutes=8,
     hints=(
-        "One curve begins far above ln 10, because of its first step. One never leaves ln 10, "
+        "One curve shoots far above ln 10 in its first few steps. One never leaves ln 10, "
         "because there is nothing to be learned. What do the others do?",
         "A gradient that is never cleared is a step that grows: it falls at first, and then it "
         "swings. A double softmax learns, and cannot get below 1.46.",
-        "The one that swings is fault 1, the one that begins with the highest loss is fault 2, the "
+        "The one that swings is fault 1, the one that shoots up is fault 2, the "
         "one that stays at 2.3 is fault 5. One curve and fault 4 are left.",
     ),
     solution="""
@@ -331,6 +361,14 @@ def check_08_5(judge: Judge, causes: Any) -> None:
     )
     count = sum(causes[name] == right[name] for name in right)
     judge.that(count == 4, f"{count} of the 4 are right")
+
+
+class Leaves(list[Any]):
+    """Parameters, which a verdict shows with their gradients."""
+
+    def __repr__(self) -> str:
+        shown = (p.grad if p.grad is None else p.grad.tolist() for p in self)
+        return f"[{', '.join(f'p with grad {g}' for g in shown)}]"
 
 
 @exercise(
@@ -359,8 +397,8 @@ def clip(parameters, limit):
 def check_08_6(judge: Judge, clip: Any) -> None:
     """clip(parameters, limit) shortens all gradients together to `limit`, each of them once."""
 
-    def leaves(*grads: Any) -> list[Any]:
-        made = []
+    def leaves(*grads: Any) -> Leaves:
+        made = Leaves()
         for g in grads:
             p = ch07.zeros((2,) if g is None else g.shape, "float64")
             p.requires_grad, p.grad = True, g
@@ -450,6 +488,6 @@ question(
 question(
     "08.q5",
     "SGD, momentum 0.9, a gradient that is always 1. How many times lr is a step in the end?",
-    right=10,
+    right=10.0,
     why="v = 0.9 v + 1 stands still at v = 1 / (1 - 0.9)",
 )
