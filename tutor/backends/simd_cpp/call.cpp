@@ -1,5 +1,7 @@
 #include "call.hpp"
 
+#include <unistd.h>
+
 #include <new>
 #include <string>
 
@@ -23,6 +25,20 @@ bool is_long(const Row& row, const Operands& operands) {
         work = static_cast<double>(numel(x)) * numel(w) / 16;
     }
     return work > LONG;
+}
+
+// Takes the GIL again. Where Python ends meanwhile, it ends this thread (until 3.13) by unwinding
+// its stack. Destructors would then touch Python objects without the GIL: better to wait here for
+// the end of the process, as 3.14 does.
+void come_back(PyThreadState* thread) {
+    struct Wait {
+        bool armed = true;
+        ~Wait() {
+            while (armed) pause();
+        }
+    } wait;
+    PyEval_RestoreThread(thread);
+    wait.armed = false;
 }
 
 PyObject* result_of(const Row& row, const Status& status) {
@@ -69,7 +85,7 @@ PyObject* raise(const std::exception& exception) {
 PyObject* run(const Row& row, const Operands& operands, const Params& params) {
     PyThreadState* thread = is_long(row, operands) ? PyEval_SaveThread() : nullptr;
     Status status = row.run(operands[0], &operands[0] + 1, operands.count() - 1, params);
-    if (thread) PyEval_RestoreThread(thread);
+    if (thread) come_back(thread);
     return result_of(row, status);
 }
 
