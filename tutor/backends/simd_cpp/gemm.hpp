@@ -235,9 +235,11 @@ bool multiply_tile(Matrix<const T> a, Matrix<const T> b, Matrix<T> c, const Fini
 
     // Packing costs as much as 10 rows or columns of arithmetic, so it must be worth it. The
     // micro-kernel walks A with any strides; only if columns of A are contiguous, each step down
-    // k may be in another page, and many slivers would go through them all again. Of B it needs
-    // whole vectors; where many panels read them they should not be too scattered.
-    const bool a_as_is = same && (a.col == 1 || n <= 4 * SLIVER<F>);
+    // k may be in another page, and many slivers would go through them all again. So are rows that
+    // lie a multiple of 2 KiB apart: they would share a few places of L1. Of B it needs whole
+    // vectors; where many panels read them they should not be too scattered.
+    const bool a_collides = a.row * int64_t(sizeof(F)) % 2048 == 0 && blocks > 1;
+    const bool a_as_is = same && ((a.col == 1 && !a_collides) || n <= 4 * SLIVER<F>);
     const bool near = depth * magnitude(b.row) <= KC * NC<F>;
     const bool b_as_is = same && b.col == 1 && (panels == 1 || (near && m <= 256));
     const bool c_as_is = same && c.col == 1;
