@@ -9,7 +9,7 @@ what is right, `simd_cpp` must agree with it and is fast.
 import importlib
 from typing import Any
 
-from tutor import data, errors, memory, nn, ops, optim, random, testing
+from tutor import errors, memory, nn, ops, optim, random, testing
 from tutor.backends import python_ref, registry, simd_cpp
 from tutor.backends.registry import use_backend
 from tutor.core.buffer import Buffer
@@ -52,10 +52,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Pictures are imported when the first one is asked for: `tutor.viz` and `tutor.graph`."""
-    if name in ("viz", "graph"):
-        viz = importlib.import_module("tutor.viz")
-        return viz if name == "viz" else viz.graph
+    """Imported when first asked for: `tutor.viz`, `tutor.graph`, and `tutor.data`, which brings all
+    that a download needs."""
+    if name in ("data", "viz", "graph"):
+        module = importlib.import_module("tutor.data" if name == "data" else "tutor.viz")
+        return module.graph if name == "graph" else module
     raise AttributeError(f"module 'tutor' has no attribute {name!r}")
 
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from importlib import metadata
 from typing import Any, NamedTuple
 
 from tutor.backends.signatures import SIGNATURES
@@ -76,6 +75,8 @@ def register_unavailable(name: str, remedy: str) -> None:
 
 
 def _entry_points() -> dict[str, Callable[[], Table]]:
+    from importlib import metadata  # 30 ms, which `import tutor` spares who needs no other backend
+
     def loader(point: metadata.EntryPoint) -> Callable[[], Table]:
         return lambda: point.load()()
 
@@ -107,7 +108,8 @@ def current() -> str:
     global _current
     if _current is None:
         wanted = os.environ.get("TUTOR_BACKEND")
-        name = wanted or ("simd_cpp" if "simd_cpp" in backends() else "python_ref")
+        built = "simd_cpp" in _tables or "simd_cpp" in _loaders
+        name = wanted or ("simd_cpp" if built else "python_ref")
         _current = _checked(name)
     return _current
 
