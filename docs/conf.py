@@ -21,13 +21,14 @@ extensions = [
     "sphinx_design",
     "chapters",
     "docstrings",
+    "mathml",
     "pictures",
     "tables",
 ]
 exclude_patterns = ["_build", "_templates"]
 templates_path = ["_templates"]
 
-myst_enable_extensions = ["colon_fence", "deflist"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 # The chapters are run, once for each change; what the other pages show is run by tests/docs.
@@ -48,6 +49,7 @@ nitpick_ignore = [  # base classes that are documented elsewhere, and no page he
     ("py:class", "ctypes.Structure"),
 ]
 
+html_math_renderer = "mathml"
 html_theme = "sphinx_book_theme"
 html_title = "tutor"
 html_static_path = ["_static"]
