@@ -72,7 +72,7 @@ class Create:
         else:
             steps = (stop - start) / step
             steps = steps if math.isfinite(steps) else stop / step - start / step
-            count = math.ceil(steps) if math.isfinite(steps) else 2**1024
+            count = math.ceil(steps) if math.isfinite(steps) else 2**64
         wanted = dtypes.of(dtype or (dtypes.int64 if whole else dtypes.float32))
         return cls._evenly(max(count, 0), start, step, 1, wanted, **options)
 
@@ -86,10 +86,12 @@ class Create:
         count = layout.whole_number(num, "num")
         if count < 0:
             raise ShapeError(f"linspace(num={num})", "a negative count", "give 0 or more")
+        wanted = dtypes.of(dtype or dtypes.float32)
         parts, step = max(count - 1 if endpoint else count, 1), stop - start
-        if math.isinf(step) and math.isfinite(start) and math.isfinite(stop):
-            step, parts = stop / parts - start / parts, 1  # stop - start is beyond the floats
-        out = cls._evenly(count, start, step, parts, dtypes.of(dtype or dtypes.float32), **options)
+        if math.isinf(step) and math.isfinite(start) and math.isfinite(stop):  # go half of the way
+            half = cls.linspace(start / 2, stop / 2, count, endpoint=endpoint, dtype="float64")
+            return cls((half * 2).cast(wanted).buf, **options)
+        out = cls._evenly(count, start, step, parts, wanted, **options)
         if endpoint and count > 1:
             last = out.over(out.buf, (1,), (1,), count - 1)
             engine.call("fill", out.dtype, last, value=stop)

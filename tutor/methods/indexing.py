@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tutor import layout
 from tutor.core.engine import apply, engine
 from tutor.dtype import int64
-from tutor.errors import DTypeError, OutOfRangeError
+from tutor.errors import DTypeError, OutOfRangeError, ShapeError
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
@@ -27,12 +27,16 @@ class Indexing:
         are stretched to fit each other."""
         a = layout.axis_of(axis, self.ndim)
         index = index if hasattr(index, "over") else self.wrap(index, None)
+        if index.ndim != self.ndim:
+            raise ShapeError(
+                f"take_along_axis of shape {self.shape} with index shape {index.shape}",
+                f"{index.ndim} axes beside {self.ndim}",
+                "give an index with as many axes; .index_select() takes a 1-D one",
+            )
         beside = layout.broadcast_shapes(
             "take_along_axis",
             (*self.shape[:a], 1, *self.shape[a + 1 :]),
-            (*index.shape[:a], 1, *index.shape[a + 1 :])
-            if index.ndim == self.ndim
-            else index.shape,
+            (*index.shape[:a], 1, *index.shape[a + 1 :]),
         )
         x = self.expand((*beside[:a], self.shape[a], *beside[a + 1 :]))
         index = index.expand((*beside[:a], index.shape[a], *beside[a + 1 :])).cast(int64)
@@ -49,7 +53,8 @@ class Indexing:
         return apply("scatter_add", self, *self._source(index, src), axis=axis)
 
     def _source(self, index: Any, src: Any) -> tuple[Tensor, Tensor]:
-        index = index if hasattr(index, "over") else self.wrap(index, None)
+        if not hasattr(index, "over"):  # a list of none is one of ints
+            index = self.wrap(index, None if not hasattr(index, "__len__") or len(index) else int64)
         src = src if hasattr(src, "over") else self.wrap(src, self.dtype)
         if not src.shape:
             src = src.expand(index.shape)

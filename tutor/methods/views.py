@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tutor import dtype as dtypes
 from tutor import layout
+from tutor.core.buffer import Buffer
 from tutor.core.engine import apply
 from tutor.errors import AxisError, ShapeError
 
@@ -287,6 +288,7 @@ class Views:
     def _triangle(self, k: int, lower: bool) -> Tensor:
         if self.ndim < 2:
             raise ShapeError("a triangle", f"shape {self.shape}", "it takes rows and columns")
+        Buffer.empty(self.numel(), self.dtype)  # is there room? Asked before rows are counted
         row = type(self).arange(self.shape[-2]).unsqueeze(1)  # type: ignore[attr-defined]
         column = type(self).arange(self.shape[-1])  # type: ignore[attr-defined]
         k = layout.whole_number(k, "a diagonal")
