@@ -24,7 +24,7 @@ BEFORE, AFTER = ".tutor-", ".part"  # what a part's name begins and ends with
 PIECE = bytes(1 << 20)
 
 
-def write_whole(path: str | Path, fill: Callable[[BinaryIO], None]) -> None:
+def write_whole(path: str | Path, fill: Callable[[BinaryIO], object]) -> None:
     """Write a file with `fill(file)`, and put it in the place of `path` when it is complete.
 
     The folder is made where there is none. DataError where the file cannot be written. After an
