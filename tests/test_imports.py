@@ -21,7 +21,7 @@ OPTIONAL = ("numpy", "matplotlib", "safetensors", "tqdm", "IPython", "nbformat",
 ORDER = (
     ("errors",),
     ("dtype",),
-    ("bits", "dlpack", "recording", "layout", "literals", "printing"),
+    ("bits", "dlpack", "files", "recording", "layout", "literals", "printing"),
     ("backends.signatures",),
     ("backends.registry",),
     ("backends.simd_cpp",),
