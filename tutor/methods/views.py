@@ -233,7 +233,9 @@ class Views:
         x, a = (self.flatten(), 0) if axis is None else (self, layout.axis_of(axis, self.ndim))
         n = x.shape[a]
         given = repeats.tolist() if hasattr(repeats, "tolist") else repeats
-        times = layout.checked_shape(given, "repeats")
+        times = layout.whole_numbers(given, "repeats")
+        if min(times, default=0) < 0:
+            raise ShapeError(f"repeat({given})", "a negative number", "say how often: 0 or more")
         if len(times) not in (1, n):
             raise ShapeError(
                 f"repeat({given}) of {n} elements", f"{len(times)} numbers", "one, or one for each"
