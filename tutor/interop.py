@@ -62,6 +62,8 @@ class Interop:
         start = self.offset * size if self.numel() else 0
         return np.ndarray(self.shape, self.dtype.name, raw, start, steps)
 
+    to_numpy = numpy  # as data frames call it: what matplotlib looks for
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         """What np.asarray(t) calls; as np.array does, copy=False raises where a cast needs one."""
         array = self.numpy()
