@@ -8,13 +8,14 @@
 Programs written against the standard run on any library that has it. Names and signatures are the
 standard's (2024.12), and so are the names hidden here: `builtins.sum` is Python's own. Most are one
 line of Tensor, where what they mean is written. Left out is what would need a dtype or kernel that
-tutor has not: complex numbers, `nextafter`, the extensions `linalg` and `fft`. The default float is
+tutor has not: complex numbers, and with them the extension `fft`. The default float is
 float32, as `__array_namespace_info__()` says; float16 and bfloat16 are here beyond the standard.
 """
 
 from __future__ import annotations
 
 import builtins
+import importlib
 import math
 from collections import namedtuple
 from typing import Any
@@ -26,9 +27,17 @@ from tutor.core.engine import apply
 from tutor.core.tensor import Tensor
 from tutor.dtype import DType
 from tutor.einsum import LETTERS, einsum
-from tutor.errors import AxisError, DomainError, DTypeError, ShapeError
+from tutor.errors import AxisError, DomainError, DTypeError, GraphError, ShapeError
 from tutor.literals import is_number
 from tutor.ops.movement import meshgrid  # noqa: F401 - the standard has it, too
+from tutor.recording import thread
+from tutor.sets import (  # noqa: F401 - so are these
+    searchsorted,
+    unique_all,
+    unique_counts,
+    unique_inverse,
+    unique_values,
+)
 
 __array_api_version__ = "2024.12"
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
@@ -46,6 +55,14 @@ def check_version(version: str | None) -> None:
 
 
 # ---- dtypes --------------------------------------------------------------------------------------
+
+
+def __getattr__(name: str) -> Any:
+    """The extension `linalg`, which is built on all of this."""
+    if name == "linalg":
+        return importlib.import_module("tutor.linalg")
+    raise AttributeError(f"module 'tutor.array_api' has no attribute {name!r}")
+
 
 KINDS = {
     "bool": ("bool",), "signed integer": ("int",), "unsigned integer": ("uint",),
@@ -74,11 +91,14 @@ def isdtype(dtype: DType, kind: Any) -> builtins.bool:
     """Is `dtype` of that kind, or that dtype, or one of several?"""
     if isinstance(kind, tuple):
         return builtins.any(isdtype(dtype, k) for k in kind)
-    if isinstance(kind, DType):
-        return dtype is kind
-    if kind not in KINDS:
-        raise DomainError(f"isdtype(kind={kind!r})", "no such kind", f"one of {', '.join(KINDS)}")
-    return dtype.kind in KINDS[kind]
+    if isinstance(kind, str) and kind in KINDS:
+        return dtypes.of(dtype).kind in KINDS[kind]
+    try:
+        return dtypes.of(dtype) is dtypes.of(kind)
+    except DTypeError:
+        raise DomainError(
+            f"isdtype({dtype!r}, {kind!r})", "no such kind", f"one of {', '.join(KINDS)}"
+        ) from None
 
 
 def result_type(*arrays_and_dtypes: Any) -> DType:
@@ -114,39 +134,25 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = N
     return y.copy() if copy and y is obj else y
 
 
-def searchsorted(x1: Tensor, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Tensor:
-    """How many of the rising numbers x1 (or x1[sorter]) are < x2, with side="right" <= x2.
+def nextafter(x1: Tensor | float, x2: Tensor | float, /) -> Tensor:
+    """The float next to x1 on the way to x2 (x2 itself where they are equal).
 
-    A stable sort of the two together, x2 first ("left") or last, puts before each number of x2 just
-    those, and the numbers of x2 that a sort of x2 alone puts before it.
+    The bits of a float, read as an integer, count the floats upwards from 0, on either side of it:
+    the next one is one integer away.
     """
-    if side not in ("left", "right"):
-        raise DomainError(f"searchsorted(side={side!r})", "no such side", "'left' or 'right'")
-    x2 = x2 if isinstance(x2, Tensor) else x1.wrap(x2, x1.dtype)
-    flat, x1 = x2.flatten(), x1 if sorter is None else take(x1, sorter)
-    both = concat([flat, x1] if side == "left" else [x1, flat])
-    places = both.argsort().argsort()  # the inverse of a permutation is the order of its numbers
-    mine = places[: flat.size] if side == "left" else places[x1.size :]
-    return (mine - flat.argsort().argsort()).reshape(x2.shape)
-
-
-UniqueAll = namedtuple("UniqueAll", "values indices inverse_indices counts")
-UniqueCounts = namedtuple("UniqueCounts", "values counts")
-UniqueInverse = namedtuple("UniqueInverse", "values inverse_indices")
-
-
-def unique_all(x: Tensor, /) -> UniqueAll:
-    """The different values in rising order; where each is first, which one each element is, and how
-    often each occurs. Every nan is different from all others."""
-    flat = x.flatten()
-    order = flat.argsort()
-    ordered = take(flat, order)
-    is_new = concat([ones(builtins.min(flat.size, 1), dtype=bool), ordered[1:] != ordered[:-1]])
-    (starts,) = is_new.nonzero()
-    ends = concat([starts[1:], full(builtins.min(flat.size, 1), flat.size)])
-    which = zeros_like(order).scatter(0, order, is_new.cast(int64).cumsum(0) - 1)
-    first = take(order, starts)
-    return UniqueAll(take(flat, first), first, which.reshape(x.shape), ends - starts)
+    d = result_type(x1, x2)
+    if not d.is_float:
+        raise DTypeError(f"nextafter of {d.name}", "only floats have a next one", "use + 1 or - 1")
+    operands = [x if isinstance(x, Tensor) else full((), x, dtype=d) for x in (x1, x2)]
+    if thread.recording and builtins.any(x.requires_grad for x in operands):
+        raise GraphError("nextafter of a Tensor that requires grad", "it is a step", ".detach() it")
+    x, y = broadcast_arrays(*(x.cast(d) for x in operands))
+    bits = {2: int16, 4: int32, 8: int64}[d.itemsize]
+    number = Tensor(Buffer.from_memory(x.copy().buf, dtype=bits, copy=False), x.shape)
+    number = number + where((x > 0) == (x < y), ones((), dtype=bits), -ones((), dtype=bits))
+    z = Tensor(Buffer.from_memory(number.buf, dtype=d, copy=False), x.shape)
+    z = where(x == 0, full((), d.smallest_subnormal, dtype=d).copysign(y), z)
+    return where(x == y, y, where(isnan(x + y) & (isnan(x) | isnan(y)), x + y, z))
 
 
 def _axis_of(x: Tensor, axis: int | None) -> int:
@@ -241,6 +247,9 @@ def empty(shape, *, dtype=None, device=None):
     shape = layout.checked_shape(shape)
     return Tensor(Buffer.empty(math.prod(shape), dtypes.of(dtype or float32)), shape)
 def full(shape, fill_value, *, dtype=None, device=None):
+    if hasattr(fill_value, "item"):  # a 0-d array: programs compute it, and do not look
+        dtype = fill_value.dtype if dtype is None else dtype
+        fill_value = fill_value.item()
     return Tensor.full(shape, fill_value, dtype=dtype, device=device or "cpu")
 def zeros(shape, *, dtype=None, device=None):
     return full(shape, 0, dtype=dtype or float32, device=device)
@@ -267,6 +276,9 @@ def triu(x, /, *, k=0): return x.triu(k)
 
 # element by element
 def signbit(x, /): return copysign(1.0, x) < 0 if x.dtype.is_float else x < 0
+def conj(x, /): return x.copy()  # of real numbers itself
+def real(x, /): return x
+def imag(x, /): return zeros_like(x)
 def logical_and(x1, x2, /): return apply("bitwise_and", x1 != 0, x2 != 0)
 def logical_or(x1, x2, /): return apply("bitwise_or", x1 != 0, x2 != 0)
 def logical_xor(x1, x2, /): return apply("bitwise_xor", x1 != 0, x2 != 0)
@@ -331,8 +343,3 @@ def take_along_axis(x, indices, /, *, axis=-1): return x.take_along_axis(indices
 # products
 def matrix_transpose(x, /): return x.mT
 def vecdot(x1, x2, /, *, axis=-1): return multiply(x1, x2).sum(axis)
-
-# different values
-def unique_values(x, /): return unique_all(x).values
-def unique_counts(x, /): return UniqueCounts(*unique_all(x)[::3])
-def unique_inverse(x, /): return UniqueInverse(*unique_all(x)[::2])

@@ -31,6 +31,10 @@ class AxisError(ShapeError, IndexError):
     """An axis that the tensor does not have."""
 
 
+class ScalarError(ShapeError, TypeError):
+    """A single number where axes are wanted: it has no length. Callers catch TypeError for that."""
+
+
 class OutOfRangeError(TutorError, IndexError):
     """An element or index outside of what is there."""
 

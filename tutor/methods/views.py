@@ -244,7 +244,9 @@ class Views:
         x, a = (self.flatten(), 0) if axis is None else (self, layout.axis_of(axis, self.ndim))
         n = x.shape[a]
         given = repeats.tolist() if hasattr(repeats, "tolist") else repeats
-        times = layout.checked_shape((given,) if isinstance(given, int) else given, "repeats")
+        times = layout.whole_numbers(given, "repeats")
+        if min(times, default=0) < 0:
+            raise ShapeError(f"repeat({given})", "a negative number", "say how often: 0 or more")
         if len(times) == 1:
             wide = (*x.shape[: a + 1], times[0], *x.shape[a + 1 :])
             together = (*x.shape[:a], n * times[0], *x.shape[a + 1 :])
