@@ -51,7 +51,6 @@ SECOND = {
     "pow": "exponent",
     **dict.fromkeys(("floor_divide", "remainder", "fmod"), "divisor"),
     **dict.fromkeys(("bitwise_left_shift", "bitwise_right_shift"), "count"),
-    **dict.fromkeys(("relu_grad", "tanh_grad", "sigmoid_grad"), "result"),
 }
 
 
