@@ -32,9 +32,8 @@ NATIVE_MUTANTS = [
     Mutant(
         "a tile of a product is finished with the first tile's bias", f"{CPP}/gemm.hpp",
         "c.block(i, j, height, width), finish.at(i, j));", "c.block(i, j, height, width), finish);",
-        "backends/test_threads.py " + AGREE,
+        "backends/test_matmul_steps.py::test_every_tile_of_a_layer_has_its_own_part_of_the_bias",
         "wide layers add the wrong bias to all columns but the first tile's",
-        only="linear",
     ),
     Mutant(
         "what is left of a reduction's row is left out", f"{CPP}/kernels/reduce.cpp",
