@@ -11,7 +11,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
 .PHONY: help setup-env build mnist chapters test lint bench sanitize sanitize-thread fuzz conformance \
-        exhaustive oracle docs clean
+        exhaustive oracle mutants docs clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,7 +54,9 @@ chapters: $(VENV)/installed $(VENV)/extra-chapters ## open your copy of the chap
 	$(BIN)/python -m tutor chapters start my-chapters
 	cd my-chapters && ../$(BIN)/jupyter lab $(ARGS) 00_five_minutes.ipynb
 
-test: setup-env ## run all tests
+# What needs PyTorch is skipped where it is not there, and `make oracle` brings it. WITH=bench, say,
+# installs the packages of that extra first: so .ci/run leaves nothing out.
+test: setup-env $(WITH:%=$(VENV)/extra-%) ## run all tests
 	$(BIN)/python -m pytest $(ARGS)
 
 lint: setup-env ## check style and types of Python and C++
@@ -106,6 +108,9 @@ exhaustive: setup-env ## measure kernels on every float there is, for hours; wri
 
 oracle: $(VENV)/extra-bench setup-env ## compare values and gradients with PyTorch's
 	$(BIN)/python -m pytest tests/oracle $(ARGS)
+
+mutants: setup-env $(if $(findstring --python,$(ARGS)),,$(VENV)/extra-native) ## plant known bugs, one at a time: a test must notice each
+	$(BIN)/python tests/mutants/plant.py $(ARGS)
 
 clean: ## remove all that the targets above have made
 	rm -rf $(VENV) $(VENV)-sanitize $(VENV)-thread build dist docs/_build docs/api docs/chapters

@@ -13,14 +13,15 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import tutor
-from benchmarks import equality, libraries, machine, report
+from benchmarks import equality, libraries, machine, measure, report
 from benchmarks.__main__ import SUITES, arguments
 from benchmarks.case import Case
-from benchmarks.measure import Effort, Samples, interleaved, timed
+from benchmarks.measure import ROUNDS, Effort, Samples, interleaved, timed
 from benchmarks.targets import TARGETS, Target
 from tutor import Tensor
 
@@ -114,6 +115,7 @@ def test_pictures_are_drawn(everything):
 def test_a_missing_library_has_an_empty_column(missing, column, tmp_path):
     text, rows = bench(tmp_path, "overhead", "matmul", start=without(*missing))
     assert "torch missing" in text
+    assert {row["suite"] for row in rows} == {"overhead", "matmul"}
     for row in rows:
         assert set(row["results"]) <= {"tutor", column}
         assert row["torch"] is None
@@ -191,14 +193,45 @@ def test_a_library_that_cannot_is_left_out_but_tutor_must():
 # ---- measuring and reporting ---------------------------------------------------------------------
 
 
-def test_samples_are_taken_in_turns():
-    order = []
-    runs = {name: lambda name=name: order.append(name) for name in "ab"}
+class Clock:
+    """A time that goes on only where somebody works or sleeps, as on a machine without others."""
+
+    def __init__(self, monkeypatch) -> None:
+        self.now = 0.0
+        fake = SimpleNamespace(
+            perf_counter=lambda: self.now, process_time=lambda: 0.0, sleep=self.pass_by
+        )
+        monkeypatch.setattr(measure, "time", fake)
+
+    def pass_by(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def test_samples_are_taken_in_turns(monkeypatch):
+    order, clock = [], Clock(monkeypatch)
+
+    def run(name):
+        order.append(name)
+        clock.pass_by(0.003)
+
+    runs = {name: lambda name=name: run(name) for name in "ab"}
     samples = interleaved(runs, Effort("quick", 0.0, 1))
     assert set(samples) == {"a", "b"} and {len(s) for s in samples.values()} == {5}
     turns = [name for name, before in zip(order, [None, *order], strict=False) if name != before]
     # a and b are warmed up; then ab, ba, ab, ba, ab, where two turns of one in a row are one here
     assert "".join(turns) == "ab" + "ab" + "a" + "b" + "a" + "b"
+
+
+def test_nobody_waits_for_a_library_that_becomes_a_hundred_times_slower(monkeypatch):
+    calls, clock = [], Clock(monkeypatch)
+
+    def run():
+        calls.append(None)
+        clock.pass_by(0.003 if len(calls) < 20 else 0.3)
+
+    samples = interleaved({"a": run}, Effort("quick", 0.25, 1))
+    assert ROUNDS[0] < len(samples["a"]) < 15  # else there would be 35, which take 18 s
+    assert clock.now < 3
 
 
 def test_timed_counts_calls():

@@ -92,6 +92,8 @@ def test_writing_is_numpys(drawn, data):
     try:
         chosen = a[numpys(key)]
     except IndexError:
+        with pytest.raises(TutorError):
+            Tensor(a)[key] = 7.0
         return
     value = 7.0 if data.draw(st.booleans()) else np.full(chosen.shape[-1:], -1.0)
     t = Tensor(a.T.copy(), dtype="float64").T  # not row-major

@@ -8,7 +8,7 @@ from backend_names import LEVELS as BACKENDS
 
 from tutor import Tensor
 from tutor.backends import simd_cpp
-from tutor.dtype import float32, float64
+from tutor.dtype import float16, float32, float64
 
 LEVELS = [name.removeprefix("simd_cpp.") for name in BACKENDS]
 STEPS = ("naive", "ikj", "tiled", "packed", "threaded")
@@ -60,3 +60,23 @@ def test_bits_do_not_depend_on_the_layout(level, dtype, m, k, n):
         assert np.array_equal(product(a, b, layouts), z)
         assert np.array_equal(product(a[-1:], b, layouts), z[-1:])  # a row alone
         assert np.array_equal(product(a, b[:, -1:], layouts), z[:, -1:])
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("dtype", [float16, float32, float64], ids=lambda d: d.name)
+@pytest.mark.parametrize("relu", [False, True])
+@pytest.mark.parametrize(
+    ("m", "k", "n"),
+    # tiles beside each other and below each other; more rows, and columns, than one tile may have
+    [(300, 40, 700), (3000, 40, 40), (4200, 3, 5), (7, 3, 1100), (200, 800, 300)],
+)
+def test_every_tile_of_a_layer_has_its_own_part_of_the_bias(level, dtype, relu, m, k, n):
+    rng, kernel = np.random.default_rng(0), simd_cpp.table(level)["linear", dtype]
+    x, w = (rng.integers(-1, 2, shape).astype(dtype.format) for shape in ((m, k), (n, k)))
+    b = rng.integers(-100, 101, n).astype(dtype.format)  # sums are exact, also in float16
+    for transposed in (False, True):
+        out = Tensor(np.full((n, m) if transposed else (m, n), 7, dtype.format))
+        kernel(out.T if transposed else out, Tensor(x), Tensor(w), Tensor(b), relu=relu)
+        expected = x.astype("d") @ w.T + b
+        expected = np.maximum(expected, 0) if relu else expected
+        assert np.array_equal(out.numpy(), expected.T if transposed else expected)

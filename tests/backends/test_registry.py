@@ -106,6 +106,19 @@ def test_what_was_not_built_says_what_to_do() -> None:
 # ---- choosing ------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("name", BACKENDS)
+def test_the_kernels_that_run_are_those_of_the_backend_in_use(name: str) -> None:
+    """What `kernel` remembers is of one backend: before, within and after a block."""
+    inside, outside = registry.table(name)["add", float32], REFERENCE["add", float32]
+    assert registry.kernel("add", float32) is outside
+    with tutor.use_backend(name):
+        assert registry.kernel("add", float32) is inside
+        with tutor.use_backend("python_ref"):
+            assert registry.kernel("add", float32) is outside
+        assert registry.kernel("add", float32) is inside
+    assert registry.kernel("add", float32) is outside
+
+
 def test_use_backend_holds_from_here_on() -> None:
     registry.register("second", REFERENCE)
     tutor.use_backend("second")

@@ -41,6 +41,19 @@ def test_construction_and_lists(shape):
     assert np.array_equal(t.numpy(), a)
 
 
+@pytest.mark.parametrize("shape", [(3, 4), (1, 4), (4, 1), (2, 1, 3), (1, 1), (0, 3), (5,), ()])
+def test_contiguous_is_what_numpy_calls_so(shape):
+    """The stride of an axis of size 1 is never walked, so it may be anything."""
+    a, t = pair(shape)
+    first, back = slice(0, 1), slice(None, None, -1)
+    keys = [..., None, (None, ..., None)] + [(first,), (..., first), (back,)] * bool(shape)
+    for key in keys:
+        array, view = a[key], t[key]
+        assert view.is_contiguous() == array.flags.c_contiguous, key
+        turned = view.permute(*reversed(range(view.ndim)))
+        assert turned.is_contiguous() == array.T.flags.c_contiguous, key
+
+
 @given(st.data())
 def test_basic_indexing_is_numpys(data):
     a, t = pair(data.draw(shapes))

@@ -246,6 +246,10 @@ def test_classes(kind: str, text: str, way: Any) -> None:
     [
         ([[1 / 3]], "exact"),
         (((0.33333334,),), "close"),
+        ([[(1 / 3) * (1 + 0.99e-6)]], "close"),  # the limit is rtol, no more and no less
+        ([[(1 / 3) * (1 - 0.99e-6)]], "close"),
+        ([[(1 / 3) * (1 + 1.01e-6)]], "wrong"),
+        ([[(1 / 3) * (1 - 1.01e-6)]], "wrong"),
         ([[0.333]], "wrong"),
         ([[math.nan]], "wrong"),
         ([["0.33"]], "wrong"),
@@ -258,6 +262,28 @@ def test_classes(kind: str, text: str, way: Any) -> None:
 )
 def test_close(answer: Any, kind: str) -> None:
     assert check("98.3", answer).kind == kind
+
+
+LIMITS: list[dict[str, float]] = [{}, {"rtol": 1e-3}, {"atol": 0.5}, {"rtol": 0, "atol": 0.1}]
+
+
+@pytest.mark.parametrize("limits", LIMITS, ids=str)
+@pytest.mark.parametrize("expected", [0.0, 1.0, -40.0, 1e6, 1e-12])
+def test_close_is_within_the_sum_of_both_limits(expected: float, limits: dict[str, float]) -> None:
+    """|got - expected| <= atol + rtol * |expected|: what lies 1 % nearer passes, what lies 1 %
+    beyond it does not, on either side and with the limits that hold where none are given."""
+    limit = limits.get("atol", 1e-9) + limits.get("rtol", 1e-6) * abs(expected)
+
+    def kind(away: float) -> str:
+        judge = Judge()
+        try:
+            judge.close([expected + away], [expected], **limits)
+        except Stop as stop:
+            return stop.kind
+        return "close"
+
+    assert [kind(side * 0.99 * limit) for side in (1, -1)] == ["close", "close"]
+    assert [kind(side * 1.01 * limit) for side in (1, -1)] == ["wrong", "wrong"]
 
 
 # ---- what is said --------------------------------------------------------------------------------

@@ -117,6 +117,9 @@ def test_a_relu_along_with_the_product_is_one_after_it(shape, bias):
 def test_padding_by_name():
     x, w = Tensor(rng.random((1, 1, 6, 5))), Tensor(rng.random((1, 1, 3, 4)))
     assert F.conv2d(x, w, padding="same").shape == (1, 1, 6, 5)
+    # Of an odd number the larger half comes behind, as in PyTorch: of three columns two.
+    padded = x.pad(((0, 0), (0, 0), (1, 1), (1, 2)))
+    assert F.conv2d(x, w, padding="same").tolist() == F.conv2d(padded, w).tolist()
     assert F.conv2d(x, w, padding="valid").shape == (1, 1, 4, 2)
     with pytest.raises(DomainError, match="stride 1"):
         F.conv2d(x, w, padding="same", stride=2)

@@ -47,7 +47,9 @@ def test_every_tensor_has_a_map(t):
 )
 def test_what_stands_in_a_cell_fits_into_it(t):
     p = t.explain()
-    for cell in fills(p, "blue wash") + fills(p, "orange wash"):
+    cells = fills(p, "blue wash") + fills(p, "orange wash")
+    assert len(cells) >= t.numel()
+    for cell in cells:
         left, top = float(cell.get("x")), float(cell.get("y"))
         inside = [e for e in all_of(p, "text") if left < float(e.get("x")) < left + 46
                   and top < float(e.get("y")) < top + 40]  # fmt: skip

@@ -1,0 +1,224 @@
+"""Bugs in C++: each is built, for one level, before its tests run."""
+
+from mutant import Mutant
+
+CPP = "tutor/backends/simd_cpp"
+AGREE = "backends/test_agree.py::test_agrees"
+
+NATIVE_MUTANTS = [
+    # ---- sums and products -----------------------------------------------------------------------
+    Mutant(
+        "a sum by columns is added up in another order", f"{CPP}/kernels/reduce.cpp",
+        "(position + r) % Op::LANES", "(position + r) / 2 % Op::LANES",
+        "backends/test_agree.py backends/test_long_lines.py",
+        "the same numbers have another sum when they are transposed",
+        only="sum",
+    ),
+    Mutant(
+        "a later block of a product takes the place of the first", f"{CPP}/gemm.hpp",
+        "kernel(here, a_panel, a_row, a_col, b_sliver, b_row, to, sums_row, p > 0, last);",
+        "kernel(here, a_panel, a_row, a_col, b_sliver, b_row, to, sums_row, false, last);",
+        "backends/test_matmul_steps.py",
+        "products over more than 384 numbers lose all but the last of them",
+    ),
+    Mutant(
+        "the edge of a product forgets the blocks before", f"{CPP}/gemm.hpp",
+        "copy_few(width, edge + r * SLIVER<F>, to + r * sums_row);",
+        "copy_few(width, edge + r * SLIVER<F>, to);",
+        "backends/test_matmul_steps.py " + AGREE,
+        "the last columns of a large product are wrong, where their number is no multiple of 8",
+        only="matmul",
+    ),
+    Mutant(
+        "a tile of a product is finished with the first tile's bias", f"{CPP}/gemm.hpp",
+        "c.block(i, j, height, width), finish.at(i, j));", "c.block(i, j, height, width), finish);",
+        "backends/test_matmul_steps.py::test_every_tile_of_a_layer_has_its_own_part_of_the_bias",
+        "wide layers add the wrong bias to all columns but the first tile's",
+    ),
+    Mutant(
+        "what is left of a reduction's row is left out", f"{CPP}/kernels/reduce.cpp",
+        "convert_row(left, last, x + n - left);",
+        "convert_row(left - (left > 3), last, x + n - left);",
+        AGREE,
+        "sums of lengths that fill no vector are short of a number",
+        only="sum",
+    ),
+    # ---- loops -----------------------------------------------------------------------------------
+    Mutant(
+        "the last number of an elementwise loop is not written", f"{CPP}/loops.hpp",
+        "for (int k = 0; k < n - i; k++) z[i + k] = zs[k];",
+        "for (int k = 0; k < n - i - (n > 64); k++) z[i + k] = zs[k];",
+        AGREE,
+        "one number of a long tensor is what stood in memory before",
+        only="exp",
+    ),
+    Mutant(
+        "the last chunk of an elementwise loop is short of a block", f"{CPP}/loops.hpp",
+        "first + per_chunk < blocks ? first + per_chunk : blocks;",
+        "first + per_chunk < blocks ? first + per_chunk : blocks - (first > 0);",
+        "backends/test_threads.py backends/test_agree.py",
+        "the end of a large tensor is what stood in memory before",
+        only="add",
+    ),
+    Mutant(
+        "a shorter block is taken for the one before", f"{CPP}/loops.hpp",
+        "content.from == at && content.rows == rows && content.columns == columns",
+        "content.from == at",
+        AGREE + " backends/test_properties.py backends/test_long_lines.py",
+        "a row that is added to a matrix is wrong at the right edge",
+        only="add or every_level",
+    ),
+    Mutant(
+        "a transposed copy turns one square too few", f"{CPP}/loops.hpp",
+        "for (int64_t j = i < whole_rows ? whole_columns : 0; j < columns; j++)",
+        "for (int64_t j = whole_columns; j < columns; j++)",
+        "backends/test_long_lines.py",
+        "rows at the lower edge of x.T.copy() are what stood in memory before",
+        only="transposed",
+    ),
+    # ---- order, places ---------------------------------------------------------------------------
+    Mutant(
+        "a pass of radix sort is left out for all but one", f"{CPP}/kernels/sort.cpp",
+        "if (next[digit(entries[0], d)] == n) continue;",
+        "if (next[digit(entries[0], d)] >= n - 1) continue;",
+        "backends/test_long_lines.py",
+        "one outlier among many small numbers stands in the middle of the sorted row",
+        only="argsort",
+    ),
+    Mutant(
+        "-0.0 is sorted before 0.0", f"{CPP}/kernels/sort.cpp",
+        "Ordered<T>::zeros_alike(Ordered<T>::key(x)) - LOWEST", "Ordered<T>::key(x) - LOWEST",
+        "backends/test_long_lines.py",
+        "equal numbers change places",
+        only="argsort",
+    ),
+    Mutant(
+        "of equals in two chunks the last is the largest", f"{CPP}/reductions.hpp",
+        "static Partial both(Partial a, Partial b) { return a.key < b.key ? b : a; }",
+        "static Partial both(Partial a, Partial b) { return a.key <= b.key ? b : a; }",
+        "backends/test_long_lines.py",
+        "argmax of a long row depends on where it is cut",
+        only="largest",
+    ),
+    Mutant(
+        "argmax steps over a nan in a long row", f"{CPP}/reductions.hpp",
+        "if (xsimd::any(is_nan)) return std::numeric_limits<T>::quiet_NaN();", "",
+        "backends/test_long_lines.py",
+        "a network that has gone wrong predicts something plausible",
+        only="largest",
+    ),
+    Mutant(
+        "an index may be the size itself", f"{CPP}/kernels/movement.cpp",
+        "if (found < 0 || found >= size) return", "if (found < 0 || found > size) return",
+        "backends/test_refused.py",
+        "reads one element beyond the memory",
+    ),
+    Mutant(
+        "a scan begins anew at element 4,096", f"{CPP}/kernels/scan.cpp",
+        "carry[c] = Op::next(carry[c], x[i * x_step + c * next[1]], y[i * y_step + c * next[2]]);",
+        "carry[c] = i == 4096 ? Op::first(y[i * y_step + c * next[2]]) : Op::next(carry[c],"
+        " x[i * x_step + c * next[1]], y[i * y_step + c * next[2]]);",
+        "backends",
+        "a running sum of a long row falls back to 0",
+        only="scan or cummax or long",
+    ),
+    # ---- windows ---------------------------------------------------------------------------------
+    Mutant(
+        "equals in a window of 2 x 2 all get the whole gradient", f"{CPP}/kernels/pool.cpp",
+        "shared[q] / (a + b + c + d) + F(0);", "shared[q] + F(0);",
+        AGREE + " backends/test_python_ref.py",
+        "flat parts of a picture learn up to four times too fast",
+        only="max_pool2d_grad",
+    ),
+    Mutant(
+        "inf beside padding makes a weight's gradient nan", f"{CPP}/kernels/conv.cpp",
+        "if (!careful && xsimd::any(is_nan)) return false;", "",
+        AGREE,
+        "one infinite pixel spoils gradients of taps that never saw it",
+        only="conv2d_weight",
+    ),
+    # ---- optimizers, losses, random numbers ------------------------------------------------------
+    Mutant(
+        "Adam's eps is added before the correction", f"{CPP}/kernels/fused.cpp",
+        "xsimd::sqrt(v) / correction + eps", "(xsimd::sqrt(v) + eps) / correction",
+        AGREE + " nn/test_optim.py",
+        "the first steps of Adam are another algorithm's where gradients are small",
+        only="adam or fifty",
+    ),
+    Mutant(
+        "the end of a parameter has a step of its own", f"{CPP}/kernels/fused.cpp",
+        "for (int64_t j = 0; j < padded; j += WIDTH) step(computed, j);",
+        "for (int64_t j = 0; j + WIDTH < padded || j == 0; j += WIDTH) step(computed, j);",
+        AGREE,
+        "the last parameters of a strided weight never learn",
+        only="adam",
+    ),
+    Mutant(
+        "scores of a long row are not taken relative to the largest", f"{CPP}/kernels/fused.cpp",
+        "for (int64_t i = WIDTH; i < size; i += WIDTH) all = xsimd::max(all, read(x, i));\n"
+        "        if (ROWS > 1) return all;",
+        "for (int64_t i = WIDTH; i < smaller(size, 8 * WIDTH); i += WIDTH)\n"
+        "            all = xsimd::max(all, read(x, i));\n"
+        "        if (ROWS > 1) return all;",
+        AGREE + " ops/test_ops.py",
+        "softmax over many classes overflows where the largest stands behind the first hundred",
+        only="softmax or cross_entropy",
+    ),
+    Mutant(
+        "random numbers repeat after 65,536", f"{CPP}/kernels/random.cpp",
+        "const uint64_t block = counter + (first + i);",
+        "const uint64_t block = counter + ((first + i) & 0x3fff);",
+        "backends",
+        "rows of a large weight are copies of each other",
+        only="random or uniform or normal or stream",
+    ),
+    # ---- narrow floats ---------------------------------------------------------------------------
+    Mutant(
+        "a double is rounded to 16 bits twice", f"{CPP}/half.hpp",
+        "floats[k] = rounded<T>(from[i + k]);", "floats[k] = static_cast<float>(from[i + k]);",
+        "backends/test_by_hand.py " + AGREE,
+        "ties go the wrong way",
+        only="cast or rounded",
+    ),
+    Mutant(
+        "a bfloat16 is cut off instead of rounded", f"{CPP}/half.hpp",
+        "(bits + 0x7fff + (bits >> 16 & 1)) >> 16;", "bits >> 16;",
+        AGREE,
+        "every result in bfloat16 is too small: networks drift",
+        only="add and bfloat16",
+    ),
+    # ---- memory, threads, the shortest way -------------------------------------------------------
+    Mutant(
+        "the border believes in what stands before a Buffer", f"{CPP}/operand.cpp",
+        "return low >= 0 && high < count;", "return high < count;",
+        "backends/test_simd_border.py",
+        "a forged offset reads memory of others",
+        only="not what_it_is and not levels",  # of these two, one level alone is a failure
+    ),
+    Mutant(
+        "a launcher takes shapes that are not alike", f"{CPP}/launch.cpp",
+        "std::memcmp(x.shape, y.shape, x.ndim * sizeof(int64_t)) == 0;", "true;",
+        "backends/test_launch.py",
+        "x + row reads beyond the row",
+    ),
+    Mutant(
+        "a result in one call forgets who wants a gradient", f"{CPP}/launch.cpp",
+        "wanted |= tensor.slot(args[i], REQUIRES_GRAD) == Py_True;",
+        "wanted = tensor.slot(args[i], REQUIRES_GRAD) == Py_True;",
+        "backends/test_launch.py core/test_engine.py",
+        "of w * x, with x a constant, nothing is recorded",
+    ),
+    Mutant(
+        "read-only memory is exported as writable", f"{CPP}/memory.cpp",
+        "if ((flags & PyBUF_WRITABLE) && self->readonly) {", "if (false) {",
+        "backends/test_simd_memory.py test_dlpack.py",
+        "the constant 2 of every x * 2 can be overwritten",
+    ),
+    Mutant(
+        "scratch memory that grew is too small", f"{CPP}/threads.cpp",
+        "if (size > mine.size[slot] || !mine.block[slot]) {", "if (!mine.block[slot]) {",
+        "backends/test_threads.py " + AGREE,
+        "a large product after a small one writes over other memory",
+        only="matmul",
+    ),
+]  # fmt: skip

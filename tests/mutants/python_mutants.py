@@ -1,0 +1,360 @@
+"""Bugs for which nothing need be built. First those that once went unnoticed."""
+
+from mutant import Mutant
+
+ENGINE, ELEMENTWISE = "tutor/core/engine.py", "tutor/ops/elementwise.py"
+REDUCE, MOVEMENT = "tutor/ops/reduce.py", "tutor/ops/movement.py"
+SELECTION, LAYOUT = "tutor/selection.py", "tutor/layout.py"
+
+PYTHON_MUTANTS = [
+    # ---- the walk backward -----------------------------------------------------------------------
+    Mutant(
+        "an expanded gradient is kept", ENGINE,
+        "or 0 in g.strides:", "or False:",
+        "core/test_engine.py",
+        "x.sum().backward() leaves a .grad that cannot be changed in place: clipping it fails",
+    ),
+    Mutant(
+        "two leaves share one gradient", ENGINE,
+        "if id(g.buf) in handed_out or", "if",
+        "core/test_engine.py",
+        "((a + b) * 2).sum(): scaling a.grad in place scales b.grad, too",
+    ),
+    Mutant(
+        "a mean over three axes counts two", REDUCE,
+        'count = math.prod(x.shape[a] for a in self.params["axis"])',
+        'count = math.prod(x.shape[a] for a in self.params["axis"][:2])',
+        "ops/test_ops.py::test_derivatives_of_first_and_second_order",
+        "the gradient of a mean over an image's axes is too large by one of its sizes",
+    ),
+    Mutant(
+        "broadcasting is not undone for an axis of size 1", ENGINE,
+        "if axis < extra or (size != 1 and x.shape[axis - extra] == 1)", "if axis < extra",
+        "core/test_engine.py",
+        "the gradient of a column that was stretched over a matrix is refused, or has its shape",
+    ),
+    Mutant(
+        "the second gradient takes the place of the first", ENGINE,
+        "gx if before is None else before + gx", "gx",
+        "core/test_engine.py",
+        "x * x has slope x: whatever is used twice learns from one use alone",
+    ),
+    Mutant(
+        "backward() forgets the .grad that was there", ENGINE,
+        "leaf.grad = leaf.grad + g\n            return", "leaf.grad = g\n            return",
+        "core/test_engine.py",
+        "accumulating gradients over several small batches uses the last one only",
+    ),
+    Mutant(
+        "the graph is kept after the walk", ENGINE,
+        "op.saved, op.inputs = None, ()", "pass",
+        "core/test_engine.py",
+        "activations of every step stay in memory as long as its loss does",
+    ),
+    Mutant(
+        "a change in place is not noticed", ENGINE,
+        "if op.versions and op.versions != tuple(map(version_of, op.saved)):", "if False:",
+        "core/test_engine.py",
+        "a gradient is computed from numbers that were overwritten since",
+    ),
+    Mutant(
+        "writing does not count as a change", ENGINE,
+        'self.call("copy", target.buf.dtype, target, value)\n        target.buf.touch()',
+        'self.call("copy", target.buf.dtype, target, value)',
+        "core/test_engine.py",
+        "x[0] = 1 between forward and backward goes unnoticed",
+    ),
+    Mutant(
+        "a hook's gradient is thrown away", ENGINE,
+        "g = g if other is None else other", "g = g",
+        "test_custom.py",
+        "a hook that clips gradients clips nothing",
+    ),
+    Mutant(
+        "the output of an op is linked as a constant in a second derivative", ENGINE,
+        "saved[i].op, saved[i].requires_grad = op, True", "pass",
+        "ops/test_ops.py::test_derivatives_of_first_and_second_order",
+        "second derivatives of exp, tanh, softmax are wrong",
+    ),
+    # ---- formulas of derivatives -----------------------------------------------------------------
+    Mutant(
+        "x - y has slope 1 for y", ELEMENTWISE,
+        "return g, -g if self.needs[1] else None\n\n\nclass Mul",
+        "return g, g if self.needs[1] else None\n\n\nclass Mul",
+        "ops/test_ops.py::test_derivatives_of_first_and_second_order",
+        "every difference pulls its second operand the wrong way",
+    ),
+    Mutant(
+        "a tie of maximum gives both all", ELEMENTWISE,
+        "g * 0.5, 0.0)", "g, 0.0)",
+        "ops/test_ops.py::test_ties_share_the_gradient_evenly",
+        "maximum(x, x) has slope 2",
+    ),
+    Mutant(
+        "the largest of several equals share nothing", REDUCE,
+        "return chosen * self.stretched(g, x) / chosen.sum(axis=axis, keepdims=True)",
+        "return chosen * self.stretched(g, x)",
+        "ops/test_ops.py::test_ties_share_the_gradient_evenly",
+        "a row of equal numbers has a gradient as many times too large",
+    ),
+    Mutant(
+        "0 ** y has slope nan", ELEMENTWISE,
+        "apply(\"where\", (x == 0) * (y >= 0), 1.0, x).log()", "x.log()",
+        "ops/test_ops.py::test_slopes_at_the_edges",
+        "one zero in the base makes every weight nan",
+    ),
+    Mutant(
+        "softmax's gradient is summed over the last axis always", "tutor/ops/fused.py",
+        'return z * (g - (g * z).sum(axis=self.params["axis"], keepdims=True))',
+        "return z * (g - (g * z).sum(axis=-1, keepdims=True))",
+        "ops/test_ops.py::test_derivatives_of_first_and_second_order",
+        "attention over any other axis learns wrongly",
+    ),
+    Mutant(
+        "the recurrence's gradient is not moved by one", "tutor/ops/scan.py",
+        "after = shifted(x.expand(z.shape), -1, axis)", "after = x.expand(z.shape)",
+        "ops/test_ops.py::test_derivatives_of_first_and_second_order",
+        "the gradient of a running product multiplies by the wrong factor",
+    ),
+    Mutant(
+        "of several writes to one place the first has the gradient", "tutor/ops/indexing.py",
+        'stays = apply("gather", writer, index, axis=axis) == order',
+        'stays = apply("gather", writer, index, axis=axis) >= order',
+        "ops/test_ops.py ops/rows_indexing.py",
+        "numbers that were overwritten learn, though nobody sees them",
+    ),
+    Mutant(
+        "an index_select of one row twice overwrites", "tutor/ops/indexing.py",
+        'return apply("scatter_add", x.like(0), spread, g, axis=axis), None',
+        'return apply("scatter", x.like(0), spread, g, axis=axis), None',
+        "test_selection.py::test_gradients_add_up_where_an_element_was_chosen_twice",
+        "a word that stands in a sentence twice learns from one place alone",
+    ),
+    Mutant(
+        "permute goes back the way it came", MOVEMENT,
+        "axes=tuple(axes.index(a) for a in range(len(axes))))", "axes=axes)",
+        "ops/test_ops.py::test_derivatives_of_first_and_second_order",
+        "right for two axes, wrong for a cycle of three",
+    ),
+    Mutant(
+        "a kernel's gradient is not turned", "tutor/windows.py",
+        ".flip((2, 3))\n", "\n",
+        "nn/test_functional.py",
+        "convolutions learn mirrored filters",
+    ),
+    Mutant(
+        "padding 'same' puts the odd one in front", "tutor/windows.py",
+        "return tuple(t // 2 for t in total), tuple(t - t // 2 for t in total)",
+        "return tuple(t - t // 2 for t in total), tuple(t // 2 for t in total)",
+        "nn/test_functional.py",
+        "pictures move by one pixel against PyTorch's where the kernel is even",
+    ),
+    # ---- indexing and layout ---------------------------------------------------------------------
+    Mutant(
+        "an index may be the size itself", SELECTION,
+        "or high >= size:", "or high > size:",
+        "test_selection.py",
+        "reads or writes beyond the end of an axis, into the next row",
+    ),
+    Mutant(
+        "an Ellipsis does not separate index arrays", SELECTION,
+        "inside = is_array\n", "inside = inside or is_array\n",
+        "test_selection.py",
+        "x[i, ..., j] has its axes in another order than NumPy's",
+    ),
+    Mutant(
+        "a mask counts as one axis", SELECTION,
+        'return part.ndim if getattr(part, "dtype", int64).kind == "bool" else 1', "return 1",
+        "test_selection.py",
+        "x[mask, 0] takes the wrong axis",
+    ),
+    Mutant(
+        "an axis of size 1 keeps a step of 2**62", LAYOUT,
+        "stride * step if count > 1 else stride)", "stride * step)",
+        "core/test_layout.py core/test_tensor.py test_interop.py",
+        "x[:1:2**62] has a stride whose bytes overflow in C and in NumPy",
+    ),
+    Mutant(
+        "an axis of size 1 breaks contiguity", LAYOUT,
+        "if size != 1:\n            if stride != step:", "if True:\n            if stride != step:",
+        "core/test_layout.py",
+        "x[:, None] is copied where a view would do",
+    ),
+    Mutant(
+        "a reshape merges axes that do not continue each other", LAYOUT,
+        "if runs and runs[-1][1] == stride * size:", "if runs and runs[-1][1] >= stride * size:",
+        "core/test_layout.py",
+        "x[:, :2].reshape(-1) shows elements between the columns",
+    ),
+    Mutant(
+        "a negative step reaches below the Buffer", LAYOUT,
+        "if low < 0 or high >= length:", "if high >= length:",
+        "core/test_layout.py core/test_tensor.py",
+        "a forged layout reads memory of others",
+    ),
+    Mutant(
+        "an expanded view can be written to", LAYOUT,
+        "if any(n > 1 and s == 0 for n, s in zip(shape, strides, strict=True)):", "if False:",
+        "core/test_tensor.py core/test_layout.py",
+        "one number takes the last of several values, in silence",
+    ),
+    # ---- dtypes ----------------------------------------------------------------------------------
+    Mutant(
+        "int8 and uint8 meet in int8", "tutor/dtype.py",
+        "return {1: int16, 2: int32, 4: int64, 8: float64}[unsigned.itemsize]",
+        "return {1: signed, 2: int32, 4: int64, 8: float64}[unsigned.itemsize]",
+        "test_dtype.py",
+        "200 + 1 becomes negative",
+    ),
+    Mutant(
+        "a Python number widens float16", "tutor/dtype.py",
+        "return beside if RANK[beside.kind] >= RANK[own.kind] else own",
+        "return beside if RANK[beside.kind] > RANK[own.kind] else own",
+        "test_dtype.py",
+        "x * 2.0 turns a float64 tensor into float32",
+    ),
+    Mutant(
+        "python_ref rounds an int to bfloat16 twice", "tutor/bits.py",
+        "if 0 < abs(number) < 1e300:", "if isinstance(number, float) and 0 < abs(number) < 1e300:",
+        "test_dtype.py backends/test_by_hand.py backends/test_python_ref.py",
+        "the definition of what is right is off by a bit at ties",
+    ),
+    Mutant(
+        "a nan becomes an infinite bfloat16", "tutor/bits.py",
+        "quiet = 0x40 if number != number else 0", "quiet = 0",
+        "test_dtype.py backends/test_by_hand.py backends/test_python_ref.py",
+        "what went wrong in a network looks like a large number",
+    ),
+    # ---- python_ref: the definition --------------------------------------------------------------
+    Mutant(
+        "Adam's eps is added before the correction", "tutor/backends/python_ref/optimizer.py",
+        "sqrt(vi) / correction + eps", "(sqrt(vi) + eps) / correction",
+        "nn/test_optim.py backends/test_python_ref.py",
+        "the first steps of Adam are another algorithm's where gradients are small",
+    ),
+    Mutant(
+        "Adam corrects by the step before", "tutor/optim.py",
+        "lr=self.lr / (1 - b1**self.steps)", "lr=self.lr / (1 - b1 ** max(self.steps - 1, 1))",
+        "nn/test_optim.py",
+        "every step but the first is too long",
+    ),
+    Mutant(
+        "weight decay leaves the velocity out", "tutor/backends/python_ref/optimizer.py",
+        "[momentum * vi + di for vi, di in", "[momentum * vi + (1 - momentum) * di for vi, di in",
+        "nn/test_optim.py backends/test_python_ref.py",
+        "momentum is another formula than PyTorch's: ten times smaller steps",
+    ),
+    Mutant(
+        "the cross entropy of python_ref overflows", "tutor/backends/python_ref/fused.py",
+        "log_norm = log(total([exp(value - largest) for value in x]))",
+        "log_norm = log(total([exp(value) for value in x])) - largest",
+        "ops/test_ops.py::test_cross_entropy_is_stable_for_huge_logits",
+        "a confident network has an infinite loss",
+    ),
+    Mutant(
+        "a random stream forgets its counter", "tutor/random.py",
+        "start, _counter = _counter, _counter + blocks", "start = _counter",
+        "test_tiny.py core/test_tensor.py ops/test_ops.py nn/test_modules.py",
+        "all layers begin with the same weights",
+    ),
+    # ---- registry, memory, exchange --------------------------------------------------------------
+    Mutant(
+        "another backend leaves kernels of the last one in place", "tutor/backends/registry.py",
+        "    _active.clear()\n", "",
+        "backends/test_registry.py",
+        "use_backend('python') goes on with C++: the two are never compared",
+    ),
+    Mutant(
+        "another backend leaves launchers of the last one in place", "tutor/backends/registry.py",
+        "    launchers.clear()\n", "",
+        "backends/test_registry.py backends/test_launch.py",
+        "the shortest way goes on past the backend that was asked for",
+    ),
+    Mutant(
+        "memory that is lent read-only says nothing of it", "tutor/dlpack.py",
+        "READ_ONLY * walk.memory.readonly", "0 * walk.memory.readonly",
+        "test_dlpack.py",
+        "another library overwrites the constant 2 of every x * 2",
+    ),
+    Mutant(
+        "read-only memory is borrowed as writable", "tutor/dlpack.py",
+        "memory.toreadonly() if readonly else memory", "memory",
+        "test_dlpack.py",
+        "an array that somebody has protected is overwritten",
+    ),
+    Mutant(
+        "memory walked backwards begins at its end", "tutor/dlpack.py",
+        "+ tensor.byte_offset - before * dtype.itemsize", "+ tensor.byte_offset",
+        "test_dlpack.py",
+        "a reversed array of another library is read beyond its memory",
+    ),
+    Mutant(
+        "a constant's memory is one for 0.0 and -0.0", "tutor/core/tensor.py",
+        "if value == 0 and math.copysign(1, value) < 0:", "if False:",
+        "ops/test_ops.py::test_numbers_keep_their_sign_and_cannot_be_overwritten",
+        "1 / -0.0 depends on which zero came first",
+    ),
+    # ---- files, data, training -------------------------------------------------------------------
+    Mutant(
+        "a checkpoint is written straight over the old one", "tutor/nn/checkpoint.py",
+        'draft = path.with_name(path.name + ".part")', "draft = path",
+        "nn",
+        "a full disk or a power cut leaves neither the old nor the new one",
+    ),
+    Mutant(
+        "the header of a checkpoint is not filled up to 8 bytes", "tutor/nn/checkpoint.py",
+        'text += b" " * (-len(text) % 8)', "pass",
+        "nn",
+        "other readers map the file: their numbers are not aligned",
+    ),
+    Mutant(
+        "a view is saved with its whole Buffer", "tutor/nn/checkpoint.py",
+        "file.write(t.detach().copy().buf.raw)",
+        "file.write((t.detach() if t.is_contiguous() else t.detach().copy()).buf.raw)",
+        "nn",
+        "the numbers of all tensors behind it stand in the wrong place",
+    ),
+    Mutant(
+        "a resumed optimizer counts its steps from 0", "tutor/optim.py",
+        'self.steps = int(state["steps"])', "self.steps = 0",
+        "nn/test_optim.py test_train_mnist.py",
+        "Adam's correction begins anew: a jump in the loss after --resume",
+    ),
+    Mutant(
+        "every epoch has the order of the first", "tutor/random.py",
+        "_PERMUTATIONS + (round << 32)", "_PERMUTATIONS",
+        "data/test_loader.py",
+        "shuffling shuffles once",
+    ),
+    Mutant(
+        "the last, shorter batch is left out", "tutor/data/loader.py",
+        "rows[0] - size + 1 if drop_last else rows[0]", "rows[0] - size + 1",
+        "data/test_loader.py",
+        "some examples are never seen",
+    ),
+    Mutant(
+        "a loss of (N,) against (N, 1) is broadcast", "tutor/nn/functional.py",
+        "if target.shape != input.shape:", "if False:",
+        "nn/test_functional.py",
+        "every prediction is compared with every target",
+    ),
+    Mutant(
+        "ignored targets count in the mean", "tutor/nn/functional.py",
+        'counts = apply("where", ignored, 0.0, counts)', "pass",
+        "nn/test_functional.py",
+        "padding at the end of sentences makes the loss smaller",
+    ),
+    # ---- the course ------------------------------------------------------------------------------
+    Mutant(
+        "the judge is 100 times too lenient", "tutor/learn/compare.py",
+        "size <= atol + rtol * _size", "size <= atol + 100 * rtol * _size",
+        "learn/test_check.py",
+        "a wrong formula passes, and a learner believes in it",
+    ),
+    Mutant(
+        "the judge lets nan pass", "tutor/learn/compare.py",
+        "within = math.isfinite(size) and size <= atol", "within = not size > atol",
+        "learn/test_check.py",
+        "an answer that divides by zero is right",
+    ),
+]  # fmt: skip
