@@ -61,7 +61,7 @@ COUNT = "a whole number from 1 on"
 OPTIONS = {
     "epochs": Option(5, int, whole, COUNT, "passes over the images", "5, or as it was resumed"),
     "batch_size": Option(64, int, whole, COUNT, "images per step"),
-    "optimizer": Option("adam", str, lambda v: v in list(LR), "adam or sgd", "what moves the parameters"),
+    "optimizer": Option("adam", str, lambda v: v in [*LR], "adam or sgd", "moves the parameters"),
     "lr": Option(None, float, number, "0 or more", "learning rate", "0.002 for adam, 0.05 for sgd"),
     "decay": Option(0.6, float, lambda v: number(v, 1), "0 to 1", "factor on lr after every epoch"),
     "momentum": Option(0.9, float, lambda v: number(v, 1), "0 to 1", "of sgd"),
