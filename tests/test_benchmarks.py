@@ -241,9 +241,9 @@ def test_who_becomes_much_slower_is_not_waited_for(clock):
         clock.now += 0.002 if len(order) < 40 else 5.0
 
     samples = interleaved(
-        {name: lambda name=name: run(name) for name in "ab"}, Effort("quick", 0.1, 1)
+        {name: lambda name=name: run(name) for name in "ab"}, Effort("quick", 1.0, 1)
     )
-    assert 2 <= len(samples["a"]) == len(samples["b"]) < 10, "ten rounds fill 0.1 s"
+    assert 2 <= len(samples["a"]) == len(samples["b"]) < 20, "of 40 rounds"
     assert max(samples["a"] + samples["b"]) == pytest.approx(5.0)
 
 
