@@ -223,6 +223,75 @@ def test_a_full_disk_leaves_the_old_file_and_no_part(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_more_than_there_is_room_for_is_refused_without_filling_the_disk(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "PIECE", None)  # whoever writes fails
+    with pytest.raises(DataError, match="make room on that disk"):
+        files.check_room(tmp_path, 10**18)
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---- a folder for one run ------------------------------------------------------------------------
+
+
+def test_a_folder_with_results_is_left_alone(tmp_path):
+    wanted = tmp_path / "a" / "run"
+    made = []
+    for name in ("result", "other", "result", "result"):
+        with files.run_folder(wanted, ["result", "other"]) as folder:
+            (folder / name).write_bytes(b"")
+            made.append(folder.name)
+    assert made == ["run", "run-2", "run-3", "run-4"]
+    with files.run_folder(wanted, ["something"]) as folder:
+        assert folder == wanted, "what is no result is in nobody's way"
+
+
+def test_a_broken_link_and_a_file_are_in_the_way(tmp_path):
+    wanted = tmp_path / "run"
+    wanted.mkdir()
+    (wanted / "result").symlink_to("nowhere")
+    (tmp_path / "run-2").write_bytes(b"")
+    (tmp_path / "run-3").symlink_to("nowhere")
+    with files.run_folder(wanted, ["result"]) as folder:
+        assert folder.name == "run-4"
+
+
+def test_a_run_that_goes_on_keeps_its_folder(tmp_path):
+    own, other = tmp_path / "result", tmp_path / "copy"
+    own.write_bytes(b"")
+    other.write_bytes(b"")
+    with files.run_folder(tmp_path, ["result"], own) as folder:
+        assert folder == tmp_path
+    with files.run_folder(tmp_path, ["result"], other) as folder:
+        assert folder == tmp_path.with_name(f"{tmp_path.name}-2"), "result is another run's"
+
+
+def test_the_current_folder_has_a_name_too(tmp_path, monkeypatch):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    Path("result").write_bytes(b"")
+    with files.run_folder(Path("."), ["result"]) as folder:
+        assert folder == tmp_path / "here-2"
+
+
+def test_two_runs_at_once_have_a_folder_each(tmp_path):
+    """Though neither has written anything yet."""
+    pytest.importorskip("fcntl", reason="folders are held on Unix only")
+    wanted = tmp_path / "run"
+    with (
+        files.run_folder(wanted, ["result"]) as first,
+        files.run_folder(wanted, ["result"]) as second,
+    ):
+        assert (first.name, second.name) == ("run", "run-2")
+        (first / "result").write_bytes(b"")
+        with (
+            pytest.raises(DataError, match="another run is at work there"),
+            files.run_folder(wanted, ["result"], first / "result"),
+        ):
+            pass
+    with files.run_folder(wanted, ["result"], first / "result") as again:
+        assert again == first
+
+
 # ---- Ctrl-C, at every moment ---------------------------------------------------------------------
 
 

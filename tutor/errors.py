@@ -59,6 +59,10 @@ class DataError(TutorError, ValueError):
     """A data set or file that is missing, damaged or not what it claims to be."""
 
 
+class MissingPackageError(TutorError, ImportError):
+    """A package that only this call needs, and that is not installed."""
+
+
 class OutOfMemoryError(TutorError, MemoryError):
     """More memory than there is, or than any address could name."""
 

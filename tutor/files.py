@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import os
 import secrets
+import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -57,7 +59,9 @@ def check_room(folder: str | Path, size: int) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
         sweep(path)
-        with open(part, "xb") as file:
+        if shutil.disk_usage(path).free < size:  # it would take long to find that out by writing
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        with open(part, "xb") as file:  # there are quotas, and folders that one may not write to
             for start in range(0, size, len(PIECE)):
                 file.write(PIECE[: size - start])
             file.flush()
@@ -112,3 +116,59 @@ def refused(path: Path, error: OSError, size: int | None = None) -> DataError:
     else:
         do = "choose a folder that you may write to"
     return DataError(asked, found, do)
+
+
+# ---- a folder for what one run writes ------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def run_folder(wanted: Path, results: Iterable[str], own: Path | None = None) -> Iterator[Path]:
+    """A folder for this run alone: `wanted`, or with a number behind it the first one that has none
+    of these results, and in which no other run is at work. It is held until the end of the block.
+
+    `own` is a result of this very run: the folder where it stands is taken as it is.
+    """
+    for folder in numbered(wanted):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise refused(folder, error) from error
+        with held(folder) as free:
+            there = [folder / name for name in results if os.path.lexists(folder / name)]
+            mine = own is not None and any(path.exists() and path.samefile(own) for path in there)
+            if mine and not free:
+                raise DataError(f"to write into {folder}", "another run is at work there",
+                                "let it end, or choose another folder")  # fmt: skip
+            if mine or (free and not there):
+                yield folder
+                return
+
+
+def numbered(wanted: Path) -> Iterator[Path]:
+    """runs/mnist, runs/mnist-2, runs/mnist-3, ... without those that are files."""
+    yield wanted
+    named = wanted if wanted.name.strip(".") else wanted.resolve()  # "." has no name to number
+    others = (named.with_name(f"{named.name}-{n}") for n in itertools.count(2))
+    yield from (path for path in others if path.is_dir() or not os.path.lexists(path))
+
+
+@contextlib.contextmanager
+def held(folder: Path) -> Iterator[bool]:
+    """Whether no other process holds this folder; if so, this one does until the end of the block
+    or its own end, whatever ends it."""
+    try:
+        import fcntl  # Unix has it
+
+        handle = os.open(folder, os.O_RDONLY)
+    except (ImportError, OSError):
+        yield True  # nobody can tell
+        return
+    try:
+        free = True
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:  # a file system without locks can tell nothing, either
+            free = error.errno not in (errno.EAGAIN, errno.EACCES)
+        yield free
+    finally:
+        os.close(handle)

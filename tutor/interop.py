@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tutor import dlpack, printing
 from tutor.core.buffer import Buffer
 from tutor.dtype import bfloat16
-from tutor.errors import DomainError, DTypeError, ScalarError, ShapeError
+from tutor.errors import DomainError, DTypeError, MissingPackageError, ScalarError, ShapeError
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
@@ -47,10 +47,18 @@ class Interop:
         """A NumPy array over the same memory: a change on either side is seen on the other.
 
         NumPy's strides can walk whatever a Tensor can, so nothing is ever copied. Raises DTypeError
-        for bfloat16, which NumPy does not have.
+        for bfloat16, which NumPy does not have, MissingPackageError where NumPy is not installed.
         """
-        import numpy as np  # only who asks for arrays needs NumPy
-
+        try:
+            import numpy as np  # only who asks for arrays needs NumPy
+        except ModuleNotFoundError as error:
+            if error.name != "numpy":
+                raise
+            raise MissingPackageError(
+                "a NumPy array",
+                "the package numpy is not installed",
+                'pip install "tutorgrad[train]"; t.tolist() and memoryview(t.buf) do without',
+            ) from None
         if self.dtype is bfloat16:
             raise DTypeError(
                 "a NumPy array of bfloat16",
