@@ -73,8 +73,9 @@ class Views:
 
     def movedim(self, source: Any, destination: Any) -> Tensor:
         """The axes `source` (an int or a tuple) moved to the places `destination`."""
-        froms = [layout.axis_of(a, self.ndim) for a in layout.whole_numbers(source, "axes")]
-        tos = [layout.axis_of(a, self.ndim) for a in layout.whole_numbers(destination, "axes")]
+        ndim = self.ndim or 1
+        froms = [layout.axis_of(a, ndim) for a in layout.whole_numbers(source, "axes")]
+        tos = [layout.axis_of(a, ndim) for a in layout.whole_numbers(destination, "axes")]
         if len(set(froms)) != len(froms) or len(set(tos)) != len(tos) or len(froms) != len(tos):
             raise AxisError(
                 f"movedim({source}, {destination})",
@@ -84,7 +85,7 @@ class Views:
         order = [a for a in range(self.ndim) if a not in froms]
         for to, a in sorted(zip(tos, froms, strict=True)):
             order.insert(to, a)
-        return apply("permute", self, axes=tuple(order))
+        return apply("permute", self, axes=tuple(order) if self.shape else ())
 
     moveaxis = movedim
 

@@ -89,7 +89,9 @@ class Scattering(Indexed, abstract=True):
     saves = ("index",)
 
     def apply(self):
-        return self.inputs[0].copy() if self.names_nothing() else super().apply()
+        x, index, src = self.inputs
+        empty = 0 in index.shape and (self.names_nothing() or src.shape != index.shape)
+        return x.copy() if empty else super().apply()
 
     def infer(self, x, index, src, *, axis):
         self.check_beside(x, index)

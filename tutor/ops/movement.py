@@ -171,7 +171,8 @@ class Cat(Op):
     def __init__(self, *xs: Any, axis: int = 0) -> None:
         if not xs:
             raise ShapeError("cat of no tensors", "an empty list", "give at least one")
-        super().__init__(*without_nothing(xs), axis=axis_of(axis, max(len(xs[0].shape), 1)))
+        kept = without_nothing(xs)
+        super().__init__(*kept, axis=axis_of(axis, max(len(kept[0].shape), 1)))
 
     def infer(self, *xs, axis):
         first = xs[0].shape
