@@ -215,6 +215,8 @@ def test_a_ufunc_of_the_same_name_is_not_numpy_s():
 
     found = numpy_protocol.call_ufunc(Square(), "__call__", (Tensor([1.0]),), {})
     assert found.tolist() == [101.0]
+    with pytest.raises(GraphError, match="asked: square of a Tensor that requires grad"):
+        numpy_protocol.call_ufunc(Square(), "__call__", (Tensor([1.0], requires_grad=True),), {})
 
 
 @pytest.mark.parametrize("wrong", [np.array([1j]), np.array(["a"]), np.array([None])])

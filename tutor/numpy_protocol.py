@@ -59,11 +59,13 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[s
     numpy = sys.modules["numpy"]
     if not all(_is_known(type(x), "__array_ufunc__") for x in inputs):
         return NotImplemented  # another library's array: it may know what to do
-    name = ufunc.__name__
-    _refuse_out(f"np.{name}", options)
+    name = asked = ufunc.__name__
+    ours = None
+    if getattr(numpy, name, None) is ufunc:  # SciPy and others have ufuncs, too
+        ours, asked = ELEMENTWISE.get(name), f"np.{name}"
+    _refuse_out(asked, options)
     if method == "at":
-        raise _read_only(f"np.{name}.at")
-    ours = ELEMENTWISE.get(name) if getattr(numpy, name, None) is ufunc else None
+        raise _read_only(f"{asked}.at")
     if ours is not None:
         if method == "__call__" and not options:
             return ours(*map(operand, inputs))
@@ -76,7 +78,7 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[s
             options = {k: v for k, v in options.items() if k != "dtype" or v is not None}
             if "dtype" not in options or "dtype" in inspect.signature(whole).parameters:
                 return whole(inputs[0], **{"axis": 0, **options})
-    return as_tensors(by_numpy(f"np.{name}", getattr(ufunc, method), inputs, options))
+    return as_tensors(by_numpy(asked, getattr(ufunc, method), inputs, options))
 
 
 # ---- all other functions -------------------------------------------------------------------------
@@ -183,5 +185,5 @@ def _read_only(asked: str) -> DTypeError:
     return DTypeError(
         f"{asked}, which writes to its operand",
         "NumPy may not write to a Tensor: the graph would not see it",
-        "assign by index: t[positions] = values",
+        "assign by index: t[positions] = values; to an array, write t.numpy()",
     )
