@@ -13,11 +13,13 @@ from tutor import layout, random
 from tutor.core.buffer import Buffer
 from tutor.core.engine import engine
 from tutor.errors import DTypeError, ShapeError
+from tutor.spelling import spelled
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
 
 
+@spelled
 class Create:
     """What Tensor inherits to be made in other ways than from data."""
 

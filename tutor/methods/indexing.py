@@ -8,11 +8,13 @@ from tutor import layout
 from tutor.core.engine import apply
 from tutor.dtype import int64
 from tutor.errors import DTypeError, OutOfRangeError
+from tutor.spelling import spelled
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
 
 
+@spelled
 class Indexing:
     """Elements by position."""
 

@@ -9,11 +9,13 @@ from tutor import layout
 from tutor.core.engine import apply
 from tutor.dtype import accumulator
 from tutor.errors import ShapeError
+from tutor.spelling import paired, spelled
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
 
 
+@spelled
 class Reductions:
     """Many numbers become one, or come into order."""
 
@@ -36,10 +38,12 @@ class Reductions:
     def _as(self, dtype: Any) -> Tensor:
         return self if dtype is None else self.cast(dtype)
 
+    @paired("argmax")
     def max(self, axis: Any = None, keepdims: bool = False) -> Tensor:
         """The largest; nan if any is nan."""
         return apply("max", self, axis=axis, keepdims=keepdims)
 
+    @paired("argmin")
     def min(self, axis: Any = None, keepdims: bool = False) -> Tensor:
         """The smallest; nan if any is nan."""
         return apply("min", self, axis=axis, keepdims=keepdims)
@@ -124,15 +128,30 @@ class Reductions:
     def _summand(self, dtype: Any) -> Tensor:
         return self.cast(accumulator(self.dtype) if dtype is None else dtype)
 
+    @paired("_latest_max")
     def cummax(self, axis: Any) -> Tensor:
         """z_i = the largest of x_0 ... x_i along axis."""
         return apply("cummax", self, axis=axis)
 
+    @paired("_latest_min")
     def cummin(self, axis: Any) -> Tensor:
         """z_i = the smallest of x_0 ... x_i along axis."""
         if self.dtype.is_float:
             return -(-self).cummax(axis)
         return ~(~self).cummax(axis)  # ~ turns the order of all integers round, - not the lowest's
+
+    def _latest_max(self, axis: Any) -> Tensor:
+        """Where the largest of x_0 ... x_i was seen last (a nan stays the largest)."""
+        return self._latest(self.cummax(axis), axis)
+
+    def _latest_min(self, axis: Any) -> Tensor:
+        return self._latest(self.cummin(axis), axis)
+
+    def _latest(self, z: Tensor, axis: Any) -> Tensor:
+        a = layout.axis_of(axis, self.ndim)
+        along = tuple(-1 if b == a else 1 for b in range(self.ndim))
+        here = type(self).arange(self.shape[a]).reshape(along)  # type: ignore[attr-defined]
+        return apply("where", (self == z) + (self != self), here, 0).cummax(axis)  # + is or
 
     # ---- in order --------------------------------------------------------------------------------
 
@@ -140,6 +159,7 @@ class Reductions:
         """The positions that bring x into order along axis: stable, nan above all."""
         return apply("argsort", self, axis=axis, descending=descending)
 
+    @paired("argsort")
     def sort(self, axis: int = -1, descending: bool = False) -> Tensor:
         """x in rising (or falling) order along axis."""
         return self.gather(axis, self.argsort(axis, descending))

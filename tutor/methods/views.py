@@ -10,11 +10,13 @@ from tutor import dtype as dtypes
 from tutor import layout
 from tutor.core.engine import apply
 from tutor.errors import AxisError, ShapeError
+from tutor.spelling import spelled
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
 
 
+@spelled
 class Views:
     """Shapes: what a Tensor inherits to be seen in other ways."""
 
