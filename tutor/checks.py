@@ -66,6 +66,13 @@ def at_most(what: str, x: Any, axes: int) -> Any:
     return x
 
 
+def at_least(what: str, x: Any, axes: int) -> Any:
+    """x, a Tensor of at least so many axes."""
+    if tensor(what, x).ndim < axes:
+        raise ShapeError(f"{what} of shape {x.shape}", f"{x.ndim} axes", f"it takes {axes} or more")
+    return x
+
+
 def said(x: Any) -> str:
     """A value as errors show it: its type, and what fits on a line of it."""
     return f"{type(x).__name__} {x!r:.60}" if not hasattr(x, "over") else f"a Tensor {x.shape}"

@@ -15,8 +15,10 @@ from tutor import debug
 from tutor.core.engine import engine
 from tutor.core.tensor import Tensor
 from tutor.errors import DomainError, GraphError
+from tutor.spelling import spelled
 
 
+@spelled
 class Optimizer:
     """`Optimizer(params, lr)`: params are the Tensors to move, lr the learning rate (step size).
 
@@ -74,6 +76,7 @@ class Optimizer:
                 t.assign(state[f"{name}.{i}"])
 
 
+@spelled
 class SGD(Optimizer):
     """Stochastic gradient descent with momentum
 
@@ -106,6 +109,7 @@ class SGD(Optimizer):
         engine.call(kernel, p.dtype, p, g, *state, **params)
 
 
+@spelled
 class Adam(Optimizer):
     """Adam (Kingma & Ba 2015, algorithm 1): steps scaled by the gradient's recent size
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tutor import layout, random
 from tutor import dtype as dtypes
+from tutor import layout, random
 from tutor.core.engine import apply, no_grad
 from tutor.core.tensor import Tensor
 from tutor.dtype import float64, int64, uint64

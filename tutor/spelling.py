@@ -38,8 +38,8 @@ MEANT = {
 }  # fmt: skip
 
 
-# Methods that the library itself calls for every op: nothing is put in front of these.
-INNER = {"alias", "is_contiguous", "like", "numel", "over", "wrap"}
+# Methods that the library itself calls for every op or layer: nothing is put in front of these.
+INNER = {"alias", "forward", "is_contiguous", "like", "numel", "over", "wrap"}
 
 
 class Pair(NamedTuple):

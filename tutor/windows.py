@@ -14,9 +14,10 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from tutor import checks
 from tutor.core.engine import apply
 from tutor.errors import DomainError, ShapeError
-from tutor.layout import Shape, whole_numbers
+from tutor.layout import Shape, positive, whole_numbers
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
@@ -39,7 +40,7 @@ def each(number: Any, dims: int, name: str, least: int = 1) -> Shape:
 
 def batched(x: Tensor, dims: int, name: str) -> tuple[Tensor, bool]:
     """x as (N, C, *S), and whether N was there."""
-    if x.ndim not in (dims + 1, dims + 2):
+    if checks.tensor(name, x).ndim not in (dims + 1, dims + 2):
         raise ShapeError(
             f"{name} of shape {x.shape}",
             f"{x.ndim} axes",
@@ -209,7 +210,7 @@ def conv_padding(
 
 def window_of(weight: Tensor, dims: int) -> Shape:
     """The spatial sizes of a weight."""
-    if weight.ndim != dims + 2:
+    if checks.tensor("the weight of a convolution", weight).ndim != dims + 2:
         raise ShapeError(
             f"a convolution over {dims} axes with a weight of shape {weight.shape}",
             f"it has {weight.ndim} axes",
@@ -219,7 +220,8 @@ def window_of(weight: Tensor, dims: int) -> Shape:
 
 
 def check_groups(groups: int, channels: int, wanted: int, outputs: int, shape: Shape) -> None:
-    if groups < 1 or channels != wanted or channels % groups or outputs % groups:
+    groups = positive(groups, "groups")
+    if channels != wanted or channels % groups or outputs % groups:
         raise ShapeError(
             f"a convolution of {channels} channels with a weight of shape {shape}, {groups=}",
             f"that weight is for {wanted} channels and {outputs} outputs",
@@ -229,7 +231,7 @@ def check_groups(groups: int, channels: int, wanted: int, outputs: int, shape: S
 
 def finished(z: Tensor, bias: Tensor | None, was_batched: bool) -> Tensor:
     if bias is not None:
-        if bias.shape != z.shape[1:2]:
+        if checks.tensor("the bias of a convolution", bias).shape != z.shape[1:2]:
             raise ShapeError(f"bias {bias.shape}", f"{z.shape[1]} outputs", "give one for each")
         z = z + bias.reshape((-1, *[1] * (z.ndim - 2)))
     return z if was_batched else z.squeeze(0)
