@@ -152,9 +152,9 @@ lt = operator(Tensor.lt)
 le = operator(Tensor.le)
 gt = operator(Tensor.gt)
 ge = operator(Tensor.ge)
-matmul = operator(Tensor.matmul)
-dot = operator(Tensor.dot)
-outer = operator(Tensor.outer)
+matmul = function(Tensor.matmul)
+dot = function(Tensor.dot)
+outer = function(Tensor.outer)
 
 # ---- choosing and comparing ----------------------------------------------------------------------
 

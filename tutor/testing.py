@@ -39,12 +39,13 @@ def gradcheck(
         checks.number(f"gradcheck({name}=...)", value, 5e-324, nan=False)
     rng = random.Random(layout.whole_number(seed, "gradcheck(seed=...)"))
     xs = [_leaf(x if isinstance(x, Tensor) else Tensor(x)) for x in inputs]
-    w = _random(rng, f(*xs).shape)
+    w = _random(rng, checks.tensor("gradcheck: what f returns", f(*xs)).shape)
 
     def s(*xs: Tensor) -> Tensor:
         return (f(*xs) * w).sum()
 
-    for order in range(1, layout.whole_number(orders, "gradcheck(orders=...)") + 1):
+    wanted = layout.whole_number(orders, "gradcheck(orders=...)")
+    for order in range(1, checks.number("gradcheck(orders=...)", wanted, 1, 9) + 1):
         ds = [_random(rng, x.shape) for x in xs]
         ahead = s(*[_leaf(x.detach() + d * eps) for x, d in zip(xs, ds, strict=True)]).item()
         behind = s(*[_leaf(x.detach() - d * eps) for x, d in zip(xs, ds, strict=True)]).item()

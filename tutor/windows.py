@@ -79,6 +79,7 @@ def conv(
     x, was_batched = batched(x, dims, f"conv{dims}d")
     size = window_of(weight, dims)
     step, gap = each(stride, dims, "stride"), each(dilation, dims, "dilation")
+    groups = positive(groups, "groups")
     before, after = conv_padding(padding, dims, size, step, gap)
     check_groups(groups, x.shape[1], weight.shape[1] * groups, weight.shape[0], weight.shape)
     x = around(x, before, after)
@@ -148,6 +149,7 @@ def conv_transpose(
     x, was_batched = batched(x, dims, f"conv_transpose{dims}d")
     size, places = window_of(weight, dims), x.shape[2:]
     step, gap = each(stride, dims, "stride"), each(dilation, dims, "dilation")
+    groups = positive(groups, "groups")
     cut, extra = each(padding, dims, "padding", 0), each(output_padding, dims, "output_padding", 0)
     if any(e >= max(s, d) for e, s, d in zip(extra, step, gap, strict=True)):
         raise ShapeError(
@@ -220,7 +222,6 @@ def window_of(weight: Tensor, dims: int) -> Shape:
 
 
 def check_groups(groups: int, channels: int, wanted: int, outputs: int, shape: Shape) -> None:
-    groups = positive(groups, "groups")
     if channels != wanted or channels % groups or outputs % groups:
         raise ShapeError(
             f"a convolution of {channels} channels with a weight of shape {shape}, {groups=}",
@@ -316,7 +317,9 @@ def adaptive_avg_pool(x: Tensor, output_size: Any, *, dims: int) -> Tensor:
     sizes = tuple(n if m is None else m for m, n in zip(asked, x.shape[2:], strict=False))
     for i, m in enumerate(each(sizes, dims, "output_size")):
         n = x.shape[2 + i]
-        spans = [(j * n // m, -(-(j + 1) * n // m)) for j in range(m)]
-        weights = x.wrap([[(a <= k < b) / (b - a) for a, b in spans] for k in range(n)], x.dtype)
+        place, k = type(x).arange(m), type(x).arange(n).unsqueeze(1)
+        first, behind = place * n // m, -(-(place + 1) * n // m)
+        inside = ((first <= k) & (k < behind)).cast(x.dtype if x.dtype.is_float else "float32")
+        weights = inside / (behind - first).cast(inside.dtype)
         x = (x.movedim(2 + i, -1) @ weights).movedim(-1, 2 + i)
     return finished(x, None, was_batched)

@@ -84,7 +84,7 @@ class Tensor(Methods, Create, Interop):
         dtype: DType | str | type | None = None,
         device: str = "cpu",
     ) -> None:
-        if device.lower() != "cpu":
+        if not isinstance(device, str) or device.lower() != "cpu":
             raise DomainError(f"device={device!r}", "the only device here is 'cpu'", "leave it out")
         if isinstance(data, Buffer):
             self.buf = data

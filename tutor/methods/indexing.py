@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tutor import layout
 from tutor.core.engine import apply
 from tutor.dtype import int64
-from tutor.errors import DTypeError, OutOfRangeError
+from tutor.errors import DTypeError, OutOfRangeError, ShapeError
 from tutor.spelling import spelled
 
 if TYPE_CHECKING:
@@ -29,12 +29,16 @@ class Indexing:
         are stretched to fit each other."""
         a = layout.axis_of(axis, self.ndim)
         index = index if hasattr(index, "over") else self.wrap(index, None)
+        if index.ndim != self.ndim:
+            raise ShapeError(
+                f"take_along_axis of shape {self.shape} with an index of shape {index.shape}",
+                f"the index has {index.ndim} axes",
+                f"give it {self.ndim}; index_select takes positions along one axis",
+            )
         beside = layout.broadcast_shapes(
             "take_along_axis",
             (*self.shape[:a], 1, *self.shape[a + 1 :]),
-            (*index.shape[:a], 1, *index.shape[a + 1 :])
-            if index.ndim == self.ndim
-            else index.shape,
+            (*index.shape[:a], 1, *index.shape[a + 1 :]),
         )
         x = self.expand((*beside[:a], self.shape[a], *beside[a + 1 :]))
         index = index.expand((*beside[:a], index.shape[a], *beside[a + 1 :])).cast(int64)

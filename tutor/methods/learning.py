@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tutor import windows
+from tutor import checks, windows
 from tutor.core.engine import apply
 from tutor.spelling import spelled
 
@@ -28,6 +28,7 @@ class Learning:
 
     def cross_entropy(self, targets: Any, reduction: str = "mean") -> Tensor:
         """Logits (..., classes) against integer targets (...): see ops.fused.CrossEntropy."""
+        checks.one_of("cross_entropy(reduction=...)", reduction, ("mean", "sum", "none"))
         return apply("cross_entropy", self, targets, reduction=reduction)
 
     sparse_categorical_crossentropy = cross_entropy

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from tutor import layout
+from tutor import checks, layout
 from tutor.core.engine import apply
 from tutor.dtype import accumulator
 from tutor.errors import ShapeError
@@ -71,6 +71,7 @@ class Reductions:
     def var(self, axis: Any = None, correction: float = 0, keepdims: bool = False) -> Tensor:
         """sum (x - mean)**2 / (n - correction): 0 for the variance of these n numbers, 1 (Bessel)
         to estimate that of what they were drawn from."""
+        checks.number("var(correction=...)", correction)
         axes = layout.axes_of(axis, self.ndim)
         away = self - self.mean(axes, keepdims=True)
         n = math.prod(self.shape[a] for a in axes)
@@ -84,6 +85,7 @@ class Reductions:
     def norm(self, ord: float = 2, axis: Any = None, keepdims: bool = False) -> Tensor:
         """(sum |x|**ord)**(1/ord): the length of a vector at 2, the sum at 1, the largest at inf,
         how many are not 0 at 0. The gradient of the length of nothing but zeros is 0."""
+        checks.number("norm(ord=...)", ord)
         if ord == math.inf or ord == -math.inf:
             size = self.abs()
             return size.max(axis, keepdims) if ord > 0 else size.min(axis, keepdims)

@@ -6,8 +6,8 @@ import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
+from tutor import checks, layout
 from tutor import dtype as dtypes
-from tutor import layout
 from tutor.core.engine import apply
 from tutor.errors import AxisError, ShapeError
 from tutor.spelling import spelled
@@ -210,7 +210,8 @@ class Views:
         """
         pairs = layout.pairs_of(widths, self.ndim, "pad")
         if mode == "constant":
-            return apply("pad", self, widths=pairs, value=value)
+            number = checks.number("pad(value=...)", value)
+            return apply("pad", self, widths=pairs, value=number)
         x = self
         for axis, (before, after) in enumerate(pairs):
             if before or after:

@@ -162,7 +162,8 @@ def alike(name: str, input: Tensor, target: Any) -> Tensor:
 
 def as_tensor(name: str, input: Tensor, target: Any) -> Tensor:
     """`target` as a Tensor, beside an input that is one."""
-    return target if hasattr(target, "over") else checks.tensor(name, input).wrap(target)
+    like = checks.tensor(f"{name}(input)", input)
+    return target if hasattr(target, "over") else like.wrap(target)
 
 
 @spelled
@@ -199,6 +200,9 @@ def binary_cross_entropy_with_logits(
     Computed as (1 - t) x + (1 + (pos_weight - 1) t) ln(1 + e**-x), where nothing overflows.
     """
     target = alike("binary_cross_entropy_with_logits", input, target).cast(input.dtype)
+    for given in (weight, pos_weight):
+        if given is not None and not hasattr(given, "over"):
+            checks.number("a weight of binary_cross_entropy_with_logits", given)
     positive = 1.0 if pos_weight is None else (pos_weight - 1.0) * target + 1.0
     loss = (1 - target) * input + (-input).softplus() * positive
     return reduced(loss if weight is None else loss * weight, reduction)

@@ -84,6 +84,9 @@ class MaxPool2d(Module):
 class Flatten(Module):
     """(N, ...) -> (N, all the rest)"""
 
+    def __init__(self) -> None:
+        """There is nothing to set."""
+
     def forward(self, x: Tensor) -> Tensor:
         checks.at_least("Flatten", x, 1)
         return x.reshape((x.shape[0], math.prod(x.shape[1:])))
@@ -92,6 +95,9 @@ class Flatten(Module):
 @spelled
 class ReLU(Module):
     """y = max(x, 0)"""
+
+    def __init__(self) -> None:
+        """There is nothing to set."""
 
     def forward(self, x: Tensor) -> Tensor:
         return F.relu(x)

@@ -228,6 +228,8 @@ def row_of(name: str, tensors: Any) -> list[Any]:
             f"{name}({tensors!r:.40})", "no list of tensors", f"{name}([x, y], axis=0)"
         )
     found = list(tensors)
+    if not found:
+        raise ShapeError(f"{name} of no tensors", "an empty list", "give at least one")
     like = next((x for x in found if hasattr(x, "over")), None)
     if like is None:
         kinds = ", ".join(type(x).__name__ for x in found)
