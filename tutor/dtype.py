@@ -115,7 +115,9 @@ def of(dtype: DType | str | type) -> DType:
     """
     if isinstance(dtype, DType):
         return dtype
-    found = BY_NAME.get(dtype) if isinstance(dtype, str) else DEFAULTS.get(dtype)
+    found = BY_NAME.get(dtype) if isinstance(dtype, str) else None
+    if isinstance(dtype, type):
+        found = DEFAULTS.get(dtype)
     if found is None:
         raise DTypeError(
             f"a dtype, given as {dtype!r}",

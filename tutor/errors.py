@@ -43,6 +43,10 @@ class DTypeError(TutorError, TypeError):
     """A dtype, or a Python type, that the operation does not take."""
 
 
+class ArgumentError(TutorError, TypeError):
+    """Arguments that do not fit the function: an unknown keyword, too many, or one twice."""
+
+
 class NumberRangeError(TutorError, OverflowError):
     """A number that the dtype cannot hold."""
 

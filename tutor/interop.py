@@ -11,11 +11,13 @@ from tutor import dlpack, printing
 from tutor.core.buffer import Buffer
 from tutor.dtype import bfloat16
 from tutor.errors import DomainError, DTypeError, MissingPackageError, ScalarError, ShapeError
+from tutor.spelling import spelled
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
 
 
+@spelled
 class Interop:
     """What Tensor inherits to be read by others."""
 
@@ -156,11 +158,6 @@ class Interop:
         namespace = importlib.import_module("tutor.array_api")  # built on all of this
         namespace.check_version(api_version)
         return namespace
-
-    @property
-    def size(self) -> int:
-        """How many numbers there are, as NumPy and the array API call it."""
-        return math.prod(self.shape)
 
     def __pos__(self) -> Tensor:
         return self

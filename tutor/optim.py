@@ -16,6 +16,7 @@ from tutor import debug
 from tutor.core.engine import engine
 from tutor.core.tensor import Tensor
 from tutor.errors import DataError, DomainError, GraphError
+from tutor.spelling import spelled
 
 
 class Limit(NamedTuple):
@@ -55,6 +56,7 @@ BETAS = Limit("two numbers, at least 0 and below 1", lambda x: 0 <= x < 1, "(0.9
 EPS = Limit("a finite number above 0", lambda x: 0 < x < math.inf, "1e-8")
 
 
+@spelled
 class Optimizer:
     """`Optimizer(params, lr)`: params are the Tensors to move, lr the learning rate (step size).
 
@@ -147,6 +149,7 @@ def alike(t: Tensor, other: Any) -> bool:
     return isinstance(other, Tensor) and (t.shape, t.dtype) == (other.shape, other.dtype)
 
 
+@spelled
 class SGD(Optimizer):
     """Stochastic gradient descent with momentum
 
@@ -181,6 +184,7 @@ class SGD(Optimizer):
         engine.call(kernel, p.dtype, p, g, *state, **params)
 
 
+@spelled
 class Adam(Optimizer):
     """Adam (Kingma & Ba 2015, algorithm 1): steps scaled by the gradient's recent size
 

@@ -11,11 +11,13 @@ from tutor.backends import registry
 from tutor.core.buffer import Buffer
 from tutor.dtype import int64, uint32
 from tutor.errors import NumberRangeError
+from tutor.spelling import spelled
 
 _seed, _counter = 0, 0
 _PERMUTATIONS = 1 << 63  # permutations count from here, far from what tensors are filled with
 
 
+@spelled
 def manual_seed(seed: int) -> None:
     """Start the sequence of random numbers anew; `seed` is a whole number of up to 64 bits."""
     global _seed, _counter

@@ -25,6 +25,7 @@ from tutor.dtype import DType
 from tutor.errors import DTypeError, GraphError, ShapeError, unknown
 from tutor.literals import is_number
 from tutor.recording import no_grad, recording, thread
+from tutor.spelling import spelled
 
 Tensor = Any  # the box above this one; the Engine only uses what a Tensor offers
 Hook = Callable[[Tensor], Any]
@@ -123,6 +124,7 @@ class Engine:
 
     # ---- backward --------------------------------------------------------------------------------
 
+    @spelled
     def backward(
         self,
         root: Tensor,
@@ -293,7 +295,7 @@ class Engine:
 
     @staticmethod
     def _seed(root: Tensor, gradient: Any) -> Tensor:
-        if not root.requires_grad:
+        if not getattr(root, "requires_grad", False):
             raise GraphError(
                 "backward() from a tensor that does not require grad",
                 "no input it was computed from requires grad, or it was computed under no_grad()",

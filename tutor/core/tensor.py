@@ -10,7 +10,7 @@
 
 Shape, strides and offset say where element `[i, j, ...]` stands in the Buffer. Every operator is
 one line: it asks the Engine to apply the op of that name. tutor/ops/ has the formulas; the named
-methods (`x.exp()`, `x.sum(axis=0)`) stand in tutor/methods.py, `Tensor.zeros` and its like in
+methods (`x.exp()`, `x.sum(axis=0)`) stand in tutor/methods/, `Tensor.zeros` and its like in
 tutor/create.py, lists, arrays and text in tutor/interop.py.
 """
 
@@ -34,6 +34,7 @@ from tutor.interop import Interop
 from tutor.layout import Shape
 from tutor.methods import Methods
 from tutor.recording import thread
+from tutor.spelling import spelled
 
 Operator = Callable[..., "Tensor"]
 
@@ -59,6 +60,7 @@ def _binary(name: str) -> tuple[Operator, Operator]:
     return operator, reflected
 
 
+@spelled
 class Tensor(Methods, Create, Interop):
     """`Tensor(data, shape=None, strides=None, offset=0, requires_grad=False, *, dtype=None)`.
 
@@ -82,7 +84,7 @@ class Tensor(Methods, Create, Interop):
         dtype: DType | str | type | None = None,
         device: str = "cpu",
     ) -> None:
-        if device.lower() != "cpu":
+        if not isinstance(device, str) or device.lower() != "cpu":
             raise DomainError(f"device={device!r}", "the only device here is 'cpu'", "leave it out")
         if isinstance(data, Buffer):
             self.buf = data
@@ -211,10 +213,6 @@ class Tensor(Methods, Create, Interop):
     def assign(self, value: Any) -> Tensor:
         """Overwrite the numbers in place with `value`'s; not recorded. Returns the tensor."""
         engine.write(self, value)
-        return self
-
-    def realize(self) -> Tensor:
-        """The numbers are here already: every call is executed at once."""
         return self
 
     # ---- views and copies ------------------------------------------------------------------------
