@@ -6,12 +6,13 @@ of its own is composed here from those that have.
 
 from tutor.methods.elementwise import Elementwise
 from tutor.methods.indexing import Indexing
+from tutor.methods.inplace import InPlace
 from tutor.methods.learning import Learning
 from tutor.methods.reductions import Reductions
 from tutor.methods.views import Views
 
 
-class Methods(Views, Elementwise, Reductions, Indexing, Learning):
+class Methods(Views, Elementwise, Reductions, Indexing, InPlace, Learning):
     """The named methods of Tensor."""
 
     __slots__ = ()
