@@ -108,16 +108,20 @@ class Optimizer:
             p.grad = None
 
     def step(self) -> None:
-        """Move every parameter that has a gradient."""
-        self.steps += 1
+        """Move every parameter that has a gradient.
+
+        Where it is interrupted, some have moved and others not; `steps` counts whole steps only,
+        and of each that has moved it is known that it changed (its version).
+        """
         here = debug.user_line()
         for i, p in enumerate(self.params):
             if p.grad is not None:
-                self.update(p, p.grad, *(self.state[name][i] for name in self.slots))
                 p.buf.touch(here)
+                self.update(p, p.grad, *(self.state[name][i] for name in self.slots))
+        self.steps += 1
 
     def update(self, p: Tensor, g: Tensor, *state: Tensor) -> None:
-        """Move p in place along its gradient g."""
+        """Move p in place along its gradient g; `self.steps` steps were taken before this one."""
         raise NotImplementedError(f"{type(self).__name__} has no update(self, p, g, ...)")
 
     def state_dict(self) -> dict[str, Any]:
@@ -209,9 +213,9 @@ class Adam(Optimizer):
         super().__init__(params, lr)
 
     def update(self, p: Tensor, g: Tensor, *state: Tensor) -> None:
-        b1, b2 = self.betas
+        (b1, b2), t = self.betas, self.steps + 1
         engine.call(
             "adam", p.dtype, p, g, *state,
-            lr=self.lr / (1 - b1**self.steps), beta1=b1, beta2=b2, eps=self.eps,
-            correction=math.sqrt(1 - b2**self.steps), weight_decay=self.weight_decay,
+            lr=self.lr / (1 - b1**t), beta1=b1, beta2=b2, eps=self.eps,
+            correction=math.sqrt(1 - b2**t), weight_decay=self.weight_decay,
         )  # fmt: skip

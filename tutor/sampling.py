@@ -13,16 +13,18 @@ from typing import Any
 
 from tutor import dtype as dtypes
 from tutor import layout, random
-from tutor.core.engine import apply, no_grad
+from tutor.core.engine import apply
 from tutor.core.tensor import Tensor
 from tutor.dtype import float64, int64, uint64
 from tutor.errors import DomainError, DTypeError, ShapeError
+from tutor.recording import no_grad
 from tutor.spelling import spelled
 
 WHOLE = 62  # bits that the weights of one draw may add up to, as whole numbers
 
 
 @spelled
+@no_grad
 def randint(low: Any, high: Any = None, shape: Any = None, *, dtype: Any = int64) -> Tensor:
     """Whole numbers from low up to, but without, high, each equally likely: randint(0, 6, (2, 3)).
 
@@ -45,10 +47,9 @@ def randint(low: Any, high: Any = None, shape: Any = None, *, dtype: Any = int64
             "use a wider dtype, or a smaller range",
         )
     sizes = layout.checked_shape(() if shape is None else shape)
-    with no_grad():
-        words, span = _words(math.prod(sizes)), stop - start
-        drawn = words if span == 2**64 else _below(words.like(span), words.shape)
-        return (drawn + start % 2**64).cast(int64).cast(found).reshape(sizes)  # wraps to what it is
+    words, span = _words(math.prod(sizes)), stop - start
+    drawn = words if span == 2**64 else _below(words.like(span), words.shape)
+    return (drawn + start % 2**64).cast(int64).cast(found).reshape(sizes)  # wraps to what it is
 
 
 @spelled
@@ -59,6 +60,7 @@ def randperm(n: int, *, dtype: Any = int64) -> Tensor:
 
 
 @spelled
+@no_grad
 def bernoulli(p: Any) -> Tensor:
     """1 with probability p, else 0, for each p in a Tensor (or list, or a number), in its dtype."""
     chance = p if isinstance(p, Tensor) else Tensor(p)
@@ -66,14 +68,14 @@ def bernoulli(p: Any) -> Tensor:
         raise DTypeError(
             f"bernoulli of {chance.dtype.name}", "a probability is no integer", "give floats"
         )
-    with no_grad():
-        wide = chance.cast(float64)
-        if not bool(((wide >= 0) * (wide <= 1)).all()):
-            raise DomainError("bernoulli(p)", "a p that is not from 0 to 1", "clip or scale it")
-        return (Tensor.rand(*chance.shape, dtype=float64) < wide).cast(chance.dtype)
+    wide = chance.cast(float64)
+    if not bool(((wide >= 0) * (wide <= 1)).all()):
+        raise DomainError("bernoulli(p)", "a p that is not from 0 to 1", "clip or scale it")
+    return (Tensor.rand(*chance.shape, dtype=float64) < wide).cast(chance.dtype)
 
 
 @spelled
+@no_grad
 def multinomial(weights: Any, num_samples: int, replacement: bool = False) -> Tensor:
     """Classes, each with a probability in proportion to its weight: int64 (..., num_samples).
 
@@ -87,22 +89,21 @@ def multinomial(weights: Any, num_samples: int, replacement: bool = False) -> Te
         raise ShapeError(
             f"multinomial of shape {given.shape}", "no row of weights", "(classes) or (N, classes)"
         )
-    with no_grad():
-        whole = _whole_weights(given.cast(float64))
-        above = int((whole > 0).sum(-1).min().item()) if given.numel() else count
-        if above < (1 if replacement else count):
-            raise DomainError(
-                f"multinomial(num_samples={count}, replacement={replacement})",
-                f"a row has {above} weights above 0",
-                "give more classes, fewer samples, or replacement=True",
-            )
-        if replacement:
-            return _picked(whole, count)
-        classes, drawn = Tensor.arange(given.shape[-1]), []
-        for _ in range(count):
-            drawn.append(_picked(whole, 1))
-            whole = apply("where", classes == drawn[-1], 0, whole)
-        return apply("cat", *drawn, axis=-1)
+    whole = _whole_weights(given.cast(float64))
+    above = int((whole > 0).sum(-1).min().item()) if given.numel() else count
+    if above < (1 if replacement else count):
+        raise DomainError(
+            f"multinomial(num_samples={count}, replacement={replacement})",
+            f"a row has {above} weights above 0",
+            "give more classes, fewer samples, or replacement=True",
+        )
+    if replacement:
+        return _picked(whole, count)
+    classes, drawn = Tensor.arange(given.shape[-1]), []
+    for _ in range(count):
+        drawn.append(_picked(whole, 1))
+        whole = apply("where", classes == drawn[-1], 0, whole)
+    return apply("cat", *drawn, axis=-1)
 
 
 def _words(count: int) -> Tensor:

@@ -68,8 +68,8 @@ def assign(t: Tensor, key: Any, value: Any) -> None:
     engine.write(numbers, value)  # cast and stretched to fit
     whole = t.over(t.buf, (len(t.buf),))
     flat = (at.flatten(), numbers.flatten())
-    engine.call("scatter", t.dtype, whole, whole, *flat, axis=0)
     t.buf.touch()
+    engine.call("scatter", t.dtype, whole, whole, *flat, axis=0)
 
 
 def moved(x: Tensor, count: int, place: int) -> Tensor:

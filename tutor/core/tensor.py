@@ -23,7 +23,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tutor import dtype as dtypes
-from tutor import layout, literals, selection
+from tutor import layout, literals, refusals, selection
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply, engine
 from tutor.core.op import Op
@@ -33,7 +33,6 @@ from tutor.errors import DomainError, DTypeError, GraphError
 from tutor.interop import Interop
 from tutor.layout import Shape
 from tutor.methods import Methods
-from tutor.recording import thread
 from tutor.spelling import spelled
 
 Operator = Callable[..., "Tensor"]
@@ -70,7 +69,7 @@ class Tensor(Methods, Create, Interop):
     """
 
     __slots__ = (
-        "__weakref__", "buf", "grad", "offset", "op", "requires_grad", "shape", "strides",
+        "__weakref__", "_grad", "buf", "offset", "op", "requires_grad", "shape", "strides",
     )  # fmt: skip
 
     def __init__(
@@ -108,7 +107,7 @@ class Tensor(Methods, Create, Interop):
         if not isinstance(data, Buffer) and self.numel() != len(self.buf):
             layout.fill_in(self.shape, len(self.buf))  # raises: says both sizes
         layout.check_inside(self.shape, self.strides, offset, len(self.buf))
-        self.grad: Tensor | None = None
+        self._grad: Tensor | None = None
         self.op: Op | None = None
         self.requires_grad = False
         if requires_grad:
@@ -121,7 +120,7 @@ class Tensor(Methods, Create, Interop):
         t = object.__new__(Tensor)
         t.buf, t.shape, t.offset = buf, shape, offset
         t.strides = layout.contiguous_strides(shape) if strides is None else strides
-        t.grad, t.op, t.requires_grad = None, None, False
+        t._grad, t.op, t.requires_grad = None, None, False
         return t
 
     def alias(self) -> Tensor:
@@ -181,6 +180,20 @@ class Tensor(Methods, Create, Interop):
 
     # ---- gradients -------------------------------------------------------------------------------
 
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient that backward() has added up here; None where there is none."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        like = value is None or (
+            isinstance(value, Tensor) and value.shape == self.shape and value.dtype is self.dtype
+        )
+        if not like or value is self:
+            raise refusals.no_gradient_of(self, value)
+        self._grad = value
+
     def requires_grad_(self, on: bool = True) -> Tensor:
         """Ask for a gradient from here on (or no longer); returns the tensor itself."""
         if on and not self.dtype.is_float:
@@ -210,11 +223,6 @@ class Tensor(Methods, Create, Interop):
         goes on in its place. Returns a function that removes the hook."""
         return engine.hook(self, hook)
 
-    def assign(self, value: Any) -> Tensor:
-        """Overwrite the numbers in place with `value`'s; not recorded. Returns the tensor."""
-        engine.write(self, value)
-        return self
-
     # ---- views and copies ------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> Tensor:
@@ -225,13 +233,9 @@ class Tensor(Methods, Create, Interop):
         return selection.select(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if thread.recording and (self.requires_grad or getattr(value, "requires_grad", False)):
-            raise GraphError(
-                "t[...] = value where a gradient is wanted",
-                "the graph cannot see a change in place",
-                "use where(cond, a, b), or make the change under no_grad() or on a .detach()",
-            )
-        layout.check_writable(self.shape, self.strides)
+        instead = "use where(cond, a, b), or make the change under no_grad() or on a .detach()"
+        self.check_in_place("t[...] = value", instead, value)
+        engine.check_writable(self)
         if not layout.is_basic(key):
             selection.assign(self, key, value)
             return
@@ -241,6 +245,7 @@ class Tensor(Methods, Create, Interop):
         engine.write(self.over(self.buf, shape, strides, offset), value)
 
     # ---- operators: each one is an op, on either side of which a number may stand ----------------
+    # (+= and its like: tutor/methods/inplace.py)
 
     __neg__, __abs__, __invert__ = _unary("neg"), _unary("abs"), _unary("bitwise_not")
     __add__, __radd__ = _binary("add")

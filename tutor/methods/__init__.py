@@ -8,14 +8,15 @@ from tutor.methods.comparisons import Comparisons
 from tutor.methods.conversions import Conversions
 from tutor.methods.elementwise import Elementwise
 from tutor.methods.indexing import Indexing
+from tutor.methods.inplace import InPlace
 from tutor.methods.learning import Learning
 from tutor.methods.reductions import Reductions
 from tutor.methods.views import Views
 
 
 class Methods(
-    Views, Conversions, Elementwise, Comparisons, Reductions, Indexing, Learning
-):  # fmt: skip
+    Views, Conversions, Elementwise, Comparisons, Reductions, Indexing, InPlace, Learning
+):
     """The named methods of Tensor."""
 
     __slots__ = ()

@@ -39,7 +39,7 @@ enum { BUF, SHAPE, STRIDES, OFFSET, GRAD, OP, REQUIRES_GRAD, IN_TENSOR };
 enum { DTYPE, VERSION, CHANGED_AT, IN_BUFFER };
 
 const char* const in_tensor[] = {"buf",  "shape", "strides",      "offset",
-                                 "grad", "op",    "requires_grad"};
+                                 "_grad", "op",    "requires_grad"};
 const char* const in_buffer[] = {"dtype", "version", "changed_at"};
 
 // A class with __slots__, and where its instances keep them.
