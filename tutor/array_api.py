@@ -26,9 +26,9 @@ from tutor.core.engine import apply
 from tutor.core.tensor import Tensor
 from tutor.dtype import DType
 from tutor.einsum import LETTERS, einsum
-from tutor.errors import AxisError, DomainError, DTypeError, ShapeError
+from tutor.errors import AxisError, DomainError, DTypeError, ScalarError, ShapeError
 from tutor.literals import is_number
-from tutor.ops.movement import meshgrid  # noqa: F401 - the standard has it, too
+from tutor.ops import movement
 
 __array_api_version__ = "2024.12"
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
@@ -166,9 +166,13 @@ def _running(x: Tensor, method: Any, start: int, axis: Any, dtype: Any, initial:
 
 def tensordot(x1: Tensor, x2: Tensor, /, *, axes: Any = 2) -> Tensor:
     """The sum of products over the last `axes` axes of x1 and the first of x2, or over the axes
-    named in a pair of tuples."""
-    pair = (range(x1.ndim)[-axes:] if axes else (), range(axes)) if is_number(axes) else axes
-    if len(pair[0]) != len(pair[1]):
+    named in a pair: each an axis or several."""
+    if is_number(axes):
+        n = layout.whole_number(axes, "a number of axes")
+        pair = [tuple(range(x1.ndim)[-n:] if n else ()), tuple(range(builtins.max(n, 0)))]
+    else:
+        pair = [layout.whole_numbers(side, "the axes of tensordot") for side in axes]
+    if len(pair) != 2 or len(pair[0]) != len(pair[1]) or (is_number(axes) and axes < 0):
         raise ShapeError(f"tensordot({axes=})", "not as many axes on either side", "name pairs")
     names1, names2 = list(LETTERS[: x1.ndim]), list(LETTERS[x1.ndim : x1.ndim + x2.ndim])
     summed = [names1[layout.axis_of(a, x1.ndim)] for a in pair[0]]
@@ -288,7 +292,10 @@ def var(x, /, *, axis=None, correction=0.0, keepdims=False):
 def argmax(x, /, *, axis=None, keepdims=False): return x.argmax(axis, keepdims)
 def argmin(x, /, *, axis=None, keepdims=False): return x.argmin(axis, keepdims)
 def count_nonzero(x, /, *, axis=None, keepdims=False): return x.count_nonzero(axis, keepdims)
-def nonzero(x, /): return x.nonzero()
+def nonzero(x, /):
+    if not x.ndim:
+        raise ScalarError("nonzero of a single number", "it has no axes", "ask whether x != 0")
+    return x.nonzero()
 def argsort(x, /, *, axis=-1, descending=False, stable=True): return x.argsort(axis, descending)
 def sort(x, /, *, axis=-1, descending=False, stable=True): return x.sort(axis, descending)
 def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
@@ -304,7 +311,8 @@ def diff(x, /, *, axis=-1, n=1, prepend=None, append=None):
 # other shapes
 def broadcast_arrays(*arrays):
     shape = broadcast_shapes(*(x.shape for x in arrays))
-    return tuple(x.expand(shape) for x in arrays)
+    return [x.expand(shape) for x in arrays]
+def meshgrid(*arrays, indexing="xy"): return list(movement.meshgrid(*arrays, indexing=indexing))
 def broadcast_shapes(*shapes): return layout.broadcast_shapes("broadcast_shapes", *shapes)
 def broadcast_to(x, /, shape): return x.expand(shape)
 def concat(arrays, /, *, axis=0):

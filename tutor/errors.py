@@ -31,6 +31,10 @@ class AxisError(ShapeError, IndexError):
     """An axis that the tensor does not have."""
 
 
+class ScalarError(ShapeError, TypeError):
+    """A single number where axes are wanted: it has no length. Callers catch TypeError for that."""
+
+
 class OutOfRangeError(TutorError, IndexError):
     """An element or index outside of what is there."""
 
@@ -57,6 +61,10 @@ class DataError(TutorError, ValueError):
 
 class OutOfMemoryError(TutorError, MemoryError):
     """More memory than there is, or than any address could name."""
+
+
+class InterpreterError(TutorError, ImportError):
+    """An interpreter in which tutor cannot be imported."""
 
 
 class DomainError(TutorError, ValueError):

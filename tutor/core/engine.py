@@ -16,8 +16,8 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tutor import border
 from tutor import dtype as dtypes
-from tutor import layout
 from tutor.backends import registry
 from tutor.core.buffer import Buffer
 from tutor.core.op import OPS, Op, version_of
@@ -78,12 +78,13 @@ class Engine:
 
     def write(self, target: Tensor, value: Tensor) -> None:
         """`target[...] = value` in place, cast and stretched to fit; no graph sees it."""
-        layout.check_writable(target.shape, target.strides)
+        border.check_writable(target, "t[...] = value")
         with no_grad():
             if not hasattr(value, "over"):  # a number must fit, an array is cast
                 value = target.wrap(value, target.buf.dtype if is_number(value) else None)
             if value.buf is target.buf:  # they may overlap: read all before writing any
                 value = value.copy()
+            border.check(value, "t[...] = value, the value")
             value = value.cast(target.buf.dtype).expand(target.shape)
         self.call("copy", target.buf.dtype, target, value)
         target.buf.touch()
@@ -331,7 +332,11 @@ def apply(name: str, *inputs: Any, **params: Any) -> Tensor:
         op = OPS.get(name)
         if op is None:
             raise unknown("the op", name, OPS, "tutor.OPS")
-        return op(*inputs, **params).apply()
+        try:
+            return op(*inputs, **params).apply()
+        except Exception:
+            border.check_all(inputs, name)  # was it for an operand that was tampered with?
+            raise
     if out.requires_grad:
         if thread.recording:
             return engine.remember(OPS[name](*inputs), out)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tutor import border
 from tutor import dtype as dtypes
 from tutor.core.buffer import Buffer
 from tutor.core.tensor import Tensor
@@ -35,6 +36,7 @@ def save(path: str | Path, tensors: Mapping[str, Tensor], notes: Mapping[str, st
     header: dict[str, Any] = {"__metadata__": dict(notes)}
     end = 0
     for name, t in tensors.items():
+        border.check(t, f"to save {name!r}")
         start, end = end, end + t.numel() * t.dtype.itemsize
         described = {"dtype": codes[t.dtype.name], "shape": t.shape, "data_offsets": (start, end)}
         header[name] = described

@@ -15,28 +15,29 @@ def named_tensors(model: Any, prefix: str = "") -> Iterator[tuple[str, Tensor]]:
     Named by the way there (`layers.0.weight`), in the order in which they were set; a Tensor (or a
     part) that is reachable twice is given once.
     """
-    seen: set[int] = set()
+    return _walk(model, prefix, set())
 
-    def walk(part: Any, name: str) -> Iterator[tuple[str, Tensor]]:
-        if id(part) in seen:
-            return
-        if isinstance(part, Tensor):
-            seen.add(id(part))
-            yield name, part
-            return
-        if isinstance(part, dict):
-            items: Any = part.items()
-        elif isinstance(part, (list, tuple)):
-            items = enumerate(part)
-        elif hasattr(part, "__dict__") and not isinstance(part, type) and not callable_value(part):
-            items = vars(part).items()
-        else:
-            return
+
+def _walk(part: Any, name: str, seen: set[int]) -> Iterator[tuple[str, Tensor]]:
+    """No function inside of named_tensors: one that calls itself is a cycle, which would keep the
+    model alive until the next garbage collection."""
+    if id(part) in seen:
+        return
+    if isinstance(part, Tensor):
         seen.add(id(part))
-        for key, value in items:
-            yield from walk(value, f"{name}.{key}" if name else str(key))
-
-    yield from walk(model, prefix)
+        yield name, part
+        return
+    if isinstance(part, dict):
+        items: Any = part.items()
+    elif isinstance(part, (list, tuple)):
+        items = enumerate(part)
+    elif hasattr(part, "__dict__") and not isinstance(part, type) and not callable_value(part):
+        items = vars(part).items()
+    else:
+        return
+    seen.add(id(part))
+    for key, value in items:
+        yield from _walk(value, f"{name}.{key}" if name else str(key), seen)
 
 
 def callable_value(part: Any) -> bool:
