@@ -56,12 +56,13 @@ def assign(t: Tensor, key: Any, value: Any) -> None:
     """`t[key] = value`: written straight to where the elements stand in t's Buffer."""
     plan = planned(t.detach(), key)
     x, kept = plan.x, [a for a in range(plan.x.ndim) if a not in plan.axes]
+    strides = border.steps(x)
     at = x.wrap(x.offset, int64)
     for axis, positions in zip(plan.axes, plan.positions, strict=True):
-        at = at + positions * x.strides[axis]
+        at = at + positions * strides[axis]
     at = at.expand(plan.shape).reshape((*plan.shape, *[1] * len(kept)))
     for i, axis in enumerate(kept):
-        along = x.arange(x.shape[axis]) * x.strides[axis]
+        along = x.arange(x.shape[axis]) * strides[axis]
         at = at + along.reshape((x.shape[axis], *[1] * (len(kept) - 1 - i)))
     at = moved(at, len(plan.shape), plan.place)
     numbers = t.over(Buffer.empty(at.numel(), t.dtype), at.shape)
