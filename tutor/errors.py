@@ -71,6 +71,10 @@ class OutOfMemoryError(TutorError, MemoryError):
     """More memory than there is, or than any address could name."""
 
 
+class InterpreterError(TutorError, ImportError):
+    """An interpreter in which tutor cannot be imported."""
+
+
 class DomainError(TutorError, ValueError):
     """A value for which the operation has no result, or a setting it does not know."""
 

@@ -13,7 +13,7 @@ import operator
 from collections.abc import Iterator
 from typing import Any
 
-from tutor import bits, debug, literals
+from tutor import bits, border, debug, literals
 from tutor import dtype as dtypes
 from tutor.arithmetic import Arithmetic
 from tutor.backends.memory import Memory
@@ -108,23 +108,23 @@ class Buffer(Arithmetic, Memory):  # type: ignore[misc]  # the base is chosen wh
         return i % len(self) * self.dtype.itemsize
 
     def __getitem__(self, index: int) -> Any:
-        start = self._position(index)
-        return bits.unpack(self.raw[start : start + self.dtype.itemsize], self.dtype)[0]
+        memory, start = border.raw(self, "an item of a Buffer"), self._position(index)
+        return bits.unpack(memory[start : start + self.dtype.itemsize], self.dtype)[0]
 
     def __setitem__(self, index: int, value: bool | int | float) -> None:
-        position = self._position(index)
+        memory, position = border.raw(self, "to write an item"), self._position(index)
         numbers, shape = literals.flatten(value)
         if shape:
             raise ShapeError(f"item {index} = {value!r}", f"shape {shape}", "give one number")
         item = literals.pack(numbers, self.dtype)
         self.touch()
-        self.raw[position : position + len(item)] = item
+        memory[position : position + len(item)] = item
 
     get_item, set_item = __getitem__, __setitem__
 
     def tolist(self) -> list[Any]:
         """All numbers, as a list of Python numbers."""
-        return bits.unpack(self.raw, self.dtype)
+        return bits.unpack(border.raw(self, "the numbers of a Buffer"), self.dtype)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.tolist())
@@ -151,7 +151,7 @@ class Buffer(Arithmetic, Memory):  # type: ignore[misc]  # the base is chosen wh
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self.raw.tobytes(), self.dtype)
+        return _restore, (border.raw(self, "a copy of a Buffer").tobytes(), self.dtype)
 
 
 def _restore(payload: bytes, dtype: DType) -> Buffer:

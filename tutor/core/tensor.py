@@ -23,7 +23,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tutor import dtype as dtypes
-from tutor import layout, literals, refusals, selection
+from tutor import keys, layout, literals, refusals, selection
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply, engine
 from tutor.core.op import Op
@@ -148,18 +148,6 @@ class Tensor(Methods, Create, Interop):
     # ---- what it is ------------------------------------------------------------------------------
 
     @property
-    def dtype(self) -> DType:
-        return self.buf.dtype
-
-    @property
-    def device(self) -> str:
-        return "cpu"
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
     def _ctx(self) -> Op | None:
         """The op that made this tensor, under the name that lessons use."""
         return self.op
@@ -167,9 +155,6 @@ class Tensor(Methods, Create, Interop):
     @property
     def is_leaf(self) -> bool:
         return self.op is None
-
-    def numel(self) -> int:
-        return math.prod(self.shape)
 
     def stride(self, axis: int | None = None) -> Shape | int:
         """Elements to step over per axis: all of them, or one axis's."""
@@ -228,19 +213,19 @@ class Tensor(Methods, Create, Interop):
     def __getitem__(self, key: Any) -> Tensor:
         """NumPy's indexing: ints, slices, None and Ellipsis give a view, arrays of positions and
         bools a copy (tutor/selection.py)."""
-        if layout.is_basic(key):
-            return apply("index", self, key=layout.checked_key(key))
+        if keys.is_basic(key):
+            return apply("index", self, key=keys.checked_key(key))
         return selection.select(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         instead = "use where(cond, a, b), or make the change under no_grad() or on a .detach()"
         self.check_in_place("t[...] = value", instead, value)
         engine.check_writable(self)
-        if not layout.is_basic(key):
+        if not keys.is_basic(key):
             selection.assign(self, key, value)
             return
         shape, strides, offset = layout.slice_layout(
-            layout.checked_key(key), self.shape, self.strides, self.offset
+            keys.checked_key(key), self.shape, self.strides, self.offset
         )
         engine.write(self.over(self.buf, shape, strides, offset), value)
 
@@ -263,8 +248,6 @@ class Tensor(Methods, Create, Interop):
     __rshift__, __rrshift__ = _binary("bitwise_right_shift")
     __lt__, __gt__ = _binary("lt")[0], _binary("gt")[0]  # Python itself turns 1 < t into t > 1
     __le__, __ge__ = _binary("le")[0], _binary("ge")[0]
-    __eq__, __ne__ = _binary("eq")[0], _binary("ne")[0]  # type: ignore[assignment]
-    __hash__ = object.__hash__  # == compares elements; as a dict key a tensor is itself
 
 
 @functools.lru_cache(maxsize=1024, typed=True)

@@ -79,7 +79,9 @@ bool is_tensor(PyObject* object) {
     }
     if (!Py_IS_TYPE(object, tensor.type)) return false;
     PyObject* buf = tensor.slot(object, BUF);
-    return buf && Py_IS_TYPE(buf, buffer.type);
+    if (!buf || !Py_IS_TYPE(buf, buffer.type)) return false;
+    // Its dtype may have been assigned to. The Engine will find out that the memory has another.
+    return buffer.slot(buf, DTYPE) == dtypes[reinterpret_cast<Memory*>(buf)->dtype];
 }
 
 // ---- The operands -------------------------------------------------------------------------------

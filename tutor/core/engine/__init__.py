@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tutor import border
 from tutor.backends import registry
 from tutor.core.engine.backward import Backward
 from tutor.core.engine.forward import Forward
@@ -39,7 +40,11 @@ def apply(name: str, *inputs: Any, **params: Any) -> Tensor:
         op = OPS.get(name)
         if op is None:
             raise unknown("the op", name, OPS, "tutor.OPS")
-        return op(*inputs, **params).apply()
+        try:
+            return op(*inputs, **params).apply()
+        except Exception:
+            border.check_all(inputs, name)  # was it for an operand that was tampered with?
+            raise
     if out.requires_grad:
         if is_grad_enabled():
             return engine.remember(OPS[name](*inputs), out, True)

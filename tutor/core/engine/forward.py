@@ -7,8 +7,8 @@ import math
 import operator
 from typing import Any
 
+from tutor import border, refusals
 from tutor import dtype as dtypes
-from tutor import layout, refusals
 from tutor.backends import registry
 from tutor.core.buffer import Buffer
 from tutor.core.op import OPS, Op
@@ -73,6 +73,7 @@ class Forward:
         self.check_writable(target)
         if not hasattr(value, "over"):  # a number must fit, an array is cast
             value = target.wrap(value, target.buf.dtype if is_number(value) else None)
+        border.check(value, "a value to be written into a Tensor")
         if walk_of(value) == walk_of(target):  # itself: `t[0] += 1` ends with t[0] = t[0]
             return
         if value.buf.overlaps(target.buf):  # read all before writing any
@@ -98,7 +99,7 @@ class Forward:
     @staticmethod
     def check_writable(target: Tensor) -> None:
         """Raise where two elements are one number in memory, or the memory is read-only."""
-        layout.check_writable(target.shape, target.strides)
+        border.check_writable(target, "to write into a Tensor")
         if target.buf.raw.readonly:
             raise refusals.read_only(target)
 
