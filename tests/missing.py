@@ -1,8 +1,8 @@
 """What of the suite can run with the packages that are installed.
 
 tutor itself needs none, and can be installed without its extension; its tests compare with NumPy
-and draw cases with hypothesis. Where such a package is missing, the files that begin by importing it
-are left out, by this one rule, and the head of the report says so.
+and draw cases with hypothesis. Where such a package is missing, the files that begin by importing
+it are left out, by this one rule, and the head of the report says so.
 """
 
 from __future__ import annotations
