@@ -10,7 +10,7 @@
 
 Shape, strides and offset say where element `[i, j, ...]` stands in the Buffer. Every operator is
 one line: it asks the Engine to apply the op of that name. tutor/ops/ has the formulas; the named
-methods (`x.exp()`, `x.sum(axis=0)`) stand in tutor/methods.py, `Tensor.zeros` and its like in
+methods (`x.exp()`, `x.sum(axis=0)`) stand in tutor/methods, `Tensor.zeros` and its like in
 tutor/create.py, lists, arrays and text in tutor/interop.py.
 """
 
