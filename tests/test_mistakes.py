@@ -78,7 +78,8 @@ SPECIAL: dict[str, dict[str, Any]] = {
     "shrink": {"bounds": [(0, 1), (0, 2)]}, "to_device": {"device": "cpu"}, "randint": {"low": 6},
     "arange": {"bounds": 3}, "einsum": {"equation": "ij->ji"},
     "load_state_dict": {"state": nn.state_dict(LAYER), "model": LAYER},
-    "glorot_uniform": {"shape": (2, 3)}, "eye": {"n": 3}, "promote": {"a": "int8", "b": float}, "randperm": {"n": 4},
+    "glorot_uniform": {"shape": (2, 3)}, "eye": {"n": 3}, "randperm": {"n": 4},
+    "promote": {"a": "int8", "b": float},
 }  # fmt: skip
 
 # ---- what is public ------------------------------------------------------------------------------
