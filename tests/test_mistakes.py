@@ -79,6 +79,7 @@ SPECIAL: dict[str, dict[str, Any]] = {
     "arange": {"bounds": 3}, "einsum": {"equation": "ij->ji"},
     "load_state_dict": {"state": nn.state_dict(LAYER), "model": LAYER},
     "glorot_uniform": {"shape": (2, 3)}, "eye": {"n": 3}, "randperm": {"n": 4},
+    "promote": {"a": "int8", "b": float},
 }  # fmt: skip
 
 # ---- what is public ------------------------------------------------------------------------------
@@ -88,7 +89,7 @@ FOR_THE_LIBRARY = {  # hot, or told by who knows that it fits: these check nothi
 }  # fmt: skip
 NO_FUNCTIONS = {  # modules, classes, contexts and tables: tested where they are at home
     "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Tensor", "apply", "data", "engine",
-    "errors", "functions", "graph", "memory", "nn", "no_grad", "ops", "optim", "profile", "promote",
+    "errors", "functions", "graph", "memory", "nn", "no_grad", "ops", "optim", "profile",
     "python_ref", "random", "registry", "simd_cpp", "testing", "use_backend", "viz",
     *(d.name for d in tutor.DTYPES),
 }  # fmt: skip

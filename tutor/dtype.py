@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tutor.errors import DTypeError, NumberRangeError
+from tutor.spelling import spelled
 
 # Floats (IEEE 754, and bfloat16: float32 without its lower half): the bits behind the binary point,
 # and the exponent of the largest numbers.
@@ -157,12 +158,17 @@ def _of_numpy(dtype: Any) -> DType | None:
     return BY_NAME.get(found.name) if found.isnative else None
 
 
-@functools.cache
-def promote(a: DType, b: DType) -> DType:
+@spelled
+def promote(a: DType | str | type, b: DType | str | type) -> DType:
     """The smallest dtype that can hold values of both: the array API's table, NumPy 2's rule
     where that standard is silent (integer with float). int64 with uint64 gives float64, as there;
     float16 with bfloat16, neither of which holds the other, float32.
     """
+    return _meeting(of(a), of(b))
+
+
+@functools.cache
+def _meeting(a: DType, b: DType) -> DType:
     if a is b:
         return a
     if a.kind == "bool" or b.kind == "bool":
@@ -208,7 +214,7 @@ def common(operands: Iterable[DType | bool | int | float]) -> DType | None:
         if not isinstance(operand, DType):
             numbers.append(operand)
         else:
-            found = operand if found is None else promote(found, operand)
+            found = operand if found is None else _meeting(found, operand)
     for number in numbers:
         found = of_number(number, found)
     return found

@@ -82,6 +82,6 @@ class DomainError(TutorError, ValueError):
 def unknown(what: str, name: str, names: Iterable[str], where: str) -> DomainError:
     """The error for a name that is not among `names`, with those that are spelled alike; `where`
     lists them all."""
-    near = difflib.get_close_matches(name, list(names))
+    near = difflib.get_close_matches(str(name), list(names))
     found = f"near to it: {', '.join(near)}" if near else "there is none of that name"
     return DomainError(f"{what} {name!r}", found, f"see {where} for all of them")

@@ -26,7 +26,7 @@ class Layer(NamedTuple):
     tensors: dict[str, Tensor]
 
     @property
-    def count(self) -> int:
+    def parameters(self) -> int:
         """How many numbers are trained."""
         return sum(t.numel() for t in self.tensors.values() if t.requires_grad)
 
@@ -44,7 +44,7 @@ class Summary:
     def __init__(self, model: Any) -> None:
         self.kind = type(model).__name__
         self.layers = list(layers_of(model))
-        self.count = sum(layer.count for layer in self.layers)
+        self.count = sum(layer.parameters for layer in self.layers)
 
     def title(self) -> str:
         """`Sequential: 65 parameters`"""
@@ -52,7 +52,7 @@ class Summary:
 
     def rows(self) -> list[tuple[str, str, str, str]]:
         """Path, kind, what it holds, how many; the model itself has no path."""
-        return [(x.path, x.kind, x.holds(), f"{x.count:,}" if x.tensors else "")
+        return [(x.path, x.kind, x.holds(), f"{x.parameters:,}" if x.tensors else "")
                 for x in self.layers]  # fmt: skip
 
     def __repr__(self) -> str:
