@@ -10,8 +10,8 @@ SOURCES := pyproject.toml tutor/backends/simd_cpp/CMakeLists.txt $(CPP)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help setup-env build mnist chapters test lint bench sanitize sanitize-thread fuzz conformance oracle \
-        mutants docs clean
+.PHONY: help setup-env build mnist chapters test lint bench sanitize sanitize-thread fuzz conformance \
+        exhaustive oracle mutants docs clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,7 +63,7 @@ lint: setup-env ## check style and types of Python and C++
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/clang-format --dry-run --Werror $(CPP)
+	$(BIN)/clang-format --dry-run --Werror $(CPP) tests/exhaustive/*.cpp
 
 bench: $(VENV)/installed $(VENV)/extra-bench ## measure side by side with NumPy and PyTorch
 	$(BIN)/python -m tutor bench $(ARGS)
@@ -102,6 +102,9 @@ fuzz: setup-env ## throw calls that no sane program makes at the border to C++, 
 
 conformance: setup-env ## measure how simd_cpp agrees with python_ref; writes docs/conformance.md
 	$(BIN)/python -m tutor conformance simd --markdown docs/conformance.md $(ARGS)
+
+exhaustive: setup-env ## measure kernels on every float there is, for hours; writes docs/exhaustive.md
+	$(BIN)/python tests/exhaustive/exhaustive.py $(ARGS)
 
 oracle: $(VENV)/extra-bench setup-env ## compare values and gradients with PyTorch's
 	$(BIN)/python -m pytest tests/oracle $(ARGS)

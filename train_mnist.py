@@ -4,77 +4,116 @@
     TUTOR_BACKEND=python python train_mnist.py --limit 1000 --epochs 1     # the reference, slowly
     python train_mnist.py --resume runs/mnist/checkpoint.safetensors --epochs 10
 
-Ends with a checkpoint and two pictures in `runs/mnist`. Ctrl-C stops after the step in progress and
-leaves a checkpoint from which `--resume` continues with the same numbers as without a stop.
+Ends with a checkpoint and two pictures in `runs/mnist`, or in `runs/mnist-2` and so on, where there
+is a run already. Ctrl-C stops after the step in progress and leaves a checkpoint from which
+`--resume` continues with the same numbers as without a stop.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import signal
 import sys
 import time
+from collections.abc import Callable
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any
-
-from tqdm import tqdm
+from typing import Any, NamedTuple
 
 import tutor
-from tutor import Tensor, data, nn, no_grad, optim
+from tutor import Tensor, data, files, nn, no_grad, optim
 from tutor.backends import registry, simd_cpp
-from tutor.errors import TutorError
+from tutor.errors import DataError, DomainError, TutorError
 from tutor.nn import checkpoint
 from tutor.viz import training
 
+CHECKPOINT, CURVES, MISTAKES = RESULTS = ("checkpoint.safetensors", "curves.svg", "mistakes.svg")
+LR = {"adam": 0.002, "sgd": 0.05}
+SETS = ("auto", "mnist", "digits")
+
+
+class Option(NamedTuple):
+    """One row of the table below: the default, and what may be given instead."""
+
+    default: Any
+    kind: type
+    allowed: Callable[[Any], bool]  # asked of the command line and of a checkpoint alike
+    words: str
+    help: str
+    shown: str = ""  # the default in words
+
+
+def whole(value: Any, least: int = 1) -> bool:
+    return type(value) is int and least <= value < 2**64
+
+
+def number(value: Any, most: float = sys.float_info.max) -> bool:
+    return type(value) in (int, float) and 0 <= value <= most
+
+
+def sizes(value: Any) -> bool:
+    return isinstance(value, list) and all(map(whole, value))
+
+
+COUNT = "a whole number from 1 on"
+OPTIONS = {
+    "epochs": Option(5, int, whole, COUNT, "passes over the images", "5, or as it was resumed"),
+    "batch_size": Option(64, int, whole, COUNT, "images per step"),
+    "optimizer": Option("adam", str, lambda v: v in [*LR], "adam or sgd", "moves the parameters"),
+    "lr": Option(None, float, number, "0 or more", "learning rate", "0.002 for adam, 0.05 for sgd"),
+    "decay": Option(0.6, float, lambda v: number(v, 1), "0 to 1", "factor on lr after every epoch"),
+    "momentum": Option(0.9, float, lambda v: number(v, 1), "0 to 1", "of sgd"),
+    "hidden": Option([128], int, sizes, "whole numbers from 1 on", "sizes of hidden layers", "128"),
+    "seed": Option(0, int, lambda v: whole(v, 0), "a whole number from 0 on, of 64 bits",
+                   "other first weights and another order of the images"),
+    "data": Option("auto", str, lambda v: v in SETS, "auto, mnist or digits",
+                   "what to learn from; auto is mnist, or digits where nobody has mnist"),
+    "limit": Option(None, int, lambda v: v is None or whole(v), COUNT,
+                    "how many images to learn from, and to test on", "all"),
+}  # fmt: skip
+# What a checkpoint fixes: with any of these changed, the numbers would be others.
+FIXED = [name for name in OPTIONS if name != "epochs"]
+
+
+def flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
 
 def arguments(argv: list[str] | None = None) -> argparse.Namespace:
+    """The options. Beside --resume those that were not given are missing: the checkpoint says."""
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    p.add_argument("--epochs", type=int, default=5, help="passes over the training images")
-    p.add_argument("--batch-size", type=int, default=64)
-    p.add_argument("--optimizer", choices=("adam", "sgd"), default="adam")
-    p.add_argument("--lr", type=float, help="learning rate (default: 0.002 for adam, 0.05 for sgd)")
-    p.add_argument("--decay", type=float, default=0.6, help="factor on lr after every epoch")
-    p.add_argument("--momentum", type=float, default=0.9, help="of sgd")
-    p.add_argument("--hidden", type=int, nargs="*", default=[128], help="sizes of hidden layers")
-    p.add_argument("--seed", type=int, default=0)
-    p.add_argument("--data", choices=("auto", "mnist", "digits"), default="auto")
-    p.add_argument("--limit", type=int, help="use only so many training (and test) images")
-    p.add_argument("--out", type=Path, default=Path("runs/mnist"), help="where results are written")
-    p.add_argument("--resume", type=Path, help="continue from this checkpoint")
-    p.add_argument("--no-plot", action="store_true", help="write no pictures")
+    for name, option in OPTIONS.items():
+        p.add_argument(
+            flag(name), type=option.kind, default=argparse.SUPPRESS,
+            nargs="*" if isinstance(option.default, list) else None,
+            help=f"{option.help}: {option.words} (default: {option.shown or option.default})",
+        )  # fmt: skip
+    p.add_argument("--out", type=Path, default=argparse.SUPPRESS, help="folder for the results, or "
+                   "one beside it with a number, where another run's are in it (default: "
+                   "runs/mnist, or where the checkpoint is that is resumed)")  # fmt: skip
+    p.add_argument("--resume", type=Path, help="a checkpoint to go on from (default: begin anew)")
+    p.add_argument("--no-plot", action="store_true", help="write no pictures (default: write them)")
     args = p.parse_args(argv)
-    for name in ("epochs", "batch_size", "limit", *(["hidden"] if args.hidden else [])):
-        value = getattr(args, name)
-        if value is not None and min(value if isinstance(value, list) else [value]) < 1:
-            p.error(f"--{name.replace('_', '-')} must be at least 1")
-    args.lr = args.lr or {"adam": 0.002, "sgd": 0.05}[args.optimizer]
+    for name, option in OPTIONS.items():
+        if name in args and not option.allowed(getattr(args, name)):
+            p.error(f"{flag(name)} {getattr(args, name)}: it must be {option.words}")
+    if not args.resume:
+        defaults = {name: option.default for name, option in OPTIONS.items()}
+        vars(args).update({**defaults, "out": Path("runs/mnist"), **vars(args)})
+        args.lr = LR[args.optimizer] if args.lr is None else args.lr
     return args
 
 
 class Training:
     """A model, its optimizer, where they stand, and what happened so far."""
 
-    # What a checkpoint fixes: with any of these changed, the numbers would be others.
-    FIXED = (
-        "batch_size",
-        "optimizer",
-        "lr",
-        "decay",
-        "momentum",
-        "hidden",
-        "seed",
-        "data",
-        "limit",
-    )
-
     def __init__(self, args: argparse.Namespace) -> None:
         self.args = args
         tutor.manual_seed(args.seed)
-        sizes = [784, *args.hidden, 10]
         layers: list[Any] = []
-        for inputs, outputs in pairwise(sizes):
+        for inputs, outputs in pairwise([784, *args.hidden, 10]):
             layers += [nn.Linear(inputs, outputs), nn.ReLU()]
         self.model = nn.Sequential(*layers[:-1])
         params = nn.get_parameters(self.model)
@@ -86,6 +125,8 @@ class Training:
         self.epoch, self.step = 0, 0  # the next step to take
         self.losses: list[float] = []  # of every step
         self.accuracies: list[float] = []  # on the test images, after every epoch
+        self.checksum = ""  # of the data it is trained on
+        self.kept: int | None = None  # how many epochs are in the checkpoint that it has written
 
     def logits(self, images: Tensor) -> Tensor:
         """Scores for the ten digits: images (n, 28, 28) uint8 -> (n, 10)."""
@@ -105,36 +146,89 @@ class Training:
             parts = [self.logits(images[i : i + 1000]) for i in range(0, len(images), 1000)]
             return [digit for part in parts for digit in part.argmax(axis=-1).tolist()]
 
-    def save(self, path: Path) -> None:
+    def state(self) -> dict[str, Tensor]:
+        """All its numbers by name, those of the model and of the optimizer."""
+        slots = {n: t for n, t in self.optimizer.state_dict().items() if n != "steps"}
+        parts = {"model": nn.state_dict(self.model), "optimizer": slots}
+        return {f"{part}.{name}": t for part, named in parts.items() for name, t in named.items()}
+
+    def save(self) -> None:
         """Write all of it; whole or not at all."""
-        settings = {name: getattr(self.args, name) for name in self.FIXED}
         history = {"losses": self.losses, "accuracies": self.accuracies}
         checkpoint.save(
-            path,
-            {f"model.{name}": t for name, t in nn.state_dict(self.model).items()}
-            | {f"optimizer.{n}": t for n, t in self.optimizer.state_dict().items() if n != "steps"}
-            | {name: Tensor(values, dtype="float64") for name, values in history.items()},
+            self.args.out / CHECKPOINT,
+            self.state() | {name: Tensor(h, dtype="float64") for name, h in history.items()},
             {
-                "settings": json.dumps(settings),
+                "settings": json.dumps({name: getattr(self.args, name) for name in FIXED}),
+                "epochs": json.dumps(self.args.epochs),
                 "at": json.dumps([self.epoch, self.step, self.optimizer.steps]),
+                "data": self.checksum,
             },
         )
+        self.kept = self.epoch
+
+    def room(self) -> int:
+        """How many bytes its results will need: a checkpoint, the next one while it is written,
+        the pictures, and some more for the history, which grows."""
+        numbers = sum(t.numel() * t.dtype.itemsize for t in self.state().values())
+        copies = 1 if (self.args.out / CHECKPOINT).exists() else 2
+        return copies * (numbers + 8 * len(self.losses)) + 2**20
+
+    def use(self, digits: data.Dataset) -> None:
+        """Note what it is trained on; DataError if it was begun on anything else."""
+        self.args.data, checksum = digits.name, digits.sha256()
+        if self.checksum and checksum != self.checksum:
+            raise DataError(
+                f"to go on with {self.args.resume}",
+                f"it was trained on {digits.name} with SHA-256 {self.checksum}; that of the "
+                f"{digits.name} here is {checksum}",
+                "point TUTOR_DATA at the data it was begun with, or begin a new run",
+            )
+        self.checksum = checksum
 
     @classmethod
     def resumed(cls, args: argparse.Namespace) -> Training:
-        """As it stood when `args.resume` was written; only --epochs, --out and --no-plot count."""
-        tensors, notes = checkpoint.load(args.resume)
-        vars(args).update(json.loads(notes["settings"]))
+        """As it stood when `args.resume` was written, with the settings it was begun with."""
+        tensors, notes = checkpoint.load(args.resume, checked=True)
+        try:
+            settings, epochs = json.loads(notes["settings"]), json.loads(notes["epochs"])
+            epoch, step, steps = at = json.loads(notes["at"])
+            checksum, losses, accuracies = notes["data"], tensors["losses"], tensors["accuracies"]
+            known = {"epochs": epochs, **settings}
+            wrong = [name for name, o in OPTIONS.items() if not o.allowed(known.pop(name))]
+            counted = losses.shape == (steps,) and accuracies.shape == (epoch,)
+            if wrong or known or not counted or not all(whole(n, 0) for n in at):
+                raise ValueError(", ".join([*wrong, *known]) or "where it stands")
+        except (KeyError, ValueError, TypeError, AttributeError) as error:
+            raise DataError(
+                f"to go on with {args.resume}",
+                f"it is no checkpoint of train_mnist.py: no good note of {error}",
+                "give a checkpoint.safetensors that train_mnist.py has written",
+            ) from error
+        refuse_changes(args, settings)
+        vars(args).update({"epochs": epochs, "out": args.resume.parent, **vars(args), **settings})
         self = cls(args)
-        self.epoch, self.step, steps = json.loads(notes["at"])
+        self.epoch, self.step, self.checksum = epoch, step, checksum
         parts: dict[str, dict[str, Any]] = {"model": {}, "optimizer": {"steps": steps}}
         for name, t in tensors.items():
             part, _, rest = name.partition(".")
             parts.setdefault(part, {})[rest] = t
         nn.load_state_dict(self.model, parts["model"])
         self.optimizer.load_state_dict(parts["optimizer"])
-        self.losses, self.accuracies = tensors["losses"].tolist(), tensors["accuracies"].tolist()
+        self.losses, self.accuracies = losses.tolist(), accuracies.tolist()
         return self
+
+
+def refuse_changes(args: argparse.Namespace, settings: dict[str, Any]) -> None:
+    """Options beside --resume that ask for other than what the run was begun with."""
+    for name, was in settings.items():
+        now = getattr(args, name, was)
+        if now != was and (name, now) != ("data", "auto"):
+            raise DomainError(
+                f"{flag(name)} {now} with --resume {args.resume}",
+                f"that run was begun with {flag(name)} {was}",
+                f"leave {flag(name)} out, or begin a new run without --resume",
+            )
 
 
 class Interrupt:
@@ -142,12 +236,36 @@ class Interrupt:
 
     def __init__(self) -> None:
         self.asked = False
-        signal.signal(signal.SIGINT, self)
+
+    def __enter__(self) -> Interrupt:
+        self.before = signal.signal(signal.SIGINT, self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        signal.signal(signal.SIGINT, self.before)
 
     def __call__(self, *_: Any) -> None:
         if self.asked:
             raise KeyboardInterrupt
         self.asked = True
+
+
+class Progress:
+    """One line on a terminal that says how far an epoch is; nothing where there is no terminal."""
+
+    def __init__(self, epoch: int, images: int) -> None:
+        self.title, self.images, self.shown = f"epoch {epoch}", images, 0.0
+
+    def show(self, done: int, loss: float) -> None:
+        now = time.monotonic()
+        if sys.stderr.isatty() and now > self.shown + 0.2:
+            share = f"{done / self.images:4.0%} of {self.images:,} images"
+            print(f"\r{self.title}: {share}, loss {loss:.4f} ", end="", file=sys.stderr, flush=True)
+            self.shown = now
+
+    def clear(self) -> None:
+        if self.shown:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
 def describe(run: Training, digits: data.Dataset) -> None:
@@ -164,66 +282,85 @@ def describe(run: Training, digits: data.Dataset) -> None:
     print(f"{args.optimizer}, lr {args.lr:g}, batches of {args.batch_size}, seed {args.seed}")
 
 
-def train(run: Training, digits: data.Dataset) -> bool:
+def train(run: Training, digits: data.Dataset, interrupt: Interrupt) -> bool:
     """All epochs that are left. False if Ctrl-C came between."""
-    args, interrupt = run.args, Interrupt()
-    path = args.out / "checkpoint.safetensors"
-    images = len(digits.train_labels)
+    args, images = run.args, len(digits.train_labels)
     while run.epoch < args.epochs:
         batches = data.batches(
             digits.train_images, digits.train_labels, args.batch_size,
             seed=args.seed, epoch=run.epoch,
         )  # fmt: skip
         run.optimizer.lr = args.lr * args.decay**run.epoch
-        done, start = min(run.step * args.batch_size, images), time.perf_counter()
-        title = f"epoch {run.epoch + 1}"
-        with tqdm(total=images, initial=done, unit=" images", desc=title, leave=False, disable=None,
-                  mininterval=0.2) as bar:  # fmt: skip
-            for x, y in islice(batches, run.step, None):
-                loss = run.train_step(x, y)
-                run.step += 1
-                bar.update(len(y))
-                bar.set_postfix(loss=f"{loss:.4f}", refresh=False)
-                if interrupt.asked:
-                    run.save(path)
-                    return False
-        rate = (images - done) / (time.perf_counter() - start)
+        before = done = min(run.step * args.batch_size, images)
+        start, progress = time.perf_counter(), Progress(run.epoch + 1, images)
+        for x, y in islice(batches, run.step, None):
+            loss = run.train_step(x, y)
+            run.step, done = run.step + 1, done + len(y)
+            progress.show(done, loss)
+            if interrupt.asked:
+                run.save()
+                return False
+        rate = (images - before) / (time.perf_counter() - start)
         wrong = sum(p != t for p, t in zip(run.predictions(digits.test_images),
                                            digits.test_labels.tolist(), strict=True))  # fmt: skip
         run.accuracies.append(1 - wrong / len(digits.test_labels))
         mean_loss = sum(run.losses[-run.step :]) / run.step
+        progress.clear()
         print(f"epoch {run.epoch + 1}: loss {mean_loss:.4f}, {rate:,.0f} images/s,", end=" ")
         print(f"test accuracy {run.accuracies[-1]:.2%}", flush=True)
         run.epoch, run.step = run.epoch + 1, 0
-        run.save(path)
+        run.save()
     return True
 
 
+def learn(run: Training, digits: data.Dataset) -> int:
+    """Train what is left, and draw what came out."""
+    args, path = run.args, run.args.out / CHECKPOINT
+    if run.epoch >= args.epochs:
+        print(f"nothing left to train: {args.resume} has {run.epoch} epochs already,", end=" ")
+        print(f"{args.epochs} were asked for; --epochs {run.epoch + 1} goes on")
+    with Interrupt() as interrupt:
+        if not train(run, digits, interrupt):
+            print(f"\nstopped; continue with: {go_on(path)}")
+            return 130
+    written = [path] if run.kept is not None else []
+    if not args.no_plot:
+        guesses, labels = run.predictions(digits.test_images), digits.test_labels.tolist()
+        written += [
+            training.plot_curves(args.out / CURVES, run.losses, run.accuracies),
+            training.plot_mistakes(args.out / MISTAKES, digits.test_images, labels, guesses),
+        ]
+    if written:
+        print("wrote " + ", ".join(map(str, written)))
+    return 0
+
+
+def go_on(path: Path) -> str:
+    return f"python train_mnist.py --resume {shlex.quote(str(path))}"
+
+
 def main(argv: list[str] | None = None) -> int:
-    args = arguments(argv)
+    args, run = arguments(argv), None
     try:
         run = Training.resumed(args) if args.resume else Training(args)
         digits = data.load(args.data, limit=args.limit)
-        describe(run, digits)
-        args.out.mkdir(parents=True, exist_ok=True)
-        finished = train(run, digits)
+        run.use(digits)
+        with files.run_folder(args.out, RESULTS, args.resume) as folder:
+            if folder != args.out:
+                print(f"{args.out} has the results of another run: these go to {folder}")
+                args.out = folder
+            files.check_room(folder, run.room())
+            describe(run, digits)
+            return learn(run, digits)
     except TutorError as error:
         print(error, file=sys.stderr)
-        return 1
-    written = [args.out / "checkpoint.safetensors"]
-    if not finished:
-        print(f"\nstopped; continue with: python train_mnist.py --resume {written[0]}")
-        return 130
-    if not args.no_plot:
-        guesses = run.predictions(digits.test_images)
-        written += [
-            training.plot_curves(args.out / "curves.svg", run.losses, run.accuracies),
-            training.plot_mistakes(
-                args.out / "mistakes.svg", digits.test_images, digits.test_labels.tolist(), guesses
-            ),
-        ]
-    print("wrote " + ", ".join(map(str, written)))
-    return 0
+        code = 1
+    except KeyboardInterrupt:
+        print("\nstopped" if run and run.kept is not None else "\nstopped: nothing was written")
+        code = 130
+    if run and run.kept is not None:
+        print(f"epochs that are kept: {run.kept}; continue with: {go_on(args.out / CHECKPOINT)}")
+    return code
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ extensions = [
     "pictures",
     "tables",
 ]
-exclude_patterns = ["_build", "_templates"]
+exclude_patterns = ["_build", "_templates", "exhaustive.md"]  # which conformance.md includes
 templates_path = ["_templates"]
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]

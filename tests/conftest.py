@@ -1,26 +1,33 @@
-"""What every test shares: the fixture `backend`, how hypothesis runs, and that nothing is left out
-in silence."""
+"""What every test shares: the fixture `backend`, how hypothesis runs, what is left out, and that
+nothing is left out in silence."""
 
 from __future__ import annotations
 
 import importlib
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import missing
 import pytest
 from backend_names import BACKENDS, LEVELS
-from hypothesis import settings
 
 import tutor
 
-settings.register_profile("local", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True)
-settings.load_profile("ci" if os.environ.get("CI") else "local")
+os.environ["SCIPY_ARRAY_API"] = "1"  # read when SciPy is imported: it then works on Tensors
+try:
+    from hypothesis import settings
+except ModuleNotFoundError:  # the files that need it are left out
+    pass
+else:
+    settings.register_profile("local", deadline=None)
+    settings.register_profile("ci", deadline=None, derandomize=True)
+    settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    text = "a package that is missing fails the tests that need it, which else are skipped"
+    text = "a package that is missing fails the tests that need it, which else are left out"
     parser.addoption("--nothing-missing", action="store_true", help=text)
 
 
@@ -31,6 +38,28 @@ def pytest_configure(config: pytest.Config) -> None:
             return importlib.import_module(name)
 
         pytest.importorskip = must_import  # type: ignore[assignment]
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out the files that begin by importing a package that is not installed."""
+    wanted = collection_path.suffix == ".py" and not config.getoption("--nothing-missing")
+    if wanted and missing.lacks(collection_path):
+        return True
+    return None  # as pytest decides
+
+
+def pytest_report_header() -> list[str]:
+    """What is left out, and how to have it run."""
+    files = sorted(missing.HERE.rglob("test_*.py"))
+    lacking = {path: missing.lacks(path) for path in files if missing.lacks(path)}
+    lines = []
+    if len(BACKENDS) == 1:
+        lines.append("python_ref alone: the extension was not built")
+    if lacking:
+        packages = ", ".join(sorted(frozenset().union(*lacking.values())))
+        lines.append(f"{len(lacking)} of {len(files)} files are left out, for want of {packages}: "
+                      'pip install "tutorgrad[dev]"')  # fmt: skip
+    return lines
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

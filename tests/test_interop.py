@@ -390,8 +390,3 @@ def test_what_is_no_number_is_refused():
             with pytest.raises(DTypeError) as caught:
                 f(t, wrong)
             assert str(caught.value).count("\n") == 2
-
-
-def test_functions_of_numpy_are_refused_not_guessed():
-    with pytest.raises(TypeError, match="__array_ufunc__"):
-        np.sin(Tensor([1.0]))

@@ -43,6 +43,16 @@ largest one that was met, and what is allowed. The level was: {level}.
 
 """
 
+# And what stands below it, where `make exhaustive` has written docs/exhaustive.md.
+EVERY_FLOAT = """
+## Every float there is
+
+(This part is `exhaustive.md`, beside this page.)
+
+```{include} exhaustive.md
+```
+"""
+
 
 def check_conformance(args: argparse.Namespace) -> int:
     """Print how a backend agrees with python_ref; 1 where it does not."""
@@ -50,9 +60,11 @@ def check_conformance(args: argparse.Namespace) -> int:
     verdicts = conformance.run(kernel_table(args.backend, args.level), args.kernel, args.seed)
     print(conformance.report(verdicts))
     if args.markdown:
-        Path(args.markdown).write_text(
+        page = Path(args.markdown)
+        page.write_text(
             CONFORMANCE_PAGE.format(backend=args.backend, most=cases.LARGE, level=level)
             + conformance.markdown(verdicts)
+            + (EVERY_FLOAT if page.with_name("exhaustive.md").exists() else "")
         )
     return 0 if any(v.cases for v in verdicts) and all(v.ok for v in verdicts) else 1
 

@@ -6,13 +6,14 @@ A shape is one tuple or separate numbers; `dtype`, `requires_grad` and `device` 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from tutor import dtype as dtypes
 from tutor import layout, random
 from tutor.core.buffer import Buffer
 from tutor.core.engine import engine
-from tutor.errors import DTypeError, ShapeError
+from tutor.errors import DTypeError, NumberRangeError, ShapeError
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
@@ -62,13 +63,18 @@ class Create:
         start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
         if step == 0:
             raise ShapeError(f"arange{bounds}", "a step of 0 never arrives", "use another step")
-        count = max(0, math.ceil((stop - start) / step))
-        return cls(
-            [start + i * step for i in range(count)] or [],
-            dtype=dtype
-            or (dtypes.int64 if all(isinstance(b, int) for b in bounds) else dtypes.float32),
-            **options,
-        )
+        if not all(abs(b) <= dtypes.float64.max for b in bounds):
+            found = "a bound is nan, infinite, or larger than any float"
+            raise ShapeError(f"arange{bounds}", found, "give finite numbers")
+        whole = all(isinstance(b, int) for b in bounds)
+        if whole:
+            count = -((start - stop) // step)  # exact, however far apart they are
+        else:
+            steps = (stop - start) / step
+            steps = steps if math.isfinite(steps) else stop / step - start / step
+            count = math.ceil(steps) if math.isfinite(steps) else 2**64
+        wanted = dtypes.of(dtype or (dtypes.int64 if whole else dtypes.float32))
+        return cls._evenly(max(count, 0), start, step, 1, wanted, **options)
 
     @classmethod
     def linspace(
@@ -80,22 +86,45 @@ class Create:
         count = layout.whole_number(num, "num")
         if count < 0:
             raise ShapeError(f"linspace(num={num})", "a negative count", "give 0 or more")
-        steps = count - 1 if endpoint else count
-        numbers = [start + (stop - start) * (i / steps) if steps else start for i in range(count)]
+        wanted = dtypes.of(dtype or dtypes.float32)
+        parts, step = max(count - 1 if endpoint else count, 1), stop - start
+        if math.isinf(step) and math.isfinite(start) and math.isfinite(stop):  # go half of the way
+            half = cls.linspace(start / 2, stop / 2, count, endpoint=endpoint, dtype="float64")
+            return cls((half * 2).cast(wanted).buf, **options)
+        out = cls._evenly(count, start, step, parts, wanted, **options)
         if endpoint and count > 1:
-            numbers[-1] = stop
-        return cls(numbers, dtype=dtype or dtypes.float32, **options)
+            last = out.over(out.buf, (1,), (1,), count - 1)
+            engine.call("fill", out.dtype, last, value=stop)
+        return out
+
+    @classmethod
+    def _evenly(
+        cls, count: int, start: int | float, step: int | float, parts: int, dtype: dtypes.DType,
+        *, requires_grad: bool = False, device: str = "cpu",
+    ) -> Tensor:  # fmt: skip
+        """start + step * (i / parts) for each i < count; as integers only if they are whole and in
+        range, or else NumberRangeError."""
+        found = dtype
+        if dtype.is_float:  # large integers are counted as such, or they would be rounded first
+            last = start + step * (count - 1) if parts == 1 else 0
+            if isinstance(last, int) and 2**53 < max(abs(start), abs(last)) < 2**63:
+                found = dtypes.int64
+        else:
+            found = dtypes.int64 if dtype is dtypes.bool_ else dtype
+            start, step, parts = _whole(start, step, count, parts, found)
+        out = cls(Buffer.empty(count, found), device=device)
+        engine.call("arange", found, out, start=start, step=step, parts=parts)
+        out = out if found is dtype else cls(out.cast(dtype).buf)
+        return out.requires_grad_() if requires_grad else out
 
     @classmethod
     def eye(
         cls, n: int, m: int | None = None, k: int = 0, *, dtype: Any = dtypes.float32
     ) -> Tensor:
         """n rows of m numbers (default n): 1 on diagonal k (0 is the main one), else 0."""
-        layout.checked_shape((n, n if m is None else m))
-        row = cls.arange(n).unsqueeze(1)
-        return (
-            row + layout.whole_number(k, "a diagonal") == cls.arange(n if m is None else m)
-        ).cast(dtype)
+        out = cls.zeros(n, n if m is None else m, dtype=dtype)
+        engine.call("fill", out.dtype, out.diagonal(k), value=1)
+        return out
 
     @classmethod
     def _random(cls, kernel: str, blocks: int, shape: Any, dtype: Any, options: Any) -> Tensor:
@@ -134,3 +163,23 @@ class Create:
         wanted = options.pop("requires_grad", False)
         t = cls.rand(sizes, **options) * (2 * bound) - bound
         return t.requires_grad_() if wanted else t
+
+
+def _whole(
+    start: int | float, step: int | float, count: int, parts: int, dtype: dtypes.DType
+) -> tuple[int, int, int]:
+    """The first number, the step from each to the next, and 1 part, all of them whole."""
+    if count == 0:
+        return 0, 1, 1
+    exact = [Fraction(start), Fraction(step) / parts if count > 1 else Fraction(0)]
+    for number in (exact[0], sum(exact)):
+        if number.denominator != 1:
+            raise NumberRangeError(
+                f"{float(number)} as {dtype.name}",
+                f"{dtype.name} holds whole numbers only",
+                "make it a float tensor, and .cast() it to cut the fraction off",
+            )
+    first, by = (int(number) for number in exact)
+    for end in (first, first + by * (count - 1)):
+        dtypes.check_number(end, dtype)
+    return first, by, 1

@@ -22,10 +22,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tutor.core.engine import no_grad
 from tutor.core.op import Op
 from tutor.core.tensor import Tensor
 from tutor.errors import GraphError
+from tutor.recording import no_grad
 
 
 class Function(Op, abstract=True):
@@ -55,7 +55,7 @@ class Function(Op, abstract=True):
         cls.differentiable = True
 
     @classmethod
-    def apply(cls, *inputs: Any, **params: Any) -> Tensor:  # type: ignore[override]
+    def apply(cls, *inputs: Any, **params: Any) -> Tensor:
         """Run it on these Tensors; whatever else `forward` needs is given by keyword."""
         others = [type(x).__name__ for x in inputs if not isinstance(x, Tensor)]
         if others or not inputs:
@@ -76,8 +76,13 @@ class Function(Op, abstract=True):
         super().record(out, needs, serial)
         kept, inputs = self.__dict__.pop("to_save", []), {id(t.buf) for t in self.inputs}
         results = [t.buf is out.buf and id(t.buf) not in inputs for t, _ in kept]
-        self.saves = tuple(f"saved_tensors[{i}]" for i in range(len(kept)))
-        self.save_positions = tuple(-1 if result else 0 for result in results)
+        # What is a statement of other classes is found out here in each call.
+        self.saves = tuple(  # type: ignore[misc]
+            f"saved_tensors[{i}]" for i in range(len(kept))
+        )
+        self.save_positions = tuple(  # type: ignore[misc]
+            -1 if result else 0 for result in results
+        )
         self.saved = tuple(
             t.alias() if result else t for (t, _), result in zip(kept, results, strict=True)
         )

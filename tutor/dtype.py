@@ -9,8 +9,10 @@ character (`simd_cpp/kernel.hpp`), so the two tables cannot drift apart without 
 from __future__ import annotations
 
 import functools
+import importlib
 import struct
 from collections.abc import Iterable
+from typing import Any
 
 from tutor.errors import DTypeError, NumberRangeError
 
@@ -55,6 +57,11 @@ class DType:
     @property
     def is_float(self) -> bool:
         return self.kind == "float"
+
+    @property
+    def __numpy_dtype__(self) -> Any:
+        """Asked for by NumPy (2.4 and later): np.zeros(3, dtype=tutor.float32)."""
+        return importlib.import_module("numpy").dtype(self.name)
 
     @property
     def is_integer(self) -> bool:

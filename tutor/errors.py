@@ -31,6 +31,10 @@ class AxisError(ShapeError, IndexError):
     """An axis that the tensor does not have."""
 
 
+class ScalarError(ShapeError, TypeError):
+    """A single number where axes are wanted: it has no length. Callers catch TypeError for that."""
+
+
 class OutOfRangeError(TutorError, IndexError):
     """An element or index outside of what is there."""
 
@@ -53,6 +57,10 @@ class GraphError(TutorError, RuntimeError):
 
 class DataError(TutorError, ValueError):
     """A data set or file that is missing, damaged or not what it claims to be."""
+
+
+class MissingPackageError(TutorError, ImportError):
+    """A package that only this call needs, and that is not installed."""
 
 
 class OutOfMemoryError(TutorError, MemoryError):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tutor import dlpack, printing
 from tutor.core.buffer import Buffer
 from tutor.dtype import bfloat16
-from tutor.errors import DomainError, DTypeError, ShapeError
+from tutor.errors import DomainError, DTypeError, MissingPackageError, ScalarError, ShapeError
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
@@ -20,7 +20,6 @@ class Interop:
     """What Tensor inherits to be read by others."""
 
     __slots__ = ()
-    __array_ufunc__ = None  # `array + tensor`: NumPy steps aside and asks the Tensor
 
     def item(self) -> Any:
         """The number in a one-element tensor, as a Python number."""
@@ -48,10 +47,18 @@ class Interop:
         """A NumPy array over the same memory: a change on either side is seen on the other.
 
         NumPy's strides can walk whatever a Tensor can, so nothing is ever copied. Raises DTypeError
-        for bfloat16, which NumPy does not have.
+        for bfloat16, which NumPy does not have, MissingPackageError where NumPy is not installed.
         """
-        import numpy as np  # only who asks for arrays needs NumPy
-
+        try:
+            import numpy as np  # only who asks for arrays needs NumPy
+        except ModuleNotFoundError as error:
+            if error.name != "numpy":
+                raise
+            raise MissingPackageError(
+                "a NumPy array",
+                "the package numpy is not installed",
+                'pip install "tutorgrad[train]"; t.tolist() and memoryview(t.buf) do without',
+            ) from None
         if self.dtype is bfloat16:
             raise DTypeError(
                 "a NumPy array of bfloat16",
@@ -62,6 +69,8 @@ class Interop:
         steps = tuple(stride * size for stride in self.strides)
         start = self.offset * size if self.numel() else 0
         return np.ndarray(self.shape, self.dtype.name, raw, start, steps)
+
+    to_numpy = numpy  # as data frames call it: what matplotlib looks for
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         """What np.asarray(t) calls; as np.array does, copy=False raises where a cast needs one."""
@@ -75,6 +84,16 @@ class Interop:
                 "leave copy or dtype out",
             )
         return array.astype(dtype)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        """What NumPy calls for `np.sin(t)`, and for every operator of an array and a Tensor."""
+        protocol = importlib.import_module("tutor.numpy_protocol")  # built on all of this
+        return protocol.call_ufunc(ufunc, method, inputs, options)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+        """What NumPy calls for its other functions of Tensors: `np.mean(t)`, `np.stack([t, t])`."""
+        protocol = importlib.import_module("tutor.numpy_protocol")
+        return protocol.call_function(function, types, args, options)
 
     def explain(self, highlight: Any = None) -> Any:
         """A picture of where each element stands in memory: tutor/viz/memory.py."""
@@ -158,7 +177,7 @@ class Interop:
 
     def __len__(self) -> int:
         if not self.shape:
-            raise ShapeError("len() of a Tensor", "it is a single number", "use .numel()")
+            raise ScalarError("len() of a Tensor", "it is a single number", "use .numel()")
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Tensor]:

@@ -122,14 +122,18 @@ def axis_of(axis: Any, ndim: int, what: str = "axis") -> int:
 
 
 def axes_of(axis: Any, ndim: int) -> Shape:
-    """`axis=None | int | tuple` as a sorted tuple of axes counted from the front; None is all."""
+    """`axis=None | int | tuple` as a sorted tuple of axes counted from the front; None is all.
+
+    A single number has none, but where others name them its own may be called 0 or -1, as in
+    PyTorch and NumPy.
+    """
     if axis is None:
         return tuple(range(ndim))
     given = axis if isinstance(axis, (tuple, list)) else (axis,)
-    axes = sorted(axis_of(a, ndim) for a in given)
+    axes = sorted(axis_of(a, ndim or 1) for a in given)
     if len(set(axes)) != len(axes):
         raise AxisError(f"axis={axis}", "an axis is named twice", "name each axis once")
-    return tuple(axes)
+    return tuple(axes) if ndim else ()
 
 
 @functools.lru_cache(maxsize=4096)
@@ -185,8 +189,8 @@ def pairs_of(pairs: Any, ndim: int, what: str) -> tuple[tuple[int, int], ...]:
     return found
 
 
-def padded_positions(mode: str, size: int, before: int, after: int) -> list[int]:
-    """Which of `size` elements stands where after padding, in a mode other than "constant"."""
+def check_padding(mode: str, size: int, before: int, after: int) -> None:
+    """Raise ShapeError unless `size` elements can be padded, in a mode other than "constant"."""
     if mode not in ("reflect", "edge"):
         raise ShapeError(f"pad(mode={mode!r})", "no such mode", "'constant', 'reflect' or 'edge'")
     least = 1 if mode == "edge" else 2
@@ -196,10 +200,6 @@ def padded_positions(mode: str, size: int, before: int, after: int) -> list[int]
             "a width is negative" if min(before, after) < 0 else f"it takes {least} elements",
             "give widths of 0 or more; mode 'constant' can pad any number of elements",
         )
-    if mode == "edge":
-        return [min(max(i, 0), size - 1) for i in range(-before, size + after)]
-    period = 2 * (size - 1)  # a b c b | a b c b | ...
-    return [min(i % period, -i % period) for i in range(-before, size + after)]
 
 
 def fill_in(shape: Shape, size: int) -> Shape:

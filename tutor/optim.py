@@ -8,41 +8,97 @@ plain Python.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from numbers import Real
+from typing import Any, NamedTuple
 
 from tutor import debug
 from tutor.core.engine import engine
 from tutor.core.tensor import Tensor
-from tutor.errors import DomainError, GraphError
+from tutor.errors import DataError, DomainError, GraphError
+
+
+class Limit(NamedTuple):
+    """What a setting of an optimizer may be: a number that is `allowed`, or two of them."""
+
+    words: str
+    allowed: Callable[[float], bool]
+    example: str
+    pair: bool = False  # whether it is two numbers
+
+    def checked(self, asked: str, value: Any) -> Any:
+        """The value, as float or tuple of floats. DomainError for any other."""
+        given = value if self.pair and isinstance(value, (tuple, list)) else (value,)
+        numbers = [float_or_nan(v) for v in given]
+        if len(numbers) != 1 + self.pair or not all(map(self.allowed, numbers)):
+            raise DomainError(
+                asked, f"it must be {self.words}", f"use, for example, {self.example}"
+            )
+        return tuple(numbers) if self.pair else numbers[0]
+
+
+def float_or_nan(value: Any) -> float:
+    """A number as float; nan, which lies in no range, for what is none (bools and texts, too)."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.nan
+
+
+RATE = Limit("a finite number of 0 or more", lambda x: 0 <= x < math.inf, "0.01")
+# Above 1 the velocity grows by itself, whatever the gradients are.
+MOMENTUM = Limit("a number from 0 to 1", lambda x: 0 <= x <= 1, "0.9")
+BETAS = Limit("two numbers, at least 0 and below 1", lambda x: 0 <= x < 1, "(0.9, 0.999)", True)
+# With 0, a parameter whose gradient was always 0 would become 0 / 0.
+EPS = Limit("a finite number above 0", lambda x: 0 < x < math.inf, "1e-8")
 
 
 class Optimizer:
     """`Optimizer(params, lr)`: params are the Tensors to move, lr the learning rate (step size).
 
-    A subclass states `slots` (the names of its state per parameter) and `update`. The state starts
-    at zero.
+    A subclass states `slots` (the names of its state per parameter), `limits` (what its settings
+    may be, whenever they are set) and `update`. The state starts at zero. GraphError for params
+    that cannot be moved, DomainError for a setting out of its limits.
     """
 
     slots: tuple[str, ...] = ()
+    limits: Mapping[str, Limit] = {"lr": RATE}
 
     def __init__(self, params: Iterable[Tensor], lr: float) -> None:
-        self.params = list(params)
-        for p in self.params:
-            if not (isinstance(p, Tensor) and p.requires_grad and p.op is None):
-                raise GraphError(
-                    f"{type(self).__name__} over a {type(p).__name__}",
-                    "it is no leaf that requires grad",
-                    "pass get_parameters(model), or Tensors made with requires_grad=True",
-                )
-        if not self.params:
-            raise GraphError(f"{type(self).__name__} over no parameters", "nothing to move",
-                             "pass get_parameters(model)")  # fmt: skip
-        if not (isinstance(lr, (int, float)) and lr >= 0 and math.isfinite(lr)):
-            raise DomainError(f"lr={lr!r}", "no finite number of 0 or more", "for example lr=0.01")
+        self.params = self._leaves(params)
         self.lr = lr
         self.steps = 0
         self.state = {name: [p.detach().like(0) for p in self.params] for name in self.slots}
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if limit := self.limits.get(name):
+            value = limit.checked(f"{type(self).__name__} with {name}={value!r}", value)
+        super().__setattr__(name, value)
+
+    def _leaves(self, params: Iterable[Tensor]) -> list[Tensor]:
+        """The params as a list of Tensors that an optimizer can move, each of them once."""
+        what, do = (
+            f"{type(self).__name__} over ",
+            "pass get_parameters(model), or a list of Tensors",
+        )
+        if isinstance(params, (Tensor, str)) or not isinstance(params, Iterable):
+            raise GraphError(f"{what}a {type(params).__name__}", "it is no list of parameters", do)
+        leaves = list(params)
+        for p in leaves:
+            if not (isinstance(p, Tensor) and p.requires_grad and p.op is None):
+                raise GraphError(f"{what}a {type(p).__name__}", "it is no leaf that requires grad",
+                                 f"{do} made with requires_grad=True")  # fmt: skip
+        if not leaves:
+            raise GraphError(
+                f"{what}no parameters", "nothing to move", "pass get_parameters(model)"
+            )
+        if len({id(p) for p in leaves}) < len(leaves):
+            raise GraphError(f"{what}{len(leaves)} parameters", "one of them is there twice: each "
+                             "step would move it twice", "give each parameter once, as "
+                             "get_parameters(model) does")  # fmt: skip
+        return leaves
 
     def zero_grad(self) -> None:
         """Forget the gradients, so that the next backward() starts from none."""
@@ -67,11 +123,28 @@ class Optimizer:
         named = {f"{n}.{i}": t for n in self.slots for i, t in enumerate(self.state[n])}
         return {"steps": self.steps, **named}
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        self.steps = int(state["steps"])
-        for name in self.slots:
-            for i, t in enumerate(self.state[name]):
-                t.assign(state[f"{name}.{i}"])
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take over what `state_dict` gave. DataError, and nothing is changed, if it is not of an
+        optimizer of this type over parameters of these shapes and dtypes."""
+        own, steps = self.state_dict(), state.get("steps")
+        wrong = sorted(own.keys() ^ state.keys())
+        wrong += [
+            n for n, t in own.items() if n in state and n != "steps" and not alike(t, state[n])
+        ]
+        if wrong or type(steps) is not int or steps < 0:
+            raise DataError(
+                f"to load a state into {type(self).__name__} over {len(self.params)} parameters",
+                f"missing, too much or of another shape or dtype: {', '.join(wrong) or 'steps'}",
+                "load what state_dict() of the same optimizer over the same model gave",
+            )
+        for name, t in own.items():
+            if name != "steps":
+                t.assign(state[name])
+        self.steps = steps
+
+
+def alike(t: Tensor, other: Any) -> bool:
+    return isinstance(other, Tensor) and (t.shape, t.dtype) == (other.shape, other.dtype)
 
 
 class SGD(Optimizer):
@@ -82,6 +155,8 @@ class SGD(Optimizer):
     Without momentum v is d, and nothing is kept.
     """
 
+    limits: Mapping[str, Limit] = {"lr": RATE, "momentum": MOMENTUM, "weight_decay": RATE}
+
     def __init__(
         self,
         params: Iterable[Tensor],
@@ -89,9 +164,9 @@ class SGD(Optimizer):
         momentum: float = 0.0,
         weight_decay: float = 0.0,
     ) -> None:
-        self.slots = ("velocity",) if momentum else ()
-        super().__init__(params, lr)
         self.momentum, self.weight_decay = momentum, weight_decay
+        self.slots = ("velocity",) if self.momentum else ()
+        super().__init__(params, lr)
 
     def update(self, p: Tensor, g: Tensor, *state: Tensor) -> None:
         kernel, params = "descend", {"lr": self.lr, "weight_decay": self.weight_decay}
@@ -114,6 +189,9 @@ class Adam(Optimizer):
     """
 
     slots = ("m", "v")
+    limits: Mapping[str, Limit] = {
+        "lr": RATE, "betas": BETAS, "eps": EPS, "weight_decay": RATE,
+    }  # fmt: skip
 
     def __init__(
         self,
@@ -123,8 +201,8 @@ class Adam(Optimizer):
         eps: float = 1e-8,
         weight_decay: float = 0.0,
     ) -> None:
-        super().__init__(params, lr)
         self.betas, self.eps, self.weight_decay = betas, eps, weight_decay
+        super().__init__(params, lr)
 
     def update(self, p: Tensor, g: Tensor, *state: Tensor) -> None:
         b1, b2 = self.betas

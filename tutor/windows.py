@@ -314,7 +314,9 @@ def adaptive_avg_pool(x: Tensor, output_size: Any, *, dims: int) -> Tensor:
     sizes = tuple(n if m is None else m for m, n in zip(asked, x.shape[2:], strict=False))
     for i, m in enumerate(each(sizes, dims, "output_size")):
         n = x.shape[2 + i]
-        spans = [(j * n // m, -(-(j + 1) * n // m)) for j in range(m)]
-        weights = x.wrap([[(a <= k < b) / (b - a) for a, b in spans] for k in range(n)], x.dtype)
+        place, at = x.arange(m), x.arange(n).unsqueeze(1)
+        first, end = place * n // m, -((-n * (place + 1)) // m)
+        inside = (first <= at) * (at < end)  # of bools, * is and
+        weights = inside.cast(x.dtype) / (end - first).cast(x.dtype)
         x = (x.movedim(2 + i, -1) @ weights).movedim(-1, 2 + i)
     return finished(x, None, was_batched)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import errno
 import gzip
+import os
 import socket
 import sys
 from pathlib import Path
@@ -145,31 +147,25 @@ def test_a_damaged_cache_stays_if_nothing_better_comes(file, tmp_path):
     assert kept.read_bytes() == b"damaged"
 
 
-@pytest.mark.parametrize("step", ["write_bytes", "replace", "mkdir"])
-def test_a_cache_that_cannot_be_written(monkeypatch, file, tmp_path, capsys, step):
-    real = getattr(Path, step)
+@pytest.mark.parametrize(("owner", "step"), [(os, "fsync"), (os, "replace"), (Path, "mkdir")])
+def test_a_cache_that_cannot_be_written(monkeypatch, file, tmp_path, capsys, owner, step):
+    def full(*given, **options):
+        raise OSError(errno.ENOSPC, "No space left on device")
 
-    def full(path, *given, **options):
-        if step == "write_bytes":
-            real(path, given[0][:100])
-        raise OSError("no space left on device")
-
-    monkeypatch.setattr(Path, step, full)
+    monkeypatch.setattr(owner, step, full)
     assert fetch.fetch(file("good"), bytes) == PAYLOAD
-    assert "no space left on device" in capsys.readouterr().err
+    assert "No space left on device" in capsys.readouterr().err
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
 def test_a_write_that_breaks_off_leaves_the_old_file(monkeypatch, tmp_path):
     old = tmp_path / "old.gz"
     old.write_bytes(b"old")
-    write = Path.write_bytes
 
-    def interrupted(path, payload):
-        write(path, payload[:1])
+    def interrupted(handle):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Path, "write_bytes", interrupted)
+    monkeypatch.setattr(os, "fsync", interrupted)
     with pytest.raises(KeyboardInterrupt):
         fetch.keep(b"new", old)
     assert old.read_bytes() == b"old"
@@ -210,12 +206,33 @@ def test_a_damaged_users_copy_is_an_error_and_is_left_alone(monkeypatch, mirror,
     assert not mirror.asked
 
 
-def test_a_users_folder_without_the_file(monkeypatch, file, tmp_path):
-    monkeypatch.setenv("TUTOR_DATA", str(tmp_path / "nowhere"))
-    assert fetch.fetch(file("good"), bytes) == PAYLOAD
-    (cached(tmp_path)).unlink()
-    with pytest.raises(DataError, match="nowhere"):
+def test_a_users_folder_without_the_file_is_an_error(monkeypatch, mirror, file, tmp_path):
+    """Who names a folder wants the data in it: neither the cache nor a mirror stands in."""
+    assert fetch.fetch(file("good"), bytes) == PAYLOAD  # it is in the cache now
+    mirror.asked.clear()
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "text").write_bytes(b"no folder")
+    for name, found in (("nowhere", "no folder"), ("text", "no folder"), ("empty", "no numbers")):
+        monkeypatch.setenv("TUTOR_DATA", str(tmp_path / name))
+        with pytest.raises(DataError, match=found) as caught:
+            fetch.fetch(file("good"), bytes)
+        assert not isinstance(caught.value, fetch.MissingDataError)
+        assert str(tmp_path / name) in caught.value.found
+        assert "unset TUTOR_DATA" in caught.value.do
+    assert not mirror.asked
+    monkeypatch.setenv("TUTOR_DATA", "")  # as if it were not set
+    assert fetch.fetch(file("missing"), bytes) == PAYLOAD
+
+
+def test_only_a_file_that_nobody_has_is_missing(file, tmp_path):
+    with pytest.raises(fetch.MissingDataError):
         fetch.fetch(file("missing"), bytes)
+    cached(tmp_path).parent.mkdir(parents=True)
+    cached(tmp_path).write_bytes(PACKED[:-9])
+    with pytest.raises(DataError, match=r"is damaged .*, and it could not be fetched") as caught:
+        fetch.fetch(file("missing"), bytes)
+    assert not isinstance(caught.value, fetch.MissingDataError)
+    assert str(cached(tmp_path)) in caught.value.found
 
 
 ENVIRONMENTS = [  # platform, environment, folder

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
 from itertools import chain, islice
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +14,7 @@ from tutor.backends import registry
 from tutor.core.tensor import Tensor
 from tutor.data import batches
 from tutor.dtype import float32, uint8
-from tutor.errors import ShapeError
+from tutor.errors import DTypeError, ShapeError
 
 
 def rows(n, dtype="uint8"):
@@ -109,9 +111,53 @@ def test_views_of_data_can_be_batched(backend):
     assert [image[0][0] for image in shuffled[0][0].tolist()] == shuffled[0][1].tolist()
 
 
+def sources(tmp_path):
+    """The images and labels of rows(5), handed in as others have them."""
+    images, labels = (t.numpy().copy() for t in rows(5))
+    np.save(tmp_path / "images.npy", images)
+    mapped = np.load(tmp_path / "images.npy", mmap_mode="r")
+    return {
+        "arrays": (images, labels),
+        "lists": (images.tolist(), labels.tolist()),
+        "an array and a list": (images, labels.tolist()),
+        "a Tensor and an array": (Tensor(images), labels),
+        "a file, mapped": (mapped, labels),
+        "other strides": (np.asfortranarray(images), labels[::-1][::-1]),
+        "no dlpack": (memoryview(images), array("q", labels.tolist())),
+    }
+
+
+KINDS = ("arrays", "lists", "an array and a list", "a Tensor and an array", "a file, mapped",
+         "other strides", "no dlpack")  # fmt: skip
+
+
+@pytest.mark.parametrize("shuffle", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+def test_arrays_and_lists(backend, tmp_path, kind, shuffle):
+    images, labels = sources(tmp_path)[kind]
+    wanted = batches(*rows(5), size=2, shuffle=shuffle)
+    found = batches(images, labels, size=2, shuffle=shuffle)
+    for (x, y), (wanted_x, wanted_y) in zip(found, wanted, strict=True):
+        assert type(x) is type(y) is Tensor
+        assert x.tolist() == wanted_x.tolist() and y.tolist() == wanted_y.tolist()
+        assert y.dtype is wanted_y.dtype
+        assert x.dtype is (wanted_x.dtype if kind != "lists" else y.dtype)
+
+
+def test_an_array_s_memory_is_shared(tmp_path):
+    images, labels = sources(tmp_path)["arrays"]
+    for x, y in batches(images, labels, size=2, shuffle=False):
+        assert np.shares_memory(x.numpy(), images) and np.shares_memory(y.numpy(), labels)
+    mapped, labels = sources(tmp_path)["a file, mapped"]
+    (x, _), *_ = batches(mapped, labels, shuffle=False)
+    assert np.shares_memory(x.numpy(), mapped)
+
+
 REFUSED = [
     ((Tensor([[1, 2]]), Tensor([1, 2])), {}, "shapes"),
     ((Tensor(1), Tensor(1)), {}, "shapes"),
+    ((np.zeros((2, 3)), [1, 2, 3]), {}, "shapes"),
+    ((np.zeros(()), np.zeros(())), {}, "shapes"),
     ((Tensor([1, 2]), Tensor([1, 2])), {"size": 0}, "at least one row"),
     ((Tensor([1, 2]), Tensor([1, 2])), {"size": -3}, "at least one row"),
 ]
@@ -121,6 +167,17 @@ REFUSED = [
 def test_refused_before_the_first_batch(tensors, options, message):
     with pytest.raises(ShapeError, match=message):
         batches(*tensors, **options)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [np.array(["a"]), np.array([1j]), np.array([1.0], ">f4"), None, {"a": 1}, [[1, 2], [3]]],
+)
+def test_what_is_no_data_is_refused(wrong):
+    for pair in ((wrong, [1]), ([1], wrong)):
+        with pytest.raises((DTypeError, ShapeError)) as caught:
+            batches(*pair)
+        assert str(caught.value).count("\n") == 2
 
 
 @given(

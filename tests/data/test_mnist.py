@@ -183,6 +183,98 @@ def test_auto_says_so_and_takes_digits_where_it_is_not(monkeypatch, mirror, caps
     assert seen.out == ""
 
 
+def broken(folder):
+    path = folder / "train-images-idx3-ubyte.gz"
+    path.write_bytes(path.read_bytes()[:-9])
+
+
+def changed(folder):
+    path = folder / "t10k-labels-idx1-ubyte.gz"
+    payload = bytearray(gzip.decompress(path.read_bytes()))
+    payload[-1] ^= 1
+    path.write_bytes(gzip.compress(payload))
+
+
+def without_labels(folder):
+    (folder / "train-labels-idx1-ubyte.gz").unlink()
+
+
+def without_all(folder):
+    for path in folder.iterdir():
+        path.unlink()
+
+
+def without_folder(folder):
+    without_all(folder)
+    folder.rmdir()
+    folder.parent.rmdir()
+
+
+SPOILED = [  # what is done to TUTOR_DATA, what the error says of it
+    (broken, "train-images-idx3-ubyte.gz: the gzip data end early"),
+    (changed, "t10k-labels-idx1-ubyte.gz: SHA-256 .*, where .* was expected"),
+    (without_labels, "no train-labels-idx1-ubyte or train-labels-idx1-ubyte.gz, in "),
+    (without_all, "no train-images-idx3-ubyte or train-images-idx3-ubyte.gz, in "),
+    (without_folder, "which is no folder"),
+]
+
+
+@pytest.mark.parametrize("name", ["auto", "mnist"])
+@pytest.mark.parametrize(("spoil", "found"), SPOILED)
+def test_a_tutor_data_that_is_not_good_is_no_reason_to_draw_digits(
+    small, capsys, name, spoil, found
+):
+    spoil(small[1])
+    with pytest.raises(DataError, match=found) as caught:
+        data.load(name)
+    assert "TUTOR_DATA" in str(caught.value)
+    assert caught.value.do
+    assert "draws" not in capsys.readouterr().err
+    assert data.load("digits", limit=2).name == "digits", (
+        "what needs no files is there all the same"
+    )
+
+
+def test_a_damaged_cache_is_no_reason_to_draw_digits(small, monkeypatch, mirror, tmp_path):
+    rows = {
+        split: tuple(file._replace(mirrors=(mirror.url("missing"),)) for file in files)
+        for split, files in mnist.FILES.items()
+    }
+    monkeypatch.setattr(mnist, "FILES", rows)
+    kept = tmp_path / "cache" / "mnist"
+    kept.parent.mkdir(exist_ok=True)
+    small[1].rename(kept)
+    monkeypatch.delenv("TUTOR_DATA")
+    assert data.load("auto").name == "mnist"
+    broken(kept)
+    with pytest.raises(DataError, match="is damaged"):
+        data.load("auto")
+
+
+# ---- the checksum of a data set ------------------------------------------------------------------
+
+
+def test_the_checksum_is_of_all_that_is_in_a_data_set():
+    whole = data.load("digits", limit=3)
+    assert whole.sha256() == data.load("digits", limit=3).sha256()
+    others = {whole.sha256(), data.load("digits", limit=2).sha256()}
+    for i in range(4):
+        t = whole[i].copy()
+        t[(-1,) * len(t.shape)] = 99 - t[(-1,) * len(t.shape)].item()
+        others.add(whole._replace(**{whole._fields[i]: t}).sha256())
+    others.add(
+        whole._replace(train_labels=whole.test_labels, test_labels=whole.train_labels).sha256()
+    )
+    others.add(whole._replace(train_images=whole.train_images.reshape(3, 784)).sha256())
+    assert len(others) == 8
+
+
+def test_the_checksum_of_a_data_set_does_not_depend_on_how_it_lies_in_memory(small):
+    limited = data.load("mnist", limit=2)  # views of all that was read
+    copies = limited._replace(train_images=limited.train_images.copy())
+    assert limited.sha256() == copies.sha256() != data.load("mnist").sha256()
+
+
 def test_importing_needs_no_other_package():
     """Who only imports pays for nothing: no numpy, no tqdm."""
     code = "import sys, tutor.data; print({'numpy', 'tqdm', 'matplotlib'} & set(sys.modules))"

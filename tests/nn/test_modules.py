@@ -1,11 +1,9 @@
-"""Modules, the walk over a model's parameters, and checkpoints."""
+"""Modules, and the walk over a model's parameters."""
 
 import numpy as np
 import pytest
 
-from tutor import DTYPES, Tensor, nn
-from tutor.errors import DataError
-from tutor.nn import checkpoint
+from tutor import Tensor, nn
 
 
 class Plain:
@@ -43,43 +41,3 @@ def test_linear():
 def test_a_module_without_forward_says_so():
     with pytest.raises(NotImplementedError, match="Module has no forward"):
         nn.Module()(1)
-
-
-def test_checkpoints_round_trip(tmp_path):
-    tensors = {f"t.{d.name}": Tensor([[0, 1], [1, 0]], dtype=d).T for d in DTYPES}
-    tensors |= {"empty": Tensor.zeros(0, 3), "single": Tensor(2.5), "part": Tensor.arange(9)[2::3]}
-    path = tmp_path / "deep" / "file.safetensors"
-    checkpoint.save(path, tensors, {"note": "ä"})
-    loaded, notes = checkpoint.load(path)
-    assert notes == {"note": "ä"}
-    assert loaded.keys() == tensors.keys()
-    for name, t in tensors.items():
-        assert loaded[name].dtype is t.dtype
-        assert loaded[name].shape == t.shape
-        assert loaded[name].tolist() == t.tolist()
-    assert [p.name for p in path.parent.iterdir()] == ["file.safetensors"]
-
-
-def test_other_programs_can_read_them(tmp_path):
-    from safetensors.numpy import load_file
-
-    path = tmp_path / "x.safetensors"
-    checkpoint.save(path, {"w": Tensor([[1.0, 2.0]])}, {})
-    assert load_file(path)["w"].tolist() == [[1, 2]]
-
-
-@pytest.mark.parametrize("content", [b"", b"no checkpoint", b"\xff" * 100, None])
-def test_damaged_files_are_refused(tmp_path, content):
-    path = tmp_path / "x.safetensors"
-    if content is not None:
-        path.write_bytes(content)
-    with pytest.raises(DataError, match="checkpoint"):
-        checkpoint.load(path)
-
-
-def test_a_truncated_file_is_refused(tmp_path):
-    path = tmp_path / "x.safetensors"
-    checkpoint.save(path, {"w": Tensor.zeros(100)}, {})
-    path.write_bytes(path.read_bytes()[:-8])
-    with pytest.raises(DataError):
-        checkpoint.load(path)

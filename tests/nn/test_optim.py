@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tutor import Tensor, optim
-from tutor.errors import DomainError, GraphError
+from tutor.errors import DataError, DomainError, GraphError
 
 pytestmark = pytest.mark.usefixtures("backend")
 
@@ -100,19 +100,128 @@ def test_a_step_is_noticed_by_a_graph_that_saved_the_parameter():
         y.backward()
 
 
-@pytest.mark.parametrize(
-    ("make", "error"),
-    [
-        (lambda: optim.SGD([], lr=0.1), GraphError),
-        (lambda: optim.SGD([Tensor([1.0])], lr=0.1), GraphError),
-        (lambda: optim.SGD([Tensor([1.0], requires_grad=True) * 2], lr=0.1), GraphError),
-        (lambda: optim.SGD([3.0], lr=0.1), GraphError),
-        (lambda: optim.Adam([Tensor([1.0], requires_grad=True)], lr=-1), DomainError),
-        (lambda: optim.Adam([Tensor([1.0], requires_grad=True)], lr=float("nan")), DomainError),
-        (lambda: optim.Adam([Tensor([1.0], requires_grad=True)], lr="fast"), DomainError),
-    ],
-)
-def test_mistakes_are_explained(make, error):
-    with pytest.raises(error) as caught:
-        make()
-    assert str(caught.value).count("\n") >= 2
+def leaf():
+    return Tensor([1.0, 2.0], requires_grad=True)
+
+
+TWICE = leaf()
+PARAMS = [  # what is no list of parameters
+    [],
+    None,
+    3,
+    "params",
+    TWICE,  # a Tensor is not a list of its rows
+    [3.0],
+    [None],
+    {"w": TWICE},  # its names
+    [Tensor([1.0])],
+    [Tensor([1.0], requires_grad=True) * 2],
+    [TWICE, leaf(), TWICE],
+]
+
+
+@pytest.mark.parametrize("make", [optim.SGD, optim.Adam])
+@pytest.mark.parametrize("params", PARAMS, ids=range(len(PARAMS)))
+def test_params_that_cannot_be_moved(make, params):
+    with pytest.raises(GraphError) as caught:
+        make(params, lr=0.1)
+    assert in_three_parts(caught.value)
+
+
+def in_three_parts(error):
+    return [line.partition(":")[0] for line in str(error).splitlines()] == [
+        "asked", "found", "to do",
+    ]  # fmt: skip
+
+
+NO_NUMBER = [True, False, None, "0.5", b"1", [0.5], (0.5,), {}, 0.5j, Tensor(0.5), np.array(0.5),
+             np.True_, float("nan"), float("inf"), -float("inf"), 10**400, -(10**400)]  # fmt: skip
+NEGATIVE = [-1, -0.1, -1e-300]
+SETTINGS = [  # of which optimizer, values that are refused, values that are taken
+    (optim.SGD, "lr", NO_NUMBER + NEGATIVE, [0, 0.0, 1, 1e-300, 5.5]),
+    (optim.SGD, "momentum", NO_NUMBER + NEGATIVE + [1.0001, 5], [0, 0.5, 1, 1.0]),
+    (optim.SGD, "weight_decay", NO_NUMBER + NEGATIVE, [0, 0.5, 2]),
+    (optim.Adam, "lr", NO_NUMBER + NEGATIVE, [0, 1, np.float32(0.5), np.float64(0.1), np.int8(1)]),
+    (optim.Adam, "eps", NO_NUMBER + NEGATIVE + [0, 0.0, -0.0], [1e-300, 1]),
+    (optim.Adam, "weight_decay", NO_NUMBER + NEGATIVE, [0, 0.5, 2]),
+    (
+        optim.Adam,
+        "betas",
+        [*NO_NUMBER, 0.9, (0.9,), (0.9, 0.9, 0.9), (), "99", (2, 3), (1, 0.9), (0.9, 1),
+         (-0.1, 0.9), (0.9, "x"), (float("nan"), 0.9), (True, 0.9), ((0.9, 0.9),), {0.8, 0.9}],
+        [(0, 0), [0.9, 0.99], (0.0, np.float32(0.5))],
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("make", "name", "refused", "taken"), SETTINGS)
+def test_settings_out_of_range_are_refused_when_made_and_when_changed(make, name, refused, taken):
+    for value in refused:
+        with pytest.raises(DomainError) as caught:
+            make([leaf()], **{name: value})
+        assert in_three_parts(caught.value)
+        assert f"{name}=" in caught.value.asked
+        opt = make([leaf()])
+        before = getattr(opt, name)
+        with pytest.raises(DomainError):
+            setattr(opt, name, value)
+        assert getattr(opt, name) == before
+    for value in taken:
+        kept = getattr(make([leaf()], **{name: value}), name)
+        assert kept == (tuple(value) if name == "betas" else value)
+        assert {type(v) for v in (kept if name == "betas" else [kept])} == {float}
+
+
+def test_a_learning_rate_of_0_moves_nothing():
+    for make in (optim.SGD, optim.Adam):
+        p = leaf()
+        opt = make([p], lr=0)
+        (p * 2).sum().backward()
+        opt.step()
+        assert p.tolist() == [1, 2]
+
+
+def test_a_subclass_has_limits_of_its_own():
+    class Signs(optim.Optimizer):
+        limits = {**optim.Optimizer.limits, "width": optim.EPS}  # noqa: RUF012
+
+        def __init__(self, params, lr=0.1, width=1.0):
+            super().__init__(params, lr)
+            self.width = width
+
+    assert Signs([leaf()]).width == 1
+    with pytest.raises(DomainError, match="Signs with width=0"):
+        Signs([leaf()], width=0)
+    with pytest.raises(DomainError, match="Signs with lr=-1"):
+        Signs([leaf()], lr=-1)
+
+
+def test_a_state_of_another_optimizer_is_refused_and_changes_nothing():
+    opt = optim.Adam([leaf(), leaf()])
+    for p in opt.params:
+        p.grad = Tensor([1.0, 1.0])
+    opt.step()
+    good = {name: t.copy() if isinstance(t, Tensor) else t for name, t in opt.state_dict().items()}
+    wrong = [
+        {},
+        {"steps": 1},
+        {name: t for name, t in good.items() if name != "v.1"},
+        {name: t for name, t in good.items() if name != "steps"},
+        {**good, "m.2": good["m.1"]},
+        {**good, "m.0": Tensor([1.0])},
+        {**good, "m.0": Tensor([1.0, 2.0], dtype="float64")},
+        {**good, "m.0": [1.0, 2.0]},
+        {**good, "steps": -1},
+        {**good, "steps": "1"},
+        {**good, "steps": True},
+        {**good, "steps": 1.5},
+        optim.SGD([leaf(), leaf()], momentum=0.5).state_dict(),
+    ]
+    for state in wrong:
+        with pytest.raises(DataError) as caught:
+            opt.load_state_dict({**state, **({"m.0": Tensor([9.0, 9.0])} if "m.0" in state and
+                                             state["m.0"] is good["m.0"] else {})})  # fmt: skip
+        assert in_three_parts(caught.value)
+        assert opt.steps == 1
+        assert opt.state["m"][0].tolist() == good["m.0"].tolist()
+    opt.load_state_dict(good)

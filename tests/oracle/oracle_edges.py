@@ -13,27 +13,13 @@ from typing import Any, NamedTuple
 import torch.nn.functional as theirs
 from oracle import torch
 from oracle_cases import ONE, TWO, method
+from oracle_rows import Edge
+from oracle_rules import BOOLS, CLAMPED, RULES
 
 import tutor
 import tutor.nn.functional as ours
 
 inf, nan = float("inf"), float("nan")
-
-
-class Edge(NamedTuple):
-    """f at `inputs`. With `why`: PyTorch's answer is another one, and right are `z`, the values,
-    `dx`, the derivatives of s = sum(z) by the operands, and `ddx`, those of r = sum(dx) + sum(z),
-    see oracle.py (None: the same as PyTorch's)."""
-
-    name: str
-    f: Callable
-    inputs: tuple
-    torch: Callable | None = None
-    orders: int = 2
-    why: str | None = None
-    z: Any = None
-    dx: Any = None
-    ddx: Any = None
 
 
 class Refusal(NamedTuple):
@@ -76,7 +62,7 @@ FLOOR = "`//` has a derivative: 0."
 NUMPY_INDEX = "An int beside arrays of positions is one of them, as in NumPy."
 DIFFERENCES = (
     TIES, STABLE, LAST, AT_NAN, SIGN, DOMAIN, POWER, PROD, COPYSIGN, SPREAD, SOFTPLUS, NO_ROWS,
-    NO_NORM, FLOOR, SECOND, NUMPY_INDEX,
+    NO_NORM, FLOOR, SECOND, NUMPY_INDEX, BOOLS, CLAMPED,
 )  # fmt: skip
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, inf, -inf, nan]
@@ -302,6 +288,7 @@ CURVES = [
 
 EDGES = [
     *SPECIAL_NUMBERS, *POWERS, *CURVES, *CHOICES, *REDUCTIONS, *EMPTY, *INDICES, *LEARNING,
+    *RULES,
 ]  # fmt: skip
 
 REFUSALS = [

@@ -18,8 +18,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from tutor.backends.signatures import SIGNATURES
-from tutor.dtype import DType
-from tutor.errors import KernelNotFound
+from tutor.dtype import DType, bool_
+from tutor.errors import DTypeError, KernelNotFound
 
 Kernel = Callable[..., None]
 Table = Mapping[tuple[str, DType], Kernel]
@@ -158,7 +158,8 @@ def _choose_anew() -> None:
 
 
 def lookup(kernel: str, backend: str, dtype: DType) -> Kernel:
-    """The kernel of that name for that dtype, on that backend. KernelNotFound lists what exists."""
+    """The kernel of that name for that dtype, on that backend. DTypeError where signatures.py has
+    no such dtype, KernelNotFound where this backend has no such kernel; both list what there is."""
     found = _kernels.get((kernel, backend, dtype))
     return found or _find(kernel, backend, dtype)
 
@@ -166,6 +167,14 @@ def lookup(kernel: str, backend: str, dtype: DType) -> Kernel:
 def _find(kernel: str, backend: str, dtype: DType) -> Kernel:
     rows = table(backend)
     found = rows.get((kernel, dtype))
+    signature = SIGNATURES.get(kernel)
+    if found is None and signature is not None and dtype not in signature.dtypes:
+        also = " (of bools, ~x is not, x ^ y is where they differ)" if dtype is bool_ else ""
+        raise DTypeError(
+            f"{kernel} of {dtype.name}",
+            f"there is {kernel} of {', '.join(d.name for d in signature.dtypes)} only",
+            f"cast to one of those first, for example .cast({signature.dtypes[-1].name!r}){also}",
+        )
     if found is None:
         dtypes = [d.name for name, d in rows if name == kernel]
         others = [b for b in backends() if (kernel, dtype) in table(b)]

@@ -11,6 +11,9 @@ or, for inputs, 0: transposed, sliced, reversed and expanded operands are all ta
 registered for, `b` bool, `i` int64, `u` uint32, `*` any dtype, `S` what a sum of T gives (int64
 for bool and signed, uint64 for unsigned, T for floats). A trailing `+` repeats the last letter.
 
+A bool is true where its byte is not 0, whatever else it is (memory from elsewhere may hold any);
+those that a kernel writes are 0 or 1.
+
 `agree` says how close to `python_ref` every other backend must come:
 
 - exact: equal to the bit; infinities, signed zeros, subnormals and the places of NaN included.
@@ -79,6 +82,9 @@ TABLE_OF_KERNELS = (
         "z = x in out's dtype: floats round to nearest even, float to integer cuts towards 0 "
         "(nan gives 0, beyond the range gives the nearest end), integers wrap, to bool is x != 0"),
     Signature("fill", "T", ALL, "exact", "z = value", ("value",)),
+    Signature("arange", "T", NUMBERS, "exact",
+        "z_i = start + step * (i / parts) in float64; of integers start + step * i, which wraps; "
+        "elements i are counted row-major", ("start", "step", "parts")),
     # ---- elementwise, two or three operands ------------------------------------------------------
     Signature("add", "TTT", ALL, "exact", "z = x + y; integers wrap, bools or"),
     Signature("sub", "TTT", NUMBERS, "exact", "z = x - y; integers wrap"),
@@ -164,9 +170,9 @@ TABLE_OF_KERNELS = (
     Signature("cat", "TT+", ALL, "exact", "z = the inputs one after another along axis", ("axis",)),
     Signature("gather", "TTi", ALL, "exact",
         "z[.., i, ..] = x[.., index[.., i, ..], ..] along axis", ("axis",)),
-    Signature("scatter_add", "TTiT", NUMBERS, "sum",
+    Signature("scatter_add", "TTiT", ALL, "sum",
         "z = x, then z[..., index[..., i, ...], ...] += src[..., i, ...] along axis, in "
-        "row-major order of src", ("axis",)),
+        "row-major order of src; bools or", ("axis",)),
     Signature("scatter", "TTiT", ALL, "exact",
         "z = x, then z[..., index[..., i, ...], ...] = src[..., i, ...] along axis, in row-major "
         "order of src: the last one stays", ("axis",)),

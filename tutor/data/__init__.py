@@ -9,15 +9,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from typing import NamedTuple
 
 from tutor.core.tensor import Tensor
 from tutor.data import digits, mnist
+from tutor.data.fetch import MissingDataError
 from tutor.data.loader import batches
 from tutor.errors import DataError, NumberRangeError
 
-__all__ = ["Dataset", "batches", "digits", "load", "mnist"]
+__all__ = ["Dataset", "MissingDataError", "batches", "digits", "load", "mnist"]
 
 
 class Dataset(NamedTuple):
@@ -28,6 +30,16 @@ class Dataset(NamedTuple):
     test_images: Tensor
     test_labels: Tensor
     source: str  # where they came from, in words
+    name: str  # what `load` gets it by: mnist or digits
+
+    def sha256(self) -> str:
+        """A checksum of all numbers, to learn from and to be tested on, and of their shapes: two
+        data sets that have the same one are the same."""
+        digest = hashlib.sha256()
+        for t in self[:4]:
+            digest.update(f"{t.dtype.name}{t.shape}".encode())
+            digest.update(t.detach().copy().buf.raw)
+        return digest.hexdigest()
 
 
 SOURCES = {
@@ -38,19 +50,20 @@ SOURCES = {
 
 def load(name: str = "auto", limit: int | None = None) -> Dataset:
     """The data set "mnist" or "digits"; "auto" is MNIST, or digits (and a line that says so) where
-    MNIST cannot be had. `limit` keeps only so many to learn from, and to be tested on. DataError
-    for damaged or missing files, or an unknown name.
+    nobody has MNIST: TUTOR_DATA is not set, no copy is kept, none can be downloaded. `limit` keeps
+    only so many to learn from, and to be tested on. DataError for damaged or missing files (of a
+    TUTOR_DATA that is set, for "auto" too), or an unknown name.
     """
     if limit is not None and limit < 1:
         raise NumberRangeError(f"{limit} images", "nothing to learn from", "use limit=1 or more")
     if name == "auto":
         try:
             return load("mnist", limit)
-        except DataError as error:
+        except MissingDataError as error:
             print(f"tutor: no MNIST, so tutor draws digits itself ({error.found})", file=sys.stderr)
             return load("digits", limit)
     if name not in SOURCES:
         known = ", ".join((*SOURCES, "auto"))
         raise DataError(f"the data set {name!r}", f"there are {known}", "use one of those")
     load_split, source = SOURCES[name]
-    return Dataset(*load_split("train", limit), *load_split("test", limit), source)
+    return Dataset(*load_split("train", limit), *load_split("test", limit), source, name)

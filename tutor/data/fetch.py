@@ -2,11 +2,14 @@
 
 `fetch` looks in three places, in this order:
 
-1. the folder that the environment variable TUTOR_DATA names. It is the user's: a damaged file there
-   is an error, and is left as it is;
+1. the folder that the environment variable TUTOR_DATA names. It is the user's: who sets it wants
+   the data in it and no others, so a file that is missing or damaged there is an error. It is left
+   as it is, and nothing is fetched;
 2. the cache: TUTOR_CACHE, else the cache folder of the platform. A damaged file there is reported
    and fetched again;
 3. the file's mirrors. What arrives is kept in the cache.
+
+MissingDataError says that nobody has the file; any other DataError that what is there is not good.
 
 Wherever a file comes from, its SHA-256 decides: no other byte reaches the caller.
 """
@@ -17,7 +20,6 @@ import hashlib
 import http.client
 import os
 import queue
-import secrets
 import socket
 import sys
 import tempfile
@@ -31,6 +33,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
+from tutor import files
 from tutor.errors import DataError
 
 T = TypeVar("T")
@@ -55,27 +58,34 @@ class File(NamedTuple):
     instead: str = ""  # what else to do where it cannot be had
 
 
+class MissingDataError(DataError):
+    """Nobody has the file: TUTOR_DATA is not set, the cache is empty, no mirror gives it."""
+
+
 def fetch(file: File, parse: Callable[[bytes], T]) -> T:
     """What `parse` makes of the file's bytes. DataError where no good copy can be had.
 
     `parse` may raise DataError too, to say more exactly than a checksum can what is wrong.
     """
-    if own := own_copy(file):
-        try:
-            return unpack(read(own, file), file, parse)
-        except DataError as bad:
-            raise DataError(
-                f"{file.name} from TUTOR_DATA",
-                f"{own}: {bad.found}",
-                f"replace it by a good copy of {file.name}.gz, or remove it to have one downloaded",
-            ) from bad
-    kept = cache_folder() / file.folder / f"{file.name}.gz"
+    if root := os.environ.get("TUTOR_DATA"):
+        return from_user(file, root, parse)
+    kept, damage = cache_folder() / file.folder / f"{file.name}.gz", ""
     if os.path.isfile(kept):
         try:
             return unpack(read(kept, file), file, parse)
         except DataError as bad:
-            say(f"{kept} is damaged and will be fetched again: {bad.found}")
-    packed, result = download(file, parse)
+            damage = bad.found
+            say(f"{kept} is damaged and will be fetched again: {damage}")
+    try:
+        packed, result = download(file, parse)
+    except MissingDataError as missing:
+        if not damage:
+            raise
+        raise DataError(
+            f"{file.name} of the data set {file.folder}",
+            f"{kept} is damaged ({damage}), and it could not be fetched again: {missing.found}",
+            f"connect to the network, or remove the damaged file{file.instead}",
+        ) from missing
     keep(packed, kept)
     return result
 
@@ -83,10 +93,30 @@ def fetch(file: File, parse: Callable[[bytes], T]) -> T:
 # ---- what is here already ------------------------------------------------------------------------
 
 
-def own_copy(file: File) -> Path | None:
-    """The user's copy: in TUTOR_DATA or its folder for the data set, as it is or as .gz."""
-    if not (root := os.environ.get("TUTOR_DATA")):
-        return None
+def from_user(file: File, root: str, parse: Callable[[bytes], T]) -> T:
+    """The file from the folder `root`, which TUTOR_DATA names. DataError if it is not good there:
+    other data than those that were asked for would be worse than none."""
+    asked = f"{file.name} from TUTOR_DATA"
+    if (own := own_copy(file, root)) is None:
+        if not os.path.isdir(root):
+            found, do = f"TUTOR_DATA is {root}, which is no folder", "name the folder with the data"
+        else:
+            found = f"no {file.name} or {file.name}.gz, in {root} or its folder {file.folder}"
+            do = "put it there"
+        raise DataError(asked, found, f"{do}, or unset TUTOR_DATA to have it downloaded")
+    try:
+        return unpack(read(own, file), file, parse)
+    except DataError as bad:
+        raise DataError(
+            asked,
+            f"{own}: {bad.found}",
+            f"replace it by a good copy of {file.name}.gz, or unset TUTOR_DATA to have one"
+            " downloaded",
+        ) from bad
+
+
+def own_copy(file: File, root: str) -> Path | None:
+    """The user's copy: in `root` or its folder for the data set, as it is or as .gz."""
     names = [name + ending for name in (file.name, *file.aliases) for ending in ("", ".gz")]
     paths = (Path(root, folder, name) for folder in (file.folder, "") for name in names)
     return next((path for path in paths if os.path.isfile(path)), None)
@@ -167,11 +197,10 @@ def download(file: File, parse: Callable[[bytes], T]) -> tuple[bytes, T]:
                 failures[mirror] = reason(error)
                 if not may_pass(error):
                     mirrors.remove(mirror)
-    own = os.environ.get("TUTOR_DATA") or "which is not set"
     answers = "; ".join(f"{urlsplit(mirror).netloc}: {why}" for mirror, why in failures.items())
-    raise DataError(
+    raise MissingDataError(
         f"{file.name} of the data set {file.folder}",
-        f"no copy in TUTOR_DATA ({own}), no good one in {cache_folder()}; {answers}",
+        f"TUTOR_DATA is not set, no copy in {cache_folder()}; {answers}",
         f"connect to the network, or put the files of {file.mirrors[0]} (as {file.name}.gz) into a"
         f" folder and set TUTOR_DATA to it{file.instead}",
     )
@@ -238,17 +267,11 @@ def get(url: str, limit: int, until: float) -> bytes:
 
 
 def keep(packed: bytes, path: Path) -> None:
-    """Write the file at once or not at all: nobody ever sees half of it."""
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    """Keep the file, whole, for the next time; where that is impossible, say so."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            part.write_bytes(packed)
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
-    except OSError as error:
-        say(f"{path} could not be kept ({error}): the next run will download it again")
+        files.write_whole(path, lambda file: file.write(packed))
+    except DataError as error:
+        say(f"{path} could not be kept ({error.found}): the next run will download it again")
 
 
 # ---- what the user sees --------------------------------------------------------------------------

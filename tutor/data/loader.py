@@ -4,17 +4,30 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
+from typing import Any
 
 from tutor import random
 from tutor.core.buffer import Buffer
 from tutor.core.tensor import Tensor
 from tutor.dtype import int64
-from tutor.errors import ShapeError
+from tutor.errors import DTypeError, ShapeError
+
+
+def _as_tensor(data: Any) -> Tensor:
+    """`data`, sharing its memory where that is possible."""
+    if isinstance(data, Tensor):
+        return data
+    if hasattr(data, "__dlpack__"):
+        try:
+            return Tensor.from_dlpack(data)
+        except (BufferError, DTypeError):  # another device or byte order, or it is no number
+            pass
+    return Tensor(data)
 
 
 def batches(
-    images: Tensor,
-    labels: Tensor,
+    images: Any,
+    labels: Any,
     size: int = 64,
     shuffle: bool = True,
     seed: int = 0,
@@ -26,7 +39,12 @@ def batches(
     The order depends on (seed, epoch) alone: give each epoch its number, and a run that was
     stopped continues exactly (`itertools.islice(batches(...), done, None)`). Shuffled batches are
     copies; without `shuffle` they are views of `images` and `labels`.
+
+    Those may be Tensors, arrays of NumPy's or another library's, or lists. An array's memory is
+    shared where it can be: of a file that is mapped (`np.load(path, mmap_mode="r")`) only the rows
+    of a batch are read.
     """
+    images, labels = _as_tensor(images), _as_tensor(labels)
     rows = [t.shape[0] if t.shape else None for t in (images, labels)]
     if rows[0] is None or rows[0] != rows[1]:
         raise ShapeError(

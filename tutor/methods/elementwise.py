@@ -320,7 +320,10 @@ class Elementwise:
         return apply("where", self > 0, self, self * negative_slope)
 
     def hardtanh(self, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-        """x between min_val and max_val, which it does not leave; from the ends on it is flat."""
+        """x between min_val and max_val, which it does not leave; from the ends on it is flat.
+        Integers stay what they are if both ends are whole numbers."""
+        if self.dtype.is_integer and float(min_val).is_integer() and float(max_val).is_integer():
+            min_val, max_val = int(min_val), int(max_val)
         upper = apply("where", self >= max_val, max_val, self)
         return apply("where", upper <= min_val, min_val, upper)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tutor import layout
-from tutor.core.engine import apply
+from tutor.core.engine import apply, engine
 from tutor.dtype import int64
-from tutor.errors import DTypeError, OutOfRangeError
+from tutor.errors import DTypeError, OutOfRangeError, ShapeError
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
@@ -27,12 +27,16 @@ class Indexing:
         are stretched to fit each other."""
         a = layout.axis_of(axis, self.ndim)
         index = index if hasattr(index, "over") else self.wrap(index, None)
+        if index.ndim != self.ndim:
+            raise ShapeError(
+                f"take_along_axis of shape {self.shape} with index shape {index.shape}",
+                f"{index.ndim} axes beside {self.ndim}",
+                "give an index with as many axes; .index_select() takes a 1-D one",
+            )
         beside = layout.broadcast_shapes(
             "take_along_axis",
             (*self.shape[:a], 1, *self.shape[a + 1 :]),
-            (*index.shape[:a], 1, *index.shape[a + 1 :])
-            if index.ndim == self.ndim
-            else index.shape,
+            (*index.shape[:a], 1, *index.shape[a + 1 :]),
         )
         x = self.expand((*beside[:a], self.shape[a], *beside[a + 1 :]))
         index = index.expand((*beside[:a], index.shape[a], *beside[a + 1 :])).cast(int64)
@@ -40,7 +44,8 @@ class Indexing:
 
     def scatter(self, axis: int, index: Any, src: Any) -> Tensor:
         """self with src[..., i, ...] written to [..., index[..., i, ...], ...] along axis; of
-        several to one place, the last stays. `src` may be a number."""
+        several to one place, the last stays. `src` may be a number, or larger than index: then
+        what is beyond is left out."""
         return apply("scatter", self, *self._source(index, src), axis=axis)
 
     def scatter_add(self, axis: int, index: Any, src: Any) -> Tensor:
@@ -48,9 +53,15 @@ class Indexing:
         return apply("scatter_add", self, *self._source(index, src), axis=axis)
 
     def _source(self, index: Any, src: Any) -> tuple[Tensor, Tensor]:
-        index = index if hasattr(index, "over") else self.wrap(index, None)
+        if not hasattr(index, "over"):  # a list of none is one of ints
+            index = self.wrap(index, None if not hasattr(index, "__len__") or len(index) else int64)
         src = src if hasattr(src, "over") else self.wrap(src, self.dtype)
-        return index, src if src.shape else src.expand(index.shape)
+        if not src.shape:
+            src = src.expand(index.shape)
+        if src.shape != index.shape and src.ndim == index.ndim:  # what the index does not name
+            ends = zip(src.shape, index.shape, strict=True)
+            src = src.shrink(tuple((0, min(n, m)) for n, m in ends))
+        return index, src
 
     def index_select(self, axis: int, index: Any) -> Tensor:
         """The slices along axis at the positions in the 1-D `index`."""
@@ -89,5 +100,7 @@ class Indexing:
                 f"the numbers reach from {low} to {high}",
                 f"give classes from 0 to {n - 1}",
             )
-        numbers = type(self).arange(n)  # type: ignore[attr-defined]
-        return (self.cast(int64).unsqueeze(-1) == numbers).cast(int64)
+        place = self.cast(int64).unsqueeze(-1)
+        out = place.like(0, (*self.shape, n))
+        engine.call("scatter", int64, out, out, place, place.like(1), axis=self.ndim)
+        return out

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from tutor import dtype as dtypes
 from tutor import layout
 from tutor.core.engine import apply
 from tutor.dtype import accumulator
@@ -22,16 +23,24 @@ class Reductions:
     # ---- many numbers become one -----------------------------------------------------------------
 
     def sum(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Tensor:
-        """The sum; of bools and integers as 64-bit integers. `dtype`: cast to that first."""
-        return apply("sum", self._as(dtype), axis=axis, keepdims=keepdims)
+        """The sum; of bools and integers as 64-bit integers. `dtype`: computed in that, and of
+        that: integers wrap, bools or."""
+        z = apply("sum", self._as(dtype), axis=axis, keepdims=keepdims)
+        return z if dtype is None else z.cast(dtype)
 
     def prod(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Tensor:
-        """The product; of bools and integers as 64-bit integers. `dtype`: cast to that first."""
-        return apply("prod", self._as(dtype), axis=axis, keepdims=keepdims)
+        """The product; of bools and integers as 64-bit integers. `dtype`: computed in that, and of
+        that: integers wrap, bools and."""
+        z = apply("prod", self._as(dtype), axis=axis, keepdims=keepdims)
+        return z if dtype is None else z.cast(dtype)
 
     def mean(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Tensor:
-        """The sum divided by how many there are. `dtype`: cast to that first."""
-        return apply("mean", self._as(dtype), axis=axis, keepdims=keepdims)
+        """The sum divided by how many there are. `dtype`: computed in that, and of that: of an
+        integer one, the sum wraps and the quotient loses its fraction, as in NumPy."""
+        if dtype is None or dtypes.of(dtype).is_float:
+            return apply("mean", self._as(dtype), axis=axis, keepdims=keepdims)
+        count = math.prod(self.shape[a] for a in layout.axes_of(axis, self.ndim))
+        return (self.sum(axis, keepdims, dtype=dtype).cast("float64") / count).cast(dtype)
 
     def _as(self, dtype: Any) -> Tensor:
         return self if dtype is None else self.cast(dtype)
@@ -83,8 +92,8 @@ class Reductions:
         if ord == math.inf or ord == -math.inf:
             size = self.abs()
             return size.max(axis, keepdims) if ord > 0 else size.min(axis, keepdims)
-        if ord == 0:
-            return (self != 0).cast(self.dtype).sum(axis, keepdims)
+        if ord == 0:  # steps: they have a slope, which is 0
+            return apply("where", self != 0, self.like(1, ()), self * 0).sum(axis, keepdims)
         if ord == 1:
             return self.abs().sum(axis, keepdims)
         x = self if self.dtype.is_float else self.cast("float32")
@@ -108,21 +117,28 @@ class Reductions:
     # ---- running ---------------------------------------------------------------------------------
 
     def cumsum(self, axis: Any, *, dtype: Any = None) -> Tensor:
-        """z_i = x_0 + ... + x_i along axis; bools and integers as 64-bit integers."""
-        x = self._summand(dtype)
-        return apply("scan", x.like(1, ()), x, axis=layout.axis_of(axis, self.ndim))
+        """z_i = x_0 + ... + x_i along axis; bools and integers as 64-bit integers. `dtype`:
+        computed in that, and of that."""
+        x, a = self._summand(dtype), layout.axis_of(axis, self.ndim or 1)
+        z = apply("scan", x.like(1, ()), x, axis=a) if self.shape else x.copy()
+        return z if dtype is None else z.cast(dtype)
 
     def cumprod(self, axis: Any, *, dtype: Any = None) -> Tensor:
-        """z_i = x_0 * ... * x_i along axis; bools and integers as 64-bit integers."""
-        x, a = self._summand(dtype), layout.axis_of(axis, self.ndim)
-        if not x.shape[a]:
-            return x.copy()
-        first, rest = x.split((1, x.shape[a] - 1), a)
-        widths = [(0, rest.shape[a]) if b == a else (0, 0) for b in range(self.ndim)]
-        return apply("scan", x, first.pad(widths), axis=a)
+        """z_i = x_0 * ... * x_i along axis; bools and integers as 64-bit integers. `dtype`:
+        computed in that, and of that."""
+        z, a = self._summand(dtype), layout.axis_of(axis, self.ndim or 1)
+        if self.numel() and self.shape:
+            first, rest = z.split((1, z.shape[a] - 1), a)
+            widths = [(0, rest.shape[a]) if b == a else (0, 0) for b in range(self.ndim)]
+            z = apply("scan", z, first.pad(widths), axis=a)
+        else:
+            z = z.copy()
+        return z if dtype is None else z.cast(dtype)
 
     def _summand(self, dtype: Any) -> Tensor:
-        return self.cast(accumulator(self.dtype) if dtype is None else dtype)
+        """What a running sum adds up: of bools, how many there are."""
+        x = self._as(dtype)
+        return x.cast(accumulator(x.dtype)) if dtype is None or x.dtype.kind == "bool" else x
 
     def cummax(self, axis: Any) -> Tensor:
         """z_i = the largest of x_0 ... x_i along axis."""
@@ -146,6 +162,9 @@ class Reductions:
 
     def topk(self, k: int, axis: int = -1, largest: bool = True) -> tuple[Tensor, Tensor]:
         """The k largest (or smallest) along axis, the most extreme first, and their positions."""
+        if not self.shape:  # a row of one
+            return tuple(t.reshape(t.shape[1:] if k else t.shape)
+                         for t in self.reshape(1).topk(k, axis, largest))  # fmt: skip
         a, k = layout.axis_of(axis, self.ndim), layout.whole_number(k, "k")
         if not 0 <= k <= self.shape[a]:
             raise ShapeError(

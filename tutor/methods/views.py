@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tutor import dtype as dtypes
 from tutor import layout
+from tutor.core.buffer import Buffer
 from tutor.core.engine import apply
 from tutor.errors import AxisError, ShapeError
 
@@ -63,16 +64,18 @@ class Views:
     def transpose(self, a: int = -2, b: int = -1) -> Tensor:
         """Axes a and b exchanged."""
         order = list(range(self.ndim))
-        a, b = layout.axis_of(a, self.ndim), layout.axis_of(b, self.ndim)
-        order[a], order[b] = b, a
+        a, b = layout.axis_of(a, self.ndim or 1), layout.axis_of(b, self.ndim or 1)
+        if order:
+            order[a], order[b] = b, a
         return apply("permute", self, axes=tuple(order))
 
     swapaxes = transpose
 
     def movedim(self, source: Any, destination: Any) -> Tensor:
         """The axes `source` (an int or a tuple) moved to the places `destination`."""
-        froms = [layout.axis_of(a, self.ndim) for a in layout.whole_numbers(source, "axes")]
-        tos = [layout.axis_of(a, self.ndim) for a in layout.whole_numbers(destination, "axes")]
+        ndim = self.ndim or 1
+        froms = [layout.axis_of(a, ndim) for a in layout.whole_numbers(source, "axes")]
+        tos = [layout.axis_of(a, ndim) for a in layout.whole_numbers(destination, "axes")]
         if len(set(froms)) != len(froms) or len(set(tos)) != len(tos) or len(froms) != len(tos):
             raise AxisError(
                 f"movedim({source}, {destination})",
@@ -82,7 +85,7 @@ class Views:
         order = [a for a in range(self.ndim) if a not in froms]
         for to, a in sorted(zip(tos, froms, strict=True)):
             order.insert(to, a)
-        return apply("permute", self, axes=tuple(order))
+        return apply("permute", self, axes=tuple(order) if self.shape else ())
 
     moveaxis = movedim
 
@@ -144,11 +147,13 @@ class Views:
     def unfold(self, axis: int, size: int, step: int = 1, dilation: int = 1) -> Tensor:
         """What a window of `size` elements, each `dilation` behind the one before, sees along axis,
         moved on by `step`: its places along axis, its elements as a new last axis. A view."""
+        if not self.shape:
+            return self.reshape(1).unfold(axis, size, step, dilation)[0]
         return apply(
             "windows",
             self,
             axis=layout.axis_of(axis, self.ndim),
-            size=layout.positive(size, "a window's size"),
+            size=layout.checked_shape((size,), "a window's size")[0],
             step=layout.positive(step, "a step"),
             dilation=layout.positive(dilation, "a dilation"),
         )
@@ -212,8 +217,15 @@ class Views:
         x = self
         for axis, (before, after) in enumerate(pairs):
             if before or after:
-                positions = layout.padded_positions(mode, self.shape[axis], before, after)
-                x = x.index_select(axis, positions)
+                size = self.shape[axis]
+                layout.check_padding(mode, size, before, after)
+                at = type(self).arange(-before, size + after)  # type: ignore[attr-defined]
+                if mode == "edge":
+                    at = at.clip(0, size - 1)
+                else:  # a b c b | a b c b | ...
+                    period = 2 * (size - 1)
+                    at = (at % period).minimum(-at % period)
+                x = x.index_select(axis, at)
         return x
 
     def tile(self, *repeats: Any) -> Tensor:
@@ -225,7 +237,7 @@ class Views:
         apart = tuple(n for size in shape for n in (1, size))
         wide = tuple(n for pair in zip(times, shape, strict=True) for n in pair)
         together = tuple(t * n for t, n in zip(times, shape, strict=True))
-        return self.reshape(apart).expand(wide).reshape(together)
+        return self.reshape(apart).expand(wide).copy().reshape(together)
 
     def repeat(self, repeats: Any, axis: int | None = None) -> Tensor:
         """Each element `repeats` times in a row, along axis (None: of the flattened tensor), as in
@@ -233,13 +245,21 @@ class Views:
         x, a = (self.flatten(), 0) if axis is None else (self, layout.axis_of(axis, self.ndim))
         n = x.shape[a]
         given = repeats.tolist() if hasattr(repeats, "tolist") else repeats
-        times = layout.checked_shape(given, "repeats")
-        if len(times) not in (1, n):
+        times = layout.whole_numbers(given, "repeats")
+        if min(times, default=0) < 0:
+            raise ShapeError(f"repeat({given})", "a negative number", "say how often: 0 or more")
+        if len(times) == 1:
+            wide = (*x.shape[: a + 1], times[0], *x.shape[a + 1 :])
+            together = (*x.shape[:a], n * times[0], *x.shape[a + 1 :])
+            return x.unsqueeze(a + 1).expand(wide).copy().reshape(together)
+        if len(times) != n:
             raise ShapeError(
                 f"repeat({given}) of {n} elements", f"{len(times)} numbers", "one, or one for each"
             )
-        times = times * n if len(times) == 1 else times
-        return x.index_select(a, [i for i, count in enumerate(times) for _ in range(count)])
+        total = sum(times)
+        ends = [end for end in itertools.accumulate(times[:-1]) if end < total]
+        index = type(self).zeros(total, dtype="int64")  # type: ignore[attr-defined]
+        return x.index_select(a, index.scatter_add(0, ends, 1).cumsum(0))
 
     repeat_interleave = repeat
 
@@ -271,8 +291,9 @@ class Views:
     def _triangle(self, k: int, lower: bool) -> Tensor:
         if self.ndim < 2:
             raise ShapeError("a triangle", f"shape {self.shape}", "it takes rows and columns")
+        Buffer.empty(self.numel(), self.dtype)  # is there room? Asked before rows are counted
         row = type(self).arange(self.shape[-2]).unsqueeze(1)  # type: ignore[attr-defined]
         column = type(self).arange(self.shape[-1])  # type: ignore[attr-defined]
         k = layout.whole_number(k, "a diagonal")
-        kept = column - row <= k if lower else column - row >= k
+        kept = column - k <= row if lower else column - k >= row
         return apply("where", kept, self, False if self.dtype.kind == "bool" else 0)

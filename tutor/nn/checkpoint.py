@@ -1,17 +1,28 @@
-"""Checkpoints: named Tensors in one safetensors file, written whole or not at all."""
+"""Checkpoints: named Tensors in one safetensors file, written whole or not at all.
+
+A file is the length of its header (8 bytes, little-endian), the header (JSON, saying what stands
+where), then the numbers of all tensors, row-major. The format belongs to no program and no
+language, and nothing in such a file is ever run. It is read and written here, without its package,
+so that a checkpoint needs nothing beside this library and every mistake in a file is explained.
+
+Into the header's metadata goes the SHA-256 of the whole file, computed with zeros in the place of
+its 64 digits: one changed byte anywhere is noticed.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
-import os
+import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from tutor import dtype as dtypes
+from tutor import files
 from tutor.core.buffer import Buffer
 from tutor.core.tensor import Tensor
-from tutor.errors import DataError
+from tutor.errors import DataError, DTypeError, ShapeError
 
 # The format's own names for dtypes (huggingface.co/docs/safetensors, "Format").
 CODES = {
@@ -19,49 +30,208 @@ CODES = {
     "U16": "uint16", "U32": "uint32", "U64": "uint64", "F16": "float16", "F32": "float32",
     "BF16": "bfloat16", "F64": "float64",
 }  # fmt: skip
+METADATA = "__metadata__"  # the one name in a header that is no tensor's
+
+# Two marks of our own among the notes, so that no damage to one of them makes a file of ours look
+# like another program's, which has none and is not checked.
+FORMAT, CHECKSUM = "tutor.format", "tutor.sha256"
+ZEROS = "0" * 64
+
+
+# ---- writing -------------------------------------------------------------------------------------
 
 
 def save(path: str | Path, tensors: Mapping[str, Tensor], notes: Mapping[str, str]) -> None:
     """Write tensors and notes (short texts) to `path`, replacing a file there only when done.
 
-    A file is the length of its header (8 bytes, little-endian), the header (JSON, saying what
-    stands where), then the numbers of all tensors, row-major. It is written here, because bfloat16
-    has no NumPy array that could be handed to the package.
+    DataError where the file cannot be written (the old one is kept then), DataError or DTypeError
+    for names, notes or values that no such file can hold.
     """
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(path.name + ".part")
+    header = header_of(tensors, notes)
+    digits_at = 8 + header.index(ZEROS.encode(), header.index(CHECKSUM.encode()))
+
+    def fill(file: BinaryIO) -> None:
+        start = len(header).to_bytes(8, "little") + header
+        digest = hashlib.sha256(start)
+        file.write(start)
+        for t in tensors.values():
+            numbers = t.detach().copy().buf.raw  # of this tensor alone, row-major
+            digest.update(numbers)
+            file.write(numbers)
+        file.seek(digits_at)
+        file.write(digest.hexdigest().encode())
+
+    files.write_whole(path, fill)
+
+
+def header_of(tensors: Mapping[str, Tensor], notes: Mapping[str, str]) -> bytes:
+    """The header that says where each tensor stands, with zeros for the checksum."""
     codes = {dtype: code for code, dtype in CODES.items()}
-    header: dict[str, Any] = {"__metadata__": dict(notes)}
+    check_texts("the notes of a checkpoint", notes, (FORMAT, CHECKSUM))
+    for text in notes.values():
+        check_text("a note of a checkpoint", text)
+    check_texts("the tensors of a checkpoint", tensors, (METADATA,))
+    header: dict[str, Any] = {METADATA: {FORMAT: "1", CHECKSUM: ZEROS, **notes}}
     end = 0
     for name, t in tensors.items():
+        if not isinstance(t, Tensor):
+            raise DTypeError(f"to save {name!r}", f"it is a {type(t).__name__}",
+                             "give a Tensor; a text goes into the notes")  # fmt: skip
         start, end = end, end + t.numel() * t.dtype.itemsize
         described = {"dtype": codes[t.dtype.name], "shape": t.shape, "data_offsets": (start, end)}
         header[name] = described
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)  # so that the numbers begin at a multiple of 8
-    with open(draft, "wb") as file:
-        file.write(len(text).to_bytes(8, "little") + text)
-        for t in tensors.values():
-            file.write(t.detach().copy().buf.raw)
-    os.replace(draft, path)
+    packed = json.dumps(header).encode()
+    return packed + b" " * (-len(packed) % 8)  # so that the numbers begin at a multiple of 8
 
 
-def load(path: str | Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """The tensors and notes that `save` wrote. DataError for a file that is none, or is damaged."""
-    from safetensors import SafetensorError, deserialize
+def check_texts(what: str, named: Mapping[str, Any], reserved: tuple[str, ...]) -> None:
+    """Refuse names that `load` could not give back."""
+    if not isinstance(named, Mapping):
+        raise DTypeError(what, f"a {type(named).__name__}", "give a dict, from names to values")
+    for name in named:
+        check_text(f"a name among {what}", name)
+        if name in reserved:
+            raise DataError(f"{what}, {name!r} among them",
+                            "the file has its own use for that name", "choose another")  # fmt: skip
 
+
+def check_text(what: str, text: object) -> None:
+    if not isinstance(text, str):
+        raise DTypeError(what, f"{text!r}, a {type(text).__name__}", "give a str, for example "
+                         "json.dumps(value)")  # fmt: skip
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise DataError(what, f"{text!r}, which has no UTF-8 form: {error.reason}",
+                        "leave half surrogate pairs out") from error  # fmt: skip
+
+
+# ---- reading -------------------------------------------------------------------------------------
+
+
+def load(path: str | Path, checked: bool = False) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """The tensors and notes that `save` wrote, or that another program wrote in this format.
+
+    DataError for a file that is none, or is damaged. Another program's file has no checksum of
+    ours; with `checked` it is refused, too.
+    """
+    asked = f"to load the checkpoint {path}"
     try:
         payload = Path(path).read_bytes()
-        rows = deserialize(payload)
-    except (OSError, SafetensorError) as error:
+    except OSError as error:
+        raise DataError(asked, error.strerror or str(error),
+                        "give the name of a file that training has written") from error  # fmt: skip
+    try:
+        header, start = read_header(payload)
+        notes = read_notes(header.pop(METADATA, {}))
+        marks = notes.pop(FORMAT, None), notes.pop(CHECKSUM, None)
+        if marks != (None, None):
+            verify(payload, marks)
+        rows = {name: read_row(name, row) for name, row in header.items()}
+        check_cover(rows, len(payload) - start)
+        numbers = memoryview(payload)[start:]
+        tensors = {name: tensor(numbers, *row) for name, row in rows.items()}
+    except (DataError, ShapeError) as bad:
+        raise DataError(asked, bad.found, "use another copy, or give a file that training has "
+                        "written") from bad  # fmt: skip
+    if checked and marks == (None, None):
         raise DataError(
-            f"to load the checkpoint {path}", str(error), "give a file that training has written"
-        ) from error
-    tensors = {}
-    for name, row in rows:
-        buf = Buffer.from_memory(bytes(row["data"]), dtype=dtypes.of(CODES[row["dtype"]]))
-        tensors[name] = Tensor(buf, tuple(row["shape"]))
-    # A file starts with the length of its header, then the header itself, as JSON.
-    length = int.from_bytes(payload[:8], "little")
-    return tensors, json.loads(payload[8 : 8 + length]).get("__metadata__", {})
+            asked, "it has no checksum of tutor's: another program has written it",
+            "give a file that tutor.nn.checkpoint.save has written; checkpoint.load reads its "
+            "tensors unchecked",
+        )  # fmt: skip
+    return tensors, notes
+
+
+def damaged(found: str) -> DataError:
+    return DataError("a safetensors file", found, "use another copy")
+
+
+def read_header(payload: bytes) -> tuple[dict[str, Any], int]:
+    """The header as a dict, and where the numbers begin."""
+    if len(payload) < 8:
+        raise damaged(f"{len(payload)} bytes, where a safetensors file has at least 8")
+    start = 8 + int.from_bytes(payload[:8], "little")
+    if start > len(payload):
+        raise damaged(f"a header of {start - 8:,} bytes in a file of {len(payload):,}: "
+                      "it is no safetensors file, or its end is missing")  # fmt: skip
+
+    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(items)
+        if len(found) < len(items):
+            raise damaged("a header that has a name twice")
+        return found
+
+    try:
+        header = json.loads(payload[8:start].decode(), object_pairs_hook=pairs)
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise damaged(f"a header that is no JSON ({error})") from error
+    if not isinstance(header, dict):
+        raise damaged(f"a header that is a {type(header).__name__}, not names and what they are")
+    return header, start
+
+
+def read_notes(notes: Any) -> dict[str, str]:
+    if not isinstance(notes, dict) or not all(isinstance(text, str) for text in notes.values()):
+        raise damaged(f"{METADATA} that is no table of texts")
+    return notes
+
+
+def verify(payload: bytes, marks: tuple[str | None, str | None]) -> None:
+    """That the file is as `save` has written it, to the bit."""
+    version, digest = marks
+    if version is None or digest is None or len(digest) != len(ZEROS):
+        raise damaged("one of the two marks of a checkpoint of tutor's; the other is damaged")
+    if version != "1":
+        raise damaged(f"format {version!r}; this version of tutor reads format '1'")
+    at = payload.find(digest.encode(), max(payload.find(CHECKSUM.encode()), 0))
+    whole = hashlib.sha256(payload[: max(at, 0)])
+    whole.update(ZEROS.encode())
+    whole.update(memoryview(payload)[at + len(ZEROS) :])
+    if at < 0 or whole.hexdigest() != digest:
+        raise damaged(f"SHA-256 {whole.hexdigest()}, where its header says {digest}: the file was "
+                      "damaged after it was written")  # fmt: skip
+
+
+Row = tuple[dtypes.DType, tuple[int, ...], int, int]
+
+
+def read_row(name: str, row: Any) -> Row:
+    """dtype, shape, and where the numbers begin and end, of one line of the header."""
+    if not isinstance(row, dict) or row.keys() != {"dtype", "shape", "data_offsets"}:
+        raise damaged(f"{name!r} is not described by dtype, shape and data_offsets")
+    code, shape, offsets = row["dtype"], row["shape"], row["data_offsets"]
+    if not isinstance(code, str) or code not in CODES:
+        raise damaged(f"{name!r} has dtype {code!r}; tutor has {', '.join(CODES)}")
+    if not (is_sizes(shape, 16) and is_sizes(offsets, 2) and len(offsets) == 2):
+        raise damaged(f"{name!r} has no shape and data_offsets that are whole numbers from 0 on")
+    dtype, (start, end) = dtypes.of(CODES[code]), offsets
+    if end - start != math.prod(shape) * dtype.itemsize:
+        raise damaged(f"{name!r}, {code} of shape {tuple(shape)}, in {end - start:,} bytes")
+    return dtype, tuple(shape), start, end
+
+
+def is_sizes(value: Any, most: int) -> bool:
+    """Whether it is a list of whole numbers (no bools), and not longer than it may be."""
+    whole = isinstance(value, list) and all(type(n) is int and n >= 0 for n in value)
+    return whole and len(value) <= most
+
+
+def check_cover(rows: Mapping[str, Row], size: int) -> None:
+    """That the tensors fill the bytes behind the header: one after the other, no gaps."""
+    end = 0
+    for name, (_, _, start, stop) in sorted(rows.items(), key=lambda item: item[1][2:]):
+        if start != end:
+            raise damaged(
+                f"{name!r} begins at byte {start:,}, where the one before ends at {end:,}"
+            )
+        end = stop
+    if end != size:
+        raise damaged(f"{size:,} bytes of numbers, where the header speaks of {end:,}")
+
+
+def tensor(numbers: memoryview, dtype: dtypes.DType, shape: tuple[int, ...], start: int, end: int
+           ) -> Tensor:  # fmt: skip
+    return Tensor(Buffer.from_memory(numbers[start:end], dtype=dtype), shape)

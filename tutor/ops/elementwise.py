@@ -44,6 +44,14 @@ class Unary(Op, abstract=True):
     infer, promotes = same, 0
 
 
+class OfBools(Op, abstract=True):
+    """A bool is what the op makes of it."""
+
+    def apply(self) -> Any:
+        x = self.inputs[0]
+        return x.copy() if getattr(x, "dtype", None) is bool_ else super().apply()
+
+
 class Binary(Op, abstract=True):
     """Two operands or more, brought to one dtype and stretched to one shape."""
 
@@ -123,7 +131,7 @@ class Neg(Unary):
         return -g
 
 
-class Abs(Unary):
+class Abs(OfBools, Unary):
     """z = |x|, with derivative 0 at 0"""
 
     kernel, saves = "abs", ("x",)
@@ -139,7 +147,7 @@ class Flat(Unary, abstract=True):
         return g.like(0)
 
 
-class Sign(Flat):
+class Sign(OfBools, Flat):
     """z = -1 where x < 0, 0 where x = 0, 1 where x > 0"""
 
     kernel = "sign"

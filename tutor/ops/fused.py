@@ -11,22 +11,22 @@ from tutor.core.engine import apply
 from tutor.core.op import Op, Shape
 from tutor.dtype import DType, int64
 from tutor.errors import DomainError, DTypeError, ShapeError
-from tutor.layout import axis_of
+from tutor.ops.along import Along
 
 
-class AlongAxis(Op, abstract=True):
+class Normalised(Along, abstract=True):
     """One operand, normalised along one axis."""
 
     saves, promotes, wants_float = ("out",), 0, True
 
     def __init__(self, x: Any, *, axis: int = -1) -> None:
-        super().__init__(x, axis=axis_of(axis, len(x.shape)))
+        super().__init__(x, axis=axis)
 
     def infer(self, x: Any, *, axis: int) -> tuple[Shape, DType]:
         return x.shape, x.buf.dtype
 
 
-class Softmax(AlongAxis):
+class Softmax(Normalised):
     """z = e**x / sum e**x along axis, computed as e**(x - max) so that nothing overflows"""
 
     kernel = "softmax"
@@ -35,7 +35,7 @@ class Softmax(AlongAxis):
         return z * (g - (g * z).sum(axis=self.params["axis"], keepdims=True))
 
 
-class LogSoftmax(AlongAxis):
+class LogSoftmax(Normalised):
     """z = x - ln sum e**x along axis"""
 
     kernel = "log_softmax"

@@ -8,7 +8,7 @@ from tutor.core.engine import apply
 from tutor.core.op import Op
 from tutor.dtype import bool_, int64
 from tutor.errors import DTypeError, ShapeError
-from tutor.layout import axis_of
+from tutor.ops.along import Along
 
 
 def positions(op: Op, index: Any) -> Any:
@@ -22,7 +22,7 @@ def positions(op: Op, index: Any) -> Any:
     return index.cast(int64)
 
 
-class Indexed(Op, abstract=True):
+class Indexed(Along, abstract=True):
     """x, an index and sometimes a source; the index is made an int64 Tensor."""
 
     def __init__(self, x: Any, index: Any, *rest: Any, axis: int) -> None:
@@ -30,14 +30,24 @@ class Indexed(Op, abstract=True):
             empty = hasattr(index, "__len__") and len(index) == 0  # a list of none is one of ints
             index = x.wrap(index, int64 if empty else None)
         rest = tuple(t if hasattr(t, "over") else x.wrap(t, x.dtype) for t in rest)
-        super().__init__(x, positions(self, index), *rest, axis=axis_of(axis, len(x.shape)))
+        super().__init__(x, positions(self, index), *rest, axis=axis)
+
+    def is_beside(self, x: Any, index: Any) -> bool:
+        """Has index x's axes, and does it reach no further than x beside `axis`?"""
+        axis = self.params["axis"]
+        return len(index.shape) == len(x.shape) and all(
+            n <= m for a, (n, m) in enumerate(zip(index.shape, x.shape, strict=True)) if a != axis
+        )
+
+    def names_nothing(self) -> bool:
+        """Is the index empty, and of a shape that does not go with x's? PyTorch takes any then."""
+        x, index = self.inputs[:2]
+        return 0 in index.shape and bool(x.shape) and not self.is_beside(x, index)
 
     def check_beside(self, x: Any, index: Any) -> None:
         """index must have x's axes and reach no further than x beside `axis`."""
         axis = self.params["axis"]
-        if len(index.shape) != len(x.shape) or any(
-            n > m for a, (n, m) in enumerate(zip(index.shape, x.shape, strict=True)) if a != axis
-        ):
+        if not self.is_beside(x, index):
             raise ShapeError(
                 f"{self.name} along axis {axis} of shape {x.shape} with index shape {index.shape}",
                 "the index has other axes, or reaches beyond x",
@@ -49,6 +59,12 @@ class Gather(Indexed):
     """z[..., i, ...] = x[..., index[..., i, ...], ...] along axis"""
 
     kernel, saves = "gather", ("index",)
+
+    def apply(self):
+        x, index = self.inputs
+        if self.names_nothing():
+            return x.reshape((x.numel(),))[:0].reshape(index.shape)
+        return super().apply()
 
     def infer(self, x, index, *, axis):
         self.check_beside(x, index)
@@ -67,10 +83,15 @@ class Gather(Indexed):
         return apply("scatter_add", zeros, index, g, axis=self.params["axis"]), None
 
 
-class ScatterAdd(Indexed):
-    """z = x, then z[..., index[..., i, ...], ...] += src[..., i, ...] along axis"""
+class Scattering(Indexed, abstract=True):
+    """z = x, but for the places that the index names."""
 
-    kernel, saves = "scatter_add", ("index",)
+    saves = ("index",)
+
+    def apply(self):
+        x, index, src = self.inputs
+        empty = 0 in index.shape and (self.names_nothing() or src.shape != index.shape)
+        return x.copy() if empty else super().apply()
 
     def infer(self, x, index, src, *, axis):
         self.check_beside(x, index)
@@ -82,20 +103,23 @@ class ScatterAdd(Indexed):
             )
         return x.shape, x.buf.dtype
 
+
+class ScatterAdd(Scattering):
+    """z = x, then z[..., index[..., i, ...], ...] += src[..., i, ...] along axis"""
+
+    kernel = "scatter_add"
+
     def backward(self, g, index):
         return g, None, apply("gather", g, index, axis=self.params["axis"])
 
 
-class Scatter(Indexed):
+class Scatter(Scattering):
     """z = x, then z[..., index[..., i, ...], ...] = src[..., i, ...] along axis
 
     In row-major order of src: of several that go to one place, the last one stays.
     """
 
-    kernel, saves = "scatter", ("index",)
-
-    def infer(self, x, index, src, *, axis):
-        return ScatterAdd.infer(self, x, index, src, axis=axis)
+    kernel = "scatter"
 
     def backward(self, g, index):
         """What was overwritten has no gradient; of several in one place the last has it."""
@@ -124,6 +148,10 @@ class IndexSelect(Indexed):
     """z = the slices of x at the positions in the 1-D index, along axis"""
 
     kernel, saves = "index_select", ("index",)
+
+    def apply(self):
+        z = super().apply()
+        return z if self.inputs[0].shape else z.reshape(())
 
     def infer(self, x, index, *, axis):
         if len(index.shape) != 1:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import Any
 
+from tutor import dtype as dtypes
 from tutor.core.engine import apply, engine
 from tutor.core.op import OPS, Op
 from tutor.errors import DomainError, ShapeError
@@ -83,11 +84,12 @@ class Windows(Op):
     """
 
     def layout(self, x, *, axis, size, step, dilation):
-        count = (x.shape[axis] - dilation * (size - 1) - 1) // step + 1
+        span = dilation * (size - 1) + 1 if size else 0
+        count = (x.shape[axis] - span) // step + 1
         if count < 1:
             raise ShapeError(
                 f"windows of {size} elements, {dilation} apart, along axis {axis} of {x.shape}",
-                f"a window spans {dilation * (size - 1) + 1} elements",
+                f"a window spans {span} elements",
                 "pad the tensor, or use a smaller window",
             )
         shape = (*x.shape[:axis], count, *x.shape[axis + 1 :], size)
@@ -169,7 +171,8 @@ class Cat(Op):
     def __init__(self, *xs: Any, axis: int = 0) -> None:
         if not xs:
             raise ShapeError("cat of no tensors", "an empty list", "give at least one")
-        super().__init__(*xs, axis=axis_of(axis, max(len(xs[0].shape), 1)))
+        kept = without_nothing(xs)
+        super().__init__(*kept, axis=axis_of(axis, max(len(kept[0].shape), 1)))
 
     def infer(self, *xs, axis):
         first = xs[0].shape
@@ -195,6 +198,15 @@ class Cat(Op):
             g[(*before, slice(end - x.shape[axis], end))]
             for x, end in zip(self.inputs, ends, strict=True)
         )
+
+
+def without_nothing(xs: Any) -> Any:
+    """The tensors without those of shape (0,) where others have more axes, as in PyTorch: what is
+    collected may begin with a Tensor([]). Its dtype counts."""
+    if len({len(x.shape) for x in xs}) == 1 or not any(x.shape == (0,) for x in xs):
+        return xs
+    dtype = dtypes.common(x.buf.dtype for x in xs)
+    return [x.cast(dtype) for x in xs if x.shape != (0,)]
 
 
 def stack(tensors: Any, axis: int = 0) -> Any:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tutor.core.engine import apply
-from tutor.core.op import Op, Shape
+from tutor.core.op import Shape
 from tutor.dtype import DType, int64
-from tutor.layout import axis_of
+from tutor.ops.along import Along
 from tutor.ops.elementwise import Binary, broadcast, same
 
 
@@ -44,13 +44,13 @@ def shifted(x: Any, by: int, axis: int) -> Any:
     return x.pad(widths)[tuple(key)]
 
 
-class CumMax(Op):
+class CumMax(Along):
     """z_i = the largest of x_0 ... x_i along axis; of equal ones the last gets the gradient"""
 
     kernel, name, infer, saves, promotes = "cummax", "cummax", same, ("x", "out"), 0
 
     def __init__(self, x: Any, *, axis: int) -> None:
-        super().__init__(x, axis=axis_of(axis, len(x.shape)))
+        super().__init__(x, axis=axis)
 
     def backward(self, g, x, z):
         axis = self.params["axis"]
@@ -60,7 +60,7 @@ class CumMax(Op):
         return apply("scatter_add", x.like(0), source, g, axis=axis)
 
 
-class ArgSort(Op):
+class ArgSort(Along):
     """z = the positions along axis that bring x into rising (descending: falling) order
 
     Equal elements keep their order, nan counts as larger than all others.
@@ -70,7 +70,7 @@ class ArgSort(Op):
     name = "argsort"
 
     def __init__(self, x: Any, *, axis: int = -1, descending: bool = False) -> None:
-        super().__init__(x, axis=axis_of(axis, len(x.shape)), descending=bool(descending))
+        super().__init__(x, axis=axis, descending=bool(descending))
 
     def infer(self, x: Any, *, axis: int, descending: bool) -> tuple[Shape, DType]:
         return x.shape, int64

@@ -17,6 +17,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from tutor import files
 from tutor.errors import DTypeError
 
 # name: (on a light page, on a dark page). The hues are those that red-green and blue-yellow blind
@@ -203,9 +204,9 @@ class Picture:
         return f'<div style="overflow-x:auto">{self._markup(least)}</div>'
 
     def save(self, path: str | Path) -> Path:
-        """Write the SVG file, and return its path."""
-        path = Path(path)
-        path.write_text(self.svg + "\n", encoding="utf-8")
+        """Write the SVG file, and return its path. DataError where it cannot be written."""
+        path, text = Path(path), (self.svg + "\n").encode()
+        files.write_whole(path, lambda file: file.write(text))
         return path
 
     def __str__(self) -> str:

@@ -44,6 +44,7 @@ CASES: dict[str, tuple[Small, Large]] = {
     "pow": (elementwise.power, elementwise.large),
     "cast": (elementwise.cast, elementwise.large_cast),
     "fill": (elementwise.fill, elementwise.large_fill),
+    "arange": (elementwise.arange, elementwise.large_arange),
     **dict.fromkeys(REDUCTIONS, (reduce.reduction, reduce.large)),
     "scan": (scan.scan, scan.large_scan),
     **dict.fromkeys(("cummax", "argsort"), (scan.ordered, scan.large_ordered)),

@@ -188,8 +188,6 @@ LEGAL: dict[str, tuple[Callable[[Any, DType], bool], Callable[[random.Random, DT
     "divisor": (lambda v, t: t.is_float or v != 0, lambda rng, t: rng.randint(1, 9)),
     # for shifts: none that is negative, and as often as not up to the width and a little beyond
     "count": (lambda v, t: v >= 0, lambda rng, t: rng.randrange(8 * t.itemsize + 4)),
-    # for gradients: results of tanh and sigmoid, whose squares do not overflow
-    "result": (lambda v, t: -1 <= v <= 1, lambda rng, t: rng.uniform(-1, 1)),
     # for logaddexp: where the larger operand and the logarithm beside it cancel, a unit in the last
     # place of either is many of their sum, and float64 has no wider type to compute them in
     "tame": (lambda v, t: t is not float64 or not -1.4 < v < 0, lambda rng, t: rng.random()),
@@ -235,7 +233,7 @@ class Draw:
         two        floats that are +-0.5, 1 or 2, so that their products are exact
         decay      floats up to 1.2 in magnitude: what is multiplied by them one by one dies away
         sign       floats that are -1, 0 or 1
-        exponent, divisor, count, result, tame    as any, but only what LEGAL allows
+        exponent, divisor, count, tame    as any, but only what LEGAL allows
         """
         dtype, rng = dtype or self.dtype, self.rng
         if count > 5000:

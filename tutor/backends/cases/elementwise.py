@@ -51,7 +51,6 @@ SECOND = {
     "pow": "exponent",
     **dict.fromkeys(("floor_divide", "remainder", "fmod"), "divisor"),
     **dict.fromkeys(("bitwise_left_shift", "bitwise_right_shift"), "count"),
-    **dict.fromkeys(("relu_grad", "tanh_grad", "sigmoid_grad"), "result"),
 }
 
 
@@ -193,3 +192,27 @@ def fill(d: Draw) -> Iterator[Case]:
 
 def large_fill(d: Draw, count: int) -> Case:
     return alike(d, (count,), ("contiguous",), value=1)
+
+
+def counted(d: Draw, shape: Shape, layout: str) -> Case:
+    """Any start and step; of integers also such as wrap, of floats such as overflow."""
+    whole = d.dtype.is_integer
+    start, step = (d.rng.choice(specials(d.dtype)) for _ in range(2))
+    if d.rng.random() < 0.7:
+        start, step = (d.rng.randint(-9, 9) / d.rng.choice((1, 3, 8)) for _ in range(2))
+        start, step = (abs(int(n)) for n in (start, step)) if whole else (start, step)
+    parts = 1 if whole else d.rng.choice((1, 1, 2, 3, 10, 70, 2**60))
+    return alike(d, shape, (layout,), start=start, step=step, parts=parts)
+
+
+def arange(d: Draw) -> Iterator[Case]:
+    for n in range(1, 71):
+        yield counted(d, (n,), *d.any_layouts(0))
+    for (layout,) in d.layouts(0):
+        for shape in ((5,), (3, 37), (2, 3, 9), *SMALL_SHAPES):
+            yield counted(d, shape, layout)
+    yield counted(d, (1031,), "contiguous")
+
+
+def large_arange(d: Draw, count: int) -> Case:
+    return alike(d, (count,), ("contiguous",), start=-1, step=3, parts=1)

@@ -217,6 +217,15 @@ def fill(out: Operand, *, value: Number) -> None:
     write(out, [value] * math.prod(out.shape))
 
 
+def arange(out: Operand, *, start: Number, step: Number, parts: Number) -> None:
+    """z_i = start + step * (i / parts); of integers start + step * i"""
+    each = range(math.prod(out.shape))
+    if out.buf.dtype.is_integer:
+        write(out, [int(start) + int(step) * i for i in each])
+    else:
+        write(out, [float(start) + float(step) * div(i, parts) for i in each])
+
+
 KERNELS: dict[str, Kernel] = {
     "neg": lift(operator.neg),
     "abs": lift(abs),
@@ -252,6 +261,7 @@ KERNELS: dict[str, Kernel] = {
     "copy": lift(identity),
     "cast": cast,
     "fill": fill,
+    "arange": arange,
     "add": lift(operator.add),
     "sub": lift(operator.sub),
     "mul": lift(operator.mul),

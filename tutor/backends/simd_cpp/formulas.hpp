@@ -208,9 +208,10 @@ struct CopySign : Arithmetic {
 };
 
 // Gradients, given that of the result, x, and the result itself, y. 1 - y * y would cancel near 1.
+// Nobody says that y came from tanh or sigmoid; the square of a large float overflows in float.
 FORMULA2(ReluGrad, Arithmetic, xsimd::select(y > V(0), x, V(0)))
-FORMULA2(TanhGrad, Arithmetic, x*((V(1) - y) * (V(1) + y)))
-FORMULA2(SigmoidGrad, Arithmetic, x*(y*(V(1) - y)))
+FORMULA2(TanhGrad, InDouble, x*((V(1) - y) * (V(1) + y)))
+FORMULA2(SigmoidGrad, InDouble, x*(y*(V(1) - y)))
 
 // ---- division with remainder --------------------------------------------------------------------
 

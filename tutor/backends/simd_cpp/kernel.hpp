@@ -43,11 +43,6 @@ enum DType : uint8_t {
         DTYPES
 };
 
-// What kernels read and write for a T. For bools bytes: memory from elsewhere may hold others than
-// 0 and 1, and a bool that is neither may be taken for both.
-template <class T>
-using Stored = std::conditional_t<std::is_same<T, bool>::value, uint8_t, T>;
-
 constexpr int itemsize_of[DTYPES] = {
 #define ROW(name, type, format) sizeof(type),
     TUTOR_FOR_EACH_DTYPE(ROW)

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "half.hpp"
+#include "stored.hpp"
 #include "transpose.hpp"
 
 namespace tutor {
@@ -105,6 +106,27 @@ template <class Bits>
 struct __attribute__((may_alias)) Item {
     Bits bits;
 };
+
+// What is moved in place of a T: any number of its size, but a bool must arrive as 0 or 1.
+template <class T>
+using Moved = std::conditional_t<
+    std::is_same_v<T, bool>, bool_t,
+    std::conditional_t<sizeof(T) == 1, uint8_t,
+                       std::conditional_t<sizeof(T) == 2, uint16_t,
+                                          std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>>;
+
+// The inner loop that copies n elements. `out` may be the very same memory.
+template <class T>
+void copy_items(int64_t n, void* out, const void* const* ins) {
+    if constexpr (std::is_trivially_copyable_v<T>) {
+        std::memmove(out, ins[0], n * sizeof(T));
+    } else {
+        T* z = static_cast<T*>(out);
+        const T* x = static_cast<const T*>(ins[0]);
+#pragma GCC ivdep
+        for (int64_t i = 0; i < n; i++) z[i] = x[i];
+    }
+}
 
 // A rectangle of elements in memory, `row` and `column` bytes from one to the next.
 struct Steps {

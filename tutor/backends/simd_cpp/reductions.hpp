@@ -74,10 +74,14 @@ using Max = Extreme<T, false>;
 template <class T>
 using Min = Extreme<T, true>;
 
+// Whether elements must become keys to be compared; others can be as they are.
+template <class T>
+constexpr bool by_keys = is_16_bit_float<T> || std::is_same<T, bool_t>::value;
+
 // The largest (TURNED: smallest) of n > 0 elements, or nan where there is one.
 template <bool TURNED, class T>
 T most_of(int64_t n, const T* x) {
-    if constexpr (is_16_bit_float<T>) {
+    if constexpr (by_keys<T>) {
         using Keys = Extreme<T, TURNED>;
         typename Keys::Partial all = Keys::none(0);
         for (int64_t i = 0; i < n; i++) all = Keys::both(all, Keys::of(x[i]));
@@ -120,7 +124,7 @@ T most_of(int64_t n, const T* x) {
 template <class T>
 int64_t first_of(int64_t n, const T* x, T most) {
     int64_t i = 0;
-    if constexpr (is_16_bit_float<T>) {
+    if constexpr (by_keys<T>) {
         const auto key = [](T number) { return Ordered<T>::zeros_alike(Ordered<T>::key(number)); };
         while (key(x[i]) != key(most)) i++;
     } else {

@@ -8,6 +8,7 @@
 
 #include "half.hpp"
 #include "simd.hpp"
+#include "stored.hpp"
 
 namespace tutor {
 namespace TUTOR_LEVEL {
@@ -149,8 +150,14 @@ struct Ordered {
     static Key zeros_alike(Key key) { return key; }
 };
 
+// false below true, whatever byte stands for it.
 template <>
-struct Ordered<bool> : Ordered<uint8_t> {};
+struct Ordered<bool_t> : Ordered<uint8_t> {
+    static Key key(bool_t x) { return x ? 1 : 0; }
+    static bool_t value(Key key) { return key != 0; }
+    static Key number(bool_t x) { return key(x); }
+    static Key nan_on_top(bool_t, Key key) { return key; }
+};
 
 template <class T, class Bits, Bits INFINITY_BITS>
 struct OrderedFloat {

@@ -36,7 +36,7 @@ void convert(int64_t n, void* out, const void* const* ins) {
 #pragma GCC ivdep
         for (int64_t i = 0; i < n; i++) {
             if constexpr (is_bool<From>)  // chosen, because a bool is not converted by vectors
-                z[i] = x[i] != 0 ? cast<To>(uint8_t(1)) : cast<To>(uint8_t(0));
+                z[i] = x[i] ? cast<To>(uint8_t(1)) : cast<To>(uint8_t(0));
             else
                 z[i] = cast<To>(x[i]);
         }
@@ -78,7 +78,7 @@ using Tiled = std::conditional_t<std::is_same_v<T, float>, float, Computed<Formu
 template <class Formula, class T>
 constexpr Inner inner() {
     if constexpr (Formula::compares) {
-        return map_scalars<Formula, uint8_t, Stored<T>, T>;
+        return map_scalars<Formula, bool_t, Stored<T>, T>;
     } else if constexpr (std::is_floating_point_v<T>) {
         return map_vectors<Formula, Computed<Formula, T>, T>;
     } else if constexpr (Formula::wraps && !is_bool<T>) {
@@ -131,14 +131,9 @@ constexpr int64_t GRAIN = Arithmetic::grain;
 // Work on elements as they are, without conversion.
 inline Work plain(Inner inner) { return {inner, DTYPES, DTYPES, nullptr, nullptr, GRAIN}; }
 
-template <int itemsize>
-void copy_items(int64_t n, void* out, const void* const* ins) {
-    std::memmove(out, ins[0], n * itemsize);
-}
-
 template <class T>
 Status run_copy(const Operand& out, const Operand* ins, int count, const Params&) {
-    each(out, ins, count, plain(copy_items<sizeof(T)>));
+    each(out, ins, count, plain(copy_items<Stored<T>>));
     return {Status::Ok, 0, 0};
 }
 
@@ -169,21 +164,19 @@ Status run_cast(const Operand& out, const Operand* ins, int count, const Params&
 template <class Bits>
 void choose(int64_t n, void* out, const void* const* ins) {
     Item<Bits>* z = static_cast<Item<Bits>*>(out);
-    const uint8_t* condition = static_cast<const uint8_t*>(ins[0]);
+    const bool_t* condition = static_cast<const bool_t*>(ins[0]);
     const Item<Bits>*x = static_cast<const Item<Bits>*>(ins[1]),
           *y = static_cast<const Item<Bits>*>(ins[2]);
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; i++) {
         const Bits yes = x[i].bits, no = y[i].bits;  // both read: no branch, so it vectorises
-        z[i].bits = condition[i] != 0 ? yes : no;
+        z[i].bits = condition[i] ? yes : no;
     }
 }
 
 template <class T>
 Status run_where(const Operand& out, const Operand* ins, int count, const Params&) {
-    constexpr Inner by_size[] = {choose<uint8_t>, choose<uint16_t>, choose<uint32_t>,
-                                 choose<uint64_t>};
-    each(out, ins, count, plain(by_size[(sizeof(T) > 1) + (sizeof(T) > 2) + (sizeof(T) > 4)]));
+    each(out, ins, count, plain(choose<Moved<T>>));
     return {Status::Ok, 0, 0};
 }
 

@@ -2,8 +2,8 @@
 // nonzero.
 //
 // But for scatter_add nothing is computed, so elements are moved as 1, 2, 4 or 8 bytes, whatever
-// their dtype. Inputs must not overlap `out`, except for the x of scatter_add and scatter, which
-// may be `out` itself.
+// their dtype; only bools are made 0 or 1. Inputs must not overlap `out`, except for the x of
+// scatter_add and scatter, which may be `out` itself.
 #include "loops.hpp"
 #include "rows.hpp"
 
@@ -19,15 +19,9 @@ constexpr bool is_integer = std::is_integral_v<T> && !std::is_same_v<T, bool>;
 
 // ---- blocks: pad, cat ---------------------------------------------------------------------------
 
-template <int itemsize>
-void copy_items(int64_t n, void* out, const void* const* ins) {
-    std::memcpy(out, ins[0], n * itemsize);
-}
-
-template <int itemsize>
+template <class T>
 void copy_block(const Operand& out, const Operand& x) {
-    each(out, &x, 1,
-         {copy_items<itemsize>, DTYPES, DTYPES, nullptr, nullptr, GRAIN_BYTES / itemsize});
+    each(out, &x, 1, {copy_items<T>, DTYPES, DTYPES, nullptr, nullptr, GRAIN_BYTES / sizeof(T)});
 }
 
 // The part of `out` that has the shape of x and begins at index `start`.
@@ -51,8 +45,8 @@ Status pad(const Operand& out, const Operand* ins, int, const Params& params) {
     Operand everywhere = out;
     everywhere.data = reinterpret_cast<char*>(&value);
     for (int d = 0; d < out.ndim; d++) everywhere.strides[d] = 0;
-    copy_block<sizeof(T)>(out, everywhere);
-    copy_block<sizeof(T)>(window(out, params.axis, ins[0]), ins[0]);
+    copy_block<Stored<T>>(out, everywhere);
+    copy_block<Stored<T>>(window(out, params.axis, ins[0]), ins[0]);
     return OK;
 }
 
@@ -60,7 +54,7 @@ template <class T>
 Status cat(const Operand& out, const Operand* ins, int count, const Params& params) {
     int64_t start[MAX_DIMS] = {};
     for (int i = 0; i < count; i++) {
-        copy_block<sizeof(T)>(window(out, start, ins[i]), ins[i]);
+        copy_block<Stored<T>>(window(out, start, ins[i]), ins[i]);
         start[params.axis[0]] += ins[i].shape[params.axis[0]];
     }
     return OK;
@@ -146,8 +140,8 @@ void gather_run(const Run& run) {
         return;
     }
     x += *run.index * run.axis_step;  // one index for the whole run: a piece of a slice
-    if (run.main_step == 1 && run.indexed_step == 1)
-        std::memcpy(z, x, run.n * sizeof(Bits));
+    if (std::is_trivially_copyable_v<Bits> && run.main_step == 1 && run.indexed_step == 1)
+        std::memcpy(static_cast<void*>(z), x, run.n * sizeof(Bits));
     else
         for (int64_t j = 0; j < run.n; j++) z[j * run.main_step] = x[j * run.indexed_step];
 }
@@ -241,7 +235,7 @@ Status scatter(const Operand& out, const Operand* ins, int, const Params& params
     const int axis = static_cast<int>(params.axis[0]);
     const Status status = check_indices(index, out.shape[axis]);
     if (status.kind != Status::Ok) return status;
-    if (!same_memory(out, x)) copy_block<sizeof(T)>(out, x);
+    if (!std::is_trivially_copyable_v<T> || !same_memory(out, x)) copy_block<T>(out, x);
     const IndexedWalk slices(src, out, index, axis, 0, axis),
         slice(src, out, index, axis, axis, src.ndim);
     const int64_t count = slice.nest.count();
@@ -304,27 +298,18 @@ Status nonzero(const Operand& out, const Operand* ins, int, const Params&) {
 
 // ---- the table ----------------------------------------------------------------------------------
 
-template <int itemsize>
-using BitsOf =
-    std::conditional_t<itemsize == 1, uint8_t,
-                       std::conditional_t<itemsize == 2, uint16_t,
-                                          std::conditional_t<itemsize == 4, uint32_t, uint64_t>>>;
-
 struct Table {
     Row rows[6 * DTYPES + 1] = {};
     int64_t count = 0;
 
     constexpr Table() {
-#define ROW(dtype, type, format)                                                       \
-    add({"pad", dtype, Form::Pad, "TT", "before value", pad<type>});                   \
-    add({"cat", dtype, Form::Cat, "TT+", "axis", cat<type>});                          \
-    add({"gather", dtype, Form::Gather, "TTi", "axis", gather<BitsOf<sizeof(type)>>}); \
-    add({"index_select", dtype, Form::IndexSelect, "TTi", "axis",                      \
-         index_select<BitsOf<sizeof(type)>>});                                         \
-    add({"scatter", dtype, Form::Scatter, "TTiT", "axis",                              \
-         scatter<Item<BitsOf<sizeof(type)>>, Replace>});                               \
-    if (dtype != Bool)                                                                 \
-        add({"scatter_add", dtype, Form::Scatter, "TTiT", "axis", scatter<type, Add>});
+#define ROW(dtype, type, format)                                                                 \
+    add({"pad", dtype, Form::Pad, "TT", "before value", pad<type>});                             \
+    add({"cat", dtype, Form::Cat, "TT+", "axis", cat<type>});                                    \
+    add({"gather", dtype, Form::Gather, "TTi", "axis", gather<Moved<type>>});                    \
+    add({"index_select", dtype, Form::IndexSelect, "TTi", "axis", index_select<Moved<type>>});   \
+    add({"scatter", dtype, Form::Scatter, "TTiT", "axis", scatter<Item<Moved<type>>, Replace>}); \
+    add({"scatter_add", dtype, Form::Scatter, "TTiT", "axis", scatter<Stored<type>, Add>});
         TUTOR_FOR_EACH_DTYPE(ROW)
 #undef ROW
         add({"nonzero", Bool, Form::Nonzero, "ib", "", nonzero});

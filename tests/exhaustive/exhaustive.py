@@ -1,0 +1,332 @@
+"""Every float there is: each kernel of one float32 on all 4,294,967,296 inputs, at every level.
+
+    python tests/exhaustive/exhaustive.py exp log     (make exhaustive ARGS="exp log")
+    python tests/exhaustive/exhaustive.py --every 4099
+
+So is each kernel of one float16 or bfloat16 on all 65,536, and each of two on all pairs of them.
+expected.cpp says what should come out, and why that is known; here the kernels are called.
+
+A row of results is one kernel for one dtype: for each level the worst input and its error. It goes
+to docs/exhaustive.jsonl as soon as it is measured, and only if the bound of signatures.py holds;
+docs/exhaustive.md is made of all of them. A row is measured again only if the kernel is no longer
+the one that was measured (its results on a sample, see `Sample`, are not what they were), or if not
+all inputs were tried; so a run that was interrupted goes on where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import ctypes
+import functools
+import hashlib
+import math
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from array import array
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from exhaustive_rows import PAGE, ROOT, Result, Rows, Task, holds, load, page, save, tasks
+
+from tutor.backends import simd_cpp
+from tutor.backends.registry import Operand
+from tutor.backends.signatures import FLOATS
+from tutor.core.buffer import Buffer
+from tutor.dtype import BY_NAME, float64
+
+BLOCK = 2**17  # inputs at a time: their operands stay in the L2 cache
+SPAN = 2**25  # inputs of one thread at a time
+
+
+class Found(ctypes.Structure):
+    """What one level has made of some inputs; see expected.cpp."""
+
+    _fields_ = (
+        ("wrong", ctypes.c_int64),
+        ("undecided", ctypes.c_int64),
+        ("ulps", ctypes.c_int64),
+        ("error", ctypes.c_double),
+        ("at", ctypes.c_uint32),
+    )
+    wrong: int
+    undecided: int
+    ulps: int
+    error: float
+    at: int
+
+    def add(self, other: Found) -> None:
+        self.wrong += other.wrong
+        self.undecided += other.undecided
+        self.ulps = -1 if -1 in (self.ulps, other.ulps) else max(self.ulps, other.ulps)
+        if other.error > self.error:
+            self.error, self.at = other.error, other.at
+
+
+# ---- the C++ half --------------------------------------------------------------------------------
+
+
+def compiler() -> str | None:
+    """The C++ compiler of this machine, if it has one."""
+    return shutil.which(os.environ.get("CXX", "c++")) or shutil.which("g++")
+
+
+@functools.cache
+def library() -> Any:
+    """expected.cpp, compiled when it has changed."""
+    source = Path(__file__).with_name("expected.cpp")
+    name = hashlib.sha256(source.read_bytes()).hexdigest()[:16]
+    path = ROOT / "build" / "exhaustive" / f"{name}.so"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+            made = f"{folder}/expected.so"
+            flags = "-std=c++17 -O2 -Wall -Wextra -Werror -ffp-contract=off -fno-math-errno"
+            command = [str(compiler()), *flags.split(), "-shared", "-fPIC", str(source), "-o", made]
+            subprocess.run(command, check=True)
+            os.replace(made, path)
+    lib = ctypes.CDLL(str(path))
+    text, size, number, at = ctypes.c_char_p, ctypes.c_int64, ctypes.c_uint64, ctypes.c_void_p
+    lib.count.argtypes, lib.count.restype = [number, number, size, at], None
+    lib.inputs.argtypes, lib.inputs.restype = [ctypes.c_int, size, at, at, at], None
+    lib.expect.argtypes = [text, text, text, size, at, at, at, at]
+    lib.expect.restype = ctypes.c_bool
+    lib.compare.argtypes, lib.compare.restype = [text, size, at, at, at, at, at], None
+    lib.digest.argtypes, lib.digest.restype = [text, size, at], number
+    return lib
+
+
+class Block:
+    """The operands for some inputs of a task, and what should come out."""
+
+    def __init__(self, task: Task, room: int) -> None:
+        self.task, self.count = task, 0
+        self.index = Buffer.empty(room, BY_NAME["uint32"])
+        self.ins = [Buffer.empty(room, task.dtype) for _ in range(task.operands)]
+        self.exact = Buffer.empty(room, float64)
+        self.expected = Buffer.empty(room, BY_NAME["uint64"])
+        self.out = Buffer.empty(room, task.to)
+
+    def take(self, first: int, step: int, count: int) -> None:
+        """The inputs first, first + step, ..."""
+        self.count = count
+        library().count(first, step, count, self.index.address)
+        self._expect()
+
+    def take_these(self, index: array[int]) -> None:
+        """The inputs of these numbers."""
+        self.count = len(index)
+        self.index.raw[: 4 * len(index)] = memoryview(index).cast("B")
+        self._expect()
+
+    def _expect(self) -> None:
+        t, (x, y) = self.task, ([buf.address for buf in self.ins] + [None])[:2]
+        library().inputs(t.dtype.itemsize, self.count, self.index.address, x, y)
+        names = t.kernel.encode(), t.dtype.name.encode(), t.to.name.encode()
+        where = x, y, self.exact.address, self.expected.address
+        if not library().expect(*names, self.count, *where):
+            raise NotImplementedError(f"{t}: add its definition to tests/exhaustive/expected.cpp")
+
+    def run(self, kernel: Any) -> None:
+        """Let the kernel fill `out`."""
+        shape = (self.count,)
+        kernel(*(Operand(buf, shape, (1,), 0) for buf in (self.out, *self.ins)))
+
+    def compare(self, found: Found) -> None:
+        """Add how far `out` is from what it should be."""
+        where = self.index.address, self.exact.address, self.expected.address, self.out.address
+        name = self.task.to.name.encode()
+        library().compare(name, self.count, *where, ctypes.addressof(found))
+
+    def digest(self) -> str:
+        """A number that changes if one of the results in `out` does."""
+        return f"{library().digest(self.task.to.name.encode(), self.count, self.out.address):016x}"
+
+
+# ---- a sample ------------------------------------------------------------------------------------
+
+
+@functools.cache
+def sample(itemsize: int, operands: int) -> array[int]:
+    """The numbers of inputs chosen on purpose, always the same: all of one operand of 16 bits.
+
+    Of float32 both ends of each power of two, with either sign, some in between, and what lies
+    around the places where formulas change over: multiples of pi/4, of ln(2)/2 and of 1/16. Of
+    pairs every fifth x with a few y, and others at random.
+    """
+    if itemsize * operands == 2:
+        return array("I", range(2**16))
+    random = 1
+    found = array("I")
+
+    def draw() -> int:  # the generator of Numerical Recipes: 32 bits, the upper ones good enough
+        nonlocal random
+        random = (1664525 * random + 1013904223) % 2**32
+        return random >> 8
+
+    if operands == 2:
+        some = [0x0000, 0x8000, 0x0001, 0x3C00, 0xBC00, 0x3F80, 0x4248, 0x7C00, 0x7F80, 0xFF80]
+        some += [0x7FC0]  # zeros, 1 or near it, pi, inf and nan, of one of the dtypes
+        found.extend(x << 16 | y for y in some for x in range(0, 2**16, 5))
+        found.extend((draw() & 0xFFFF) << 16 | draw() & 0xFFFF for _ in range(2**17))
+        return found
+    ends = [*range(24), *range(2**23 - 24, 2**23)]
+    for power in range(0, 2**32, 2**23):
+        found.extend(power + end for end in ends)
+        found.extend(power + (draw() & 0x7FFFFF) for _ in range(208))
+    special = [k * unit for k in range(1, 512) for unit in (math.pi / 4, math.log(2) / 2, 1 / 16)]
+    special += [51471.0, 51472.0, math.sqrt(0.5), math.tan(math.pi / 8), 88.72284, 103.97208]
+    for number in special:
+        bits = memoryview(array("f", [number])).cast("B").cast("I")[0]
+        found.extend(sign + bits + near for sign in (0, 2**31) for near in range(-8, 9))
+    return found
+
+
+class Sample:
+    """What every level makes of the sample of a task."""
+
+    def __init__(self, task: Task) -> None:
+        index = sample(task.dtype.itemsize, task.operands)
+        block = Block(task, len(index))
+        block.take_these(index)
+        self.found, self.digest, self.count = {}, {}, len(index)
+        for level in simd_cpp.levels():
+            self.found[level] = Found()
+            block.run(kernel(level, task))
+            block.compare(self.found[level])
+            self.digest[level] = block.digest()
+
+
+@functools.cache
+def _table(level: str) -> Any:
+    return simd_cpp.table(level)
+
+
+def kernel(level: str, task: Task) -> Any:
+    return _table(level)[task.kernel, task.dtype]
+
+
+# ---- all of them ---------------------------------------------------------------------------------
+
+
+def spans(task: Task, every: int) -> Iterator[tuple[int, int]]:
+    """(first input, how many) for one thread at a time."""
+    total = -(-task.inputs // every)
+    for start in range(0, total, SPAN):
+        yield start * every, min(SPAN, total - start)
+
+
+def measure_span(task: Task, first: int, count: int, every: int) -> dict[str, Found]:
+    """What every level makes of every `every`th input from `first` on, `count` of them."""
+    block = Block(task, min(BLOCK, count))
+    found = {level: Found() for level in simd_cpp.levels()}
+    for start in range(0, count, BLOCK):
+        block.take(first + start * every, every, min(BLOCK, count - start))
+        for level in found:
+            block.run(kernel(level, task))
+            block.compare(found[level])
+    return found
+
+
+def measure(task: Task, every: int, jobs: int) -> dict[str, Result]:
+    """{level: what to keep of it} for one task."""
+    total = {level: Found() for level in simd_cpp.levels()}
+    digest = Sample(task).digest
+    work = list(spans(task, every))
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        parts = [pool.submit(measure_span, task, *span, every) for span in work]
+        for done, part in enumerate(parts, 1):
+            for level, found in part.result().items():
+                total[level].add(found)
+            show(f"{task}: {done} of {len(work)} parts")
+    return {
+        level: {
+            "inputs": sum(count for _, count in work),
+            "ulps": None if found.ulps < 0 else found.ulps,  # None: unlike
+            "error": None if math.isinf(found.error) else round(found.error, 6),
+            "at": f"{found.at:0{2 * task.dtype.itemsize * task.operands}x}",
+            "wrong": found.wrong,
+            "undecided": found.undecided,
+            "sample": digest[level],
+        }
+        for level, found in total.items()
+    }
+
+
+def is_measured(task: Task, rows: Rows, every: int) -> bool:
+    """Whether the row is there, of as many inputs, and of the kernels that there are now."""
+    levels, wanted = rows.get(str(task), {}), -(-task.inputs // every)
+    if any(levels.get(name, {"inputs": 0})["inputs"] < wanted for name in simd_cpp.levels()):
+        return False
+    digest = Sample(task).digest
+    return all(levels[name]["sample"] == digest[name] for name in simd_cpp.levels())
+
+
+# ---- the command ---------------------------------------------------------------------------------
+
+
+def show(line: str) -> None:
+    """Overwrites the last line of a terminal."""
+    if sys.stdout.isatty():
+        print(f"\r{line:<78}", end="\r", flush=True)
+
+
+def line(task: Task, result: dict[str, Result], seconds: float) -> str:
+    levels = "; ".join(
+        f"{level} {r['ulps']} ulp ({r['error']}) at {r['at']}, {r['wrong']} not nearest"
+        + ("" if holds(task, r) else " TOO FAR")
+        for level, r in result.items()
+    )
+    return f"{task}: {levels}; {seconds:.0f} s"
+
+
+def run(wanted: Iterable[Task], every: int, jobs: int, again: bool) -> int:
+    simd_cpp.set_num_threads(1)  # each thread here has inputs of its own
+    failed = 0
+    for task in wanted:
+        if not again and is_measured(task, load(), every):
+            continue
+        begun = time.monotonic()
+        result = measure(task, every, jobs)
+        print(line(task, result, time.monotonic() - begun), flush=True)
+        if not all(holds(task, r) for r in result.values()):
+            failed += 1
+            continue
+        rows = load()
+        rows[str(task)] = rows.get(str(task), {}) | result
+        save(rows)
+        PAGE.write_text(page(rows), encoding="utf-8")
+    return failed
+
+
+def main() -> int:
+    p = argparse.ArgumentParser(description="Measure kernels on every float there is.")
+    p.add_argument("kernel", nargs="*", help="these kernels (default: all)")
+    p.add_argument("--dtype", action="append", choices=[d.name for d in FLOATS], help="inputs")
+    p.add_argument("--operands", type=int, choices=(1, 2), help="kernels of one, or of two")
+    p.add_argument("--every", type=int, default=1, help="only each N-th input (default 1)")
+    p.add_argument("--jobs", type=int, default=os.cpu_count(), help="threads (default: all CPUs)")
+    p.add_argument("--again", action="store_true", help="also what has been measured")
+    args = p.parse_args()
+    if compiler() is None:
+        p.error("no C++ compiler was found, and what should come out is computed in C++")
+    unknown = set(args.kernel) - {task.kernel for task in tasks()}
+    if unknown:
+        p.error(f"no elementwise kernel of floats: {', '.join(sorted(unknown))}")
+    wanted = [
+        task
+        for task in tasks()
+        if (not args.kernel or task.kernel in args.kernel)
+        and (not args.dtype or task.dtype.name in args.dtype)
+        and args.operands in (None, task.operands)
+    ]
+    return 1 if run(wanted, args.every, args.jobs, args.again) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

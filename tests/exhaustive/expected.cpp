@@ -1,0 +1,330 @@
+// Every float there is: what a kernel should have given, and how far off it was.
+//
+// A function of one float32 has 4,294,967,296 inputs. That is no more than a computer can try while
+// one drinks a cup of tea, and then nothing is left to believe: the largest error is not estimated
+// from samples but known, and so is the input that has it. (The mathematical libraries CORE-MATH
+// and RLIBM are tested like that. A float64 has 2^64 inputs, which is out of reach; so the method
+// ends there.) Two operands of 16 bits have as many pairs.
+//
+// What should have come out is what the C library gives in double, rounded once. That is also how
+// python_ref is defined, whose numbers are doubles. A double has 29 bits more than a float32, so an
+// error of a few units in a double's last place is invisible, except where the true value lies that
+// close to the middle of two neighbouring floats. There the C library may not know which of the two
+// is nearer; such a result counts as `undecided`, not as wrong.
+//
+// This file knows nothing of the kernels. exhaustive.py compiles it, calls the kernels of every
+// level through the module that everybody uses, and hands their results over, a block at a time.
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+
+namespace {
+
+// ---- dtypes -------------------------------------------------------------------------------------
+
+struct DType {
+    const char* name;
+    int bytes;
+    enum { Float, Signed, Unsigned, Bool } kind;
+    int mantissa, highest;  // of floats: bits behind the point, exponent of the largest numbers
+
+    uint64_t sign() const { return uint64_t(1) << (8 * bytes - 1); }
+    int lowest() const { return 1 - highest; }  // exponent of the smallest normal numbers
+    uint64_t infinity() const { return uint64_t(2 * highest + 1) << mantissa; }
+};
+
+constexpr DType DTYPES[] = {
+    {"bool", 1, DType::Bool, 0, 0},         {"int8", 1, DType::Signed, 0, 0},
+    {"int16", 2, DType::Signed, 0, 0},      {"int32", 4, DType::Signed, 0, 0},
+    {"int64", 8, DType::Signed, 0, 0},      {"uint8", 1, DType::Unsigned, 0, 0},
+    {"uint16", 2, DType::Unsigned, 0, 0},   {"uint32", 4, DType::Unsigned, 0, 0},
+    {"uint64", 8, DType::Unsigned, 0, 0},   {"float16", 2, DType::Float, 10, 15},
+    {"bfloat16", 2, DType::Float, 7, 127},  {"float32", 4, DType::Float, 23, 127},
+    {"float64", 8, DType::Float, 52, 1023},
+};
+
+const DType* dtype_named(const char* name) {
+    for (const DType& dtype : DTYPES)
+        if (std::strcmp(dtype.name, name) == 0) return &dtype;
+    return nullptr;
+}
+
+uint64_t bits_of(double x) {
+    uint64_t bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+// 2^k, for -1023 < k < 1024.
+double power_of_two(int k) {
+    const uint64_t bits = uint64_t(k + 1023) << 52;
+    double x;
+    std::memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+uint64_t read(int bytes, const void* from, int64_t i) {
+    switch (bytes) {
+        case 1:
+            return static_cast<const uint8_t*>(from)[i];
+        case 2:
+            return static_cast<const uint16_t*>(from)[i];
+        case 4:
+            return static_cast<const uint32_t*>(from)[i];
+        default:
+            return static_cast<const uint64_t*>(from)[i];
+    }
+}
+
+// The number that a float of at most 32 bits stands for: by the definition of IEEE 754, so that no
+// conversion of the kernels' own is trusted.
+double value(const DType& t, uint64_t bits) {
+    const uint64_t place = bits & (t.sign() - 1),
+                   fraction = place & ((uint64_t(1) << t.mantissa) - 1);
+    const int exponent = static_cast<int>(place >> t.mantissa);
+    double size;
+    if (place >= t.infinity())
+        size = place == t.infinity() ? std::numeric_limits<double>::infinity()
+                                     : std::numeric_limits<double>::quiet_NaN();
+    else if (exponent == 0)
+        size = static_cast<double>(fraction) * power_of_two(t.lowest() - t.mantissa);
+    else
+        size = static_cast<double>(fraction + (uint64_t(1) << t.mantissa)) *
+               power_of_two(exponent - t.highest - t.mantissa);
+    return bits & t.sign() ? -size : size;
+}
+
+// The distance of t's numbers around x: 2^(the exponent of x, at least the lowest - the mantissa).
+int unit_exponent(const DType& t, double x) {
+    const int exponent = static_cast<int>(bits_of(x) >> 52 & 0x7ff) - 1023;
+    return (exponent > t.lowest() ? exponent : t.lowest()) - t.mantissa;
+}
+
+// The bits of the t next to x, to even if two are. The positive numbers of t, counted from 0
+// upwards, are their own bits; so one counts the units up to x, and 2^mantissa more for each power
+// of two.
+uint64_t rounded(const DType& t, double x) {
+    if (t.bytes == 8) return bits_of(x);
+    const uint64_t sign = std::signbit(x) ? t.sign() : 0;
+    if (x != x) return sign | t.infinity() | (uint64_t(1) << (t.mantissa - 1));
+    const double size = std::fabs(x);
+    const int unit = unit_exponent(t, size), powers = unit + t.mantissa - t.lowest();
+    if (powers > t.highest - t.lowest()) return sign | t.infinity();
+    // Next to 2^52 doubles are 1 apart: the addition rounds to an integer, to even.
+    const double units = (size * power_of_two(-unit) + 0x1p52) - 0x1p52;
+    return sign | (static_cast<uint64_t>(units) + (static_cast<uint64_t>(powers) << t.mantissa));
+}
+
+// A float as an integer: cut towards 0, at the nearest end of the range beyond it, 0 for nan.
+uint64_t cut(const DType& t, double x) {
+    const uint64_t all = ~uint64_t(0) >> (64 - 8 * t.bytes);
+    const bool is_signed = t.kind == DType::Signed;
+    const double end = std::ldexp(1.0, 8 * t.bytes - is_signed);
+    if (x != x) return 0;
+    if (x >= end) return is_signed ? all >> 1 : all;
+    if (x <= (is_signed ? -end : 0.0)) return is_signed ? t.sign() : 0;
+    return (is_signed ? static_cast<uint64_t>(static_cast<int64_t>(x)) : static_cast<uint64_t>(x)) &
+           all;
+}
+
+// ---- the definitions ----------------------------------------------------------------------------
+
+struct OfOne {
+    const char* name;
+    double (*f)(double);
+};
+
+constexpr OfOne OF_ONE[] = {
+    {"neg", [](double x) { return -x; }},
+    {"abs", [](double x) { return std::fabs(x); }},
+    {"relu", [](double x) { return x <= 0 ? 0.0 : x; }},
+    {"sqrt", [](double x) { return std::sqrt(x); }},
+    {"sign", [](double x) { return x != x ? x : static_cast<double>((x > 0) - (x < 0)); }},
+    {"floor", [](double x) { return std::floor(x); }},
+    {"ceil", [](double x) { return std::ceil(x); }},
+    {"round", [](double x) { return std::nearbyint(x); }},
+    {"trunc", [](double x) { return std::trunc(x); }},
+    {"exp", [](double x) { return std::exp(x); }},
+    {"exp2", [](double x) { return std::exp2(x); }},
+    {"expm1", [](double x) { return std::expm1(x); }},
+    {"log", [](double x) { return std::log(x); }},
+    {"log2", [](double x) { return std::log2(x); }},
+    {"log10", [](double x) { return std::log10(x); }},
+    {"log1p", [](double x) { return std::log1p(x); }},
+    {"sin", [](double x) { return std::sin(x); }},
+    {"cos", [](double x) { return std::cos(x); }},
+    {"tan", [](double x) { return std::tan(x); }},
+    {"asin", [](double x) { return std::asin(x); }},
+    {"acos", [](double x) { return std::acos(x); }},
+    {"atan", [](double x) { return std::atan(x); }},
+    {"sinh", [](double x) { return std::sinh(x); }},
+    {"cosh", [](double x) { return std::cosh(x); }},
+    {"tanh", [](double x) { return std::tanh(x); }},
+    {"asinh", [](double x) { return std::asinh(x); }},
+    {"acosh", [](double x) { return std::acosh(x); }},
+    {"atanh", [](double x) { return std::atanh(x); }},
+    {"erf", [](double x) { return std::erf(x); }},
+    {"sigmoid",
+     [](double x) {
+         const double e = std::exp(-std::fabs(x));
+         return (x < 0 ? e : 1.0) / (1.0 + e);
+     }},
+    {"copy", [](double x) { return x; }},
+    {"cast", [](double x) { return x; }},
+};
+
+// Python's x % y and x // y: the remainder has the sign of y.
+double remainder(double x, double y) {
+    const double rest = std::fmod(x, y);
+    if (rest == 0) return std::copysign(0.0, y);
+    return (rest < 0) != (y < 0) ? rest + y : rest;
+}
+double floor_divide(double x, double y) {
+    if (y == 0 || x != x || y != y) return x / y;
+    const double rest = std::fmod(x, y);
+    const double quotient = (x - rest) / y - (rest != 0 && (rest < 0) != (y < 0));
+    if (quotient == 0) return std::copysign(0.0, x / y);
+    const double below = std::floor(quotient);
+    return quotient - below > 0.5 ? below + 1 : below;
+}
+
+double maximum(double x, double y) {
+    if (x != x || y != y) return std::numeric_limits<double>::quiet_NaN();
+    if (x == 0 && y == 0) return x + y;
+    return x > y ? x : y;
+}
+
+struct OfTwo {
+    const char* name;
+    double (*f)(double, double);
+};
+
+constexpr OfTwo OF_TWO[] = {
+    {"add", [](double x, double y) { return x + y; }},
+    {"sub", [](double x, double y) { return x - y; }},
+    {"mul", [](double x, double y) { return x * y; }},
+    {"div", [](double x, double y) { return x / y; }},
+    {"pow", [](double x, double y) { return std::pow(x, y); }},
+    {"floor_divide", floor_divide},
+    {"remainder", remainder},
+    {"fmod", [](double x, double y) { return std::fmod(x, y); }},
+    {"hypot", [](double x, double y) { return std::hypot(x, y); }},
+    {"atan2", [](double x, double y) { return std::atan2(x, y); }},
+    {"logaddexp",
+     [](double x, double y) {
+         if (x == y) return x + std::log(2.0);
+         return (x > y ? x : y) + std::log1p(std::exp(-std::fabs(x - y)));
+     }},
+    {"copysign", [](double x, double y) { return std::copysign(x, y); }},
+    {"relu_grad", [](double g, double z) { return z > 0 ? g : 0.0; }},
+    {"tanh_grad", [](double g, double z) { return g * ((1 - z) * (1 + z)); }},
+    {"sigmoid_grad", [](double g, double z) { return g * (z * (1 - z)); }},
+    {"maximum", maximum},
+    {"minimum", [](double x, double y) { return -maximum(-x, -y); }},
+    {"eq", [](double x, double y) { return x == y ? 1.0 : 0.0; }},
+    {"ne", [](double x, double y) { return x != y ? 1.0 : 0.0; }},
+    {"lt", [](double x, double y) { return x < y ? 1.0 : 0.0; }},
+    {"le", [](double x, double y) { return x <= y ? 1.0 : 0.0; }},
+    {"gt", [](double x, double y) { return x > y ? 1.0 : 0.0; }},
+    {"ge", [](double x, double y) { return x >= y ? 1.0 : 0.0; }},
+};
+
+template <class Row, size_t count>
+const Row* row_named(const Row (&rows)[count], const char* name) {
+    for (const Row& row : rows)
+        if (std::strcmp(row.name, name) == 0) return &row;
+    return nullptr;
+}
+
+bool is_nan(const DType& t, uint64_t bits) {
+    return t.kind == DType::Float && (bits & (t.sign() - 1)) > t.infinity();
+}
+
+}  // namespace
+
+// ---- what Python calls --------------------------------------------------------------------------
+
+// Which inputs: first, first + step, first + 2 step, ...
+extern "C" void count(uint64_t first, uint64_t step, int64_t n, uint32_t* index) {
+    for (int64_t i = 0; i < n; i++) index[i] = static_cast<uint32_t>(first + i * step);
+}
+
+// Input number k of a function of one operand has the bits k. Of two operands of 16 bits the first
+// is the upper half of k, the second (y, else nullptr) the lower.
+extern "C" void inputs(int bytes, int64_t n, const uint32_t* index, void* x, void* y) {
+    for (int64_t i = 0; i < n; i++) {
+        if (bytes == 4) {
+            static_cast<uint32_t*>(x)[i] = index[i];
+        } else {
+            static_cast<uint16_t*>(x)[i] = static_cast<uint16_t>(y ? index[i] >> 16 : index[i]);
+            if (y) static_cast<uint16_t*>(y)[i] = static_cast<uint16_t>(index[i]);
+        }
+    }
+}
+
+// What the kernel should make of x, or of x and y: the double, and the bits of it as an `out`.
+// false if the kernel or a dtype is not known here.
+extern "C" bool expect(const char* kernel, const char* in, const char* out, int64_t n,
+                       const void* x, const void* y, double* exact, uint64_t* expected) {
+    const DType *from = dtype_named(in), *to = dtype_named(out);
+    const OfOne* one = y ? nullptr : row_named(OF_ONE, kernel);
+    const OfTwo* two = y ? row_named(OF_TWO, kernel) : nullptr;
+    if (!from || !to || (!one && !two)) return false;
+    for (int64_t i = 0; i < n; i++) {
+        const double a = value(*from, read(from->bytes, x, i));
+        exact[i] = one ? one->f(a) : two->f(a, value(*from, read(from->bytes, y, i)));
+    }
+    for (int64_t i = 0; i < n; i++)
+        expected[i] = to->kind == DType::Float  ? rounded(*to, exact[i])
+                      : to->kind == DType::Bool ? exact[i] != 0
+                                                : cut(*to, exact[i]);
+    return true;
+}
+
+struct Found {
+    int64_t wrong;      // results that are not the expected ones
+    int64_t undecided;  // those of them that may be the nearest all the same
+    int64_t ulps;       // the most numbers from an expected result to the one found; -1: unlike
+    double error;       // the most units in the last place from the exact value
+    uint32_t at;        // the first input with that error
+};
+
+// Adds what became of n results to `found`. They are unlike where one is special and the other not.
+extern "C" void compare(const char* out, int64_t n, const uint32_t* index, const double* exact,
+                        const uint64_t* expected, const void* results, Found* found) {
+    const DType& t = *dtype_named(out);
+    const double doubt = 0.5 + std::ldexp(1.0, t.mantissa - 49);  // eight units of a double
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t got = read(t.bytes, results, i), wanted = expected[i];
+        if (got == wanted || (is_nan(t, got) && is_nan(t, wanted))) continue;
+        const uint64_t size = got & (t.sign() - 1), other = wanted & (t.sign() - 1);
+        double error = std::numeric_limits<double>::infinity();
+        found->wrong++;
+        if (t.kind != DType::Float || t.bytes == 8 || size >= t.infinity() ||
+            other >= t.infinity() || (size == 0 && other == 0)) {
+            found->ulps = -1;
+        } else {
+            const bool same = ((got ^ wanted) & t.sign()) == 0;
+            const int64_t far = same ? std::llabs(static_cast<int64_t>(size - other))
+                                     : static_cast<int64_t>(size + other);
+            if (found->ulps >= 0 && far > found->ulps) found->ulps = far;
+            error = std::fabs(value(t, got) - exact[i]) * power_of_two(-unit_exponent(t, exact[i]));
+            found->undecided += error <= doubt;
+        }
+        if (error > found->error) found->error = error, found->at = index[i];
+    }
+}
+
+// A number that changes if one of these results does: FNV-1a, over 64 bits at a time. The payload
+// of a nan and its sign are nobody's business.
+extern "C" uint64_t digest(const char* out, int64_t n, const void* results) {
+    const DType& t = *dtype_named(out);
+    uint64_t hash = 0xcbf29ce484222325;
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t bits = read(t.bytes, results, i);
+        hash = (hash ^ (is_nan(t, bits) ? ~uint64_t(0) : bits)) * 0x100000001b3;
+    }
+    return hash;
+}
