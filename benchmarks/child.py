@@ -13,6 +13,7 @@ from __future__ import annotations
 import importlib
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,7 @@ def peak_mebibytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
-WHAT = {"import": import_seconds, "epoch": epoch, "faults": faults}
+WHAT: dict[str, Callable[..., float]] = {"import": import_seconds, "epoch": epoch, "faults": faults}
 
 if __name__ == "__main__":
     value = WHAT[sys.argv[1]](*sys.argv[2:])

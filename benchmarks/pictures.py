@@ -56,6 +56,8 @@ def roofline(axes: Any, rows: list[Row], effort: Effort) -> bool:
         intensities = [2.0 ** (k / 4) for k in range(-20, 41)]
         for (text, size), style in zip(SLOPES.items(), ("--", "-"), strict=True):
             slope = machine.peak_bytes(effort.threads, size, 3)
+            if slope is None:  # there is no compiler, so there is no peak either
+                continue
             roof = [min(peak, i * slope) / 1e9 for i in intensities]
             label = f"{peak / 1e9:.0f} GFLOP/s, {slope / 1e9:.0f} GB/s on {text}"
             axes.plot(intensities, roof, style, c="0.3", lw=1, label=label)
@@ -71,7 +73,7 @@ def ladder(axes: Any, rows: list[Row], effort: Effort) -> bool:
     if not steps:
         return False
     names = [r.case.name.split()[1] for r in steps]
-    bars = axes.bar(names, [r.rate() / 1e9 for r in steps], color=COLOURS["tutor"])
+    bars = axes.bar(names, [(r.rate() or 0) / 1e9 for r in steps], color=COLOURS["tutor"])
     axes.bar_label(bars, fmt="{:.3g}")
     peak = machine.peak_flops(effort.threads)
     if peak:

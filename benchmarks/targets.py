@@ -31,7 +31,9 @@ class Target(NamedTuple):
         return ", ".join(wanted)
 
 
-def _steps(optimizer: str, mode: str, wanted: dict[int, float], later: str = "") -> dict:
+def _steps(
+    optimizer: str, mode: str, wanted: dict[int, float], later: str = ""
+) -> dict[str, Target]:
     return {
         f"mlp {optimizer}{mode} {batch}": Target(
             f"MLP step, {optimizer}{mode}, batch {batch}", ratio, "torch", later=later

@@ -35,7 +35,9 @@ def images(count: int) -> tuple[Tensor, Tensor]:
     return tutor.rand(count, 784), (tutor.rand(count) * 10).cast("int64")
 
 
-def runs(trainers: dict[str, Any], method: str, *inputs: Tensor, size: int | None = None) -> dict:
+def runs(
+    trainers: dict[str, Any], method: str, *inputs: Tensor, size: int | None = None
+) -> dict[str, Run]:
     """method(*inputs) of every trainer that has it, on the library's own view of the memory."""
     seen = [views(x) for x in inputs]
     found: dict[str, Run] = {}
@@ -47,7 +49,7 @@ def runs(trainers: dict[str, Any], method: str, *inputs: Tensor, size: int | Non
     return found
 
 
-def _place(operands: list, size: list) -> list:
+def _place(operands: list[Any], size: list[int]) -> list[Any]:
     """x, y, size, order: the size of a batch stands third."""
     return operands[:2] + size + operands[2:]
 
@@ -55,7 +57,7 @@ def _place(operands: list, size: list) -> list:
 def some_steps(trainers: dict[str, Any], x: Tensor, y: Tensor) -> dict[str, Run]:
     """The losses of three steps: equal only if forward, backward and update are."""
 
-    def losses(step: Run) -> list:
+    def losses(step: Run) -> list[Any]:
         return [step() for _ in range(3)]
 
     steps = runs(trainers, "step", x, y)

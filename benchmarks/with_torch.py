@@ -29,12 +29,13 @@ class Trainer:
     def __init__(self, model: Any, adam: bool = False) -> None:
         self.model = model
         self.params = list(model.parameters())
+        self.optimizer: torch.optim.Optimizer
         if adam:
             self.optimizer = torch.optim.Adam(self.params, lr=1e-3, fused=True)
         else:
             self.optimizer = torch.optim.SGD(self.params, lr=0.1)
 
-    @torch.no_grad()
+    @torch.no_grad()  # type: ignore[untyped-decorator]  # to mypy all of torch is Any
     def start_from(self, weights: Iterable[Any]) -> None:
         for p, w in zip(self.params, weights, strict=True):
             p.copy_(torch.from_dlpack(w))

@@ -114,6 +114,7 @@ def test_pictures_are_drawn(everything):
 def test_a_missing_library_has_an_empty_column(missing, column, tmp_path):
     text, rows = bench(tmp_path, "overhead", "matmul", start=without(*missing))
     assert "torch missing" in text
+    assert {row["suite"] for row in rows} == {"overhead", "matmul"}
     for row in rows:
         assert set(row["results"]) <= {"tutor", column}
         assert row["torch"] is None

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 
 from benchmarks import machine, trainers
 from benchmarks.case import Case
@@ -33,9 +34,9 @@ def cases(effort: Effort) -> Iterator[Case]:
         name = f"step SGD batch {batch}"
         slowdown = {lib: Samples(s / quiet[lib].best for s in busy[lib]) for lib in steps}
         quietly = "cores that were not quiet" if shared else "quiet cores"
-        yield Case(f"{name}, {quietly}", count=lambda found=quiet: found)
-        yield Case(f"{name}, busy cores", count=lambda found=busy: found)
-        yield Case(f"{name}, busy / quiet", count=lambda found=slowdown: found, unit="x",
+        yield Case(f"{name}, {quietly}", count=partial(dict, quiet))
+        yield Case(f"{name}, busy cores", count=partial(dict, busy))
+        yield Case(f"{name}, busy / quiet", count=partial(dict, slowdown), unit="x",
                    target=None if shared else TARGETS["busy"])  # fmt: skip
 
 

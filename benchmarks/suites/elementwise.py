@@ -6,7 +6,8 @@ each library, as it is in a program.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import tutor
 from benchmarks.case import Case, moving
@@ -57,7 +58,7 @@ SIZES = {"1K": 32, "1M": 1024, "16M": 4096}  # squares of so many rows, to have 
 ASKED = ("add", "mul", "exp", "relu")  # at 1 M, contiguous
 
 
-def cast(target: str) -> dict:
+def cast(target: str) -> dict[str, Callable[[Any], Any]]:
     return {
         "tutor": lambda x: x.cast(target),
         "numpy": lambda x: x.astype(target),

@@ -7,6 +7,7 @@ sums, and so round differently. That is why the tolerance here is wider than els
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import tutor
 from benchmarks import libraries
@@ -14,7 +15,7 @@ from benchmarks.case import Case, moving
 from benchmarks.libraries import numpy as np
 from benchmarks.libraries import operand, torch
 from benchmarks.measure import Effort
-from benchmarks.targets import TARGETS
+from benchmarks.targets import TARGETS, Target
 
 FOLDS = {
     "sum": {
@@ -68,12 +69,14 @@ SIZES = {"1K": 32, "1M": 1024, "16M": 4096}
 TOLERANCE = {"float64": 1e-11, "float32": 1e-4, "float16": 1e-2, "bfloat16": 5e-2}
 
 
-def np_softmax(x):
+def np_softmax(x: Any) -> Any:
     e = np.exp(x - x.max(-1, keepdims=True))
     return e / e.sum(-1, keepdims=True)
 
 
-def fold(name: str, what: str, x: tutor.Tensor, axis: int | None, target=None) -> Case:
+def fold(
+    name: str, what: str, x: tutor.Tensor, axis: int | None, target: Target | None = None
+) -> Case:
     functions = {
         lib: lambda x, f=f: f(x, axis) for lib, f in FOLDS[name].items()
     }  # the axis is no array

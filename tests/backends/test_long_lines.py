@@ -12,6 +12,7 @@ from operands import Operand, filled, operand, values
 
 from tutor.backends import registry
 from tutor.backends.python_ref.reduce import argmax, argmin
+from tutor.bits import pack
 from tutor.dtype import TABLE, DType, int64
 
 LENGTHS = [1, 11, 12, 13, 100, 255, 511, 512, 513, 700, 5000]
@@ -64,6 +65,28 @@ def test_the_first_of_the_largest_is_found(level: str, dtype: DType, name: str) 
         out = operand(dtype=int64)
         kernel(out, x, axis=(0,))
         assert values(out) == [{"argmax": argmax, "argmin": argmin}[name](held)]
+
+
+@pytest.mark.parametrize("columns", [1, 9])
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+@pytest.mark.parametrize("dtype", TABLE, ids=lambda d: d.name)
+@pytest.mark.parametrize("level", LEVELS)
+def test_the_first_of_the_largest_stands_in_another_chunk_than_the_others(
+    level: str, dtype: DType, name: str, columns: int
+) -> None:
+    """Longer ones are cut, every 32,768 elements, and what was found in each piece is compared."""
+    kernel, rows, places = registry.table(level)[name, dtype], 70_000, (5, 32_767, 32_768, 69_999)
+    other, best = {"argmax": (0, 1), "argmin": (1, 0)}[name]
+    for first in range(len(places)):
+        for most in (best, math.nan) if dtype.is_float else (best,):
+            x, size = operand(rows, dtype=dtype), dtype.itemsize
+            x.buf.raw[:] = pack([other], dtype) * rows
+            for place in places[first:]:
+                x.buf.raw[place * size : (place + 1) * size] = pack([most], dtype)
+            repeated = Operand(x.buf, (rows, columns), (1, 0))
+            out = operand(columns, dtype=int64)
+            kernel(out, repeated, axis=(0,))
+            assert values(out) == [places[first]] * columns
 
 
 @pytest.mark.parametrize("name", ["argmax", "argmin"])

@@ -7,6 +7,7 @@ import operator
 import struct
 from array import array
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from tutor import viz
@@ -70,25 +71,23 @@ def check_01_1(judge: Judge, answer: Any) -> None:
         ours, made = Buffer(numbers, dtype), f"b = MyBuffer({numbers}, {dtype!r})"
         b = judge.instance(answer, numbers, dtype)
         judge.called = f"{made}; b.raw"
-        kept = judge.run(lambda b=b: b.raw)
+        kept = judge.run(partial(getattr, b, "raw"))
         judge.that(isinstance(kept, bytearray), f"{what(kept)}, not a bytearray")
         judge.picture(viz.bytes(bytes(kept), dtype) if kept else None)
         judge.equal(list(kept), list(ours.raw))
         judge.called = f"{made}; b.dtype"
-        judge.equal(judge.run(lambda b=b: b.dtype), dtype)
+        judge.equal(judge.run(partial(getattr, b, "dtype")), dtype)
         judge.called = f"{made}; len(b)"
-        judge.equal(judge.run(lambda b=b: len(b)), 5)
+        judge.equal(judge.run(partial(len, b)), 5)
         for i in (*range(5), *range(-5, 0)):
             judge.called = f"{made}; b[{i}]"
-            judge.equal(judge.run(lambda b=b, i=i: b[i]), ours[i])
+            judge.equal(judge.run(partial(operator.getitem, b, i)), ours[i])
     judge.picture(None)
-    numbers = [1.5, -2.0, 3.25, 0.1]
-    b = judge.instance(answer, numbers)
+    b = judge.instance(answer, [1.5, -2.0, 3.25, 0.1])
     judge.equal(judge.run(lambda: b.dtype), "float32", given="b.dtype, where none was named")
     for i, value in ((2, 8.0), (-4, 0.5), (-1, 7)):
         judge.called = f"b[{i}] = {value}"
-        judge.run(lambda i=i, value=value: b.__setitem__(i, value))
-        numbers[i] = value
+        judge.run(partial(operator.setitem, b, i, value))
     got = judge.run(lambda: [b[i] for i in range(4)])
     judge.equal(got, [0.5, -2.0, 8.0, 7.0], given="[1.5, -2.0, 3.25, 0.1], with three changed")
     for i in (4, -5, 100):

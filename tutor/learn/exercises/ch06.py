@@ -301,6 +301,10 @@ def _swish(x: float) -> float:
     return x / (1 + math.exp(-x))
 
 
+def _walk_back(y: Any, weights: Any) -> None:
+    (y * weights).sum().backward()
+
+
 @exercise(
     "06.5",
     "Swish",
@@ -355,7 +359,7 @@ def check_06_5(judge: Judge, Swish: Any) -> None:  # noqa: N803 - a class
             given=given,
         )
         judge.equal(grads[0].shape, shape, given=f"the shape of the gradient, {given}")
-        judge.run(lambda y=y, weights=weights: (y * weights).sum().backward())
+        judge.run(partial(_walk_back, y, weights))
         slopes = [(_swish(v + 1e-6) - _swish(v - 1e-6)) / 2e-6 for v in numbers]
         expected = [w * s for w, s in zip(weights.values(), slopes, strict=True)]
         judge.close(list(x.grad.values()), expected, given=f"the gradient, weighted, {given}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -115,7 +115,8 @@ class MySGD:
 )
 def check_08_1(judge: Judge, answer: Any) -> None:
     """step() moves each parameter by -lr * v in place, and clears its gradient."""
-    for options in ({}, {"momentum": 0.9}, {"momentum": 0.5}):
+    choices: list[dict[str, Any]] = [{}, {"momentum": 0.9}, {"momentum": 0.5}]
+    for options in choices:
         momentum = options.get("momentum", 0.0)
         moved = parameters()
         numbers, v = [list(p.values()) for p in moved], [[0.0] * p.numel() for p in moved]
@@ -163,7 +164,12 @@ class MyAdam:
 )
 def check_08_2(judge: Judge, answer: Any) -> None:
     """step() follows the formulas of Adam to 1e-6, and clears the gradients."""
-    for options in ({}, {"lr": 0.1, "betas": (0.5, 0.75)}, {"lr": 0.01, "eps": 0.1}):
+    choices: list[dict[str, Any]] = [
+        {},
+        {"lr": 0.1, "betas": (0.5, 0.75)},
+        {"lr": 0.01, "eps": 0.1},
+    ]
+    for options in choices:
         lr, (b1, b2) = options.get("lr", 0.001), options.get("betas", (0.9, 0.999))
         eps = options.get("eps", 1e-8)
         moved = parameters()
@@ -239,7 +245,7 @@ class MyCheckpoint:
 def check_08_3(judge: Judge, answer: Any) -> None:
     """A training that is restored continues with the same bytes as one that never stopped."""
     SGD, Adam = own(answer, "SGD"), own(answer, "Adam")
-    cases = (
+    cases: tuple[tuple[str, str, Callable[[Any, float], Any], bool], ...] = (
         ("SGD", "the parameters", lambda p, lr: SGD(p, lr), False),
         ("SGD with momentum", "the velocities", lambda p, lr: SGD(p, lr, 0.9), False),
         ("Adam", "m, v and t", lambda p, lr: Adam(p, lr), False),
