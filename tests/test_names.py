@@ -14,7 +14,8 @@ ON_A_TENSOR = """
     repeat_interleave tril triu diagonal trace cumsum cumprod cummax sort argsort topk unique
     clip var std norm logsumexp argmin argmax any all softmax log_softmax cross_entropy
     sparse_categorical_crossentropy one_hot nonzero unfold movedim __array__
-    __array_namespace__ __dlpack__ __dlpack_device__
+    __array_namespace__ __dlpack__ __dlpack_device__ data zero_ copy_ fill_ add_ sub_ mul_ div_
+    clamp_ requires_grad_
 """
 TO_MAKE_ONE = """
     full ones zeros rand randn zeros_like ones_like glorot_uniform arange linspace eye
@@ -22,6 +23,7 @@ TO_MAKE_ONE = """
 ELSEWHERE = {
     tutor: """
         Tensor Buffer Op Engine engine backward no_grad apply use_backend where cat
+        set_backend grad enable_grad set_grad_enabled is_grad_enabled inference_mode initial_seed
         concatenate stack einsum meshgrid arange linspace eye full zeros ones rand randn
         manual_seed promote Function from_dlpack bfloat16 float16 float32 float64 bool
         int8 int16 int32 int64 uint8 uint16 uint32 uint64 DTYPES registry testing

@@ -62,8 +62,14 @@ def check_fits(x: Tensor, result: tuple[Shape, DType], what: str, instead: str) 
         raise DTypeError(
             f"{what}, in place, for x of {x.dtype.name}",
             f"the result is {dtype.name}",
-            f'write {instead}, or make y {x.dtype.name} first: y.cast("{x.dtype.name}")',
+            f"write {instead}, or give a y of {x.dtype.name}",
         )
+
+
+def _overwrite(x: Tensor, value: Any, what: str) -> Tensor:
+    x.check_in_place(what, "make the change under no_grad()", value)
+    engine.write(x, value)
+    return x
 
 
 class InPlace:
@@ -109,18 +115,16 @@ class InPlace:
 
     def zero_(self: Tensor) -> Tensor:
         """x[...] = 0: `p.grad.zero_()`"""
-        return self.fill_(0)
+        return _overwrite(self, self.wrap(0, self.dtype), "x.zero_()")
 
     def fill_(self: Tensor, value: Any) -> Tensor:
         """x[...] = value, one number, which the dtype must be able to hold."""
-        value = value if getattr(value, "shape", ()) else self.wrap(value, self.dtype)
-        return self.copy_(value)
+        number = value if hasattr(value, "over") else self.wrap(value, self.dtype)
+        return _overwrite(self, number, "x.fill_(value)")
 
     def copy_(self: Tensor, source: Any) -> Tensor:
         """x[...] = source, cast to x's dtype and stretched to its shape."""
-        self.check_in_place("x.copy_(y)", "make the change under no_grad()", source)
-        engine.write(self, source)
-        return self
+        return _overwrite(self, source, "x.copy_(y)")
 
     def clamp_(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
         """x = x.clip(min, max), in place."""
@@ -154,7 +158,7 @@ class InPlace:
         if shape != self.shape or dtype is not self.dtype:
             raise DTypeError(
                 f"x.data = y, where x is {self.dtype.name} of shape {self.shape}",
-                f"y is a {type(value).__name__} of dtype {dtype}, shape {shape}",
+                f"y is a {type(value).__name__}" + (f", {dtype} of shape {shape}" if dtype else ""),
                 "give a Tensor of x's shape and dtype, or make a new x",
             )
         engine.write(self, value)
