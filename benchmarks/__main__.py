@@ -21,9 +21,10 @@ THREADS = (
 def arguments(argv: list[str]) -> argparse.Namespace:
     p = argparse.ArgumentParser(prog="python -m tutor bench", description="Measure tutor beside "
                                 "NumPy and PyTorch, where those are installed.")  # fmt: skip
-    p.add_argument("suites", nargs="*", metavar="NAME", help=f"of {', '.join(SUITES)}; or all")
+    p.add_argument("suites", nargs="*", metavar="NAME", help=f"of {', '.join(SUITES)} "
+                   "(default: all)")  # fmt: skip
     p.add_argument("--threads", type=int, default=1, help="for each library (default: 1)")
-    p.add_argument("--quick", action="store_true", help="some rows of every suite")
+    p.add_argument("--quick", action="store_true", help="some rows of every suite (default: all)")
     p.add_argument("--smoke", action="store_true", help=argparse.SUPPRESS)  # tiny sizes, for tests
     p.add_argument("--out", type=Path, default=HERE / "results.jsonl", metavar="FILE",
                    help="where JSON lines are added (default: %(default)s)")  # fmt: skip

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis.extra import numpy as hnp
 
 import tutor
-from tutor import Tensor, nn
+from tutor import Tensor, nn, optim
 from tutor.backends.memory import PythonMemory
 from tutor.dtype import DEFAULTS
 from tutor.errors import DomainError, DTypeError, NumberRangeError, ShapeError, TutorError
@@ -249,9 +249,71 @@ def test_copies_are_whole_and_apart(dtype):
         for other in copies(view):
             assert other.tolist() == view.tolist()
             assert other.shape == view.shape
+            assert other.strides == view.strides
             assert other.dtype is dtype
-            assert other.is_whole()
-            assert other.buf is not t.buf
+        shallow, *deep = copies(view)
+        assert shallow.buf is t.buf
+        assert not any(other.buf is t.buf for other in deep)
+
+
+class Named(Tensor):
+    """Slots and a __dict__ of its own."""
+
+    __slots__ = ("__dict__", "unit")
+
+
+def test_copies_of_a_subclass_keep_class_attributes_and_gradient():
+    x = Named([1.0, 2.0], requires_grad=True)
+    x.unit, x.tags = ["m"], {"a": 1}
+    (x * x).sum().backward()
+    for other in (*copies(x), *(pickle.loads(pickle.dumps(x, n)) for n in range(6))):
+        assert type(other) is Named
+        assert (other.unit, other.tags) == (["m"], {"a": 1})
+        assert other.grad.tolist() == [2, 4]
+        assert other.requires_grad
+    shallow, deep, pickled = copies(x)
+    assert shallow.unit is x.unit
+    assert shallow.grad is x.grad
+    for other in (deep, pickled):
+        assert other.unit is not x.unit
+        assert other.grad.buf is not x.grad.buf
+        (other * 3).sum().backward()
+        assert other.grad.tolist() == [5, 7]
+    assert x.grad.tolist() == [2, 4]
+
+
+def test_views_of_one_buffer_stay_views_of_one_buffer():
+    x = Tensor([[1.0, 2.0], [3.0, 4.0]])
+    pair = {"all": x, "column": x[:, 1], "turned": x.T}
+    for other in (copy.deepcopy(pair), pickle.loads(pickle.dumps(pair))):
+        assert other["all"].buf is other["column"].buf is other["turned"].buf
+        other["column"][0] = 9.0
+        assert other["turned"].tolist() == [[1, 3], [9, 4]]
+    assert x.tolist() == [[1, 2], [3, 4]]
+    shallow = copy.copy(x)
+    shallow[0, 0] = 7.0
+    assert x[0, 0].item() == 7
+
+
+def test_a_copied_model_trains_on_its_own():
+    pair = Net(), Tensor([[1.0, -2.0]])
+    optimizer = optim.Adam(nn.get_parameters(pair[0]), lr=0.1)
+    before = [p.tolist() for p in nn.get_parameters(pair[0])]
+    for net, x, its in (
+        copy.deepcopy((*pair, optimizer)),
+        pickle.loads(pickle.dumps((*pair, optimizer))),
+    ):
+        assert its.params[0] is nn.get_parameters(net)[0]
+        first = None
+        for _ in range(5):
+            its.zero_grad()
+            loss = (net(x) - 1.0).square().sum()
+            loss.backward()
+            its.step()
+            first = first or loss.item()
+        assert loss.item() < first
+        assert [p.tolist() for p in nn.get_parameters(pair[0])] == before
+        assert all(p.grad is None for p in nn.get_parameters(pair[0]))
 
 
 def test_copies_inside_a_graph_are_leaves():
@@ -260,6 +322,7 @@ def test_copies_inside_a_graph_are_leaves():
     for other in (*copies(y), *copies(x)):
         assert other.is_leaf
         assert other.requires_grad
+        assert other.op is None
         assert other.grad is None
     y.sum().backward()
     assert x.grad.tolist() == [3, 3]

@@ -1,5 +1,6 @@
 """The lessons this project follows, as they are written: each must run, and learn."""
 
+import importlib.util
 import random
 
 import pytest
@@ -88,7 +89,8 @@ def test_a_plain_class_and_adam():
         loss.backward()
         optimizer.step()
     assert loss.item() < 0.3
-    assert f"{loss.numpy():.2f}" == f"{loss.item():.2f}"
+    if importlib.util.find_spec("numpy"):  # as lessons print a loss
+        assert f"{loss.numpy():.2f}" == f"{loss.item():.2f}"
 
 
 def test_an_optimizer_of_one_s_own():

@@ -371,8 +371,8 @@ def test_ctrl_c_before_the_first_step_is_one_line(tmp_path, monkeypatch, capsys,
 
 def test_ctrl_c_while_data_is_loaded_as_a_user_sees_it(tmp_path):
     code = (
-        "import os, signal, sys, train_mnist\n"
-        "train_mnist.data.load = lambda *a, **k: os.kill(os.getpid(), signal.SIGINT)\n"
+        "import signal, sys, train_mnist\n"
+        "train_mnist.data.load = lambda *a, **k: signal.raise_signal(signal.SIGINT)\n"
         "sys.exit(train_mnist.main(sys.argv[1:]))"
     )
     result = subprocess.run(

@@ -6,14 +6,16 @@ in the order buffer, op, engine, tensor. Kernels are found in one registry; `pyt
 what is right, `simd_cpp` must agree with it and is fast.
 """
 
+# ruff: noqa: F405 - data, graph and viz are not there before they are asked for
+
 import importlib
 from typing import Any
 
-from tutor import errors, memory, nn, ops, optim, random, testing
+from tutor import errors, functions, memory, nn, ops, optim, random, testing
 from tutor.backends import python_ref, registry, simd_cpp
-from tutor.backends.registry import use_backend
+from tutor.backends.registry import set_backend, use_backend
 from tutor.core.buffer import Buffer
-from tutor.core.engine import Engine, apply, backward, engine, no_grad
+from tutor.core.engine import Engine, apply, backward, engine
 from tutor.core.op import OPS, Op
 from tutor.core.tensor import Tensor
 from tutor.custom import Function
@@ -35,20 +37,33 @@ from tutor.dtype import (
 )
 from tutor.dtype import bool_ as bool  # named as NumPy and the array API name it
 from tutor.einsum import einsum
+from tutor.functions import *  # noqa: F403 - the methods as functions
+from tutor.gradients import grad
 from tutor.ops.movement import cat, concatenate, meshgrid, stack
 from tutor.profiler import profile
-from tutor.random import manual_seed
+from tutor.random import initial_seed, manual_seed
+from tutor.recording import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from tutor.sampling import bernoulli, multinomial, randint, randperm
 
 __version__ = "0.1.0"
-__all__ = [
-    "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Tensor", "apply", "arange",
-    "backward", "bfloat16", "bool", "cat", "concatenate", "data", "einsum", "engine", "errors",
-    "eye", "float16", "float32", "float64", "from_dlpack", "full", "graph", "int8", "int16",
-    "int32", "int64", "linspace", "manual_seed", "memory", "meshgrid", "nn", "no_grad", "ones",
-    "ops", "optim", "profile", "promote", "python_ref", "rand", "randn", "random", "registry",
-    "simd_cpp", "stack", "testing", "uint8", "uint16", "uint32", "uint64", "use_backend",
-    "viz", "where", "zeros",
+__all__ = [  # and the names of tutor.functions.__all__
+    "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Tensor", "apply", "arange", "backward",
+    "bernoulli", "bfloat16", "bool", "cat", "concatenate", "data", "einsum", "enable_grad",
+    "engine", "errors", "eye", "float16", "float32", "float64", "from_dlpack", "full", "functions",
+    "grad", "graph", "inference_mode", "initial_seed", "int8", "int16", "int32", "int64",
+    "is_grad_enabled", "linspace", "manual_seed", "memory", "meshgrid", "multinomial", "nn",
+    "no_grad", "ones", "ones_like", "ops", "optim", "profile", "promote", "python_ref", "rand",
+    "randint", "randn", "random", "randperm", "registry", "set_backend", "set_grad_enabled",
+    "simd_cpp", "stack", "testing", "uint8", "uint16", "uint32", "uint64", "use_backend", "viz",
+    "zeros", "zeros_like",
 ]  # fmt: skip
+__all__ += functions.__all__
 
 
 def __getattr__(name: str) -> Any:
@@ -60,11 +75,12 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'tutor' has no attribute {name!r}")
 
 
-def where(cond: Any, x: Any, y: Any) -> Tensor:
-    """x where cond is true, else y; cond is a bool Tensor, x and y Tensors or numbers."""
-    return apply("where", cond, x, y)
+def __dir__() -> list[str]:
+    """The public names, without the modules that they come from."""
+    return sorted([*__all__, "__doc__", "__name__", "__version__"])
 
 
 zeros, ones, full, arange, eye = Tensor.zeros, Tensor.ones, Tensor.full, Tensor.arange, Tensor.eye
 linspace, from_dlpack = Tensor.linspace, Tensor.from_dlpack
+zeros_like, ones_like = Tensor.zeros_like, Tensor.ones_like
 rand, randn = Tensor.rand, Tensor.randn

@@ -16,11 +16,15 @@ from tutor.data import fetch, mnist
 from tutor.errors import KernelNotFound, TutorError
 from tutor.learn import shell
 
-OPTIONAL = {
-    "numpy": "arrays and data",
-    "matplotlib": "pictures of benchmarks",
-    "safetensors": "checkpoints",
-    "tqdm": "progress bars",
+OPTIONAL = {  # what a package is there for, and the extra of pyproject.toml that brings it
+    "numpy": ("t.numpy() and NumPy's functions", "train"),
+    "safetensors": ("to read tutor's checkpoints in other programs", "train"),
+    "tqdm": ("a bar while data is downloaded", "train"),
+    "jupyterlab": ("the chapters", "chapters"),
+    "matplotlib": ("pictures of benchmarks", "bench"),
+    "torch": ("benchmarks beside it, and tests against it", "bench"),
+    "pytest": ("the tests", "dev"),
+    "hypothesis": ("tests on cases that are drawn", "dev"),
 }
 
 
@@ -94,7 +98,7 @@ def list_kernels(args: argparse.Namespace) -> int:
 
 
 def doctor(args: argparse.Namespace) -> int:
-    """Print what this installation consists of, and what of it is in use."""
+    """Print what is installed, what of it is in use, and how to get what is missing."""
     built = "simd_cpp" in registry.backends()
     lines = {
         "tutor": f"{tutor.__version__}, {os.path.dirname(tutor.__file__)}",
@@ -104,19 +108,20 @@ def doctor(args: argparse.Namespace) -> int:
         "backend": f"{registry.current()} (TUTOR_BACKEND={os.environ.get('TUTOR_BACKEND', '')})",
         "SIMD levels": ", ".join(simd_cpp.levels())
         if built
-        else "none: the extension was not built",
+        else f"none: the extension was not built; to do: {simd_cpp.REMEDY}",
         "SIMD level": f"{simd_cpp.level()} (TUTOR_SIMD={os.environ.get('TUTOR_SIMD', '')})"
         if built
-        else f"to do: {simd_cpp.REMEDY}",
+        else "none",
         "threads": f"{simd_cpp.num_threads()}" if built else "1",
     }
-    for package, use in OPTIONAL.items():
-        found = importlib.util.find_spec(package) is not None
-        lines[package] = f"{'there' if found else 'missing'} ({use})"
+    for package, (use, extra) in OPTIONAL.items():
+        there = importlib.util.find_spec(package) is not None
+        lines[package] = f"{use}: there" if there else f'{use}: pip install "tutorgrad[{extra}]"'
     for split, files in mnist.FILES.items():
-        lines[f"MNIST {split}"] = ", ".join(where(file) for file in files)
+        for what, file in zip(("images", "labels"), files, strict=True):
+            lines[f"MNIST {split} {what}"] = where(file)
     for name, text in lines.items():
-        print(f"{name + ':':<13}{text}")
+        print(f"{name + ':':<20}{text}")
     return 0
 
 
@@ -134,10 +139,12 @@ def bench(args: argparse.Namespace) -> int:
 
 
 def where(file: fetch.File) -> str:
-    """Where data.load("mnist") would take this file from."""
+    """Where data.load("mnist") would take this file from, or what to do where it cannot."""
+    if root := os.environ.get("TUTOR_DATA"):
+        own = fetch.own_copy(file, root)
+        return str(own or f"not in TUTOR_DATA={root}; to do: put {file.name}.gz there, or unset it")
     kept = fetch.cache_folder() / file.folder / f"{file.name}.gz"
-    own = fetch.own_copy(file)  # in the folder that TUTOR_DATA names
-    return str(own or (kept if kept.is_file() else f"{kept} (to be downloaded)"))
+    return str(kept) if kept.is_file() else f"{kept}, once it is downloaded"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -155,10 +162,14 @@ def parser() -> argparse.ArgumentParser:
         command.set_defaults(run=run)
         if run is check_conformance:
             command.add_argument("backend", help="the backend to compare with python_ref")
-            command.add_argument("--level", help="instruction-set level of simd_cpp")
-            command.add_argument("--kernel", action="append", help="only this kernel (repeatable)")
-            command.add_argument("--seed", type=int, default=0, help="draws other cases")
-            command.add_argument("--markdown", metavar="FILE", help="write the table there, too")
+            command.add_argument("--level", help="instruction-set level of simd_cpp (default: the "
+                                 "one in use)")  # fmt: skip
+            command.add_argument("--kernel", action="append", help="only this kernel, may be given "
+                                 "again (default: all)")  # fmt: skip
+            command.add_argument("--seed", type=int, default=0, help="draws other cases "
+                                 "(default: %(default)s)")  # fmt: skip
+            command.add_argument("--markdown", metavar="FILE", help="write the table there, too "
+                                 "(default: only print it)")  # fmt: skip
     shell.add_commands(commands)
     return p
 

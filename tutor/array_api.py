@@ -43,7 +43,7 @@ from tutor.einsum import LETTERS, einsum
 from tutor.errors import AxisError, DomainError, DTypeError, GraphError, ScalarError, ShapeError
 from tutor.literals import is_number
 from tutor.ops import movement
-from tutor.recording import thread
+from tutor.recording import is_grad_enabled
 from tutor.sets import (  # noqa: F401 - so are these
     searchsorted,
     unique_all,
@@ -99,7 +99,7 @@ def nextafter(x1: Tensor | float, x2: Tensor | float, /) -> Tensor:
     if not d.is_float:
         raise DTypeError(f"nextafter of {d.name}", "only floats have a next one", "use + 1 or - 1")
     operands = [x if isinstance(x, Tensor) else full((), x, dtype=d) for x in (x1, x2)]
-    if thread.recording and builtins.any(x.requires_grad for x in operands):
+    if is_grad_enabled() and builtins.any(x.requires_grad for x in operands):
         raise GraphError("nextafter of a Tensor that requires grad", "it is a step", ".detach() it")
     x, y = broadcast_arrays(*(x.cast(d) for x in operands))
     bits = {2: int16, 4: int32, 8: int64}[d.itemsize]

@@ -9,16 +9,19 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from tutor import checks, layout, random
 from tutor import dtype as dtypes
-from tutor import layout, random
 from tutor.core.buffer import Buffer
 from tutor.core.engine import engine
 from tutor.errors import DTypeError, NumberRangeError, ShapeError
+from tutor.literals import is_number
+from tutor.spelling import spelled
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
 
 
+@spelled
 class Create:
     """What Tensor inherits to be made in other ways than from data."""
 
@@ -36,7 +39,7 @@ class Create:
     ) -> Tensor:
         """Every element is `value`; without `dtype`, the dtype of `Tensor(value)`."""
         one = cls(value, dtype=dtype, device=device)  # checks the value
-        out = one.like(value, layout.checked_shape(shape))
+        out = one.like(value if is_number(value) else one.item(), layout.checked_shape(shape))
         return out.requires_grad_() if requires_grad else out
 
     @classmethod
@@ -48,17 +51,19 @@ class Create:
         return cls.full(layout.sizes_of(shape), 1, dtype=dtype, **options)
 
     @classmethod
-    def zeros_like(cls, t: Tensor, **options: Any) -> Tensor:
+    def zeros_like(cls, t: Any, **options: Any) -> Tensor:
+        t = t if hasattr(t, "over") else cls(t)
         return cls.full(t.shape, 0, **{"dtype": t.dtype, **options})
 
     @classmethod
-    def ones_like(cls, t: Tensor, **options: Any) -> Tensor:
+    def ones_like(cls, t: Any, **options: Any) -> Tensor:
+        t = t if hasattr(t, "over") else cls(t)
         return cls.full(t.shape, 1, **{"dtype": t.dtype, **options})
 
     @classmethod
     def arange(cls, *bounds: int | float, dtype: Any = None, **options: Any) -> Tensor:
         """`arange([start,] stop[, step])`: start, start + step, ... before stop."""
-        if not 1 <= len(bounds) <= 3 or not all(isinstance(b, (int, float)) for b in bounds):
+        if not 1 <= len(bounds) <= 3 or not all(map(is_number, bounds)):
             raise ShapeError(f"arange{bounds}", "these are no bounds", "give one to three numbers")
         start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
         if step == 0:
@@ -86,6 +91,8 @@ class Create:
         count = layout.whole_number(num, "num")
         if count < 0:
             raise ShapeError(f"linspace(num={num})", "a negative count", "give 0 or more")
+        for name, end in (("start", start), ("stop", stop)):
+            checks.number(f"linspace({name})", end)
         wanted = dtypes.of(dtype or dtypes.float32)
         parts, step = max(count - 1 if endpoint else count, 1), stop - start
         if math.isinf(step) and math.isfinite(start) and math.isfinite(stop):  # go half of the way
@@ -127,7 +134,9 @@ class Create:
         return out
 
     @classmethod
-    def _random(cls, kernel: str, blocks: int, shape: Any, dtype: Any, options: Any) -> Tensor:
+    def _random(
+        cls, kernel: str, shape: Any, dtype: Any, requires_grad: bool, device: str
+    ) -> Tensor:
         shape, found = layout.checked_shape(layout.sizes_of(shape)), dtypes.of(dtype)
         if not found.is_float:
             raise DTypeError(
@@ -135,20 +144,26 @@ class Create:
                 "they are not whole",
                 "use a float dtype, and .cast() the result if need be",
             )
-        out = cls(Buffer.empty(math.prod(shape), found), shape)
-        seed, counter = random.take(-(-out.numel() // blocks))
+        out = cls(Buffer.empty(math.prod(shape), found), shape, device=device)
+        seed, counter = random.take(-(-out.numel() // 2))  # two numbers a block
         engine.call(kernel, found, out, seed=seed, counter=counter)
-        return out.requires_grad_() if options.get("requires_grad") else out
+        return out.requires_grad_() if requires_grad else out
 
     @classmethod
-    def rand(cls, *shape: Any, dtype: Any = dtypes.float32, **options: Any) -> Tensor:
+    def rand(
+        cls, *shape: Any, dtype: Any = dtypes.float32, requires_grad: bool = False,
+        device: str = "cpu",
+    ) -> Tensor:  # fmt: skip
         """Uniform in [0, 1), from the generator that `tutor.manual_seed` sets."""
-        return cls._random("uniform", 2, shape, dtype, options)
+        return cls._random("uniform", shape, dtype, requires_grad, device)
 
     @classmethod
-    def randn(cls, *shape: Any, dtype: Any = dtypes.float32, **options: Any) -> Tensor:
+    def randn(
+        cls, *shape: Any, dtype: Any = dtypes.float32, requires_grad: bool = False,
+        device: str = "cpu",
+    ) -> Tensor:  # fmt: skip
         """Normal, mean 0 and variance 1."""
-        return cls._random("normal", 2, shape, dtype, options)
+        return cls._random("normal", shape, dtype, requires_grad, device)
 
     @classmethod
     def glorot_uniform(cls, *shape: Any, **options: Any) -> Tensor:
@@ -159,7 +174,7 @@ class Create:
             raise ShapeError(
                 f"glorot_uniform of shape {sizes}", "fewer than 2 axes", "(out, in, ...)"
             )
-        bound = math.sqrt(6.0 / ((sizes[0] + sizes[1]) * math.prod(sizes[2:])))
+        bound = math.sqrt(6.0 / (max((sizes[0] + sizes[1]) * math.prod(sizes[2:]), 1)))
         wanted = options.pop("requires_grad", False)
         t = cls.rand(sizes, **options) * (2 * bound) - bound
         return t.requires_grad_() if wanted else t

@@ -20,12 +20,17 @@ changed in place before backward, an error says so.
 
 from __future__ import annotations
 
+from contextvars import ContextVar, copy_context
 from typing import Any
 
-from tutor.core.op import Op
+from tutor.core.op import Op, state_of
 from tutor.core.tensor import Tensor
 from tutor.errors import GraphError
-from tutor.recording import no_grad
+from tutor.recording import recording
+
+# What the backward that runs just now has saved, and whose it is: a ContextVar, so that nothing has
+# to be taken away again when it ends, however it ends.
+_saved: ContextVar[tuple[Any, tuple[Tensor, ...]]] = ContextVar("tutor.saved", default=(None, ()))
 
 
 class Function(Op, abstract=True):
@@ -38,7 +43,6 @@ class Function(Op, abstract=True):
     """
 
     __slots__ = ("__dict__",)  # attributes of `ctx`: this object is the context
-    saved_tensors: tuple[Tensor, ...]  # there while `backward` runs
 
     def __init_subclass__(cls) -> None:
         formulas = cls.__dict__.get("forward"), cls.__dict__.get("backward")
@@ -66,10 +70,22 @@ class Function(Op, abstract=True):
             )
         return Op.execute(cls(*inputs, **params))
 
+    @property
+    def saved_tensors(self) -> tuple[Tensor, ...]:
+        """What `save_for_backward` was given: there while `backward` runs."""
+        whose, saved = _saved.get()
+        if whose is not self:
+            raise GraphError(
+                f"ctx.saved_tensors of {type(self).__name__}",
+                "its backward is not running",
+                "read it in backward(ctx, g); what was saved is freed when that is done",
+            )
+        return saved
+
     def save_for_backward(self, *tensors: Tensor) -> None:
         """Keep these, inputs or the result or any others; `backward` finds them, in this order, in
         `ctx.saved_tensors`."""
-        self.to_save = [(t, t.buf.version) for t in tensors]
+        self.to_save = [(t, state_of(t)) for t in tensors]
 
     def record(self, out: Tensor, needs: tuple[bool, ...], serial: int) -> None:
         """Put what was saved where every Op has it: the Engine checks and frees it there."""
@@ -86,13 +102,12 @@ class Function(Op, abstract=True):
         self.saved = tuple(
             t.alias() if result else t for (t, _), result in zip(kept, results, strict=True)
         )
-        self.versions = tuple(version for _, version in kept)
+        self.states = tuple(state for _, state in kept)
 
 
 def _computed(forward: Any) -> Any:
     def run(ctx: Function, *inputs: Any, **params: Any) -> Tensor:
-        with no_grad():
-            out = forward(ctx, *inputs, **params)
+        out = recording.during(False, forward, ctx, *inputs, **params)
         if not isinstance(out, Tensor):
             raise GraphError(
                 f"{type(ctx).__name__}.forward",
@@ -107,10 +122,8 @@ def _computed(forward: Any) -> Any:
 
 def _differentiated(backward: Any) -> Any:
     def run(ctx: Function, g: Tensor, *saved: Tensor) -> Any:
-        ctx.saved_tensors = saved
-        try:
-            return backward(ctx, g)
-        finally:
-            del ctx.saved_tensors
+        context = copy_context()
+        context.run(_saved.set, (ctx, saved))
+        return context.run(backward, ctx, g)
 
     return run

@@ -11,10 +11,12 @@ from __future__ import annotations
 import functools
 import importlib
 import struct
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tutor.errors import DTypeError, NumberRangeError
+from tutor.spelling import spelled
 
 # Floats (IEEE 754, and bfloat16: float32 without its lower half): the bits behind the binary point,
 # and the exponent of the largest numbers.
@@ -102,20 +104,35 @@ BY_NAME = {dtype.name: dtype for dtype in TABLE}
     float16, bfloat16, float32, float64,
 ) = TABLE  # fmt: skip
 
+LETTERS = {"bool": "b", "int": "i", "uint": "u", "float": "f"}  # of the kinds, as NumPy has them
 RANK = {"bool": 0, "int": 1, "uint": 1, "float": 2}  # which kind can hold which
 
 # The three that stand for a Python number where nothing else says which: bool, int, float.
 DEFAULTS = {bool: bool_, int: int64, float: float32}
 
 
-def of(dtype: DType | str | type) -> DType:
-    """The dtype meant by a dtype, its name (`"float32"`) or a Python type (`float`).
+# NumPy's short names: a kind and how many bytes ("f4"), perhaps behind a sign for their order.
+SHORT = {
+    f"{LETTERS[dtype.kind]}{dtype.itemsize}": dtype for dtype in TABLE if dtype is not bfloat16
+}
+OWN_ORDER = ("=", "|", "<" if sys.byteorder == "little" else ">")
+
+
+def of(dtype: Any) -> DType:
+    """The dtype meant by a dtype, its name (`"float32"`, `"f4"`), a Python type (`float`, which is
+    float32 here), or one of NumPy's (`np.float32`, `np.dtype("f4")`).
 
     Raises DTypeError for anything else, listing what there is.
     """
     if isinstance(dtype, DType):
         return dtype
-    found = BY_NAME.get(dtype) if isinstance(dtype, str) else DEFAULTS.get(dtype)
+    found = None
+    if isinstance(dtype, str):
+        found = BY_NAME.get(dtype) or SHORT.get(dtype[dtype.startswith(OWN_ORDER) :])
+    elif isinstance(dtype, type):
+        found = DEFAULTS.get(dtype) or _of_numpy(dtype)
+    elif dtype is not None:
+        found = _of_numpy(dtype)
     if found is None:
         raise DTypeError(
             f"a dtype, given as {dtype!r}",
@@ -125,12 +142,33 @@ def of(dtype: DType | str | type) -> DType:
     return found
 
 
-@functools.cache
-def promote(a: DType, b: DType) -> DType:
+def _of_numpy(dtype: Any) -> DType | None:
+    """The dtype of one of NumPy's scalar types or dtypes. NumPy is asked only if it is there: who
+    has one of its types has imported it."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not (
+        isinstance(dtype, numpy.dtype)
+        or (isinstance(dtype, type) and issubclass(dtype, numpy.generic))
+    ):
+        return None
+    try:
+        found = numpy.dtype(dtype)
+    except TypeError:  # np.number and its like are kinds, no dtypes
+        return None
+    return BY_NAME.get(found.name) if found.isnative else None
+
+
+@spelled
+def promote(a: DType | str | type, b: DType | str | type) -> DType:
     """The smallest dtype that can hold values of both: the array API's table, NumPy 2's rule
     where that standard is silent (integer with float). int64 with uint64 gives float64, as there;
     float16 with bfloat16, neither of which holds the other, float32.
     """
+    return _meeting(of(a), of(b))
+
+
+@functools.cache
+def _meeting(a: DType, b: DType) -> DType:
     if a is b:
         return a
     if a.kind == "bool" or b.kind == "bool":
@@ -176,17 +214,24 @@ def common(operands: Iterable[DType | bool | int | float]) -> DType | None:
         if not isinstance(operand, DType):
             numbers.append(operand)
         else:
-            found = operand if found is None else promote(found, operand)
+            found = operand if found is None else _meeting(found, operand)
     for number in numbers:
         found = of_number(number, found)
     return found
 
 
-def check_number(number: bool | int | float, dtype: DType) -> None:
-    """Raise NumberRangeError when an integer `dtype` cannot hold the Python integer `number`."""
-    if dtype.is_integer and not dtype.min <= number <= dtype.max:
+def check_numbers(numbers: Sequence[bool | int | float], dtype: DType) -> None:
+    """Raise NumberRangeError when an integer `dtype` cannot hold all of these whole numbers."""
+    low, high = min(numbers, default=0), max(numbers, default=0)
+    if low < dtype.min or high > dtype.max:
         raise NumberRangeError(
-            f"{number} as {dtype.name}",
+            f"{low if low < dtype.min else high} as {dtype.name}",
             f"{dtype.name} holds {dtype.min} to {dtype.max}",
-            "use a wider dtype, for example dtype=tutor.int64 or dtype=tutor.float32",
+            f"use a dtype that holds it: tutor.{holding(low, high).name}",
         )
+
+
+def holding(low: int | float, high: int | float) -> DType:
+    """The narrowest integer dtype that holds `low` and `high`; float64, which rounds, if none."""
+    whole = sorted((d for d in TABLE if d.is_integer), key=lambda d: (d.itemsize, d.kind))
+    return next((d for d in whole if d.min <= low and high <= d.max), float64)

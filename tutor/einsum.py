@@ -7,10 +7,12 @@ from typing import Any
 
 from tutor.core.tensor import Tensor
 from tutor.errors import ShapeError
+from tutor.spelling import spelled
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
+@spelled
 def einsum(equation: str, *operands: Any) -> Tensor:
     """`einsum("ij,jk->ik", x, y)`: one letter for each axis, operands separated by commas.
 
@@ -19,6 +21,8 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     letters that occur once, in alphabetical order. Two operands at a time are brought to one matrix
     product, from left to right. Raises ShapeError where the letters do not fit the shapes.
     """
+    if not isinstance(equation, str):
+        raise ShapeError("einsum", f"no equation: {equation!r:.40}", 'einsum("ij,jk->ik", x, y)')
     xs = [x if isinstance(x, Tensor) else Tensor(x) for x in operands]
     inputs, output = parsed(equation, [x.ndim for x in xs])
     terms = [diagonals(x, names) for x, names in zip(xs, inputs, strict=True)]

@@ -43,6 +43,10 @@ class DTypeError(TutorError, TypeError):
     """A dtype, or a Python type, that the operation does not take."""
 
 
+class ArgumentError(TutorError, TypeError):
+    """Arguments that do not fit the function: an unknown keyword, too many, or one twice."""
+
+
 class NumberRangeError(TutorError, OverflowError):
     """A number that the dtype cannot hold."""
 
@@ -67,6 +71,10 @@ class OutOfMemoryError(TutorError, MemoryError):
     """More memory than there is, or than any address could name."""
 
 
+class InterpreterError(TutorError, ImportError):
+    """An interpreter in which tutor cannot be imported."""
+
+
 class DomainError(TutorError, ValueError):
     """A value for which the operation has no result, or a setting it does not know."""
 
@@ -74,6 +82,6 @@ class DomainError(TutorError, ValueError):
 def unknown(what: str, name: str, names: Iterable[str], where: str) -> DomainError:
     """The error for a name that is not among `names`, with those that are spelled alike; `where`
     lists them all."""
-    near = difflib.get_close_matches(name, list(names))
+    near = difflib.get_close_matches(str(name), list(names))
     found = f"near to it: {', '.join(near)}" if near else "there is none of that name"
     return DomainError(f"{what} {name!r}", found, f"see {where} for all of them")

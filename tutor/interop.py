@@ -4,35 +4,96 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from tutor import dlpack, printing
+from tutor import bits, border, dlpack, literals, printing
 from tutor.core.buffer import Buffer
-from tutor.dtype import bfloat16
+from tutor.core.engine import apply
+from tutor.dtype import DType, bfloat16
 from tutor.errors import DomainError, DTypeError, MissingPackageError, ScalarError, ShapeError
+from tutor.spelling import spelled
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
 
 
+def _equality(name: str) -> Callable[[Any, Any], Any]:
+    """`x == y` of each element. Beside what holds no numbers at all (None, a str, an object that
+    knows nothing of tensors), Python decides: it asks the other, and else says False."""
+
+    def operator(self: Any, other: Any) -> Any:
+        try:
+            return apply(name, self, other)
+        except DTypeError:
+            if literals.holds_numbers(other):
+                raise
+            return NotImplemented
+
+    return operator
+
+
+@spelled
 class Interop:
     """What Tensor inherits to be read by others."""
 
     __slots__ = ()
 
+    # ---- what it is ------------------------------------------------------------------------------
+
+    @property
+    def dtype(self) -> DType:
+        """What its numbers are: one of `tutor.DTYPES`."""
+        try:
+            return self.buf.dtype
+        except AttributeError:
+            border.check(self, "the dtype of a Tensor")  # says what was put there for a Buffer
+            raise
+
+    @property
+    def ndim(self) -> int:
+        """How many axes there are."""
+        try:
+            return len(self.shape)
+        except TypeError:
+            border.check(self, "the number of axes")
+            raise
+
+    def numel(self) -> int:
+        """How many numbers there are."""
+        try:
+            return math.prod(self.shape)
+        except TypeError:
+            border.check(self, "the number of elements")
+            raise
+
+    @property
+    def size(self) -> int:
+        """The same, as NumPy and the array API call it."""
+        return self.numel()
+
+    @property
+    def device(self) -> str:
+        """Where its memory is."""
+        return "cpu"
+
+    # ---- numbers, lists, arrays ------------------------------------------------------------------
+
     def item(self) -> Any:
         """The number in a one-element tensor, as a Python number."""
+        memory = border.check(self, "item()")
         if self.numel() != 1:
             raise ShapeError(
                 f"item() of shape {self.shape}",
                 f"it holds {self.numel()} numbers",
                 "pick one by indexing, or reduce with .sum() or .mean()",
             )
-        return self.buf[self.offset]
+        start, size = self.offset * self.dtype.itemsize, self.dtype.itemsize
+        return bits.unpack(memory[start : start + size], self.dtype)[0]
 
     def tolist(self) -> Any:
         """The numbers as (nested) lists."""
+        border.check(self, "tolist()")
         nested = self.buf.tolist() if self.is_whole() else self.copy().buf.tolist()
         for axis in range(self.ndim - 1, 0, -1):  # bracket the last axis first
             size, rows = self.shape[axis], math.prod(self.shape[:axis])
@@ -59,14 +120,15 @@ class Interop:
                 "the package numpy is not installed",
                 'pip install "tutorgrad[train]"; t.tolist() and memoryview(t.buf) do without',
             ) from None
+        raw = border.check(self, "a NumPy array over a Tensor's memory")
         if self.dtype is bfloat16:
             raise DTypeError(
                 "a NumPy array of bfloat16",
                 "NumPy has no such dtype",
                 'use .cast("float32").numpy(), which changes no number',
             )
-        size, raw = self.dtype.itemsize, self.buf.raw
-        steps = tuple(stride * size for stride in self.strides)
+        size = self.dtype.itemsize
+        steps = tuple(stride * size for stride in border.steps(self))
         start = self.offset * size if self.numel() else 0
         return np.ndarray(self.shape, self.dtype.name, raw, start, steps)
 
@@ -97,6 +159,7 @@ class Interop:
 
     def explain(self, highlight: Any = None) -> Any:
         """A picture of where each element stands in memory: tutor/viz/memory.py."""
+        border.check(self, "a picture of a Tensor")
         return importlib.import_module("tutor.viz").explain(self, highlight)  # built on all of this
 
     # ---- other libraries: DLPack and the array API -----------------------------------------------
@@ -127,9 +190,11 @@ class Interop:
                 "all Tensors are on the CPU, where there are no streams",
                 f"leave stream out, and dl_device out or {dlpack.CPU}",
             )
-        copied = min(self.strides, default=0) < 0 if copy is None else copy
+        border.check(self, "a DLPack capsule")
+        copied = min(border.steps(self), default=0) < 0 if copy is None else copy
         t = self.copy() if copied else self
-        walk = dlpack.Walk(t.buf.raw, t.dtype, t.shape, t.strides, t.offset if t.numel() else 0)
+        start = t.offset if t.numel() else 0
+        walk = dlpack.Walk(t.buf.raw, t.dtype, t.shape, border.steps(t), start)
         return dlpack.give(walk, max_version is not None and max_version[0] >= 1, copied)
 
     @classmethod
@@ -157,11 +222,6 @@ class Interop:
         namespace.check_version(api_version)
         return namespace
 
-    @property
-    def size(self) -> int:
-        """How many numbers there are, as NumPy and the array API call it."""
-        return math.prod(self.shape)
-
     def __pos__(self) -> Tensor:
         return self
 
@@ -176,6 +236,7 @@ class Interop:
     # ---- as Python sees it -----------------------------------------------------------------------
 
     def __len__(self) -> int:
+        border.check(self, "len() of a Tensor")
         if not self.shape:
             raise ScalarError("len() of a Tensor", "it is a single number", "use .numel()")
         return self.shape[0]
@@ -184,9 +245,14 @@ class Interop:
         return (self[i] for i in range(len(self)))
 
     def __contains__(self, value: Any) -> bool:
-        return bool((self == value).any())
+        equal: Any = self == value
+        return equal is not False and bool(equal.any())
+
+    __eq__, __ne__ = _equality("eq"), _equality("ne")
+    __hash__ = object.__hash__  # == compares elements; as a dict key a tensor is itself
 
     def __bool__(self) -> bool:
+        border.check(self, "a yes or no (bool)")
         if self.numel() != 1:
             raise ShapeError(
                 f"a yes or no (bool) of shape {self.shape}",
@@ -210,11 +276,16 @@ class Interop:
         return format(self.item(), spec) if spec else repr(self)
 
     def __repr__(self) -> str:
+        border.check(self, "the text of a Tensor")
         return printing.format_tensor(self)
 
-    def __deepcopy__(self, memo: Any) -> Tensor:
-        return self.detach().copy().requires_grad_(self.requires_grad)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        whole = self.detach().copy()
-        return type(self), (whole.buf, self.shape, None, 0, self.requires_grad)
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        """How `copy` and `pickle` take a tensor apart: its class, and all of its attributes, those
+        of a subclass among them. So `copy.copy` shares the Buffer, `copy.deepcopy` and pickle copy
+        it whole, once for all views of it that go along; `.grad` comes with it. A graph does not:
+        the copy of what an op computed is a leaf."""
+        border.check(self, "a copy of a Tensor")
+        make, args, state, *others = object.__reduce_ex__(self, 2)
+        if isinstance(state, tuple):  # (__dict__ or None, slots): a subclass may have its own way
+            state = state[0], {**state[1], "op": None}
+        return make, args, state, *others

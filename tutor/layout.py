@@ -9,10 +9,10 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from types import EllipsisType
 from typing import Any
 
 from tutor.errors import AxisError, OutOfRangeError, ShapeError
+from tutor.keys import key_text
 
 Shape = tuple[int, ...]
 MAX_DIMS = 16  # the C++ operand's room (simd_cpp/kernel.hpp)
@@ -22,6 +22,8 @@ def whole_numbers(numbers: Any, what: str) -> Shape:
     """One number or several, as a tuple of ints; ShapeError if one is none."""
     several = numbers if hasattr(numbers, "__iter__") else (numbers,)
     try:
+        if isinstance(numbers, (set, frozenset, dict)):  # which have no order to rely on
+            raise TypeError
         return tuple(operator.index(n) for n in several)
     except TypeError:
         raise ShapeError(what, f"{numbers!r}", "give whole numbers, for example (2, 3)") from None
@@ -49,7 +51,19 @@ def checked_shape(sizes: Any, what: str = "a shape") -> Shape:
         raise ShapeError(what, f"{shape} has a negative size", "every size must be 0 or more")
     if len(shape) > MAX_DIMS:
         raise ShapeError(what, f"{len(shape)} axes", f"a tensor has at most {MAX_DIMS} axes")
+    if 0 in shape and is_beyond_count(shape):  # others end where memory does
+        raise ShapeError(
+            what,
+            f"{shape}: it is empty, but its other sizes multiply to 2**60 or more",
+            "kernels count with 63 bits whatever is empty: use smaller sizes",
+        )
     return shape
+
+
+def is_beyond_count(shape: Shape) -> bool:
+    """True if the sizes that are not 0 stand for more bytes than 63 bits can count. Kernels
+    multiply some of them without the others, so this holds for empty shapes, too."""
+    return math.prod(n or 1 for n in shape) >= 2**60
 
 
 def sizes_of(args: tuple[Any, ...]) -> Any:
@@ -57,11 +71,19 @@ def sizes_of(args: tuple[Any, ...]) -> Any:
     return args[0] if len(args) == 1 and hasattr(args[0], "__iter__") else args
 
 
+def _remembered(shape: Shape) -> Shape:
+    """`shape`, if a result for it may be kept: (2.0, 3) is equal to (2, 3), and would give its
+    floats to every tensor of that shape from then on."""
+    if not all(isinstance(n, int) for n in shape):
+        raise ShapeError("a shape", f"{shape!r:.60}", "give whole numbers, for example (2, 3)")
+    return shape
+
+
 @functools.lru_cache(maxsize=4096)
 def contiguous_strides(shape: Shape) -> Shape:
     """Row-major strides: the last axis steps by 1, each earlier one over all that follow it."""
     strides, step = [], 1
-    for size in reversed(shape):
+    for size in reversed(_remembered(shape)):
         strides.append(step)
         step *= max(size, 1)
     return tuple(reversed(strides))
@@ -78,6 +100,12 @@ def is_contiguous(shape: Shape, strides: Shape) -> bool:
     return True
 
 
+def reach(shape: Shape, strides: Shape, offset: int) -> tuple[int, int]:
+    """The lowest and the highest position of an element of a shape that is not empty."""
+    ends = [(size - 1) * stride for size, stride in zip(shape, strides, strict=True)]
+    return offset + sum(e for e in ends if e < 0), offset + sum(e for e in ends if e > 0)
+
+
 def check_inside(shape: Shape, strides: Shape, offset: int, length: int) -> None:
     """Raise ShapeError unless every reachable element lies in a Buffer of `length` elements."""
     if len(shape) != len(strides):
@@ -88,9 +116,7 @@ def check_inside(shape: Shape, strides: Shape, offset: int, length: int) -> None
         )
     if 0 in shape:
         return
-    reach = [(size - 1) * stride for size, stride in zip(shape, strides, strict=True)]
-    low = offset + sum(r for r in reach if r < 0)
-    high = offset + sum(r for r in reach if r > 0)
+    low, high = reach(shape, strides, offset)
     if low < 0 or high >= length:
         raise ShapeError(
             f"shape {shape}, strides {strides}, offset {offset}",
@@ -142,7 +168,7 @@ def broadcast_shapes(name: str, *shapes: Shape) -> Shape:
 
     `name` is the operation's, for the ShapeError.
     """
-    ndim = max(map(len, shapes))
+    ndim = max(len(_remembered(shape)) for shape in shapes)
     padded = [(1,) * (ndim - len(shape)) + shape for shape in shapes]
     result = []
     for axis, sizes in enumerate(zip(*padded, strict=True)):
@@ -164,7 +190,7 @@ def broadcast_strides(shape: Shape, strides: Shape, to: Shape) -> Shape:
 
     Raises ShapeError if `shape` does not stretch to `to`.
     """
-    extra = len(to) - len(shape)
+    extra = len(_remembered(to)) - len(_remembered(shape))
     fits = extra >= 0 and all(n in (1, m) for n, m in zip(shape, to[max(extra, 0) :], strict=False))
     if not fits:
         raise ShapeError(
@@ -224,6 +250,8 @@ def reshape_strides(shape: Shape, strides: Shape, to: Shape) -> Shape | None:
     Axes of the old shape that step on evenly (one stride is the next one times its size) form a
     run; each run must be cut into whole axes of the new shape.
     """
+    if not isinstance(strides, tuple) or len(shape) != len(strides):
+        raise ShapeError(f"shape {shape}", f"strides {strides!r:.60}", "give one stride per axis")
     if 0 in shape:
         return contiguous_strides(to)
     runs: list[tuple[int, int]] = []  # (elements, innermost stride), outermost run first
@@ -290,51 +318,3 @@ def slice_layout(
             offset += k % size * stride
         axis += 1
     return tuple(new_shape), tuple(new_strides), offset
-
-
-def is_basic(key: Any) -> bool:
-    """False where an array or list of positions or bools stands in the key."""
-    for k in key if isinstance(key, tuple) else (key,):
-        kind = type(k)
-        if kind is int or kind is slice:
-            continue
-        if kind in (bool, list) or getattr(k, "shape", ()) != ():
-            return False
-        if "bool" in str(getattr(k, "dtype", "")):  # a single one, in an array or tensor
-            return False
-    return True
-
-
-def checked_key(key: Any) -> tuple[int | slice | EllipsisType | None, ...]:
-    """A key for `slice_layout`: each part an int, a slice of ints, None or Ellipsis."""
-    parts = []
-    for k in key if isinstance(key, tuple) else (key,):
-        if k is not None and k is not Ellipsis and not isinstance(k, slice):
-            try:
-                if isinstance(k, bool) or getattr(k, "shape", ()) != ():
-                    raise TypeError
-                k = operator.index(k)
-            except TypeError:
-                raise OutOfRangeError(
-                    f"index {k!r}",
-                    f"{type(k).__name__} is no position",
-                    "use ints, slices, None, '...', or arrays of ints or bools",
-                ) from None
-        elif isinstance(k, slice) and k.step == 0:
-            raise OutOfRangeError(
-                f"index {k}", "a step of 0 never moves", "use a step other than 0"
-            )
-        parts.append(k)
-    return tuple(parts)
-
-
-def key_text(key: tuple[Any, ...]) -> str:
-    """A key as it was typed: `[1:3, ...]`."""
-
-    def part(k: Any) -> str:
-        if not isinstance(k, slice):
-            return "..." if k is Ellipsis else repr(k)
-        ends = [("" if n is None else str(n)) for n in (k.start, k.stop, k.step)]
-        return ":".join(ends if k.step is not None else ends[:2])
-
-    return f"[{', '.join(part(k) for k in key)}]"

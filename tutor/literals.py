@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from tutor import bits
-from tutor.dtype import BY_NAME, DType, bool_, check_number, float32, int64
+from tutor.dtype import BY_NAME, DType, bool_, check_numbers, float32, int64
 from tutor.errors import DTypeError, NumberRangeError, ShapeError
+from tutor.layout import MAX_DIMS
 
 NUMBERS = (bool, int, float)
 
@@ -15,6 +16,13 @@ NUMBERS = (bool, int, float)
 def is_number(x: Any) -> bool:
     """A Python number; NumPy's float64 is one, its float32 is not."""
     return isinstance(x, NUMBERS)
+
+
+def holds_numbers(x: Any) -> bool:
+    """Whether x is meant as numbers: one or several of them, or a thing that has some."""
+    if isinstance(x, (*NUMBERS, complex, list, tuple, range)) or hasattr(x, "shape"):
+        return True
+    return not isinstance(x, (str, bytes)) and (hasattr(x, "tolist") or _has_buffer(x))
 
 
 def read(data: Any, dtype: DType | None) -> tuple[bytes, tuple[int, ...], DType]:
@@ -34,16 +42,24 @@ def read(data: Any, dtype: DType | None) -> tuple[bytes, tuple[int, ...], DType]
         try:
             view = memoryview(data)
         except TypeError:  # no buffer: perhaps an array or tensor of another kind
-            if not hasattr(data, "tolist"):
+            data = _plain(data)
+            if not isinstance(data, (*NUMBERS, list)):
                 raise _no_number(data) from None
-            return read(data.tolist(), dtype)
+            return read(data, dtype)
         return _read_buffer(view, dtype)
     dtype = dtype or _dtype_of(numbers)
     return pack(numbers, dtype), shape, dtype
 
 
-def flatten(data: Any) -> tuple[list[Any], tuple[int, ...]]:
-    """The numbers of a nested list in row-major order, and its shape."""
+def flatten(data: Any, depth: int = 0) -> tuple[list[Any], tuple[int, ...]]:
+    """The numbers of a nested list in row-major order, and its shape. ShapeError where it is ragged
+    or, before anything else, too deep: a list that contains itself has no end."""
+    if depth > MAX_DIMS:
+        raise ShapeError(
+            "a tensor from nested lists",
+            f"more than {MAX_DIMS} lists in each other, or a list that contains itself",
+            f"a tensor has at most {MAX_DIMS} axes: nest less deeply",
+        )
     if not isinstance(data, (list, tuple, range)):
         return [_number(data)], ()
     if all(isinstance(item, NUMBERS) for item in data):  # the innermost list: no recursion
@@ -51,7 +67,7 @@ def flatten(data: Any) -> tuple[list[Any], tuple[int, ...]]:
     numbers: list[Any] = []
     inner: tuple[int, ...] | None = None
     for position, item in enumerate(data):
-        part, shape = flatten(item if isinstance(item, NUMBERS) else _plain(item))
+        part, shape = flatten(item if isinstance(item, NUMBERS) else _plain(item), depth + 1)
         if inner is not None and shape != inner:
             raise ShapeError(
                 "a tensor from nested lists",
@@ -73,7 +89,7 @@ def pack(numbers: Sequence[Any], dtype: DType) -> bytes:
                     f"{dtype.name} holds whole numbers only",
                     "make it a float tensor, and .cast() it to cut the fraction off",
                 )
-            check_number(number, dtype)
+        check_numbers(numbers, dtype)
         numbers = [int(number) for number in numbers]
     return bits.pack(numbers, dtype)
 
@@ -106,6 +122,14 @@ def dtype_of_format(format: str, itemsize: int) -> DType:
         f"that is none of tutor's dtypes: {', '.join(BY_NAME)}",
         "convert the array first, for example array.astype('float32')",
     )
+
+
+def _has_buffer(x: Any) -> bool:
+    try:
+        memoryview(x)
+    except TypeError:
+        return False
+    return True
 
 
 def _plain(item: Any) -> Any:

@@ -26,7 +26,7 @@ from tutor.core.engine import apply
 from tutor.core.tensor import Tensor
 from tutor.errors import DTypeError, GraphError
 from tutor.numpy_functions import FUNCTIONS, operand
-from tutor.recording import thread
+from tutor.recording import is_grad_enabled
 
 # ---- ufuncs --------------------------------------------------------------------------------------
 
@@ -115,7 +115,7 @@ def by_numpy(asked: str, function: Any, args: Any, options: dict[str, Any]) -> A
         if "read-only" in str(error):
             raise _read_only(asked) from None
         raise
-    wanted = thread.recording and any(t.requires_grad for t in _tensors((args, options)))
+    wanted = is_grad_enabled() and any(t.requires_grad for t in _tensors((args, options)))
     if wanted and _has_floats(found):
         raise GraphError(
             f"{asked} of a Tensor that requires grad",

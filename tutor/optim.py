@@ -16,6 +16,7 @@ from tutor import debug
 from tutor.core.engine import engine
 from tutor.core.tensor import Tensor
 from tutor.errors import DataError, DomainError, GraphError
+from tutor.spelling import spelled
 
 
 class Limit(NamedTuple):
@@ -55,6 +56,7 @@ BETAS = Limit("two numbers, at least 0 and below 1", lambda x: 0 <= x < 1, "(0.9
 EPS = Limit("a finite number above 0", lambda x: 0 < x < math.inf, "1e-8")
 
 
+@spelled
 class Optimizer:
     """`Optimizer(params, lr)`: params are the Tensors to move, lr the learning rate (step size).
 
@@ -106,16 +108,20 @@ class Optimizer:
             p.grad = None
 
     def step(self) -> None:
-        """Move every parameter that has a gradient."""
-        self.steps += 1
+        """Move every parameter that has a gradient.
+
+        Where it is interrupted, some have moved and others not; `steps` counts whole steps only,
+        and of each that has moved it is known that it changed (its version).
+        """
         here = debug.user_line()
         for i, p in enumerate(self.params):
             if p.grad is not None:
-                self.update(p, p.grad, *(self.state[name][i] for name in self.slots))
                 p.buf.touch(here)
+                self.update(p, p.grad, *(self.state[name][i] for name in self.slots))
+        self.steps += 1
 
     def update(self, p: Tensor, g: Tensor, *state: Tensor) -> None:
-        """Move p in place along its gradient g."""
+        """Move p in place along its gradient g; `self.steps` steps were taken before this one."""
         raise NotImplementedError(f"{type(self).__name__} has no update(self, p, g, ...)")
 
     def state_dict(self) -> dict[str, Any]:
@@ -147,6 +153,7 @@ def alike(t: Tensor, other: Any) -> bool:
     return isinstance(other, Tensor) and (t.shape, t.dtype) == (other.shape, other.dtype)
 
 
+@spelled
 class SGD(Optimizer):
     """Stochastic gradient descent with momentum
 
@@ -181,6 +188,7 @@ class SGD(Optimizer):
         engine.call(kernel, p.dtype, p, g, *state, **params)
 
 
+@spelled
 class Adam(Optimizer):
     """Adam (Kingma & Ba 2015, algorithm 1): steps scaled by the gradient's recent size
 
@@ -205,9 +213,9 @@ class Adam(Optimizer):
         super().__init__(params, lr)
 
     def update(self, p: Tensor, g: Tensor, *state: Tensor) -> None:
-        b1, b2 = self.betas
+        (b1, b2), t = self.betas, self.steps + 1
         engine.call(
             "adam", p.dtype, p, g, *state,
-            lr=self.lr / (1 - b1**self.steps), beta1=b1, beta2=b2, eps=self.eps,
-            correction=math.sqrt(1 - b2**self.steps), weight_decay=self.weight_decay,
+            lr=self.lr / (1 - b1**t), beta1=b1, beta2=b2, eps=self.eps,
+            correction=math.sqrt(1 - b2**t), weight_decay=self.weight_decay,
         )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 EDGE = 3  # items shown at either end of a long axis
@@ -43,23 +44,29 @@ def _formatter(numbers: list[Any]) -> Any:
     return plain
 
 
+def _lines(part: Any, indent: int, ndim: int, width: int, write: Callable[[Any], str]) -> str:
+    """The text of nested lists: row under row, and an empty line between matrices."""
+    if not isinstance(part, list):
+        return part if part == "..." else write(part).rjust(width)
+    margin = " " * (len("Tensor([") + indent)
+    if not part or not isinstance(part[0], list):
+        items, per_line = (
+            [_lines(x, indent, ndim, width, write) for x in part],
+            WIDTH // (width + 2),
+        )
+        per_line = max(1, per_line)
+        rows = [items[i : i + per_line] for i in range(0, len(items), per_line)]
+        return "[" + (",\n" + margin).join(map(", ".join, rows)) + "]"
+    gap = ",\n" + "\n" * (ndim - indent - 1 > 1) + margin
+    return "[" + gap.join(_lines(x, indent + 1, ndim, width, write) for x in part) + "]"
+
+
 def format_tensor(tensor: Any) -> str:
     """`Tensor([[1., 2.],\\n        [3., 4.]], dtype=..., requires_grad=True)`"""
     nested = summarize(tensor, tensor.numel() > LONG)
     write = _formatter(_leaves(nested))
     width = max((len(write(x)) for x in _leaves(nested)), default=0)
-
-    def lines(part: Any, indent: int) -> str:
-        if not isinstance(part, list):
-            return part if part == "..." else write(part).rjust(width)
-        if not part or not isinstance(part[0], list):
-            items, per_line = [lines(x, indent) for x in part], max(1, WIDTH // (width + 2))
-            rows = [items[i : i + per_line] for i in range(0, len(items), per_line)]
-            return "[" + (",\n" + " " * (len("Tensor([") + indent)).join(map(", ".join, rows)) + "]"
-        gap = ",\n" + "\n" * (tensor.ndim - indent - 1 > 1) + " " * (len("Tensor([") + indent)
-        return "[" + gap.join(lines(x, indent + 1) for x in part) + "]"
-
-    notes = [lines(nested, 0)]
+    notes = [_lines(nested, 0, tensor.ndim, width, write)]
     if 0 in tensor.shape and len(tensor.shape) > 1:
         notes.append(f"shape={tensor.shape}")
     if tensor.dtype.name not in ("float32", "int64", "bool"):

@@ -7,40 +7,69 @@ counters, and the same seed and counters give the same bits whenever and whereve
 
 from __future__ import annotations
 
+import os
+
+from tutor.atomic import exchange
 from tutor.backends import registry
 from tutor.core.buffer import Buffer
 from tutor.dtype import int64, uint32
 from tutor.errors import NumberRangeError
+from tutor.spelling import spelled
 
-_seed, _counter = 0, 0
 _PERMUTATIONS = 1 << 63  # permutations count from here, far from what tensors are filled with
 
 
+class _Stream:
+    """Where the sequence stands: (seed, counter); None until the first number is asked for."""
+
+    state: tuple[int, int] | None = None
+
+
+_stream = _Stream()
+
+
+@spelled
 def manual_seed(seed: int) -> None:
-    """Start the sequence of random numbers anew; `seed` is a whole number of up to 64 bits."""
-    global _seed, _counter
+    """Start the sequence of random numbers anew; `seed` is a whole number of up to 64 bits.
+
+    Without it, every process draws other numbers: its first seed comes from the system.
+    """
     if not isinstance(seed, int) or not 0 <= seed < 2**64:
         raise NumberRangeError(
             f"manual_seed({seed!r})", "a seed is a whole number of 64 bits", "use 0 to 2**64 - 1"
         )
-    _seed, _counter = seed, 0
+    _stream.state = seed, 0
+
+
+def seed() -> int:
+    """Start the sequence anew, from a seed that the system draws; returns that seed."""
+    drawn = int.from_bytes(os.urandom(8))
+    manual_seed(drawn)
+    return drawn
+
+
+def initial_seed() -> int:
+    """The seed that the sequence began with: give it to `manual_seed` to see the same numbers."""
+    return get_state()[0]
 
 
 def get_state() -> tuple[int, int]:
     """(seed, counter): where the sequence stands. `set_state` continues from there."""
-    return _seed, _counter
+    if _stream.state is None:
+        exchange((_stream,), "state", (None,), ((int.from_bytes(os.urandom(8)), 0),))
+    return _stream.state or get_state()
 
 
 def set_state(state: tuple[int, int]) -> None:
-    global _seed, _counter
-    _seed, _counter = state
+    _stream.state = state
 
 
 def take(blocks: int) -> tuple[int, int]:
     """(seed, first counter) of the next `blocks` blocks of 128 bits, which are then used up."""
-    global _counter
-    start, _counter = _counter, _counter + blocks
-    return _seed, start
+    while True:  # no two threads may take the same ones
+        state = get_state()
+        if exchange((_stream,), "state", (state,), ((state[0], state[1] + blocks),)):
+            return state
 
 
 def bits(count: int, seed: int, counter: int) -> Buffer:

@@ -1,33 +1,80 @@
-"""Is a graph kept? `no_grad()` says no, for a block or a function, in one thread."""
+"""Is a graph recorded? Each thread and asyncio task says for itself; it is, unless told otherwise.
+
+    with no_grad(): ...        # for a block; also @no_grad() for a function
+    with enable_grad(): ...    # within the other: record again
+    set_grad_enabled(False)    # from here on, or for a block
+
+No exception leaves it changed, an interrupt at any moment included: tutor/blocks.py says how.
+"""
 
 from __future__ import annotations
 
-import threading
-from contextlib import ContextDecorator
+from typing import Any, overload
+
+from tutor.blocks import Block, F, Setting, Within
+
+recording = Setting("tutor.recording", True)
+_found = recording.variable.get
 
 
-class _Thread(threading.local):
-    recording = True  # each thread says for itself
+def is_grad_enabled() -> bool:
+    """Would an op that is run here and now be recorded, if an operand requires grad?"""
+    found = _found()
+    return found is True or (found is not False and recording.get())
 
 
-thread = _Thread()
-
-
-class recording(ContextDecorator):  # noqa: N801 - read as a verb: with recording(False)
-    """Within the block (or the decorated function), record the graph or not; this thread only."""
-
+class _Recording(Within[bool]):
     def __init__(self, on: bool) -> None:
-        self.on = on
-        self.before: list[bool] = []  # a stack: one object may be entered more than once
-
-    def __enter__(self) -> None:
-        self.before.append(thread.recording)
-        thread.recording = self.on
-
-    def __exit__(self, *exception: object) -> None:
-        thread.recording = self.before.pop()
+        super().__init__(recording, on)
 
 
-def no_grad() -> recording:
-    """`with no_grad():` or `@no_grad()`: compute without remembering, as evaluation does."""
-    return recording(False)
+@overload
+def no_grad(function: None = None) -> Within[bool]: ...
+@overload
+def no_grad(function: F) -> F: ...
+def no_grad(function: F | None = None) -> Within[bool] | F:
+    """`with no_grad():` or `@no_grad()`: compute without recording, as evaluation does. Results do
+    not require grad, and tensors may be changed in place."""
+    return _Recording(False) if function is None else _Recording(False)(function)
+
+
+@overload
+def enable_grad(function: None = None) -> Within[bool]: ...
+@overload
+def enable_grad(function: F) -> F: ...
+def enable_grad(function: F | None = None) -> Within[bool] | F:
+    """`with enable_grad():` or `@enable_grad()`: record, though it is within a `no_grad()`."""
+    return _Recording(True) if function is None else _Recording(True)(function)
+
+
+@overload
+def inference_mode(mode: bool = True) -> Within[bool]: ...
+@overload
+def inference_mode(mode: F) -> F: ...
+def inference_mode(mode: bool | F = True) -> Within[bool] | F:
+    """`no_grad()` by another name: nothing is gained by a stricter mode here. (In PyTorch what was
+    computed in it can never take part in a graph later; here it can, as a leaf.)"""
+    return no_grad(mode) if callable(mode) else _Recording(not mode)
+
+
+class set_grad_enabled(_Recording):  # noqa: N801 - a statement that reads as a verb
+    """`set_grad_enabled(mode)`: record or not, from here on; `with set_grad_enabled(mode):` only
+    for the block.
+
+    In both spellings the call itself sets the mode: until its block is entered it is a statement,
+    and an exception in between leaves the mode as it was told. `no_grad` has no such moment.
+    """
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__(bool(mode))
+        self.before: list[bool | Block[bool]] = [recording.in_force()]
+        recording.set(self.value)
+
+    def block(self) -> Block[bool]:
+        return Block(self.value, self.before.pop() if self.before else recording.in_force())
+
+    def __call__(self, function: Any) -> Any:
+        """As a decorator it holds within the function alone."""
+        if self.before:
+            recording.variable.set(self.before.pop())
+        return super().__call__(function)

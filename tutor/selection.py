@@ -12,11 +12,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tutor import layout
+from tutor import border, keys, layout
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply, engine
 from tutor.dtype import int64
-from tutor.errors import DTypeError, OutOfRangeError, ShapeError
+from tutor.errors import DTypeError, NumberRangeError, OutOfRangeError, ShapeError
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
@@ -56,20 +56,21 @@ def assign(t: Tensor, key: Any, value: Any) -> None:
     """`t[key] = value`: written straight to where the elements stand in t's Buffer."""
     plan = planned(t.detach(), key)
     x, kept = plan.x, [a for a in range(plan.x.ndim) if a not in plan.axes]
+    strides = border.steps(x)
     at = x.wrap(x.offset, int64)
     for axis, positions in zip(plan.axes, plan.positions, strict=True):
-        at = at + positions * x.strides[axis]
+        at = at + positions * strides[axis]
     at = at.expand(plan.shape).reshape((*plan.shape, *[1] * len(kept)))
     for i, axis in enumerate(kept):
-        along = x.arange(x.shape[axis]) * x.strides[axis]
+        along = x.arange(x.shape[axis]) * strides[axis]
         at = at + along.reshape((x.shape[axis], *[1] * (len(kept) - 1 - i)))
     at = moved(at, len(plan.shape), plan.place)
     numbers = t.over(Buffer.empty(at.numel(), t.dtype), at.shape)
     engine.write(numbers, value)  # cast and stretched to fit
     whole = t.over(t.buf, (len(t.buf),))
     flat = (at.flatten(), numbers.flatten())
-    engine.call("scatter", t.dtype, whole, whole, *flat, axis=0)
     t.buf.touch()
+    engine.call("scatter", t.dtype, whole, whole, *flat, axis=0)
 
 
 def moved(x: Tensor, count: int, place: int) -> Tensor:
@@ -79,6 +80,7 @@ def moved(x: Tensor, count: int, place: int) -> Tensor:
 
 def planned(t: Tensor, key: Any) -> Plan:
     """The key as basic indexing, which is done here, and arrays of positions, which are left."""
+    border.check(t, "an index by arrays")
     parts = [array_of(t, part) for part in (key if isinstance(key, tuple) else (key,))]
     named = sum(axes_taken(part) for part in parts)
     if named > t.ndim or sum(part is Ellipsis for part in parts) > 1:
@@ -115,11 +117,19 @@ def planned(t: Tensor, key: Any) -> Plan:
 
 def array_of(t: Tensor, part: Any) -> Any:
     """One part of a key: None, Ellipsis, a slice, an int, or a Tensor of ints or bools."""
-    if layout.is_basic(part):
-        found = layout.checked_key(part)[0]
-        return t.wrap(found, int64) if isinstance(found, int) else found
-    empty = isinstance(part, list) and not part  # a list of none is one of ints
-    array = part if hasattr(part, "over") else t.wrap(part, int64 if empty else None)
+    if keys.is_basic((part,)):
+        (part,) = keys.checked_key((part,))
+        if not isinstance(part, int):
+            return part
+    whole = isinstance(part, int) or (isinstance(part, (list, tuple, range)) and not part)
+    try:  # an int, beside arrays, is an array, and so is a list of none
+        array = part if hasattr(part, "over") else t.wrap(part, int64 if whole else None)
+    except NumberRangeError as error:
+        raise OutOfRangeError(
+            f"index {part!r:.60} into shape {t.shape}",
+            f"no axis is that long: {error.asked}",
+            "use positions from -size to size - 1",
+        ) from None
     if not (array.dtype.is_integer or array.dtype.kind == "bool"):
         raise DTypeError(
             f"an index of {array.dtype.name}",

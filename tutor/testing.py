@@ -6,12 +6,15 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tutor import checks, layout
 from tutor.core.tensor import Tensor
 from tutor.errors import GraphError
+from tutor.spelling import spelled
 
 Function = Callable[..., Tensor]
 
 
+@spelled
 def gradcheck(
     f: Function,
     *inputs: Any,
@@ -31,14 +34,18 @@ def gradcheck(
     to within `tolerance` relative to the larger of them and 1. The slope on the right is itself a
     function of x, and is checked the same way for the next order.
     """
-    rng = random.Random(seed)
+    checks.function("gradcheck(f)", f)
+    for name, value in (("eps", eps), ("tolerance", tolerance)):
+        checks.number(f"gradcheck({name}=...)", value, 5e-324, nan=False)
+    rng = random.Random(layout.whole_number(seed, "gradcheck(seed=...)"))
     xs = [_leaf(x if isinstance(x, Tensor) else Tensor(x)) for x in inputs]
-    w = _random(rng, f(*xs).shape)
+    w = _random(rng, checks.tensor("gradcheck: what f returns", f(*xs)).shape)
 
     def s(*xs: Tensor) -> Tensor:
         return (f(*xs) * w).sum()
 
-    for order in range(1, orders + 1):
+    wanted = layout.whole_number(orders, "gradcheck(orders=...)")
+    for order in range(1, checks.number("gradcheck(orders=...)", wanted, 1, 9) + 1):
         ds = [_random(rng, x.shape) for x in xs]
         ahead = s(*[_leaf(x.detach() + d * eps) for x, d in zip(xs, ds, strict=True)]).item()
         behind = s(*[_leaf(x.detach() - d * eps) for x, d in zip(xs, ds, strict=True)]).item()

@@ -14,9 +14,10 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from tutor import checks
 from tutor.core.engine import apply
 from tutor.errors import DomainError, ShapeError
-from tutor.layout import Shape, whole_numbers
+from tutor.layout import Shape, positive, whole_numbers
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
@@ -39,7 +40,7 @@ def each(number: Any, dims: int, name: str, least: int = 1) -> Shape:
 
 def batched(x: Tensor, dims: int, name: str) -> tuple[Tensor, bool]:
     """x as (N, C, *S), and whether N was there."""
-    if x.ndim not in (dims + 1, dims + 2):
+    if checks.tensor(name, x).ndim not in (dims + 1, dims + 2):
         raise ShapeError(
             f"{name} of shape {x.shape}",
             f"{x.ndim} axes",
@@ -78,6 +79,7 @@ def conv(
     x, was_batched = batched(x, dims, f"conv{dims}d")
     size = window_of(weight, dims)
     step, gap = each(stride, dims, "stride"), each(dilation, dims, "dilation")
+    groups = positive(groups, "groups")
     before, after = conv_padding(padding, dims, size, step, gap)
     check_groups(groups, x.shape[1], weight.shape[1] * groups, weight.shape[0], weight.shape)
     x = around(x, before, after)
@@ -147,6 +149,7 @@ def conv_transpose(
     x, was_batched = batched(x, dims, f"conv_transpose{dims}d")
     size, places = window_of(weight, dims), x.shape[2:]
     step, gap = each(stride, dims, "stride"), each(dilation, dims, "dilation")
+    groups = positive(groups, "groups")
     cut, extra = each(padding, dims, "padding", 0), each(output_padding, dims, "output_padding", 0)
     if any(e >= max(s, d) for e, s, d in zip(extra, step, gap, strict=True)):
         raise ShapeError(
@@ -209,7 +212,7 @@ def conv_padding(
 
 def window_of(weight: Tensor, dims: int) -> Shape:
     """The spatial sizes of a weight."""
-    if weight.ndim != dims + 2:
+    if checks.tensor("the weight of a convolution", weight).ndim != dims + 2:
         raise ShapeError(
             f"a convolution over {dims} axes with a weight of shape {weight.shape}",
             f"it has {weight.ndim} axes",
@@ -219,7 +222,7 @@ def window_of(weight: Tensor, dims: int) -> Shape:
 
 
 def check_groups(groups: int, channels: int, wanted: int, outputs: int, shape: Shape) -> None:
-    if groups < 1 or channels != wanted or channels % groups or outputs % groups:
+    if channels != wanted or channels % groups or outputs % groups:
         raise ShapeError(
             f"a convolution of {channels} channels with a weight of shape {shape}, {groups=}",
             f"that weight is for {wanted} channels and {outputs} outputs",
@@ -229,7 +232,7 @@ def check_groups(groups: int, channels: int, wanted: int, outputs: int, shape: S
 
 def finished(z: Tensor, bias: Tensor | None, was_batched: bool) -> Tensor:
     if bias is not None:
-        if bias.shape != z.shape[1:2]:
+        if checks.tensor("the bias of a convolution", bias).shape != z.shape[1:2]:
             raise ShapeError(f"bias {bias.shape}", f"{z.shape[1]} outputs", "give one for each")
         z = z + bias.reshape((-1, *[1] * (z.ndim - 2)))
     return z if was_batched else z.squeeze(0)
@@ -316,7 +319,7 @@ def adaptive_avg_pool(x: Tensor, output_size: Any, *, dims: int) -> Tensor:
         n = x.shape[2 + i]
         place, at = x.arange(m), x.arange(n).unsqueeze(1)
         first, end = place * n // m, -((-n * (place + 1)) // m)
-        inside = (first <= at) * (at < end)  # of bools, * is and
-        weights = inside.cast(x.dtype) / (end - first).cast(x.dtype)
+        inside = ((first <= at) & (at < end)).cast(x.dtype if x.dtype.is_float else "float32")
+        weights = inside / (end - first).cast(inside.dtype)
         x = (x.movedim(2 + i, -1) @ weights).movedim(-1, 2 + i)
     return finished(x, None, was_batched)

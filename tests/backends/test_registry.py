@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import warnings
+from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,11 +26,13 @@ REFERENCE = registry.table("python_ref")
 
 
 @pytest.fixture(autouse=True)
-def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+def own_registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Each test may register and choose what it likes."""
     for name in ("_tables", "_loaders", "_unavailable", "_kernels"):
         monkeypatch.setattr(registry, name, dict(getattr(registry, name)))
-    monkeypatch.setattr(registry, "_current", "python_ref")
+    monkeypatch.setattr(registry, "_chosen", {})
+    with tutor.use_backend("python_ref"):
+        yield
 
 
 class Counting(dict):
@@ -119,10 +123,27 @@ def test_the_kernels_that_run_are_those_of_the_backend_in_use(name: str) -> None
     assert registry.kernel("add", float32) is outside
 
 
-def test_use_backend_holds_from_here_on() -> None:
+def test_set_backend_holds_from_here_on_and_within_a_block_until_its_end() -> None:
     registry.register("second", REFERENCE)
-    tutor.use_backend("second")
-    assert registry.current() == "second"
+    with tutor.use_backend("python_ref"):
+        tutor.set_backend("second")
+        assert registry.current() == "second"
+    assert registry.current() == "python_ref"
+    code = "import tutor; tutor.set_backend('python');" + CURRENT
+    assert python(code, TUTOR_BACKEND="").stdout.split() == ["python_ref"]
+
+
+def test_a_use_backend_that_is_not_entered_says_so() -> None:
+    with pytest.warns(
+        UserWarning, match=r"with use_backend\('python_ref'\).*set_backend"
+    ) as caught:
+        tutor.use_backend("python")
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with tutor.use_backend("python"):
+            pass
+        tutor.use_backend("python")(len)
 
 
 def test_use_backend_for_a_block() -> None:

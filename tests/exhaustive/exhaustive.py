@@ -32,7 +32,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from exhaustive_rows import PAGE, ROOT, Result, Rows, Task, holds, load, page, save, tasks
+from exhaustive_rows import PAGE, ROOT, Result, Row, Rows, Task, holds, load, page, save, tasks
+from exhaustive_sample import sample
 
 from tutor.backends import simd_cpp
 from tutor.backends.registry import Operand
@@ -68,6 +69,27 @@ class Found(ctypes.Structure):
             self.error, self.at = other.error, other.at
 
 
+class Hardest(ctypes.Structure):
+    """The input of each 512th of them whose exact value is closest to the middle of two numbers."""
+
+    _fields_ = (("distance", ctypes.c_double * 512), ("at", ctypes.c_uint32 * 512))
+    distance: Any
+    at: Any
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.distance[:] = [1.0] * 512
+
+    def add(self, other: Hardest) -> None:
+        for part in range(512):
+            if other.distance[part] < self.distance[part]:
+                self.distance[part], self.at[part] = other.distance[part], other.at[part]
+
+    def inputs(self) -> list[int]:
+        """Those that are hard indeed: a double's error of a thousand units could matter."""
+        return [int(at) for at, d in zip(self.at, self.distance, strict=True) if d < 2.0**-16]
+
+
 # ---- the C++ half --------------------------------------------------------------------------------
 
 
@@ -97,6 +119,7 @@ def library() -> Any:
     lib.expect.argtypes = [text, text, text, size, at, at, at, at]
     lib.expect.restype = ctypes.c_bool
     lib.compare.argtypes, lib.compare.restype = [text, size, at, at, at, at, at], None
+    lib.harder.argtypes, lib.harder.restype = [text, size, at, at, at], None
     lib.digest.argtypes, lib.digest.restype = [text, size, at], number
     return lib
 
@@ -143,6 +166,11 @@ class Block:
         name = self.task.to.name.encode()
         library().compare(name, self.count, *where, ctypes.addressof(found))
 
+    def harder(self, hardest: Hardest) -> None:
+        """Look for harder inputs among these."""
+        where = self.index.address, self.exact.address, ctypes.addressof(hardest)
+        library().harder(self.task.to.name.encode(), self.count, *where)
+
     def digest(self) -> str:
         """A number that changes if one of the results in `out` does."""
         return f"{library().digest(self.task.to.name.encode(), self.count, self.out.address):016x}"
@@ -151,47 +179,11 @@ class Block:
 # ---- a sample ------------------------------------------------------------------------------------
 
 
-@functools.cache
-def sample(itemsize: int, operands: int) -> array[int]:
-    """The numbers of inputs chosen on purpose, always the same: all of one operand of 16 bits.
-
-    Of float32 both ends of each power of two, with either sign, some in between, and what lies
-    around the places where formulas change over: multiples of pi/4, of ln(2)/2 and of 1/16. Of
-    pairs every fifth x with a few y, and others at random.
-    """
-    if itemsize * operands == 2:
-        return array("I", range(2**16))
-    random = 1
-    found = array("I")
-
-    def draw() -> int:  # the generator of Numerical Recipes: 32 bits, the upper ones good enough
-        nonlocal random
-        random = (1664525 * random + 1013904223) % 2**32
-        return random >> 8
-
-    if operands == 2:
-        some = [0x0000, 0x8000, 0x0001, 0x3C00, 0xBC00, 0x3F80, 0x4248, 0x7C00, 0x7F80, 0xFF80]
-        some += [0x7FC0]  # zeros, 1 or near it, pi, inf and nan, of one of the dtypes
-        found.extend(x << 16 | y for y in some for x in range(0, 2**16, 5))
-        found.extend((draw() & 0xFFFF) << 16 | draw() & 0xFFFF for _ in range(2**17))
-        return found
-    ends = [*range(24), *range(2**23 - 24, 2**23)]
-    for power in range(0, 2**32, 2**23):
-        found.extend(power + end for end in ends)
-        found.extend(power + (draw() & 0x7FFFFF) for _ in range(208))
-    special = [k * unit for k in range(1, 512) for unit in (math.pi / 4, math.log(2) / 2, 1 / 16)]
-    special += [51471.0, 51472.0, math.sqrt(0.5), math.tan(math.pi / 8), 88.72284, 103.97208]
-    for number in special:
-        bits = memoryview(array("f", [number])).cast("B").cast("I")[0]
-        found.extend(sign + bits + near for sign in (0, 2**31) for near in range(-8, 9))
-    return found
-
-
 class Sample:
-    """What every level makes of the sample of a task."""
+    """What every level makes of the sample of a task, and of its hardest inputs."""
 
-    def __init__(self, task: Task) -> None:
-        index = sample(task.dtype.itemsize, task.operands)
+    def __init__(self, task: Task, hard: Iterable[int]) -> None:
+        index = sample(task.dtype.itemsize, task.operands) + array("I", hard)
         block = Block(task, len(index))
         block.take_these(index)
         self.found, self.digest, self.count = {}, {}, len(index)
@@ -221,30 +213,36 @@ def spans(task: Task, every: int) -> Iterator[tuple[int, int]]:
         yield start * every, min(SPAN, total - start)
 
 
-def measure_span(task: Task, first: int, count: int, every: int) -> dict[str, Found]:
+def measure_span(
+    task: Task, first: int, count: int, every: int
+) -> tuple[dict[str, Found], Hardest]:
     """What every level makes of every `every`th input from `first` on, `count` of them."""
-    block = Block(task, min(BLOCK, count))
+    block, hardest = Block(task, min(BLOCK, count)), Hardest()
     found = {level: Found() for level in simd_cpp.levels()}
     for start in range(0, count, BLOCK):
         block.take(first + start * every, every, min(BLOCK, count - start))
+        if task.may_err:
+            block.harder(hardest)
         for level in found:
             block.run(kernel(level, task))
             block.compare(found[level])
-    return found
+    return found, hardest
 
 
-def measure(task: Task, every: int, jobs: int) -> dict[str, Result]:
-    """{level: what to keep of it} for one task."""
-    total = {level: Found() for level in simd_cpp.levels()}
-    digest = Sample(task).digest
+def measure(task: Task, every: int, jobs: int) -> Row:
+    """The row of one task."""
+    total, hardest = {level: Found() for level in simd_cpp.levels()}, Hardest()
     work = list(spans(task, every))
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         parts = [pool.submit(measure_span, task, *span, every) for span in work]
         for done, part in enumerate(parts, 1):
-            for level, found in part.result().items():
-                total[level].add(found)
+            found, hard = part.result()
+            hardest.add(hard)
+            for level in total:
+                total[level].add(found[level])
             show(f"{task}: {done} of {len(work)} parts")
-    return {
+    digest = Sample(task, hardest.inputs()).digest
+    levels = {
         level: {
             "inputs": sum(count for _, count in work),
             "ulps": None if found.ulps < 0 else found.ulps,  # None: unlike
@@ -256,15 +254,17 @@ def measure(task: Task, every: int, jobs: int) -> dict[str, Result]:
         }
         for level, found in total.items()
     }
+    return Row(hardest.inputs(), levels)
 
 
 def is_measured(task: Task, rows: Rows, every: int) -> bool:
     """Whether the row is there, of as many inputs, and of the kernels that there are now."""
-    levels, wanted = rows.get(str(task), {}), -(-task.inputs // every)
-    if any(levels.get(name, {"inputs": 0})["inputs"] < wanted for name in simd_cpp.levels()):
+    row, wanted = rows.get(str(task), Row([], {})), -(-task.inputs // every)
+    names = simd_cpp.levels()
+    if any(row.levels.get(name, {"inputs": 0})["inputs"] < wanted for name in names):
         return False
-    digest = Sample(task).digest
-    return all(levels[name]["sample"] == digest[name] for name in simd_cpp.levels())
+    digest = Sample(task, row.hard).digest
+    return all(row.levels[name]["sample"] == digest[name] for name in names)
 
 
 # ---- the command ---------------------------------------------------------------------------------
@@ -276,13 +276,13 @@ def show(line: str) -> None:
         print(f"\r{line:<78}", end="\r", flush=True)
 
 
-def line(task: Task, result: dict[str, Result], seconds: float) -> str:
-    levels = "; ".join(
+def line(task: Task, levels: dict[str, Result], seconds: float) -> str:
+    found = "; ".join(
         f"{level} {r['ulps']} ulp ({r['error']}) at {r['at']}, {r['wrong']} not nearest"
         + ("" if holds(task, r) else " TOO FAR")
-        for level, r in result.items()
+        for level, r in levels.items()
     )
-    return f"{task}: {levels}; {seconds:.0f} s"
+    return f"{task}: {found}; {seconds:.0f} s"
 
 
 def run(wanted: Iterable[Task], every: int, jobs: int, again: bool) -> int:
@@ -292,13 +292,15 @@ def run(wanted: Iterable[Task], every: int, jobs: int, again: bool) -> int:
         if not again and is_measured(task, load(), every):
             continue
         begun = time.monotonic()
-        result = measure(task, every, jobs)
-        print(line(task, result, time.monotonic() - begun), flush=True)
-        if not all(holds(task, r) for r in result.values()):
+        row = measure(task, every, jobs)
+        print(line(task, row.levels, time.monotonic() - begun), flush=True)
+        if not all(holds(task, result) for result in row.levels.values()):
             failed += 1
             continue
         rows = load()
-        rows[str(task)] = rows.get(str(task), {}) | result
+        old = rows.get(str(task), row)
+        others = old.levels if old.hard == row.hard else {}  # levels of other machines
+        rows[str(task)] = Row(row.hard, others | row.levels)
         save(rows)
         PAGE.write_text(page(rows), encoding="utf-8")
     return failed

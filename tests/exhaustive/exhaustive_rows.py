@@ -19,7 +19,16 @@ RESULTS = ROOT / "docs" / "exhaustive.jsonl"
 PAGE = ROOT / "docs" / "exhaustive.md"
 
 Result = dict[str, Any]  # what one level has made of all inputs; see exhaustive.measure
-Rows = dict[str, dict[str, Result]]  # by str(task): {level: result}
+
+
+class Row(NamedTuple):
+    """What is known of a task: its hardest inputs (see expected.cpp), and each level's result."""
+
+    hard: list[int]
+    levels: dict[str, Result]
+
+
+Rows = dict[str, Row]  # by str(task)
 
 
 class Task(NamedTuple):
@@ -39,6 +48,11 @@ class Task(NamedTuple):
     def limit(self) -> float:
         """The most units in the last place that signatures.py allows; 0 for equal to the bit."""
         return agreement(self.kernel, self.dtype)[1]
+
+    @property
+    def may_err(self) -> bool:
+        """Whether it is a function with more inputs than the tests always try, and not exact."""
+        return self.limit > 0 and self.inputs > 2**16
 
     def __str__(self) -> str:
         to = f" -> {self.to.name}" if self.kernel == "cast" else ""
@@ -70,13 +84,19 @@ def holds(task: Task, result: dict[str, Any]) -> bool:
 def load(path: Path = RESULTS) -> Rows:
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     rows = [json.loads(line) for line in lines]
-    return {row["task"]: row["levels"] for row in rows}
+    return {
+        row["task"]: Row([int(at, 16) for at in row["hard"].split()], row["levels"]) for row in rows
+    }
 
 
 def save(rows: Rows, path: Path = RESULTS) -> None:
     """All rows in the order of signatures.py, one line each; those of kernels gone are dropped."""
-    order = [str(task) for task in tasks() if str(task) in rows]
-    lines = [json.dumps({"task": name, "levels": rows[name]}) + "\n" for name in order]
+    lines = []
+    for name in map(str, tasks()):
+        if name in rows:
+            hard = " ".join(f"{at:x}" for at in rows[name].hard)
+            line = {"task": name, "levels": rows[name].levels, "hard": hard}
+            lines.append(json.dumps(line) + "\n")
     part = path.with_suffix(".part")
     part.write_text("".join(lines), encoding="utf-8")
     os.replace(part, path)
@@ -139,14 +159,14 @@ def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines) + "\n"
 
 
-def lines(task: Task, levels: dict[str, dict[str, Any]]) -> Iterator[tuple[str, ...]]:
+def lines(task: Task, row: Row) -> Iterator[tuple[str, ...]]:
     """One line for each group of levels with the same figures."""
     groups: dict[str, list[str]] = {}
-    for level, result in levels.items():
+    for level, result in row.levels.items():
         figures = {key: value for key, value in result.items() if key != "sample"}
         groups.setdefault(str(figures), []).append(level)
     for names in groups.values():
-        result = levels[names[0]]
+        result = row.levels[names[0]]
         worst = f"{result['ulps']} of {task.limit:g} ulp"
         if result["ulps"]:
             worst += f" ({result['error']:.4f})"
@@ -164,12 +184,12 @@ def exactly(kernel: str, chosen: list[Task], rows: Rows) -> tuple[str, ...] | No
     same = [task for task in chosen if task.kernel == kernel]
     if same[0].limit:
         return None
-    levels = rows[str(same[0])]
+    levels = rows[str(same[0])].levels
     dtypes = ", ".join(dict.fromkeys(task.dtype.name for task in same))
     to = f" to {len({task.to for task in same})} dtypes" if kernel == "cast" else ""
-    fewest = min(same, key=lambda t: min(r["inputs"] for r in rows[str(t)].values()) / t.inputs)
-    result = min(rows[str(fewest)].values(), key=lambda r: int(r["inputs"]))
-    return kernel, dtypes + to, tried(fewest, result), ", ".join(levels)
+    every = [(task, result) for task in same for result in rows[str(task)].levels.values()]
+    fewest = min(every, key=lambda pair: float(pair[1]["inputs"] / pair[0].inputs))
+    return kernel, dtypes + to, tried(*fewest), ", ".join(levels)
 
 
 def tried(task: Task, result: dict[str, Any]) -> str:

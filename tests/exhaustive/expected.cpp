@@ -1,19 +1,18 @@
 // Every float there is: what a kernel should have given, and how far off it was.
 //
-// A function of one float32 has 4,294,967,296 inputs. That is no more than a computer can try while
-// one drinks a cup of tea, and then nothing is left to believe: the largest error is not estimated
-// from samples but known, and so is the input that has it. (The mathematical libraries CORE-MATH
-// and RLIBM are tested like that. A float64 has 2^64 inputs, which is out of reach; so the method
-// ends there.) Two operands of 16 bits have as many pairs.
+// A function of one float32 has 4,294,967,296 inputs. A computer tries them in minutes, and then
+// nothing is left to believe: the largest error is not estimated from samples but known, and so is
+// the input that has it. (The mathematical libraries CORE-MATH and RLIBM are tested like that. A
+// float64 has 2^64 inputs, which is out of reach: there the method ends.) Two operands of 16 bits
+// have as many pairs.
 //
 // What should have come out is what the C library gives in double, rounded once. That is also how
 // python_ref is defined, whose numbers are doubles. A double has 29 bits more than a float32, so an
 // error of a few units in a double's last place is invisible, except where the true value lies that
 // close to the middle of two neighbouring floats. There the C library may not know which of the two
-// is nearer; such a result counts as `undecided`, not as wrong.
+// is nearer; such a result is wrong by the definition, but counts as `undecided`, too.
 //
-// This file knows nothing of the kernels. exhaustive.py compiles it, calls the kernels of every
-// level through the module that everybody uses, and hands their results over, a block at a time.
+// This file knows no kernel: exhaustive.py calls them, and hands their results over by the block.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -102,9 +101,8 @@ int unit_exponent(const DType& t, double x) {
     return (exponent > t.lowest() ? exponent : t.lowest()) - t.mantissa;
 }
 
-// The bits of the t next to x, to even if two are. The positive numbers of t, counted from 0
-// upwards, are their own bits; so one counts the units up to x, and 2^mantissa more for each power
-// of two.
+// The bits of the t next to x, to even if two are. The positive numbers of t, counted upwards from
+// 0, are their own bits: the units up to x, and 2^mantissa more for each power of two.
 uint64_t rounded(const DType& t, double x) {
     if (t.bytes == 8) return bits_of(x);
     const uint64_t sign = std::signbit(x) ? t.sign() : 0;
@@ -314,6 +312,29 @@ extern "C" void compare(const char* out, int64_t n, const uint32_t* index, const
             found->undecided += error <= doubt;
         }
         if (error > found->error) found->error = error, found->at = index[i];
+    }
+}
+
+// Of each 2^23 inputs the one whose exact value comes closest to the middle of two numbers.
+struct Hardest {
+    double distance[512];  // in units in the last place; at first 1
+    uint32_t at[512];
+};
+
+// Looks for harder inputs among these. They are the first whose results change when a formula does.
+extern "C" void harder(const char* out, int64_t n, const uint32_t* index, const double* exact,
+                       Hardest* hardest) {
+    const DType& t = *dtype_named(out);
+    for (int64_t i = 0; i < n; i++) {
+        const double size = std::fabs(exact[i]);
+        const int unit = unit_exponent(t, size);
+        if (unit + t.mantissa > t.highest) continue;  // infinite
+        const double units = size * power_of_two(-unit);
+        const double distance =
+            std::fabs(units - static_cast<double>(static_cast<int64_t>(units)) - 0.5);
+        const uint32_t part = index[i] >> 23;
+        if (distance < hardest->distance[part])
+            hardest->distance[part] = distance, hardest->at[part] = index[i];
     }
 }
 

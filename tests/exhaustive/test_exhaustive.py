@@ -13,7 +13,6 @@ from array import array
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import exhaustive
 import exhaustive_rows
@@ -21,6 +20,7 @@ import pytest
 from backend_names import LEVELS
 from exhaustive import Block, Found, Sample, compiler, measure, spans
 from exhaustive_rows import PAGE, Task, holds, load, page, save, tasks
+from exhaustive_sample import sample
 
 from tutor.backends import registry, simd_cpp
 from tutor.backends.registry import Operand
@@ -46,14 +46,14 @@ def named(name: str) -> Task:
 @pytest.mark.parametrize("task", TASKS)
 def test_is_what_was_measured(task: Task) -> None:
     assert str(task) in ROWS, f"measure it: make exhaustive ARGS={task.kernel}"
-    sample = Sample(task)
+    tried = Sample(task, ROWS[str(task)].hard)
     for level in NAMES:
-        found, row = sample.found[level], ROWS[str(task)].get(level)
+        found, row = tried.found[level], ROWS[str(task)].levels.get(level)
         assert 0 <= found.ulps <= task.limit, f"{level}: input {found.at:x}"
         if row is None:
             continue  # a level of other CPUs than the one on which all was measured
         say = f"{level}: no longer what was measured: make exhaustive ARGS={task.kernel}"
-        assert sample.digest[level] == row["sample"], say
+        assert tried.digest[level] == row["sample"], say
         assert holds(task, row)
         if row["inputs"] == task.inputs:
             assert found.error <= row["error"] + 1e-6
@@ -62,7 +62,7 @@ def test_is_what_was_measured(task: Task) -> None:
 @pytest.mark.parametrize("task", [task for task in tasks() if task.limit], ids=str)
 def test_the_worst_input_is_as_bad_as_the_page_says(task: Task) -> None:
     for level in NAMES:
-        row = ROWS[str(task)].get(level)
+        row = ROWS[str(task)].levels.get(level)
         if row is None or row["ulps"] == 0:
             continue
         block, found = Block(task, 1), Found()
@@ -81,7 +81,7 @@ def test_no_row_is_of_a_few_inputs() -> None:
     """All there are; where that takes hours (see `--every`), for the time being each 257th."""
     for task in tasks():
         most = 1 if task.inputs == 2**16 else 257
-        for level, row in ROWS[str(task)].items():
+        for level, row in ROWS[str(task)].levels.items():
             assert row["inputs"] >= task.inputs // most, f"{task}, {level}"
 
 
@@ -107,9 +107,9 @@ def test_the_page_shows_the_results() -> None:
 
 @pytest.mark.parametrize("task", TASKS)
 def test_the_definition_is_that_of_python_ref(task: Task) -> None:
-    sample = exhaustive.sample(task.dtype.itemsize, task.operands)
+    numbers = sample(task.dtype.itemsize, task.operands)
     block, found = Block(task, 3000), Found()
-    block.take_these(sample[:: -(-len(sample) // 3000)])
+    block.take_these(numbers[:: -(-len(numbers) // 3000)])
     block.run(registry.table("python_ref")[task.kernel, task.dtype])
     block.compare(found)
     # Python has a hypot of its own, which may differ from the C library's in a double's last bit.
@@ -181,14 +181,14 @@ def replaced(monkeypatch: pytest.MonkeyPatch, task: Task, kernel: Callable[..., 
 
 def test_one_bit_of_one_result_changes_the_digest(monkeypatch: pytest.MonkeyPatch) -> None:
     task = named("sqrt float32")
-    sound, honest = exhaustive.kernel(NAMES[-1], task), Sample(task)
+    sound, honest = exhaustive.kernel(NAMES[-1], task), Sample(task, [])
 
     def off(out: Operand, x: Operand) -> None:
         sound(out, x)
         out.buf.raw[4 * 54321] ^= 1
 
     replaced(monkeypatch, task, off)
-    found = Sample(task)
+    found = Sample(task, [])
     assert found.found[NAMES[0]].wrong == 1
     assert found.digest[NAMES[0]] != honest.digest[NAMES[0]]
 
@@ -214,10 +214,10 @@ def test_a_single_wrong_input_is_found_and_not_recorded(
     assert load(results) == {}
     replaced(monkeypatch, task, sound)
     assert exhaustive.run([task], every=16, jobs=2, again=False) == 0
-    assert load(results)["abs bfloat16"][NAMES[0]]["inputs"] == 4096
+    assert load(results)["abs bfloat16"].levels[NAMES[0]]["inputs"] == 4096
     assert not exhaustive.is_measured(task, load(results), every=1)
     assert exhaustive.run([task], every=1, jobs=2, again=False) == 0
-    assert load(results)["abs bfloat16"][NAMES[0]]["inputs"] == 65536
+    assert load(results)["abs bfloat16"].levels[NAMES[0]]["inputs"] == 65536
     assert exhaustive.is_measured(task, load(results), every=1)
     replaced(monkeypatch, task, off)
     assert not exhaustive.is_measured(task, load(results), every=1)
@@ -238,13 +238,27 @@ def test_every_input_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     replaced(monkeypatch, task, watch)
     monkeypatch.setattr(simd_cpp, "levels", lambda: NAMES[-1:])
-    monkeypatch.setattr(exhaustive, "Sample", lambda _: SimpleNamespace(digest={NAMES[-1]: ""}))
-    result: Any = measure(task, 1, 1)
+    monkeypatch.setattr(exhaustive, "Sample", lambda *_: SimpleNamespace(digest={NAMES[-1]: ""}))
+    row = measure(task, 1, 1)
     assert sorted(seen) == list(range(65536))
-    assert result[NAMES[-1]]["inputs"] == 65536
+    assert row.levels[NAMES[-1]]["inputs"] == 65536
     seen.clear()
     measure(task, 13, 1)
     assert sorted(seen) == list(range(0, 65536, 13))
+
+
+def test_the_hardest_inputs_are_found() -> None:
+    """Among the e**x from x = 2**-9 to 2**-8 the one next to the middle of two float32."""
+    task = named("exp float32")
+    _, hardest = exhaustive.measure_span(task, bits(2.0**-9), 2**23, 1)
+    (at,) = hardest.inputs()
+    x = struct.unpack("=f", struct.pack("=I", at))[0]
+    assert 2.0**-9 <= x < 2.0**-8
+    units = math.exp(x) * 2.0**23
+    distance = abs(units % 1 - 0.5)
+    assert distance == hardest.distance[at >> 23] < 2.0**-20
+    some = struct.unpack("=9999f", array("I", range(bits(2.0**-9), bits(2.0**-9) + 9999)))
+    assert distance <= min(abs(math.exp(x) * 2.0**23 % 1 - 0.5) for x in some)
 
 
 def test_pairs_are_all_pairs() -> None:

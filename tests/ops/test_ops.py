@@ -68,7 +68,13 @@ BY_OTHER_NAMES = {  # in the rows of the ops that they apply
     "unsqueeze": "reshape", "view": "reshape", "flip": "index", "shrink": "index",
     "unfold": "windows", "contiguous": "copy", "broadcast_to": "expand",
 }  # fmt: skip
-ELSEWHERE = {"conv1d", "conv2d", "conv_transpose2d", "max_pool2d", "avg_pool2d"}  # tests/nn
+ELSEWHERE = {
+    "conv1d", "conv2d", "conv_transpose2d", "max_pool2d", "avg_pool2d",  # tests/nn
+    # tests/test_conversions.py
+    "allclose", "bfloat16", "bool", "cpu", "dim", "double", "expand_as", "float", "half", "int",
+    "is_floating_point", "isclose", "long", "ndimension", "realize", "reshape_as", "size", "t",
+    "to", "type_as", "view_as",
+}  # fmt: skip
 
 
 def test_every_method_has_a_row():

@@ -23,11 +23,35 @@ pytestmark = pytest.mark.filterwarnings(  # of PyTorch
     "ignore:Using padding='same'", "ignore:.*degrees of freedom"
 )
 
+# By PyTorch's names, in tests/oracle/test_oracle_names.py.
+BY_PYTORCHS_NAMES = {
+    "allclose",
+    "bfloat16",
+    "bool",
+    "double",
+    "eq",
+    "float",
+    "ge",
+    "gt",
+    "half",
+    "int",
+    "isclose",
+    "le",
+    "long",
+    "lt",
+    "ne",
+    "to",
+    "type_as",
+}
+
 # What has no derivative, is another one's second name, or a part of others.
 OTHERS = {
     "isfinite", "isinf", "isnan", "logical_and", "logical_not", "logical_or", "logical_xor",
     "nonzero", "one_hot", "astype", "sparse_categorical_crossentropy", "by_class", "picked",
-    "reduced", "total", "alike", *(name for name in OPS if name.startswith("bitwise_")),
+    "reduced", "total", "alike", "as_tensor", "by_rows", "settings", "spelled", "whole_number",
+    "t", "dim", "ndimension", "size", "realize", "cpu", "is_floating_point", "expand_as",
+    "reshape_as", "view_as", *BY_PYTORCHS_NAMES,
+    *(name for name in OPS if name.startswith("bitwise_")),
 }  # fmt: skip
 
 

@@ -4,8 +4,11 @@ A backend is a table `{(kernel name, dtype): kernel}`. `lookup` is the only plac
 chosen, and it never falls back in silence: what is missing raises `KernelNotFound`.
 
     TUTOR_BACKEND=simd python train.py      # for a whole process
-    tutor.use_backend("python")             # from here on
-    with tutor.use_backend("python"): ...   # for a block
+    with tutor.use_backend("python"): ...   # for a block, or as a decorator for a function
+    tutor.set_backend("python")             # from here on
+
+The last two hold for the thread (and the asyncio task) that says so; a new thread starts with the
+process's own, whatever others have chosen.
 
 Other packages add backends through the entry-point group `tutor.backends`: a function that returns
 such a table.
@@ -14,10 +17,12 @@ such a table.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from tutor.backends.signatures import SIGNATURES
+from tutor.blocks import Block, Setting, Within
 from tutor.dtype import DType, bool_
 from tutor.errors import DTypeError, KernelNotFound
 
@@ -42,12 +47,40 @@ _tables: dict[str, Table] = {}
 _loaders: dict[str, Callable[[], Table]] = {}
 _unavailable: dict[str, str] = {}  # built-in backends that could not be loaded: name -> what to do
 _kernels: dict[tuple[str, str, DType], Kernel] = {}  # what lookup has found so far
-_active: dict[tuple[str, DType], Kernel] = {}  # the same for the backend in use
-# A backend may have a shorter way, too: `launcher(*ins)` makes the resulting Tensor in one call, or
-# gives None where that takes more than running the kernel. By name, of the backend in use.
-launchers: dict[str, Launcher] = {}
 _observers: list[Observer] = []  # who stands between the Engine and the kernels: nobody, mostly
-_current: str | None = None
+
+
+class Backend:
+    """A backend in use: its name, and what has been looked up of it so far."""
+
+    __slots__ = ("kernels", "launchers", "name")
+
+    def __init__(self, name: str | None) -> None:
+        self.name = name
+        self.kernels: dict[tuple[str, DType], Kernel] = {}
+        # A backend may have a shorter way, too: `launcher(*ins)` makes the resulting Tensor in one
+        # call, or gives None where that takes more than running the kernel. By name.
+        self.launchers: dict[str, Launcher] = {}
+
+
+class _Held(Block[Backend]):
+    """A `with use_backend(...)` block: it looks like the backend in force."""
+
+    __slots__ = ()
+
+    @property
+    def kernels(self) -> dict[tuple[str, DType], Kernel]:
+        return _setting.get().kernels
+
+    @property
+    def launchers(self) -> dict[str, Launcher]:
+        return _setting.get().launchers
+
+
+_default = Backend(None)  # the process's own; it gets its name when it is first asked for
+_chosen: dict[str, Backend] = {}
+_setting = Setting("tutor.backend", _default, _Held)
+in_use: Callable[[], Any] = _setting.variable.get  # in every call of an op: no Python is run here
 
 
 def register(name: str, table: Table) -> None:
@@ -60,8 +93,7 @@ def register(name: str, table: Table) -> None:
             "add a line to tutor/backends/signatures.py first, or rename the kernel",
         )
     _tables[name] = table
-    _kernels.clear()
-    _choose_anew()
+    _forget()
 
 
 def register_loader(name: str, loader: Callable[[], Table]) -> None:
@@ -104,14 +136,13 @@ def table(name: str) -> Table:
 
 
 def current() -> str:
-    """The backend in use: `use_backend`'s, else TUTOR_BACKEND's, else the fastest there is."""
-    global _current
-    if _current is None:
+    """The backend in use here: `use_backend`'s, else TUTOR_BACKEND's, else the fastest there is."""
+    backend = _setting.get()
+    if backend.name is None:
         wanted = os.environ.get("TUTOR_BACKEND")
         built = "simd_cpp" in _tables or "simd_cpp" in _loaders
-        name = wanted or ("simd_cpp" if built else "python_ref")
-        _current = _checked(name)
-    return _current
+        backend.name = _checked(wanted or ("simd_cpp" if built else "python_ref"))
+    return backend.name
 
 
 def _checked(name: str) -> str:
@@ -119,42 +150,66 @@ def _checked(name: str) -> str:
     return ALIASES.get(name, name)
 
 
-class use_backend:  # noqa: N801 - read as a verb: with use_backend("simd")
-    """Choose the backend for every following call, or for a `with` block."""
+def _choice(name: str) -> Backend:
+    name = _checked(name)
+    return _chosen.setdefault(name, Backend(name))
+
+
+def set_backend(name: str) -> None:
+    """Use that backend from here on, in this thread or task; within a block, until it ends."""
+    _setting.set(_choice(name))
+
+
+class use_backend(Within[Backend]):  # noqa: N801 - read as a verb: with use_backend("simd")
+    """Use a backend for a `with` block, or for a decorated function. KernelNotFound: no such."""
+
+    used = True  # until it is known to be a backend
 
     def __init__(self, name: str) -> None:
-        global _current
-        self.before = _current
-        _current = _checked(name)
-        _choose_anew()
+        super().__init__(_setting, _choice(name))
+        self.used = False
 
-    def __enter__(self) -> use_backend:
-        return self
+    def block(self) -> Block[Backend]:
+        self.used = True
+        return super().block()
 
-    def __exit__(self, *exception: object) -> None:
-        global _current
-        _current = self.before
-        _choose_anew()
+    def __call__(self, function: Any) -> Any:
+        self.used = True
+        return super().__call__(function)
+
+    def __del__(self) -> None:
+        if not self.used:
+            name = self.value.name
+            warnings.warn(
+                f"use_backend({name!r}) was not entered, so it changed nothing; write"
+                f" `with use_backend({name!r}):` for a block, or set_backend({name!r})",
+                stacklevel=2,
+            )
 
 
 def kernel(name: str, dtype: DType) -> Kernel:
-    """`lookup` on the backend in use, remembered until another one is chosen."""
-    return _active.get((name, dtype)) or _activate(name, dtype)
+    """`lookup` on the backend in use, which remembers it."""
+    found: Kernel | None = in_use().kernels.get((name, dtype))
+    return found or _activate(name, dtype)
 
 
 def _activate(name: str, dtype: DType) -> Kernel:
-    found = _active[name, dtype] = lookup(name, current(), dtype)
+    found, backend = lookup(name, current(), dtype), _setting.get()
     launcher = getattr(found, "launcher", None)
     if launcher is not None:  # of every dtype: a table may have a row that is not its own
         rows = [row for (other, _), row in table(current()).items() if other == name]
         if [getattr(row, "launcher", None) for row in rows] == [launcher] * len(launcher):
-            launchers[name] = launcher
+            backend.launchers[name] = launcher
+    backend.kernels[name, dtype] = found  # last: with it, all of this has been done
     return found
 
 
-def _choose_anew() -> None:
-    _active.clear()
-    launchers.clear()
+def _forget() -> None:
+    """Let go of all that has been looked up: what is found now may be another."""
+    _kernels.clear()
+    for backend in (_default, *_chosen.values()):
+        backend.kernels.clear()
+        backend.launchers.clear()
 
 
 def lookup(kernel: str, backend: str, dtype: DType) -> Kernel:
@@ -182,8 +237,8 @@ def _find(kernel: str, backend: str, dtype: DType) -> Kernel:
         raise KernelNotFound(
             f"kernel {kernel!r} for {dtype.name} on backend {backend!r}",
             f"{have}; {dtype.name} is there on: {', '.join(others) or 'no backend'}",
-            "cast the operands to a dtype that is there, or choose another backend"
-            " with tutor.use_backend(...)",
+            "cast the operands to a dtype that is there, or choose another backend:"
+            " with tutor.use_backend(...):",
         )
     for observer in _observers:
         found = observer(found, kernel, dtype)
@@ -195,8 +250,7 @@ def observe(observer: Observer, on: bool = True) -> None:
     """From here on, call `observer(kernel, name, dtype)`'s result in place of each kernel that is
     looked up; with `on=False` no longer. Without observers, kernels are called as they are."""
     (_observers.append if on else _observers.remove)(observer)
-    _kernels.clear()
-    _choose_anew()
+    _forget()
 
 
 def report() -> str:

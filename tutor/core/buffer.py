@@ -13,26 +13,21 @@ import operator
 from collections.abc import Iterator
 from typing import Any
 
-from tutor import bits, debug, literals
+from tutor import bits, border, debug, literals
 from tutor import dtype as dtypes
-from tutor.backends import registry
+from tutor.arithmetic import Arithmetic
 from tutor.backends.memory import Memory
 from tutor.dtype import DType
-from tutor.errors import (
-    DTypeError,
-    NumberRangeError,
-    OutOfMemoryError,
-    OutOfRangeError,
-    ShapeError,
-)  # fmt: skip
+from tutor.errors import OutOfMemoryError, OutOfRangeError, ShapeError
 
 
-class Buffer(Memory):  # type: ignore[misc]  # the base is chosen when tutor is imported
+class Buffer(Arithmetic, Memory):  # type: ignore[misc]  # the base is chosen when tutor is imported
     """`Buffer(data, *, dtype=None)`: a copy of `data`, flattened row by row.
 
     `data` is a number, a (nested) list, an array, or anything with the buffer protocol. Changing it
     later never changes the Buffer. Raises DTypeError, ShapeError (ragged) or NumberRangeError.
     The memory starts at a multiple of 64 bytes and can be read through `memoryview(buffer)`.
+    `p.buf.data -= 0.01 * p.grad.buf.data` and its like: tutor/arithmetic.py.
     """
 
     __slots__ = ("changed_at", "dtype", "version")
@@ -113,106 +108,39 @@ class Buffer(Memory):  # type: ignore[misc]  # the base is chosen when tutor is 
         return i % len(self) * self.dtype.itemsize
 
     def __getitem__(self, index: int) -> Any:
-        start = self._position(index)
-        return bits.unpack(self.raw[start : start + self.dtype.itemsize], self.dtype)[0]
+        memory, start = border.raw(self, "an item of a Buffer"), self._position(index)
+        return bits.unpack(memory[start : start + self.dtype.itemsize], self.dtype)[0]
 
     def __setitem__(self, index: int, value: bool | int | float) -> None:
-        position = self._position(index)
+        memory, position = border.raw(self, "to write an item"), self._position(index)
         numbers, shape = literals.flatten(value)
         if shape:
             raise ShapeError(f"item {index} = {value!r}", f"shape {shape}", "give one number")
         item = literals.pack(numbers, self.dtype)
-        self.raw[position : position + len(item)] = item
         self.touch()
+        memory[position : position + len(item)] = item
 
     get_item, set_item = __getitem__, __setitem__
 
     def tolist(self) -> list[Any]:
         """All numbers, as a list of Python numbers."""
-        return bits.unpack(self.raw, self.dtype)
+        return bits.unpack(border.raw(self, "the numbers of a Buffer"), self.dtype)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.tolist())
 
+    def overlaps(self, other: Buffer) -> bool:
+        """Have the two any byte in common?"""
+        mine, others = self.address, other.address
+        return self is other or (mine < others + other.nbytes and others < mine + self.nbytes)
+
     def touch(self, at: tuple[str, int] | None = None) -> None:
-        """Say that the numbers were changed `at` a line: what a graph saved is out of date now."""
+        """Say that the numbers are about to change, `at` a line: what a graph saved is out of date.
+        First this, then the change: so it is noticed even if the change is interrupted."""
         self.version += 1
         self.changed_at = at or debug.user_line()
 
-    # ---- arithmetic on all of them: `p.buf.data -= 0.01 * p.grad.buf.data` -----------------------
-
-    @property
-    def data(self) -> Buffer:
-        """The numbers to calculate with by hand, past every graph: the Buffer itself."""
-        return self
-
-    @data.setter
-    def data(self, value: Buffer) -> None:
-        if value is not self:
-            self._combine("copy", value, out=self)
-
-    def _combine(self, kernel: str, *others: Any, out: Buffer | None = None) -> Buffer:
-        """`out = kernel(*others)`, element by element; numbers stand for all elements at once."""
-        out = Buffer.empty(len(self), self.dtype) if out is None else out
-        operands = [self._operand(other) for other in others]
-        run = registry.lookup(kernel, registry.current(), self.dtype)
-        run(registry.Operand(out, (len(out),), (1,), 0), *operands)
-        if out is self:
-            self.touch()
-        return out
-
-    def _operand(self, other: Any) -> registry.Operand:
-        if isinstance(other, Buffer):
-            if other.dtype is not self.dtype or len(other) != len(self):
-                raise ShapeError(
-                    f"arithmetic on a Buffer of {len(self)} {self.dtype.name}",
-                    f"the other one has {len(other)} {other.dtype.name}",
-                    "use Buffers of one length and dtype",
-                )
-            return registry.Operand(other, (len(self),), (1,), 0)
-        if not literals.is_number(other):
-            raise DTypeError(
-                "arithmetic on a Buffer", type(other).__name__, "use a Buffer or a number"
-            )
-        if dtypes.of_number(other, self.dtype) is not self.dtype:
-            raise NumberRangeError(
-                f"{other!r} beside a Buffer of {self.dtype.name}",
-                f"{self.dtype.name} cannot hold it",
-                "use a float Buffer, or a whole number",
-            )
-        return registry.Operand(Buffer(other, dtype=self.dtype), (len(self),), (0,), 0)
-
-    def __add__(self, other: Any) -> Buffer:
-        return self._combine("add", self, other)
-
-    def __sub__(self, other: Any) -> Buffer:
-        return self._combine("sub", self, other)
-
-    def __mul__(self, other: Any) -> Buffer:
-        return self._combine("mul", self, other)
-
-    def __truediv__(self, other: Any) -> Buffer:
-        return self._combine("div", self, other)
-
-    def __rsub__(self, other: Any) -> Buffer:
-        return self._combine("sub", other, self)
-
-    def __rtruediv__(self, other: Any) -> Buffer:
-        return self._combine("div", other, self)
-
-    __radd__, __rmul__ = __add__, __mul__
-
-    def __iadd__(self, other: Any) -> Buffer:
-        return self._combine("add", self, other, out=self)
-
-    def __isub__(self, other: Any) -> Buffer:
-        return self._combine("sub", self, other, out=self)
-
-    def __imul__(self, other: Any) -> Buffer:
-        return self._combine("mul", self, other, out=self)
-
-    def __itruediv__(self, other: Any) -> Buffer:
-        return self._combine("div", self, other, out=self)
+    # ---- as text, and as a pickle ---------------------------------------------------------------
 
     def __repr__(self) -> str:
         shown = ", ".join(
@@ -223,7 +151,7 @@ class Buffer(Memory):  # type: ignore[misc]  # the base is chosen when tutor is 
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self.raw.tobytes(), self.dtype)
+        return _restore, (border.raw(self, "a copy of a Buffer").tobytes(), self.dtype)
 
 
 def _restore(payload: bytes, dtype: DType) -> Buffer:

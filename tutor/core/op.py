@@ -27,7 +27,8 @@ from tutor.dtype import DType
 
 Shape = tuple[int, ...]
 
-version_of = attrgetter("buf.version")
+# What a saved value was: its memory, how often that had been changed, and how it was walked.
+state_of = attrgetter("buf", "buf.version", "shape", "strides", "offset")
 OPS: dict[str, type[Op]] = {}  # the catalogue: every Op class by its name
 
 
@@ -61,7 +62,7 @@ class Op:
     execute: ClassVar[Callable[[Op], Any]]  # how an Op is run: the Engine puts itself here
 
     __slots__ = (
-        "hooks", "inputs", "kept", "needs", "params", "saved", "serial", "shape", "versions",
+        "hooks", "inputs", "kept", "needs", "params", "saved", "serial", "shape", "states",
     )  # fmt: skip
 
     def __init_subclass__(cls, abstract: bool = False) -> None:
@@ -132,11 +133,11 @@ class Op:
         # The output is saved as an alias without its op: `out -> op -> out` would be a cycle, and
         # graphs are to be freed the moment the last name for them goes.
         self.saved = ()
-        self.versions: tuple[int, ...] = ()  # of what was saved, to know what is stale
+        self.states: tuple[tuple[Any, ...], ...] = ()  # of what was saved, to know what is stale
         if at := self.save_positions:
             saved = self.pick((*self.inputs, out.alias()) if -1 in at else self.inputs)
             self.saved = saved if len(at) > 1 else (saved,)
-            self.versions = tuple(map(version_of, self.saved))
+            self.states = tuple(map(state_of, self.saved))
 
     def __repr__(self) -> str:
         parts = [f"{tuple(x.shape)}" for x in self.inputs if hasattr(x, "shape")]

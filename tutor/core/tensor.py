@@ -10,7 +10,7 @@
 
 Shape, strides and offset say where element `[i, j, ...]` stands in the Buffer. Every operator is
 one line: it asks the Engine to apply the op of that name. tutor/ops/ has the formulas; the named
-methods (`x.exp()`, `x.sum(axis=0)`) stand in tutor/methods.py, `Tensor.zeros` and its like in
+methods (`x.exp()`, `x.sum(axis=0)`) stand in tutor/methods/, `Tensor.zeros` and its like in
 tutor/create.py, lists, arrays and text in tutor/interop.py.
 """
 
@@ -23,7 +23,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tutor import dtype as dtypes
-from tutor import layout, literals, selection
+from tutor import keys, layout, literals, refusals, selection
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply, engine
 from tutor.core.op import Op
@@ -33,7 +33,7 @@ from tutor.errors import DomainError, DTypeError, GraphError
 from tutor.interop import Interop
 from tutor.layout import Shape
 from tutor.methods import Methods
-from tutor.recording import thread
+from tutor.spelling import spelled
 
 Operator = Callable[..., "Tensor"]
 
@@ -59,6 +59,7 @@ def _binary(name: str) -> tuple[Operator, Operator]:
     return operator, reflected
 
 
+@spelled
 class Tensor(Methods, Create, Interop):
     """`Tensor(data, shape=None, strides=None, offset=0, requires_grad=False, *, dtype=None)`.
 
@@ -68,7 +69,7 @@ class Tensor(Methods, Create, Interop):
     """
 
     __slots__ = (
-        "__weakref__", "buf", "grad", "offset", "op", "requires_grad", "shape", "strides",
+        "__weakref__", "_grad", "buf", "offset", "op", "requires_grad", "shape", "strides",
     )  # fmt: skip
 
     def __init__(
@@ -82,7 +83,7 @@ class Tensor(Methods, Create, Interop):
         dtype: DType | str | type | None = None,
         device: str = "cpu",
     ) -> None:
-        if device.lower() != "cpu":
+        if not isinstance(device, str) or device.lower() != "cpu":
             raise DomainError(f"device={device!r}", "the only device here is 'cpu'", "leave it out")
         if isinstance(data, Buffer):
             self.buf = data
@@ -106,7 +107,7 @@ class Tensor(Methods, Create, Interop):
         if not isinstance(data, Buffer) and self.numel() != len(self.buf):
             layout.fill_in(self.shape, len(self.buf))  # raises: says both sizes
         layout.check_inside(self.shape, self.strides, offset, len(self.buf))
-        self.grad: Tensor | None = None
+        self._grad: Tensor | None = None
         self.op: Op | None = None
         self.requires_grad = False
         if requires_grad:
@@ -119,7 +120,7 @@ class Tensor(Methods, Create, Interop):
         t = object.__new__(Tensor)
         t.buf, t.shape, t.offset = buf, shape, offset
         t.strides = layout.contiguous_strides(shape) if strides is None else strides
-        t.grad, t.op, t.requires_grad = None, None, False
+        t._grad, t.op, t.requires_grad = None, None, False
         return t
 
     def alias(self) -> Tensor:
@@ -147,18 +148,6 @@ class Tensor(Methods, Create, Interop):
     # ---- what it is ------------------------------------------------------------------------------
 
     @property
-    def dtype(self) -> DType:
-        return self.buf.dtype
-
-    @property
-    def device(self) -> str:
-        return "cpu"
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
     def _ctx(self) -> Op | None:
         """The op that made this tensor, under the name that lessons use."""
         return self.op
@@ -166,9 +155,6 @@ class Tensor(Methods, Create, Interop):
     @property
     def is_leaf(self) -> bool:
         return self.op is None
-
-    def numel(self) -> int:
-        return math.prod(self.shape)
 
     def stride(self, axis: int | None = None) -> Shape | int:
         """Elements to step over per axis: all of them, or one axis's."""
@@ -178,6 +164,20 @@ class Tensor(Methods, Create, Interop):
         return layout.is_contiguous(self.shape, self.strides)
 
     # ---- gradients -------------------------------------------------------------------------------
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient that backward() has added up here; None where there is none."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        like = value is None or (
+            isinstance(value, Tensor) and value.shape == self.shape and value.dtype is self.dtype
+        )
+        if not like or value is self:
+            raise refusals.no_gradient_of(self, value)
+        self._grad = value
 
     def requires_grad_(self, on: bool = True) -> Tensor:
         """Ask for a gradient from here on (or no longer); returns the tensor itself."""
@@ -208,41 +208,29 @@ class Tensor(Methods, Create, Interop):
         goes on in its place. Returns a function that removes the hook."""
         return engine.hook(self, hook)
 
-    def assign(self, value: Any) -> Tensor:
-        """Overwrite the numbers in place with `value`'s; not recorded. Returns the tensor."""
-        engine.write(self, value)
-        return self
-
-    def realize(self) -> Tensor:
-        """The numbers are here already: every call is executed at once."""
-        return self
-
     # ---- views and copies ------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> Tensor:
         """NumPy's indexing: ints, slices, None and Ellipsis give a view, arrays of positions and
         bools a copy (tutor/selection.py)."""
-        if layout.is_basic(key):
-            return apply("index", self, key=layout.checked_key(key))
+        if keys.is_basic(key):
+            return apply("index", self, key=keys.checked_key(key))
         return selection.select(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if thread.recording and (self.requires_grad or getattr(value, "requires_grad", False)):
-            raise GraphError(
-                "t[...] = value where a gradient is wanted",
-                "the graph cannot see a change in place",
-                "use where(cond, a, b), or make the change under no_grad() or on a .detach()",
-            )
-        layout.check_writable(self.shape, self.strides)
-        if not layout.is_basic(key):
+        instead = "use where(cond, a, b), or make the change under no_grad() or on a .detach()"
+        self.check_in_place("t[...] = value", instead, value)
+        engine.check_writable(self)
+        if not keys.is_basic(key):
             selection.assign(self, key, value)
             return
         shape, strides, offset = layout.slice_layout(
-            layout.checked_key(key), self.shape, self.strides, self.offset
+            keys.checked_key(key), self.shape, self.strides, self.offset
         )
         engine.write(self.over(self.buf, shape, strides, offset), value)
 
     # ---- operators: each one is an op, on either side of which a number may stand ----------------
+    # (+= and its like: tutor/methods/inplace.py)
 
     __neg__, __abs__, __invert__ = _unary("neg"), _unary("abs"), _unary("bitwise_not")
     __add__, __radd__ = _binary("add")
@@ -260,8 +248,6 @@ class Tensor(Methods, Create, Interop):
     __rshift__, __rrshift__ = _binary("bitwise_right_shift")
     __lt__, __gt__ = _binary("lt")[0], _binary("gt")[0]  # Python itself turns 1 < t into t > 1
     __le__, __ge__ = _binary("le")[0], _binary("ge")[0]
-    __eq__, __ne__ = _binary("eq")[0], _binary("ne")[0]  # type: ignore[assignment]
-    __hash__ = object.__hash__  # == compares elements; as a dict key a tensor is itself
 
 
 @functools.lru_cache(maxsize=1024, typed=True)

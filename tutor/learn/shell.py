@@ -130,11 +130,13 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     check.set_defaults(run=check_command)
     check.add_argument("id", nargs="?", help="the exercise, as 05.3")
     check.add_argument("file", nargs="?", help="a .py or .ipynb file that defines its answer")
-    check.add_argument("--list", action="store_true", help="list all exercises and their state")
+    check.add_argument("--list", action="store_true", help="list all exercises and their state "
+                       "(default: mark one)")  # fmt: skip
     chapters = commands.add_parser(
         "chapters", help=(chapters_command.__doc__ or "").splitlines()[0]
     )
     chapters.set_defaults(run=chapters_command)
     chapters.add_argument("action", choices=("start", "list", "build"))
-    chapters.add_argument("folder", nargs="?", help="start: where to (my-chapters)")
-    chapters.add_argument("--check", action="store_true", help="build: compare, write nothing")
+    chapters.add_argument("folder", nargs="?", help="start: where to (default: my-chapters)")
+    chapters.add_argument("--check", action="store_true", help="build: compare, write nothing "
+                          "(default: write)")  # fmt: skip

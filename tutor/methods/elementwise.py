@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 from tutor.core.engine import apply
 from tutor.errors import DomainError
 from tutor.literals import is_number
+from tutor.spelling import spelled
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
 
 
+@spelled
 class Elementwise:
     """Functions of each element."""
 

@@ -8,11 +8,13 @@ from tutor import layout
 from tutor.core.engine import apply, engine
 from tutor.dtype import int64
 from tutor.errors import DTypeError, OutOfRangeError, ShapeError
+from tutor.spelling import spelled
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
 
 
+@spelled
 class Indexing:
     """Elements by position."""
 
@@ -29,9 +31,9 @@ class Indexing:
         index = index if hasattr(index, "over") else self.wrap(index, None)
         if index.ndim != self.ndim:
             raise ShapeError(
-                f"take_along_axis of shape {self.shape} with index shape {index.shape}",
-                f"{index.ndim} axes beside {self.ndim}",
-                "give an index with as many axes; .index_select() takes a 1-D one",
+                f"take_along_axis of shape {self.shape} with an index of shape {index.shape}",
+                f"the index has {index.ndim} axes",
+                f"give it {self.ndim}; index_select takes positions along one axis",
             )
         beside = layout.broadcast_shapes(
             "take_along_axis",

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tutor import windows
+from tutor import checks, windows
 from tutor.core.engine import apply
+from tutor.spelling import spelled
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
 
 
+@spelled
 class Learning:
     """Layers and losses."""
 
@@ -26,30 +28,48 @@ class Learning:
 
     def cross_entropy(self, targets: Any, reduction: str = "mean") -> Tensor:
         """Logits (..., classes) against integer targets (...): see ops.fused.CrossEntropy."""
+        checks.one_of("cross_entropy(reduction=...)", reduction, ("mean", "sum", "none"))
         return apply("cross_entropy", self, targets, reduction=reduction)
 
     sparse_categorical_crossentropy = cross_entropy
 
     # ---- windows: (N, C, *S), see tutor/windows.py -----------------------------------------------
 
-    def conv1d(self, weight: Tensor, bias: Tensor | None = None, **options: Any) -> Tensor:
-        """A convolution over the last axis; options: stride, padding, dilation, groups."""
-        return windows.conv(self, weight, bias, **options, dims=1)
+    def conv1d(
+        self, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
+        dilation: Any = 1, groups: int = 1,
+    ) -> Tensor:  # fmt: skip
+        """A convolution over the last axis."""
+        return windows.conv(self, weight, bias, stride, padding, dilation, groups, dims=1)
 
-    def conv2d(self, weight: Tensor, bias: Tensor | None = None, **options: Any) -> Tensor:
-        """A convolution over the last two axes; options: stride, padding, dilation, groups."""
-        return windows.conv(self, weight, bias, **options, dims=2)
+    def conv2d(
+        self, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
+        dilation: Any = 1, groups: int = 1,
+    ) -> Tensor:  # fmt: skip
+        """A convolution over the last two axes."""
+        return windows.conv(self, weight, bias, stride, padding, dilation, groups, dims=2)
 
     def conv_transpose2d(
-        self, weight: Tensor, bias: Tensor | None = None, **options: Any
-    ) -> Tensor:
-        """`conv2d` backwards; options: stride, padding, output_padding, groups, dilation."""
-        return windows.conv_transpose(self, weight, bias, **options, dims=2)
+        self, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
+        output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
+    ) -> Tensor:  # fmt: skip
+        """`conv2d` backwards."""
+        return windows.conv_transpose(
+            self, weight, bias, stride, padding, output_padding, groups, dilation, dims=2
+        )
 
-    def max_pool2d(self, kernel_size: Any = 2, stride: Any = None, **options: Any) -> Tensor:
-        """The largest in each window; options: padding, dilation, ceil_mode."""
-        return windows.max_pool(self, kernel_size, stride, **options, dims=2)
+    def max_pool2d(
+        self, kernel_size: Any = 2, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+        ceil_mode: bool = False,
+    ) -> Tensor:  # fmt: skip
+        """The largest in each window."""
+        return windows.max_pool(self, kernel_size, stride, padding, dilation, ceil_mode, dims=2)
 
-    def avg_pool2d(self, kernel_size: Any = 2, stride: Any = None, **options: Any) -> Tensor:
-        """The mean of each window; options: padding, ceil_mode, count_include_pad."""
-        return windows.avg_pool(self, kernel_size, stride, **options, dims=2)
+    def avg_pool2d(
+        self, kernel_size: Any = 2, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> Tensor:  # fmt: skip
+        """The mean of each window."""
+        return windows.avg_pool(
+            self, kernel_size, stride, padding, ceil_mode, count_include_pad, dims=2
+        )

@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from tutor import checks, layout
 from tutor import dtype as dtypes
-from tutor import layout
 from tutor.core.engine import apply
 from tutor.dtype import accumulator
 from tutor.errors import ShapeError
+from tutor.spelling import paired, spelled
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
 
 
+@spelled
 class Reductions:
     """Many numbers become one, or come into order."""
 
@@ -45,10 +47,12 @@ class Reductions:
     def _as(self, dtype: Any) -> Tensor:
         return self if dtype is None else self.cast(dtype)
 
+    @paired("argmax")
     def max(self, axis: Any = None, keepdims: bool = False) -> Tensor:
         """The largest; nan if any is nan."""
         return apply("max", self, axis=axis, keepdims=keepdims)
 
+    @paired("argmin")
     def min(self, axis: Any = None, keepdims: bool = False) -> Tensor:
         """The smallest; nan if any is nan."""
         return apply("min", self, axis=axis, keepdims=keepdims)
@@ -76,6 +80,7 @@ class Reductions:
     def var(self, axis: Any = None, correction: float = 0, keepdims: bool = False) -> Tensor:
         """sum (x - mean)**2 / (n - correction): 0 for the variance of these n numbers, 1 (Bessel)
         to estimate that of what they were drawn from."""
+        checks.number("var(correction=...)", correction)
         axes = layout.axes_of(axis, self.ndim)
         away = self - self.mean(axes, keepdims=True)
         n = math.prod(self.shape[a] for a in axes)
@@ -89,6 +94,7 @@ class Reductions:
     def norm(self, ord: float = 2, axis: Any = None, keepdims: bool = False) -> Tensor:
         """(sum |x|**ord)**(1/ord): the length of a vector at 2, the sum at 1, the largest at inf,
         how many are not 0 at 0. The gradient of the length of nothing but zeros is 0."""
+        checks.number("norm(ord=...)", ord)
         if ord == math.inf or ord == -math.inf:
             size = self.abs()
             return size.max(axis, keepdims) if ord > 0 else size.min(axis, keepdims)
@@ -140,15 +146,30 @@ class Reductions:
         x = self._as(dtype)
         return x.cast(accumulator(x.dtype)) if dtype is None or x.dtype.kind == "bool" else x
 
+    @paired("_latest_max")
     def cummax(self, axis: Any) -> Tensor:
         """z_i = the largest of x_0 ... x_i along axis."""
         return apply("cummax", self, axis=axis)
 
+    @paired("_latest_min")
     def cummin(self, axis: Any) -> Tensor:
         """z_i = the smallest of x_0 ... x_i along axis."""
         if self.dtype.is_float:
             return -(-self).cummax(axis)
         return ~(~self).cummax(axis)  # ~ turns the order of all integers round, - not the lowest's
+
+    def _latest_max(self, axis: Any) -> Tensor:
+        """Where the largest of x_0 ... x_i was seen last (a nan stays the largest)."""
+        return self._latest(self.cummax(axis), axis)
+
+    def _latest_min(self, axis: Any) -> Tensor:
+        return self._latest(self.cummin(axis), axis)
+
+    def _latest(self, z: Tensor, axis: Any) -> Tensor:
+        a = layout.axis_of(axis, self.ndim)
+        along = tuple(-1 if b == a else 1 for b in range(self.ndim))
+        here = type(self).arange(self.shape[a]).reshape(along)  # type: ignore[attr-defined]
+        return apply("where", (self == z) + (self != self), here, 0).cummax(axis)  # + is or
 
     # ---- in order --------------------------------------------------------------------------------
 
@@ -156,6 +177,7 @@ class Reductions:
         """The positions that bring x into order along axis: stable, nan above all."""
         return apply("argsort", self, axis=axis, descending=descending)
 
+    @paired("argsort")
     def sort(self, axis: int = -1, descending: bool = False) -> Tensor:
         """x in rising (or falling) order along axis."""
         return self.gather(axis, self.argsort(axis, descending))

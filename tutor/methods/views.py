@@ -6,16 +6,18 @@ import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
+from tutor import checks, layout
 from tutor import dtype as dtypes
-from tutor import layout
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply
 from tutor.errors import AxisError, ShapeError
+from tutor.spelling import spelled
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
 
 
+@spelled
 class Views:
     """Shapes: what a Tensor inherits to be seen in other ways."""
 
@@ -213,7 +215,8 @@ class Views:
         """
         pairs = layout.pairs_of(widths, self.ndim, "pad")
         if mode == "constant":
-            return apply("pad", self, widths=pairs, value=value)
+            number = checks.number("pad(value=...)", value)
+            return apply("pad", self, widths=pairs, value=number)
         x = self
         for axis, (before, after) in enumerate(pairs):
             if before or after:

@@ -3,6 +3,7 @@
 from tutor.nn import functional
 from tutor.nn.layers import Conv2d, Flatten, Linear, MaxPool2d, ReLU, Sequential
 from tutor.nn.module import Module, get_parameters, load_state_dict, named_tensors, state_dict
+from tutor.nn.summary import Summary
 
 __all__ = [
     "Conv2d",
@@ -12,6 +13,7 @@ __all__ = [
     "Module",
     "ReLU",
     "Sequential",
+    "Summary",
     "functional",
     "get_parameters",
     "load_state_dict",

@@ -18,8 +18,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from tutor import border, files
 from tutor import dtype as dtypes
-from tutor import files
 from tutor.core.buffer import Buffer
 from tutor.core.tensor import Tensor
 from tutor.errors import DataError, DTypeError, ShapeError
@@ -77,6 +77,7 @@ def header_of(tensors: Mapping[str, Tensor], notes: Mapping[str, str]) -> bytes:
         if not isinstance(t, Tensor):
             raise DTypeError(f"to save {name!r}", f"it is a {type(t).__name__}",
                              "give a Tensor; a text goes into the notes")  # fmt: skip
+        border.check(t, f"to save {name!r}")
         start, end = end, end + t.numel() * t.dtype.itemsize
         described = {"dtype": codes[t.dtype.name], "shape": t.shape, "data_offsets": (start, end)}
         header[name] = described

@@ -5,34 +5,32 @@ Losses take `reduction`: "mean" (the default), "sum", or "none" for one number p
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
-from tutor import windows
+from tutor import checks, functions, windows
 from tutor.core.engine import apply
 from tutor.core.tensor import Tensor
 from tutor.errors import DomainError, DTypeError, OutOfRangeError, ShapeError
+from tutor.layout import whole_number
+from tutor.spelling import spelled
 
 LINEAR = {None: "linear", "relu": "linear_relu"}
 
 # ---- layers --------------------------------------------------------------------------------------
 
 
+@spelled
 def linear(
     x: Tensor, weight: Tensor, bias: Tensor | None = None, activation: str | None = None
 ) -> Tensor:
     """y = x Wᵀ + b, for x (..., inputs), W (outputs, inputs), b (outputs)
 
-    `activation="relu"` gives relu(y), by the same kernel. DomainError for any other.
+    `activation="relu"` gives relu(y), by the same kernel. DomainError for any other: apply other
+    functions to the result.
     """
-    op = LINEAR.get(activation)
-    if op is None:
-        raise DomainError(
-            f"linear(activation={activation!r})",
-            "only a relu is done along with the product",
-            "use 'relu' or None, and apply any other function to the result",
-        )
+    op = LINEAR[checks.one_of("linear(activation=...)", activation, LINEAR)]
+    checks.tensors("linear", (x, weight) if bias is None else (x, weight, bias))
     given = (weight,) if bias is None else (weight, bias)
     if x.ndim == 2:
         return apply(op, x, *given)
@@ -42,37 +40,117 @@ def linear(
     return apply(op, rows, *given).reshape((*x.shape[:-1], weight.shape[0]))
 
 
-conv1d, conv2d = (functools.partial(windows.conv, dims=dims) for dims in (1, 2))
-conv_transpose1d, conv_transpose2d = (
-    functools.partial(windows.conv_transpose, dims=dims) for dims in (1, 2)
-)
-max_pool1d, max_pool2d = (functools.partial(windows.max_pool, dims=dims) for dims in (1, 2))
-avg_pool1d, avg_pool2d = (functools.partial(windows.avg_pool, dims=dims) for dims in (1, 2))
-adaptive_avg_pool1d, adaptive_avg_pool2d = (
-    functools.partial(windows.adaptive_avg_pool, dims=dims) for dims in (1, 2)
-)
+@spelled
+def conv1d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
+    dilation: Any = 1, groups: int = 1,
+) -> Tensor:  # fmt: skip
+    """A convolution over the last axis of x (N, C, L): see tutor.windows.conv"""
+    return windows.conv(input, weight, bias, stride, padding, dilation, groups, dims=1)
 
-relu, relu6, elu, gelu, silu = Tensor.relu, Tensor.relu6, Tensor.elu, Tensor.gelu, Tensor.silu
-leaky_relu, hardtanh, softplus = Tensor.leaky_relu, Tensor.hardtanh, Tensor.softplus
-sigmoid, tanh, one_hot, pad = Tensor.sigmoid, Tensor.tanh, Tensor.one_hot, Tensor.pad
-softmax, log_softmax = Tensor.softmax, Tensor.log_softmax
+
+@spelled
+def conv2d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
+    dilation: Any = 1, groups: int = 1,
+) -> Tensor:  # fmt: skip
+    """A convolution over the last two axes of x (N, C, H, W): see tutor.windows.conv"""
+    return windows.conv(input, weight, bias, stride, padding, dilation, groups, dims=2)
+
+
+@spelled
+def conv_transpose1d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
+    output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
+) -> Tensor:  # fmt: skip
+    """`conv1d` backwards: see tutor.windows.conv_transpose"""
+    return windows.conv_transpose(
+        input, weight, bias, stride, padding, output_padding, groups, dilation, dims=1
+    )
+
+
+@spelled
+def conv_transpose2d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
+    output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
+) -> Tensor:  # fmt: skip
+    """`conv2d` backwards: see tutor.windows.conv_transpose"""
+    return windows.conv_transpose(
+        input, weight, bias, stride, padding, output_padding, groups, dilation, dims=2
+    )
+
+
+@spelled
+def max_pool1d(
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+    ceil_mode: bool = False,
+) -> Tensor:  # fmt: skip
+    """The largest in each window of the last axis: see tutor.windows.max_pool"""
+    return windows.max_pool(input, kernel_size, stride, padding, dilation, ceil_mode, dims=1)
+
+
+@spelled
+def max_pool2d(
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+    ceil_mode: bool = False,
+) -> Tensor:  # fmt: skip
+    """The largest in each window of the last two axes: see tutor.windows.max_pool"""
+    return windows.max_pool(input, kernel_size, stride, padding, dilation, ceil_mode, dims=2)
+
+
+@spelled
+def avg_pool1d(
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:  # fmt: skip
+    """The mean of each window of the last axis: see tutor.windows.avg_pool"""
+    return windows.avg_pool(
+        input, kernel_size, stride, padding, ceil_mode, count_include_pad, dims=1
+    )
+
+
+@spelled
+def avg_pool2d(
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:  # fmt: skip
+    """The mean of each window of the last two axes: see tutor.windows.avg_pool"""
+    return windows.avg_pool(
+        input, kernel_size, stride, padding, ceil_mode, count_include_pad, dims=2
+    )
+
+
+@spelled
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+    """The mean of output_size windows that cover the last axis evenly."""
+    return windows.adaptive_avg_pool(input, output_size, dims=1)
+
+
+@spelled
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """The mean of output_size windows that cover each of the last two axes evenly."""
+    return windows.adaptive_avg_pool(input, output_size, dims=2)
+
+
+relu, relu6, elu, gelu = functions.relu, functions.relu6, functions.elu, functions.gelu
+silu, leaky_relu, hardtanh = functions.silu, functions.leaky_relu, functions.hardtanh
+softplus, sigmoid, tanh = functions.softplus, functions.sigmoid, functions.tanh
+softmax, log_softmax = functions.softmax, functions.log_softmax
+one_hot, pad = functions.one_hot, functions.pad
 
 # ---- losses: how far from the target -------------------------------------------------------------
 
 
 def reduced(loss: Tensor, reduction: str) -> Tensor:
     """The losses as they are, their mean or their sum."""
-    if reduction not in ("mean", "sum", "none"):
-        raise DomainError(
-            f"a loss with reduction={reduction!r}", "no such reduction", "'mean', 'sum' or 'none'"
-        )
+    checks.one_of("a loss with reduction=...", reduction, ("mean", "sum", "none"))
     return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
 
 
 def alike(name: str, input: Tensor, target: Any) -> Tensor:
     """`target` as a Tensor of input's shape. Broadcasting (N,) against (N, 1) would compare every
     prediction with every target, in silence."""
-    target = target if hasattr(target, "over") else input.wrap(target)
+    target = as_tensor(name, input, target)
     if target.shape != input.shape:
         raise ShapeError(
             f"{name} of an input {input.shape} and a target {target.shape}",
@@ -82,21 +160,30 @@ def alike(name: str, input: Tensor, target: Any) -> Tensor:
     return target
 
 
+def as_tensor(name: str, input: Tensor, target: Any) -> Tensor:
+    """`target` as a Tensor, beside an input that is one."""
+    like = checks.tensor(f"{name}(input)", input)
+    return target if hasattr(target, "over") else like.wrap(target)
+
+
+@spelled
 def mse_loss(input: Tensor, target: Any, reduction: str = "mean") -> Tensor:
     """(x - t)**2"""
     away = input - alike("mse_loss", input, target)
     return reduced(away * away, reduction)
 
 
+@spelled
 def l1_loss(input: Tensor, target: Any, reduction: str = "mean") -> Tensor:
     """|x - t|"""
     return reduced((input - alike("l1_loss", input, target)).abs(), reduction)
 
 
+@spelled
 def huber_loss(input: Tensor, target: Any, reduction: str = "mean", delta: float = 1.0) -> Tensor:
     """d**2 / 2 for d = |x - t| < delta, else delta (d - delta / 2): a square that goes on straight
     (Huber 1964, "Robust estimation of a location parameter")."""
-    if not delta > 0:
+    if not checks.number("huber_loss(delta=...)", delta) > 0:
         raise DomainError(f"huber_loss({delta=})", "no distance", "give a delta above 0")
     away = input - alike("huber_loss", input, target)
     size = away.abs()
@@ -104,6 +191,7 @@ def huber_loss(input: Tensor, target: Any, reduction: str = "mean", delta: float
     return reduced(loss, reduction)
 
 
+@spelled
 def binary_cross_entropy_with_logits(
     input: Tensor, target: Any, weight: Any = None, reduction: str = "mean", pos_weight: Any = None
 ) -> Tensor:
@@ -112,11 +200,15 @@ def binary_cross_entropy_with_logits(
     Computed as (1 - t) x + (1 + (pos_weight - 1) t) ln(1 + e**-x), where nothing overflows.
     """
     target = alike("binary_cross_entropy_with_logits", input, target).cast(input.dtype)
+    for given in (weight, pos_weight):
+        if given is not None and not hasattr(given, "over"):
+            checks.number("a weight of binary_cross_entropy_with_logits", given)
     positive = 1.0 if pos_weight is None else (pos_weight - 1.0) * target + 1.0
     loss = (1 - target) * input + (-input).softplus() * positive
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
+@spelled
 def cross_entropy(
     input: Tensor, target: Any, weight: Any = None, ignore_index: int | None = None,
     reduction: str = "mean", label_smoothing: float = 0.0,
@@ -128,10 +220,10 @@ def cross_entropy(
     label_smoothing e mixes each target with the mean over all classes, (1 - e) to e (Szegedy et al.
     2016). Targets may also be probabilities, of x's shape and a float dtype.
     """
-    rows = input.movedim(1, -1) if input.ndim > 1 else input
-    target = target if hasattr(target, "over") else input.wrap(target)
-    if not 0 <= label_smoothing <= 1:
-        raise DomainError(f"cross_entropy({label_smoothing=})", "no share", "from 0 to 1")
+    target = as_tensor("cross_entropy", input, target)
+    rows = by_rows("cross_entropy", input)
+    checks.number("cross_entropy(label_smoothing=...)", label_smoothing, 0, 1, nan=False)
+    weight, ignore_index = settings(weight, ignore_index)
     if target.dtype.is_float:
         target = alike("cross_entropy", input, target)
         target = target * (1 - label_smoothing) + label_smoothing / rows.shape[-1]
@@ -151,18 +243,34 @@ def cross_entropy(
     return loss * (1 - label_smoothing) + smooth * label_smoothing
 
 
+def by_rows(name: str, input: Tensor) -> Tensor:
+    """(N, C, *S) as (N, *S, C)."""
+    return input.movedim(1, -1) if checks.at_least(name, input, 1).ndim > 1 else input
+
+
+def settings(weight: Any, ignore_index: Any) -> tuple[Tensor | None, int | None]:
+    """What a loss over classes may be given beside its operands."""
+    weight = weight if weight is None else checks.tensor("the weight of a loss", weight)
+    return weight, ignore_index if ignore_index is None else whole_number(
+        ignore_index, "ignore_index"
+    )
+
+
 def by_class(weight: Tensor, input: Tensor) -> Tensor:
     """Weights (C), to go beside (N, C, *S)."""
     return weight.reshape((-1, *[1] * max(input.ndim - 2, 0)))
 
 
+@spelled
 def nll_loss(
     input: Tensor, target: Any, weight: Any = None, ignore_index: int | None = None,
     reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
     """-x[t], for log-probabilities x (N, C) or (N, C, *S) and classes t: see cross_entropy."""
-    target = target if hasattr(target, "over") else input.wrap(target)
-    rows = input.movedim(1, -1) if input.ndim > 1 else input
+    target, (weight, ignore_index) = (
+        as_tensor("nll_loss", input, target), settings(weight, ignore_index),
+    )  # fmt: skip
+    rows = by_rows("nll_loss", input)
     losses, counts = picked(rows, target, weight, ignore_index)
     return total(losses, counts, reduction)
 

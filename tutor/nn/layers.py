@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tutor import checks, layout
 from tutor.core.tensor import Tensor
+from tutor.errors import DTypeError
 from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
 from tutor.nn.module import Module
-from tutor.windows import each
+from tutor.spelling import spelled
+from tutor.windows import check_groups, each
 
 
+@spelled
 class Linear(Module):
     """y = x Wᵀ + b, for x (..., inputs), W (outputs, inputs), b (outputs)
 
@@ -22,6 +26,7 @@ class Linear(Module):
         self, inputs: int, outputs: int, bias: bool = True, activation: str | None = None,
         *, dtype: Any = "float32",
     ) -> None:  # fmt: skip
+        checks.one_of("Linear(activation=...)", activation, F.LINEAR)
         self.weight = Tensor.glorot_uniform(outputs, inputs, dtype=dtype, requires_grad=True)
         self.bias = Tensor.zeros(outputs, dtype=dtype, requires_grad=True) if bias else None
         self.activation = activation
@@ -30,6 +35,7 @@ class Linear(Module):
         return F.linear(x, self.weight, self.bias, self.activation)
 
 
+@spelled
 class Conv2d(Module):
     """A convolution, x (N, inputs, H, W) -> (N, outputs, H', W'): see tutor.windows.conv
 
@@ -43,46 +49,70 @@ class Conv2d(Module):
         dilation: Any = 1, groups: int = 1, bias: bool = True, *, dtype: Any = "float32",
     ) -> None:  # fmt: skip
         size = each(kernel_size, 2, "kernel_size")
+        groups = layout.positive(groups, "Conv2d(groups=...)")
+        inputs, outputs = (layout.whole_number(n, "channels of Conv2d") for n in (inputs, outputs))
+        check_groups(groups, inputs, inputs, outputs, (outputs, inputs // groups, *size))
         self.weight = Tensor.glorot_uniform(
             outputs, inputs // groups, *size, dtype=dtype, requires_grad=True
         )
         self.bias = Tensor.zeros(outputs, dtype=dtype, requires_grad=True) if bias else None
-        self.options = {"stride": stride, "padding": padding, "dilation": dilation}
+        if not isinstance(padding, str):
+            padding = each(padding, 2, "padding", 0)
+        self.options = {"stride": each(stride, 2, "stride"), "padding": padding,
+                        "dilation": each(dilation, 2, "dilation")}  # fmt: skip
         self.groups = groups
 
     def forward(self, x: Tensor) -> Tensor:
         return F.conv2d(x, self.weight, self.bias, **self.options, groups=self.groups)
 
 
+@spelled
 class MaxPool2d(Module):
     """The largest in each window: see tutor.windows.max_pool"""
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
-        self.options = {"kernel_size": kernel_size, "stride": stride, "padding": padding}
+        size = each(kernel_size, 2, "kernel_size")
+        step = size if stride is None else each(stride, 2, "stride")
+        padding = each(padding, 2, "padding", 0)
+        self.options = {"kernel_size": size, "stride": step, "padding": padding}
 
     def forward(self, x: Tensor) -> Tensor:
         return F.max_pool2d(x, **self.options)
 
 
+@spelled
 class Flatten(Module):
     """(N, ...) -> (N, all the rest)"""
 
+    def __init__(self) -> None:
+        """There is nothing to set."""
+
     def forward(self, x: Tensor) -> Tensor:
+        checks.at_least("Flatten", x, 1)
         return x.reshape((x.shape[0], math.prod(x.shape[1:])))
 
 
+@spelled
 class ReLU(Module):
     """y = max(x, 0)"""
 
+    def __init__(self) -> None:
+        """There is nothing to set."""
+
     def forward(self, x: Tensor) -> Tensor:
-        return x.relu()
+        return F.relu(x)
 
 
+@spelled
 class Sequential(Module):
     """One layer after another."""
 
     def __init__(self, *layers: Any) -> None:
-        self.layers = list(layers)
+        if len(layers) == 1 and isinstance(layers[0], (list, tuple)):
+            raise DTypeError(
+                "Sequential([...])", "the layers are in one list", "write Sequential(*layers)"
+            )
+        self.layers = [checks.function("a layer of Sequential", layer) for layer in layers]
 
     def forward(self, x: Tensor) -> Tensor:
         for layer in self.layers:

@@ -2,41 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
+from tutor import checks
 from tutor.core.tensor import Tensor
-from tutor.errors import DataError
+from tutor.errors import DataError, DTypeError
+from tutor.spelling import spelled
+
+
+class Part(NamedTuple):
+    """What the walk through a model finds: a Tensor, a part that holds others, or a function."""
+
+    path: str  # the way there: `layers.0.weight`
+    value: Any
+    holder: str  # the path of the part that it is an attribute or an item of
+
+
+def parts_of(value: Any, path: str = "") -> Iterator[Part]:
+    """`value` and what is reachable from it through attributes, lists, tuples and dicts, in the
+    order in which it was set; a Tensor (or a part) that is reachable twice is given once."""
+    return _walk(Part(path, value, ""), set())
+
+
+def _walk(part: Part, seen: set[int]) -> Iterator[Part]:
+    value = part.value
+    if isinstance(value, Tensor) or callable_value(value):
+        items: Any = ()
+    elif isinstance(value, dict):
+        items = value.items()
+    elif isinstance(value, (list, tuple)):
+        items = enumerate(value)
+    elif hasattr(value, "__dict__") and not isinstance(value, type):
+        items = vars(value).items()
+    else:
+        return
+    if id(value) in seen:
+        return
+    if not callable_value(value):
+        seen.add(id(value))
+    yield part
+    for key, inner in items:
+        path = f"{part.path}.{key}" if part.path else str(key)
+        yield from _walk(Part(path, inner, part.path), seen)
 
 
 def named_tensors(model: Any, prefix: str = "") -> Iterator[tuple[str, Tensor]]:
-    """Every Tensor reachable from `model` through attributes, lists, tuples and dicts.
-
-    Named by the way there (`layers.0.weight`), in the order in which they were set; a Tensor (or a
-    part) that is reachable twice is given once.
-    """
-    seen: set[int] = set()
-
-    def walk(part: Any, name: str) -> Iterator[tuple[str, Tensor]]:
-        if id(part) in seen:
-            return
-        if isinstance(part, Tensor):
-            seen.add(id(part))
-            yield name, part
-            return
-        if isinstance(part, dict):
-            items: Any = part.items()
-        elif isinstance(part, (list, tuple)):
-            items = enumerate(part)
-        elif hasattr(part, "__dict__") and not isinstance(part, type) and not callable_value(part):
-            items = vars(part).items()
-        else:
-            return
-        seen.add(id(part))
-        for key, value in items:
-            yield from walk(value, f"{name}.{key}" if name else str(key))
-
-    yield from walk(model, prefix)
+    """Every Tensor reachable from `model` through attributes, lists, tuples and dicts, with the
+    way there as its name: `layers.0.weight`. DTypeError for what can hold none."""
+    if isinstance(model, (type, str)) or not (
+        isinstance(model, (dict, list, tuple, Tensor)) or hasattr(model, "__dict__")
+    ):
+        kind = f"the class {model.__name__}" if isinstance(model, type) else checks.said(model)
+        raise DTypeError("the Tensors of a model", kind, "give an object that holds Tensors")
+    found = parts_of(model, prefix)
+    return ((part.path, part.value) for part in found if isinstance(part.value, Tensor))
 
 
 def callable_value(part: Any) -> bool:
@@ -44,6 +64,7 @@ def callable_value(part: Any) -> bool:
     return hasattr(part, "__code__") or hasattr(part, "__func__")
 
 
+@spelled
 def get_parameters(model: Any) -> list[Tensor]:
     """The Tensors of a model that require a gradient: what an optimizer takes.
 
@@ -52,15 +73,23 @@ def get_parameters(model: Any) -> list[Tensor]:
     return [t for _, t in named_tensors(model) if t.requires_grad]
 
 
+@spelled
 def state_dict(model: Any) -> dict[str, Tensor]:
     """All Tensors of a model by name, as they are (not copies)."""
     return dict(named_tensors(model))
 
 
+@spelled
 def load_state_dict(model: Any, state: dict[str, Tensor]) -> None:
     """Overwrite the model's Tensors with those of the same names. DataError where names or shapes
     differ; nothing is changed then."""
     own = state_dict(model)
+    if not (isinstance(state, Mapping) and all(isinstance(t, Tensor) for t in state.values())):
+        raise DTypeError(
+            "to load a state into a model",
+            f"{checks.said(state)}",
+            "give a dict of Tensors by name",
+        )
     missing, extra = sorted(own.keys() - state.keys()), sorted(state.keys() - own.keys())
     wrong = [n for n in own.keys() & state.keys() if own[n].shape != state[n].shape]
     if missing or extra or wrong:
@@ -75,8 +104,10 @@ def load_state_dict(model: Any, state: dict[str, Tensor]) -> None:
 
 
 class Module:
-    """An optional base class: `model(x)` calls `forward`, and the functions above as methods."""
+    """An optional base class: `model(x)` calls `forward`, and the functions above as methods.
+    It prints as the list of its layers, and in a notebook as a table: see tutor.nn.summary."""
 
+    @spelled
     def __call__(self, *inputs: Any) -> Any:
         return self.forward(*inputs)
 
@@ -91,3 +122,15 @@ class Module:
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         load_state_dict(self, state)
+
+    def __repr__(self) -> str:
+        return repr(_summary(self))
+
+    def _repr_html_(self) -> str:
+        return _summary(self)._repr_html_()
+
+
+def _summary(model: Any) -> Any:
+    import tutor.nn.summary as built_on_this
+
+    return built_on_this.Summary(model)

@@ -1,6 +1,6 @@
 """Fused ops: one kernel in place of a chain, where that is measurably faster or more precise.
 
-Each has its composed form in tests/ops/test_fused.py, which it must equal.
+Each has its composed form in tests/ops/test_ops.py, which it must equal.
 """
 
 from __future__ import annotations

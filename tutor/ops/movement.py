@@ -9,11 +9,13 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import Any
 
+from tutor import checks
 from tutor import dtype as dtypes
 from tutor.core.engine import apply, engine
 from tutor.core.op import OPS, Op
-from tutor.errors import DomainError, ShapeError
+from tutor.errors import DTypeError, ShapeError
 from tutor.layout import axis_of, broadcast_shapes, broadcast_strides, reshape_strides, slice_layout
+from tutor.spelling import spelled
 
 # ---- views: no kernel, only other walking instructions -------------------------------------------
 
@@ -209,27 +211,54 @@ def without_nothing(xs: Any) -> Any:
     return [x.cast(dtype) for x in xs if x.shape != (0,)]
 
 
+@spelled
 def stack(tensors: Any, axis: int = 0) -> Any:
     """The tensors, all of one shape, side by side along a new axis."""
-    return apply("cat", *[t.unsqueeze(axis) for t in tensors], axis=axis)
+    several = row_of("stack", tensors)
+    if any(t.shape != several[0].shape for t in several):
+        raise ShapeError(
+            f"stack of shapes {', '.join(str(t.shape) for t in several)}",
+            "they differ",
+            "give tensors of one shape; cat joins them along an axis that they have",
+        )
+    return apply("cat", *[t.unsqueeze(axis) for t in several], axis=axis)
 
 
+@spelled
 def concatenate(tensors: Any, axis: int = 0) -> Any:
     """The tensors one after another along an axis they have; `cat` is the same."""
-    return apply("cat", *tensors, axis=axis)
+    return apply("cat", *row_of("cat", tensors), axis=axis)
 
 
 cat = concatenate
 
 
+def row_of(name: str, tensors: Any) -> list[Any]:
+    """The Tensors to be joined. Numbers, lists and arrays among them become Tensors beside one."""
+    if isinstance(tensors, str) or not hasattr(tensors, "__iter__"):
+        raise DTypeError(
+            f"{name}({tensors!r:.40})", "no list of tensors", f"{name}([x, y], axis=0)"
+        )
+    found = list(tensors)
+    if not found:
+        raise ShapeError(f"{name} of no tensors", "an empty list", "give at least one")
+    like = next((x for x in found if hasattr(x, "over")), None)
+    if like is None:
+        kinds = ", ".join(type(x).__name__ for x in found)
+        raise DTypeError(f"{name} of {kinds}", "no Tensor is among them", "give at least one")
+    return [x if hasattr(x, "over") else like.wrap(x) for x in found]
+
+
+@spelled
 def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
     """The coordinates of a grid: for each 1-D x a tensor over the axes of all, in which x goes
     along its own axis. With "xy" the first two axes are exchanged, as in pictures: rows are y."""
-    if indexing not in ("xy", "ij"):
-        raise DomainError(f"meshgrid(indexing={indexing!r})", "no such order", "'xy' or 'ij'")
-    axes = list(range(len(arrays)))
+    checks.one_of("meshgrid(indexing=...)", indexing, ("xy", "ij"))
+    xs = row_of("meshgrid", arrays)
+    axes = list(range(len(xs)))
     if indexing == "xy":
         axes[:2] = axes[:2][::-1]
-    apart = [x.reshape([-1 if b == a else 1 for b in axes]) for a, x in enumerate(arrays)]
+    apart = [checks.at_most("meshgrid", x, 1).reshape([-1 if b == a else 1 for b in axes])
+             for a, x in enumerate(xs)]  # fmt: skip
     shape = broadcast_shapes("meshgrid", *(x.shape for x in apart))
     return tuple(x.expand(shape) for x in apart)

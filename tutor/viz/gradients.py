@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tutor.core.engine import engine
+from tutor.core.op import Op
 from tutor.errors import GraphError
-from tutor.recording import no_grad
 
 
 class Visit(NamedTuple):
@@ -33,20 +33,5 @@ def visits(y: Any) -> list[Visit]:
         raise GraphError("a walk backward", f"no op of tutor made this {type(y).__name__}",
                          "compute it from a Tensor(..., requires_grad=True), or, for classes of "
                          "your own, give visits=[(op, gradient), ...]")  # fmt: skip
-    pending, found = {y.op: y.like(1)}, list[Visit]()
-    with no_grad():
-        for op in engine.order(y.op):
-            g = pending.pop(op, None)
-            if g is None:
-                continue
-            grads = op.backward(g, *(op.saved or ()))
-            shares = []
-            pairs = zip(op.inputs, grads if isinstance(grads, tuple) else (grads,), strict=True)
-            for (x, gx), needed in zip(pairs, op.needs, strict=True):
-                if needed and gx is not None:
-                    gx = engine._fit(op, x, gx)  # the one place where broadcasting is undone
-                    shares.append((x, gx))
-                    if x.op is not None:
-                        pending[x.op] = pending[x.op] + gx if x.op in pending else gx
-            found.append(Visit(op, g, shares))
-    return found
+    walk = engine.walk(y, engine.order(y.op), y.like(1), True, False, hooks=False)
+    return [Visit(op, g, shares) for op, g, shares in walk if isinstance(op, Op)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from tutor.errors import DTypeError, OutOfRangeError, ShapeError
@@ -56,43 +56,16 @@ class Layout:
         return tuple(i % n for i, n in zip(given, self.shape, strict=True))
 
     @functools.cached_property
-    def readers(self) -> Callable[[int], tuple[int, Index | None]]:
-        """How many indices read a position, and the first of them: (0, None) where none does.
+    def search(self) -> Search:
+        return Search(self.shape, self.strides)
 
-        Axes are tried from the largest stride on; what the others can still reach bounds the
-        choice, so that a memory of millions needs no list of all indices.
-        """
-        axes = sorted(range(len(self.shape)), key=lambda a: -abs(self.strides[a]))
-        reach = [(n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)]
-        low = [sum(min(reach[a], 0) for a in axes[k:]) for k in range(len(axes) + 1)]
-        high = [sum(max(reach[a], 0) for a in axes[k:]) for k in range(len(axes) + 1)]
-
-        @functools.cache
-        def search(k: int, rest: int) -> tuple[int, tuple[int, ...]]:
-            """Over axes[k:], which are to make `rest`: how many ways, and the first way."""
-            if k == len(axes):
-                return (rest == 0), ()
-            n, stride = self.shape[axes[k]], self.strides[axes[k]]
-            if stride == 0:
-                count, first = search(k + 1, rest)
-                return n * count, (0, *first)
-            ends = sorted(((rest - low[k + 1]) / stride, (rest - high[k + 1]) / stride))
-            total, found = 0, tuple[int, ...]()
-            for i in range(max(0, math.ceil(ends[0])), min(n - 1, math.floor(ends[1])) + 1):
-                count, first = search(k + 1, rest - i * stride)
-                if count and not total:
-                    found = (i, *first)
-                total += count
-            return total, found
-
-        def at(position: int) -> tuple[int, Index | None]:
-            count, found = search(0, position - self.offset) if self.size else (0, ())
-            if not count:
-                return 0, None
-            by_axis = dict(zip(axes, found, strict=True))
-            return count, tuple(by_axis[a] for a in range(len(axes)))
-
-        return at
+    def readers(self, position: int) -> tuple[int, Index | None]:
+        """How many indices read a position, and the first of them: (0, None) where none does."""
+        count, found = self.search.ways(0, position - self.offset) if self.size else (0, ())
+        if not count:
+            return 0, None
+        by_axis = dict(zip(self.search.axes, found, strict=True))
+        return count, tuple(by_axis[a] for a in range(len(self.shape)))
 
     def reached(self) -> int | None:
         """How many cells are read at all; None where counting them would take long."""
@@ -102,3 +75,42 @@ class Layout:
 
     def value(self, position: int) -> str:
         return short(self.buf[position], 5) if 0 <= position < self.length else "?"
+
+
+class Search:
+    """Which indices make a position: axes are tried from the largest stride on; what the others can
+    still reach bounds the choice, so that a memory of millions needs no list of all indices.
+
+    It knows no Layout: two that know each other would wait for the garbage collector.
+    """
+
+    def __init__(self, shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
+        self.shape, self.strides = shape, strides
+        self.axes = sorted(range(len(shape)), key=lambda a: -abs(strides[a]))
+        reach = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
+        counts = range(len(shape) + 1)
+        self.low = [sum(min(reach[a], 0) for a in self.axes[k:]) for k in counts]
+        self.high = [sum(max(reach[a], 0) for a in self.axes[k:]) for k in counts]
+        self.known: dict[tuple[int, int], tuple[int, tuple[int, ...]]] = {}
+
+    def ways(self, k: int, rest: int) -> tuple[int, tuple[int, ...]]:
+        """Over axes[k:], which are to make `rest`: how many ways, and the first way."""
+        if k == len(self.axes):
+            return (rest == 0), ()
+        if (k, rest) not in self.known:
+            self.known[k, rest] = self._ways(k, rest)
+        return self.known[k, rest]
+
+    def _ways(self, k: int, rest: int) -> tuple[int, tuple[int, ...]]:
+        n, stride = self.shape[self.axes[k]], self.strides[self.axes[k]]
+        if stride == 0:
+            count, first = self.ways(k + 1, rest)
+            return n * count, (0, *first)
+        ends = sorted(((rest - self.low[k + 1]) / stride, (rest - self.high[k + 1]) / stride))
+        total, found = 0, tuple[int, ...]()
+        for i in range(max(0, math.ceil(ends[0])), min(n - 1, math.floor(ends[1])) + 1):
+            count, first = self.ways(k + 1, rest - i * stride)
+            if count and not total:
+                found = (i, *first)
+            total += count
+        return total, found

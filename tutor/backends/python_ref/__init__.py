@@ -21,6 +21,7 @@ from tutor.backends.python_ref import (
     window,
 )
 from tutor.backends.signatures import TABLE_OF_KERNELS
+from tutor.border import guarded
 
 KERNELS = {
     **elementwise.KERNELS,
@@ -36,9 +37,11 @@ KERNELS = {
 
 
 def table() -> registry.Table:
-    """`{(name, dtype): kernel}` for every line of signatures.py: one kernel serves all dtypes."""
+    """`{(name, dtype): kernel}` for every line of signatures.py: one kernel serves all dtypes, and
+    gets operands that stay within their memory: whoever calls it, it never reads beyond."""
+    kernels = {row.name: guarded(row.name, KERNELS[row.name]) for row in TABLE_OF_KERNELS}
     return {
-        (row.name, dtype): KERNELS[row.name] for row in TABLE_OF_KERNELS for dtype in row.dtypes
+        (row.name, dtype): kernels[row.name] for row in TABLE_OF_KERNELS for dtype in row.dtypes
     }
 
 

@@ -11,6 +11,7 @@ import importlib
 import os
 from typing import Any
 
+from tutor import interpreter
 from tutor.backends import registry
 from tutor.dtype import BY_NAME
 from tutor.errors import KernelNotFound, TutorError
@@ -19,6 +20,7 @@ NAME = __name__ + "._simd"
 
 
 def _extension() -> Any:
+    interpreter.check()  # in any other than the main one the import would hang
     try:
         return importlib.import_module(NAME)
     except ModuleNotFoundError as error:  # any other ImportError is a build that is broken

@@ -39,7 +39,7 @@ enum { BUF, SHAPE, STRIDES, OFFSET, GRAD, OP, REQUIRES_GRAD, IN_TENSOR };
 enum { DTYPE, VERSION, CHANGED_AT, IN_BUFFER };
 
 const char* const in_tensor[] = {"buf",  "shape", "strides",      "offset",
-                                 "grad", "op",    "requires_grad"};
+                                 "_grad", "op",    "requires_grad"};
 const char* const in_buffer[] = {"dtype", "version", "changed_at"};
 
 // A class with __slots__, and where its instances keep them.
@@ -79,7 +79,9 @@ bool is_tensor(PyObject* object) {
     }
     if (!Py_IS_TYPE(object, tensor.type)) return false;
     PyObject* buf = tensor.slot(object, BUF);
-    return buf && Py_IS_TYPE(buf, buffer.type);
+    if (!buf || !Py_IS_TYPE(buf, buffer.type)) return false;
+    // Its dtype may have been assigned to. The Engine will find out that the memory has another.
+    return buffer.slot(buf, DTYPE) == dtypes[reinterpret_cast<Memory*>(buf)->dtype];
 }
 
 // ---- The operands -------------------------------------------------------------------------------

@@ -1,0 +1,402 @@
+"""No public call leaves a cycle of references that holds a tensor.
+
+What Python frees by counting references is free at once. A cycle waits for the garbage collector,
+which counts objects, not bytes: sixty of them may be a few gigabytes. So every public function is
+called with the collector switched off, and afterwards as much memory is in use as before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import gc
+import inspect
+import pickle
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tutor
+from tests.test_messages import BLOCKS
+from tutor import Tensor, array_api, data, memory, nn, optim, testing, viz
+from tutor.errors import TutorError
+from tutor.nn import functional
+
+# ---- what is public ------------------------------------------------------------------------------
+
+
+# What others are made of, and nobody calls: it comes along with them.
+PARTS = {f"tutor.nn.functional.{name}" for name in ("reduced", "picked", "total", "by_class")}
+
+
+def functions(module: ModuleType) -> list[str]:
+    """The names of a module's own functions and classes, or those of its __all__."""
+    own = getattr(module, "__all__", None) or [
+        name
+        for name, value in vars(module).items()
+        if (inspect.isfunction(value) or inspect.isclass(value))
+        and value.__module__ == module.__name__
+        and not hasattr(value, "_fields")
+        and f"{module.__name__}.{name}" not in PARTS
+    ]
+    return [n for n in own if not n.startswith("_") and callable(getattr(module, n))]
+
+
+OPERATORS = """
+    __abs__ __add__ __and__ __array__ __array_namespace__ __bool__ __contains__ __copy__
+    __deepcopy__ __dlpack__ __dlpack_device__ __eq__ __float__ __floordiv__ __format__ __ge__
+    __getitem__ __gt__ __hash__ __index__ __int__ __invert__ __iter__ __le__ __len__ __lshift__
+    __lt__ __matmul__ __mod__ __mul__ __ne__ __neg__ __or__ __pos__ __pow__ __radd__ __rand__
+    __repr__ __rfloordiv__ __rlshift__ __rmatmul__ __rmod__ __rmul__ __ror__ __rpow__ __rrshift__
+    __rshift__ __rsub__ __rtruediv__ __rxor__ __setitem__ __sub__ __truediv__ __xor__
+""".split()  # noqa: SIM905 - a table
+MODULES = (tutor, functional, nn, optim, array_api, viz, memory, testing, data, tutor.random)
+METHODS = [n for n in dir(Tensor) if not n.startswith("_")]
+METHODS += [n for n in OPERATORS if hasattr(Tensor, n)]
+BUFFER = [n for n in dir(tutor.Buffer) if not n.startswith("_")]
+PUBLIC = [
+    *((module, name) for module in MODULES for name in functions(module)),
+    *((Tensor, name) for name in METHODS),
+    *((tutor.Buffer, name) for name in BUFFER),
+    *((tutor.optim.Adam, name) for name in dir(optim.Adam) if not name.startswith("_")),
+    *((nn.Module, name) for name in dir(nn.Module) if not name.startswith("_")),
+]
+
+# ---- how each of them may be called --------------------------------------------------------------
+
+
+def floats(*shape: int) -> Tensor:
+    numbers = np.linspace(0.1, 0.9, int(np.prod(shape or (2, 3)))).reshape(shape or (2, 3))
+    return Tensor(numbers, dtype="float32", requires_grad=True)
+
+
+def ints() -> Tensor:
+    return Tensor([[0, 1, 1], [1, 0, 1]])
+
+
+def bools() -> Tensor:
+    return Tensor([[True, False, True], [False, True, True]])
+
+
+def model() -> nn.Sequential:
+    return nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
+
+
+def stepped(kind: Any) -> Any:
+    net = model()
+    optimizer = kind(nn.get_parameters(net))
+    net(floats()).sum().backward()
+    optimizer.step()
+    return optimizer
+
+
+class Twice(tutor.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return g * 2 + x * 0
+
+
+# What comes after `self`, or after nothing: the ways that are tried one after the other. One of
+# them must work; the others are mistakes, which must not leave a cycle behind either.
+WAYS: tuple[Callable[[], tuple[Any, ...]], ...] = (
+    lambda: (),
+    lambda: (floats(),),
+    lambda: (ints(),),
+    lambda: (bools(),),
+    lambda: (2,),
+    lambda: (0.5,),
+    lambda: ((3, 2),),
+    lambda: ("float64",),
+    lambda: ("",),
+    lambda: ("cpu",),
+    lambda: (0,),
+    lambda: ((2, 2, 3),),
+    lambda: (0, [1, 0]),
+    lambda: (bools(), 0.5),
+    lambda: (floats(3, 2, 3),),
+    lambda: ([floats(), floats()],),
+    lambda: (floats(), floats()),
+    lambda: (ints(), ints()),
+    lambda: (floats(), 0),
+    lambda: (floats(), 0.5),
+    lambda: (0, 1),
+    lambda: (0, ints()),
+    lambda: (floats(3), floats(3)),
+    lambda: (floats(3, 2),),
+    lambda: (floats(), floats(3, 2)),
+    lambda: (floats(2, 3), Tensor([0, 2])),
+    lambda: (Tensor([0, 2]),),
+    lambda: (0, ints(), floats()),
+    lambda: (floats(1, 2, 6, 6), floats(3, 2, 3, 3)),
+    lambda: (floats(1, 2, 6), floats(3, 2, 3)),
+    lambda: (floats(1, 2, 6, 6), 2),
+    lambda: (floats(1, 2, 6), 2),
+    lambda: (floats(3, 2, 3, 3),),
+    lambda: (bools(), floats(), 0.0),
+    lambda: (floats(), 0.2, 0.4),
+    lambda: ("ij,ij->i", floats(), floats()),
+    lambda: (model(),),
+    lambda: ([floats()],),
+    lambda: (lambda g: None,),
+)
+# What a call takes that none of these is; a row gives a call of its own.
+ROWS: dict[str, Callable[[], Any]] = {
+    "tutor.Buffer": lambda: tutor.Buffer([1.0, 2.0]),
+    "tutor.Function": lambda: Twice.apply(floats()).sum().backward(),
+    "tutor.Op": lambda: tutor.OPS["mul"](floats(), floats()).apply(),
+    "tutor.apply": lambda: tutor.apply("mul", floats(), floats()).sum().backward(),
+    "tutor.backward": lambda: tutor.backward(floats().sum()),
+    "tutor.promote": lambda: tutor.promote(tutor.int8, tutor.float32),
+    "tutor.graph": lambda: tutor.graph((floats() * floats()).sum()),
+    "tutor.use_backend": lambda: blocks(tutor.use_backend(tutor.registry.current())),
+    "tutor.no_grad": lambda: blocks(tutor.no_grad()),
+    "tutor.profile": lambda: profiled(),
+    "Tensor.backward": lambda: (floats() * floats()).sum().backward(),
+    "Tensor.reshape": lambda: floats().reshape(3, 2).sum().backward(),
+    "Tensor.register_hook": lambda: hooked(),
+    "Tensor.retain_grad": lambda: floats().retain_grad(),
+    "Tensor.item": lambda: floats(1).item(),
+    "Tensor.view": lambda: floats().view(6),
+    "Tensor.over": lambda: floats().over(tutor.Buffer([1.0]), (1,)),
+    "Tensor.squeeze": lambda: floats(1, 3).squeeze(),
+    "Tensor.pad": lambda: floats().pad(((1, 1), (0, 1))).sum().backward(),
+    "Tensor.shrink": lambda: floats().shrink(((0, 1), (0, 1))),
+    "Tensor.assign": lambda: floats().detach().assign(1.0),
+    "Tensor.from_dlpack": lambda: Tensor.from_dlpack(np.ones(3)),
+    "Tensor.__setitem__": lambda: floats().detach().__setitem__((0, [1, 2]), 1.0),
+    "Tensor.__getitem__": lambda: floats()[0, [1, 2]].sum().backward(),
+    "Tensor.__dlpack__": lambda: np.from_dlpack(floats().detach()),
+    "Tensor.__float__": lambda: float(floats(1)),
+    "Tensor.__int__": lambda: int(floats(1)),
+    "Tensor.__bool__": lambda: bool(floats(1)),
+    "Tensor.__index__": lambda: [0, 1][Tensor(1)],
+    "Tensor.__copy__": lambda: copy.copy(floats()),
+    "Tensor.__deepcopy__": lambda: pickle.loads(pickle.dumps(copy.deepcopy(floats() * 2))),
+    "Tensor.__repr__": lambda: str(floats(3, 4, 5) * 2),
+    "Buffer.borrow": lambda: tutor.Buffer.from_memory(bytearray(8), dtype="int8", copy=False),
+    "Buffer.empty": lambda: tutor.Buffer.empty(4, tutor.int8),
+    "Buffer.from_memory": lambda: tutor.Buffer.from_memory(b"1234"),
+    "Buffer.set_item": lambda: tutor.Buffer([1.0]).set_item(0, 2.0),
+    "Buffer.get_item": lambda: tutor.Buffer([1.0]).get_item(0),
+    "Buffer.configure": lambda: memory.configure(),
+    "tutor.memory.configure": lambda: memory.configure(),
+    "tutor.memory.Stats": lambda: memory.stats(),
+    "tutor.memory.Config": lambda: memory.config(),
+    "tutor.memory.readable": lambda: memory.readable(1),
+    "tutor.nn.Sequential": lambda: model()(floats()).sum().backward(),
+    "tutor.nn.Linear": lambda: nn.Linear(3, 2)(floats()).sum().backward(),
+    "tutor.nn.Conv2d": lambda: nn.Conv2d(2, 3, 3)(floats(1, 2, 6, 6)).sum().backward(),
+    "tutor.nn.load_state_dict": lambda: nn.load_state_dict(model(), nn.state_dict(model())),
+    "tutor.nn.named_tensors": lambda: list(nn.named_tensors({"a": [model(), model()]})),
+    "tutor.nn.functional.pad": lambda: functional.pad(floats(), (1, 1)),
+    "tutor.nn.functional.nll_loss": lambda: loss(functional.nll_loss),
+    "tutor.nn.functional.cross_entropy": lambda: loss(functional.cross_entropy),
+    "tutor.optim.SGD": lambda: stepped(optim.SGD),
+    "tutor.optim.Adam": lambda: stepped(optim.Adam),
+    "tutor.optim.Optimizer": lambda: optim.Optimizer([floats()], 0.1).zero_grad(),
+    "Adam.load_state_dict": lambda: resumed(),
+    "Adam.update": lambda: stepped(optim.Adam).step(),
+    "Adam.step": lambda: stepped(optim.Adam).step(),
+    "Adam.zero_grad": lambda: stepped(optim.Adam).zero_grad(),
+    "tutor.array_api.isdtype": lambda: array_api.isdtype(tutor.int8, "integral"),
+    "tutor.array_api.can_cast": lambda: array_api.can_cast(tutor.int8, tutor.int16),
+    "tutor.array_api.finfo": lambda: array_api.finfo(tutor.float32),
+    "tutor.array_api.iinfo": lambda: array_api.iinfo(tutor.int8),
+    "tutor.array_api.from_dlpack": lambda: array_api.from_dlpack(floats().detach()),
+    "tutor.array_api.check_version": lambda: array_api.check_version(None),
+    "tutor.array_api.squeeze": lambda: array_api.squeeze(floats(1, 3), 0),
+    "tutor.array_api.full": lambda: array_api.full((2, 3), 1.0),
+    "tutor.array_api.linspace": lambda: array_api.linspace(0, 1, 5),
+    "tutor.array_api.moveaxis": lambda: array_api.moveaxis(floats(), 0, 1),
+    "tutor.array_api.permute_dims": lambda: array_api.permute_dims(floats(), (1, 0)),
+    "tutor.array_api.reshape": lambda: array_api.reshape(floats(), (3, 2)),
+    "tutor.array_api.broadcast_to": lambda: array_api.broadcast_to(floats(), (2, 2, 3)),
+    "tutor.array_api.broadcast_shapes": lambda: array_api.broadcast_shapes((2, 1), (1, 3)),
+    "tutor.array_api.astype": lambda: array_api.astype(floats(), tutor.int8),
+    "tutor.array_api.where": lambda: array_api.where(bools(), floats(), floats()),
+    "tutor.array_api.searchsorted": lambda: array_api.searchsorted(floats(3), floats(3)),
+    "tutor.array_api.take": lambda: array_api.take(floats(3), Tensor([0, 2])),
+    "tutor.viz.Picture": lambda: viz.explain(floats()).svg,
+    "tutor.viz.bars": lambda: viz.bars({"a": 1.0, "b": 2.0}),
+    "tutor.viz.boundary": lambda: viz.boundary(
+        floats(4, 2), [0, 1, 1, 0], lambda p: [0.5] * len(p)
+    ),
+    "tutor.viz.bytes": lambda: viz.bytes(floats().buf, "float32", "int32"),
+    "tutor.viz.column": lambda: viz.column(viz.explain(floats()), viz.explain(floats())),
+    "tutor.viz.row": lambda: viz.row(viz.explain(floats()), viz.explain(floats())),
+    "tutor.viz.curves": lambda: viz.curves({"a": floats(5)}),
+    "tutor.viz.histogram": lambda: viz.histogram({"a": floats(5)}),
+    "tutor.viz.images": lambda: viz.images(floats(2, 4, 4)),
+    "tutor.viz.mesh": lambda: viz.mesh(floats(4, 2)),
+    "tutor.viz.plane": lambda: viz.plane(lambda x: x * x, [1.0, 0.5]),
+    "tutor.viz.shared": lambda: shared(),
+    "tutor.viz.walk": lambda: viz.walk((floats() * floats()).sum()).steps,
+    "tutor.viz.graph": lambda: viz.graph((floats() * floats()).sum()),
+    "tutor.testing.gradcheck": lambda: testing.gradcheck(lambda x: x * x, [1.0, 2.0]),
+    "tutor.data.load": lambda: data.load("digits", limit=4),
+    "tutor.data.Dataset": lambda: data.load("digits", limit=4),
+    "tutor.data.batches": lambda: list(data.batches(floats(6, 2), Tensor([1] * 6), size=2)),
+    "tutor.linspace": lambda: tutor.linspace(0, 1, 5),
+    "Tensor.linspace": lambda: Tensor.linspace(0, 1, 5),
+    "tutor.testing.slope": lambda: testing.slope(lambda x: x * x, [floats(1)], [floats(1)]),
+    "tutor.random.take": lambda: tutor.random.take(2),
+    "tutor.random.permutation": lambda: tutor.random.permutation(4, 1),
+    "tutor.random.manual_seed": lambda: tutor.manual_seed(1),
+    "tutor.manual_seed": lambda: tutor.manual_seed(1),
+    "tutor.random.bits": lambda: tutor.random.bits(8, 1, 2),
+    "tutor.random.set_state": lambda: tutor.random.set_state(tutor.random.get_state()),
+    "Module.load_state_dict": lambda: nn.load_state_dict(model(), nn.state_dict(model())),
+    "Module.forward": lambda: model().forward(floats()),
+    "Module.parameters": lambda: nn.get_parameters(model()),
+    "Module.state_dict": lambda: nn.state_dict(model()),
+}
+CONSTANTS = ("tutor.Engine", "tutor.engine")  # the one engine of a process
+
+
+def blocks(context: Any) -> None:
+    with context:
+        (floats() * 2).sum()
+
+
+def profiled() -> str:
+    with tutor.profile() as p:
+        (floats() * 2).sum().backward()
+    return str(p)
+
+
+def hooked() -> None:
+    x = floats()
+    remove = x.register_hook(lambda g: g * 2)
+    (x * x).sum().backward()
+    remove()
+
+
+def resumed() -> None:
+    optimizer = stepped(optim.Adam)
+    optimizer.load_state_dict(optimizer.state_dict())
+
+
+def shared() -> Any:
+    x = floats()
+    return viz.shared(x, x.T, x[0], names=("x", "x.T", "x[0]"))
+
+
+def loss(f: Any) -> None:
+    f(floats(2, 3), Tensor([0, 2])).backward()
+
+
+# ---- the test ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True, scope="module")
+def quick_collections() -> Iterator[None]:
+    """What was there before is not looked through each time."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@contextlib.contextmanager
+def counted() -> Iterator[None]:
+    """Memory in use is the same after the block as before it, with the collector switched off."""
+    gc.collect()
+    gc.disable()
+    try:
+        before = memory.stats().in_use
+        yield
+        left = memory.stats().in_use - before
+        assert left <= 0, f"{left} bytes wait for the garbage collector"
+    finally:
+        gc.enable()
+
+
+def attempts(owner: Any, name: str) -> list[Callable[[], Any]]:
+    """Calls of that name, of which one at least ought to work."""
+    full = f"{owner.__name__}.{name}"
+    if full in ROWS:
+        return [ROWS[full]]
+    if isinstance(owner, ModuleType) or inspect.ismethod(getattr(owner, name)):
+        return [lambda way=way: getattr(owner, name)(*way()) for way in WAYS]
+    makers: dict[Any, tuple[Callable[[], Any], ...]] = {
+        Tensor: (
+            floats, ints, bools, lambda: floats(3), lambda: floats(1, 2, 6, 6),
+            lambda: floats(1, 2, 6), lambda: floats(1, 3, 6, 6),
+        ),
+        tutor.Buffer: (lambda: tutor.Buffer([1.0, 2.0]),),
+        optim.Adam: (lambda: stepped(optim.Adam),),
+    }  # fmt: skip
+    return [
+        lambda make=make, way=way: called(getattr(make(), name), way())
+        for make in makers.get(owner, ())
+        for way in WAYS
+    ]
+
+
+def called(value: Any, arguments: tuple[Any, ...]) -> Any:
+    """A method's result; a property is what it is."""
+    return value(*arguments) if callable(value) else value
+
+
+def works(call: Callable[[], Any]) -> bool:
+    """Whether the call works; its result, and a gradient through it, are let go of."""
+    try:
+        result = call()
+        if isinstance(result, Tensor) and result.requires_grad and result.numel():
+            result.sum().backward()
+        elif isinstance(result, Iterator):
+            list(result)
+    except (TutorError, TypeError, ValueError, AttributeError, LookupError, ArithmeticError):
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("owner", "name"), PUBLIC, ids=[f"{owner.__name__}.{name}" for owner, name in PUBLIC]
+)
+def test_no_call_leaves_a_cycle_behind(owner: Any, name: str, capsys: Any) -> None:
+    if f"{owner.__name__}.{name}" in CONSTANTS:
+        return
+    calls = attempts(owner, name)
+    worked = [works(call) for call in calls]  # caches are filled
+    assert any(worked), f"add a row: how is {owner.__name__}.{name} called?"
+    state = tutor.random.get_state()
+    with counted():
+        for call in calls:
+            works(call)
+    tutor.random.set_state(state)
+
+
+LINES = [block.partition("\n")[0] for block in BLOCKS]
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_no_error_leaves_a_cycle_behind(line: str) -> None:
+    """Its traceback holds the frames, and these the tensors. Each line is a mistake."""
+
+    def fail() -> None:
+        with contextlib.suppress(TutorError):
+            exec(line, {"tutor": tutor, "Tensor": Tensor, "big": floats(100)})
+
+    fail()
+    with counted():
+        fail()
+
+
+def test_sixty_prints_need_no_more_memory_than_one() -> None:
+    with counted():
+        memory.reset_peak()
+        for _ in range(60):
+            x = Tensor.zeros(1000, 1000)
+            assert repr(x * x).startswith("Tensor([[0., 0., 0., ...")
+            del x
+        assert memory.stats().peak < memory.stats().in_use + 3 * 4_000_000

@@ -1,0 +1,216 @@
+"""Whatever is given to whatever is public, an error is a lesson in three parts.
+
+Every public function, method and class is called with a table of wrong arguments in the place of
+each of its parameters, one at a time, the others being right. It may do what was asked; if it
+raises, then a TutorError that says what was asked, what was found and what to do. The only other
+error is Python's own TypeError for a call with too few or too many arguments.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+
+import tutor
+from tutor import Tensor, nn, optim
+from tutor.errors import ArgumentError, TutorError
+
+WRONG: dict[str, Any] = {
+    "None": None, "a word": "wrong", "nothing": "", "a float": 2.5, "minus one": -1,
+    "a large negative": -(10**6), "half an axis": 0.5, "nan": float("nan"), "bytes": b"x",
+    "infinity": float("inf"), "complex": 1j, "too large": 10**30, "a dict": {"a": 1}, "a set": {1},
+    "an object": object(), "a class": int, "a function": len, "a slice": slice(0, 1),
+    "a list of words": ["a", "b"], "a list of None": [None], "ragged": [[1], [1, 2]],
+    "an empty list": [], "an empty tuple": (), "too many axes": (0, 1, 2, 3, 4),
+    "axes twice": (0, 0), "no pairs": [(1,)], "words in pairs": [("a", "b"), ("a", "b")],
+    "a Tensor of bools": Tensor([True]), "a Tensor of floats": Tensor([0.5, 1.5, 2.5]),
+    "a Tensor of nothing": Tensor([]), "a Tensor of another shape": Tensor.zeros(2, 3, 4, 5),
+}  # fmt: skip
+
+MATRIX = Tensor([[1.0, 5.0, 2.0], [4.0, 3.0, 6.0], [0.5, 0.25, 0.75]])
+IMAGE = Tensor.ones(1, 2, 4, 4)
+LINE = Tensor.ones(1, 2, 4)
+WHOLE = Tensor([[1, 0, 2], [2, 1, 0], [0, 1, 2]])
+MASK = Tensor([[True, False, True]] * 3)
+
+
+LAYER = nn.Linear(2, 2)
+
+
+def leaf() -> Tensor:
+    return Tensor([1.0, 2.0], requires_grad=True)
+
+
+# What the parameters without a default are given where nothing is wrong.
+GIVEN: dict[str, Any] = {
+    "other": MATRIX, "axis": 0, "index": WHOLE, "mask": MASK, "src": 1.0, "value": 0.5, "k": 2,
+    "shape": (3, 3), "axes": (0, 1), "bounds": [(0, 1), (0, 2)], "widths": [(0, 1), (1, 0)],
+    "sizes": 1, "n": 2, "size": 2, "shifts": 1, "repeats": 2, "source": 0, "destination": 1,
+    "dtype": "float32", "target": "float64", "end": MATRIX, "weight": 0.5, "x": 1.0, "y": 2.0,
+    "on": True, "hook": lambda g: None, "start": 0, "stop": 1, "num": 3, "t": MATRIX, "low": 0,
+    "p": 0.5, "weights": [1.0, 2.0, 3.0], "num_samples": 2, "tensors": [MATRIX, MATRIX],
+    "arrays": Tensor([1.0, 2.0]), "equation": "ij,jk->ik", "operands": MATRIX, "f": Tensor.exp,
+    "inputs": 2, "outputs": 2, "seed": 1, "targets": Tensor([0, 1, 2]), "a": 0, "b": 1,
+    "gradient": None, "output_size": 2, "kernel_size": 2, "layers": nn.ReLU(), "data": [1.0],
+    "params": [leaf()], "model": LAYER,
+}  # fmt: skip
+ITSELF: dict[str, Any] = {  # where GIVEN or MATRIX would not do
+    "where": MASK, "one_hot": WHOLE[0], "conv1d": LINE, "conv2d": IMAGE, "conv_transpose1d": LINE,
+    "conv_transpose2d": IMAGE, "max_pool1d": LINE, "max_pool2d": IMAGE, "avg_pool1d": LINE,
+    "avg_pool2d": IMAGE, "adaptive_avg_pool1d": LINE, "adaptive_avg_pool2d": IMAGE,
+    "outer": MATRIX[0], "bitwise_and": WHOLE, "bitwise_or": WHOLE, "bitwise_xor": WHOLE,
+    "bitwise_left_shift": WHOLE, "bitwise_right_shift": WHOLE, "bitwise_not": WHOLE,
+    "register_hook": leaf(), "from_dlpack": WHOLE,
+    "expand": MATRIX[:1], "broadcast_to": MATRIX[:1], "squeeze": MATRIX[:1], "item": MATRIX[0, 0],
+}  # fmt: skip
+SPECIAL: dict[str, dict[str, Any]] = {
+    "squeeze": {"axis": 0}, "index_select": {"index": [0, 1]}, "view_as": {"other": MATRIX},
+    "outer": {"other": MATRIX[0]}, "conv1d": {"weight": Tensor.ones(2, 2, 3)},
+    "conv2d": {"weight": Tensor.ones(2, 2, 3, 3)},
+    "conv_transpose1d": {"weight": Tensor.ones(2, 2, 3)},
+    "conv_transpose2d": {"weight": Tensor.ones(2, 2, 3, 3)},
+    "linear": {"weight": Tensor.ones(2, 3)}, "max_pool1d": {"kernel_size": 2},
+    "bitwise_and": {"other": WHOLE}, "bitwise_or": {"other": WHOLE},
+    "bitwise_xor": {"other": WHOLE}, "bitwise_left_shift": {"other": 1},
+    "bitwise_right_shift": {"other": 1}, "full": {"value": 1}, "unfold": {"size": 2},
+    "shrink": {"bounds": [(0, 1), (0, 2)]}, "to_device": {"device": "cpu"}, "randint": {"low": 6},
+    "arange": {"bounds": 3}, "einsum": {"equation": "ij->ji"},
+    "load_state_dict": {"state": nn.state_dict(LAYER), "model": LAYER},
+    "glorot_uniform": {"shape": (2, 3)}, "eye": {"n": 3}, "randperm": {"n": 4},
+    "promote": {"a": "int8", "b": float},
+}  # fmt: skip
+
+# ---- what is public ------------------------------------------------------------------------------
+
+FOR_THE_LIBRARY = {  # hot, or told by who knows that it fits: these check nothing
+    "alias", "explain", "is_contiguous", "is_whole", "like", "numel", "over", "wrap",
+}  # fmt: skip
+NO_FUNCTIONS = {  # modules, classes, contexts and tables: tested where they are at home
+    "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Tensor", "apply", "data", "engine",
+    "errors", "functions", "graph", "memory", "nn", "no_grad", "ops", "optim", "profile",
+    "python_ref", "random", "registry", "simd_cpp", "testing", "use_backend", "viz",
+    *(d.name for d in tutor.DTYPES),
+}  # fmt: skip
+FOR_LOSSES = {  # what nn.functional is made of
+    "alike", "apply", "as_tensor", "by_class", "by_rows", "picked", "reduced", "settings",
+    "spelled", "total", "whole_number",
+}  # fmt: skip
+
+
+def public(place: Any, but: set[str]) -> dict[str, Any]:
+    found = {n: getattr(place, n) for n in dir(place) if not n.startswith("_") and n not in but}
+    return {n: f for n, f in found.items() if inspect.isroutine(f)}
+
+
+LAYERS = (nn.Linear, nn.Conv2d, nn.MaxPool2d, nn.Flatten, nn.ReLU, nn.Sequential)
+OTHERS = (
+    Tensor, optim.SGD, optim.Adam, tutor.testing.gradcheck, nn.get_parameters, nn.state_dict,
+    nn.load_state_dict,
+)  # fmt: skip
+CALLS: dict[str, Any] = {
+    **{f"Tensor.{n}": f for n, f in public(Tensor, FOR_THE_LIBRARY).items()},
+    **{f"tutor.{n}": f for n, f in public(tutor, NO_FUNCTIONS).items()},
+    **{f"functional.{n}": f for n, f in public(nn.functional, FOR_LOSSES).items()},
+    **{f"{c.__module__}.{c.__name__}": c for c in (*LAYERS, *OTHERS)},
+}
+# Where a number of that size is asked for, and a Python list of that length is made first.
+FILLS_A_LIST = {
+    ("arange", "bounds"), ("linspace", "num"), ("eye", "n"), ("eye", "m"), ("one_hot", "classes"),
+    ("repeat", "repeats"), ("repeat_interleave", "repeats"), ("adaptive_avg_pool1d", "output_size"),
+    ("adaptive_avg_pool2d", "output_size"),
+}  # fmt: skip
+SETTLED_ELSEWHERE = {("SGD", "params"), ("Adam", "params")}
+
+
+def test_every_layer_is_swept() -> None:
+    named = [getattr(nn, name) for name in nn.__all__]
+    layers = {c for c in named if isinstance(c, type) and issubclass(c, nn.Module)} - {nn.Module}
+    assert layers == set(LAYERS)
+
+
+# ---- calling it ----------------------------------------------------------------------------------
+
+
+def parameters(call: str) -> list[inspect.Parameter]:
+    """What may be given by the caller, without the `self` of a class that is being made."""
+    made = isinstance(CALLS[call], type)
+    if made and CALLS[call].__init__ is object.__init__:
+        return []
+    found = inspect.signature(CALLS[call].__init__ if made else CALLS[call]).parameters.values()
+    return [p for p in found if p.kind is not p.VAR_KEYWORD][made:]
+
+
+def right(call: str, p: inspect.Parameter) -> Any:
+    """A right argument for a parameter that has no default."""
+    bare = call.rpartition(".")[2]
+    if p.name in SPECIAL.get(bare, {}):
+        return SPECIAL[bare][p.name]
+    if bare == "backward" and p.name in ("self", "root"):
+        return leaf().sum()  # of a graph that nobody has walked yet
+    if p.name in ("self", "input") or (p.name == "x" and bare in ("from_dlpack", "linear")):
+        return ITSELF.get(bare, MATRIX)
+    if p.name == "target" and call.startswith("functional."):
+        return Tensor([0, 1, 2]) if bare in ("cross_entropy", "nll_loss") else MATRIX
+    if p.name == "weight" and bare == "Tensor":
+        return 0.5
+    return GIVEN[p.name]
+
+
+def wrong_call(call: str, at: inspect.Parameter, wrong: Any) -> None:
+    """Call it with `wrong` for the parameter `at`, and right arguments for what must be given."""
+    positional, named = [], {}
+    for p in parameters(call):
+        value = wrong if p is at or p == at else None
+        if p != at:
+            if p.default is not p.empty:
+                continue
+            value = right(call, p)
+        if p.kind is p.KEYWORD_ONLY or p.default is not p.empty:
+            named[p.name] = value
+        else:
+            positional.append(value)
+    CALLS[call](*positional, **named)
+
+
+def problem(call: str, at: inspect.Parameter, wrong: Any) -> str:
+    """What is bad about the answer to this mistake; "" if nothing is."""
+    try:
+        wrong_call(call, at, wrong)
+    except TutorError as error:
+        return "" if error.asked and error.found and error.do else f"not in three parts: {error}"
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_right_arguments(call: str) -> None:
+    """Else the sweep would never get beyond the first parameter."""
+    must = [p for p in parameters(call) if p.default is p.empty]
+    CALLS[call](*(right(call, p) for p in must))
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_wrong_arguments(call: str) -> None:
+    bare, bad = call.rpartition(".")[2], []
+    for at in parameters(call):
+        if at.name == "self" and call.startswith("Tensor."):  # a method is called on a Tensor
+            continue
+        if (bare, at.name) in SETTLED_ELSEWHERE:
+            continue
+        for title, wrong in WRONG.items():
+            if title == "too large" and (bare, at.name) in FILLS_A_LIST:
+                continue
+            if said := problem(call, at, wrong):
+                bad.append(f"{call}({at.name}={title}): {said}")
+    assert not bad, "\n".join(bad)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_an_unknown_keyword(call: str) -> None:
+    must = [p for p in parameters(call) if p.default is p.empty]
+    with pytest.raises(ArgumentError) as caught:
+        CALLS[call](*(right(call, p) for p in must), no_such_thing=1)
+    assert "no_such_thing" in str(caught.value) and caught.value.found and caught.value.do

@@ -1,0 +1,218 @@
+"""The Engine backward: from a result to the gradients of what it was computed from."""
+
+from __future__ import annotations
+
+import math
+import operator
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import Context
+from typing import Any, Literal
+
+from tutor import refusals
+from tutor.atomic import exchange
+from tutor.core.op import Op, state_of
+from tutor.recording import recording
+from tutor.spelling import spelled
+
+Tensor = Any  # the box above this one; the Engine only uses what a Tensor offers
+Hook = Callable[[Tensor], Any]
+Share = tuple[Tensor, Tensor]  # an input, and its part of the gradient
+_serial = operator.attrgetter("serial")
+_leaf_hooks: dict[int, list[Hook]] = {}  # by the id of the leaf, for as long as it lives
+
+
+class Backward:
+    """What Engine inherits to walk the graph."""
+
+    @spelled
+    def backward(self, root: Tensor, gradient: Any = None, retain_graph: bool | None = None,
+                 create_graph: bool = False) -> None:  # fmt: skip
+        """Add d root / d leaf to `.grad` of every leaf that requires one.
+
+        `gradient` is d (what you want) / d root; needed unless root holds one number, then 1.
+        `create_graph` records the walk itself, for derivatives of derivatives. Without
+        `retain_graph` (default: as create_graph) the graph is freed as the walk passes.
+
+        `.grad` is set when the walk is done: where it ends in an exception, an interrupt for
+        example, no `.grad` has changed; but the graph may be used up.
+        """
+        gradient = self.seed(root, gradient)
+        keep = create_graph if retain_graph is None else retain_graph
+        arrived: dict[Tensor, Tensor] = {}
+        for node, g, _ in self.walk(root, self.order(root.op), gradient, keep, create_graph):
+            if not isinstance(node, Op):
+                arrived[node] = g
+            elif node.kept is not None and (kept := node.kept()) is not None:
+                arrived[kept] = g
+        recording.during(create_graph, self._store, arrived, gradient)
+
+    def walk(self, root: Tensor, ops: Iterable[Op], gradient: Tensor, keep: bool,
+             create_graph: bool, only: set[Op] | None = None,
+             hooks: bool = True) -> Iterator[tuple[Any, Tensor, list[Share]]]:  # fmt: skip
+        """Each op with the gradient of its result and what it hands on; at last each leaf with its.
+
+        With `only`, no others hand anything on. The formulas run in a context in which recording is
+        as `create_graph` says.
+        """
+        context = recording.context(create_graph)
+        pending = {root.op or root: gradient}  # for each op and leaf, what has come in so far
+        for op in ops:
+            g = pending.pop(op, None)
+            if g is None:  # its only reader had no gradient for it
+                continue
+            if hooks and op.hooks:
+                g = self._after(op.hooks, g, create_graph and context)
+            shares: list[Share] = []
+            if only is None or op in only:
+                shares = context.run(self._shares, op, g, create_graph)
+                for x, gx in shares:
+                    before = pending.get(node := x.op or x)
+                    pending[node] = gx if before is None else context.run(operator.add, before, gx)
+            yield op, g, shares
+            if not keep:  # let go of what was saved, and of the graph behind
+                op.saved, op.inputs, op.states = None, (), ()
+        for leaf, g in pending.items():
+            found = _leaf_hooks.get(id(leaf)) if hooks else None
+            yield leaf, self._after(found, g, create_graph and context) if found else g, []
+
+    def _shares(self, op: Op, g: Tensor, create_graph: bool) -> list[Share]:
+        """What `op` hands on to each input that wants a gradient."""
+        saved, version = op.saved, g.buf.version
+        if saved is None:
+            raise refusals.freed(op)
+        grads = op.backward(g, *(self._linked(op) if create_graph else saved))
+        grads = grads if isinstance(grads, tuple) else (grads,)
+        if g.buf.version != version:
+            raise refusals.gradient_changed(f"the backward of {type(op).__name__}")
+        if len(grads) != len(op.needs):
+            raise refusals.wrong_count(op, len(grads))
+        shares = []
+        for x, gx, needed in zip(op.inputs, grads, op.needs):  # noqa: B905 - just checked
+            if needed and gx is not None:
+                if gx.shape != x.shape or gx.buf.dtype is not x.buf.dtype:
+                    gx = self._fit(op, x, gx)
+                shares.append((x, gx))
+        return shares
+
+    @staticmethod
+    def _after(hooks: Iterable[Hook], g: Tensor, context: Context | Literal[False]) -> Tensor:
+        """The gradient after each hook has seen it, and perhaps put another in its place.
+
+        They run in `context`, where the walk is recorded; else in the caller's own: a hook may
+        record and walk a graph itself, but what it returns leaves that graph behind.
+        """
+        for hook in tuple(hooks):
+            version = g.buf.version
+            other = context.run(hook, g) if context else hook(g)
+            if g.buf.version != version:
+                raise refusals.gradient_changed("a hook")
+            if other is None:
+                continue
+            if getattr(other, "shape", None) != g.shape or other.dtype is not g.dtype:
+                raise refusals.hooks_result(g, other)
+            # A copy: the hook may have kept it, and change it.
+            g = context.run(other.copy) if context else other.alias().copy()
+        return g
+
+    @staticmethod
+    def hook(tensor: Tensor, hook: Hook) -> Callable[[], None]:
+        """Show `hook` each gradient of `tensor` that a backward() arrives at. Calling what is
+        returned ends that."""
+        if not callable(hook):
+            raise refusals.no_hook(hook)
+        if not tensor.requires_grad:
+            raise refusals.nothing_to_hook()
+        if tensor.op is not None:
+            hooks = tensor.op.hooks = tensor.op.hooks or []
+        else:
+            if id(tensor) not in _leaf_hooks:
+                weakref.finalize(tensor, _leaf_hooks.pop, id(tensor), None)
+            hooks = _leaf_hooks.setdefault(id(tensor), [])
+        hooks.append(hook)
+        return lambda: hooks.remove(hook) if hook in hooks else None
+
+    def order(self, root: Op | None) -> list[Op]:
+        """The recorded ops behind `root`, and it, newest first: each before all that it depends on.
+
+        An op is always recorded after the ops that made its inputs, so sorting by serial number is
+        a topological order. Raises GraphError, before anything has changed, where the graph was
+        freed or a saved value was overwritten.
+        """
+        if root is None:
+            return []
+        found, unseen = {root}, [root]
+        while unseen:
+            op = unseen.pop()
+            if op.saved is None:
+                raise refusals.freed(op)
+            if op.states and op.states != tuple(map(state_of, op.saved or ())):
+                raise refusals.stale(op, state_of)
+            for x in op.inputs:
+                if x.op is not None and x.op not in found:
+                    found.add(x.op)
+                    unseen.append(x.op)
+        return sorted(found, key=_serial, reverse=True)
+
+    @staticmethod
+    def _linked(op: Op) -> tuple[Tensor, ...]:
+        """What `op` saved. Its own output was kept without its op; a graph of the walk needs it."""
+        saved = list(op.saved or ())
+        for i, position in enumerate(op.save_positions):
+            if position < 0:
+                saved[i] = saved[i].alias()
+                saved[i].op, saved[i].requires_grad = op, True
+        return tuple(saved)
+
+    @staticmethod
+    def _fit(op: Op, x: Tensor, gx: Tensor) -> Tensor:
+        """Undo broadcasting: where x was stretched, its gradient is the sum over the copies."""
+        if gx.shape != x.shape:
+            extra = len(gx.shape) - len(x.shape)
+            axes = tuple(
+                axis
+                for axis, size in enumerate(gx.shape)
+                if axis < extra or (size != 1 and x.shape[axis - extra] == 1)
+            )
+            summed = gx.sum(axis=axes) if axes else gx
+            kept = tuple(n for axis, n in enumerate(x.shape, extra) if axis not in axes)
+            if extra < 0 or summed.shape != kept:
+                raise refusals.wrong_shape(op, x, gx)
+            gx = summed if summed.shape == x.shape else summed.reshape(x.shape)
+        if gx.buf.dtype is not x.buf.dtype:
+            raise refusals.wrong_dtype(op, x, gx)
+        return gx
+
+    @staticmethod
+    def owned(gradients: Iterable[Tensor], seed: Tensor) -> list[Tensor]:
+        """The gradients, copied where two of them, or the caller's seed, would own the same memory:
+        a later change in place of one would silently change the other."""
+        owned, handed_out = [], {id(seed.buf)}
+        for g in gradients:
+            own = g.copy() if id(g.buf) in handed_out or 0 in g.strides else g
+            handed_out.add(id(own.buf))
+            owned.append(own)
+        return owned
+
+    def _store(self, arrived: dict[Tensor, Tensor], seed: Tensor) -> None:
+        """Add to each tensor's `.grad`: to all of them at once. Who was overtaken by another thread
+        in between adds to what that one has stored."""
+        tensors, fresh, done = tuple(arrived), self.owned(arrived.values(), seed), False
+        while not done:
+            old = [t._grad for t in tensors]
+            new = [g if o is None else o + g for o, g in zip(old, fresh, strict=True)]
+            done = exchange(tensors, "_grad", old, new)
+
+    @staticmethod
+    def seed(root: Tensor, gradient: Any) -> Tensor:
+        """The gradient to begin with: the given one, or 1 for a single number."""
+        if not getattr(root, "requires_grad", False):
+            raise refusals.no_graph()
+        if gradient is None:
+            if math.prod(root.shape) != 1:
+                raise refusals.several_numbers(root)
+            return root.wrap(1, root.buf.dtype, root.shape)
+        gradient = gradient if hasattr(gradient, "over") else root.wrap(gradient, root.buf.dtype)
+        if gradient.shape != root.shape or gradient.buf.dtype is not root.buf.dtype:
+            raise refusals.other_seed(root, gradient)
+        return gradient

@@ -1,0 +1,53 @@
+"""Gradients as values: `grad(y, xs)` returns them, and no `.grad` is touched."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tutor import refusals
+from tutor.core.engine import engine
+from tutor.core.op import Op
+
+if TYPE_CHECKING:
+    from tutor.core.tensor import Tensor
+
+
+def grad(y: Tensor, xs: Any, gradient: Any = None, *, retain_graph: bool | None = None,
+         create_graph: bool = False, allow_unused: bool = False) -> Any:  # fmt: skip
+    """d y / d x for each x of `xs`: a tuple for a tuple or list, one Tensor for one.
+
+    Any tensors that require grad will do, leaves or computed ones. Only what lies between y and xs
+    is walked. `gradient` is d (what you want) / d y; needed unless y holds one number. The graph is
+    freed as the walk passes, unless `retain_graph`; `create_graph` keeps it, and records the walk,
+    for derivatives of derivatives. GraphError where an x does not require grad, or y was not
+    computed from it; with `allow_unused` that one has None.
+
+        >>> from tutor import Tensor
+        >>> x = Tensor(3.0, requires_grad=True)
+        >>> (slope,) = grad(x**3, (x,), create_graph=True)
+        >>> slope.item(), grad(slope, x)
+        (27.0, Tensor(18.))
+    """
+    wanted = tuple(xs) if isinstance(xs, (tuple, list)) else (xs,)
+    for x in wanted:
+        if not getattr(x, "requires_grad", False):
+            raise refusals.no_gradient_wanted(x)
+    seed = engine.seed(y, gradient)
+    ops, nodes = engine.order(y.op), [x.op or x for x in wanted]
+    targets, reached = set(nodes), {y.op or y}.union(*[[x.op or x for x in o.inputs] for o in ops])
+    for i, node in enumerate(nodes):
+        if node not in reached and not allow_unused:
+            raise refusals.unused(wanted[i], i)
+    between = set[Op]()
+    for op in reversed(ops):  # oldest first
+        if any(x.op in between or (x.op or x) in targets for x in op.inputs):
+            between.add(op)
+    keep = create_graph if retain_graph is None else retain_graph
+    walk = engine.walk(y, ops, seed, keep, create_graph, between)
+    arrived = {node: g for node, g, _ in walk if node in targets}
+    found = dict(zip(arrived, engine.owned(arrived.values(), seed), strict=True))
+    for i, node in enumerate(nodes):
+        if node not in found and not allow_unused:
+            raise refusals.unused(wanted[i], i)
+    result = tuple([found.get(node) for node in nodes])
+    return result if isinstance(xs, (tuple, list)) else result[0]

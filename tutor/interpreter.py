@@ -1,0 +1,30 @@
+"""Which interpreter this is: tutor works in a process's main one alone.
+
+The kernels' extension and the callbacks of DLPack take Python's lock by `PyGILState_Ensure`, which
+knows the main interpreter only; in another one it waits for ever. So `import tutor` refuses there.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+from tutor.errors import InterpreterError
+
+
+def number() -> int:
+    """0 is the main interpreter."""
+    python = ctypes.pythonapi
+    this, number_of = python.PyInterpreterState_Get, python.PyInterpreterState_GetID
+    this.restype, number_of.restype = ctypes.c_void_p, ctypes.c_int64
+    number_of.argtypes = (ctypes.c_void_p,)
+    return int(number_of(this()))
+
+
+def check() -> None:
+    """Raise InterpreterError, an ImportError, in any but the main interpreter."""
+    if (found := number()) != 0:
+        raise InterpreterError(
+            "to import tutor",
+            f"this is interpreter {found} of the process, and tutor works in the main one alone",
+            "import it in the main interpreter, and use threads or processes (multiprocessing)",
+        )

@@ -1,0 +1,69 @@
+"""Comparing, element by element: the operators == != < <= > >= by name, and closeness."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tutor import checks
+from tutor.core.engine import apply
+from tutor.dtype import of_number
+from tutor.literals import is_number
+from tutor.spelling import spelled
+
+if TYPE_CHECKING:
+    from tutor.core.tensor import Tensor
+
+
+@spelled
+class Comparisons:
+    """Yes or no, for each element. None of these has a derivative."""
+
+    __slots__ = ()
+
+    def eq(self, other: Any) -> Tensor:
+        """x == y; nan equals nothing"""
+        return apply("eq", self, other)
+
+    def ne(self, other: Any) -> Tensor:
+        """x != y"""
+        return apply("ne", self, other)
+
+    def lt(self, other: Any) -> Tensor:
+        """x < y"""
+        return apply("lt", self, other)
+
+    def le(self, other: Any) -> Tensor:
+        """x <= y"""
+        return apply("le", self, other)
+
+    def gt(self, other: Any) -> Tensor:
+        """x > y"""
+        return apply("gt", self, other)
+
+    def ge(self, other: Any) -> Tensor:
+        """x >= y"""
+        return apply("ge", self, other)
+
+    def isclose(
+        self, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+    ) -> Tensor:
+        """|x - y| <= atol + rtol |y|, which infinities are only if they are equal, and nans only
+        with equal_nan. Computed in float64, unless both are float32 or narrower."""
+        checks.number("isclose(rtol=...)", rtol, 0, nan=False)
+        checks.number("isclose(atol=...)", atol, 0, nan=False)
+        x, y = self.detach(), other
+        if not hasattr(y, "over"):
+            y = x.wrap(y, of_number(y, x.dtype) if is_number(y) else None)
+        narrow = all(t.dtype.is_float and t.dtype.itemsize <= 4 for t in (x, y))
+        to = "float32" if narrow else "float64"
+        a, b = x.cast(to), y.detach().cast(to)
+        near = (a - b).abs() <= b.abs() * rtol + atol
+        # On bools, + is or and * is and. What is equal as it stands needs no rounding to float64.
+        close = (x == y) + near * b.isfinite()
+        return close + (x != x) * (y != y) if equal_nan else close
+
+    def allclose(
+        self, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+    ) -> bool:
+        """Is every pair close (`isclose`)? True of none."""
+        return bool(self.isclose(other, rtol, atol, equal_nan).all())

@@ -1,0 +1,130 @@
+"""Other dtypes, and how large a Tensor is, by the names that PyTorch has for them.
+
+`cast` (views.py) is what all of these conversions are; gradients flow through it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from tutor import checks, layout
+from tutor.errors import DTypeError
+from tutor.layout import Shape
+from tutor.spelling import spelled
+
+if TYPE_CHECKING:
+    from tutor.core.tensor import Tensor
+
+
+class Size(int):
+    """How many numbers there are: an int, which NumPy and the array API read as `x.size`.
+
+    PyTorch calls it: `x.size()` is the shape, `x.size(axis)` one of its sizes. It calculates,
+    compares, hashes and prints as the int that it is; a copy or a pickle is a plain int.
+    """
+
+    shape: Shape
+
+    def __new__(cls, shape: Shape) -> Size:
+        self = super().__new__(cls, math.prod(shape))
+        self.shape = shape
+        return self
+
+    @spelled
+    def __call__(self, axis: Any = None) -> Any:
+        """The shape, or the size of one axis."""
+        return self.shape if axis is None else self.shape[layout.axis_of(axis, len(self.shape))]
+
+    def __reduce__(self) -> tuple[type[int], tuple[int]]:
+        return int, (int(self),)
+
+
+@spelled
+class Conversions:
+    """To other dtypes; sizes."""
+
+    __slots__ = ()
+
+    def to(self, target: Any) -> Tensor:
+        """In the dtype `target`; of a Tensor: in its dtype. "cpu" is where everything is already,
+        and any other device a DTypeError."""
+        wanted = target.dtype if hasattr(target, "over") else target
+        if isinstance(wanted, str) and wanted.lower() == "cpu":
+            return self.cast(self.dtype)
+        if isinstance(wanted, str) and wanted.partition(":")[0] in ("cuda", "mps", "xpu", "gpu"):
+            raise DTypeError(f"to({target!r})", "the only device here is 'cpu'", "leave it out")
+        return self.cast(wanted)
+
+    def cpu(self) -> Tensor:
+        """Itself: the CPU is the only device here."""
+        return self.cast(self.dtype)
+
+    def type_as(self, other: Any) -> Tensor:
+        """In the dtype of `other`, a Tensor."""
+        return self.cast(checks.tensor("type_as", other).dtype)
+
+    def half(self) -> Tensor:
+        """As float16."""
+        return self.cast("float16")
+
+    def bfloat16(self) -> Tensor:
+        """As bfloat16: 8 bits of precision, the range of float32."""
+        return self.cast("bfloat16")
+
+    def float(self) -> Tensor:
+        """As float32."""
+        return self.cast("float32")
+
+    def double(self) -> Tensor:
+        """As float64."""
+        return self.cast("float64")
+
+    def int(self) -> Tensor:
+        """As int32, cut towards 0."""
+        return self.cast("int32")
+
+    def long(self) -> Tensor:
+        """As int64, cut towards 0."""
+        return self.cast("int64")
+
+    def bool(self) -> Tensor:
+        """True where x is not 0."""
+        return self.cast("bool")
+
+    def is_floating_point(self) -> Any:
+        """Is the dtype a float?"""
+        return self.dtype.is_float
+
+    # ---- how large -------------------------------------------------------------------------------
+
+    @property
+    def size(self) -> Size:
+        """How many numbers there are; `size()` is the shape, `size(axis)` one of its sizes."""
+        return Size(self.shape)
+
+    def dim(self) -> Any:
+        """How many axes: `ndim`, as PyTorch calls it."""
+        return self.ndim
+
+    ndimension = dim
+
+    def expand_as(self, other: Any) -> Tensor:
+        """Stretched to the shape of `other`, a Tensor."""
+        return self.expand(checks.tensor("expand_as", other).shape)
+
+    def reshape_as(self, other: Any) -> Tensor:
+        """In the shape of `other`, a Tensor."""
+        return self.reshape(checks.tensor("reshape_as", other).shape)
+
+    def view_as(self, other: Any) -> Tensor:
+        """In the shape of `other`, a Tensor; never a copy."""
+        return self.view(checks.tensor("view_as", other).shape)
+
+    def t(self) -> Tensor:
+        """A matrix with its rows as columns; a vector or a single number as it is."""
+        return checks.at_most("t()", self, 2).T
+
+    def realize(self) -> Tensor:
+        """Itself: every call is executed at once, so the numbers are here already."""
+        return self.cast(self.dtype)

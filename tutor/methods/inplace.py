@@ -1,0 +1,160 @@
+"""Changing a tensor where it is: `x += y`, `x.add_(y)`, `x.zero_()`, `x.data = y`.
+
+The numbers change; the tensor stays, with its shape, its dtype, and its memory, which views of it
+share. `x += y` gives the bits of `x + y`. Every change is counted, so that a graph which saved the
+old numbers knows of it. But none is recorded: where a gradient is wanted of x or y it is refused,
+and `x = x + y` is what to write. Under `no_grad()` this is how parameters move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tutor import refusals
+from tutor.core.engine import engine
+from tutor.core.op import OPS
+from tutor.dtype import DType
+from tutor.errors import DTypeError, ShapeError
+from tutor.layout import Shape
+from tutor.recording import is_grad_enabled
+
+if TYPE_CHECKING:
+    from tutor.core.tensor import Tensor
+
+KINDS = ("bool", "uint", "int", "float")  # a dtype can hold what is of its kind or an earlier one
+NEW = "which makes a new tensor; to change a parameter by hand, do it under no_grad()"
+
+
+def _operator(name: str, sign: str) -> Callable[[Any, Any], Any]:
+    """`x += y`: the op of that name, whose result takes the place of x's numbers."""
+    what, instead = f"x {sign}= y", f"x = x {sign} y"
+
+    def operator(self: Tensor, other: Any) -> Tensor:
+        self.check_in_place(what, f"write {instead}, {NEW}", other)
+        op = OPS[name](self, other)
+        engine.bring_together(op)
+        check_fits(self, op.infer(*op.inputs), what, instead)
+        engine.run_into(op, self)
+        return self
+
+    return operator
+
+
+def _imatmul(self: Tensor, other: Any) -> Tensor:
+    self.check_in_place("x @= y", f"write x = x @ y, {NEW}", other)
+    product = self @ other  # read as a whole, before anything is written
+    check_fits(self, (product.shape, product.dtype), "x @= y", "x = x @ y")
+    engine.write(self, product)
+    return self
+
+
+def check_fits(x: Tensor, result: tuple[Shape, DType], what: str, instead: str) -> None:
+    """The result's shape must be x's; its dtype may be rounded to x's, but not change the kind."""
+    shape, dtype = result
+    if shape != x.shape:
+        raise ShapeError(
+            f"{what}, in place, for x of shape {x.shape}",
+            f"the result has shape {shape}",
+            f"write {instead}: a change in place never changes the shape",
+        )
+    if KINDS.index(dtype.kind) > KINDS.index(x.dtype.kind):
+        raise DTypeError(
+            f"{what}, in place, for x of {x.dtype.name}",
+            f"the result is {dtype.name}",
+            f'write {instead}, or make y {x.dtype.name} first: y.cast("{x.dtype.name}")',
+        )
+
+
+class InPlace:
+    """Changes in place. Each returns the tensor itself."""
+
+    __slots__ = ()
+
+    def check_in_place(self: Tensor, what: str, instead: str, value: Any = None) -> None:
+        """Raise GraphError where a gradient is wanted of the tensor, or of the value."""
+        if is_grad_enabled() and (self.requires_grad or getattr(value, "requires_grad", False)):
+            raise refusals.in_place(self, what, instead)
+
+    __iadd__, __isub__ = _operator("add", "+"), _operator("sub", "-")
+    __imul__, __itruediv__ = _operator("mul", "*"), _operator("div", "/")
+    __ifloordiv__, __imod__ = _operator("floor_divide", "//"), _operator("remainder", "%")
+    __ipow__, __imatmul__ = _operator("pow", "**"), _imatmul
+    __iand__, __ior__ = _operator("bitwise_and", "&"), _operator("bitwise_or", "|")
+    __ixor__ = _operator("bitwise_xor", "^")
+    __ilshift__ = _operator("bitwise_left_shift", "<<")
+    __irshift__ = _operator("bitwise_right_shift", ">>")
+
+    # ---- PyTorch's names for it ------------------------------------------------------------------
+
+    def add_(self: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
+        """x += alpha * y"""
+        self += other if alpha == 1 else other * alpha
+        return self
+
+    def sub_(self: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
+        """x -= alpha * y"""
+        self -= other if alpha == 1 else other * alpha
+        return self
+
+    def mul_(self: Tensor, other: Any) -> Tensor:
+        """x *= y"""
+        self *= other
+        return self
+
+    def div_(self: Tensor, other: Any) -> Tensor:
+        """x /= y"""
+        self /= other
+        return self
+
+    def zero_(self: Tensor) -> Tensor:
+        """x[...] = 0: `p.grad.zero_()`"""
+        return self.fill_(0)
+
+    def fill_(self: Tensor, value: Any) -> Tensor:
+        """x[...] = value, one number, which the dtype must be able to hold."""
+        value = value if getattr(value, "shape", ()) else self.wrap(value, self.dtype)
+        return self.copy_(value)
+
+    def copy_(self: Tensor, source: Any) -> Tensor:
+        """x[...] = source, cast to x's dtype and stretched to its shape."""
+        self.check_in_place("x.copy_(y)", "make the change under no_grad()", source)
+        engine.write(self, source)
+        return self
+
+    def clamp_(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
+        """x = x.clip(min, max), in place."""
+        self.check_in_place("x.clamp_(min, max)", f"write x = x.clip(min, max), {NEW}")
+        clipped = self.clip(min, max)
+        check_fits(self, (clipped.shape, clipped.dtype), "x.clamp_", "x = x.clip(min, max)")
+        engine.write(self, clipped)
+        return self
+
+    clip_ = clamp_
+
+    def assign(self: Tensor, value: Any) -> Tensor:
+        """x[...] = value, whatever is recorded: a graph that saved the old numbers will refuse to
+        go on. Returns the tensor."""
+        engine.write(self, value)
+        return self
+
+    @property
+    def data(self: Tensor) -> Tensor:
+        """The same numbers outside of any graph: `x.detach()`. A change of them is counted, so that
+        no gradient is computed from numbers that are no longer there.
+
+        `x.data = y` writes y's numbers to x's memory, as `x.assign(y)` does; y must have x's shape
+        and dtype. x does not become y: a later change of y is not seen in x.
+        """
+        return self.detach()
+
+    @data.setter
+    def data(self: Tensor, value: Tensor) -> None:
+        shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
+        if shape != self.shape or dtype is not self.dtype:
+            raise DTypeError(
+                f"x.data = y, where x is {self.dtype.name} of shape {self.shape}",
+                f"y is a {type(value).__name__} of dtype {dtype}, shape {shape}",
+                "give a Tensor of x's shape and dtype, or make a new x",
+            )
+        engine.write(self, value)
