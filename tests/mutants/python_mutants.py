@@ -217,13 +217,13 @@ PYTHON_MUTANTS = [
     Mutant(
         "python_ref rounds an int to bfloat16 twice", "tutor/bits.py",
         "if 0 < abs(number) < 1e300:", "if isinstance(number, float) and 0 < abs(number) < 1e300:",
-        "test_dtype.py backends/test_by_hand.py backends/test_python_ref.py",
+        "test_dtype.py backends/test_same_bits.py",
         "the definition of what is right is off by a bit at ties",
     ),
     Mutant(
         "a nan becomes an infinite bfloat16", "tutor/bits.py",
         "quiet = 0x40 if number != number else 0", "quiet = 0",
-        "test_dtype.py backends/test_by_hand.py backends/test_python_ref.py",
+        "test_dtype.py backends/test_same_bits.py",
         "what went wrong in a network looks like a large number",
     ),
     # ---- python_ref: the definition --------------------------------------------------------------
@@ -268,7 +268,8 @@ PYTHON_MUTANTS = [
     Mutant(
         "a new table leaves launchers of the last one in place", "tutor/backends/registry.py",
         "        backend.launchers.clear()\n", "",
-        "backends/test_registry.py backends/test_launch.py test_profiler.py",
+        "backends/test_registry.py test_profiler.py"
+        " backends/test_launch.py::test_launchers_are_those_of_the_backend_in_use",
         "the shortest way goes past the profiler, or to kernels that are gone",
     ),
     Mutant(
