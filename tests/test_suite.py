@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,15 @@ import pytest
 from backend_names import LEVELS
 
 HERE = Path(__file__).parent
+
+# In place of make: says what it was asked for, and ends the tests as the variable STATUS tells.
+MAKE = """#!/bin/sh
+echo "make $*"
+[ "$1" = test ] || exit 0
+echo "1 failed, 2 passed in 3.00s"
+echo "make: *** [Makefile:59: test] Error $STATUS"
+exit $STATUS
+"""
 
 EMPTY = """
 import pytest
@@ -63,3 +73,34 @@ def test_what_is_missing_is_skipped_unless_asked_otherwise(tmp_path: Path) -> No
     code, text = outcome(tmp_path, MISSING, "--nothing-missing")
     assert code == pytest.ExitCode.TESTS_FAILED and "1 failed, 1 passed" in text
     assert "No module named 'no_such_package'" in text
+
+
+# ---- what must pass before a change goes in ------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", ["0", "1"])
+@pytest.mark.parametrize("mutants", ["", "all"])
+def test_ci_runs_everything_and_ends_with_the_summary(
+    tmp_path: Path, status: str, mutants: str
+) -> None:
+    (tmp_path / "bin").mkdir()
+    make = tmp_path / "bin" / "make"
+    make.write_text(MAKE)
+    make.chmod(0o755)
+    (tmp_path / "tree" / ".ci").mkdir(parents=True)
+    script = Path(shutil.copy(HERE.parent / ".ci" / "run", tmp_path / "tree" / ".ci" / "run"))
+    path = f"{make.parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        [str(script)],
+        env={**os.environ, "PATH": path, "STATUS": status, "TUTOR_MUTANTS": mutants},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    lines = done.stdout.splitlines()
+    assert done.returncode == int(status), done.stderr
+    assert lines[-1] == "1 failed, 2 passed in 3.00s"
+    asked = [line for line in lines if line.startswith("make ")]
+    assert asked[0] == "make lint"
+    assert asked[1] == "make mutants" if mutants else asked[1].startswith("make mutants ARGS=--py")
+    assert asked[2] == "make test WITH=bench ARGS=--nothing-missing"

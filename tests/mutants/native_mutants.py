@@ -4,15 +4,16 @@ from mutant import Mutant
 
 CPP = "tutor/backends/simd_cpp"
 AGREE = "backends/test_agree.py::test_agrees"
+BLOCKS = "backends/test_blocks.py::test_both_sides_of_a_block_boundary"
+SAME = "backends/test_same_bits.py::test_"
 
 NATIVE_MUTANTS = [
     # ---- sums and products -----------------------------------------------------------------------
     Mutant(
         "a sum by columns is added up in another order", f"{CPP}/kernels/reduce.cpp",
         "(position + r) % Op::LANES", "(position + r) / 2 % Op::LANES",
-        "backends/test_long_lines.py " + AGREE,
+        SAME + "sums_by_rows_and_by_columns_are_one_tree",
         "the same numbers have another sum when they are transposed",
-        only="sum",
     ),
     Mutant(
         "a later block of a product takes the place of the first", f"{CPP}/gemm.hpp",
@@ -56,9 +57,9 @@ NATIVE_MUTANTS = [
         "the last chunk of an elementwise loop is short of a block", f"{CPP}/loops.hpp",
         "first + per_chunk < blocks ? first + per_chunk : blocks;",
         "first + per_chunk < blocks ? first + per_chunk : blocks - (first > 0);",
-        "backends/test_agree.py::test_threads_and_alignment_change_no_bit",
+        BLOCKS,
         "the end of a large tensor is what stood in memory before",
-        only="add and float32",
+        only="grain",
     ),
     Mutant(
         "a shorter block is taken for the one before", f"{CPP}/loops.hpp",
@@ -81,9 +82,8 @@ NATIVE_MUTANTS = [
         "a pass of radix sort is left out for all but one", f"{CPP}/kernels/sort.cpp",
         "if (next[digit(entries[0], d)] == n) continue;",
         "if (next[digit(entries[0], d)] >= n - 1) continue;",
-        "backends/test_long_lines.py",
+        SAME + "argsort_with_one_outlier_in_each_digit",
         "one outlier among many small numbers stands in the middle of the sorted row",
-        only="argsort",
     ),
     Mutant(
         "-0.0 is sorted before 0.0", f"{CPP}/kernels/sort.cpp",
@@ -98,7 +98,7 @@ NATIVE_MUTANTS = [
         "static Partial both(Partial a, Partial b) { return a.key <= b.key ? b : a; }",
         "backends/test_long_lines.py",
         "argmax of a long row depends on where it is cut",
-        only="largest",
+        only="another_chunk",
     ),
     Mutant(
         "argmax steps over a nan in a long row", f"{CPP}/reductions.hpp",
@@ -118,9 +118,8 @@ NATIVE_MUTANTS = [
         "carry[c] = Op::next(carry[c], x[i * x_step + c * next[1]], y[i * y_step + c * next[2]]);",
         "carry[c] = i == 4096 ? Op::first(y[i * y_step + c * next[2]]) : Op::next(carry[c],"
         " x[i * x_step + c * next[1]], y[i * y_step + c * next[2]]);",
-        "backends",
+        SAME + "a_scan_carries_on_to_the_end",
         "a running sum of a long row falls back to 0",
-        only="scan or cummax or long",
     ),
     # ---- windows ---------------------------------------------------------------------------------
     Mutant(
@@ -168,9 +167,8 @@ NATIVE_MUTANTS = [
         "random numbers repeat after 65,536", f"{CPP}/kernels/random.cpp",
         "const uint64_t block = counter + (first + i);",
         "const uint64_t block = counter + ((first + i) & 0x3fff);",
-        "backends",
+        SAME + "a_random_stream_never_repeats",
         "rows of a large weight are copies of each other",
-        only="random or uniform or normal or stream",
     ),
     # ---- narrow floats ---------------------------------------------------------------------------
     Mutant(
@@ -198,14 +196,14 @@ NATIVE_MUTANTS = [
     Mutant(
         "a launcher takes shapes that are not alike", f"{CPP}/launch.cpp",
         "std::memcmp(x.shape, y.shape, x.ndim * sizeof(int64_t)) == 0;", "true;",
-        "backends/test_launch.py",
+        "backends/test_launch.py::test_launched_or_not_is_the_same",
         "x + row reads beyond the row",
     ),
     Mutant(
         "a result in one call forgets who wants a gradient", f"{CPP}/launch.cpp",
         "wanted |= tensor.slot(args[i], REQUIRES_GRAD) == Py_True;",
         "wanted = tensor.slot(args[i], REQUIRES_GRAD) == Py_True;",
-        "backends/test_launch.py core/test_engine.py",
+        "backends/test_launch.py::test_the_graph core/test_engine.py",
         "of w * x, with x a constant, nothing is recorded",
     ),
     Mutant(
