@@ -48,9 +48,10 @@ class Buffer(Arithmetic, Memory):  # type: ignore[misc]  # the base is chosen wh
         try:
             self: Buffer = Memory.__new__(cls, count, dtype.itemsize, dtype.format)
         except (MemoryError, OverflowError):
+            size = count * dtype.itemsize
             raise OutOfMemoryError(
                 f"room for {count} numbers of {dtype.name}",
-                f"{count * dtype.itemsize * 10 // 2**30 / 10:,.1f} GiB cannot be had",
+                f"{size >> 30:,}.{size % 2**30 * 10 >> 30} GiB cannot be had",  # however large
                 "use a smaller shape or a narrower dtype, or let go of tensors you no longer need",
             ) from None
         self.dtype, self.version, self.changed_at = dtype, 0, None
