@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import threading
 import tracemalloc
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -334,7 +335,7 @@ def test_a_choice_elsewhere_does_not_forget_what_was_looked_up_here() -> None:
     assert kernels.items() <= mine.kernels.items()
 
 
-def test_tasks_inherit_what_held_where_they_were_made() -> None:
+def test_tasks_are_in_the_block_they_were_made_in_until_it_ends() -> None:
     async def child(go: asyncio.Event) -> list[Any]:
         seen: list[Any] = [on(), registry.current()]
         await go.wait()
@@ -354,7 +355,24 @@ def test_tasks_inherit_what_held_where_they_were_made() -> None:
         assert (on(), registry.current()) == (True, default)
         return seen
 
-    assert asyncio.run(parent()) == [False, "python_ref", False, "python_ref", True, False]
+    default = registry.current()
+    assert asyncio.run(parent()) == [False, "python_ref", True, default, True, True]
+
+
+def test_a_context_copied_after_the_end_of_a_block_is_not_in_it() -> None:
+    """As notebooks do: each cell runs in a task of its own, and in a copy of the context."""
+    with tutor.no_grad(), tutor.use_backend("python"):
+        pass
+    context, default = contextvars.copy_context(), in_thread(registry.current)
+    assert in_thread(lambda: context.run(on))
+    assert context.run(registry.current) == default
+
+    async def cell() -> bool:
+        return on()
+
+    with tutor.no_grad():
+        pass
+    assert asyncio.run(cell())
 
 
 def test_exchange_is_all_or_none() -> None:
