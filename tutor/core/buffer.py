@@ -48,10 +48,9 @@ class Buffer(Arithmetic, Memory):  # type: ignore[misc]  # the base is chosen wh
         try:
             self: Buffer = Memory.__new__(cls, count, dtype.itemsize, dtype.format)
         except (MemoryError, OverflowError):
-            size = count * dtype.itemsize
             raise OutOfMemoryError(
                 f"room for {count} numbers of {dtype.name}",
-                f"{size >> 30:,}.{size % 2**30 * 10 >> 30} GiB cannot be had",  # however large
+                f"{min(count, 2**999) * dtype.itemsize / 2**30:,.1f} GiB cannot be had",
                 "use a smaller shape or a narrower dtype, or let go of tensors you no longer need",
             ) from None
         self.dtype, self.version, self.changed_at = dtype, 0, None
