@@ -118,9 +118,10 @@ class Field:
     def extend(self, native: bool) -> None:
         """Put the extension into the copy: a copy of the one in use, or one that is built there."""
         if not native:
-            from tutor.backends.simd_cpp import _simd
+            with contextlib.suppress(ImportError):  # a pure installation has none
+                from tutor.backends.simd_cpp import _simd
 
-            shutil.copy2(str(_simd.__file__), self.tree / NATIVE)
+                shutil.copy2(str(_simd.__file__), self.tree / NATIVE)
             return
         import pybind11
 
