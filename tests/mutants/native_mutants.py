@@ -4,7 +4,7 @@ from mutant import Mutant
 
 CPP = "tutor/backends/simd_cpp"
 AGREE = "backends/test_agree.py::test_agrees"
-BLOCKS = "backends/test_blocks.py::test_both_sides_of_a_block_boundary"
+BLOCKS = "backends/test_block_sizes.py::test_both_sides_of_a_block_boundary"
 SAME = "backends/test_same_bits.py::test_"
 
 NATIVE_MUTANTS = [
