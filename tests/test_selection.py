@@ -160,7 +160,7 @@ KEYS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("key", KEYS, ids=str)
+@pytest.mark.parametrize("key", KEYS, ids=lambda key: re.sub(" at 0x[0-9a-f]*", "", str(key)))
 @pytest.mark.parametrize("shape", [(3, 4, 5), (3, 4, 5, 6)], ids=str)
 def test_each_kind_of_part_means_what_it_means_to_numpy(key, shape):
     a = np.arange(float(np.prod(shape))).reshape(shape)
