@@ -131,7 +131,10 @@ class Buffer(Arithmetic, Memory):  # type: ignore[misc]  # the base is chosen wh
 
     def overlaps(self, other: Buffer) -> bool:
         """Have the two any byte in common?"""
-        mine, others = self.address, other.address
+        try:
+            mine, others = self.address, other.address
+        except TypeError:  # read-only memory in plain Python does not tell its address: perhaps
+            return True
         return self is other or (mine < others + other.nbytes and others < mine + self.nbytes)
 
     def touch(self, at: tuple[str, int] | None = None) -> None:
