@@ -273,13 +273,6 @@ PYTHON_MUTANTS = [
         "the shortest way goes past the profiler, or to kernels that are gone",
     ),
     Mutant(
-        "what was looked up belongs to no backend", "tutor/backends/registry.py",
-        "found: Kernel | None = in_use().kernels.get((name, dtype))",
-        "found: Kernel | None = _default.kernels.get((name, dtype))",
-        "backends/test_registry.py",
-        "use_backend('python') goes on with C++: the two are never compared",
-    ),
-    Mutant(
         "memory that is lent read-only says nothing of it", "tutor/dlpack.py",
         "READ_ONLY * walk.memory.readonly", "0 * walk.memory.readonly",
         "test_dlpack.py",
