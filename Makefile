@@ -20,13 +20,19 @@ help: ## print this list
 # The library is installed editable: Python files are used as they stand in this tree. It is built
 # again when a C++ source or pyproject.toml has changed.
 
+# What takes long says what it is at, by STEP. What cannot succeed, for want of a compiler, is said
+# first: build_backend.py. TUTOR_PURE=1 does without the SIMD backend, and so without a compiler.
+
+STEP := $(PYTHON) .ci/step.py
+
 $(BIN)/pip:
-	@echo "== making the environment $(VENV)"
-	@$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) build_backend.py
+	@$(STEP) "making the environment $(VENV)" $(PYTHON) -m venv $(VENV)
 
 define install
-	@echo "== building the SIMD backend and installing tutor (a few minutes)"
-	@$(BIN)/pip install -q -e .
+	@$(PYTHON) build_backend.py
+	@$(STEP) "$(if $(TUTOR_PURE),installing tutor,building the SIMD backend (a few minutes))" \
+	    $(BIN)/pip install -v -e .
 	@touch $(VENV)/installed
 endef
 
@@ -36,8 +42,7 @@ $(VENV)/installed: $(SOURCES) | $(BIN)/pip
 # What a target needs beside the library: an extra of pyproject.toml. Asking for it by the name of
 # what is installed already spares building the library a second time.
 $(VENV)/extra-%: pyproject.toml | $(VENV)/installed
-	@echo "== installing the packages of [$*]"
-	@$(BIN)/pip install -q "tutorgrad[$*]"
+	@$(STEP) "installing the packages of [$*]" $(BIN)/pip install "tutorgrad[$*]"
 	@touch $@
 
 setup-env: $(VENV)/installed $(VENV)/extra-dev ## make .venv with the library and all that tests need
@@ -48,11 +53,20 @@ build: | $(BIN)/pip ## build and install the library again
 # ---- what it is for ------------------------------------------------------------------------------
 
 mnist: $(VENV)/installed $(VENV)/extra-train ## train MNIST on the SIMD backend
-	TUTOR_BACKEND=simd $(BIN)/python train_mnist.py $(ARGS)
+	TUTOR_BACKEND=$(if $(TUTOR_PURE),python,simd) $(BIN)/python train_mnist.py $(ARGS)
+
+# Jupyter refuses root, who is all there is in a container, unless it is told; and a machine without
+# a screen has no browser to open: then it prints the address alone.
+JUPYTER := $(if $(filter 0,$(shell id -u)),--allow-root) \
+    $(if $(or $(DISPLAY),$(WAYLAND_DISPLAY),$(filter Darwin,$(shell uname))),,--no-browser)
+
+REACH := == open the address that Jupyter prints; if this machine is a remote one, run this first, \
+    on yours: ssh -L 8888:localhost:8888 user@machine
 
 chapters: $(VENV)/installed $(VENV)/extra-chapters ## open your copy of the chapters in Jupyter
 	$(BIN)/python -m tutor chapters start my-chapters
-	cd my-chapters && ../$(BIN)/jupyter lab $(ARGS) 00_five_minutes.ipynb
+	@$(if $(findstring no-browser,$(JUPYTER)),echo "$(REACH)")
+	cd my-chapters && ../$(BIN)/jupyter lab $(strip $(JUPYTER) $(ARGS)) 00_five_minutes.ipynb
 
 # What needs PyTorch is skipped where it is not there, and `make oracle` brings it. WITH=bench, say,
 # installs the packages of that extra first: so .ci/run leaves nothing out.
@@ -69,7 +83,8 @@ bench: $(VENV)/installed $(VENV)/extra-bench ## measure side by side with NumPy 
 	$(BIN)/python -m tutor bench $(ARGS)
 
 docs: $(VENV)/installed $(VENV)/extra-docs ## build docs/_build/html/index.html
-	$(BIN)/python -m sphinx -q -n -W --keep-going docs docs/_build/html
+	@$(STEP) "running the chapters and building the site (a few minutes)" \
+	    $(BIN)/python -m sphinx -n -W --keep-going docs docs/_build/html
 	@echo "== open docs/_build/html/index.html"
 
 # Addresses and undefined behaviour are checked in a build and an environment of their own. Python
@@ -77,8 +92,8 @@ docs: $(VENV)/installed $(VENV)/extra-docs ## build docs/_build/html/index.html
 # has leaks of its own. --capture=sys: a report, after which the process ends, must reach the screen.
 sanitize: ## run the backends' tests under the address and undefined-behaviour sanitizers
 	@test -x $(VENV)-sanitize/bin/pip || $(PYTHON) -m venv $(VENV)-sanitize
-	@echo "== building with sanitizers (a few minutes)"
-	@$(VENV)-sanitize/bin/pip install -q -e ".[dev]" -C build-dir=build/sanitize \
+	@$(STEP) "building with sanitizers (a few minutes)" \
+	    $(VENV)-sanitize/bin/pip install -v -e ".[dev]" -C build-dir=build/sanitize \
 	    -C cmake.define.TUTOR_SANITIZE=ON -C cmake.build-type=RelWithDebInfo -C install.strip=false
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
 	    ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc \
@@ -88,8 +103,8 @@ sanitize: ## run the backends' tests under the address and undefined-behaviour s
 # own. Without address randomisation, which this sanitizer of GCC 12 does not get along with.
 sanitize-thread: ## run the tests of threads under the thread sanitizer
 	@test -x $(VENV)-thread/bin/pip || $(PYTHON) -m venv $(VENV)-thread
-	@echo "== building with the thread sanitizer (a few minutes)"
-	@$(VENV)-thread/bin/pip install -q -e ".[dev]" -C build-dir=build/thread \
+	@$(STEP) "building with the thread sanitizer (a few minutes)" \
+	    $(VENV)-thread/bin/pip install -v -e ".[dev]" -C build-dir=build/thread \
 	    -C cmake.define.TUTOR_SANITIZE_THREAD=ON -C cmake.build-type=RelWithDebInfo \
 	    -C install.strip=false
 	LD_PRELOAD="$$(g++ -print-file-name=libtsan.so)" TUTOR_BACKEND=simd \

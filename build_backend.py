@@ -52,8 +52,8 @@ else:
     def get_requires_for_build_wheel(settings: dict[str, Any] | None = None) -> list[str]:
         """What is called first of all."""
         check(settings)
-        return build.get_requires_for_build_wheel(settings)
+        return list(build.get_requires_for_build_wheel(settings))
 
     def get_requires_for_build_editable(settings: dict[str, Any] | None = None) -> list[str]:
         check(settings)
-        return build.get_requires_for_build_editable(settings)
+        return list(build.get_requires_for_build_editable(settings))

@@ -524,7 +524,8 @@ CALLS = """
     xp.unstack(x, axis=1)[2]
     xp.take(x, i, axis=1) | xp.take(i, i) | xp.take_along_axis(x, xp.argsort(x, axis=0), axis=0)
     xp.matmul(x, y) | xp.matrix_transpose(x) | xp.tensordot(x, y, axes=1)
-    xp.tensordot(x, y, axes=((1,), (1,)))
+    xp.tensordot(x, y, axes=((1,), (1,))) | xp.tensordot(y, y, axes=[-1, -1])
+    xp.tensordot(y, y.T, axes=[-1, 0]) | xp.tensordot(y, y.T, axes=(1, [0]))
     xp.tensordot(x, x, axes=3) | xp.tensordot(y, y, axes=0) | xp.vecdot(x, x)
     xp.vecdot(x, x, axis=0)
     xp.clip(x, 3, 9) | xp.clip(x, min=5) | xp.clip(x, max=y[0, 0]) | xp.where(x > 3, x, 0)
@@ -532,6 +533,13 @@ CALLS = """
     xp.nonzero(i)[0] | xp.diff(x)
     xp.diff(x, axis=0) | xp.diff(x, axis=1, n=2) | xp.diff(i, prepend=i, append=i[:1])
 """
+
+
+def test_what_the_standard_calls_a_list_is_one():
+    x, y = Tensor([1, 2]), Tensor([[3], [4]])
+    for found in (xp.meshgrid(x, x), xp.meshgrid(x, indexing="ij"), xp.broadcast_arrays(x, y)):
+        assert type(found) is list
+    assert [t.tolist() for t in xp.broadcast_arrays(x, y)] == [[[1, 2]] * 2, [[3, 3], [4, 4]]]
 
 
 @pytest.mark.parametrize("call", cases(CALLS, "|"))
@@ -572,6 +580,11 @@ def test_copies_where_asked_and_only_there():
         lambda: Tensor([1]).to_device("gpu"),
         lambda: xp.tensordot(Tensor([[1]]), Tensor([[[1]]]), axes=3),
         lambda: xp.tensordot(Tensor([1]), Tensor([1]), axes=((0,), ())),
+        lambda: xp.tensordot(Tensor([1]), Tensor([1]), axes=-1),
+        lambda: xp.tensordot(Tensor([1]), Tensor([1]), axes=1.5),
+        lambda: xp.tensordot(Tensor([1]), Tensor([1]), axes=(0, 0, 0)),
+        lambda: xp.tensordot(Tensor([1]), Tensor([1]), axes="01"),
+        lambda: xp.nonzero(Tensor(1)),
         lambda: xp.tensordot(Tensor([1]), Tensor([1]), axes=((1,), (0,))),
     ],
 )

@@ -126,3 +126,52 @@ def test_the_lessons_about_integers():
     assert Tensor([[1, 2], [3, 4]]).sum().item() == 10
     assert Tensor([1, 2]).mean().dtype is tutor.float32
     assert Tensor([True, True]).sum().tolist() == 2
+
+
+def test_numpys_dtypes_and_short_names_stand_for_dtypes():
+    for d in NUMPYS:
+        there = np.dtype(d.name)
+        spellings = [there, there.type, there.str, there.str[1:], d.name, d, "=" + there.str[1:]]
+        for spelling in spellings:
+            assert dtype.of(spelling) is d
+            assert Tensor([1], dtype=spelling).dtype is d
+            assert Tensor([1]).cast(spelling).dtype is d
+    assert dtype.of("b1") is dtype.of(bool) is dtype.of(np.bool_) is tutor.bool
+    assert dtype.of(int) is tutor.int64
+    assert dtype.of(float) is tutor.float32  # NumPy's would be float64
+    assert dtype.of(np.float64) is tutor.float64  # though it is a subclass of float
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        None, "f3", "f", "", "<", ">f4", "c8", "M8[s]", "float", "Float32", 4, 1.5, ["f4"], {},
+        object,
+        str, complex, np.complex64, np.number, np.generic, np.str_, np.dtype(">f4"), np.dtype("O"),
+        np.dtype("M8[s]"), np.dtype([("a", "f4")]), np.float32(1), np.zeros(2), Tensor([1.0]),
+        np.longdouble,
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_what_names_no_dtype_is_refused_in_three_parts(wrong):
+    for call in (lambda: dtype.of(wrong), lambda: Tensor([1]).cast(wrong)):
+        with pytest.raises(DTypeError) as caught:
+            call()
+        assert str(caught.value).count("\n") == 2
+
+
+@pytest.mark.parametrize(
+    ("numbers", "own"),
+    [
+        ([2**63], None), ([2**64 - 1, 0], None), ([-(2**63) - 1], None), ([2**63, -1], None),
+        ([2**64], "int64"), ([300], "int8"), ([-1], "uint64"), ([-1, 200], "uint8"),
+        ([10**30], None),
+        ([128, -128], "int8"), ([2**31], "int32"),
+    ],
+)  # fmt: skip
+def test_the_advice_for_a_number_that_does_not_fit_works(numbers, own):
+    with pytest.raises(NumberRangeError) as caught:
+        Tensor(numbers, dtype=own)
+    advised = caught.value.do.rpartition("tutor.")[2]
+    found = Tensor(numbers, dtype=advised)
+    assert found.tolist() == ([float(n) for n in numbers] if advised == "float64" else numbers)

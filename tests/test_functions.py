@@ -25,6 +25,9 @@ METHODS_ONLY = {
     # in nn.functional, by PyTorch's signatures
     "avg_pool2d", "conv1d", "conv2d", "conv_transpose2d", "cross_entropy", "max_pool2d",
     "sparse_categorical_crossentropy",
+    # it changes
+    "add_", "assign", "check_in_place", "clamp_", "clip_", "copy_", "data", "div_", "fill_", "mul_",
+    "sub_", "zero_",
 }  # fmt: skip
 
 

@@ -142,7 +142,7 @@ def test_the_four_boxes_are_under_1000_lines() -> None:
 
 
 def test_python_ref_is_under_970_lines() -> None:
-    """900, until windows, layers and gradients joined it: 96 kernels."""
+    """900, until windows, layers and gradients joined it."""
     assert sum(length(path) for path in (PACKAGE / "backends/python_ref").glob("*.py")) < 970
 
 
@@ -194,6 +194,27 @@ print(registry.current(), memory.Memory.__name__, loss.item() < 0.1)
 def test_python_ref_needs_neither_numpy_nor_the_extension() -> None:
     block = f"block({', '.join(map(repr, OPTIONAL))}, 'tutor.backends.simd_cpp._simd')\n"
     assert python(block + TRAIN, TUTOR_BACKEND="") == "python_ref PythonMemory True"
+
+
+def test_an_array_without_numpy_is_an_error_that_says_how_to_get_it() -> None:
+    code = (
+        "block('numpy')\nfrom tutor import Tensor\nfrom tutor.errors import MissingPackageError\n"
+        "try: Tensor([1.0]).numpy()\n"
+        "except ImportError as error: print(isinstance(error, MissingPackageError), error)"
+    )
+    said = python(code)
+    assert said.startswith("True asked: ")
+    assert 'pip install "tutorgrad[train]"' in said
+
+
+def test_training_needs_no_package(tmp_path: Path) -> None:
+    block = f"block({', '.join(map(repr, OPTIONAL))}, 'tutor.backends.simd_cpp._simd')\n"
+    args = ["--data", "digits", "--limit", "20", "--hidden", "4", "--epochs", "1"]
+    run = f"import train_mnist\nsys.exit(train_mnist.main({[*args, '--out', str(tmp_path)]!r}))"
+    assert "wrote " in python(block + run, TUTOR_BACKEND="")
+    resume = ["--resume", str(tmp_path / "checkpoint.safetensors"), "--epochs", "2"]
+    run = f"import train_mnist\nsys.exit(train_mnist.main({resume!r}))"
+    assert "epoch 2: " in python(block + run, TUTOR_BACKEND="")
 
 
 def test_python_ref_agrees_with_itself_without_the_extension() -> None:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import copy
+import datetime
+import decimal
 import operator
+import os
 import pickle
+import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +21,14 @@ import tutor
 from tutor import Tensor, nn, optim
 from tutor.backends.memory import PythonMemory
 from tutor.dtype import DEFAULTS
-from tutor.errors import DomainError, DTypeError, NumberRangeError, ShapeError, TutorError
+from tutor.errors import (
+    DomainError,
+    DTypeError,
+    NumberRangeError,
+    ScalarError,
+    ShapeError,
+    TutorError,
+)
 from tutor.nn import checkpoint
 
 NUMPYS = [d for d in tutor.DTYPES if d.name != "bfloat16"]
@@ -152,13 +164,12 @@ def test_gradients_beside_arrays(f):
     assert w.grad.tolist() == [[3, 3]]
 
 
-def test_in_place_operators_give_a_new_tensor_and_leave_arrays_alone():
-    a, t = np.array([1.0, 2.0]), Tensor([1.0, 2.0])
+def test_in_place_operators_take_arrays_and_leave_them_alone():
+    a, t = np.array([1.0, 2.0]), Tensor([1.0, 2.0], dtype="float64")
     before = t
     t *= a
     t += 1
-    assert t is not before
-    assert before.tolist() == [1, 2]
+    assert t is before
     assert t.tolist() == [2, 5]
     with pytest.raises(TypeError):  # an array cannot become a Tensor in place
         a += t
@@ -453,3 +464,116 @@ def test_what_is_no_number_is_refused():
             with pytest.raises(DTypeError) as caught:
                 f(t, wrong)
             assert str(caught.value).count("\n") == 2
+
+
+# ---- what holds no numbers -----------------------------------------------------------------------
+
+
+class Anything:
+    def __eq__(self, other):
+        return "asked"
+
+    __hash__ = None
+
+
+def test_equality_beside_what_holds_no_numbers_is_pythons(backend):
+    t = Tensor([1.0, 2.0])
+    for other in (None, "a", object(), len, {1: 2}, {1}):
+        assert (t == other) is False
+        assert (t != other) is True
+        assert (other == t) is False
+        assert other not in t
+    assert (t == Anything()) == "asked"
+    assert t in [None, t]
+    for other in ([1.0, 3.0], (1.0, 3.0), np.array([1, 3]), Tensor([1, 3]), range(1, 3)):
+        assert (t == other).shape == (2,)
+    for other in (["a"], 1j, np.array(["a"]), [None]):  # numbers are meant, but are none
+        with pytest.raises(DTypeError):
+            operator.eq(t, other)
+    assert len({t, Tensor([1.0])}) == 2
+
+
+def test_len_of_a_single_number_is_a_type_error_as_callers_expect():
+    t = Tensor(1.0)
+    for call in (len, list, iter, tuple, lambda t: np.atleast_1d(len(t))):
+        with pytest.raises(TypeError) as caught:
+            call(t)
+        assert isinstance(caught.value, ShapeError)
+        assert isinstance(caught.value, ScalarError)
+        assert str(caught.value).count("\n") == 2
+
+
+def nested(depth):
+    data = 1.0
+    for _ in range(depth):
+        data = [data]
+    return data
+
+
+class ItsOwnList:
+    def tolist(self):
+        return self
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {1}, {1: 2}, (n for n in [1]), object(), ItsOwnList(), [ItsOwnList()], None, "1", 1j,
+        [[1], "1"],
+        np.array(["2020"], dtype="M8[s]"), np.array([1], dtype=object), np.array(["a"]),
+        np.zeros(2, dtype=[("a", "f4")]), np.arange(3, dtype=">f4"), np.longdouble(1),
+        memoryview(b"ab").cast("c"), np.array([1j]), decimal.Decimal(1), [datetime.date.today()],
+    ],
+    ids=lambda data: f"{type(data).__name__} {data!r:.25}",
+)  # fmt: skip
+def test_what_is_no_number_is_refused_in_three_parts(data):
+    for call in (Tensor, tutor.Buffer, lambda data: Tensor([1.0]).assign(data)):
+        with pytest.raises(DTypeError) as caught:
+            call(data)
+        assert str(caught.value).count("\n") == 2
+
+
+def test_lists_may_be_as_deep_as_a_tensor_has_axes():
+    assert Tensor(nested(16)).shape == (1,) * 16
+    endless = []
+    endless.append(endless)
+    both = [1.0, [2.0]]
+    both[1].append(both)
+    arrays = np.ones((1,) * 17), memoryview(np.ones((1,) * 17)), [np.ones((1,) * 16)]
+    for data in (nested(17), nested(500), nested(5000), endless, both, [endless] * 2, *arrays):
+        with pytest.raises(ShapeError, match="16") as caught:
+            Tensor(data)
+        assert str(caught.value).count("\n") == 2
+
+
+SUBINTERPRETER = """
+import sys
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+{before}
+code = '''
+import sys
+sys.path[:0] = {path!r}
+try:
+    import tutor
+except ImportError as error:
+    print(type(error).__name__, str(error).count(chr(10)), "main" in str(error), flush=True)
+'''
+interpreters.run_string(interpreters.create(), code)
+import tutor
+print((tutor.Tensor([1.0]) + 1).tolist(), flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    "before", ["", "import tutor", "sys.modules['tutor.backends.simd_cpp._simd'] = None"]
+)
+def test_import_in_another_interpreter_is_an_import_error(before):
+    code = SUBINTERPRETER.format(before=before, path=[str(Path(tutor.__file__).parents[1])])
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False,
+        cwd=Path(tutor.__file__).parents[1], env={**os.environ, "TUTOR_BACKEND": ""},
+    )  # fmt: skip
+    assert done.stdout.splitlines() == ["InterpreterError 2 True", "[2.0]"], done.stderr

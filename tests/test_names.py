@@ -14,7 +14,10 @@ ON_A_TENSOR = """
     repeat_interleave tril triu diagonal trace cumsum cumprod cummax sort argsort topk unique
     clip var std norm logsumexp argmin argmax any all softmax log_softmax cross_entropy
     sparse_categorical_crossentropy one_hot nonzero unfold movedim __array__
-    __array_namespace__ __dlpack__ __dlpack_device__
+    to float double half bfloat16 long int bool t size dim ndimension cpu type_as clone mT
+    expand_as view_as reshape_as is_floating_point isclose allclose eq ne lt le gt ge
+    __array_namespace__ __dlpack__ __dlpack_device__ data zero_ copy_ fill_ add_ sub_ mul_ div_
+    clamp_ requires_grad_
 """
 TO_MAKE_ONE = """
     full ones zeros rand randn zeros_like ones_like glorot_uniform arange linspace eye
@@ -22,14 +25,17 @@ TO_MAKE_ONE = """
 ELSEWHERE = {
     tutor: """
         Tensor Buffer Op Engine engine backward no_grad apply use_backend where cat
+        set_backend grad enable_grad set_grad_enabled is_grad_enabled inference_mode initial_seed
         concatenate stack einsum meshgrid arange linspace eye full zeros ones rand randn
         manual_seed promote Function from_dlpack bfloat16 float16 float32 float64 bool
         int8 int16 int32 int64 uint8 uint16 uint32 uint64 DTYPES registry testing
+        sqrt exp sum max matmul softmax sort allclose isclose randint multinomial randperm
+        bernoulli zeros_like ones_like
     """,
     ops: "Add MatMul ReLU Mul Softmax CrossEntropy",
     nn: """
         Linear Conv2d ReLU Sequential MaxPool2d Flatten Module get_parameters state_dict
-        load_state_dict functional
+        load_state_dict functional Summary
     """,
     nn.functional: """
         conv1d conv2d conv_transpose1d conv_transpose2d max_pool2d avg_pool2d

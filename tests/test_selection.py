@@ -1,5 +1,8 @@
 """t[key] and t[key] = value with arrays of positions and masks: NumPy's rules, and gradients."""
 
+import array
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -137,6 +140,89 @@ def test_basic_keys_still_give_views():
     assert x[1].buf is x.buf
     assert x[Tensor(1)].buf is x.buf
     assert x[[1]].buf is not x.buf
+
+
+KEYS = [
+    # a tuple inside of the key, and a range, are arrays of positions
+    ((0, 1), [2]), ((1, 0, -1), [0, 1, 2]), ((0, 1),), ((),), ((True, False, True),),
+    (((0, 1), (1, 2)), 0), (slice(None), (0, 2)), ((0, 2), ..., (1, 3)),
+    (range(3), [2, 1, 0]), (range(2),), (slice(None), range(1, 3)), (range(0),),
+    (array.array("b", [0, 2]), 1), (memoryview(np.array([2, 0])),), (np.int8(1), [np.uint8(2)]),
+    # slices of NumPy's ints, and of more than there is
+    (slice(np.int64(1), 10**30),), (slice(-(10**30), np.uint8(2)), [1, 0]),
+    # Ellipsis stands between arrays, also where it stands for no axis at all
+    (slice(None), [0, 1], ..., [1, 2]), (slice(None), [0, 1], [1, 2], ...),
+    (slice(None), [0, 1], ..., None, [1, 2]), (..., [0, 1], [1, 2]), ([0, 1], ..., [1, 2]),
+    (slice(None), [0, 1], ..., True, [1, 2]), (True, [0, 1]), (False, [1]),
+    (slice(None), [0, 1], ..., 1), (slice(None), 1, ..., [0, 1]),
+    (slice(None), [0, 1], None, [1, 2]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+@pytest.mark.parametrize("shape", [(3, 4, 5), (3, 4, 5, 6)], ids=str)
+def test_each_kind_of_part_means_what_it_means_to_numpy(key, shape):
+    a = np.arange(float(np.prod(shape))).reshape(shape)
+    as_numpy = tuple(
+        np.array(k, dtype=int if not len(k) else None) if isinstance(k, (array.array, tuple)) else k
+        for k in key
+    )
+    t = Tensor(a, dtype="float64")
+    assert t[key].shape == a[as_numpy].shape
+    assert t[key].tolist() == a[as_numpy].tolist()
+    t[key] = -1.0
+    a[as_numpy] = -1.0
+    assert t.tolist() == a.tolist()
+
+
+@pytest.mark.parametrize("axis", range(3))
+def test_a_position_is_smaller_than_the_size_of_its_axis(axis):
+    """The next one would be the first of the next row, which is there."""
+    shape = (2, 3, 4)
+    x = Tensor.arange(24).reshape(shape)
+    n = shape[axis]
+    for position in (n, -n - 1, n + 1):
+        for many in ([position], [0, position], [[position]], Tensor([position], dtype="int16")):
+            for others in (0, [0], slice(None), slice(0, 1)):
+                key = tuple(many if a == axis else others for a in range(3))
+                with pytest.raises(OutOfRangeError, match=f"index {position} in axis {axis}"):
+                    x[key]
+                with pytest.raises(OutOfRangeError, match=f"index {position} in axis {axis}"):
+                    x[key] = 0
+    assert x.tolist() == Tensor.arange(24).reshape(shape).tolist()
+    for position in (n - 1, -n):
+        key = tuple([position] if a == axis else [0] for a in range(3))
+        assert x[key].tolist() == x.numpy()[key].tolist()
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        math.nan, 1.0, 1j, "a", b"ab", {1}, {}, (n for n in (1,)), object(), slice(0.5, None),
+        slice("a", None), slice(None, None, 0), slice([1], None), 10**30, ([0], 10**30),
+        ([10**30], 0), [1.5], ["a"], [None], [[0], [0, 1]], np.array(["a"]), [object()],
+        np.array(["2020"], dtype="M8[s]"), np.array([0], dtype=object), np.array([2**63], "uint64"),
+    ],
+    ids=lambda key: f"{type(key).__name__} {key!r:.30}",
+)  # fmt: skip
+def test_what_is_no_position_is_refused_in_three_parts(key):
+    x = Tensor.zeros(2, 3)
+    for call in (lambda: x[key], lambda: x.__setitem__(key, 1.0)):
+        with pytest.raises(TutorError) as caught:
+            call()
+        assert str(caught.value).count("\n") == 2
+    assert not x.any()
+
+
+def test_lists_without_end_are_refused_at_once():
+    endless = [0]
+    endless.append(endless)
+    deep = [0]
+    for _ in range(500):
+        deep = [deep]
+    for key in (endless, deep, (endless, 0), ([0], deep)):
+        with pytest.raises(ShapeError, match="16"):
+            Tensor.zeros(2, 3)[key]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 """Settings with a value of its own for each context, and the `with` blocks that change them.
 
 Is a graph recorded? Which backend is in use? Every thread and every asyncio task has its own answer
-(a ContextVar); a new thread starts with the default, a new task with what holds where it is made.
+(a ContextVar); a new thread starts with the default, a new task with what holds where it is made:
+made within a block, it is in that block until the block ends.
 
 No exception may leave a setting changed, and a KeyboardInterrupt can come between any two
 bytecodes. So `__enter__` and `__exit__` cannot be written in Python: it might come before the first
@@ -35,17 +36,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 EXIT_FIRST = sys.version_info >= (3, 14)
 
 
-def here() -> tuple[int, int]:
-    """Who is running: the thread and, in asyncio, the task."""
-    asyncio = sys.modules.get("asyncio")
-    running = asyncio is not None and asyncio._get_running_loop() is not None
-    return get_ident(), id(asyncio.current_task()) if asyncio is not None and running else 0
-
-
 class Block(Generic[T]):
     """One entering of a `with` block: it gives the setting a value while its lock is held."""
 
-    __slots__ = ("before", "held", "home", "release", "value")
+    __slots__ = ("before", "held", "release", "value")
     before: T | Block[T]  # what held when it was entered
     held: Callable[[], bool]
     release: Callable[..., None]
@@ -53,7 +47,7 @@ class Block(Generic[T]):
     def __init__(self, value: T, before: T | Block[T]) -> None:
         lock = allocate_lock()
         lock.acquire()
-        self.value, self.before, self.home = value, before, here()
+        self.value, self.before = value, before
         self.held, self.release = lock.locked, lock.__exit__
 
 
@@ -73,8 +67,7 @@ class Setting(Generic[T]):
         """The innermost block in force, or the value where there is none."""
         last = found = self.variable.get()
         while isinstance(found, Block) and not found.held():
-            # A task made within a block has inherited its value, and keeps it when the block ends.
-            found = found.before if found.home == here() else found.value
+            found = found.before
         if found is not last:
             self.variable.set(found)
         return found
@@ -82,7 +75,7 @@ class Setting(Generic[T]):
     def set(self, value: T) -> None:
         """From here on; within a block, until it ends."""
         found = self.in_force()
-        if isinstance(found, Block) and found.home == here():
+        if isinstance(found, Block):
             block = self.block(value, found.before)
             block.held, block.release = found.held, found.release
             self.variable.set(block)

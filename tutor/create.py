@@ -195,6 +195,5 @@ def _whole(
                 "make it a float tensor, and .cast() it to cut the fraction off",
             )
     first, by = (int(number) for number in exact)
-    for end in (first, first + by * (count - 1)):
-        dtypes.check_number(end, dtype)
+    dtypes.check_numbers((first, first + by * (count - 1)), dtype)
     return first, by, 1

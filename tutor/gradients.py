@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from tutor import refusals
 from tutor.core.engine import engine
-from tutor.core.op import Op
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
@@ -38,9 +37,9 @@ def grad(y: Tensor, xs: Any, gradient: Any = None, *, retain_graph: bool | None 
     for i, node in enumerate(nodes):
         if node not in reached and not allow_unused:
             raise refusals.unused(wanted[i], i)
-    between = set[Op]()
+    between = set(targets)  # and what hands something on to them
     for op in reversed(ops):  # oldest first
-        if any(x.op in between or (x.op or x) in targets for x in op.inputs):
+        if any((x.op or x) in between for x in op.inputs):
             between.add(op)
     keep = create_graph if retain_graph is None else retain_graph
     walk = engine.walk(y, ops, seed, keep, create_graph, between)

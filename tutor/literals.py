@@ -8,7 +8,7 @@ from typing import Any
 from tutor import bits
 from tutor.dtype import BY_NAME, DType, bool_, check_numbers, float32, int64
 from tutor.errors import DTypeError, NumberRangeError, ShapeError
-from tutor.layout import MAX_DIMS
+from tutor.layout import MAX_DIMS, checked_shape
 
 NUMBERS = (bool, int, float)
 
@@ -54,14 +54,14 @@ def read(data: Any, dtype: DType | None) -> tuple[bytes, tuple[int, ...], DType]
 def flatten(data: Any, depth: int = 0) -> tuple[list[Any], tuple[int, ...]]:
     """The numbers of a nested list in row-major order, and its shape. ShapeError where it is ragged
     or, before anything else, too deep: a list that contains itself has no end."""
-    if depth > MAX_DIMS:
+    if not isinstance(data, (list, tuple, range)):
+        return [_number(data)], ()
+    if depth == MAX_DIMS:
         raise ShapeError(
             "a tensor from nested lists",
             f"more than {MAX_DIMS} lists in each other, or a list that contains itself",
             f"a tensor has at most {MAX_DIMS} axes: nest less deeply",
         )
-    if not isinstance(data, (list, tuple, range)):
-        return [_number(data)], ()
     if all(isinstance(item, NUMBERS) for item in data):  # the innermost list: no recursion
         return list(data), (len(data),)
     numbers: list[Any] = []
@@ -103,7 +103,7 @@ def _dtype_of(numbers: list[Any]) -> DType:
 
 def _read_buffer(view: memoryview, dtype: DType | None) -> tuple[bytes, tuple[int, ...], DType]:
     found = dtype_of_format(view.format, view.itemsize)
-    shape = tuple(view.shape or ())
+    shape = checked_shape(view.shape or (), "a tensor from a buffer")
     payload = view.tobytes()  # row-major, whatever the strides were
     if dtype is None or dtype is found:
         return payload, shape, found

@@ -7,8 +7,11 @@ counters, and the same seed and counters give the same bits whenever and whereve
 
 from __future__ import annotations
 
+import atexit
 import os
+import sys
 
+from tutor import debug
 from tutor.atomic import exchange
 from tutor.backends import registry
 from tutor.core.buffer import Buffer
@@ -70,6 +73,16 @@ def take(blocks: int) -> tuple[int, int]:
         state = get_state()
         if exchange((_stream,), "state", (state,), ((state[0], state[1] + blocks),)):
             return state
+
+
+def _say_seed() -> None:
+    """With TUTOR_DEBUG, at the end: what has to be given to see the same numbers again."""
+    if _stream.state is not None:
+        print(f"tutor: random numbers: seed {initial_seed()}", file=sys.stderr)
+
+
+if debug.LEVEL:
+    atexit.register(_say_seed)
 
 
 def bits(count: int, seed: int, counter: int) -> Buffer:

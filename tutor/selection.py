@@ -121,7 +121,7 @@ def array_of(t: Tensor, part: Any) -> Any:
         (part,) = keys.checked_key((part,))
         if not isinstance(part, int):
             return part
-    whole = isinstance(part, int) or (isinstance(part, (list, tuple, range)) and not part)
+    whole = type(part) is int or (isinstance(part, (list, tuple, range)) and not part)
     try:  # an int, beside arrays, is an array, and so is a list of none
         array = part if hasattr(part, "over") else t.wrap(part, int64 if whole else None)
     except NumberRangeError as error:

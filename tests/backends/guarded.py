@@ -76,6 +76,7 @@ def losses(n: int) -> tuple[Shape, ...]:
 
 FORMS = {
     "fill": Form(lambda n: ((n,),), {"value": 1}, ()),
+    "arange": Form(lambda n: ((n,),), {"start": 1, "step": 2, "parts": 1}, ()),
     **dict.fromkeys(("sum", "mean", "prod"), Form(lambda n: ((), (n,)), AXIS, ("factor",))),
     **dict.fromkeys(
         ("max", "min", "argmax", "argmin"), Form(lambda n: ((), (n,)), AXIS, ("any",), 1)

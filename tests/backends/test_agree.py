@@ -6,7 +6,9 @@ import functools
 import itertools
 import math
 import random
+import re
 import struct
+from pathlib import Path
 
 import pytest
 from backend_names import BACKENDS, LEVELS
@@ -36,6 +38,55 @@ def test_agrees(level: str, kernel: str, dtype: DType) -> None:
     verdict = check(registry.table(level), kernel, dtype)
     assert verdict.ok, verdict.first_failure
     assert verdict.cases > 40
+    MEASURED[level, kernel, dtype] = verdict
+
+
+# ---- the page that shows it ----------------------------------------------------------------------
+
+MEASURED: dict[tuple[str, str, DType], conformance.Verdict] = {}  # what test_agrees has found
+PAGE = Path(__file__).parents[2] / "docs" / "conformance.md"
+
+
+def errors(cell: str) -> tuple[float, str]:
+    """The worst error of a row of the page, and its unit with what is allowed."""
+    found = re.match(r"([\d.e+-]+)( of (?:the bound|[\d.]+ ulp))", cell)
+    return (float(found[1]), found[2]) if found else (0.0, cell)
+
+
+@pytest.mark.parametrize("row", KERNELS)
+def test_the_page_is_what_is_measured(row) -> None:
+    """docs/conformance.md, line by line: what any machine finds again, and the worst error within a
+    hair (the reference's functions are those of the C library)."""
+    text = PAGE.read_text(encoding="utf-8")
+    level = f"simd_cpp.{re.findall(r'The level was: ([a-z0-9]+)', text)[0]}"
+    if level not in LEVELS:
+        pytest.skip("the page was measured on another CPU")
+    for dtype in row.dtypes:  # where this test runs alone
+        if (level, row.name, dtype) not in MEASURED:
+            verdict = check(registry.table(level), row.name, dtype)
+            MEASURED[level, row.name, dtype] = verdict
+    (fresh,) = conformance.rows(MEASURED[level, row.name, dtype] for dtype in row.dtypes)
+    (line,) = re.findall(rf"^\| {row.name} \| .+$", text, re.MULTILINE)
+    shown = line.strip("| ").split(" | ")
+    assert [*fresh[:5], fresh[6]] == [*shown[:5], shown[6]], "run make conformance"
+    (now, unit), (then, before) = errors(fresh[5]), errors(shown[5])
+    assert unit == before
+    assert abs(now - then) <= (0.02 if "bound" in unit else 1)
+
+
+def test_the_totals_of_the_page_are_those_of_its_rows() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    rows = [
+        line.strip("| ").split(" | ") for line in text.splitlines() if line.endswith("agrees |")
+    ]
+    pairs, kinds = sum(len(row.dtypes) for row in TABLE_OF_KERNELS), len(SIGNATURES)
+    count = sum(int(row[4]) for row in rows)
+    assert len(rows) == kinds
+    assert f"{pairs} of {pairs} pairs of kernel and dtype agree, on {count} cases." in text
+    assert f"up to {cases.LARGE:,} elements" in " ".join(text.split())
+
+
+# ---- the table of cases --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", BACKENDS)
@@ -279,6 +330,16 @@ def large(kernel: str, dtype: DType) -> list[tuple[Case, list[bytes]]]:
     return [(case, images(case)) for case in (aligned, unaligned)]
 
 
+@functools.lru_cache(maxsize=1)
+def expected(kernel: str, dtype: DType) -> list[bytes] | None:
+    """What the reference makes of the first of them, which takes it long: for one dtype."""
+    dtypes = SIGNATURES[kernel].dtypes
+    if dtype is not (float32 if float32 in dtypes else dtypes[0]):
+        return None
+    case, before = large(kernel, dtype)[0]
+    return execute(REFERENCE[kernel, dtype], case, before)
+
+
 def results(kernel: str, case: Case, memory: list[bytes]) -> list[bytes]:
     """The elements of what the kernel has written, of contiguous operands."""
     found = []
@@ -301,11 +362,16 @@ def threads():
 def test_threads_and_alignment_change_no_bit(
     level: str, kernel: str, dtype: DType, threads
 ) -> None:
-    run = registry.table(level)[kernel, dtype]
+    run, right = registry.table(level)[kernel, dtype], expected(kernel, dtype)
     found = []
     for count, (case, before) in itertools.product((1, 3), large(kernel, dtype)):
         threads(count)
-        found.append(results(kernel, case, execute(run, case, before)))
+        got = execute(run, case, before)
+        found.append(results(kernel, case, got))
+        if right is not None and len(found) == 1:  # alike, and right
+            kind, limit = conformance.agreement(kernel, dtype)
+            wrong = conformance.differences(kernel, dtype, kind, case, before, right, got)
+            assert all(error <= limit for error, _ in wrong)
     assert all(one == found[0] for one in found)
 
 

@@ -123,7 +123,8 @@ def test_along_axes(name: str, long_way: Callable[..., Any]) -> None:
                     continue
                 found = LAUNCHERS[name](x, **op.params)
                 if found is None:
-                    assert x.numel() == 0
+                    # nothing to reduce, or a number that must be made a row of one first
+                    assert x.numel() == 0 or (not x.shape and "softmax" in name)
                 else:
                     assert state(found) == state(long_way(op.apply))
                     launched += 1

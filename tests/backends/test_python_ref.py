@@ -111,6 +111,18 @@ def test_fill(dtype: DType) -> None:
         assert np.count_nonzero(bits) == (0 if value == 0 and not np.signbit(value * 1.0) else 6)
 
 
+@pytest.mark.parametrize("dtype", [d for d in TABLE if d.name != "bool"], ids=lambda d: d.name)
+def test_arange(dtype: DType) -> None:
+    for start, step, parts in ((3, 2, 1), (100, 50, 1), (-1.5, 0.1, 1), (0, 1, 3), (2, -3, 7)):
+        if not dtype.is_float and (parts > 1 or start < 0 or step < 0 or step % 1):
+            continue
+        out = operand(np.zeros((2, 3), numpy_type(dtype)), "sliced", dtype)
+        KERNELS["arange", dtype](out, start=start, step=step, parts=parts)
+        i = np.arange(6).reshape(2, 3)
+        wanted = start + step * (i / parts) if dtype.is_float else start + step * i
+        assert_same(view(out), rounded(wanted, dtype))
+
+
 @FLOATS
 def test_sgd(dtype: DType) -> None:
     p, g, v = (sample(dtype, 4, 3, start=i) for i in (0, 5, 9))
@@ -216,6 +228,7 @@ print(x.buf.tolist())
 OTHER_CASES = {
     "cast": test_cast,
     "fill": test_fill,
+    "arange": test_arange,
     "descend": test_descend,
     "sgd": test_sgd,
     "adam": test_adam,

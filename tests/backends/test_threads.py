@@ -7,11 +7,14 @@ import subprocess
 import sys
 import threading
 
+import kernel_cases
 import numpy as np
 import pytest
+from arrays import operand as python_operand
+from arrays import view
 from operands import Operand, operand
 
-from tutor.backends import simd_cpp
+from tutor.backends import registry, simd_cpp
 from tutor.backends.simd_cpp import _simd
 from tutor.dtype import float32, float64
 
@@ -65,6 +68,28 @@ def test_the_number_of_threads_changes_no_bit(case, dtype):
         results.append(bytes(out.buf.raw))
     assert results[0] != bytes(len(results[0]))
     assert results == [results[0]] * len(COUNTS)
+    found = np.frombuffer(results[0], dtype.name).reshape(shape)
+    for part, wanted in right(case, dtype):  # alike, and right
+        np.testing.assert_allclose(found[part], wanted, rtol=1e-3, atol=1e-3)
+
+
+def right(case, dtype):
+    """Parts of the result, and what they should be: by NumPy in float64, or by the reference."""
+    shape, inputs, params = CASES[case]
+    name = case.split(",")[0]
+    arrays = [np.asarray(random(*s, dtype=dtype).buf).reshape(s).astype("f8") for s in inputs]
+    if name == "normal":
+        for start in (0, 500_000, 999_000):
+            out = python_operand(np.zeros(1000, dtype.name))
+            at = {**params, "counter": params["counter"] + start // 2}
+            registry.table("python_ref")[name, dtype](out, **at)
+            yield slice(start, start + 1000), view(out)
+    elif name == "cat":
+        yield ..., np.concatenate(arrays, params["axis"])
+    elif name == "conv2d_weight":
+        yield ..., kernel_cases.convolve_weight(*arrays, shape, **params)
+    else:
+        yield ..., kernel_cases.CASES[name][0].oracle(*arrays, **params)
 
 
 def test_calls_from_several_python_threads():

@@ -84,6 +84,50 @@ def test_no_two_gradients_share_memory():
     assert c.grad.tolist() == [7, 1]
 
 
+def test_gradients_stored_are_never_expanded():
+    """A gradient that was stretched over its tensor is one number in memory for all of it."""
+    for make in (lambda x: x.sum(), lambda x: (x + 1.0).mean(), lambda x: x.T.sum(axis=0).sum()):
+        x = Tensor.ones(3, 4, requires_grad=True)
+        make(x).backward()
+        assert 0 not in x.grad.strides
+        x.grad[0, 0] = 7.0
+        assert x.grad.tolist()[0][0] == 7
+        assert len(set(x.grad.flatten().tolist()[1:])) == 1
+        y = (x * 2).retain_grad()
+        make(y).backward()
+        assert 0 not in y.grad.strides
+        y.grad[0, 0] = 7.0
+        assert len(set(y.grad.flatten().tolist()[1:])) == 1
+
+
+def test_two_leaves_never_share_one_gradient():
+    for make in (
+        lambda a, b: ((a + b) * 2).sum(),
+        lambda a, b: ((a.reshape(2, 1) + b.reshape(2, 1)) * 2).sum(),
+        lambda a, b: ((a + b).retain_grad() * 2).sum(),
+    ):
+        a, b = leaf(1.0, 2.0), leaf(3.0, 4.0)
+        make(a, b).backward()
+        a.grad[0] = 100.0
+        assert b.grad.tolist() == [2, 2]
+        a.grad.zero_()
+        assert b.grad.tolist() == [2, 2]
+    a = leaf(1.0)
+    h = (a + 0.0).retain_grad()
+    (h + 0.0).sum().backward()
+    h.grad.zero_()
+    assert a.grad.tolist() == [1]
+
+
+def test_what_a_hook_returns_is_not_what_is_stored():
+    """The hook may keep it, and change it later."""
+    x, mine = leaf(1.0), Tensor([5.0])
+    x.register_hook(lambda g: mine)
+    (x * 2).sum().backward()
+    mine.zero_()
+    assert x.grad.tolist() == [5]
+
+
 def test_broadcasting_is_undone():
     x, b, s = (
         Tensor.ones(2, 3, requires_grad=True),
@@ -184,6 +228,42 @@ def test_the_output_of_exp_is_watched_too():
     y.assign([0.0])
     with pytest.raises(GraphError, match="'out'"):
         y.backward()
+
+
+@pytest.mark.parametrize(
+    "replace",
+    [
+        lambda y: setattr(y, "buf", tutor.Buffer([30.0, 40.0])),
+        lambda y: setattr(y, "shape", (1, 2)),
+        lambda y: setattr(y, "strides", (0,)),
+        lambda y: (setattr(y, "shape", (1,)), setattr(y, "offset", 1)),
+    ],
+    ids=["buf", "shape", "strides", "offset"],
+)
+def test_what_was_saved_is_known_though_its_memory_or_walk_is_replaced(replace):
+    x, y = leaf(1.0, 2.0), Tensor([3.0, 4.0])
+    z = (x * y).sum()
+    replace(y)
+    with pytest.raises(GraphError, match=r"(?s)'y'.*another buf, shape, strides or offset"):
+        z.backward()
+    assert x.grad is None
+
+
+def test_what_a_graph_pinned_goes_with_it():
+    gc.disable()
+    try:
+        x = leaf(1.0, 2.0)
+        y = x * x
+        op, numbers = y.op, tutor.memory.stats().in_use
+        big = leaf(*map(float, range(1000)))
+        z = (big * big * big).sum()
+        z.backward()
+        z = big = None
+        assert tutor.memory.stats().in_use == numbers
+        y.sum().backward()
+        assert (op.saved, op.inputs, op.states) == (None, (), ())
+    finally:
+        gc.enable()
 
 
 def test_changes_of_what_was_not_saved_are_allowed():
@@ -288,6 +368,147 @@ def test_mistakes_are_explained(make, error, words):
     with pytest.raises(error, match=words) as caught:
         make()
     assert str(caught.value).count("\n") >= 2
+
+
+@pytest.mark.parametrize(
+    "value",
+    [5, [1.0, 2.0], Tensor([1.0]), Tensor([1, 2]), Tensor([1.0, 2.0], dtype="float64"), "a"],
+)
+def test_grad_is_a_gradient_or_none(value):
+    x = leaf(1.0, 2.0)
+    with pytest.raises(DTypeError, match=r"x\.grad = ") as caught:
+        x.grad = value
+    assert str(caught.value).count("\n") >= 2
+    assert x.grad is None
+    x.grad = Tensor([3.0, 4.0])
+    assert x.grad.tolist() == [3, 4]
+    with pytest.raises(DTypeError, match="x itself"):
+        x.grad = x
+    x.grad = None
+    assert x.grad is None
+
+
+def test_a_hook_is_a_function():
+    for wrong in (3, None, "f"):
+        with pytest.raises(DTypeError, match="lambda g"):
+            leaf(1.0).register_hook(wrong)
+        with pytest.raises(DTypeError, match="lambda g"):
+            (leaf(1.0) * 2).register_hook(wrong)
+
+
+def test_a_hook_may_walk_a_graph_of_its_own():
+    x, w = leaf(2.0), leaf(3.0)
+    inside = []
+
+    def hook(g):
+        loss = (w * w * g.detach()).sum()
+        inside.append(loss.requires_grad)
+        loss.backward()
+        return g * w  # which leaves its graph behind
+
+    for tensor in (x, x * 1):
+        tensor.register_hook(hook)
+    y = x * 1
+    y.register_hook(hook)
+    (y * y).sum().backward()
+    assert inside == [True, True]  # y's, and x's
+    assert not x.grad.requires_grad
+    assert x.grad.tolist() == [4 * 3 * 3]
+    assert w.grad.tolist() == [2 * 3 * 4 + 2 * 3 * 12]
+    with no_grad():  # as the caller has it
+        y = x * 1
+    z = (x * x).sum()
+    with no_grad(), pytest.raises(GraphError, match="no_grad"):
+        z.backward()  # in the hook: recording is off there, too
+
+
+def test_with_create_graph_what_a_hook_does_is_part_of_it():
+    x = leaf(2.0)
+    x.register_hook(lambda g: g * x)
+    y = (x * x).sum()
+    with no_grad():
+        y.backward(create_graph=True)
+    first = x.grad  # 2 x * x
+    assert (first.item(), first.requires_grad) == (8, True)
+    assert tutor.grad(first.sum(), x).item() == pytest.approx(8 * 2)  # 4 x, and x's hook again
+
+
+def test_enable_grad_within_a_backward_of_ones_own():
+    class Inner(tutor.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            with tutor.enable_grad():
+                y = x.detach().requires_grad_()
+                (slope,) = tutor.grad((y * y * y).sum(), (y,))
+            return g * slope
+
+    x = leaf(2.0)
+    Inner.apply(x).sum().backward()
+    assert x.grad.item() == 12
+
+
+def test_a_gradient_changed_in_place_is_refused():
+    """It may be another op's, too: of a + b both get the same one."""
+
+    def changed(g):
+        g *= 2
+        return g
+
+    a, b = leaf(1.0), leaf(2.0)
+    h = a * 1
+    h.register_hook(changed)
+    with pytest.raises(GraphError, match=r"(?s)a hook.*in place"):
+        ((h + b) * 3).sum().backward()
+
+    class Double(Op):
+        name, kernel, infer, promotes = "doubled", "neg", tutor.ops.elementwise.same, 0
+
+        def backward(self, g):
+            return changed(g)
+
+    with pytest.raises(GraphError, match=r"(?s)Double.*in place"):
+        ((Double(a).apply() + b) * 3).sum().backward()
+
+
+def test_threads_that_add_to_one_leaf_lose_nothing():
+    import sys
+    import threading
+
+    x, times, interval = leaf(1.0, 2.0), 150, sys.getswitchinterval()
+
+    def work():
+        for _ in range(times):
+            (x * 1.0).sum().backward()
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert x.grad.tolist() == [8 * times] * 2
+
+
+def test_one_graph_in_two_threads_is_walked_once():
+    x = leaf(3.0)
+    y = x * x
+    op = y.op
+    walk = tutor.engine.walk(y, [op], y.like(1), False, False)
+    next(walk)
+    for _ in walk:
+        pass
+    again = tutor.engine.walk(y, [op], y.like(1), False, False)
+    with pytest.raises(GraphError, match="freed"):
+        next(again)
 
 
 def test_a_leaf_can_be_its_own_root():

@@ -34,7 +34,7 @@ OTHERS = {
 def here() -> set[str]:
     """All files and folders of the tree, by their paths from its root."""
     found = {path.name for path in ROOT.iterdir()}
-    for folder in FOLDERS:
+    for folder in (*FOLDERS, ".ci"):
         found |= {path.relative_to(ROOT).as_posix() for path in (ROOT / folder).rglob("*")}
     return found | set(FOLDERS)
 

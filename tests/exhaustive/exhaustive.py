@@ -233,7 +233,8 @@ def measure(task: Task, every: int, jobs: int) -> Row:
     """The row of one task."""
     total, hardest = {level: Found() for level in simd_cpp.levels()}, Hardest()
     work = list(spans(task, every))
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+    pool = concurrent.futures.ThreadPoolExecutor(jobs)
+    try:
         parts = [pool.submit(measure_span, task, *span, every) for span in work]
         for done, part in enumerate(parts, 1):
             found, hard = part.result()
@@ -241,6 +242,8 @@ def measure(task: Task, every: int, jobs: int) -> Row:
             for level in total:
                 total[level].add(found[level])
             show(f"{task}: {done} of {len(work)} parts")
+    finally:
+        pool.shutdown(cancel_futures=True)  # after Ctrl-C nobody waits for the rest
     digest = Sample(task, hardest.inputs()).digest
     levels = {
         level: {
@@ -278,8 +281,8 @@ def show(line: str) -> None:
 
 def line(task: Task, levels: dict[str, Result], seconds: float) -> str:
     found = "; ".join(
-        f"{level} {r['ulps']} ulp ({r['error']}) at {r['at']}, {r['wrong']} not nearest"
-        + ("" if holds(task, r) else " TOO FAR")
+        (f"{level} {r['ulps']} ulp ({r['error']})" if r["error"] is not None else f"{level} unlike")
+        + f" at {r['at']}, {r['wrong']} not nearest{'' if holds(task, r) else ' TOO FAR'}"
         for level, r in levels.items()
     )
     return f"{task}: {found}; {seconds:.0f} s"
@@ -303,6 +306,7 @@ def run(wanted: Iterable[Task], every: int, jobs: int, again: bool) -> int:
         rows[str(task)] = Row(row.hard, others | row.levels)
         save(rows)
         PAGE.write_text(page(rows), encoding="utf-8")
+    print(f"all else is measured; see {PAGE}")
     return failed
 
 
@@ -331,4 +335,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit("stopped: what was measured so far is kept")

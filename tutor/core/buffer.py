@@ -50,7 +50,7 @@ class Buffer(Arithmetic, Memory):  # type: ignore[misc]  # the base is chosen wh
         except (MemoryError, OverflowError):
             raise OutOfMemoryError(
                 f"room for {count} numbers of {dtype.name}",
-                f"{count * dtype.itemsize >> 30:,} GiB cannot be had",
+                f"{min(count, 2**999) * dtype.itemsize / 2**30:,.1f} GiB cannot be had",
                 "use a smaller shape or a narrower dtype, or let go of tensors you no longer need",
             ) from None
         self.dtype, self.version, self.changed_at = dtype, 0, None

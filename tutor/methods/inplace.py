@@ -62,8 +62,14 @@ def check_fits(x: Tensor, result: tuple[Shape, DType], what: str, instead: str) 
         raise DTypeError(
             f"{what}, in place, for x of {x.dtype.name}",
             f"the result is {dtype.name}",
-            f'write {instead}, or make y {x.dtype.name} first: y.cast("{x.dtype.name}")',
+            f"write {instead}, or give a y of {x.dtype.name}",
         )
+
+
+def _overwrite(x: Tensor, value: Any, what: str) -> Tensor:
+    x.check_in_place(what, "make the change under no_grad()", value)
+    engine.write(x, value)
+    return x
 
 
 class InPlace:
@@ -71,7 +77,7 @@ class InPlace:
 
     __slots__ = ()
 
-    def check_in_place(self: Tensor, what: str, instead: str, value: Any = None) -> None:
+    def check_in_place(self: Any, what: str, instead: str, value: Any = None) -> None:
         """Raise GraphError where a gradient is wanted of the tensor, or of the value."""
         if is_grad_enabled() and (self.requires_grad or getattr(value, "requires_grad", False)):
             raise refusals.in_place(self, what, instead)
@@ -87,42 +93,40 @@ class InPlace:
 
     # ---- PyTorch's names for it ------------------------------------------------------------------
 
-    def add_(self: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
+    def add_(self: Any, other: Any, *, alpha: float = 1) -> Tensor:
         """x += alpha * y"""
         self += other if alpha == 1 else other * alpha
         return self
 
-    def sub_(self: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
+    def sub_(self: Any, other: Any, *, alpha: float = 1) -> Tensor:
         """x -= alpha * y"""
         self -= other if alpha == 1 else other * alpha
         return self
 
-    def mul_(self: Tensor, other: Any) -> Tensor:
+    def mul_(self: Any, other: Any) -> Tensor:
         """x *= y"""
         self *= other
         return self
 
-    def div_(self: Tensor, other: Any) -> Tensor:
+    def div_(self: Any, other: Any) -> Tensor:
         """x /= y"""
         self /= other
         return self
 
-    def zero_(self: Tensor) -> Tensor:
+    def zero_(self: Any) -> Tensor:
         """x[...] = 0: `p.grad.zero_()`"""
-        return self.fill_(0)
+        return _overwrite(self, self.wrap(0, self.dtype), "x.zero_()")
 
-    def fill_(self: Tensor, value: Any) -> Tensor:
+    def fill_(self: Any, value: Any) -> Tensor:
         """x[...] = value, one number, which the dtype must be able to hold."""
-        value = value if getattr(value, "shape", ()) else self.wrap(value, self.dtype)
-        return self.copy_(value)
+        number = value if hasattr(value, "over") else self.wrap(value, self.dtype)
+        return _overwrite(self, number, "x.fill_(value)")
 
-    def copy_(self: Tensor, source: Any) -> Tensor:
+    def copy_(self: Any, source: Any) -> Tensor:
         """x[...] = source, cast to x's dtype and stretched to its shape."""
-        self.check_in_place("x.copy_(y)", "make the change under no_grad()", source)
-        engine.write(self, source)
-        return self
+        return _overwrite(self, source, "x.copy_(y)")
 
-    def clamp_(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    def clamp_(self: Any, min: Any = None, max: Any = None) -> Tensor:
         """x = x.clip(min, max), in place."""
         self.check_in_place("x.clamp_(min, max)", f"write x = x.clip(min, max), {NEW}")
         clipped = self.clip(min, max)
@@ -132,14 +136,14 @@ class InPlace:
 
     clip_ = clamp_
 
-    def assign(self: Tensor, value: Any) -> Tensor:
+    def assign(self: Any, value: Any) -> Tensor:
         """x[...] = value, whatever is recorded: a graph that saved the old numbers will refuse to
         go on. Returns the tensor."""
         engine.write(self, value)
         return self
 
     @property
-    def data(self: Tensor) -> Tensor:
+    def data(self: Any) -> Tensor:
         """The same numbers outside of any graph: `x.detach()`. A change of them is counted, so that
         no gradient is computed from numbers that are no longer there.
 
@@ -149,12 +153,12 @@ class InPlace:
         return self.detach()
 
     @data.setter
-    def data(self: Tensor, value: Tensor) -> None:
+    def data(self: Any, value: Tensor) -> None:
         shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
         if shape != self.shape or dtype is not self.dtype:
             raise DTypeError(
                 f"x.data = y, where x is {self.dtype.name} of shape {self.shape}",
-                f"y is a {type(value).__name__} of dtype {dtype}, shape {shape}",
+                f"y is a {type(value).__name__}" + (f", {dtype} of shape {shape}" if dtype else ""),
                 "give a Tensor of x's shape and dtype, or make a new x",
             )
         engine.write(self, value)

@@ -49,12 +49,12 @@ class Reductions:
 
     @paired("argmax")
     def max(self, axis: Any = None, keepdims: bool = False) -> Tensor:
-        """The largest; nan if any is nan."""
+        """The largest; nan if any is nan. With `dim=`, PyTorch's pair: (values, indices)."""
         return apply("max", self, axis=axis, keepdims=keepdims)
 
     @paired("argmin")
     def min(self, axis: Any = None, keepdims: bool = False) -> Tensor:
-        """The smallest; nan if any is nan."""
+        """The smallest; nan if any is nan. With `dim=`, PyTorch's pair: (values, indices)."""
         return apply("min", self, axis=axis, keepdims=keepdims)
 
     def argmax(self, axis: Any = None, keepdims: bool = False) -> Tensor:
@@ -148,12 +148,12 @@ class Reductions:
 
     @paired("_latest_max")
     def cummax(self, axis: Any) -> Tensor:
-        """z_i = the largest of x_0 ... x_i along axis."""
+        """z_i = the largest of x_0 ... x_i along axis. With `dim=` also where it was: a pair."""
         return apply("cummax", self, axis=axis)
 
     @paired("_latest_min")
     def cummin(self, axis: Any) -> Tensor:
-        """z_i = the smallest of x_0 ... x_i along axis."""
+        """z_i = the smallest of x_0 ... x_i along axis. With `dim=` also where it was: a pair."""
         if self.dtype.is_float:
             return -(-self).cummax(axis)
         return ~(~self).cummax(axis)  # ~ turns the order of all integers round, - not the lowest's
@@ -179,7 +179,7 @@ class Reductions:
 
     @paired("argsort")
     def sort(self, axis: int = -1, descending: bool = False) -> Tensor:
-        """x in rising (or falling) order along axis."""
+        """x in rising (or falling) order along axis. With `dim=` also where it was: a pair."""
         return self.gather(axis, self.argsort(axis, descending))
 
     def topk(self, k: int, axis: int = -1, largest: bool = True) -> tuple[Tensor, Tensor]:

@@ -48,12 +48,12 @@ class Backward:
         recording.during(create_graph, self._store, arrived, gradient)
 
     def walk(self, root: Tensor, ops: Iterable[Op], gradient: Tensor, keep: bool,
-             create_graph: bool, only: set[Op] | None = None,
+             create_graph: bool, only: set[Any] | None = None,
              hooks: bool = True) -> Iterator[tuple[Any, Tensor, list[Share]]]:  # fmt: skip
         """Each op with the gradient of its result and what it hands on; at last each leaf with its.
 
-        With `only`, no others hand anything on. The formulas run in a context in which recording is
-        as `create_graph` says.
+        With `only`, nothing is handed on to others than these ops and leaves. The formulas run in a
+        context in which recording is as `create_graph` says.
         """
         context = recording.context(create_graph)
         pending = {root.op or root: gradient}  # for each op and leaf, what has come in so far
@@ -64,13 +64,15 @@ class Backward:
             if hooks and op.hooks:
                 g = self._after(op.hooks, g, create_graph and context)
             shares: list[Share] = []
-            if only is None or op in only:
+            if on := only is None or any((x.op or x) in only for x in op.inputs):
                 shares = context.run(self._shares, op, g, create_graph)
                 for x, gx in shares:
-                    before = pending.get(node := x.op or x)
-                    pending[node] = gx if before is None else context.run(operator.add, before, gx)
+                    if only is None or (x.op or x) in only:
+                        before = pending.get(x.op or x)
+                        total = gx if before is None else context.run(operator.add, before, gx)
+                        pending[x.op or x] = total
             yield op, g, shares
-            if not keep:  # let go of what was saved, and of the graph behind
+            if on and not keep:  # let go of what was saved, and of the graph behind
                 op.saved, op.inputs, op.states = None, (), ()
         for leaf, g in pending.items():
             found = _leaf_hooks.get(id(leaf)) if hooks else None

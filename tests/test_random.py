@@ -1,0 +1,97 @@
+"""Where random numbers begin: a seed that is given, or one of the system's."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import tutor
+from tutor import Tensor, random
+from tutor.errors import NumberRangeError
+
+ROOT = str(Path(tutor.__file__).parents[1])
+
+
+def fresh(code: str) -> list[str]:
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": ROOT, "TUTOR_BACKEND": "python"},
+        capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    return result.stdout.split()
+
+
+def test_every_process_without_a_seed_draws_other_numbers_and_says_how_to_repeat_them() -> None:
+    code = "import tutor; x = tutor.rand(1).item(); print(tutor.initial_seed(), x)"
+    (a, x), (b, y) = fresh(code), fresh(code)
+    assert a != b
+    assert x != y
+    tutor.manual_seed(int(a))
+    assert repr(tutor.rand(1).item()) == x
+
+
+def test_the_seed_is_there_before_the_first_number() -> None:
+    code = "import tutor; s = tutor.initial_seed(); x = tutor.rand(1).item(); "
+    code += "tutor.manual_seed(s); print(x == tutor.rand(1).item(), tutor.initial_seed() == s)"
+    assert fresh(code) == ["True", "True"]
+
+
+def test_seed_draws_one_and_returns_it() -> None:
+    drawn = random.seed()
+    x = Tensor.rand(3).tolist()
+    assert tutor.initial_seed() == drawn != random.seed()
+    tutor.manual_seed(drawn)
+    assert Tensor.rand(3).tolist() == x
+
+
+def test_state_goes_out_and_in() -> None:
+    tutor.manual_seed(5)
+    Tensor.rand(10)
+    state = random.get_state()
+    x = Tensor.rand(3).tolist()
+    random.set_state(state)
+    assert Tensor.rand(3).tolist() == x
+    assert (random.get_state()[0], tutor.initial_seed()) == (5, 5)
+
+
+@pytest.mark.parametrize("wrong", [-1, 2**64, 1.5, "a", None])
+def test_a_seed_is_a_whole_number(wrong: object) -> None:
+    tutor.manual_seed(3)
+    with pytest.raises(NumberRangeError, match="64 bits"):
+        tutor.manual_seed(wrong)  # type: ignore[arg-type]
+    assert tutor.initial_seed() == 3
+
+
+def test_threads_take_different_numbers() -> None:
+    starts: list[int] = []
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [
+            threading.Thread(target=lambda: starts.extend(random.take(1)[1] for _ in range(2000)))
+            for _ in range(6)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert len(set(starts)) == len(starts) == 12_000
+
+
+@pytest.mark.parametrize(("draw", "said"), [("tutor.rand(1)", "seed 77"), ("", "")])
+def test_tutor_debug_names_the_seed_at_the_end(draw: str, said: str) -> None:
+    code = f"import tutor\nif {draw!r}: tutor.manual_seed(77); {draw or 'pass'}"
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": ROOT, "TUTOR_DEBUG": "1", "TUTOR_BACKEND": "python"},
+        capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    assert ("random numbers" in result.stderr) is bool(said)
+    assert said in result.stderr
