@@ -300,7 +300,8 @@ PYTHON_MUTANTS = [
     Mutant(
         "a checkpoint is written straight over the old one", "tutor/nn/checkpoint.py",
         "files.write_whole(path, fill)",
-        'with open(path, "wb") as file:\n        fill(file)',
+        "Path(path).parent.mkdir(parents=True, exist_ok=True)\n"
+        '    with open(path, "wb") as file:\n        fill(file)',
         "nn/test_checkpoint.py",
         "a full disk or a power cut leaves neither the old nor the new one",
     ),
