@@ -192,6 +192,10 @@ def test_registering_again_replaces() -> None:
     registry.lookup("add", "counting", float32)
     registry.register("counting", second)
     assert registry.lookup("add", "counting", float32) is second["add", float32]
+    with tutor.use_backend("counting"):  # what is in use forgets what it had found, too
+        assert registry.kernel("add", float32) is second["add", float32]
+        registry.register("counting", first)
+        assert registry.kernel("add", float32) is first["add", float32]
 
 
 def test_only_kernels_with_a_signature() -> None:
