@@ -159,6 +159,25 @@ ROWS: dict[str, Callable[[], Any]] = {
     "tutor.graph": lambda: tutor.graph((floats() * floats()).sum()),
     "tutor.use_backend": lambda: blocks(tutor.use_backend(tutor.registry.current())),
     "tutor.no_grad": lambda: blocks(tutor.no_grad()),
+    "tutor.grad": lambda: differentiated(),
+    "tutor.set_backend": lambda: tutor.set_backend(tutor.registry.current()),
+    "tutor.multinomial": lambda: tutor.multinomial(Tensor([1.0, 2.0]), 3, replacement=True),
+    "tutor.gather": lambda: tutor.gather(floats(), 0, ints() * 0).sum().backward(),
+    "tutor.index_select": lambda: tutor.index_select(floats(), 0, [1, 0]).sum().backward(),
+    "tutor.masked_fill": lambda: tutor.masked_fill(floats(), bools(), 0.0).sum().backward(),
+    "tutor.masked_select": lambda: tutor.masked_select(floats(), bools()).sum().backward(),
+    "tutor.moveaxis": lambda: tutor.moveaxis(floats(), 0, 1).sum().backward(),
+    "tutor.movedim": lambda: tutor.movedim(floats(), 0, 1).sum().backward(),
+    "tutor.scatter": lambda: tutor.scatter(floats(), 0, ints() * 0, 1.0).sum().backward(),
+    "tutor.scatter_add": lambda: tutor.scatter_add(floats(), 0, ints() * 0, 1.0).sum().backward(),
+    "tutor.nn.functional.conv_transpose1d": lambda: (
+        functional.conv_transpose1d(floats(1, 2, 6), floats(2, 3, 3)).sum().backward()
+    ),
+    "tutor.nn.functional.conv_transpose2d": lambda: (
+        functional.conv_transpose2d(floats(1, 2, 6, 6), floats(2, 3, 3, 3)).sum().backward()
+    ),
+    "Tensor.div_": lambda: floats().detach().div_(2.0),
+    "Buffer.overlaps": lambda: floats().buf.overlaps(floats().buf),
     "tutor.profile": lambda: profiled(),
     "Tensor.backward": lambda: (floats() * floats()).sum().backward(),
     "Tensor.reshape": lambda: floats().reshape(3, 2).sum().backward(),
@@ -273,6 +292,12 @@ def profiled() -> str:
     return str(p)
 
 
+def differentiated() -> None:
+    x = floats()
+    (slope,) = tutor.grad((x * x * x).sum(), (x,), create_graph=True)
+    tutor.grad(slope.sum(), x)
+
+
 def hooked() -> None:
     x = floats()
     remove = x.register_hook(lambda g: g * 2)
@@ -384,8 +409,10 @@ def test_no_error_leaves_a_cycle_behind(line: str) -> None:
     """Its traceback holds the frames, and these the tensors. Each line is a mistake."""
 
     def fail() -> None:
+        names = {"tutor": tutor, "Tensor": Tensor, "big": floats(100)}
         with contextlib.suppress(TutorError):
-            exec(line, {"tutor": tutor, "Tensor": Tensor, "big": floats(100)})
+            exec(line, names)
+        names.clear()  # a function of the line knows these names: a cycle of its own making
 
     fail()
     with counted():

@@ -26,7 +26,7 @@ METHODS_ONLY = {
     "avg_pool2d", "conv1d", "conv2d", "conv_transpose2d", "cross_entropy", "max_pool2d",
     "sparse_categorical_crossentropy",
     # it changes
-    "add_", "assign", "check_in_place", "clamp_", "clip_", "copy_", "data", "div_", "fill_", "mul_",
+    "add_", "assign", "clamp_", "clip_", "copy_", "data", "div_", "fill_", "mul_",
     "sub_", "zero_",
 }  # fmt: skip
 

@@ -50,7 +50,7 @@ ELSEWHERE = {
 
 @pytest.mark.parametrize("name", [*ON_A_TENSOR.split(), *TO_MAKE_ONE.split()])
 def test_a_tensor_has_it(name):
-    assert hasattr(Tensor([1.0, 2.0]), name)
+    assert hasattr(Tensor([[1.0, 2.0]]), name)
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,10 @@ class Create:
         return cls.full(t.shape, 1, **{"dtype": t.dtype, **options})
 
     @classmethod
-    def arange(cls, *bounds: int | float, dtype: Any = None, **options: Any) -> Tensor:
+    def arange(
+        cls, *bounds: int | float, dtype: Any = None, requires_grad: bool = False,
+        device: str = "cpu",
+    ) -> Tensor:  # fmt: skip
         """`arange([start,] stop[, step])`: start, start + step, ... before stop."""
         if not 1 <= len(bounds) <= 3 or not all(map(is_number, bounds)):
             raise ShapeError(f"arange{bounds}", "these are no bounds", "give one to three numbers")
@@ -79,12 +82,13 @@ class Create:
             steps = steps if math.isfinite(steps) else stop / step - start / step
             count = math.ceil(steps) if math.isfinite(steps) else 2**64
         wanted = dtypes.of(dtype or (dtypes.int64 if whole else dtypes.float32))
-        return cls._evenly(max(count, 0), start, step, 1, wanted, **options)
+        out = cls._evenly(max(count, 0), start, step, 1, wanted, device)
+        return out.requires_grad_() if requires_grad else out
 
     @classmethod
     def linspace(
         cls, start: float, stop: float, num: int, *, endpoint: bool = True, dtype: Any = None,
-        **options: Any,
+        requires_grad: bool = False, device: str = "cpu",
     ) -> Tensor:  # fmt: skip
         """`num` numbers at equal distances from start to stop, which, with endpoint=False, would be
         the next one. Each is computed from its own position, so no error adds up."""
@@ -97,17 +101,17 @@ class Create:
         parts, step = max(count - 1 if endpoint else count, 1), stop - start
         if math.isinf(step) and math.isfinite(start) and math.isfinite(stop):  # go half of the way
             half = cls.linspace(start / 2, stop / 2, count, endpoint=endpoint, dtype="float64")
-            return cls((half * 2).cast(wanted).buf, **options)
-        out = cls._evenly(count, start, step, parts, wanted, **options)
+            return cls((half * 2).cast(wanted).buf, requires_grad=requires_grad, device=device)
+        out = cls._evenly(count, start, step, parts, wanted, device)
         if endpoint and count > 1:
             last = out.over(out.buf, (1,), (1,), count - 1)
             engine.call("fill", out.dtype, last, value=stop)
-        return out
+        return out.requires_grad_() if requires_grad else out
 
     @classmethod
     def _evenly(
         cls, count: int, start: int | float, step: int | float, parts: int, dtype: dtypes.DType,
-        *, requires_grad: bool = False, device: str = "cpu",
+        device: str,
     ) -> Tensor:  # fmt: skip
         """start + step * (i / parts) for each i < count; as integers only if they are whole and in
         range, or else NumberRangeError."""
@@ -121,8 +125,7 @@ class Create:
             start, step, parts = _whole(start, step, count, parts, found)
         out = cls(Buffer.empty(count, found), device=device)
         engine.call("arange", found, out, start=start, step=step, parts=parts)
-        out = out if found is dtype else cls(out.cast(dtype).buf)
-        return out.requires_grad_() if requires_grad else out
+        return out if found is dtype else cls(out.cast(dtype).buf)
 
     @classmethod
     def eye(

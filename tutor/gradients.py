@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
 
 
+@spelled
 def grad(y: Tensor, xs: Any, gradient: Any = None, *, retain_graph: bool | None = None,
          create_graph: bool = False, allow_unused: bool = False) -> Any:  # fmt: skip
     """d y / d x for each x of `xs`: a tuple for a tuple or list, one Tensor for one.

@@ -283,9 +283,10 @@ class Interop:
         """How `copy` and `pickle` take a tensor apart: its class, and all of its attributes, those
         of a subclass among them. So `copy.copy` shares the Buffer, `copy.deepcopy` and pickle copy
         it whole, once for all views of it that go along; `.grad` comes with it. A graph does not:
-        the copy of what an op computed is a leaf."""
+        the copy of what an op computed is a leaf. Nor do hooks."""
         border.check(self, "a copy of a Tensor")
         make, args, state, *others = object.__reduce_ex__(self, 2)
         if isinstance(state, tuple):  # (__dict__ or None, slots): a subclass may have its own way
-            state = state[0], {**state[1], "op": None}
+            kept = {name: value for name, value in state[1].items() if name != "_hooks"}
+            state = state[0], {**kept, "op": None}
         return make, args, state, *others

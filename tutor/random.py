@@ -8,6 +8,7 @@ counters, and the same seed and counters give the same bits whenever and whereve
 from __future__ import annotations
 
 import atexit
+import operator
 import os
 import sys
 
@@ -64,11 +65,20 @@ def get_state() -> tuple[int, int]:
 
 
 def set_state(state: tuple[int, int]) -> None:
+    """Go on from `state`, which `get_state` gave. NumberRangeError for what is no such thing."""
+    whole = isinstance(state, tuple) and len(state) == 2 and {*map(type, state)} == {int}
+    if not whole or not 0 <= state[0] < 2**64 or state[1] < 0:
+        raise NumberRangeError(
+            f"set_state({state!r:.60})",
+            "a state is a pair of whole numbers, a seed of 64 bits and a counter",
+            "give what get_state() returned",
+        )
     _stream.state = state
 
 
 def take(blocks: int) -> tuple[int, int]:
     """(seed, first counter) of the next `blocks` blocks of 128 bits, which are then used up."""
+    blocks = operator.index(blocks)  # a Tensor would turn the counter into one
     while True:  # no two threads may take the same ones
         state = get_state()
         if exchange((_stream,), "state", (state,), ((state[0], state[1] + blocks),)):

@@ -26,6 +26,7 @@ KERNELS = [
     name
     for name, (small, _) in CASES.items()
     if small is reduce.reduction or small.__module__ in (elementwise.__name__, scan.__name__)
+    if set(SIGNATURES[name].params) <= {"axis", "descending", "value"}  # which are drawn below
 ]
 POSITIONS = ("max", "min", "argmax", "argmin")  # have no result where there is nothing
 ROUNDED = {"sum": 4.0, "mean": 4.0, "prod": 1.25, "scan": 1.25}  # magnitudes that cannot overflow

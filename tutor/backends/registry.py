@@ -25,6 +25,7 @@ from tutor.backends.signatures import SIGNATURES
 from tutor.blocks import Block, Setting, Within
 from tutor.dtype import DType, bool_
 from tutor.errors import DTypeError, KernelNotFound
+from tutor.spelling import spelled
 
 Kernel = Callable[..., None]
 Table = Mapping[tuple[str, DType], Kernel]
@@ -146,6 +147,12 @@ def current() -> str:
 
 
 def _checked(name: str) -> str:
+    if not isinstance(name, str):
+        raise KernelNotFound(
+            f"backend {name!r:.60}",
+            f"{type(name).__name__} is no name",
+            f"give one of {', '.join(map(repr, backends()))}",
+        )
     table(name)
     return ALIASES.get(name, name)
 
@@ -155,6 +162,7 @@ def _choice(name: str) -> Backend:
     return _chosen.setdefault(name, Backend(name))
 
 
+@spelled
 def set_backend(name: str) -> None:
     """Use that backend from here on, in this thread or task; within a block, until it ends."""
     _setting.set(_choice(name))

@@ -33,6 +33,7 @@ from tutor.errors import DomainError, DTypeError, GraphError
 from tutor.interop import Interop
 from tutor.layout import Shape
 from tutor.methods import Methods
+from tutor.methods.inplace import check_in_place
 from tutor.spelling import spelled
 
 Operator = Callable[..., "Tensor"]
@@ -69,7 +70,8 @@ class Tensor(Methods, Create, Interop):
     """
 
     __slots__ = (
-        "__weakref__", "_grad", "buf", "offset", "op", "requires_grad", "shape", "strides",
+        "__weakref__", "_grad", "_hooks", "buf",
+        "offset", "op", "requires_grad", "shape", "strides",
     )  # fmt: skip
 
     def __init__(
@@ -219,7 +221,7 @@ class Tensor(Methods, Create, Interop):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         instead = "use where(cond, a, b), or make the change under no_grad() or on a .detach()"
-        self.check_in_place("t[...] = value", instead, value)
+        check_in_place(self, "t[...] = value", instead, value)
         engine.check_writable(self)
         if not keys.is_basic(key):
             selection.assign(self, key, value)

@@ -24,17 +24,17 @@ class Size(int):
     compares, hashes and prints as the int that it is; a copy or a pickle is a plain int.
     """
 
-    shape: Shape
+    _shape: Shape  # by another name: whatever has a `shape` is taken for an array
 
     def __new__(cls, shape: Shape) -> Size:
         self = super().__new__(cls, math.prod(shape))
-        self.shape = shape
+        self._shape = shape
         return self
 
     @spelled
     def __call__(self, axis: Any = None) -> Any:
         """The shape, or the size of one axis."""
-        return self.shape if axis is None else self.shape[layout.axis_of(axis, len(self.shape))]
+        return self._shape if axis is None else self._shape[layout.axis_of(axis, len(self._shape))]
 
     def __reduce__(self) -> tuple[type[int], tuple[int]]:
         return int, (int(self),)

@@ -18,6 +18,7 @@ from tutor.dtype import DType
 from tutor.errors import DTypeError, ShapeError
 from tutor.layout import Shape
 from tutor.recording import is_grad_enabled
+from tutor.spelling import spelled
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
@@ -31,7 +32,7 @@ def _operator(name: str, sign: str) -> Callable[[Any, Any], Any]:
     what, instead = f"x {sign}= y", f"x = x {sign} y"
 
     def operator(self: Tensor, other: Any) -> Tensor:
-        self.check_in_place(what, f"write {instead}, {NEW}", other)
+        check_in_place(self, what, f"write {instead}, {NEW}", other)
         op = OPS[name](self, other)
         engine.bring_together(op)
         check_fits(self, op.infer(*op.inputs), what, instead)
@@ -42,11 +43,17 @@ def _operator(name: str, sign: str) -> Callable[[Any, Any], Any]:
 
 
 def _imatmul(self: Tensor, other: Any) -> Tensor:
-    self.check_in_place("x @= y", f"write x = x @ y, {NEW}", other)
+    check_in_place(self, "x @= y", f"write x = x @ y, {NEW}", other)
     product = self @ other  # read as a whole, before anything is written
     check_fits(self, (product.shape, product.dtype), "x @= y", "x = x @ y")
     engine.write(self, product)
     return self
+
+
+def check_in_place(x: Tensor, what: str, instead: str, value: Any = None) -> None:
+    """Raise GraphError where a gradient is wanted of the tensor, or of the value."""
+    if is_grad_enabled() and (x.requires_grad or getattr(value, "requires_grad", False)):
+        raise refusals.in_place(x, what, instead)
 
 
 def check_fits(x: Tensor, result: tuple[Shape, DType], what: str, instead: str) -> None:
@@ -67,11 +74,12 @@ def check_fits(x: Tensor, result: tuple[Shape, DType], what: str, instead: str) 
 
 
 def _overwrite(x: Tensor, value: Any, what: str) -> Tensor:
-    x.check_in_place(what, "make the change under no_grad()", value)
+    check_in_place(x, what, "make the change under no_grad()", value)
     engine.write(x, value)
     return x
 
 
+@spelled
 class InPlace:
     """Changes in place. Each returns the tensor itself."""
 
@@ -128,7 +136,7 @@ class InPlace:
 
     def clamp_(self: Any, min: Any = None, max: Any = None) -> Tensor:
         """x = x.clip(min, max), in place."""
-        self.check_in_place("x.clamp_(min, max)", f"write x = x.clip(min, max), {NEW}")
+        check_in_place(self, "x.clamp_(min, max)", f"write x = x.clip(min, max), {NEW}")
         clipped = self.clip(min, max)
         check_fits(self, (clipped.shape, clipped.dtype), "x.clamp_", "x = x.clip(min, max)")
         engine.write(self, clipped)

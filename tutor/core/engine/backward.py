@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import Context
 from typing import Any, Literal
@@ -19,7 +18,6 @@ Tensor = Any  # the box above this one; the Engine only uses what a Tensor offer
 Hook = Callable[[Tensor], Any]
 Share = tuple[Tensor, Tensor]  # an input, and its part of the gradient
 _serial = operator.attrgetter("serial")
-_leaf_hooks: dict[int, list[Hook]] = {}  # by the id of the leaf, for as long as it lives
 
 
 class Backward:
@@ -75,7 +73,7 @@ class Backward:
             if on and not keep:  # let go of what was saved, and of the graph behind
                 op.saved, op.inputs, op.states = None, (), ()
         for leaf, g in pending.items():
-            found = _leaf_hooks.get(id(leaf)) if hooks else None
+            found = getattr(leaf, "_hooks", None) if hooks else None
             yield leaf, self._after(found, g, create_graph and context) if found else g, []
 
     def _shares(self, op: Op, g: Tensor, create_graph: bool) -> list[Share]:
@@ -128,9 +126,7 @@ class Backward:
         if tensor.op is not None:
             hooks = tensor.op.hooks = tensor.op.hooks or []
         else:
-            if id(tensor) not in _leaf_hooks:
-                weakref.finalize(tensor, _leaf_hooks.pop, id(tensor), None)
-            hooks = _leaf_hooks.setdefault(id(tensor), [])
+            hooks = tensor._hooks = getattr(tensor, "_hooks", [])
         hooks.append(hook)
         return lambda: hooks.remove(hook) if hook in hooks else None
 
