@@ -95,3 +95,15 @@ def test_tutor_debug_names_the_seed_at_the_end(draw: str, said: str) -> None:
     )  # fmt: skip
     assert ("random numbers" in result.stderr) is bool(said)
     assert said in result.stderr
+
+
+@pytest.mark.parametrize(
+    "state", [None, 1, (1,), (1, 2, 3), (1.0, 2), (-1, 0), (2**64, 0), (1, -1)]
+)
+def test_what_is_no_state_is_refused(state):
+    before = random.get_state()
+    with pytest.raises(NumberRangeError):
+        random.set_state(state)
+    with pytest.raises(TypeError):
+        random.take(1.5)
+    assert random.get_state() == before

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tutor import refusals
 from tutor.core.engine import engine
+from tutor.spelling import spelled
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
