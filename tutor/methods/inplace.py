@@ -85,11 +85,6 @@ class InPlace:
 
     __slots__ = ()
 
-    def check_in_place(self: Any, what: str, instead: str, value: Any = None) -> None:
-        """Raise GraphError where a gradient is wanted of the tensor, or of the value."""
-        if is_grad_enabled() and (self.requires_grad or getattr(value, "requires_grad", False)):
-            raise refusals.in_place(self, what, instead)
-
     __iadd__, __isub__ = _operator("add", "+"), _operator("sub", "-")
     __imul__, __itruediv__ = _operator("mul", "*"), _operator("div", "/")
     __ifloordiv__, __imod__ = _operator("floor_divide", "//"), _operator("remainder", "%")
