@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from tutor import refusals
 from tutor.core.engine import engine
+from tutor.core.engine.backward import asking
+from tutor.recording import recording
 from tutor.spelling import spelled
 
 if TYPE_CHECKING:
@@ -44,9 +46,14 @@ def grad(y: Tensor, xs: Any, gradient: Any = None, *, retain_graph: bool | None 
         if any((x.op or x) in between for x in op.inputs):
             between.add(op)
     keep = create_graph if retain_graph is None else retain_graph
-    walk = engine.walk(y, ops, seed, keep, create_graph, between)
-    arrived = {node: g for node, g, _ in walk if node in targets}
-    found = dict(zip(arrived, engine.owned(arrived.values(), seed), strict=True))
+    ask = asking(create_graph)
+
+    def walked() -> dict[Any, Tensor]:
+        walk = engine.walk(y, ops, seed, keep, create_graph, ask, between)
+        arrived = {node: g for node, g, _ in walk if node in targets}
+        return dict(zip(arrived, engine.owned(arrived.values(), seed), strict=True))
+
+    found = recording.during(create_graph, walked)
     for i, node in enumerate(nodes):
         if node not in found and not allow_unused:
             raise refusals.unused(wanted[i], i)

@@ -502,11 +502,11 @@ def test_one_graph_in_two_threads_is_walked_once():
     x = leaf(3.0)
     y = x * x
     op = y.op
-    walk = tutor.engine.walk(y, [op], y.like(1), False, False)
+    walk = tutor.engine.walk(y, [op], y.like(1), False, False, None)
     next(walk)
     for _ in walk:
         pass
-    again = tutor.engine.walk(y, [op], y.like(1), False, False)
+    again = tutor.engine.walk(y, [op], y.like(1), False, False, None)
     with pytest.raises(GraphError, match="freed"):
         next(again)
 

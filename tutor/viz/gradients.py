@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from tutor.core.engine import engine
 from tutor.core.op import Op
 from tutor.errors import GraphError
+from tutor.recording import recording
 
 
 class Visit(NamedTuple):
@@ -33,5 +34,6 @@ def visits(y: Any) -> list[Visit]:
         raise GraphError("a walk backward", f"no op of tutor made this {type(y).__name__}",
                          "compute it from a Tensor(..., requires_grad=True), or, for classes of "
                          "your own, give visits=[(op, gradient), ...]")  # fmt: skip
-    walk = engine.walk(y, engine.order(y.op), y.like(1), True, False, hooks=False)
-    return [Visit(op, g, shares) for op, g, shares in walk if isinstance(op, Op)]
+    walk = engine.walk(y, engine.order(y.op), y.like(1), keep=True, linked=False, ask=None)
+    visited = recording.during(False, list, walk)
+    return [Visit(op, g, shares) for op, g, shares in visited if isinstance(op, Op)]

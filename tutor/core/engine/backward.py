@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Iterator
-from contextvars import Context
-from typing import Any, Literal
+from contextvars import copy_context
+from typing import Any
 
 from tutor import refusals
 from tutor.atomic import exchange
@@ -16,8 +16,19 @@ from tutor.spelling import spelled
 
 Tensor = Any  # the box above this one; the Engine only uses what a Tensor offers
 Hook = Callable[[Tensor], Any]
+Ask = Callable[[Hook, Tensor], Any]  # calls the hook with the gradient
 Share = tuple[Tensor, Tensor]  # an input, and its part of the gradient
 _serial = operator.attrgetter("serial")
+
+
+def asking(create_graph: bool) -> Ask:
+    """How hooks are called: where the walk is recorded, as part of it; else in the caller's own
+    mode, so that a hook may record and walk a graph itself."""
+    return _call if create_graph else copy_context().run
+
+
+def _call(hook: Hook, g: Tensor) -> Any:
+    return hook(g)
 
 
 class Backward:
@@ -37,51 +48,55 @@ class Backward:
         """
         gradient = self.seed(root, gradient)
         keep = create_graph if retain_graph is None else retain_graph
+        ask = asking(create_graph)
+        recording.during(create_graph, self._backward, root, gradient, keep, create_graph, ask)
+
+    def _backward(self, root: Tensor, gradient: Tensor, *how: Any) -> None:
         arrived: dict[Tensor, Tensor] = {}
-        for node, g, _ in self.walk(root, self.order(root.op), gradient, keep, create_graph):
+        for node, g, _ in self.walk(root, self.order(root.op), gradient, *how):
             if not isinstance(node, Op):
                 arrived[node] = g
             elif node.kept is not None and (kept := node.kept()) is not None:
                 arrived[kept] = g
-        recording.during(create_graph, self._store, arrived, gradient)
+        self._store(arrived, gradient)
 
-    def walk(self, root: Tensor, ops: Iterable[Op], gradient: Tensor, keep: bool,
-             create_graph: bool, only: set[Any] | None = None,
-             hooks: bool = True) -> Iterator[tuple[Any, Tensor, list[Share]]]:  # fmt: skip
+    def walk(self, root: Tensor, ops: Iterable[Op], gradient: Tensor, keep: bool, linked: bool,
+             ask: Ask | None, only: set[Any] | None = None,
+             ) -> Iterator[tuple[Any, Tensor, list[Share]]]:  # fmt: skip
         """Each op with the gradient of its result and what it hands on; at last each leaf with its.
 
-        With `only`, nothing is handed on to others than these ops and leaves. The formulas run in a
-        context in which recording is as `create_graph` says.
+        To be gone through where recording is on if the walk is to be part of a graph (`linked`) and
+        off if not. `ask(hook, g)` calls a hook; None calls none. With `only`, nothing is handed on
+        to others than these ops and leaves.
         """
-        context = recording.context(create_graph)
         pending = {root.op or root: gradient}  # for each op and leaf, what has come in so far
         for op in ops:
             g = pending.pop(op, None)
             if g is None:  # its only reader had no gradient for it
                 continue
-            if hooks and op.hooks:
-                g = self._after(op.hooks, g, create_graph and context)
+            if op.hooks and ask:
+                g = self._after(op.hooks, g, ask)
             shares: list[Share] = []
             if on := only is None or any((x.op or x) in only for x in op.inputs):
-                shares = context.run(self._shares, op, g, create_graph)
+                shares = self._shares(op, g, linked)
                 for x, gx in shares:
-                    if only is None or (x.op or x) in only:
-                        before = pending.get(x.op or x)
-                        total = gx if before is None else context.run(operator.add, before, gx)
-                        pending[x.op or x] = total
+                    node = x.op or x
+                    if only is None or node in only:
+                        before = pending.get(node)
+                        pending[node] = gx if before is None else before + gx
             yield op, g, shares
             if on and not keep:  # let go of what was saved, and of the graph behind
                 op.saved, op.inputs, op.states = None, (), ()
         for leaf, g in pending.items():
-            found = getattr(leaf, "_hooks", None) if hooks else None
-            yield leaf, self._after(found, g, create_graph and context) if found else g, []
+            hooks = getattr(leaf, "_hooks", None)
+            yield leaf, self._after(hooks, g, ask) if hooks and ask else g, []
 
-    def _shares(self, op: Op, g: Tensor, create_graph: bool) -> list[Share]:
+    def _shares(self, op: Op, g: Tensor, linked: bool) -> list[Share]:
         """What `op` hands on to each input that wants a gradient."""
         saved, version = op.saved, g.buf.version
         if saved is None:
             raise refusals.freed(op)
-        grads = op.backward(g, *(self._linked(op) if create_graph else saved))
+        grads = op.backward(g, *(self._linked(op) if linked else saved))
         grads = grads if isinstance(grads, tuple) else (grads,)
         if g.buf.version != version:
             raise refusals.gradient_changed(f"the backward of {type(op).__name__}")
@@ -96,23 +111,18 @@ class Backward:
         return shares
 
     @staticmethod
-    def _after(hooks: Iterable[Hook], g: Tensor, context: Context | Literal[False]) -> Tensor:
-        """The gradient after each hook has seen it, and perhaps put another in its place.
-
-        They run in `context`, where the walk is recorded; else in the caller's own: a hook may
-        record and walk a graph itself, but what it returns leaves that graph behind.
-        """
+    def _after(hooks: Iterable[Hook], g: Tensor, ask: Ask) -> Tensor:
+        """The gradient after each hook has seen it, and perhaps put another in its place."""
         for hook in tuple(hooks):
             version = g.buf.version
-            other = context.run(hook, g) if context else hook(g)
+            other = ask(hook, g)
             if g.buf.version != version:
                 raise refusals.gradient_changed("a hook")
             if other is None:
                 continue
             if getattr(other, "shape", None) != g.shape or other.dtype is not g.dtype:
                 raise refusals.hooks_result(g, other)
-            # A copy: the hook may have kept it, and change it.
-            g = context.run(other.copy) if context else other.alias().copy()
+            g = other.copy()  # the hook may have kept it, and change it
         return g
 
     @staticmethod
