@@ -29,7 +29,7 @@ class Create:
 
     @classmethod
     def full(
-        cls,
+        cls: type[Tensor],
         shape: Any,
         value: bool | int | float,
         *,
@@ -43,25 +43,29 @@ class Create:
         return out.requires_grad_() if requires_grad else out
 
     @classmethod
-    def zeros(cls, *shape: Any, dtype: Any = dtypes.float32, **options: Any) -> Tensor:
+    def zeros(
+        cls: type[Tensor], *shape: Any, dtype: Any = dtypes.float32, **options: Any
+    ) -> Tensor:
         return cls.full(layout.sizes_of(shape), 0, dtype=dtype, **options)
 
     @classmethod
-    def ones(cls, *shape: Any, dtype: Any = dtypes.float32, **options: Any) -> Tensor:
+    def ones(cls: type[Tensor], *shape: Any, dtype: Any = dtypes.float32, **options: Any) -> Tensor:
         return cls.full(layout.sizes_of(shape), 1, dtype=dtype, **options)
 
     @classmethod
-    def zeros_like(cls, t: Any, **options: Any) -> Tensor:
+    def zeros_like(cls: type[Tensor], t: Any, **options: Any) -> Tensor:
         t = t if hasattr(t, "over") else cls(t)
         return cls.full(t.shape, 0, **{"dtype": t.dtype, **options})
 
     @classmethod
-    def ones_like(cls, t: Any, **options: Any) -> Tensor:
+    def ones_like(cls: type[Tensor], t: Any, **options: Any) -> Tensor:
         t = t if hasattr(t, "over") else cls(t)
         return cls.full(t.shape, 1, **{"dtype": t.dtype, **options})
 
     @classmethod
-    def arange(cls, *bounds: int | float, dtype: Any = None, **options: Any) -> Tensor:
+    def arange(
+        cls: type[Tensor], *bounds: int | float, dtype: Any = None, **options: Any
+    ) -> Tensor:
         """`arange([start,] stop[, step])`: start, start + step, ... before stop."""
         if not 1 <= len(bounds) <= 3 or not all(map(is_number, bounds)):
             raise ShapeError(f"arange{bounds}", "these are no bounds", "give one to three numbers")
@@ -83,7 +87,7 @@ class Create:
 
     @classmethod
     def linspace(
-        cls, start: float, stop: float, num: int, *, endpoint: bool = True, dtype: Any = None,
+        cls: type[Tensor], start: float, stop: float, num: int, *, endpoint: bool = True, dtype: Any = None,
         **options: Any,
     ) -> Tensor:  # fmt: skip
         """`num` numbers at equal distances from start to stop, which, with endpoint=False, would be
@@ -106,7 +110,7 @@ class Create:
 
     @classmethod
     def _evenly(
-        cls, count: int, start: int | float, step: int | float, parts: int, dtype: dtypes.DType,
+        cls: type[Tensor], count: int, start: int | float, step: int | float, parts: int, dtype: dtypes.DType,
         *, requires_grad: bool = False, device: str = "cpu",
     ) -> Tensor:  # fmt: skip
         """start + step * (i / parts) for each i < count; as integers only if they are whole and in
@@ -126,7 +130,7 @@ class Create:
 
     @classmethod
     def eye(
-        cls, n: int, m: int | None = None, k: int = 0, *, dtype: Any = dtypes.float32
+        cls: type[Tensor], n: int, m: int | None = None, k: int = 0, *, dtype: Any = dtypes.float32
     ) -> Tensor:
         """n rows of m numbers (default n): 1 on diagonal k (0 is the main one), else 0."""
         out = cls.zeros(n, n if m is None else m, dtype=dtype)
@@ -135,7 +139,7 @@ class Create:
 
     @classmethod
     def _random(
-        cls, kernel: str, shape: Any, dtype: Any, requires_grad: bool, device: str
+        cls: type[Tensor], kernel: str, shape: Any, dtype: Any, requires_grad: bool, device: str
     ) -> Tensor:
         shape, found = layout.checked_shape(layout.sizes_of(shape)), dtypes.of(dtype)
         if not found.is_float:
@@ -151,7 +155,7 @@ class Create:
 
     @classmethod
     def rand(
-        cls, *shape: Any, dtype: Any = dtypes.float32, requires_grad: bool = False,
+        cls: type[Tensor], *shape: Any, dtype: Any = dtypes.float32, requires_grad: bool = False,
         device: str = "cpu",
     ) -> Tensor:  # fmt: skip
         """Uniform in [0, 1), from the generator that `tutor.manual_seed` sets."""
@@ -159,14 +163,14 @@ class Create:
 
     @classmethod
     def randn(
-        cls, *shape: Any, dtype: Any = dtypes.float32, requires_grad: bool = False,
+        cls: type[Tensor], *shape: Any, dtype: Any = dtypes.float32, requires_grad: bool = False,
         device: str = "cpu",
     ) -> Tensor:  # fmt: skip
         """Normal, mean 0 and variance 1."""
         return cls._random("normal", shape, dtype, requires_grad, device)
 
     @classmethod
-    def glorot_uniform(cls, *shape: Any, **options: Any) -> Tensor:
+    def glorot_uniform(cls: type[Tensor], *shape: Any, **options: Any) -> Tensor:
         """Uniform in +-sqrt(6 / (fan_in + fan_out)), for a weight (out, in, ...): each of the axes
         behind multiplies both fans. Glorot & Bengio 2010, equation 16."""
         sizes = layout.checked_shape(layout.sizes_of(shape))

@@ -20,32 +20,32 @@ class Comparisons:
 
     __slots__ = ()
 
-    def eq(self, other: Any) -> Tensor:
+    def eq(self: Tensor, other: Any) -> Tensor:
         """x == y; nan equals nothing"""
         return apply("eq", self, other)
 
-    def ne(self, other: Any) -> Tensor:
+    def ne(self: Tensor, other: Any) -> Tensor:
         """x != y"""
         return apply("ne", self, other)
 
-    def lt(self, other: Any) -> Tensor:
+    def lt(self: Tensor, other: Any) -> Tensor:
         """x < y"""
         return apply("lt", self, other)
 
-    def le(self, other: Any) -> Tensor:
+    def le(self: Tensor, other: Any) -> Tensor:
         """x <= y"""
         return apply("le", self, other)
 
-    def gt(self, other: Any) -> Tensor:
+    def gt(self: Tensor, other: Any) -> Tensor:
         """x > y"""
         return apply("gt", self, other)
 
-    def ge(self, other: Any) -> Tensor:
+    def ge(self: Tensor, other: Any) -> Tensor:
         """x >= y"""
         return apply("ge", self, other)
 
     def isclose(
-        self, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+        self: Tensor, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
     ) -> Tensor:
         """|x - y| <= atol + rtol |y|, which infinities are only if they are equal, and nans only
         with equal_nan. Computed in float64, unless both are float32 or narrower."""
@@ -63,7 +63,7 @@ class Comparisons:
         return close + (x != x) * (y != y) if equal_nan else close
 
     def allclose(
-        self, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+        self: Tensor, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
     ) -> bool:
         """Is every pair close (`isclose`)? True of none."""
         return bool(self.isclose(other, rtol, atol, equal_nan).all())

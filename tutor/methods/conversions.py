@@ -26,17 +26,17 @@ class Size(int):
 
     shape: Shape
 
-    def __new__(cls, shape: Shape) -> Size:
+    def __new__(cls: type[Tensor], shape: Shape) -> Size:
         self = super().__new__(cls, math.prod(shape))
         self.shape = shape
         return self
 
     @spelled
-    def __call__(self, axis: Any = None) -> Any:
+    def __call__(self: Tensor, axis: Any = None) -> Any:
         """The shape, or the size of one axis."""
         return self.shape if axis is None else self.shape[layout.axis_of(axis, len(self.shape))]
 
-    def __reduce__(self) -> tuple[type[int], tuple[int]]:
+    def __reduce__(self: Tensor) -> tuple[type[int], tuple[int]]:
         return int, (int(self),)
 
 
@@ -46,7 +46,7 @@ class Conversions:
 
     __slots__ = ()
 
-    def to(self, target: Any) -> Tensor:
+    def to(self: Tensor, target: Any) -> Tensor:
         """In the dtype `target`; of a Tensor: in its dtype. "cpu" is where everything is already,
         and any other device a DTypeError."""
         wanted = target.dtype if hasattr(target, "over") else target
@@ -56,75 +56,75 @@ class Conversions:
             raise DTypeError(f"to({target!r})", "the only device here is 'cpu'", "leave it out")
         return self.cast(wanted)
 
-    def cpu(self) -> Tensor:
+    def cpu(self: Tensor) -> Tensor:
         """Itself: the CPU is the only device here."""
         return self.cast(self.dtype)
 
-    def type_as(self, other: Any) -> Tensor:
+    def type_as(self: Tensor, other: Any) -> Tensor:
         """In the dtype of `other`, a Tensor."""
         return self.cast(checks.tensor("type_as", other).dtype)
 
-    def half(self) -> Tensor:
+    def half(self: Tensor) -> Tensor:
         """As float16."""
         return self.cast("float16")
 
-    def bfloat16(self) -> Tensor:
+    def bfloat16(self: Tensor) -> Tensor:
         """As bfloat16: 8 bits of precision, the range of float32."""
         return self.cast("bfloat16")
 
-    def float(self) -> Tensor:
+    def float(self: Tensor) -> Tensor:
         """As float32."""
         return self.cast("float32")
 
-    def double(self) -> Tensor:
+    def double(self: Tensor) -> Tensor:
         """As float64."""
         return self.cast("float64")
 
-    def int(self) -> Tensor:
+    def int(self: Tensor) -> Tensor:
         """As int32, cut towards 0."""
         return self.cast("int32")
 
-    def long(self) -> Tensor:
+    def long(self: Tensor) -> Tensor:
         """As int64, cut towards 0."""
         return self.cast("int64")
 
-    def bool(self) -> Tensor:
+    def bool(self: Tensor) -> Tensor:
         """True where x is not 0."""
         return self.cast("bool")
 
-    def is_floating_point(self) -> Any:
+    def is_floating_point(self: Tensor) -> Any:
         """Is the dtype a float?"""
         return self.dtype.is_float
 
     # ---- how large -------------------------------------------------------------------------------
 
     @property
-    def size(self) -> Size:
+    def size(self: Tensor) -> Size:
         """How many numbers there are; `size()` is the shape, `size(axis)` one of its sizes."""
         return Size(self.shape)
 
-    def dim(self) -> Any:
+    def dim(self: Tensor) -> Any:
         """How many axes: `ndim`, as PyTorch calls it."""
         return self.ndim
 
     ndimension = dim
 
-    def expand_as(self, other: Any) -> Tensor:
+    def expand_as(self: Tensor, other: Any) -> Tensor:
         """Stretched to the shape of `other`, a Tensor."""
         return self.expand(checks.tensor("expand_as", other).shape)
 
-    def reshape_as(self, other: Any) -> Tensor:
+    def reshape_as(self: Tensor, other: Any) -> Tensor:
         """In the shape of `other`, a Tensor."""
         return self.reshape(checks.tensor("reshape_as", other).shape)
 
-    def view_as(self, other: Any) -> Tensor:
+    def view_as(self: Tensor, other: Any) -> Tensor:
         """In the shape of `other`, a Tensor; never a copy."""
         return self.view(checks.tensor("view_as", other).shape)
 
-    def t(self) -> Tensor:
+    def t(self: Tensor) -> Tensor:
         """A matrix with its rows as columns; a vector or a single number as it is."""
         return checks.at_most("t()", self, 2).T
 
-    def realize(self) -> Tensor:
+    def realize(self: Tensor) -> Tensor:
         """Itself: every call is executed at once, so the numbers are here already."""
         return self.cast(self.dtype)

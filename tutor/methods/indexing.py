@@ -20,11 +20,11 @@ class Indexing:
 
     __slots__ = ()
 
-    def gather(self, axis: int, index: Any) -> Tensor:
+    def gather(self: Tensor, axis: int, index: Any) -> Tensor:
         """z[..., i, ...] = self[..., index[..., i, ...], ...] along axis."""
         return apply("gather", self, index, axis=axis)
 
-    def take_along_axis(self, index: Any, axis: int = -1) -> Tensor:
+    def take_along_axis(self: Tensor, index: Any, axis: int = -1) -> Tensor:
         """`gather` as NumPy has it: negative positions count from the end, and beside axis the two
         are stretched to fit each other."""
         a = layout.axis_of(axis, self.ndim)
@@ -44,17 +44,17 @@ class Indexing:
         index = index.expand((*beside[:a], index.shape[a], *beside[a + 1 :])).cast(int64)
         return x.gather(a, apply("where", index < 0, index + self.shape[a], index))
 
-    def scatter(self, axis: int, index: Any, src: Any) -> Tensor:
+    def scatter(self: Tensor, axis: int, index: Any, src: Any) -> Tensor:
         """self with src[..., i, ...] written to [..., index[..., i, ...], ...] along axis; of
         several to one place, the last stays. `src` may be a number, or larger than index: then
         what is beyond is left out."""
         return apply("scatter", self, *self._source(index, src), axis=axis)
 
-    def scatter_add(self, axis: int, index: Any, src: Any) -> Tensor:
+    def scatter_add(self: Tensor, axis: int, index: Any, src: Any) -> Tensor:
         """self with src[..., i, ...] added at [..., index[..., i, ...], ...] along axis."""
         return apply("scatter_add", self, *self._source(index, src), axis=axis)
 
-    def _source(self, index: Any, src: Any) -> tuple[Tensor, Tensor]:
+    def _source(self: Tensor, index: Any, src: Any) -> tuple[Tensor, Tensor]:
         if not hasattr(index, "over"):  # a list of none is one of ints
             index = self.wrap(index, None if not hasattr(index, "__len__") or len(index) else int64)
         src = src if hasattr(src, "over") else self.wrap(src, self.dtype)
@@ -65,11 +65,11 @@ class Indexing:
             src = src.shrink(tuple((0, min(n, m)) for n, m in ends))
         return index, src
 
-    def index_select(self, axis: int, index: Any) -> Tensor:
+    def index_select(self: Tensor, axis: int, index: Any) -> Tensor:
         """The slices along axis at the positions in the 1-D `index`."""
         return apply("index_select", self, index, axis=axis)
 
-    def masked_select(self, mask: Any) -> Tensor:
+    def masked_select(self: Tensor, mask: Any) -> Tensor:
         """The elements where the bool `mask` is true, 1-D; the two are stretched to one shape."""
         mask = mask if hasattr(mask, "over") else self.wrap(mask, None)
         if mask.dtype.kind != "bool":
@@ -78,7 +78,7 @@ class Indexing:
         positions = apply("nonzero", mask.expand(shape))
         return self.expand(shape).flatten().index_select(0, positions)
 
-    def nonzero(self) -> tuple[Tensor, ...]:
+    def nonzero(self: Tensor) -> tuple[Tensor, ...]:
         """Where x is not 0: for each axis the positions along it, int64, in row-major order."""
         shape = self.shape or (1,)
         rest, found = apply("nonzero", self), []
@@ -87,7 +87,7 @@ class Indexing:
             rest = rest // size
         return tuple(reversed(found))
 
-    def one_hot(self, classes: int | None = None) -> Tensor:
+    def one_hot(self: Tensor, classes: int | None = None) -> Tensor:
         """For each class number 0 ... classes - 1 a row (the last axis) of int64: 1 there, else 0.
         Without `classes`: as many as the largest number asks for."""
         if not self.dtype.is_integer:
