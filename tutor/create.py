@@ -77,7 +77,7 @@ class Create:
             raise ShapeError(f"arange{bounds}", found, "give finite numbers")
         whole = all(isinstance(b, int) for b in bounds)
         if whole:
-            count = -((start - stop) // step)  # exact, however far apart they are
+            count = -int((start - stop) // step)  # exact, however far apart they are
         else:
             steps = (stop - start) / step
             steps = steps if math.isfinite(steps) else stop / step - start / step
@@ -87,8 +87,8 @@ class Create:
 
     @classmethod
     def linspace(
-        cls: type[Tensor], start: float, stop: float, num: int, *, endpoint: bool = True, dtype: Any = None,
-        **options: Any,
+        cls: type[Tensor], start: float, stop: float, num: int, *, endpoint: bool = True,
+        dtype: Any = None, **options: Any,
     ) -> Tensor:  # fmt: skip
         """`num` numbers at equal distances from start to stop, which, with endpoint=False, would be
         the next one. Each is computed from its own position, so no error adds up."""
@@ -110,8 +110,8 @@ class Create:
 
     @classmethod
     def _evenly(
-        cls: type[Tensor], count: int, start: int | float, step: int | float, parts: int, dtype: dtypes.DType,
-        *, requires_grad: bool = False, device: str = "cpu",
+        cls: type[Tensor], count: int, start: int | float, step: int | float, parts: int,
+        dtype: dtypes.DType, *, requires_grad: bool = False, device: str = "cpu",
     ) -> Tensor:  # fmt: skip
         """start + step * (i / parts) for each i < count; as integers only if they are whole and in
         range, or else NumberRangeError."""

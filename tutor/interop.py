@@ -212,8 +212,9 @@ class Interop:
                 x = x.__dlpack__(max_version=(1, 0))
             except TypeError:  # a producer of the time before versions
                 x = x.__dlpack__()
-        memory, dtype, *walk = dlpack.take(x)
-        t = cls(Buffer.from_memory(memory, dtype=dtype, copy=False), *walk)
+        memory, dtype, shape, strides, offset = dlpack.take(x)
+        buf = Buffer.from_memory(memory, dtype=dtype, copy=False)
+        t = cls(buf, shape, strides, offset)
         return t.copy() if copy else t
 
     def __array_namespace__(self: Tensor, *, api_version: str | None = None) -> Any:
@@ -285,7 +286,8 @@ class Interop:
         it whole, once for all views of it that go along; `.grad` comes with it. A graph does not:
         the copy of what an op computed is a leaf."""
         border.check(self, "a copy of a Tensor")
-        make, args, state, *others = object.__reduce_ex__(self, 2)
+        parts: Any = object.__reduce_ex__(self, 2)  # a str would be a global's name: no Tensor's
+        make, args, state, *others = parts
         if isinstance(state, tuple):  # (__dict__ or None, slots): a subclass may have its own way
             state = state[0], {**state[1], "op": None}
         return make, args, state, *others

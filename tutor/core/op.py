@@ -105,7 +105,7 @@ class Op:
         """Shape and dtype of the result."""
         raise NotImplementedError(f"{type(self).__name__} states no rule for shape and dtype")
 
-    def layout(self, x: Any, **params: Any) -> tuple[Shape, Shape, int]:
+    def layout(self, *inputs: Any, **params: Any) -> tuple[Shape, Shape, int]:
         """For a view: shape, strides and offset at which it walks x's Buffer."""
         raise NotImplementedError(f"{type(self).__name__} has neither a kernel nor a layout")
 
@@ -118,7 +118,7 @@ class Op:
         """The inputs as the kernel is to walk them, given the result's shape."""
         return inputs
 
-    def backward(self, g: Any, *saved: Any) -> Any:
+    def backward(self, g: Any, /, *saved: Any) -> Any:
         """The gradients of the inputs, given `g`, the gradient of the result."""
         raise NotImplementedError(f"{type(self).__name__} has no derivative")
 

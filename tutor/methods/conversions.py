@@ -26,17 +26,17 @@ class Size(int):
 
     shape: Shape
 
-    def __new__(cls: type[Tensor], shape: Shape) -> Size:
+    def __new__(cls, shape: Shape) -> Size:
         self = super().__new__(cls, math.prod(shape))
         self.shape = shape
         return self
 
     @spelled
-    def __call__(self: Tensor, axis: Any = None) -> Any:
+    def __call__(self, axis: Any = None) -> Any:
         """The shape, or the size of one axis."""
         return self.shape if axis is None else self.shape[layout.axis_of(axis, len(self.shape))]
 
-    def __reduce__(self: Tensor) -> tuple[type[int], tuple[int]]:
+    def __reduce__(self) -> tuple[type[int], tuple[int]]:
         return int, (int(self),)
 
 

@@ -66,8 +66,8 @@ class Learning:
         return windows.max_pool(self, kernel_size, stride, padding, dilation, ceil_mode, dims=2)
 
     def avg_pool2d(
-        self: Tensor, kernel_size: Any = 2, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-        count_include_pad: bool = True,
+        self: Tensor, kernel_size: Any = 2, stride: Any = None, padding: Any = 0,
+        ceil_mode: bool = False, count_include_pad: bool = True,
     ) -> Tensor:  # fmt: skip
         """The mean of each window."""
         return windows.avg_pool(

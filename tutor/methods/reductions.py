@@ -176,7 +176,7 @@ class Reductions:
     def _latest(self: Tensor, z: Tensor, axis: Any) -> Tensor:
         a = layout.axis_of(axis, self.ndim)
         along = tuple(-1 if b == a else 1 for b in range(self.ndim))
-        here = type(self).arange(self.shape[a]).reshape(along)  # type: ignore[attr-defined]
+        here = type(self).arange(self.shape[a]).reshape(along)
         return apply("where", (self == z) + (self != self), here, 0).cummax(axis)  # + is or
 
     # ---- in order --------------------------------------------------------------------------------
@@ -193,8 +193,9 @@ class Reductions:
     def topk(self: Tensor, k: int, axis: int = -1, largest: bool = True) -> tuple[Tensor, Tensor]:
         """The k largest (or smallest) along axis, the most extreme first, and their positions."""
         if not self.shape:  # a row of one
-            return tuple(t.reshape(t.shape[1:] if k else t.shape)
-                         for t in self.reshape(1).topk(k, axis, largest))  # fmt: skip
+            values, positions = self.reshape(1).topk(k, axis, largest)
+            shape = values.shape[1:] if k else values.shape
+            return values.reshape(shape), positions.reshape(shape)
         a, k = layout.axis_of(axis, self.ndim), layout.whole_number(k, "k")
         if not 0 <= k <= self.shape[a]:
             raise ShapeError(

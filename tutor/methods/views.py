@@ -222,7 +222,7 @@ class Views:
             if before or after:
                 size = self.shape[axis]
                 layout.check_padding(mode, size, before, after)
-                at = type(self).arange(-before, size + after)  # type: ignore[attr-defined]
+                at = type(self).arange(-before, size + after)
                 if mode == "edge":
                     at = at.clip(0, size - 1)
                 else:  # a b c b | a b c b | ...
@@ -261,7 +261,7 @@ class Views:
             )
         total = sum(times)
         ends = [end for end in itertools.accumulate(times[:-1]) if end < total]
-        index = type(self).zeros(total, dtype="int64")  # type: ignore[attr-defined]
+        index = type(self).zeros(total, dtype="int64")
         return x.index_select(a, index.scatter_add(0, ends, 1).cumsum(0))
 
     repeat_interleave = repeat
@@ -295,8 +295,8 @@ class Views:
         if self.ndim < 2:
             raise ShapeError("a triangle", f"shape {self.shape}", "it takes rows and columns")
         Buffer.empty(self.numel(), self.dtype)  # is there room? Asked before rows are counted
-        row = type(self).arange(self.shape[-2]).unsqueeze(1)  # type: ignore[attr-defined]
-        column = type(self).arange(self.shape[-1])  # type: ignore[attr-defined]
+        row = type(self).arange(self.shape[-2]).unsqueeze(1)
+        column = type(self).arange(self.shape[-1])
         k = layout.whole_number(k, "a diagonal")
         kept = column - k <= row if lower else column - k >= row
         return apply("where", kept, self, False if self.dtype.kind == "bool" else 0)
