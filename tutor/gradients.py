@@ -2,17 +2,42 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal, overload
 
 from tutor import refusals
 from tutor.core.engine import engine
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
+    from tutor.typing import TensorLike
+
+    Tensors = tuple[Tensor, ...] | list[Tensor]
 
 
-def grad(y: Tensor, xs: Any, gradient: Any = None, *, retain_graph: bool | None = None,
-         create_graph: bool = False, allow_unused: bool = False) -> Any:  # fmt: skip
+@overload
+def grad(
+    y: Tensor, xs: Tensor, gradient: TensorLike | None = None, *, retain_graph: bool | None = None,
+    create_graph: bool = False, allow_unused: Literal[False] = False,
+) -> Tensor: ...  # fmt: skip
+@overload
+def grad(
+    y: Tensor, xs: Tensor, gradient: TensorLike | None = None, *, retain_graph: bool | None = None,
+    create_graph: bool = False, allow_unused: bool,
+) -> Tensor | None: ...  # fmt: skip
+@overload
+def grad(
+    y: Tensor, xs: Tensors, gradient: TensorLike | None = None, *, retain_graph: bool | None = None,
+    create_graph: bool = False, allow_unused: Literal[False] = False,
+) -> tuple[Tensor, ...]: ...  # fmt: skip
+@overload
+def grad(
+    y: Tensor, xs: Tensors, gradient: TensorLike | None = None, *, retain_graph: bool | None = None,
+    create_graph: bool = False, allow_unused: bool,
+) -> tuple[Tensor | None, ...]: ...  # fmt: skip
+def grad(
+    y: Tensor, xs: Tensor | Tensors, gradient: TensorLike | None = None, *,
+    retain_graph: bool | None = None, create_graph: bool = False, allow_unused: bool = False,
+) -> Tensor | tuple[Tensor | None, ...] | None:  # fmt: skip
     """d y / d x for each x of `xs`: a tuple for a tuple or list, one Tensor for one.
 
     Any tensors that require grad will do, leaves or computed ones. Only what lies between y and xs

@@ -12,17 +12,19 @@ from tutor.core.buffer import Buffer
 from tutor.core.engine import apply
 from tutor.dtype import DType, bfloat16
 from tutor.errors import DomainError, DTypeError, MissingPackageError, ScalarError, ShapeError
+from tutor.literals import is_tensor
 from tutor.spelling import spelled
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
+    from tutor.typing import Number
 
 
-def _equality(name: str) -> Callable[[Any, Any], Any]:
+def _equality(name: str) -> Callable[[Tensor, object], Tensor]:
     """`x == y` of each element. Beside what holds no numbers at all (None, a str, an object that
     knows nothing of tensors), Python decides: it asks the other, and else says False."""
 
-    def operator(self: Any, other: Any) -> Any:
+    def operator(self: Tensor, other: Any) -> Any:
         try:
             return apply(name, self, other)
         except DTypeError:
@@ -79,7 +81,7 @@ class Interop:
 
     # ---- numbers, lists, arrays ------------------------------------------------------------------
 
-    def item(self: Tensor) -> Any:
+    def item(self: Tensor) -> Number:
         """The number in a one-element tensor, as a Python number."""
         memory = border.check(self, "item()")
         if self.numel() != 1:
@@ -89,7 +91,8 @@ class Interop:
                 "pick one by indexing, or reduce with .sum() or .mean()",
             )
         start, size = self.offset * self.dtype.itemsize, self.dtype.itemsize
-        return bits.unpack(memory[start : start + size], self.dtype)[0]
+        number: Number = bits.unpack(memory[start : start + size], self.dtype)[0]
+        return number
 
     def tolist(self: Tensor) -> Any:
         """The numbers as (nested) lists."""
@@ -245,11 +248,12 @@ class Interop:
     def __iter__(self: Tensor) -> Iterator[Tensor]:
         return (self[i] for i in range(len(self)))
 
-    def __contains__(self: Tensor, value: Any) -> bool:
-        equal: Any = self == value
-        return equal is not False and bool(equal.any())
+    def __contains__(self: Tensor, value: object) -> bool:
+        equal: object = self == value  # False beside what holds no numbers
+        return is_tensor(equal) and bool(equal.any())
 
-    __eq__, __ne__ = _equality("eq"), _equality("ne")
+    # typeshed has them give a bool, for every object
+    __eq__, __ne__ = _equality("eq"), _equality("ne")  # type: ignore[assignment]
     __hash__ = object.__hash__  # == compares elements; as a dict key a tensor is itself
 
     def __bool__(self: Tensor) -> bool:

@@ -5,16 +5,20 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from typing import TYPE_CHECKING, Any
 
 from tutor import checks, layout
 from tutor.errors import DTypeError
 from tutor.layout import Shape
+from tutor.literals import is_tensor
 from tutor.spelling import spelled
 
 if TYPE_CHECKING:
+    from tutor.core.op import Op
     from tutor.core.tensor import Tensor
+    from tutor.typing import Axis, DTypeLike, TensorLike
 
 
 class Size(int):
@@ -32,7 +36,7 @@ class Size(int):
         return self
 
     @spelled
-    def __call__(self, axis: Any = None) -> Any:
+    def __call__(self, axis: Axis | None = None) -> Any:
         """The shape, or the size of one axis."""
         return self.shape if axis is None else self.shape[layout.axis_of(axis, len(self.shape))]
 
@@ -46,10 +50,10 @@ class Conversions:
 
     __slots__ = ()
 
-    def to(self: Tensor, target: Any) -> Tensor:
+    def to(self: Tensor, target: Tensor | DTypeLike) -> Tensor:
         """In the dtype `target`; of a Tensor: in its dtype. "cpu" is where everything is already,
         and any other device a DTypeError."""
-        wanted = target.dtype if hasattr(target, "over") else target
+        wanted = target.dtype if is_tensor(target) else target
         if isinstance(wanted, str) and wanted.lower() == "cpu":
             return self.cast(self.dtype)
         if isinstance(wanted, str) and wanted.partition(":")[0] in ("cuda", "mps", "xpu", "gpu"):
@@ -60,7 +64,7 @@ class Conversions:
         """Itself: the CPU is the only device here."""
         return self.cast(self.dtype)
 
-    def type_as(self: Tensor, other: Any) -> Tensor:
+    def type_as(self: Tensor, other: TensorLike) -> Tensor:
         """In the dtype of `other`, a Tensor."""
         return self.cast(checks.tensor("type_as", other).dtype)
 
@@ -92,7 +96,7 @@ class Conversions:
         """True where x is not 0."""
         return self.cast("bool")
 
-    def is_floating_point(self: Tensor) -> Any:
+    def is_floating_point(self: Tensor) -> builtins.bool:
         """Is the dtype a float?"""
         return self.dtype.is_float
 
@@ -103,21 +107,30 @@ class Conversions:
         """How many numbers there are; `size()` is the shape, `size(axis)` one of its sizes."""
         return Size(self.shape)
 
-    def dim(self: Tensor) -> Any:
+    def stride(self: Tensor, axis: Axis | None = None) -> Shape | builtins.int:
+        """Elements to step over per axis: all of them, or one axis's."""
+        return self.strides if axis is None else self.strides[layout.axis_of(axis, self.ndim)]
+
+    @property
+    def _ctx(self: Tensor) -> Op | None:
+        """The op that made this tensor, under the name that lessons use."""
+        return self.op
+
+    def dim(self: Tensor) -> builtins.int:
         """How many axes: `ndim`, as PyTorch calls it."""
         return self.ndim
 
     ndimension = dim
 
-    def expand_as(self: Tensor, other: Any) -> Tensor:
+    def expand_as(self: Tensor, other: TensorLike) -> Tensor:
         """Stretched to the shape of `other`, a Tensor."""
         return self.expand(checks.tensor("expand_as", other).shape)
 
-    def reshape_as(self: Tensor, other: Any) -> Tensor:
+    def reshape_as(self: Tensor, other: TensorLike) -> Tensor:
         """In the shape of `other`, a Tensor."""
         return self.reshape(checks.tensor("reshape_as", other).shape)
 
-    def view_as(self: Tensor, other: Any) -> Tensor:
+    def view_as(self: Tensor, other: TensorLike) -> Tensor:
         """In the shape of `other`, a Tensor; never a copy."""
         return self.view(checks.tensor("view_as", other).shape)
 

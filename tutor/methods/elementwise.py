@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from tutor.core.engine import apply
 from tutor.errors import DomainError
-from tutor.literals import is_number
+from tutor.literals import is_number, is_tensor
 from tutor.spelling import spelled
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
+    from tutor.typing import Number, TensorLike
 
 
 @spelled
@@ -168,105 +169,105 @@ class Elementwise:
 
     # ---- two operands ----------------------------------------------------------------------------
 
-    def add(self: Tensor, other: Any) -> Tensor:
+    def add(self: Tensor, other: TensorLike) -> Tensor:
         """x + y"""
         return apply("add", self, other)
 
-    def sub(self: Tensor, other: Any) -> Tensor:
+    def sub(self: Tensor, other: TensorLike) -> Tensor:
         """x - y"""
         return apply("sub", self, other)
 
-    def mul(self: Tensor, other: Any) -> Tensor:
+    def mul(self: Tensor, other: TensorLike) -> Tensor:
         """x * y"""
         return apply("mul", self, other)
 
-    def div(self: Tensor, other: Any) -> Tensor:
+    def div(self: Tensor, other: TensorLike) -> Tensor:
         """x / y; integers divide as float32"""
         return apply("div", self, other)
 
-    def pow(self: Tensor, other: Any) -> Tensor:
+    def pow(self: Tensor, other: TensorLike) -> Tensor:
         """x**y"""
         return apply("pow", self, other)
 
-    def floor_divide(self: Tensor, other: Any) -> Tensor:
+    def floor_divide(self: Tensor, other: TensorLike) -> Tensor:
         """The largest integer <= x / y."""
         return apply("floor_divide", self, other)
 
-    def remainder(self: Tensor, other: Any) -> Tensor:
+    def remainder(self: Tensor, other: TensorLike) -> Tensor:
         """x - y * floor(x / y): it has the sign of y."""
         return apply("remainder", self, other)
 
-    def fmod(self: Tensor, other: Any) -> Tensor:
+    def fmod(self: Tensor, other: TensorLike) -> Tensor:
         """x - y * trunc(x / y): it has the sign of x."""
         return apply("fmod", self, other)
 
-    def maximum(self: Tensor, other: Any) -> Tensor:
+    def maximum(self: Tensor, other: TensorLike) -> Tensor:
         """The larger of two, element by element."""
         return apply("maximum", self, other)
 
-    def minimum(self: Tensor, other: Any) -> Tensor:
+    def minimum(self: Tensor, other: TensorLike) -> Tensor:
         """The smaller of two, element by element."""
         return apply("minimum", self, other)
 
-    def hypot(self: Tensor, other: Any) -> Tensor:
+    def hypot(self: Tensor, other: TensorLike) -> Tensor:
         """sqrt(x**2 + y**2)"""
         return apply("hypot", self, other)
 
-    def atan2(self: Tensor, other: Any) -> Tensor:
+    def atan2(self: Tensor, other: TensorLike) -> Tensor:
         """The angle of the point (other, self), self its height."""
         return apply("atan2", self, other)
 
-    def logaddexp(self: Tensor, other: Any) -> Tensor:
+    def logaddexp(self: Tensor, other: TensorLike) -> Tensor:
         """ln(e**x + e**y)"""
         return apply("logaddexp", self, other)
 
-    def copysign(self: Tensor, other: Any) -> Tensor:
+    def copysign(self: Tensor, other: TensorLike) -> Tensor:
         """|x| with the sign of y."""
         return apply("copysign", self, other)
 
-    def bitwise_and(self: Tensor, other: Any) -> Tensor:
+    def bitwise_and(self: Tensor, other: TensorLike) -> Tensor:
         """x & y"""
         return apply("bitwise_and", self, other)
 
-    def bitwise_or(self: Tensor, other: Any) -> Tensor:
+    def bitwise_or(self: Tensor, other: TensorLike) -> Tensor:
         """x | y"""
         return apply("bitwise_or", self, other)
 
-    def bitwise_xor(self: Tensor, other: Any) -> Tensor:
+    def bitwise_xor(self: Tensor, other: TensorLike) -> Tensor:
         """x ^ y"""
         return apply("bitwise_xor", self, other)
 
-    def bitwise_left_shift(self: Tensor, other: Any) -> Tensor:
+    def bitwise_left_shift(self: Tensor, other: TensorLike) -> Tensor:
         """x << y"""
         return apply("bitwise_left_shift", self, other)
 
-    def bitwise_right_shift(self: Tensor, other: Any) -> Tensor:
+    def bitwise_right_shift(self: Tensor, other: TensorLike) -> Tensor:
         """x >> y"""
         return apply("bitwise_right_shift", self, other)
 
-    def logical_and(self: Tensor, other: Any) -> Tensor:
+    def logical_and(self: Tensor, other: TensorLike) -> Tensor:
         """True where x and y are both not 0."""
         return apply("bitwise_and", self != 0, _true(self, other))
 
-    def logical_or(self: Tensor, other: Any) -> Tensor:
+    def logical_or(self: Tensor, other: TensorLike) -> Tensor:
         """True where at least one of x and y is not 0."""
         return apply("bitwise_or", self != 0, _true(self, other))
 
-    def logical_xor(self: Tensor, other: Any) -> Tensor:
+    def logical_xor(self: Tensor, other: TensorLike) -> Tensor:
         """True where exactly one of x and y is not 0."""
         return apply("bitwise_xor", self != 0, _true(self, other))
 
     # ---- choosing --------------------------------------------------------------------------------
 
-    def where(self: Tensor, x: Any, y: Any) -> Tensor:
+    def where(self: Tensor, x: TensorLike, y: TensorLike) -> Tensor:
         """`cond.where(x, y)`: x where cond (a bool Tensor) is true, else y."""
         return apply("where", self, x, y)
 
-    def masked_fill(self: Tensor, mask: Any, value: Any) -> Tensor:
+    def masked_fill(self: Tensor, mask: TensorLike, value: TensorLike) -> Tensor:
         """`value` where the bool `mask` is true, else x."""
         return apply("where", mask, value, self)
 
-    def clip(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    def clip(self: Tensor, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor:
         """x, but at least `min` and at most `max` (numbers or Tensors; None: no such end).
 
         The gradient passes where x lies between them, the ends included.
@@ -276,13 +277,13 @@ class Elementwise:
 
     clamp = clip
 
-    def lerp(self: Tensor, end: Any, weight: Any) -> Tensor:
+    def lerp(self: Tensor, end: Tensor | Number, weight: TensorLike) -> Tensor:
         """x + weight * (end - x), from the nearer end: exactly x at weight 0, `end` at 1."""
         away = end - self
         if is_number(weight):
             return self + weight * away if weight < 0.5 else end - (1 - weight) * away
-        weight = weight if hasattr(weight, "over") else self.wrap(weight)
-        return apply("where", weight < 0.5, self + weight * away, end - (1 - weight) * away)
+        w = weight if is_tensor(weight) else self.wrap(weight)
+        return apply("where", w < 0.5, self + w * away, end - (1 - w) * away)
 
     # ---- activations -----------------------------------------------------------------------------
 
@@ -334,9 +335,9 @@ class Elementwise:
         return self.hardtanh(0.0, 6.0)
 
 
-def _true(like: Tensor, x: Any) -> Tensor:
+def _true(like: Tensor, x: TensorLike) -> Tensor:
     """Where x, whatever stands for a Tensor, is not 0."""
-    return (x if hasattr(x, "over") else like.wrap(x)) != 0
+    return (x if is_tensor(x) else like.wrap(x)) != 0
 
 
 def _or_nan(beyond: Tensor, bound: Any) -> Tensor:

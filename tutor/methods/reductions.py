@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tutor import checks, layout
 from tutor import dtype as dtypes
 from tutor.core.engine import apply
 from tutor.dtype import accumulator
 from tutor.errors import ShapeError
+from tutor.literals import is_tensor
 from tutor.spelling import paired, spelled
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
+    from tutor.typing import Axes, Axis, DTypeLike, TensorLike
 
 
 @spelled
@@ -24,14 +26,24 @@ class Reductions:
 
     # ---- many numbers become one -----------------------------------------------------------------
 
-    def sum(self: Tensor, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Tensor:
+    def sum(
+        self: Tensor,
+        axis: Axes | None = None,
+        keepdims: bool = False,
+        *,
+        dtype: DTypeLike | None = None,
+    ) -> Tensor:
         """The sum; of bools and integers as 64-bit integers. `dtype`: computed in that, and of
         that: integers wrap, bools or."""
         z = apply("sum", self._as(dtype), axis=axis, keepdims=keepdims)
         return z if dtype is None else z.cast(dtype)
 
     def prod(
-        self: Tensor, axis: Any = None, keepdims: bool = False, *, dtype: Any = None
+        self: Tensor,
+        axis: Axes | None = None,
+        keepdims: bool = False,
+        *,
+        dtype: DTypeLike | None = None,
     ) -> Tensor:
         """The product; of bools and integers as 64-bit integers. `dtype`: computed in that, and of
         that: integers wrap, bools and."""
@@ -39,7 +51,11 @@ class Reductions:
         return z if dtype is None else z.cast(dtype)
 
     def mean(
-        self: Tensor, axis: Any = None, keepdims: bool = False, *, dtype: Any = None
+        self: Tensor,
+        axis: Axes | None = None,
+        keepdims: bool = False,
+        *,
+        dtype: DTypeLike | None = None,
     ) -> Tensor:
         """The sum divided by how many there are. `dtype`: computed in that, and of that: of an
         integer one, the sum wraps and the quotient loses its fraction, as in NumPy."""
@@ -48,41 +64,41 @@ class Reductions:
         count = math.prod(self.shape[a] for a in layout.axes_of(axis, self.ndim))
         return (self.sum(axis, keepdims, dtype=dtype).cast("float64") / count).cast(dtype)
 
-    def _as(self: Tensor, dtype: Any) -> Tensor:
+    def _as(self: Tensor, dtype: DTypeLike | None) -> Tensor:
         return self if dtype is None else self.cast(dtype)
 
     @paired("argmax")
-    def max(self: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    def max(self: Tensor, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
         """The largest; nan if any is nan. With `dim=`, PyTorch's pair: (values, indices)."""
         return apply("max", self, axis=axis, keepdims=keepdims)
 
     @paired("argmin")
-    def min(self: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    def min(self: Tensor, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
         """The smallest; nan if any is nan. With `dim=`, PyTorch's pair: (values, indices)."""
         return apply("min", self, axis=axis, keepdims=keepdims)
 
-    def argmax(self: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    def argmax(self: Tensor, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
         """Position of the (first) largest, int64."""
         return apply("argmax", self, axis=axis, keepdims=keepdims)
 
-    def argmin(self: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    def argmin(self: Tensor, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
         """Position of the (first) smallest, int64."""
         return apply("argmin", self, axis=axis, keepdims=keepdims)
 
-    def count_nonzero(self: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    def count_nonzero(self: Tensor, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
         """How many are not 0, int64."""
         return (self != 0).sum(axis, keepdims)
 
-    def any(self: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    def any(self: Tensor, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
         """Is at least one not 0? False of none."""
         return (self != 0).sum(axis, keepdims) > 0
 
-    def all(self: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    def all(self: Tensor, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
         """Are all not 0? True of none."""
         return (self == 0).sum(axis, keepdims) == 0
 
     def var(
-        self: Tensor, axis: Any = None, correction: float = 0, keepdims: bool = False
+        self: Tensor, axis: Axes | None = None, correction: float = 0, keepdims: bool = False
     ) -> Tensor:
         """sum (x - mean)**2 / (n - correction): 0 for the variance of these n numbers, 1 (Bessel)
         to estimate that of what they were drawn from."""
@@ -94,12 +110,14 @@ class Reductions:
         return total / max(n - correction, 0)  # of too few numbers 0 / 0: nan
 
     def std(
-        self: Tensor, axis: Any = None, correction: float = 0, keepdims: bool = False
+        self: Tensor, axis: Axes | None = None, correction: float = 0, keepdims: bool = False
     ) -> Tensor:
         """The square root of `var`. Of equal numbers the gradient is 0."""
         return root(self.var(axis, correction, keepdims), 2)
 
-    def norm(self: Tensor, ord: float = 2, axis: Any = None, keepdims: bool = False) -> Tensor:
+    def norm(
+        self: Tensor, ord: float = 2, axis: Axes | None = None, keepdims: bool = False
+    ) -> Tensor:
         """(sum |x|**ord)**(1/ord): the length of a vector at 2, the sum at 1, the largest at inf,
         how many are not 0 at 0. The gradient of the length of nothing but zeros is 0."""
         checks.number("norm(ord=...)", ord)
@@ -114,7 +132,7 @@ class Reductions:
         powers = (x * x if ord == 2 else x.abs() ** ord).sum(axis, keepdims)
         return root(powers, ord)
 
-    def logsumexp(self: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    def logsumexp(self: Tensor, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
         """ln sum e**x, with the largest taken out first so that nothing overflows; -inf of none."""
         x = self if self.dtype.is_float else self.cast("float32")
         axes = layout.axes_of(axis, self.ndim)
@@ -130,14 +148,14 @@ class Reductions:
 
     # ---- running ---------------------------------------------------------------------------------
 
-    def cumsum(self: Tensor, axis: Any, *, dtype: Any = None) -> Tensor:
+    def cumsum(self: Tensor, axis: Axis, *, dtype: DTypeLike | None = None) -> Tensor:
         """z_i = x_0 + ... + x_i along axis; bools and integers as 64-bit integers. `dtype`:
         computed in that, and of that."""
         x, a = self._summand(dtype), layout.axis_of(axis, self.ndim or 1)
         z = apply("scan", x.like(1, ()), x, axis=a) if self.shape else x.copy()
         return z if dtype is None else z.cast(dtype)
 
-    def cumprod(self: Tensor, axis: Any, *, dtype: Any = None) -> Tensor:
+    def cumprod(self: Tensor, axis: Axis, *, dtype: DTypeLike | None = None) -> Tensor:
         """z_i = x_0 * ... * x_i along axis; bools and integers as 64-bit integers. `dtype`:
         computed in that, and of that."""
         z, a = self._summand(dtype), layout.axis_of(axis, self.ndim or 1)
@@ -149,31 +167,31 @@ class Reductions:
             z = z.copy()
         return z if dtype is None else z.cast(dtype)
 
-    def _summand(self: Tensor, dtype: Any) -> Tensor:
+    def _summand(self: Tensor, dtype: DTypeLike | None) -> Tensor:
         """What a running sum adds up: of bools, how many there are."""
         x = self._as(dtype)
         return x.cast(accumulator(x.dtype)) if dtype is None or x.dtype.kind == "bool" else x
 
     @paired("_latest_max")
-    def cummax(self: Tensor, axis: Any) -> Tensor:
+    def cummax(self: Tensor, axis: Axis) -> Tensor:
         """z_i = the largest of x_0 ... x_i along axis. With `dim=` also where it was: a pair."""
         return apply("cummax", self, axis=axis)
 
     @paired("_latest_min")
-    def cummin(self: Tensor, axis: Any) -> Tensor:
+    def cummin(self: Tensor, axis: Axis) -> Tensor:
         """z_i = the smallest of x_0 ... x_i along axis. With `dim=` also where it was: a pair."""
         if self.dtype.is_float:
             return -(-self).cummax(axis)
         return ~(~self).cummax(axis)  # ~ turns the order of all integers round, - not the lowest's
 
-    def _latest_max(self: Tensor, axis: Any) -> Tensor:
+    def _latest_max(self: Tensor, axis: Axis) -> Tensor:
         """Where the largest of x_0 ... x_i was seen last (a nan stays the largest)."""
         return self._latest(self.cummax(axis), axis)
 
-    def _latest_min(self: Tensor, axis: Any) -> Tensor:
+    def _latest_min(self: Tensor, axis: Axis) -> Tensor:
         return self._latest(self.cummin(axis), axis)
 
-    def _latest(self: Tensor, z: Tensor, axis: Any) -> Tensor:
+    def _latest(self: Tensor, z: Tensor, axis: Axis) -> Tensor:
         a = layout.axis_of(axis, self.ndim)
         along = tuple(-1 if b == a else 1 for b in range(self.ndim))
         here = type(self).arange(self.shape[a]).reshape(along)
@@ -216,20 +234,20 @@ class Reductions:
 
     # ---- products --------------------------------------------------------------------------------
 
-    def matmul(self: Tensor, other: Any) -> Tensor:
+    def matmul(self: Tensor, other: TensorLike) -> Tensor:
         """The matrix product over the last two axes; leading axes broadcast, 1-D is a vector."""
         return apply("matmul", self, other)
 
     dot = matmul
 
-    def outer(self: Tensor, other: Any) -> Tensor:
+    def outer(self: Tensor, other: TensorLike) -> Tensor:
         """z_ij = x_i y_j, of two vectors."""
-        other = other if hasattr(other, "over") else self.wrap(other)
-        if self.ndim != 1 or other.ndim != 1:
+        y = other if is_tensor(other) else self.wrap(other)
+        if self.ndim != 1 or y.ndim != 1:
             raise ShapeError(
-                f"outer of shapes {self.shape} and {other.shape}", "no vectors", ".flatten() them"
+                f"outer of shapes {self.shape} and {y.shape}", "no vectors", ".flatten() them"
             )
-        return self.unsqueeze(1) * other
+        return self.unsqueeze(1) * y
 
 
 def root(x: Tensor, ord: float) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tutor import checks, layout
 from tutor import dtype as dtypes
@@ -15,6 +15,7 @@ from tutor.spelling import spelled
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
+    from tutor.typing import Axes, DTypeLike, Pairs, ShapeLike, Sizes
 
 
 @spelled
@@ -25,14 +26,14 @@ class Views:
 
     # ---- views: other walking instructions over the same Buffer ----------------------------------
 
-    def reshape(self: Tensor, *shape: Any) -> Tensor:
+    def reshape(self: Tensor, *shape: ShapeLike) -> Tensor:
         """The same numbers in another shape; one size may be -1. A view if strides allow, else a
         view of a copy."""
         to = layout.fill_in(layout.sizes_of(shape), self.numel())
         fits = layout.reshape_strides(self.shape, self.strides, to) is not None
         return apply("reshape", self if fits else self.copy(), shape=to)
 
-    def view(self: Tensor, *shape: Any) -> Tensor:
+    def view(self: Tensor, *shape: ShapeLike) -> Tensor:
         """As `reshape`, but never a copy: ShapeError where no strides can walk the new shape."""
         to = layout.fill_in(layout.sizes_of(shape), self.numel())
         if layout.reshape_strides(self.shape, self.strides, to) is None:
@@ -56,7 +57,7 @@ class Views:
 
     ravel = flatten
 
-    def permute(self: Tensor, *axes: Any) -> Tensor:
+    def permute(self: Tensor, *axes: ShapeLike) -> Tensor:
         """All axes in a new order."""
         order = tuple(layout.axis_of(a, self.ndim) for a in layout.sizes_of(axes))
         if sorted(order) != list(range(self.ndim)):
@@ -73,7 +74,7 @@ class Views:
 
     swapaxes = transpose
 
-    def movedim(self: Tensor, source: Any, destination: Any) -> Tensor:
+    def movedim(self: Tensor, source: Sizes, destination: Sizes) -> Tensor:
         """The axes `source` (an int or a tuple) moved to the places `destination`."""
         ndim = self.ndim or 1
         froms = [layout.axis_of(a, ndim) for a in layout.whole_numbers(source, "axes")]
@@ -101,7 +102,7 @@ class Views:
         """All axes in reverse order: the transpose of a matrix."""
         return apply("permute", self, axes=tuple(reversed(range(self.ndim))))
 
-    def expand(self: Tensor, *shape: Any) -> Tensor:
+    def expand(self: Tensor, *shape: ShapeLike) -> Tensor:
         """Axes of size 1 stretched, new ones added at the front; -1 keeps a size. No copy."""
         asked = tuple(layout.sizes_of(shape))
         old = (-1,) * (len(asked) - self.ndim) + self.shape
@@ -109,11 +110,11 @@ class Views:
         to = layout.checked_shape(to)
         return self if to == self.shape else apply("expand", self, shape=to)
 
-    def broadcast_to(self: Tensor, *shape: Any) -> Tensor:
+    def broadcast_to(self: Tensor, *shape: ShapeLike) -> Tensor:
         """`expand`, by NumPy's name."""
         return self.expand(*shape)
 
-    def squeeze(self: Tensor, axis: Any = None) -> Tensor:
+    def squeeze(self: Tensor, axis: Axes | None = None) -> Tensor:
         """Without the axes of size 1 (or without those named, which must have size 1)."""
         axes = layout.axes_of(axis, self.ndim)
         wrong = [a for a in axes if self.shape[a] != 1]
@@ -128,13 +129,13 @@ class Views:
         at = layout.axis_of(axis, self.ndim + 1)
         return apply("reshape", self, shape=(*self.shape[:at], 1, *self.shape[at:]))
 
-    def flip(self: Tensor, axis: Any = None) -> Tensor:
+    def flip(self: Tensor, axis: Axes | None = None) -> Tensor:
         """The named axes (default: all) walked backwards."""
         axes = layout.axes_of(axis, self.ndim)
         key = tuple(slice(None, None, -1 if a in axes else 1) for a in range(self.ndim))
         return apply("index", self, key=key)
 
-    def shrink(self: Tensor, bounds: Any) -> Tensor:
+    def shrink(self: Tensor, bounds: Pairs) -> Tensor:
         """`bounds[a] = (start, stop)` for every axis: the box between them."""
         key = tuple(slice(*pair) for pair in layout.pairs_of(bounds, self.ndim, "shrink"))
         return apply("index", self, key=key)
@@ -160,7 +161,7 @@ class Views:
             dilation=layout.positive(dilation, "a dilation"),
         )
 
-    def split(self: Tensor, sizes: Any, axis: int = 0) -> tuple[Tensor, ...]:
+    def split(self: Tensor, sizes: Sizes, axis: int = 0) -> tuple[Tensor, ...]:
         """Views side by side along axis: of `sizes` elements each (the last may be smaller), or
         of the sizes in a tuple, which add up to the axis's."""
         axis = layout.axis_of(axis, self.ndim)
@@ -200,14 +201,14 @@ class Views:
         """Row-major in memory: itself if it is already, else a copy."""
         return self if self.is_contiguous() else apply("copy", self)
 
-    def cast(self: Tensor, dtype: Any) -> Tensor:
+    def cast(self: Tensor, dtype: DTypeLike) -> Tensor:
         """The numbers in another dtype; itself if it is that already. `astype` is the same."""
         wanted = dtypes.of(dtype)
         return self if wanted is self.dtype else apply("cast", self, dtype=wanted)
 
     astype = cast
 
-    def pad(self: Tensor, widths: Any, value: float = 0, mode: str = "constant") -> Tensor:
+    def pad(self: Tensor, widths: Pairs, value: float = 0, mode: str = "constant") -> Tensor:
         """`widths[a] = (before, after)` for every axis: that many elements around.
 
         mode "constant": `value`; "edge": the outermost element again; "reflect": what is behind it,
@@ -231,7 +232,7 @@ class Views:
                 x = x.index_select(axis, at)
         return x
 
-    def tile(self: Tensor, *repeats: Any) -> Tensor:
+    def tile(self: Tensor, *repeats: ShapeLike) -> Tensor:
         """The whole tensor again and again: repeats[a] times along axis a (new axes in front)."""
         times = layout.checked_shape(layout.sizes_of(repeats), "repeats")
         times = (1,) * (self.ndim - len(times)) + times
@@ -242,7 +243,7 @@ class Views:
         together = tuple(t * n for t, n in zip(times, shape, strict=True))
         return self.reshape(apart).expand(wide).copy().reshape(together)
 
-    def repeat(self: Tensor, repeats: Any, axis: int | None = None) -> Tensor:
+    def repeat(self: Tensor, repeats: Sizes, axis: int | None = None) -> Tensor:
         """Each element `repeats` times in a row, along axis (None: of the flattened tensor), as in
         NumPy. `repeats` is a number, or one per element. PyTorch's `repeat` is `tile` here."""
         x, a = (self.flatten(), 0) if axis is None else (self, layout.axis_of(axis, self.ndim))
@@ -266,7 +267,7 @@ class Views:
 
     repeat_interleave = repeat
 
-    def roll(self: Tensor, shifts: Any, axis: Any = None) -> Tensor:
+    def roll(self: Tensor, shifts: Sizes, axis: Axes | None = None) -> Tensor:
         """Moved on by `shifts` places along axis; what falls off comes in again in front. With
         axis=None the flattened tensor is rolled. Tuples roll several axes."""
         by = layout.whole_numbers(shifts, "shifts")

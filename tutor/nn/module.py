@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tutor import checks
 from tutor.core.tensor import Tensor
 from tutor.errors import DataError, DTypeError
 from tutor.spelling import spelled
+
+if TYPE_CHECKING:
+    from tutor.nn.summary import Summary
 
 
 class Part(NamedTuple):
@@ -108,10 +111,10 @@ class Module:
     It prints as the list of its layers, and in a notebook as a table: see tutor.nn.summary."""
 
     @spelled
-    def __call__(self, *inputs: Any) -> Any:
+    def __call__(self, *inputs: Any) -> Tensor:
         return self.forward(*inputs)
 
-    def forward(self, *inputs: Any) -> Any:
+    def forward(self, *inputs: Any) -> Tensor:
         raise NotImplementedError(f"{type(self).__name__} has no forward(self, ...)")
 
     def parameters(self) -> list[Tensor]:
@@ -130,7 +133,7 @@ class Module:
         return _summary(self)._repr_html_()
 
 
-def _summary(model: Any) -> Any:
+def _summary(model: object) -> Summary:
     import tutor.nn.summary as built_on_this
 
     return built_on_this.Summary(model)

@@ -7,17 +7,22 @@ import operator
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import Context
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from tutor import refusals
 from tutor.atomic import exchange
 from tutor.core.op import Op, state_of
+from tutor.literals import is_tensor
 from tutor.recording import recording
 from tutor.spelling import spelled
 
-Tensor = Any  # the box above this one; the Engine only uses what a Tensor offers
-Hook = Callable[[Tensor], Any]
-Share = tuple[Tensor, Tensor]  # an input, and its part of the gradient
+if TYPE_CHECKING:
+    from tutor.core.tensor import Tensor  # the box above this one
+    from tutor.typing import TensorLike
+
+    Hook = Callable[[Tensor], Any]
+    Share = tuple[Tensor, Tensor]  # an input, and its part of the gradient
+
 _serial = operator.attrgetter("serial")
 _leaf_hooks: dict[int, list[Hook]] = {}  # by the id of the leaf, for as long as it lives
 
@@ -26,8 +31,8 @@ class Backward:
     """What Engine inherits to walk the graph."""
 
     @spelled
-    def backward(self, root: Tensor, gradient: Any = None, retain_graph: bool | None = None,
-                 create_graph: bool = False) -> None:  # fmt: skip
+    def backward(self, root: Tensor, gradient: TensorLike | None = None,
+                 retain_graph: bool | None = None, create_graph: bool = False) -> None:  # fmt: skip
         """Add d root / d leaf to `.grad` of every leaf that requires one.
 
         `gradient` is d (what you want) / d root; needed unless root holds one number, then 1.
@@ -37,19 +42,19 @@ class Backward:
         `.grad` is set when the walk is done: where it ends in an exception, an interrupt for
         example, no `.grad` has changed; but the graph may be used up.
         """
-        gradient = self.seed(root, gradient)
+        seed = self.seed(root, gradient)
         keep = create_graph if retain_graph is None else retain_graph
         arrived: dict[Tensor, Tensor] = {}
-        for node, g, _ in self.walk(root, self.order(root.op), gradient, keep, create_graph):
+        for node, g, _ in self.walk(root, self.order(root.op), seed, keep, create_graph):
             if not isinstance(node, Op):
                 arrived[node] = g
             elif node.kept is not None and (kept := node.kept()) is not None:
                 arrived[kept] = g
-        recording.during(create_graph, self._store, arrived, gradient)
+        recording.during(create_graph, self._store, arrived, seed)
 
     def walk(self, root: Tensor, ops: Iterable[Op], gradient: Tensor, keep: bool,
-             create_graph: bool, only: set[Any] | None = None,
-             hooks: bool = True) -> Iterator[tuple[Any, Tensor, list[Share]]]:  # fmt: skip
+             create_graph: bool, only: set[Op | Tensor] | None = None,
+             hooks: bool = True) -> Iterator[tuple[Op | Tensor, Tensor, list[Share]]]:  # fmt: skip
         """Each op with the gradient of its result and what it hands on; at last each leaf with its.
 
         With `only`, nothing is handed on to others than these ops and leaves. The formulas run in a
@@ -206,7 +211,7 @@ class Backward:
             done = exchange(tensors, "_grad", old, new)
 
     @staticmethod
-    def seed(root: Tensor, gradient: Any) -> Tensor:
+    def seed(root: Tensor, gradient: TensorLike | None) -> Tensor:
         """The gradient to begin with: the given one, or 1 for a single number."""
         if not getattr(root, "requires_grad", False):
             raise refusals.no_graph()
@@ -214,7 +219,7 @@ class Backward:
             if math.prod(root.shape) != 1:
                 raise refusals.several_numbers(root)
             return root.wrap(1, root.buf.dtype, root.shape)
-        gradient = gradient if hasattr(gradient, "over") else root.wrap(gradient, root.buf.dtype)
-        if gradient.shape != root.shape or gradient.buf.dtype is not root.buf.dtype:
-            raise refusals.other_seed(root, gradient)
-        return gradient
+        seed = gradient if is_tensor(gradient) else root.wrap(gradient, root.buf.dtype)
+        if seed.shape != root.shape or seed.buf.dtype is not root.buf.dtype:
+            raise refusals.other_seed(root, seed)
+        return seed
