@@ -21,7 +21,7 @@ METHODS_ONLY = {
     "float", "half", "int", "is_floating_point", "long", "realize", "reshape_as", "shrink", "to",
     "type_as", "unfold", "view", "view_as",
     # how large it is
-    "T", "dim", "mT", "ndimension", "size", "stride",
+    "T", "dim", "mT", "ndimension", "size",
     # in nn.functional, by PyTorch's signatures
     "avg_pool2d", "conv1d", "conv2d", "conv_transpose2d", "cross_entropy", "max_pool2d",
     "sparse_categorical_crossentropy",

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import tomllib
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
+from types import FunctionType
 
 import pytest
+
+import tutor
+import tutor.array_api
+import tutor.custom
+import tutor.data
+import tutor.nn
+import tutor.optim
+import tutor.testing
+import tutor.viz
+from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
 
 api = pytest.importorskip("mypy.api")
 
@@ -203,6 +217,72 @@ def test_what_is_right_has_the_types_that_it_should(errors: dict[int, str]) -> N
 @pytest.mark.parametrize("at", range(len(MISTAKES)), ids=list(MISTAKES))
 def test_a_mistake_is_an_error(errors: dict[int, str], at: int) -> None:
     assert list(MISTAKES.values())[at] in errors.get(FIRST + at, "no error")
+
+
+# ---- what is public ------------------------------------------------------------------------------
+
+MODULES = (tutor, tutor.nn, F, tutor.optim, tutor.data, tutor.testing, tutor.viz, tutor.array_api,
+           tutor.custom)  # fmt: skip
+
+# Where a public function may say Any: it is no Tensor, or not for certain.
+NO_TENSOR = {
+    "apply params", "Op.* inputs", "Op.* params", "Op.operands return", "Op.backward saved",
+    "Forward.call params", "Function.apply params",  # a subclass names its own, of any kind
+    "Buffer.__getitem__ return", "Buffer.__iter__ return", "Buffer.tolist return",  # bool, int or float, as the dtype says
+    "Interop.tolist return",  # a number, or lists as deep as there are axes
+    "Interop.numpy return",  # of a package that may be missing
+    "Interop.from_dlpack x", "from_dlpack x", "Interop.to_device stream",  # any library's
+    "Interop.__array_namespace__ return", "Interop.__array__ *", "Interop.__array_ufunc__ *",
+    "Interop.__array_function__ *", "Interop.__reduce_ex__ *", "Buffer.__reduce__ return",
+    "Interop.__dlpack__ *", "Interop.__eq__ *", "Interop.__ne__ *",  # as those protocols have it
+    "backward options", "use_backend.__call__ *", "set_grad_enabled.__call__ *",  # decorators
+    "Module.* inputs",  # what forward takes
+    "whole_number number", "Limit.checked *", "Optimizer.__setattr__ value",  # they find out whether it is a number
+    "Optimizer.state_dict return", "Optimizer.load_state_dict state",  # Tensors, and a count
+    "graph *", "walk *",  # a Tensor, or an object of a class of the reader's own
+    "__getattr__ return",  # a module
+    "check_device device", "isdtype kind", "result_type arrays_and_dtypes", "tensordot axes",
+    "__array_namespace_info__.* *",  # as the standard has it
+}  # fmt: skip
+
+
+def public(owner: object, prefix: str, seen: set[object]) -> Iterator[tuple[str, FunctionType]]:
+    """The public functions of a module, and the methods of its public classes."""
+    for name, found in list(vars(owner).items()):
+        if name.startswith("_") and not name.endswith("__"):
+            continue
+        found = getattr(found, "__func__", getattr(found, "fget", found))
+        if isinstance(found, FunctionType):
+            found = inspect.unwrap(found)
+            if found.__module__.startswith("tutor.") and found not in seen:
+                seen.add(found)
+                yield prefix + name, found
+        elif isinstance(found, type) and not prefix:
+            for kind in found.__mro__:
+                if kind.__module__.startswith("tutor.") and kind not in seen:
+                    seen.add(kind)
+                    yield from public(kind, f"{kind.__name__}.", seen)
+
+
+def test_no_public_function_says_any_where_a_tensor_is_meant() -> None:
+    seen: set[object] = set()
+    functions = [item for module in MODULES for item in public(module, "", seen)]
+    assert len(functions) > 500
+    said = [
+        f"{name} {part}"
+        for name, function in functions
+        for part, words in inspect.get_annotations(function).items()
+        if re.search(r"\bAny\b", str(words))
+    ]
+    untyped = [
+        name
+        for name, function in functions
+        if "return" not in function.__annotations__ and function.__code__.co_name != "<lambda>"
+    ]
+    beyond = [at for at in said if not any(fnmatchcase(at, known) for known in NO_TENSOR)]
+    assert not beyond and not untyped, (beyond, untyped)
+    unused = [known for known in NO_TENSOR if not any(fnmatchcase(at, known) for at in said)]
+    assert not unused, f"these say no Any any more: {unused}"
 
 
 def test_every_module_is_checked() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tutor import bits, border, dlpack, literals, printing
@@ -18,6 +18,7 @@ from tutor.spelling import spelled
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
     from tutor.typing import Number
+    from tutor.viz.svg import Picture
 
 
 def _equality(name: str) -> Callable[[Tensor, object], Tensor]:
@@ -160,10 +161,12 @@ class Interop:
         protocol = importlib.import_module("tutor.numpy_protocol")
         return protocol.call_function(function, types, args, options)
 
-    def explain(self: Tensor, highlight: Any = None) -> Any:
+    def explain(self: Tensor, highlight: int | Sequence[int] | None = None) -> Picture:
         """A picture of where each element stands in memory: tutor/viz/memory.py."""
         border.check(self, "a picture of a Tensor")
-        return importlib.import_module("tutor.viz").explain(self, highlight)  # built on all of this
+        viz: Any = importlib.import_module("tutor.viz")  # built on all of this
+        picture: Picture = viz.explain(self, highlight)
+        return picture
 
     # ---- other libraries: DLPack and the array API -----------------------------------------------
 

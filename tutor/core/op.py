@@ -134,7 +134,9 @@ class Op:
         every op after the ops it depends on."""
         self.needs, self.serial, self.shape = needs, serial, out.shape
         self.kept: weakref.ref[Tensor] | None = None  # the output, if it is to keep its gradient
-        self.hooks: list[Callable[[Tensor], Any]] | None = None  # they see the output's gradient
+        self.hooks: list[Callable[[Tensor], Tensor | None]] | None = (
+            None  # they see the output's gradient
+        )
         # The output is saved as an alias without its op: `out -> op -> out` would be a cycle, and
         # graphs are to be freed the moment the last name for them goes.
         self.saved = ()

@@ -20,7 +20,7 @@ import functools
 import math
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tutor import dtype as dtypes
 from tutor import keys, layout, literals, refusals, selection
@@ -76,16 +76,10 @@ class Tensor(Methods, Create, Interop):
     )  # fmt: skip
 
     def __init__(
-        self,
-        data: TensorLike | Buffer,
-        shape: ShapeLike | None = None,
-        strides: ShapeLike | None = None,
-        offset: int = 0,
-        requires_grad: bool = False,
-        *,
-        dtype: DTypeLike | None = None,
-        device: str = "cpu",
-    ) -> None:
+        self, data: TensorLike | Buffer, shape: ShapeLike | None = None,
+        strides: ShapeLike | None = None, offset: int = 0, requires_grad: bool = False, *,
+        dtype: DTypeLike | None = None, device: str = "cpu",
+    ) -> None:  # fmt: skip
         if not isinstance(device, str) or device.lower() != "cpu":
             raise DomainError(f"device={device!r}", "the only device here is 'cpu'", "leave it out")
         if isinstance(data, Buffer):
@@ -154,6 +148,10 @@ class Tensor(Methods, Create, Interop):
     def is_leaf(self) -> bool:
         return self.op is None
 
+    def stride(self, axis: int | None = None) -> Shape | int:
+        """Elements to step over per axis: all of them, or one axis's."""
+        return self.strides if axis is None else self.strides[layout.axis_of(axis, self.ndim)]
+
     def is_contiguous(self) -> bool:
         return layout.is_contiguous(self.shape, self.strides)
 
@@ -197,7 +195,7 @@ class Tensor(Methods, Create, Interop):
             self.op.kept = weakref.ref(self)
         return self
 
-    def register_hook(self, hook: Callable[[Tensor], Any]) -> Callable[[], None]:
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Callable[[], None]:
         """Call `hook(gradient)` in each backward() that gets here; what it returns, unless None,
         goes on in its place. Returns a function that removes the hook."""
         return engine.hook(self, hook)

@@ -107,10 +107,6 @@ class Conversions:
         """How many numbers there are; `size()` is the shape, `size(axis)` one of its sizes."""
         return Size(self.shape)
 
-    def stride(self: Tensor, axis: Axis | None = None) -> Shape | builtins.int:
-        """Elements to step over per axis: all of them, or one axis's."""
-        return self.strides if axis is None else self.strides[layout.axis_of(axis, self.ndim)]
-
     @property
     def _ctx(self: Tensor) -> Op | None:
         """The op that made this tensor, under the name that lessons use."""

@@ -32,7 +32,7 @@ engine = Engine()
 Op.execute = staticmethod(engine.run)
 
 
-def apply(name: str, *inputs: Any, **params: Any) -> Tensor:
+def apply(name: str, *inputs: TensorLike, **params: Any) -> Tensor:
     """Run the op of that name from the catalogue: `apply("mul", x, y)` is `Mul(x, y).apply()`.
 
     Where the backend has a launcher for it and the operands are alike, that one call is all.

@@ -7,7 +7,7 @@ import operator
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import Context
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from tutor import refusals
 from tutor.atomic import exchange
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tutor.core.tensor import Tensor  # the box above this one
     from tutor.typing import TensorLike
 
-    Hook = Callable[[Tensor], Any]
+    Hook = Callable[[Tensor], Tensor | None]
     Share = tuple[Tensor, Tensor]  # an input, and its part of the gradient
 
 _serial = operator.attrgetter("serial")
