@@ -228,7 +228,8 @@ MODULES = (tutor, tutor.nn, F, tutor.optim, tutor.data, tutor.testing, tutor.viz
 NO_TENSOR = {
     "apply params", "Op.* inputs", "Op.* params", "Op.operands return", "Op.backward saved",
     "Forward.call params", "Function.apply params",  # a subclass names its own, of any kind
-    "Buffer.__getitem__ return", "Buffer.__iter__ return", "Buffer.tolist return",  # bool, int or float, as the dtype says
+    # bool, int or float, as the dtype says
+    "Buffer.__getitem__ return", "Buffer.__iter__ return", "Buffer.tolist return",
     "Interop.tolist return",  # a number, or lists as deep as there are axes
     "Interop.numpy return",  # of a package that may be missing
     "Interop.from_dlpack x", "from_dlpack x", "Interop.to_device stream",  # any library's
@@ -237,7 +238,8 @@ NO_TENSOR = {
     "Interop.__dlpack__ *", "Interop.__eq__ *", "Interop.__ne__ *",  # as those protocols have it
     "backward options", "use_backend.__call__ *", "set_grad_enabled.__call__ *",  # decorators
     "Module.* inputs",  # what forward takes
-    "whole_number number", "Limit.checked *", "Optimizer.__setattr__ value",  # they find out whether it is a number
+    # they find out whether it is a number
+    "whole_number number", "Limit.checked *", "Optimizer.__setattr__ value",
     "Optimizer.state_dict return", "Optimizer.load_state_dict state",  # Tensors, and a count
     "graph *", "walk *",  # a Tensor, or an object of a class of the reader's own
     "__getattr__ return",  # a module
