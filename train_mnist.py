@@ -112,7 +112,7 @@ class Training:
     def __init__(self, args: argparse.Namespace) -> None:
         self.args = args
         tutor.manual_seed(args.seed)
-        layers: list[Any] = []
+        layers: list[nn.Module] = []
         for inputs, outputs in pairwise([784, *args.hidden, 10]):
             layers += [nn.Linear(inputs, outputs), nn.ReLU()]
         self.model = nn.Sequential(*layers[:-1])

@@ -22,7 +22,7 @@ class Trainer:
         e = np.exp(scores)
         total = e.sum(1, keepdims=True)
         rows = np.arange(len(y))
-        loss = (np.log(total[:, 0]) - scores[rows, y]).mean()
+        loss: np.float32 = (np.log(total[:, 0]) - scores[rows, y]).mean()
         g = e / total  # d loss / d scores = (softmax - one hot) / batch
         g[rows, y] -= 1
         g /= len(y)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from tutor import Tensor, data, nn, optim
 
 
-def mlp(bias: bool = True) -> Any:
+def mlp(bias: bool = True) -> nn.Sequential:
     return nn.Sequential(nn.Linear(784, 128, bias=bias), nn.ReLU(), nn.Linear(128, 10, bias=bias))
 
 
-def cnn() -> Any:
+def cnn() -> nn.Sequential:
     """28 x 28 -> 8 x 26 x 26 -> 8 x 13 x 13 -> 16 x 11 x 11 -> 16 x 5 x 5 -> 10."""
     return nn.Sequential(
         nn.Conv2d(1, 8, 3), nn.ReLU(), nn.MaxPool2d(2),
@@ -24,7 +23,7 @@ def cnn() -> Any:
 class Trainer:
     """A network and its optimizer."""
 
-    def __init__(self, model: Any, adam: bool = False) -> None:
+    def __init__(self, model: nn.Module, adam: bool = False) -> None:
         self.model = model
         self.params = nn.get_parameters(model)
         make = optim.Adam if adam else optim.SGD

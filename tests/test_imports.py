@@ -21,7 +21,7 @@ OPTIONAL = ("numpy", "matplotlib", "safetensors", "tqdm", "IPython", "nbformat",
 # written with a dot behind it. Longer names count first: tutor.core.op before tutor.core.
 ORDER = (
     ("errors",),
-    ("dtype", "spelling"),
+    ("dtype", "spelling", "typing"),
     ("atomic", "bits", "blocks", "dlpack", "files", "interpreter", "keys", "layout", "literals"),
     ("checks", "printing", "recording", "refusals"),
     ("backends.signatures",),

@@ -253,6 +253,8 @@ def test_the_methods() -> None:
     x.add_(Tensor([1.0, 1.0, 1.0]), alpha=2)
     x.sub_(1).sub_(1, alpha=0.5).mul_(2).div_(4)
     assert x.tolist() == [1.25, 1.75, 2.25]
+    assert x.detach().copy().add_([1.0], alpha=2).tolist() == [3.25, 3.75, 4.25]  # [1.0] * 2 is two
+    assert x.detach().copy().sub_([1.0, 0.0, 1.0], alpha=2).tolist() == [-0.75, 1.75, 0.25]
     assert x.clamp_(1.5, 2).tolist() == [1.5, 1.75, 2.0]
     assert x.clip_(max=1.75).tolist() == [1.5, 1.75, 1.75]
     assert x.copy_([4, 5, 6]).tolist() == [4.0, 5.0, 6.0]

@@ -147,8 +147,13 @@ def where(file: fetch.File) -> str:
     return str(kept) if kept.is_file() else f"{kept}, once it is downloaded"
 
 
+def headline(described: object) -> str:
+    """The first line of its docstring, which `python -OO` leaves out."""
+    return (described.__doc__ or "").partition("\n")[0]
+
+
 def parser() -> argparse.ArgumentParser:
-    p = argparse.ArgumentParser(prog="python -m tutor", description=tutor.__doc__.splitlines()[0])
+    p = argparse.ArgumentParser(prog="python -m tutor", description=headline(tutor))
     commands = p.add_subparsers(required=True, metavar="command")
     for name, run in (
         ("conformance", check_conformance),
@@ -156,9 +161,7 @@ def parser() -> argparse.ArgumentParser:
         ("doctor", doctor),
         ("bench", bench),
     ):
-        command = commands.add_parser(
-            name, help=run.__doc__.splitlines()[0], add_help=run is not bench
-        )
+        command = commands.add_parser(name, help=headline(run), add_help=run is not bench)
         command.set_defaults(run=run)
         if run is check_conformance:
             command.add_argument("backend", help="the backend to compare with python_ref")

@@ -16,6 +16,8 @@ from tutor.errors import DTypeError, NumberRangeError, ShapeError
 if TYPE_CHECKING:
     from typing import Self
 
+    from tutor.typing import Number
+
 
 class Arithmetic:
     """What Buffer inherits to be calculated with."""
@@ -72,34 +74,34 @@ class Arithmetic:
             )
         return registry.Operand(type(self)(other, dtype=self.dtype), (len(self),), (0,), 0)
 
-    def __add__(self, other: Any) -> Self:
+    def __add__(self, other: Self | Number) -> Self:
         return self._combine("add", self, other)
 
-    def __sub__(self, other: Any) -> Self:
+    def __sub__(self, other: Self | Number) -> Self:
         return self._combine("sub", self, other)
 
-    def __mul__(self, other: Any) -> Self:
+    def __mul__(self, other: Self | Number) -> Self:
         return self._combine("mul", self, other)
 
-    def __truediv__(self, other: Any) -> Self:
+    def __truediv__(self, other: Self | Number) -> Self:
         return self._combine("div", self, other)
 
-    def __rsub__(self, other: Any) -> Self:
+    def __rsub__(self, other: Self | Number) -> Self:
         return self._combine("sub", other, self)
 
-    def __rtruediv__(self, other: Any) -> Self:
+    def __rtruediv__(self, other: Self | Number) -> Self:
         return self._combine("div", other, self)
 
     __radd__, __rmul__ = __add__, __mul__
 
-    def __iadd__(self, other: Any) -> Self:
+    def __iadd__(self, other: Self | Number) -> Self:
         return self._combine("add", self, other, out=self)
 
-    def __isub__(self, other: Any) -> Self:
+    def __isub__(self, other: Self | Number) -> Self:
         return self._combine("sub", self, other, out=self)
 
-    def __imul__(self, other: Any) -> Self:
+    def __imul__(self, other: Self | Number) -> Self:
         return self._combine("mul", self, other, out=self)
 
-    def __itruediv__(self, other: Any) -> Self:
+    def __itruediv__(self, other: Self | Number) -> Self:
         return self._combine("div", self, other, out=self)

@@ -18,7 +18,7 @@ import builtins
 import importlib
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tutor import dtype as dtypes
 from tutor import layout
@@ -52,6 +52,13 @@ from tutor.sets import (  # noqa: F401 - so are these
     unique_values,
 )
 
+if TYPE_CHECKING:
+    from tutor.typing import DTypeLike, Number, ShapeLike, Sizes, TensorLike
+
+    Dtype: TypeAlias = DTypeLike | None
+    Device: TypeAlias = str | None
+    Value: TypeAlias = Tensor | Number
+
 __array_api_version__ = "2024.12"
 e, inf, nan, newaxis, pi = math.e, math.inf, math.nan, None, math.pi
 (
@@ -72,7 +79,14 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'tutor.array_api' has no attribute {name!r}")
 
 
-def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = None) -> Tensor:
+def asarray(
+    obj: TensorLike,
+    /,
+    *,
+    dtype: Dtype = None,
+    device: Device = None,
+    copy: Bool | None = None,
+) -> Tensor:
     """A number, (nested) lists, an array: as a Tensor. Shares the memory of a Tensor, unless told
     to copy it, and that of another array where told not to."""
     check_device(device)
@@ -117,7 +131,7 @@ def _axis_of(x: Tensor, axis: int | None) -> int:
     return layout.axis_of(axis or 0, x.ndim)
 
 
-def _running(x: Tensor, method: Any, start: int, axis: Any, dtype: Any, initial: Any) -> Tensor:
+def _running(x: Tensor, method: Any, start: int, axis: Any, dtype: Dtype, initial: Bool) -> Tensor:
     """cumsum or cumprod along axis, behind the sum or product of none if asked."""
     a = _axis_of(x, axis)
     z = method(x, a, dtype=dtype)
@@ -174,49 +188,54 @@ for _make, _table in ((_unary, UNARY), (_binary, BINARY)):
 # ---- a line or two each --------------------------------------------------------------------------
 # fmt: off
 # dtypes
-def astype(x: Tensor, dtype: Any, /, *, copy: Any = True, device: Any = None) -> Tensor:
+def astype(x: Tensor, dtype: DTypeLike, /, *, copy: Bool = True, device: Device = None) -> Tensor:
     return asarray(x, dtype=dtype, device=device, copy=copy or None)
 
 # making arrays
-def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+def empty(shape: ShapeLike, *, dtype: Dtype = None, device: Device = None) -> Tensor:
     check_device(device)
     shape = layout.checked_shape(shape)
     return Tensor(Buffer.empty(math.prod(shape), dtypes.of(dtype or float32)), shape)
-def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
-    if hasattr(fill_value, "item"):  # a 0-d array: programs compute it, and do not look
-        dtype = fill_value.dtype if dtype is None else dtype
-        fill_value = fill_value.item()
-    return Tensor.full(shape, fill_value, dtype=dtype, device=device or "cpu")
-def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+def full(
+    shape: ShapeLike, fill_value: Value, *, dtype: Dtype = None, device: Device = None,
+) -> Tensor:
+    value: Any = fill_value
+    if hasattr(value, "item"):  # a 0-d array: programs compute it, and do not look
+        dtype = value.dtype if dtype is None else dtype
+        value = value.item()
+    return Tensor.full(shape, value, dtype=dtype, device=device or "cpu")
+def zeros(shape: ShapeLike, *, dtype: Dtype = None, device: Device = None) -> Tensor:
     return full(shape, 0, dtype=dtype or float32, device=device)
-def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+def ones(shape: ShapeLike, *, dtype: Dtype = None, device: Device = None) -> Tensor:
     return full(shape, 1, dtype=dtype or float32, device=device)
-def empty_like(x: Tensor, /, *, dtype: Any = None, device: Any = None) -> Tensor:
+def empty_like(x: Tensor, /, *, dtype: Dtype = None, device: Device = None) -> Tensor:
     return empty(x.shape, dtype=dtype or x.dtype, device=device)
-def full_like(x: Tensor, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+def full_like(
+    x: Tensor, /, fill_value: Value, *, dtype: Dtype = None, device: Device = None,
+) -> Tensor:
     return full(x.shape, fill_value, dtype=dtype or x.dtype, device=device)
-def zeros_like(x: Tensor, /, *, dtype: Any = None, device: Any = None) -> Tensor:
+def zeros_like(x: Tensor, /, *, dtype: Dtype = None, device: Device = None) -> Tensor:
     return full_like(x, 0, dtype=dtype, device=device)
-def ones_like(x: Tensor, /, *, dtype: Any = None, device: Any = None) -> Tensor:
+def ones_like(x: Tensor, /, *, dtype: Dtype = None, device: Device = None) -> Tensor:
     return full_like(x, 1, dtype=dtype, device=device)
 def eye(
-    n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None,
-    device: Any = None,
+    n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Dtype = None,
+    device: Device = None,
 ) -> Tensor:
     check_device(device)
     return Tensor.eye(n_rows, n_cols, k, dtype=dtype or float32)
 def arange(
-    start: float, /, stop: float | None = None, step: float = 1, *, dtype: Any = None,
-    device: Any = None,
+    start: float, /, stop: float | None = None, step: float = 1, *, dtype: Dtype = None,
+    device: Device = None,
 ) -> Tensor:
     bounds = (0, start, step) if stop is None else (start, stop, step)
     return Tensor.arange(*bounds, dtype=dtype, device=device or "cpu")
 def linspace(
-    start: float, stop: float, /, num: int, *, dtype: Any = None, device: Any = None,
+    start: float, stop: float, /, num: int, *, dtype: Dtype = None, device: Device = None,
     endpoint: Bool = True,
 ) -> Tensor:
     return Tensor.linspace(start, stop, num, endpoint=endpoint, dtype=dtype, device=device or "cpu")
-def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Tensor:
+def from_dlpack(x: Any, /, *, device: Device = None, copy: Bool | None = None) -> Tensor:
     return Tensor.from_dlpack(x, device=device, copy=copy)
 def tril(x: Tensor, /, *, k: int = 0) -> Tensor: return x.tril(k)
 def triu(x: Tensor, /, *, k: int = 0) -> Tensor: return x.triu(k)
@@ -227,12 +246,12 @@ def signbit(x: Tensor, /) -> Tensor:
 def conj(x: Tensor, /) -> Tensor: return x.copy()  # of real numbers itself
 def real(x: Tensor, /) -> Tensor: return x
 def imag(x: Tensor, /) -> Tensor: return zeros_like(x)
-def logical_and(x1: Any, x2: Any, /) -> Tensor: return apply("bitwise_and", x1 != 0, x2 != 0)
-def logical_or(x1: Any, x2: Any, /) -> Tensor: return apply("bitwise_or", x1 != 0, x2 != 0)
-def logical_xor(x1: Any, x2: Any, /) -> Tensor: return apply("bitwise_xor", x1 != 0, x2 != 0)
-def clip(x: Tensor, /, min: Any = None, max: Any = None) -> Tensor:
+def logical_and(x1: Value, x2: Value, /) -> Tensor: return apply("bitwise_and", x1 != 0, x2 != 0)
+def logical_or(x1: Value, x2: Value, /) -> Tensor: return apply("bitwise_or", x1 != 0, x2 != 0)
+def logical_xor(x1: Value, x2: Value, /) -> Tensor: return apply("bitwise_xor", x1 != 0, x2 != 0)
+def clip(x: Tensor, /, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor:
     return x.clip(min, max).cast(x.dtype)
-def where(condition: Tensor, x1: Any, x2: Any, /) -> Tensor:
+def where(condition: Tensor, x1: Value, x2: Value, /) -> Tensor:
     return apply("where", condition, x1, x2)
 
 # along axes
@@ -246,9 +265,9 @@ def min(x: Tensor, /, *, axis: Axis = None, keepdims: Bool = False) -> Tensor:
     return x.min(axis, keepdims)
 def mean(x: Tensor, /, *, axis: Axis = None, keepdims: Bool = False) -> Tensor:
     return x.mean(axis, keepdims)
-def prod(x: Tensor, /, *, axis: Axis = None, dtype: Any = None, keepdims: Bool = False) -> Tensor:
+def prod(x: Tensor, /, *, axis: Axis = None, dtype: Dtype = None, keepdims: Bool = False) -> Tensor:
     return x.prod(axis, keepdims, dtype=dtype)
-def sum(x: Tensor, /, *, axis: Axis = None, dtype: Any = None, keepdims: Bool = False) -> Tensor:
+def sum(x: Tensor, /, *, axis: Axis = None, dtype: Dtype = None, keepdims: Bool = False) -> Tensor:
     return x.sum(axis, keepdims, dtype=dtype)
 def std(
     x: Tensor, /, *, axis: Axis = None, correction: float = 0.0, keepdims: Bool = False,
@@ -275,11 +294,11 @@ def argsort(
 def sort(x: Tensor, /, *, axis: int = -1, descending: Bool = False, stable: Bool = True) -> Tensor:
     return x.sort(axis, descending)
 def cumulative_sum(
-    x: Tensor, /, *, axis: int | None = None, dtype: Any = None, include_initial: Bool = False,
+    x: Tensor, /, *, axis: int | None = None, dtype: Dtype = None, include_initial: Bool = False,
 ) -> Tensor:
     return _running(x, Tensor.cumsum, 0, axis, dtype, include_initial)
 def cumulative_prod(
-    x: Tensor, /, *, axis: int | None = None, dtype: Any = None, include_initial: Bool = False,
+    x: Tensor, /, *, axis: int | None = None, dtype: Dtype = None, include_initial: Bool = False,
 ) -> Tensor:
     return _running(x, Tensor.cumprod, 1, axis, dtype, include_initial)
 def diff(
@@ -299,29 +318,29 @@ def meshgrid(*arrays: Tensor, indexing: str = "xy") -> list[Tensor]:
     return list(movement.meshgrid(*arrays, indexing=indexing))
 def broadcast_shapes(*shapes: Shape) -> Shape:
     return layout.broadcast_shapes("broadcast_shapes", *shapes)
-def broadcast_to(x: Tensor, /, shape: Any) -> Tensor: return x.expand(shape)
+def broadcast_to(x: Tensor, /, shape: ShapeLike) -> Tensor: return x.expand(shape)
 def concat(arrays: Sequence[Tensor], /, *, axis: int | None = 0) -> Tensor:
     return apply("cat", *(x.flatten() if axis is None else x for x in arrays), axis=axis or 0)
 def expand_dims(x: Tensor, /, axis: int = 0) -> Tensor: return x.unsqueeze(axis)
 def flip(x: Tensor, /, *, axis: Axis = None) -> Tensor: return x.flip(axis)
-def moveaxis(x: Tensor, source: Any, destination: Any, /) -> Tensor:
+def moveaxis(x: Tensor, source: Sizes, destination: Sizes, /) -> Tensor:
     return x.movedim(source, destination)
-def permute_dims(x: Tensor, /, axes: Any) -> Tensor: return x.permute(axes)
-def repeat(x: Tensor, repeats: Any, /, *, axis: int | None = None) -> Tensor:
+def permute_dims(x: Tensor, /, axes: Sizes) -> Tensor: return x.permute(axes)
+def repeat(x: Tensor, repeats: Sizes, /, *, axis: int | None = None) -> Tensor:
     return x.repeat(repeats, axis)
-def reshape(x: Tensor, /, shape: Any, *, copy: Any = None) -> Tensor:
+def reshape(x: Tensor, /, shape: ShapeLike, *, copy: Bool | None = None) -> Tensor:
     return x.view(shape) if copy is False else x.copy().reshape(shape) if copy else x.reshape(shape)
-def roll(x: Tensor, /, shift: Any, *, axis: Axis = None) -> Tensor:
+def roll(x: Tensor, /, shift: Sizes, *, axis: Axis = None) -> Tensor:
     axes = axis if isinstance(axis, tuple) else (axis,)
     return x.roll((shift,) * len(axes) if isinstance(shift, int) else shift, axis)
 def squeeze(x: Tensor, /, axis: Axis) -> Tensor: return x.squeeze(axis)
 def stack(arrays: Sequence[Tensor], /, *, axis: int = 0) -> Tensor:
     return apply("cat", *[x.unsqueeze(axis) for x in arrays], axis=axis)
-def tile(x: Tensor, repetitions: Any, /) -> Tensor: return x.tile(repetitions)
+def tile(x: Tensor, repetitions: Sizes, /) -> Tensor: return x.tile(repetitions)
 def unstack(x: Tensor, /, *, axis: int = 0) -> tuple[Tensor, ...]: return tuple(x.movedim(axis, 0))
-def take(x: Tensor, indices: Any, /, *, axis: int | None = None) -> Tensor:
+def take(x: Tensor, indices: TensorLike, /, *, axis: int | None = None) -> Tensor:
     return x[(slice(None),) * _axis_of(x, axis) + (indices,)]
-def take_along_axis(x: Tensor, indices: Any, /, *, axis: int = -1) -> Tensor:
+def take_along_axis(x: Tensor, indices: TensorLike, /, *, axis: int = -1) -> Tensor:
     return x.take_along_axis(indices, axis)
 
 # products

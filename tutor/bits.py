@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from tutor.dtype import DType, bfloat16, float32
 
-UNSIGNED = {1: "B", 2: "H", 4: "I", 8: "Q"}  # item size -> the unsigned integer that holds its bits
+# item size -> the unsigned integer that holds its bits
+UNSIGNED: dict[int, Literal["B", "H", "I", "Q"]] = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 
 def pack(numbers: Sequence[Any], dtype: DType) -> bytes:

@@ -33,7 +33,7 @@ def raw(buf: Any, asked: str) -> memoryview:
         raise DTypeError(asked, f"a Buffer whose dtype is {dtype!r:.60}", REMEDY)
     if dtype.format != buf.format:
         raise DTypeError(asked, f"a Buffer of {dtype.name}, made for format {buf.format!r}", REMEDY)
-    memory: Any = buf.raw
+    memory: memoryview = buf.raw
     plain = isinstance(memory, memoryview) and memory.format == "B" and memory.c_contiguous
     if not plain or memory.nbytes != buf.count * dtype.itemsize:
         found = f"a Buffer of {buf.count} {dtype.name}, whose memory is {memory!r:.60}"

@@ -7,21 +7,26 @@ are checked in tutor/layout.py, dtypes in tutor/dtype.py.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tutor.errors import DomainError, DTypeError, ShapeError
-from tutor.literals import is_number
+from tutor.literals import is_number, is_tensor
+
+if TYPE_CHECKING:
+    from tutor.core.tensor import Tensor
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
-def tensor(what: str, x: Any) -> Any:
+def tensor(what: str, x: object) -> Tensor:
     """x, which must be a Tensor."""
-    if not hasattr(x, "over"):
-        raise DTypeError(what, f"{said(x)} is no Tensor", "write Tensor(...) around the numbers")
-    return x
+    if is_tensor(x):
+        return x
+    raise DTypeError(what, f"{said(x)} is no Tensor", "write Tensor(...) around the numbers")
 
 
-def tensors(what: str, xs: Any, like: Any = None) -> tuple[Any, ...]:
+def tensors(what: str, xs: Any) -> tuple[Tensor, ...]:
     """Several of them, in a list or tuple (or any other row of Tensors)."""
     if isinstance(xs, str) or not hasattr(xs, "__iter__") or not getattr(xs, "shape", True):
         raise DTypeError(what, f"{said(xs)} is no row of Tensors", "give a list of Tensors")
@@ -50,14 +55,14 @@ def one_of(what: str, x: Any, names: Iterable[Any]) -> Any:
     return x
 
 
-def function(what: str, f: Any) -> Any:
+def function(what: str, f: F) -> F:
     """f, which must be something to call."""
     if not callable(f):
         raise DTypeError(what, f"{said(f)} cannot be called", "give a function")
     return f
 
 
-def at_most(what: str, x: Any, axes: int) -> Any:
+def at_most(what: str, x: Tensor, axes: int) -> Tensor:
     """x, a Tensor of at most so many axes."""
     if x.ndim > axes:
         raise ShapeError(
@@ -66,13 +71,14 @@ def at_most(what: str, x: Any, axes: int) -> Any:
     return x
 
 
-def at_least(what: str, x: Any, axes: int) -> Any:
+def at_least(what: str, x: object, axes: int) -> Tensor:
     """x, a Tensor of at least so many axes."""
-    if tensor(what, x).ndim < axes:
-        raise ShapeError(f"{what} of shape {x.shape}", f"{x.ndim} axes", f"it takes {axes} or more")
-    return x
+    t = tensor(what, x)
+    if t.ndim < axes:
+        raise ShapeError(f"{what} of shape {t.shape}", f"{t.ndim} axes", f"it takes {axes} or more")
+    return t
 
 
-def said(x: Any) -> str:
+def said(x: object) -> str:
     """A value as errors show it: its type, and what fits on a line of it."""
-    return f"{type(x).__name__} {x!r:.60}" if not hasattr(x, "over") else f"a Tensor {x.shape}"
+    return f"{type(x).__name__} {x!r:.60}" if not is_tensor(x) else f"a Tensor {x.shape}"

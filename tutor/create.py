@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 from tutor import checks, layout, random
 from tutor import dtype as dtypes
 from tutor.core.buffer import Buffer
 from tutor.core.engine import engine
 from tutor.errors import DTypeError, NumberRangeError, ShapeError
-from tutor.literals import is_number
+from tutor.literals import is_number, is_tensor
 from tutor.spelling import spelled
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
+    from tutor.typing import DTypeLike, LikeOptions, Options, ShapeLike, TensorLike
 
 
 @spelled
@@ -29,11 +30,11 @@ class Create:
 
     @classmethod
     def full(
-        cls,
-        shape: Any,
+        cls: type[Tensor],
+        shape: ShapeLike,
         value: bool | int | float,
         *,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         requires_grad: bool = False,
         device: str = "cpu",
     ) -> Tensor:
@@ -43,27 +44,39 @@ class Create:
         return out.requires_grad_() if requires_grad else out
 
     @classmethod
-    def zeros(cls, *shape: Any, dtype: Any = dtypes.float32, **options: Any) -> Tensor:
+    def zeros(
+        cls: type[Tensor],
+        *shape: ShapeLike,
+        dtype: DTypeLike = dtypes.float32,
+        **options: Unpack[Options],
+    ) -> Tensor:
         return cls.full(layout.sizes_of(shape), 0, dtype=dtype, **options)
 
     @classmethod
-    def ones(cls, *shape: Any, dtype: Any = dtypes.float32, **options: Any) -> Tensor:
+    def ones(
+        cls: type[Tensor],
+        *shape: ShapeLike,
+        dtype: DTypeLike = dtypes.float32,
+        **options: Unpack[Options],
+    ) -> Tensor:
         return cls.full(layout.sizes_of(shape), 1, dtype=dtype, **options)
 
     @classmethod
-    def zeros_like(cls, t: Any, **options: Any) -> Tensor:
-        t = t if hasattr(t, "over") else cls(t)
-        return cls.full(t.shape, 0, **{"dtype": t.dtype, **options})
+    def zeros_like(cls: type[Tensor], t: TensorLike, **options: Unpack[LikeOptions]) -> Tensor:
+        like = t if is_tensor(t) else cls(t)
+        given: LikeOptions = {"dtype": like.dtype, **options}
+        return cls.full(like.shape, 0, **given)
 
     @classmethod
-    def ones_like(cls, t: Any, **options: Any) -> Tensor:
-        t = t if hasattr(t, "over") else cls(t)
-        return cls.full(t.shape, 1, **{"dtype": t.dtype, **options})
+    def ones_like(cls: type[Tensor], t: TensorLike, **options: Unpack[LikeOptions]) -> Tensor:
+        like = t if is_tensor(t) else cls(t)
+        given: LikeOptions = {"dtype": like.dtype, **options}
+        return cls.full(like.shape, 1, **given)
 
     @classmethod
     def arange(
-        cls, *bounds: int | float, dtype: Any = None, requires_grad: bool = False,
-        device: str = "cpu",
+        cls: type[Tensor], *bounds: int | float, dtype: DTypeLike | None = None,
+        requires_grad: bool = False, device: str = "cpu",
     ) -> Tensor:  # fmt: skip
         """`arange([start,] stop[, step])`: start, start + step, ... before stop."""
         if not 1 <= len(bounds) <= 3 or not all(map(is_number, bounds)):
@@ -76,7 +89,7 @@ class Create:
             raise ShapeError(f"arange{bounds}", found, "give finite numbers")
         whole = all(isinstance(b, int) for b in bounds)
         if whole:
-            count = -((start - stop) // step)  # exact, however far apart they are
+            count = -int((start - stop) // step)  # exact, however far apart they are
         else:
             steps = (stop - start) / step
             steps = steps if math.isfinite(steps) else stop / step - start / step
@@ -87,8 +100,8 @@ class Create:
 
     @classmethod
     def linspace(
-        cls, start: float, stop: float, num: int, *, endpoint: bool = True, dtype: Any = None,
-        requires_grad: bool = False, device: str = "cpu",
+        cls: type[Tensor], start: float, stop: float, num: int, *, endpoint: bool = True,
+        dtype: DTypeLike | None = None, requires_grad: bool = False, device: str = "cpu",
     ) -> Tensor:  # fmt: skip
         """`num` numbers at equal distances from start to stop, which, with endpoint=False, would be
         the next one. Each is computed from its own position, so no error adds up."""
@@ -110,8 +123,8 @@ class Create:
 
     @classmethod
     def _evenly(
-        cls, count: int, start: int | float, step: int | float, parts: int, dtype: dtypes.DType,
-        device: str,
+        cls: type[Tensor], count: int, start: int | float, step: int | float, parts: int,
+        dtype: dtypes.DType, device: str,
     ) -> Tensor:  # fmt: skip
         """start + step * (i / parts) for each i < count; as integers only if they are whole and in
         range, or else NumberRangeError."""
@@ -129,7 +142,12 @@ class Create:
 
     @classmethod
     def eye(
-        cls, n: int, m: int | None = None, k: int = 0, *, dtype: Any = dtypes.float32
+        cls: type[Tensor],
+        n: int,
+        m: int | None = None,
+        k: int = 0,
+        *,
+        dtype: DTypeLike = dtypes.float32,
     ) -> Tensor:
         """n rows of m numbers (default n): 1 on diagonal k (0 is the main one), else 0."""
         out = cls.zeros(n, n if m is None else m, dtype=dtype)
@@ -138,38 +156,41 @@ class Create:
 
     @classmethod
     def _random(
-        cls, kernel: str, shape: Any, dtype: Any, requires_grad: bool, device: str
-    ) -> Tensor:
-        shape, found = layout.checked_shape(layout.sizes_of(shape)), dtypes.of(dtype)
+        cls: type[Tensor], kernel: str, shape: tuple[ShapeLike, ...], dtype: DTypeLike,
+        requires_grad: bool, device: str,
+    ) -> Tensor:  # fmt: skip
+        sizes, found = layout.checked_shape(layout.sizes_of(shape)), dtypes.of(dtype)
         if not found.is_float:
             raise DTypeError(
                 f"{kernel} random numbers of {found.name}",
                 "they are not whole",
                 "use a float dtype, and .cast() the result if need be",
             )
-        out = cls(Buffer.empty(math.prod(shape), found), shape, device=device)
+        out = cls(Buffer.empty(math.prod(sizes), found), sizes, device=device)
         seed, counter = random.take(-(-out.numel() // 2))  # two numbers a block
         engine.call(kernel, found, out, seed=seed, counter=counter)
         return out.requires_grad_() if requires_grad else out
 
     @classmethod
     def rand(
-        cls, *shape: Any, dtype: Any = dtypes.float32, requires_grad: bool = False,
-        device: str = "cpu",
+        cls: type[Tensor], *shape: ShapeLike, dtype: DTypeLike = dtypes.float32,
+        requires_grad: bool = False, device: str = "cpu",
     ) -> Tensor:  # fmt: skip
         """Uniform in [0, 1), from the generator that `tutor.manual_seed` sets."""
         return cls._random("uniform", shape, dtype, requires_grad, device)
 
     @classmethod
     def randn(
-        cls, *shape: Any, dtype: Any = dtypes.float32, requires_grad: bool = False,
-        device: str = "cpu",
+        cls: type[Tensor], *shape: ShapeLike, dtype: DTypeLike = dtypes.float32,
+        requires_grad: bool = False, device: str = "cpu",
     ) -> Tensor:  # fmt: skip
         """Normal, mean 0 and variance 1."""
         return cls._random("normal", shape, dtype, requires_grad, device)
 
     @classmethod
-    def glorot_uniform(cls, *shape: Any, **options: Any) -> Tensor:
+    def glorot_uniform(
+        cls: type[Tensor], *shape: ShapeLike, **options: Unpack[LikeOptions]
+    ) -> Tensor:
         """Uniform in +-sqrt(6 / (fan_in + fan_out)), for a weight (out, in, ...): each of the axes
         behind multiplies both fans. Glorot & Bengio 2010, equation 16."""
         sizes = layout.checked_shape(layout.sizes_of(shape))

@@ -59,7 +59,7 @@ class Function(Op, abstract=True):
         cls.differentiable = True
 
     @classmethod
-    def apply(cls, *inputs: Any, **params: Any) -> Tensor:
+    def apply(cls, *inputs: Tensor, **params: Any) -> Tensor:
         """Run it on these Tensors; whatever else `forward` needs is given by keyword."""
         others = [type(x).__name__ for x in inputs if not isinstance(x, Tensor)]
         if others or not inputs:

@@ -101,11 +101,11 @@ _lent: dict[int, tuple[Any, ...]] = {}  # by the address of a struct: it, and wh
 _offered: set[Any] = set()  # the capsules that nobody has consumed yet
 
 
-@_Deleter
-def _delete(address: int, forget: Any = _lent.pop) -> None:  # bound here: at exit globals are gone
+def _forget(address: int, forget: Any = _lent.pop) -> None:  # bound here: at exit globals are gone
     forget(address, None)
 
 
+_delete = _Deleter(_forget)
 _keep(_delete)  # consumers may outlive this module
 
 

@@ -40,7 +40,8 @@ class Backend(_backends.AbstractBackend):  # type: ignore[misc,unused-ignore]
         return x.permute(tuple(axes))
 
     def reduce(self, x: Tensor, operation: str, axes: Any) -> Tensor:
-        return getattr(x, operation)(axis=tuple(axes))
+        reduced: Tensor = getattr(x, operation)(axis=tuple(axes))
+        return reduced
 
     def stack_on_zeroth_dimension(self, tensors: list[Tensor]) -> Tensor:
         return apply("cat", *(x.unsqueeze(0) for x in tensors), axis=0)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tutor.core.tensor import Tensor
 from tutor.errors import ShapeError
 from tutor.spelling import spelled
 
+if TYPE_CHECKING:
+    from tutor.typing import TensorLike
+
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 @spelled
-def einsum(equation: str, *operands: Any) -> Tensor:
+def einsum(equation: str, *operands: TensorLike) -> Tensor:
     """`einsum("ij,jk->ik", x, y)`: one letter for each axis, operands separated by commas.
 
     Letters that the result does not have are summed over; a letter twice in one operand walks its

@@ -17,10 +17,13 @@ from __future__ import annotations
 import builtins
 import functools
 from collections.abc import Callable
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from tutor.core.tensor import Tensor
 from tutor.literals import is_number
+
+if TYPE_CHECKING:
+    from tutor.typing import TensorLike
 
 __all__ = [
     "abs", "acos", "acosh", "add", "all", "allclose", "any", "argmax", "argmin", "argsort", "asin",
@@ -43,27 +46,31 @@ __all__ = [
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Operand = Any  # a Tensor, or what Tensor(...) takes: a number, (nested) lists, an array
 
 
-def function(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Operand, P], R]:
+def function(
+    method: Callable[Concatenate[Tensor, P], R],
+) -> Callable[Concatenate[TensorLike, P], R]:
     """The method as a function of anything that a Tensor can be made of."""
 
-    def called(x: Operand, /, *args: P.args, **options: P.kwargs) -> R:
+    def called(x: TensorLike, /, *args: P.args, **options: P.kwargs) -> R:
         return method(x if isinstance(x, Tensor) else Tensor(x), *args, **options)
 
     return _named(called, method)
 
 
-def operator(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Operand, P], R]:
+def operator(
+    method: Callable[Concatenate[Tensor, P], R],
+) -> Callable[Concatenate[TensorLike, P], R]:
     """As `function`, for two operands: a number beside a Tensor stays a number, on either side, and
     so never changes the dtype."""
 
-    def called(x: Operand, /, *args: P.args, **options: P.kwargs) -> R:
+    def called(x: TensorLike, /, *args: P.args, **options: P.kwargs) -> R:
+        first: Any = x
         if not isinstance(x, Tensor):
             beside = builtins.any(isinstance(y, Tensor) for y in (*args, *options.values()))
-            x = x if beside and is_number(x) else Tensor(x)
-        return method(x, *args, **options)
+            first = x if beside and is_number(x) else Tensor(x)
+        return method(first, *args, **options)
 
     return _named(called, method)
 

@@ -2,21 +2,46 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal, overload
 
 from tutor import refusals
 from tutor.core.engine import engine
-from tutor.core.engine.backward import asking
-from tutor.recording import recording
+from tutor.recording import asking, recording
 from tutor.spelling import spelled
 
 if TYPE_CHECKING:
+    from tutor.core.op import Op
     from tutor.core.tensor import Tensor
+    from tutor.typing import TensorLike
+
+    Tensors = tuple[Tensor, ...] | list[Tensor]
 
 
+@overload
+def grad(
+    y: Tensor, xs: Tensor, gradient: TensorLike | None = None, *, retain_graph: bool | None = None,
+    create_graph: bool = False, allow_unused: Literal[False] = False,
+) -> Tensor: ...  # fmt: skip
+@overload
+def grad(
+    y: Tensor, xs: Tensor, gradient: TensorLike | None = None, *, retain_graph: bool | None = None,
+    create_graph: bool = False, allow_unused: bool,
+) -> Tensor | None: ...  # fmt: skip
+@overload
+def grad(
+    y: Tensor, xs: Tensors, gradient: TensorLike | None = None, *, retain_graph: bool | None = None,
+    create_graph: bool = False, allow_unused: Literal[False] = False,
+) -> tuple[Tensor, ...]: ...  # fmt: skip
+@overload
+def grad(
+    y: Tensor, xs: Tensors, gradient: TensorLike | None = None, *, retain_graph: bool | None = None,
+    create_graph: bool = False, allow_unused: bool,
+) -> tuple[Tensor | None, ...]: ...  # fmt: skip
 @spelled
-def grad(y: Tensor, xs: Any, gradient: Any = None, *, retain_graph: bool | None = None,
-         create_graph: bool = False, allow_unused: bool = False) -> Any:  # fmt: skip
+def grad(
+    y: Tensor, xs: Tensor | Tensors, gradient: TensorLike | None = None, *,
+    retain_graph: bool | None = None, create_graph: bool = False, allow_unused: bool = False,
+) -> Tensor | tuple[Tensor | None, ...] | None:  # fmt: skip
     """d y / d x for each x of `xs`: a tuple for a tuple or list, one Tensor for one.
 
     Any tensors that require grad will do, leaves or computed ones. Only what lies between y and xs
@@ -48,7 +73,7 @@ def grad(y: Tensor, xs: Any, gradient: Any = None, *, retain_graph: bool | None 
     keep = create_graph if retain_graph is None else retain_graph
     ask = asking(create_graph)
 
-    def walked() -> dict[Any, Tensor]:
+    def walked() -> dict[Op | Tensor, Tensor]:
         walk = engine.walk(y, ops, seed, keep, create_graph, ask, between)
         arrived = {node: g for node, g, _ in walk if node in targets}
         return dict(zip(arrived, engine.owned(arrived.values(), seed), strict=True))

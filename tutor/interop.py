@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tutor import bits, border, dlpack, literals, printing
@@ -12,17 +12,20 @@ from tutor.core.buffer import Buffer
 from tutor.core.engine import apply
 from tutor.dtype import DType, bfloat16
 from tutor.errors import DomainError, DTypeError, MissingPackageError, ScalarError, ShapeError
+from tutor.literals import is_tensor
 from tutor.spelling import spelled
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
+    from tutor.typing import Number
+    from tutor.viz.svg import Picture
 
 
-def _equality(name: str) -> Callable[[Any, Any], Any]:
+def _equality(name: str) -> Callable[[Tensor, object], Tensor]:
     """`x == y` of each element. Beside what holds no numbers at all (None, a str, an object that
     knows nothing of tensors), Python decides: it asks the other, and else says False."""
 
-    def operator(self: Any, other: Any) -> Any:
+    def operator(self: Tensor, other: Any) -> Any:
         try:
             return apply(name, self, other)
         except DTypeError:
@@ -42,7 +45,7 @@ class Interop:
     # ---- what it is ------------------------------------------------------------------------------
 
     @property
-    def dtype(self) -> DType:
+    def dtype(self: Tensor) -> DType:
         """What its numbers are: one of `tutor.DTYPES`."""
         try:
             return self.buf.dtype
@@ -51,7 +54,7 @@ class Interop:
             raise
 
     @property
-    def ndim(self) -> int:
+    def ndim(self: Tensor) -> int:
         """How many axes there are."""
         try:
             return len(self.shape)
@@ -59,7 +62,7 @@ class Interop:
             border.check(self, "the number of axes")
             raise
 
-    def numel(self) -> int:
+    def numel(self: Tensor) -> int:
         """How many numbers there are."""
         try:
             return math.prod(self.shape)
@@ -68,18 +71,18 @@ class Interop:
             raise
 
     @property
-    def size(self) -> int:
+    def size(self: Tensor) -> int:
         """The same, as NumPy and the array API call it."""
         return self.numel()
 
     @property
-    def device(self) -> str:
+    def device(self: Tensor) -> str:
         """Where its memory is."""
         return "cpu"
 
     # ---- numbers, lists, arrays ------------------------------------------------------------------
 
-    def item(self) -> Any:
+    def item(self: Tensor) -> Number:
         """The number in a one-element tensor, as a Python number."""
         memory = border.check(self, "item()")
         if self.numel() != 1:
@@ -89,9 +92,10 @@ class Interop:
                 "pick one by indexing, or reduce with .sum() or .mean()",
             )
         start, size = self.offset * self.dtype.itemsize, self.dtype.itemsize
-        return bits.unpack(memory[start : start + size], self.dtype)[0]
+        number: Number = bits.unpack(memory[start : start + size], self.dtype)[0]
+        return number
 
-    def tolist(self) -> Any:
+    def tolist(self: Tensor) -> Any:
         """The numbers as (nested) lists."""
         border.check(self, "tolist()")
         nested = self.buf.tolist() if self.is_whole() else self.copy().buf.tolist()
@@ -100,11 +104,11 @@ class Interop:
             nested = [nested[i * size : (i + 1) * size] for i in range(rows)]
         return nested if self.shape else nested[0]
 
-    def is_whole(self) -> bool:
+    def is_whole(self: Tensor) -> bool:
         """True if this is its whole Buffer, row-major."""
         return self.is_contiguous() and self.offset == 0 and self.numel() == len(self.buf)
 
-    def numpy(self) -> Any:
+    def numpy(self: Tensor) -> Any:
         """A NumPy array over the same memory: a change on either side is seen on the other.
 
         NumPy's strides can walk whatever a Tensor can, so nothing is ever copied. Raises DTypeError
@@ -134,7 +138,7 @@ class Interop:
 
     to_numpy = numpy  # as data frames call it: what matplotlib looks for
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+    def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
         """What np.asarray(t) calls; as np.array does, copy=False raises where a cast needs one."""
         array = self.numpy()
         if dtype is None or dtype == array.dtype:
@@ -147,28 +151,30 @@ class Interop:
             )
         return array.astype(dtype)
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+    def __array_ufunc__(self: Tensor, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         """What NumPy calls for `np.sin(t)`, and for every operator of an array and a Tensor."""
         protocol = importlib.import_module("tutor.numpy_protocol")  # built on all of this
         return protocol.call_ufunc(ufunc, method, inputs, options)
 
-    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+    def __array_function__(self: Tensor, function: Any, types: Any, args: Any, options: Any) -> Any:
         """What NumPy calls for its other functions of Tensors: `np.mean(t)`, `np.stack([t, t])`."""
         protocol = importlib.import_module("tutor.numpy_protocol")
         return protocol.call_function(function, types, args, options)
 
-    def explain(self, highlight: Any = None) -> Any:
+    def explain(self: Tensor, highlight: int | Sequence[int] | None = None) -> Picture:
         """A picture of where each element stands in memory: tutor/viz/memory.py."""
         border.check(self, "a picture of a Tensor")
-        return importlib.import_module("tutor.viz").explain(self, highlight)  # built on all of this
+        viz: Any = importlib.import_module("tutor.viz")  # built on all of this
+        picture: Picture = viz.explain(self, highlight)
+        return picture
 
     # ---- other libraries: DLPack and the array API -----------------------------------------------
 
-    def __dlpack_device__(self) -> tuple[int, int]:
+    def __dlpack_device__(self: Tensor) -> tuple[int, int]:
         return dlpack.CPU
 
     def __dlpack__(
-        self,
+        self: Tensor,
         *,
         stream: Any = None,
         max_version: tuple[int, int] | None = None,
@@ -199,7 +205,7 @@ class Interop:
 
     @classmethod
     def from_dlpack(
-        cls, x: Any, /, *, device: str | None = None, copy: bool | None = None
+        cls: type[Tensor], x: Any, /, *, device: str | None = None, copy: bool | None = None
     ) -> Tensor:
         """A Tensor over the memory of `x`, an array of any library (or its capsule): a change on
         either side is seen on the other. With copy=True it has memory of its own."""
@@ -212,20 +218,21 @@ class Interop:
                 x = x.__dlpack__(max_version=(1, 0))
             except TypeError:  # a producer of the time before versions
                 x = x.__dlpack__()
-        memory, dtype, *walk = dlpack.take(x)
-        t = cls(Buffer.from_memory(memory, dtype=dtype, copy=False), *walk)
+        memory, dtype, shape, strides, offset = dlpack.take(x)
+        buf = Buffer.from_memory(memory, dtype=dtype, copy=False)
+        t = cls(buf, shape, strides, offset)
         return t.copy() if copy else t
 
-    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+    def __array_namespace__(self: Tensor, *, api_version: str | None = None) -> Any:
         """The functions of the array API standard (data-apis.org/array-api): tutor.array_api."""
         namespace = importlib.import_module("tutor.array_api")  # built on all of this
         namespace.check_version(api_version)
         return namespace
 
-    def __pos__(self) -> Tensor:
+    def __pos__(self: Tensor) -> Tensor:
         return self
 
-    def to_device(self, device: str, /, *, stream: Any = None) -> Tensor:
+    def to_device(self: Tensor, device: str, /, *, stream: Any = None) -> Tensor:
         """Itself: the CPU is the only device here."""
         if device != "cpu" or stream is not None:
             raise DomainError(
@@ -235,23 +242,24 @@ class Interop:
 
     # ---- as Python sees it -----------------------------------------------------------------------
 
-    def __len__(self) -> int:
+    def __len__(self: Tensor) -> int:
         border.check(self, "len() of a Tensor")
         if not self.shape:
             raise ScalarError("len() of a Tensor", "it is a single number", "use .numel()")
         return self.shape[0]
 
-    def __iter__(self) -> Iterator[Tensor]:
+    def __iter__(self: Tensor) -> Iterator[Tensor]:
         return (self[i] for i in range(len(self)))
 
-    def __contains__(self, value: Any) -> bool:
-        equal: Any = self == value
-        return equal is not False and bool(equal.any())
+    def __contains__(self: Tensor, value: object) -> bool:
+        equal: object = self == value  # False beside what holds no numbers
+        return is_tensor(equal) and bool(equal.any())
 
-    __eq__, __ne__ = _equality("eq"), _equality("ne")
+    # typeshed has them give a bool, for every object
+    __eq__, __ne__ = _equality("eq"), _equality("ne")  # type: ignore[assignment]
     __hash__ = object.__hash__  # == compares elements; as a dict key a tensor is itself
 
-    def __bool__(self) -> bool:
+    def __bool__(self: Tensor) -> bool:
         border.check(self, "a yes or no (bool)")
         if self.numel() != 1:
             raise ShapeError(
@@ -261,31 +269,32 @@ class Interop:
             )
         return bool(self.item())
 
-    def __float__(self) -> float:
+    def __float__(self: Tensor) -> float:
         return float(self.item())
 
-    def __int__(self) -> int:
+    def __int__(self: Tensor) -> int:
         return int(self.item())
 
-    def __index__(self) -> int:
+    def __index__(self: Tensor) -> int:
         if not self.dtype.is_integer:
             raise DTypeError("a position", f"a {self.dtype.name} Tensor", "use an integer Tensor")
         return int(self.item())
 
-    def __format__(self, spec: str) -> str:
+    def __format__(self: Tensor, spec: str) -> str:
         return format(self.item(), spec) if spec else repr(self)
 
-    def __repr__(self) -> str:
+    def __repr__(self: Tensor) -> str:
         border.check(self, "the text of a Tensor")
         return printing.format_tensor(self)
 
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+    def __reduce_ex__(self: Tensor, protocol: Any) -> tuple[Any, ...]:
         """How `copy` and `pickle` take a tensor apart: its class, and all of its attributes, those
         of a subclass among them. So `copy.copy` shares the Buffer, `copy.deepcopy` and pickle copy
         it whole, once for all views of it that go along; `.grad` comes with it. A graph does not:
         the copy of what an op computed is a leaf. Nor do hooks."""
         border.check(self, "a copy of a Tensor")
-        make, args, state, *others = object.__reduce_ex__(self, 2)
+        parts: Any = object.__reduce_ex__(self, 2)  # a str would be a global's name: no Tensor's
+        make, args, state, *others = parts
         if isinstance(state, tuple):  # (__dict__ or None, slots): a subclass may have its own way
             kept = {name: value for name, value in state[1].items() if name != "_hooks"}
             state = state[0], {**kept, "op": None}

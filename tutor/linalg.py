@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tutor.array_api import (  # noqa: F401 - the standard has these four in both places
     matmul,
@@ -19,6 +19,9 @@ from tutor.array_api import (  # noqa: F401 - the standard has these four in bot
 )
 from tutor.core.tensor import Tensor
 from tutor.numpy_protocol import as_tensors, by_numpy
+
+if TYPE_CHECKING:
+    from tutor.typing import Axes, DTypeLike
 
 COMPUTED_BY_NUMPY = """
     cholesky cross det eigh eigvalsh inv matrix_norm matrix_power matrix_rank pinv qr slogdet solve
@@ -31,7 +34,7 @@ def diagonal(x: Tensor, /, *, offset: int = 0) -> Tensor:
     return x.diagonal(offset, -2, -1)
 
 
-def trace(x: Tensor, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
+def trace(x: Tensor, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Tensor:
     """The sum of each matrix's diagonal."""
     return diagonal(x, offset=offset).sum(-1, dtype=dtype)
 
@@ -42,7 +45,7 @@ def outer(x1: Tensor, x2: Tensor, /) -> Tensor:
 
 
 def vector_norm(
-    x: Tensor, /, *, axis: Any = None, keepdims: bool = False, ord: float = 2
+    x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False, ord: float = 2
 ) -> Tensor:
     """(sum |x|**ord)**(1/ord): Tensor.norm."""
     return x.norm(ord, axis, keepdims)

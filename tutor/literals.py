@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tutor import bits
 from tutor.dtype import BY_NAME, DType, bool_, check_numbers, float32, int64
 from tutor.errors import DTypeError, NumberRangeError, ShapeError
 from tutor.layout import MAX_DIMS, checked_shape
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs  # it comes with mypy
+
+    from tutor.core.tensor import Tensor
+    from tutor.typing import Number
+
 NUMBERS = (bool, int, float)
 
 
-def is_number(x: Any) -> bool:
+def is_number(x: object) -> TypeIs[Number]:
     """A Python number; NumPy's float64 is one, its float32 is not."""
     return isinstance(x, NUMBERS)
+
+
+def is_tensor(x: object) -> TypeIs[Tensor]:
+    """A Tensor, told by what only a Tensor can do: its class is built on this file."""
+    return hasattr(x, "over")
 
 
 def holds_numbers(x: Any) -> bool:

@@ -38,7 +38,7 @@ class Limit(NamedTuple):
         return tuple(numbers) if self.pair else numbers[0]
 
 
-def float_or_nan(value: Any) -> float:
+def float_or_nan(value: object) -> float:
     """A number as float; nan, which lies in no range, for what is none (bools and texts, too)."""
     if not isinstance(value, Real) or isinstance(value, bool):
         return math.nan
@@ -149,7 +149,7 @@ class Optimizer:
         self.steps = steps
 
 
-def alike(t: Tensor, other: Any) -> bool:
+def alike(t: Tensor, other: object) -> bool:
     return isinstance(other, Tensor) and (t.shape, t.dtype) == (other.shape, other.dtype)
 
 

@@ -9,6 +9,8 @@ No exception leaves it changed, an interrupt at any moment included: tutor/block
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextvars import copy_context
 from typing import Any, overload
 
 from tutor.blocks import Block, F, Setting, Within
@@ -78,3 +80,13 @@ class set_grad_enabled(_Recording):  # noqa: N801 - a statement that reads as a 
         if self.before:
             recording.variable.set(self.before.pop())
         return super().__call__(function)
+
+
+def asking(create_graph: bool) -> Callable[..., Any]:
+    """What calls the hooks of a walk, `ask(hook, g)`: where the walk is recorded, as part of it;
+    else in the mode of who asked for the walk, so that a hook may walk a graph of its own."""
+    return _call if create_graph else copy_context().run
+
+
+def _call(hook: Callable[..., Any], *args: Any) -> Any:
+    return hook(*args)

@@ -9,7 +9,7 @@ draws on every backend, and every outcome has exactly the probability that it sh
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tutor import dtype as dtypes
 from tutor import layout, random
@@ -20,12 +20,21 @@ from tutor.errors import DomainError, DTypeError, ShapeError
 from tutor.recording import no_grad
 from tutor.spelling import spelled
 
+if TYPE_CHECKING:
+    from tutor.typing import DTypeLike, ShapeLike, TensorLike
+
 WHOLE = 62  # bits that the weights of one draw may add up to, as whole numbers
 
 
 @spelled
 @no_grad
-def randint(low: Any, high: Any = None, shape: Any = None, *, dtype: Any = int64) -> Tensor:
+def randint(
+    low: int,
+    high: ShapeLike | None = None,
+    shape: ShapeLike | None = None,
+    *,
+    dtype: DTypeLike = int64,
+) -> Tensor:
     """Whole numbers from low up to, but without, high, each equally likely: randint(0, 6, (2, 3)).
 
     `randint(high, shape=...)` starts at 0, and so does PyTorch's `randint(high, shape)`. Raises
@@ -53,7 +62,7 @@ def randint(low: Any, high: Any = None, shape: Any = None, *, dtype: Any = int64
 
 
 @spelled
-def randperm(n: int, *, dtype: Any = int64) -> Tensor:
+def randperm(n: int, *, dtype: DTypeLike = int64) -> Tensor:
     """The numbers 0 to n - 1 in an order of which each is equally likely."""
     (count,) = layout.checked_shape(layout.whole_number(n, "randperm(n)"))
     return _words(count).argsort().cast(dtype)
@@ -61,7 +70,7 @@ def randperm(n: int, *, dtype: Any = int64) -> Tensor:
 
 @spelled
 @no_grad
-def bernoulli(p: Any) -> Tensor:
+def bernoulli(p: TensorLike) -> Tensor:
     """1 with probability p, else 0, for each p in a Tensor (or list, or a number), in its dtype."""
     chance = p if isinstance(p, Tensor) else Tensor(p)
     if not chance.dtype.is_float and chance.dtype is not dtypes.bool_:
@@ -76,7 +85,7 @@ def bernoulli(p: Any) -> Tensor:
 
 @spelled
 @no_grad
-def multinomial(weights: Any, num_samples: int, replacement: bool = False) -> Tensor:
+def multinomial(weights: TensorLike, num_samples: int, replacement: bool = False) -> Tensor:
     """Classes, each with a probability in proportion to its weight: int64 (..., num_samples).
 
     `weights` (..., classes) are numbers >= 0, finite, not all 0. Without replacement no class comes

@@ -3,12 +3,15 @@ sets and on searching, each made of two sorts."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tutor.core.engine import apply
 from tutor.core.tensor import Tensor
 from tutor.dtype import bool_, int64
 from tutor.errors import DomainError
+
+if TYPE_CHECKING:
+    from tutor.typing import TensorLike
 
 
 class UniqueAll(NamedTuple):
@@ -60,7 +63,9 @@ def unique_inverse(x: Tensor, /) -> UniqueInverse:
     return UniqueInverse(found.values, found.inverse_indices)
 
 
-def searchsorted(x1: Tensor, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Tensor:
+def searchsorted(
+    x1: Tensor, x2: TensorLike, /, *, side: str = "left", sorter: Tensor | None = None
+) -> Tensor:
     """How many of the rising numbers x1 (or x1[sorter]) are < x2, with side="right" <= x2.
 
     A stable sort of the two together, x2 first ("left") or last, puts before each number of x2 just
@@ -68,9 +73,9 @@ def searchsorted(x1: Tensor, x2: Any, /, *, side: str = "left", sorter: Any = No
     """
     if side not in ("left", "right"):
         raise DomainError(f"searchsorted(side={side!r})", "no such side", "'left' or 'right'")
-    x2 = x2 if isinstance(x2, Tensor) else x1.wrap(x2, x1.dtype)
-    flat, x1 = x2.flatten(), x1 if sorter is None else x1[sorter]
+    sought = x2 if isinstance(x2, Tensor) else x1.wrap(x2, x1.dtype)
+    flat, x1 = sought.flatten(), x1 if sorter is None else x1[sorter]
     both = apply("cat", *((flat, x1) if side == "left" else (x1, flat)), axis=0)
     places = both.argsort().argsort()  # the inverse of a permutation is the order of its numbers
     mine = places[: flat.size] if side == "left" else places[x1.size :]
-    return (mine - flat.argsort().argsort()).reshape(x2.shape)
+    return (mine - flat.argsort().argsort()).reshape(sought.shape)

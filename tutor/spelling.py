@@ -64,7 +64,8 @@ def spelled(target: T) -> T:
     """A function, or a class with all its public methods, that understands other spellings and
     says what to do about unknown ones."""
     if isinstance(target, FunctionType):
-        return _understanding(target)
+        understanding: T = _understanding(target)
+        return understanding
     in_front: dict[Any, Any] = {}  # an alias stays the same function
     for name, found in list(vars(target).items()):
         function = found.__func__ if isinstance(found, classmethod) else found

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tutor import checks, layout
 from tutor.core.tensor import Tensor
 from tutor.errors import GraphError
 from tutor.spelling import spelled
+
+if TYPE_CHECKING:
+    from tutor.typing import TensorLike
 
 Function = Callable[..., Tensor]
 
@@ -17,7 +20,7 @@ Function = Callable[..., Tensor]
 @spelled
 def gradcheck(
     f: Function,
-    *inputs: Any,
+    *inputs: TensorLike,
     orders: int = 2,
     eps: float = 1e-6,
     tolerance: float = 1e-5,

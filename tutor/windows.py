@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tutor import checks
 from tutor.core.engine import apply
@@ -21,11 +21,12 @@ from tutor.layout import Shape, positive, whole_numbers
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
+    from tutor.typing import Padding, Sizes
 
 CONV = ("stride_h", "stride_w", "dilation_h", "dilation_w", "groups")  # of the op conv2d
 
 
-def each(number: Any, dims: int, name: str, least: int = 1) -> Shape:
+def each(number: Sizes | str, dims: int, name: str, least: int = 1) -> Shape:
     """A parameter as one int per spatial axis, none below `least`."""
     found = whole_numbers(number, name)
     found = found * dims if len(found) == 1 else found
@@ -67,8 +68,8 @@ def around(x: Tensor, before: Sequence[int], after: Sequence[int], value: float 
 
 
 def conv(
-    x: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
-    dilation: Any = 1, groups: int = 1, *, dims: int,
+    x: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,
+    padding: Padding = 0, dilation: Sizes = 1, groups: int = 1, *, dims: int,
 ) -> Tensor:  # fmt: skip
     """z[n, o, p] = bias[o] + sum_c,k weight[o, c, k] * x[n, c, p * stride + k * dilation - padding]
 
@@ -102,7 +103,7 @@ def settings(step: Shape, gap: Shape) -> dict[str, int]:
     return {"stride_h": sh, "stride_w": sw, "dilation_h": dh, "dilation_w": dw}
 
 
-def conv2d_input(g: Any, w: Any, shape: Shape, **params: int) -> Any:
+def conv2d_input(g: Tensor, w: Tensor, shape: Shape, **params: int) -> Tensor:
     """x's gradient, for an x of `shape`: every g[n, o, p, q] goes back to where its window was.
 
     That is a convolution again: of g with zeros between its elements (for the stride) and around
@@ -140,8 +141,9 @@ def conv_by_product(x: Tensor, weight: Tensor, step: Shape, gap: Shape, groups: 
 
 
 def conv_transpose(
-    x: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
-    output_padding: Any = 0, groups: int = 1, dilation: Any = 1, *, dims: int,
+    x: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,
+    padding: Padding = 0, output_padding: Sizes = 0, groups: int = 1,
+    dilation: Sizes = 1, *, dims: int,
 ) -> Tensor:  # fmt: skip
     """What `conv` is, backwards: every x[n, c, p] writes weight[c, o, k] times itself to
     p * stride + k * dilation - padding, and what meets is added up. weight (C, O / groups, *K).
@@ -198,7 +200,7 @@ def transpose_by_product(
 
 
 def conv_padding(
-    padding: Any, dims: int, size: Shape, step: Shape, gap: Shape
+    padding: Padding, dims: int, size: Shape, step: Shape, gap: Shape
 ) -> tuple[Shape, Shape]:
     """How much comes before and after each spatial axis."""
     if not isinstance(padding, str):
@@ -261,8 +263,8 @@ def pool_padding(
 
 
 def max_pool(
-    x: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-    ceil_mode: bool = False, *, dims: int,
+    x: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Padding = 0,
+    dilation: Sizes = 1, ceil_mode: bool = False, *, dims: int,
 ) -> Tensor:  # fmt: skip
     """The largest in each window of x (N, C, *S); stride None: as large as the window."""
     x, was_batched = batched(x, dims, f"max_pool{dims}d")
@@ -290,8 +292,8 @@ def max_by_windows(x: Tensor, size: Shape, step: Shape, gap: Shape) -> Tensor:
 
 
 def avg_pool(
-    x: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-    count_include_pad: bool = True, *, dims: int,
+    x: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Padding = 0,
+    ceil_mode: bool = False, count_include_pad: bool = True, *, dims: int,
 ) -> Tensor:  # fmt: skip
     """The mean of each window of x (N, C, *S). Padding counts as zeros, or, if not
     count_include_pad, not at all; what ceil_mode adds never counts."""
@@ -309,7 +311,7 @@ def avg_pool(
     return finished(z, None, was_batched)
 
 
-def adaptive_avg_pool(x: Tensor, output_size: Any, *, dims: int) -> Tensor:
+def adaptive_avg_pool(x: Tensor, output_size: Sizes, *, dims: int) -> Tensor:
     """The mean of output_size windows that cover each axis evenly: from floor(i n / m) up to
     ceil((i + 1) n / m) for place i of m in an axis of n. None keeps an axis as it is."""
     x, was_batched = batched(x, dims, f"adaptive_avg_pool{dims}d")

@@ -274,7 +274,7 @@ def test_rounding_of_sums_is_allowed() -> None:
         )
         for k in range(x.shape[-1]):
             spec = Draw("matmul", float32, 0).result(out.shape)
-            term = operand(spec, bytes(4 * spec.count))
+            term = operand(spec, bytes(4 * spec.room))
             column = x._replace(shape=(*x.shape[:-1], 1), offset=x.offset + k * x.strides[-1])
             row = y._replace(
                 shape=(*y.shape[:-2], 1, y.shape[-1]), offset=y.offset + k * y.strides[-2]

@@ -72,10 +72,10 @@ def check(table: Table, kernel: str, dtype: DType, seed: int = 0) -> Verdict:
         except Exception as error:  # whatever it is, the reference did not raise it
             first = first or f"raised {type(error).__name__}: {error}{signed(kernel, dtype, case)}"
             continue
-        for error, say in differences(kernel, dtype, kind, case, before, expected, got):
-            worst = max(worst, error)
-            if error > limit and not first:
-                first = say(error, kind, limit) + signed(kernel, dtype, case)
+        for off, say in differences(kernel, dtype, kind, case, before, expected, got):
+            worst = max(worst, off)
+            if off > limit and not first:
+                first = say(off, kind, limit) + signed(kernel, dtype, case)
     return Verdict(kernel, dtype, count, worst, limit, not first, first, tuple(layouts))
 
 
@@ -188,7 +188,8 @@ def words(
     error: float, kind: str, limit: float,
 ) -> str:  # fmt: skip
     """Where the first wrong element stands, what it was made of, what it should have been."""
-    index, rest = [], n
+    index: list[int] = []
+    rest = n
     for size in reversed(spec.shape):
         rest, here = divmod(rest, size)
         index.insert(0, here)

@@ -19,7 +19,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tutor.backends.signatures import SIGNATURES
 from tutor.blocks import Block, Setting, Within
@@ -27,9 +27,12 @@ from tutor.dtype import DType, bool_
 from tutor.errors import DTypeError, KernelNotFound
 from tutor.spelling import spelled
 
+if TYPE_CHECKING:
+    from tutor.core.tensor import Tensor
+
 Kernel = Callable[..., None]
 Table = Mapping[tuple[str, DType], Kernel]
-Launcher = Callable[..., Any]
+Launcher = Callable[..., "Tensor | None"]
 Observer = Callable[[Kernel, str, DType], Kernel]
 
 

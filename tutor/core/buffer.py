@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tutor import bits, border, debug, literals
 from tutor import dtype as dtypes
@@ -19,6 +19,9 @@ from tutor.arithmetic import Arithmetic
 from tutor.backends.memory import Memory
 from tutor.dtype import DType
 from tutor.errors import OutOfMemoryError, OutOfRangeError, ShapeError
+
+if TYPE_CHECKING:
+    from tutor.typing import DTypeLike, HasBuffer, TensorLike
 
 
 class Buffer(Arithmetic, Memory):  # type: ignore[misc]  # the base is chosen when tutor is imported
@@ -35,7 +38,7 @@ class Buffer(Arithmetic, Memory):  # type: ignore[misc]  # the base is chosen wh
     version: int  # counts changes in place, so that a saved value can be known to be stale
     changed_at: tuple[str, int] | None  # file and line of the latest change
 
-    def __new__(cls, data: Any, *, dtype: DType | str | type | None = None) -> Buffer:
+    def __new__(cls, data: TensorLike, *, dtype: DTypeLike | None = None) -> Buffer:
         wanted = None if dtype is None else dtypes.of(dtype)
         payload, _, found = literals.read(data, wanted)
         self = cls.empty(len(payload) // found.itemsize, found)
@@ -58,7 +61,7 @@ class Buffer(Arithmetic, Memory):  # type: ignore[misc]  # the base is chosen wh
 
     @classmethod
     def from_memory(
-        cls, owner: Any, *, dtype: DType | str | None = None, copy: bool = True
+        cls, owner: HasBuffer, *, dtype: DTypeLike | None = None, copy: bool = True
     ) -> Buffer:
         """A Buffer of the numbers in `owner`'s memory, read as `dtype` (default: as it says).
 
@@ -78,9 +81,9 @@ class Buffer(Arithmetic, Memory):  # type: ignore[misc]  # the base is chosen wh
             self = cls.empty(count, found)
             self.raw[:] = view.tobytes()
             return self
-        self = super().borrow(owner, count, found.itemsize, found.format)
-        self.dtype, self.version, self.changed_at = found, 0, None
-        return self
+        shared: Buffer = super().borrow(owner, count, found.itemsize, found.format)
+        shared.dtype, shared.version, shared.changed_at = found, 0, None
+        return shared
 
     # ---- the numbers, one by one -----------------------------------------------------------------
 

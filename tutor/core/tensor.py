@@ -20,7 +20,7 @@ import functools
 import math
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tutor import dtype as dtypes
 from tutor import keys, layout, literals, refusals, selection
@@ -36,10 +36,13 @@ from tutor.methods import Methods
 from tutor.methods.inplace import check_in_place
 from tutor.spelling import spelled
 
-Operator = Callable[..., "Tensor"]
+if TYPE_CHECKING:
+    from tutor.typing import DTypeLike, Key, ShapeLike, TensorLike
+
+    Binary = Callable[["Tensor", TensorLike], "Tensor"]
 
 
-def _unary(name: str) -> Operator:
+def _unary(name: str) -> Callable[[Tensor], Tensor]:
     """The operator that applies the op of that name: `-x`."""
 
     def operator(self: Tensor) -> Tensor:
@@ -48,13 +51,13 @@ def _unary(name: str) -> Operator:
     return operator
 
 
-def _binary(name: str) -> tuple[Operator, Operator]:
+def _binary(name: str) -> tuple[Binary, Binary]:
     """`x + y` for a Tensor x, and its reflection for a y that is no Tensor: `1 + x`."""
 
-    def operator(self: Tensor, other: Any) -> Tensor:
+    def operator(self: Tensor, other: TensorLike) -> Tensor:
         return apply(name, self, other)
 
-    def reflected(self: Tensor, other: Any) -> Tensor:
+    def reflected(self: Tensor, other: TensorLike) -> Tensor:
         return apply(name, other, self)
 
     return operator, reflected
@@ -73,18 +76,13 @@ class Tensor(Methods, Create, Interop):
         "__weakref__", "_grad", "_hooks", "buf",
         "offset", "op", "requires_grad", "shape", "strides",
     )  # fmt: skip
+    _hooks: list[Callable[[Tensor], Tensor | None]]  # only where there are any
 
     def __init__(
-        self,
-        data: Any,
-        shape: Any = None,
-        strides: Any = None,
-        offset: int = 0,
-        requires_grad: bool = False,
-        *,
-        dtype: DType | str | type | None = None,
-        device: str = "cpu",
-    ) -> None:
+        self, data: TensorLike | Buffer, shape: ShapeLike | None = None,
+        strides: ShapeLike | None = None, offset: int = 0, requires_grad: bool = False, *,
+        dtype: DTypeLike | None = None, device: str = "cpu",
+    ) -> None:  # fmt: skip
         if not isinstance(device, str) or device.lower() != "cpu":
             raise DomainError(f"device={device!r}", "the only device here is 'cpu'", "leave it out")
         if isinstance(data, Buffer):
@@ -131,7 +129,7 @@ class Tensor(Methods, Create, Interop):
 
     detach = alias
 
-    def wrap(self, value: Any, dtype: DType | None = None, shape: Shape = ()) -> Tensor:
+    def wrap(self, value: TensorLike, dtype: DType | None = None, shape: Shape = ()) -> Tensor:
         """`value` as a constant beside this Tensor; a number stretched to `shape`."""
         if not literals.is_number(value):
             return Tensor(value, dtype=dtype)
@@ -148,11 +146,6 @@ class Tensor(Methods, Create, Interop):
         return out
 
     # ---- what it is ------------------------------------------------------------------------------
-
-    @property
-    def _ctx(self) -> Op | None:
-        """The op that made this tensor, under the name that lessons use."""
-        return self.op
 
     @property
     def is_leaf(self) -> bool:
@@ -194,7 +187,7 @@ class Tensor(Methods, Create, Interop):
         self.requires_grad = on
         return self
 
-    def backward(self, gradient: Any = None, *, retain_graph: bool | None = None,
+    def backward(self, gradient: TensorLike | None = None, *, retain_graph: bool | None = None,
                  create_graph: bool = False) -> None:  # fmt: skip
         """Add the gradient of this number to `.grad` of every leaf behind it: Engine.backward."""
         engine.backward(self, gradient, retain_graph, create_graph)
@@ -205,21 +198,21 @@ class Tensor(Methods, Create, Interop):
             self.op.kept = weakref.ref(self)
         return self
 
-    def register_hook(self, hook: Callable[[Tensor], Any]) -> Callable[[], None]:
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Callable[[], None]:
         """Call `hook(gradient)` in each backward() that gets here; what it returns, unless None,
         goes on in its place. Returns a function that removes the hook."""
         return engine.hook(self, hook)
 
     # ---- views and copies ------------------------------------------------------------------------
 
-    def __getitem__(self, key: Any) -> Tensor:
+    def __getitem__(self, key: Key) -> Tensor:
         """NumPy's indexing: ints, slices, None and Ellipsis give a view, arrays of positions and
         bools a copy (tutor/selection.py)."""
         if keys.is_basic(key):
             return apply("index", self, key=keys.checked_key(key))
         return selection.select(self, key)
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: Key, value: TensorLike) -> None:
         instead = "use where(cond, a, b), or make the change under no_grad() or on a .detach()"
         check_in_place(self, "t[...] = value", instead, value)
         engine.check_writable(self)

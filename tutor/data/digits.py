@@ -83,12 +83,15 @@ GLYPHS = (
     ),
 )
 
+
+def _point(pair: str) -> tuple[float, float]:
+    x, y = pair.split(",")
+    return int(x) / 100, int(y) / 100
+
+
 # STROKES[digit][way] is a list of strokes: the table above as numbers from 0 to 1.
 STROKES: list[list[list[Stroke]]] = [
-    [
-        [[tuple(int(c) / 100 for c in p.split(",")) for p in s.split()] for s in way.split("|")]
-        for way in ways
-    ]
+    [[[_point(pair) for pair in stroke.split()] for stroke in way.split("|")] for way in ways]
     for ways in GLYPHS
 ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tutor import random
 from tutor.core.buffer import Buffer
@@ -12,8 +12,11 @@ from tutor.core.tensor import Tensor
 from tutor.dtype import int64
 from tutor.errors import DTypeError, ShapeError
 
+if TYPE_CHECKING:
+    from tutor.typing import TensorLike
 
-def _as_tensor(data: Any) -> Tensor:
+
+def _as_tensor(data: TensorLike) -> Tensor:
     """`data`, sharing its memory where that is possible."""
     if isinstance(data, Tensor):
         return data
@@ -26,8 +29,8 @@ def _as_tensor(data: Any) -> Tensor:
 
 
 def batches(
-    images: Any,
-    labels: Any,
+    images: TensorLike,
+    labels: TensorLike,
     size: int = 64,
     shuffle: bool = True,
     seed: int = 0,
@@ -44,20 +47,20 @@ def batches(
     shared where it can be: of a file that is mapped (`np.load(path, mmap_mode="r")`) only the rows
     of a batch are read.
     """
-    images, labels = _as_tensor(images), _as_tensor(labels)
-    rows = [t.shape[0] if t.shape else None for t in (images, labels)]
+    xs, ys = _as_tensor(images), _as_tensor(labels)
+    rows = [t.shape[0] if t.shape else None for t in (xs, ys)]
     if rows[0] is None or rows[0] != rows[1]:
         raise ShapeError(
             "batches of images and labels",
-            f"shapes {images.shape} and {labels.shape}",
+            f"shapes {xs.shape} and {ys.shape}",
             "give one label for each image: the first axes must be alike",
         )
     if size < 1:
         raise ShapeError(f"batches of size {size}", "a batch has at least one row", "use size=64")
     starts = range(0, rows[0] - size + 1 if drop_last else rows[0], size)
     if not shuffle:
-        return ((images[at : at + size], labels[at : at + size]) for at in starts)
+        return ((xs[at : at + size], ys[at : at + size]) for at in starts)
     shuffled = array("q", random.permutation(rows[0], seed, epoch))
     order = Tensor(Buffer.from_memory(shuffled, dtype=int64))
     picks = (order[at : at + size] for at in starts)
-    return ((images.index_select(0, pick), labels.index_select(0, pick)) for pick in picks)
+    return ((xs.index_select(0, pick), ys.index_select(0, pick)) for pick in picks)

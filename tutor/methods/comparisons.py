@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tutor import checks
 from tutor.core.engine import apply
 from tutor.dtype import of_number
-from tutor.literals import is_number
+from tutor.literals import is_number, is_tensor
 from tutor.spelling import spelled
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
+    from tutor.typing import TensorLike
 
 
 @spelled
@@ -20,40 +21,44 @@ class Comparisons:
 
     __slots__ = ()
 
-    def eq(self, other: Any) -> Tensor:
+    def eq(self: Tensor, other: TensorLike) -> Tensor:
         """x == y; nan equals nothing"""
         return apply("eq", self, other)
 
-    def ne(self, other: Any) -> Tensor:
+    def ne(self: Tensor, other: TensorLike) -> Tensor:
         """x != y"""
         return apply("ne", self, other)
 
-    def lt(self, other: Any) -> Tensor:
+    def lt(self: Tensor, other: TensorLike) -> Tensor:
         """x < y"""
         return apply("lt", self, other)
 
-    def le(self, other: Any) -> Tensor:
+    def le(self: Tensor, other: TensorLike) -> Tensor:
         """x <= y"""
         return apply("le", self, other)
 
-    def gt(self, other: Any) -> Tensor:
+    def gt(self: Tensor, other: TensorLike) -> Tensor:
         """x > y"""
         return apply("gt", self, other)
 
-    def ge(self, other: Any) -> Tensor:
+    def ge(self: Tensor, other: TensorLike) -> Tensor:
         """x >= y"""
         return apply("ge", self, other)
 
     def isclose(
-        self, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+        self: Tensor,
+        other: TensorLike,
+        rtol: float = 1e-5,
+        atol: float = 1e-8,
+        equal_nan: bool = False,
     ) -> Tensor:
         """|x - y| <= atol + rtol |y|, which infinities are only if they are equal, and nans only
         with equal_nan. Computed in float64, unless both are float32 or narrower."""
         checks.number("isclose(rtol=...)", rtol, 0, nan=False)
         checks.number("isclose(atol=...)", atol, 0, nan=False)
-        x, y = self.detach(), other
-        if not hasattr(y, "over"):
-            y = x.wrap(y, of_number(y, x.dtype) if is_number(y) else None)
+        x = self.detach()
+        own = of_number(other, x.dtype) if is_number(other) else None
+        y = other if is_tensor(other) else x.wrap(other, own)
         narrow = all(t.dtype.is_float and t.dtype.itemsize <= 4 for t in (x, y))
         to = "float32" if narrow else "float64"
         a, b = x.cast(to), y.detach().cast(to)
@@ -63,7 +68,11 @@ class Comparisons:
         return close + (x != x) * (y != y) if equal_nan else close
 
     def allclose(
-        self, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+        self: Tensor,
+        other: TensorLike,
+        rtol: float = 1e-5,
+        atol: float = 1e-8,
+        equal_nan: bool = False,
     ) -> bool:
         """Is every pair close (`isclose`)? True of none."""
         return bool(self.isclose(other, rtol, atol, equal_nan).all())

@@ -5,16 +5,20 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from typing import TYPE_CHECKING, Any
 
 from tutor import checks, layout
 from tutor.errors import DTypeError
 from tutor.layout import Shape
+from tutor.literals import is_tensor
 from tutor.spelling import spelled
 
 if TYPE_CHECKING:
+    from tutor.core.op import Op
     from tutor.core.tensor import Tensor
+    from tutor.typing import Axis, DTypeLike, TensorLike
 
 
 class Size(int):
@@ -32,7 +36,7 @@ class Size(int):
         return self
 
     @spelled
-    def __call__(self, axis: Any = None) -> Any:
+    def __call__(self, axis: Axis | None = None) -> Any:
         """The shape, or the size of one axis."""
         return self._shape if axis is None else self._shape[layout.axis_of(axis, len(self._shape))]
 
@@ -46,85 +50,90 @@ class Conversions:
 
     __slots__ = ()
 
-    def to(self, target: Any) -> Tensor:
+    def to(self: Tensor, target: Tensor | DTypeLike) -> Tensor:
         """In the dtype `target`; of a Tensor: in its dtype. "cpu" is where everything is already,
         and any other device a DTypeError."""
-        wanted = target.dtype if hasattr(target, "over") else target
+        wanted = target.dtype if is_tensor(target) else target
         if isinstance(wanted, str) and wanted.lower() == "cpu":
             return self.cast(self.dtype)
         if isinstance(wanted, str) and wanted.partition(":")[0] in ("cuda", "mps", "xpu", "gpu"):
             raise DTypeError(f"to({target!r})", "the only device here is 'cpu'", "leave it out")
         return self.cast(wanted)
 
-    def cpu(self) -> Tensor:
+    def cpu(self: Tensor) -> Tensor:
         """Itself: the CPU is the only device here."""
         return self.cast(self.dtype)
 
-    def type_as(self, other: Any) -> Tensor:
+    def type_as(self: Tensor, other: TensorLike) -> Tensor:
         """In the dtype of `other`, a Tensor."""
         return self.cast(checks.tensor("type_as", other).dtype)
 
-    def half(self) -> Tensor:
+    def half(self: Tensor) -> Tensor:
         """As float16."""
         return self.cast("float16")
 
-    def bfloat16(self) -> Tensor:
+    def bfloat16(self: Tensor) -> Tensor:
         """As bfloat16: 8 bits of precision, the range of float32."""
         return self.cast("bfloat16")
 
-    def float(self) -> Tensor:
+    def float(self: Tensor) -> Tensor:
         """As float32."""
         return self.cast("float32")
 
-    def double(self) -> Tensor:
+    def double(self: Tensor) -> Tensor:
         """As float64."""
         return self.cast("float64")
 
-    def int(self) -> Tensor:
+    def int(self: Tensor) -> Tensor:
         """As int32, cut towards 0."""
         return self.cast("int32")
 
-    def long(self) -> Tensor:
+    def long(self: Tensor) -> Tensor:
         """As int64, cut towards 0."""
         return self.cast("int64")
 
-    def bool(self) -> Tensor:
+    def bool(self: Tensor) -> Tensor:
         """True where x is not 0."""
         return self.cast("bool")
 
-    def is_floating_point(self) -> Any:
+    def is_floating_point(self: Tensor) -> builtins.bool:
         """Is the dtype a float?"""
         return self.dtype.is_float
 
     # ---- how large -------------------------------------------------------------------------------
 
     @property
-    def size(self) -> Size:
+    def size(self: Tensor) -> Size:
         """How many numbers there are; `size()` is the shape, `size(axis)` one of its sizes."""
         return Size(self.shape)
 
-    def dim(self) -> Any:
+    @property
+    def _ctx(self: Tensor) -> Op | None:
+        """The op that made this tensor, under the name that lessons use."""
+        return self.op
+
+    def dim(self: Tensor) -> builtins.int:
         """How many axes: `ndim`, as PyTorch calls it."""
         return self.ndim
 
     ndimension = dim
 
-    def expand_as(self, other: Any) -> Tensor:
+    def expand_as(self: Tensor, other: TensorLike) -> Tensor:
         """Stretched to the shape of `other`, a Tensor."""
         return self.expand(checks.tensor("expand_as", other).shape)
 
-    def reshape_as(self, other: Any) -> Tensor:
+    def reshape_as(self: Tensor, other: TensorLike) -> Tensor:
         """In the shape of `other`, a Tensor."""
         return self.reshape(checks.tensor("reshape_as", other).shape)
 
-    def view_as(self, other: Any) -> Tensor:
+    def view_as(self: Tensor, other: TensorLike) -> Tensor:
         """In the shape of `other`, a Tensor; never a copy."""
         return self.view(checks.tensor("view_as", other).shape)
 
-    def t(self) -> Tensor:
+    def t(self: Tensor) -> Tensor:
         """A matrix with its rows as columns; a vector or a single number as it is."""
         return checks.at_most("t()", self, 2).T
 
-    def realize(self) -> Tensor:
+    def realize(self: Tensor) -> Tensor:
         """Itself: every call is executed at once, so the numbers are here already."""
         return self.cast(self.dtype)

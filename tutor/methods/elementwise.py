@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from tutor.core.engine import apply
 from tutor.errors import DomainError
-from tutor.literals import is_number
+from tutor.literals import is_number, is_tensor
 from tutor.spelling import spelled
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
+    from tutor.typing import Number, TensorLike
 
 
 @spelled
@@ -22,251 +23,251 @@ class Elementwise:
 
     # ---- one operand -----------------------------------------------------------------------------
 
-    def neg(self) -> Tensor:
+    def neg(self: Tensor) -> Tensor:
         """-x"""
         return apply("neg", self)
 
-    def abs(self) -> Tensor:
+    def abs(self: Tensor) -> Tensor:
         """|x|"""
         return apply("abs", self)
 
-    def sign(self) -> Tensor:
+    def sign(self: Tensor) -> Tensor:
         """-1, 0 or 1: the sign of x"""
         return apply("sign", self)
 
-    def square(self) -> Tensor:
+    def square(self: Tensor) -> Tensor:
         """x * x"""
         return self * self
 
-    def reciprocal(self) -> Tensor:
+    def reciprocal(self: Tensor) -> Tensor:
         """1 / x"""
         return 1 / self
 
-    def sqrt(self) -> Tensor:
+    def sqrt(self: Tensor) -> Tensor:
         """The square root."""
         return apply("sqrt", self)
 
-    def rsqrt(self) -> Tensor:
+    def rsqrt(self: Tensor) -> Tensor:
         """1 / sqrt(x)"""
         return 1 / self.sqrt()
 
-    def exp(self) -> Tensor:
+    def exp(self: Tensor) -> Tensor:
         """e**x"""
         return apply("exp", self)
 
-    def exp2(self) -> Tensor:
+    def exp2(self: Tensor) -> Tensor:
         """2**x"""
         return apply("exp2", self)
 
-    def expm1(self) -> Tensor:
+    def expm1(self: Tensor) -> Tensor:
         """e**x - 1, precise near 0"""
         return apply("expm1", self)
 
-    def log(self) -> Tensor:
+    def log(self: Tensor) -> Tensor:
         """The natural logarithm."""
         return apply("log", self)
 
-    def log2(self) -> Tensor:
+    def log2(self: Tensor) -> Tensor:
         """The logarithm to base 2."""
         return apply("log2", self)
 
-    def log10(self) -> Tensor:
+    def log10(self: Tensor) -> Tensor:
         """The logarithm to base 10."""
         return apply("log10", self)
 
-    def log1p(self) -> Tensor:
+    def log1p(self: Tensor) -> Tensor:
         """ln(1 + x), precise near 0"""
         return apply("log1p", self)
 
-    def sin(self) -> Tensor:
+    def sin(self: Tensor) -> Tensor:
         """The sine of an angle in radians."""
         return apply("sin", self)
 
-    def cos(self) -> Tensor:
+    def cos(self: Tensor) -> Tensor:
         """The cosine."""
         return apply("cos", self)
 
-    def tan(self) -> Tensor:
+    def tan(self: Tensor) -> Tensor:
         """The tangent."""
         return apply("tan", self)
 
-    def asin(self) -> Tensor:
+    def asin(self: Tensor) -> Tensor:
         """The angle whose sine is x."""
         return apply("asin", self)
 
-    def acos(self) -> Tensor:
+    def acos(self: Tensor) -> Tensor:
         """The angle whose cosine is x."""
         return apply("acos", self)
 
-    def atan(self) -> Tensor:
+    def atan(self: Tensor) -> Tensor:
         """The angle whose tangent is x."""
         return apply("atan", self)
 
-    def sinh(self) -> Tensor:
+    def sinh(self: Tensor) -> Tensor:
         """(e**x - e**-x) / 2"""
         return apply("sinh", self)
 
-    def cosh(self) -> Tensor:
+    def cosh(self: Tensor) -> Tensor:
         """(e**x + e**-x) / 2"""
         return apply("cosh", self)
 
-    def tanh(self) -> Tensor:
+    def tanh(self: Tensor) -> Tensor:
         """sinh(x) / cosh(x)"""
         return apply("tanh", self)
 
-    def asinh(self) -> Tensor:
+    def asinh(self: Tensor) -> Tensor:
         """The number whose sinh is x."""
         return apply("asinh", self)
 
-    def acosh(self) -> Tensor:
+    def acosh(self: Tensor) -> Tensor:
         """The number >= 0 whose cosh is x."""
         return apply("acosh", self)
 
-    def atanh(self) -> Tensor:
+    def atanh(self: Tensor) -> Tensor:
         """The number whose tanh is x."""
         return apply("atanh", self)
 
-    def erf(self) -> Tensor:
+    def erf(self: Tensor) -> Tensor:
         """The error function: 2 / sqrt(pi) times the integral of e**-t**2 from 0 to x."""
         return apply("erf", self)
 
-    def floor(self) -> Tensor:
+    def floor(self: Tensor) -> Tensor:
         """The largest integer <= x, in the dtype of x."""
         return apply("floor", self)
 
-    def ceil(self) -> Tensor:
+    def ceil(self: Tensor) -> Tensor:
         """The smallest integer >= x."""
         return apply("ceil", self)
 
-    def round(self) -> Tensor:
+    def round(self: Tensor) -> Tensor:
         """The nearest integer; halves go to the even one."""
         return apply("round", self)
 
-    def trunc(self) -> Tensor:
+    def trunc(self: Tensor) -> Tensor:
         """x without its fraction."""
         return apply("trunc", self)
 
-    def isnan(self) -> Tensor:
+    def isnan(self: Tensor) -> Tensor:
         """True where x is no number."""
         return self != self
 
-    def isinf(self) -> Tensor:
+    def isinf(self: Tensor) -> Tensor:
         """True where x is infinite."""
         return self.abs() == math.inf if self.dtype.is_float else self != self
 
-    def isfinite(self) -> Tensor:
+    def isfinite(self: Tensor) -> Tensor:
         """True where x is neither infinite nor nan."""
         return self.abs() < math.inf if self.dtype.is_float else self == self
 
-    def bitwise_not(self) -> Tensor:
+    def bitwise_not(self: Tensor) -> Tensor:
         """~x, bit by bit; of bools, not."""
         return apply("bitwise_not", self)
 
-    def logical_not(self) -> Tensor:
+    def logical_not(self: Tensor) -> Tensor:
         """True where x is 0."""
         return self == 0
 
     # ---- two operands ----------------------------------------------------------------------------
 
-    def add(self, other: Any) -> Tensor:
+    def add(self: Tensor, other: TensorLike) -> Tensor:
         """x + y"""
         return apply("add", self, other)
 
-    def sub(self, other: Any) -> Tensor:
+    def sub(self: Tensor, other: TensorLike) -> Tensor:
         """x - y"""
         return apply("sub", self, other)
 
-    def mul(self, other: Any) -> Tensor:
+    def mul(self: Tensor, other: TensorLike) -> Tensor:
         """x * y"""
         return apply("mul", self, other)
 
-    def div(self, other: Any) -> Tensor:
+    def div(self: Tensor, other: TensorLike) -> Tensor:
         """x / y; integers divide as float32"""
         return apply("div", self, other)
 
-    def pow(self, other: Any) -> Tensor:
+    def pow(self: Tensor, other: TensorLike) -> Tensor:
         """x**y"""
         return apply("pow", self, other)
 
-    def floor_divide(self, other: Any) -> Tensor:
+    def floor_divide(self: Tensor, other: TensorLike) -> Tensor:
         """The largest integer <= x / y."""
         return apply("floor_divide", self, other)
 
-    def remainder(self, other: Any) -> Tensor:
+    def remainder(self: Tensor, other: TensorLike) -> Tensor:
         """x - y * floor(x / y): it has the sign of y."""
         return apply("remainder", self, other)
 
-    def fmod(self, other: Any) -> Tensor:
+    def fmod(self: Tensor, other: TensorLike) -> Tensor:
         """x - y * trunc(x / y): it has the sign of x."""
         return apply("fmod", self, other)
 
-    def maximum(self, other: Any) -> Tensor:
+    def maximum(self: Tensor, other: TensorLike) -> Tensor:
         """The larger of two, element by element."""
         return apply("maximum", self, other)
 
-    def minimum(self, other: Any) -> Tensor:
+    def minimum(self: Tensor, other: TensorLike) -> Tensor:
         """The smaller of two, element by element."""
         return apply("minimum", self, other)
 
-    def hypot(self, other: Any) -> Tensor:
+    def hypot(self: Tensor, other: TensorLike) -> Tensor:
         """sqrt(x**2 + y**2)"""
         return apply("hypot", self, other)
 
-    def atan2(self, other: Any) -> Tensor:
+    def atan2(self: Tensor, other: TensorLike) -> Tensor:
         """The angle of the point (other, self), self its height."""
         return apply("atan2", self, other)
 
-    def logaddexp(self, other: Any) -> Tensor:
+    def logaddexp(self: Tensor, other: TensorLike) -> Tensor:
         """ln(e**x + e**y)"""
         return apply("logaddexp", self, other)
 
-    def copysign(self, other: Any) -> Tensor:
+    def copysign(self: Tensor, other: TensorLike) -> Tensor:
         """|x| with the sign of y."""
         return apply("copysign", self, other)
 
-    def bitwise_and(self, other: Any) -> Tensor:
+    def bitwise_and(self: Tensor, other: TensorLike) -> Tensor:
         """x & y"""
         return apply("bitwise_and", self, other)
 
-    def bitwise_or(self, other: Any) -> Tensor:
+    def bitwise_or(self: Tensor, other: TensorLike) -> Tensor:
         """x | y"""
         return apply("bitwise_or", self, other)
 
-    def bitwise_xor(self, other: Any) -> Tensor:
+    def bitwise_xor(self: Tensor, other: TensorLike) -> Tensor:
         """x ^ y"""
         return apply("bitwise_xor", self, other)
 
-    def bitwise_left_shift(self, other: Any) -> Tensor:
+    def bitwise_left_shift(self: Tensor, other: TensorLike) -> Tensor:
         """x << y"""
         return apply("bitwise_left_shift", self, other)
 
-    def bitwise_right_shift(self, other: Any) -> Tensor:
+    def bitwise_right_shift(self: Tensor, other: TensorLike) -> Tensor:
         """x >> y"""
         return apply("bitwise_right_shift", self, other)
 
-    def logical_and(self, other: Any) -> Tensor:
+    def logical_and(self: Tensor, other: TensorLike) -> Tensor:
         """True where x and y are both not 0."""
         return apply("bitwise_and", self != 0, _true(self, other))
 
-    def logical_or(self, other: Any) -> Tensor:
+    def logical_or(self: Tensor, other: TensorLike) -> Tensor:
         """True where at least one of x and y is not 0."""
         return apply("bitwise_or", self != 0, _true(self, other))
 
-    def logical_xor(self, other: Any) -> Tensor:
+    def logical_xor(self: Tensor, other: TensorLike) -> Tensor:
         """True where exactly one of x and y is not 0."""
         return apply("bitwise_xor", self != 0, _true(self, other))
 
     # ---- choosing --------------------------------------------------------------------------------
 
-    def where(self, x: Any, y: Any) -> Tensor:
+    def where(self: Tensor, x: TensorLike, y: TensorLike) -> Tensor:
         """`cond.where(x, y)`: x where cond (a bool Tensor) is true, else y."""
         return apply("where", self, x, y)
 
-    def masked_fill(self, mask: Any, value: Any) -> Tensor:
+    def masked_fill(self: Tensor, mask: TensorLike, value: TensorLike) -> Tensor:
         """`value` where the bool `mask` is true, else x."""
         return apply("where", mask, value, self)
 
-    def clip(self, min: Any = None, max: Any = None) -> Tensor:
+    def clip(self: Tensor, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor:
         """x, but at least `min` and at most `max` (numbers or Tensors; None: no such end).
 
         The gradient passes where x lies between them, the ends included.
@@ -276,33 +277,33 @@ class Elementwise:
 
     clamp = clip
 
-    def lerp(self, end: Any, weight: Any) -> Tensor:
+    def lerp(self: Tensor, end: Tensor | Number, weight: TensorLike) -> Tensor:
         """x + weight * (end - x), from the nearer end: exactly x at weight 0, `end` at 1."""
         away = end - self
         if is_number(weight):
             return self + weight * away if weight < 0.5 else end - (1 - weight) * away
-        weight = weight if hasattr(weight, "over") else self.wrap(weight)
-        return apply("where", weight < 0.5, self + weight * away, end - (1 - weight) * away)
+        w = weight if is_tensor(weight) else self.wrap(weight)
+        return apply("where", w < 0.5, self + w * away, end - (1 - w) * away)
 
     # ---- activations -----------------------------------------------------------------------------
 
-    def relu(self) -> Tensor:
+    def relu(self: Tensor) -> Tensor:
         """x where x > 0, else 0."""
         return apply("relu", self)
 
-    def sigmoid(self) -> Tensor:
+    def sigmoid(self: Tensor) -> Tensor:
         """1 / (1 + e**-x)"""
         return apply("sigmoid", self)
 
-    def softplus(self, beta: float = 1.0) -> Tensor:
+    def softplus(self: Tensor, beta: float = 1.0) -> Tensor:
         """ln(1 + e**(beta x)) / beta: a relu without the kink."""
         return apply("logaddexp", self * beta, 0.0) / beta
 
-    def silu(self) -> Tensor:
+    def silu(self: Tensor) -> Tensor:
         """x * sigmoid(x), also called swish (Elfwing, Uchibe and Doya 2018)."""
         return self * self.sigmoid()
 
-    def gelu(self, approximate: str = "none") -> Tensor:
+    def gelu(self: Tensor, approximate: str = "none") -> Tensor:
         """x * P(X <= x) for a standard normal X (Hendrycks and Gimpel 2016): exact, by erf; or with
         approximate="tanh" their formula x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x**3)))."""
         if approximate == "tanh":
@@ -312,16 +313,16 @@ class Elementwise:
             raise DomainError(f"gelu(approximate={approximate!r})", "no such way", "'none', 'tanh'")
         return self * 0.5 * ((self * math.sqrt(0.5)).erf() + 1)
 
-    def elu(self, alpha: float = 1.0) -> Tensor:
+    def elu(self: Tensor, alpha: float = 1.0) -> Tensor:
         """x where x > 0, else alpha * (e**x - 1)."""
         below = apply("where", self > 0, 0.0, self).expm1()  # nothing overflows where it is unused
         return apply("where", self > 0, self, below * alpha)
 
-    def leaky_relu(self, negative_slope: float = 0.01) -> Tensor:
+    def leaky_relu(self: Tensor, negative_slope: float = 0.01) -> Tensor:
         """x where x > 0, else negative_slope * x."""
         return apply("where", self > 0, self, self * negative_slope)
 
-    def hardtanh(self, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    def hardtanh(self: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
         """x between min_val and max_val, which it does not leave; from the ends on it is flat.
         Integers stay what they are if both ends are whole numbers."""
         if self.dtype.is_integer and float(min_val).is_integer() and float(max_val).is_integer():
@@ -329,14 +330,14 @@ class Elementwise:
         upper = apply("where", self >= max_val, max_val, self)
         return apply("where", upper <= min_val, min_val, upper)
 
-    def relu6(self) -> Tensor:
+    def relu6(self: Tensor) -> Tensor:
         """x between 0 and 6, which it does not leave."""
         return self.hardtanh(0.0, 6.0)
 
 
-def _true(like: Tensor, x: Any) -> Tensor:
+def _true(like: Tensor, x: TensorLike) -> Tensor:
     """Where x, whatever stands for a Tensor, is not 0."""
-    return (x if hasattr(x, "over") else like.wrap(x)) != 0
+    return (x if is_tensor(x) else like.wrap(x)) != 0
 
 
 def _or_nan(beyond: Tensor, bound: Any) -> Tensor:

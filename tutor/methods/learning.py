@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tutor import checks, windows
 from tutor.core.engine import apply
@@ -10,6 +10,7 @@ from tutor.spelling import spelled
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
+    from tutor.typing import Padding, Sizes, TensorLike
 
 
 @spelled
@@ -18,15 +19,15 @@ class Learning:
 
     __slots__ = ()
 
-    def softmax(self, axis: int = -1) -> Tensor:
+    def softmax(self: Tensor, axis: int = -1) -> Tensor:
         """e**x / sum e**x along axis."""
         return apply("softmax", self, axis=axis)
 
-    def log_softmax(self, axis: int = -1) -> Tensor:
+    def log_softmax(self: Tensor, axis: int = -1) -> Tensor:
         """x - ln sum e**x along axis."""
         return apply("log_softmax", self, axis=axis)
 
-    def cross_entropy(self, targets: Any, reduction: str = "mean") -> Tensor:
+    def cross_entropy(self: Tensor, targets: TensorLike, reduction: str = "mean") -> Tensor:
         """Logits (..., classes) against integer targets (...): see ops.fused.CrossEntropy."""
         checks.one_of("cross_entropy(reduction=...)", reduction, ("mean", "sum", "none"))
         return apply("cross_entropy", self, targets, reduction=reduction)
@@ -36,22 +37,22 @@ class Learning:
     # ---- windows: (N, C, *S), see tutor/windows.py -----------------------------------------------
 
     def conv1d(
-        self, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
-        dilation: Any = 1, groups: int = 1,
+        self: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,
+        padding: Padding = 0, dilation: Sizes = 1, groups: int = 1,
     ) -> Tensor:  # fmt: skip
         """A convolution over the last axis."""
         return windows.conv(self, weight, bias, stride, padding, dilation, groups, dims=1)
 
     def conv2d(
-        self, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
-        dilation: Any = 1, groups: int = 1,
+        self: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,
+        padding: Padding = 0, dilation: Sizes = 1, groups: int = 1,
     ) -> Tensor:  # fmt: skip
         """A convolution over the last two axes."""
         return windows.conv(self, weight, bias, stride, padding, dilation, groups, dims=2)
 
     def conv_transpose2d(
-        self, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
-        output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
+        self: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,
+        padding: Padding = 0, output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
     ) -> Tensor:  # fmt: skip
         """`conv2d` backwards."""
         return windows.conv_transpose(
@@ -59,15 +60,15 @@ class Learning:
         )
 
     def max_pool2d(
-        self, kernel_size: Any = 2, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-        ceil_mode: bool = False,
+        self: Tensor, kernel_size: Sizes = 2, stride: Sizes | None = None, padding: Padding = 0,
+        dilation: Sizes = 1, ceil_mode: bool = False,
     ) -> Tensor:  # fmt: skip
         """The largest in each window."""
         return windows.max_pool(self, kernel_size, stride, padding, dilation, ceil_mode, dims=2)
 
     def avg_pool2d(
-        self, kernel_size: Any = 2, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-        count_include_pad: bool = True,
+        self: Tensor, kernel_size: Sizes = 2, stride: Sizes | None = None, padding: Padding = 0,
+        ceil_mode: bool = False, count_include_pad: bool = True,
     ) -> Tensor:  # fmt: skip
         """The mean of each window."""
         return windows.avg_pool(

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tutor import checks, layout
 from tutor import dtype as dtypes
 from tutor.core.engine import apply
 from tutor.dtype import accumulator
 from tutor.errors import ShapeError
+from tutor.literals import is_tensor
 from tutor.spelling import paired, spelled
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
+    from tutor.typing import Axes, Axis, DTypeLike, TensorLike
 
 
 @spelled
@@ -24,19 +26,37 @@ class Reductions:
 
     # ---- many numbers become one -----------------------------------------------------------------
 
-    def sum(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Tensor:
+    def sum(
+        self: Tensor,
+        axis: Axes | None = None,
+        keepdims: bool = False,
+        *,
+        dtype: DTypeLike | None = None,
+    ) -> Tensor:
         """The sum; of bools and integers as 64-bit integers. `dtype`: computed in that, and of
         that: integers wrap, bools or."""
         z = apply("sum", self._as(dtype), axis=axis, keepdims=keepdims)
         return z if dtype is None else z.cast(dtype)
 
-    def prod(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Tensor:
+    def prod(
+        self: Tensor,
+        axis: Axes | None = None,
+        keepdims: bool = False,
+        *,
+        dtype: DTypeLike | None = None,
+    ) -> Tensor:
         """The product; of bools and integers as 64-bit integers. `dtype`: computed in that, and of
         that: integers wrap, bools and."""
         z = apply("prod", self._as(dtype), axis=axis, keepdims=keepdims)
         return z if dtype is None else z.cast(dtype)
 
-    def mean(self, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Tensor:
+    def mean(
+        self: Tensor,
+        axis: Axes | None = None,
+        keepdims: bool = False,
+        *,
+        dtype: DTypeLike | None = None,
+    ) -> Tensor:
         """The sum divided by how many there are. `dtype`: computed in that, and of that: of an
         integer one, the sum wraps and the quotient loses its fraction, as in NumPy."""
         if dtype is None or dtypes.of(dtype).is_float:
@@ -44,40 +64,42 @@ class Reductions:
         count = math.prod(self.shape[a] for a in layout.axes_of(axis, self.ndim))
         return (self.sum(axis, keepdims, dtype=dtype).cast("float64") / count).cast(dtype)
 
-    def _as(self, dtype: Any) -> Tensor:
+    def _as(self: Tensor, dtype: DTypeLike | None) -> Tensor:
         return self if dtype is None else self.cast(dtype)
 
     @paired("argmax")
-    def max(self, axis: Any = None, keepdims: bool = False) -> Tensor:
+    def max(self: Tensor, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
         """The largest; nan if any is nan. With `dim=`, PyTorch's pair: (values, indices)."""
         return apply("max", self, axis=axis, keepdims=keepdims)
 
     @paired("argmin")
-    def min(self, axis: Any = None, keepdims: bool = False) -> Tensor:
+    def min(self: Tensor, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
         """The smallest; nan if any is nan. With `dim=`, PyTorch's pair: (values, indices)."""
         return apply("min", self, axis=axis, keepdims=keepdims)
 
-    def argmax(self, axis: Any = None, keepdims: bool = False) -> Tensor:
+    def argmax(self: Tensor, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
         """Position of the (first) largest, int64."""
         return apply("argmax", self, axis=axis, keepdims=keepdims)
 
-    def argmin(self, axis: Any = None, keepdims: bool = False) -> Tensor:
+    def argmin(self: Tensor, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
         """Position of the (first) smallest, int64."""
         return apply("argmin", self, axis=axis, keepdims=keepdims)
 
-    def count_nonzero(self, axis: Any = None, keepdims: bool = False) -> Tensor:
+    def count_nonzero(self: Tensor, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
         """How many are not 0, int64."""
         return (self != 0).sum(axis, keepdims)
 
-    def any(self, axis: Any = None, keepdims: bool = False) -> Tensor:
+    def any(self: Tensor, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
         """Is at least one not 0? False of none."""
         return (self != 0).sum(axis, keepdims) > 0
 
-    def all(self, axis: Any = None, keepdims: bool = False) -> Tensor:
+    def all(self: Tensor, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
         """Are all not 0? True of none."""
         return (self == 0).sum(axis, keepdims) == 0
 
-    def var(self, axis: Any = None, correction: float = 0, keepdims: bool = False) -> Tensor:
+    def var(
+        self: Tensor, axis: Axes | None = None, correction: float = 0, keepdims: bool = False
+    ) -> Tensor:
         """sum (x - mean)**2 / (n - correction): 0 for the variance of these n numbers, 1 (Bessel)
         to estimate that of what they were drawn from."""
         checks.number("var(correction=...)", correction)
@@ -87,11 +109,15 @@ class Reductions:
         total = (away * away).sum(axes, keepdims)
         return total / max(n - correction, 0)  # of too few numbers 0 / 0: nan
 
-    def std(self, axis: Any = None, correction: float = 0, keepdims: bool = False) -> Tensor:
+    def std(
+        self: Tensor, axis: Axes | None = None, correction: float = 0, keepdims: bool = False
+    ) -> Tensor:
         """The square root of `var`. Of equal numbers the gradient is 0."""
         return root(self.var(axis, correction, keepdims), 2)
 
-    def norm(self, ord: float = 2, axis: Any = None, keepdims: bool = False) -> Tensor:
+    def norm(
+        self: Tensor, ord: float = 2, axis: Axes | None = None, keepdims: bool = False
+    ) -> Tensor:
         """(sum |x|**ord)**(1/ord): the length of a vector at 2, the sum at 1, the largest at inf,
         how many are not 0 at 0. The gradient of the length of nothing but zeros is 0."""
         checks.number("norm(ord=...)", ord)
@@ -106,7 +132,7 @@ class Reductions:
         powers = (x * x if ord == 2 else x.abs() ** ord).sum(axis, keepdims)
         return root(powers, ord)
 
-    def logsumexp(self, axis: Any = None, keepdims: bool = False) -> Tensor:
+    def logsumexp(self: Tensor, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
         """ln sum e**x, with the largest taken out first so that nothing overflows; -inf of none."""
         x = self if self.dtype.is_float else self.cast("float32")
         axes = layout.axes_of(axis, self.ndim)
@@ -116,20 +142,20 @@ class Reductions:
         total = (x - largest).exp().sum(axes, keepdims=True).log() + largest
         return total if keepdims else total.squeeze(axes)
 
-    def trace(self) -> Tensor:
+    def trace(self: Tensor) -> Tensor:
         """The sum of the diagonal of the first two axes."""
         return self.diagonal().sum(-1)
 
     # ---- running ---------------------------------------------------------------------------------
 
-    def cumsum(self, axis: Any, *, dtype: Any = None) -> Tensor:
+    def cumsum(self: Tensor, axis: Axis, *, dtype: DTypeLike | None = None) -> Tensor:
         """z_i = x_0 + ... + x_i along axis; bools and integers as 64-bit integers. `dtype`:
         computed in that, and of that."""
         x, a = self._summand(dtype), layout.axis_of(axis, self.ndim or 1)
         z = apply("scan", x.like(1, ()), x, axis=a) if self.shape else x.copy()
         return z if dtype is None else z.cast(dtype)
 
-    def cumprod(self, axis: Any, *, dtype: Any = None) -> Tensor:
+    def cumprod(self: Tensor, axis: Axis, *, dtype: DTypeLike | None = None) -> Tensor:
         """z_i = x_0 * ... * x_i along axis; bools and integers as 64-bit integers. `dtype`:
         computed in that, and of that."""
         z, a = self._summand(dtype), layout.axis_of(axis, self.ndim or 1)
@@ -141,52 +167,53 @@ class Reductions:
             z = z.copy()
         return z if dtype is None else z.cast(dtype)
 
-    def _summand(self, dtype: Any) -> Tensor:
+    def _summand(self: Tensor, dtype: DTypeLike | None) -> Tensor:
         """What a running sum adds up: of bools, how many there are."""
         x = self._as(dtype)
         return x.cast(accumulator(x.dtype)) if dtype is None or x.dtype.kind == "bool" else x
 
     @paired("_latest_max")
-    def cummax(self, axis: Any) -> Tensor:
+    def cummax(self: Tensor, axis: Axis) -> Tensor:
         """z_i = the largest of x_0 ... x_i along axis. With `dim=` also where it was: a pair."""
         return apply("cummax", self, axis=axis)
 
     @paired("_latest_min")
-    def cummin(self, axis: Any) -> Tensor:
+    def cummin(self: Tensor, axis: Axis) -> Tensor:
         """z_i = the smallest of x_0 ... x_i along axis. With `dim=` also where it was: a pair."""
         if self.dtype.is_float:
             return -(-self).cummax(axis)
         return ~(~self).cummax(axis)  # ~ turns the order of all integers round, - not the lowest's
 
-    def _latest_max(self, axis: Any) -> Tensor:
+    def _latest_max(self: Tensor, axis: Axis) -> Tensor:
         """Where the largest of x_0 ... x_i was seen last (a nan stays the largest)."""
         return self._latest(self.cummax(axis), axis)
 
-    def _latest_min(self, axis: Any) -> Tensor:
+    def _latest_min(self: Tensor, axis: Axis) -> Tensor:
         return self._latest(self.cummin(axis), axis)
 
-    def _latest(self, z: Tensor, axis: Any) -> Tensor:
+    def _latest(self: Tensor, z: Tensor, axis: Axis) -> Tensor:
         a = layout.axis_of(axis, self.ndim)
         along = tuple(-1 if b == a else 1 for b in range(self.ndim))
-        here = type(self).arange(self.shape[a]).reshape(along)  # type: ignore[attr-defined]
+        here = type(self).arange(self.shape[a]).reshape(along)
         return apply("where", (self == z) + (self != self), here, 0).cummax(axis)  # + is or
 
     # ---- in order --------------------------------------------------------------------------------
 
-    def argsort(self, axis: int = -1, descending: bool = False) -> Tensor:
+    def argsort(self: Tensor, axis: int = -1, descending: bool = False) -> Tensor:
         """The positions that bring x into order along axis: stable, nan above all."""
         return apply("argsort", self, axis=axis, descending=descending)
 
     @paired("argsort")
-    def sort(self, axis: int = -1, descending: bool = False) -> Tensor:
+    def sort(self: Tensor, axis: int = -1, descending: bool = False) -> Tensor:
         """x in rising (or falling) order along axis. With `dim=` also where it was: a pair."""
         return self.gather(axis, self.argsort(axis, descending))
 
-    def topk(self, k: int, axis: int = -1, largest: bool = True) -> tuple[Tensor, Tensor]:
+    def topk(self: Tensor, k: int, axis: int = -1, largest: bool = True) -> tuple[Tensor, Tensor]:
         """The k largest (or smallest) along axis, the most extreme first, and their positions."""
         if not self.shape:  # a row of one
-            return tuple(t.reshape(t.shape[1:] if k else t.shape)
-                         for t in self.reshape(1).topk(k, axis, largest))  # fmt: skip
+            values, positions = self.reshape(1).topk(k, axis, largest)
+            shape = values.shape[1:] if k else values.shape
+            return values.reshape(shape), positions.reshape(shape)
         a, k = layout.axis_of(axis, self.ndim), layout.whole_number(k, "k")
         if not 0 <= k <= self.shape[a]:
             raise ShapeError(
@@ -198,7 +225,7 @@ class Reductions:
         positions = order.shrink(tuple((0, k if b == a else n) for b, n in enumerate(self.shape)))
         return self.gather(a, positions), positions
 
-    def unique(self) -> Tensor:
+    def unique(self: Tensor) -> Tensor:
         """The different values, in rising order, 1-D. Each nan is different from all others."""
         x = self.flatten().sort()
         if x.numel() < 2:
@@ -207,20 +234,20 @@ class Reductions:
 
     # ---- products --------------------------------------------------------------------------------
 
-    def matmul(self, other: Any) -> Tensor:
+    def matmul(self: Tensor, other: TensorLike) -> Tensor:
         """The matrix product over the last two axes; leading axes broadcast, 1-D is a vector."""
         return apply("matmul", self, other)
 
     dot = matmul
 
-    def outer(self, other: Any) -> Tensor:
+    def outer(self: Tensor, other: TensorLike) -> Tensor:
         """z_ij = x_i y_j, of two vectors."""
-        other = other if hasattr(other, "over") else self.wrap(other)
-        if self.ndim != 1 or other.ndim != 1:
+        y = other if is_tensor(other) else self.wrap(other)
+        if self.ndim != 1 or y.ndim != 1:
             raise ShapeError(
-                f"outer of shapes {self.shape} and {other.shape}", "no vectors", ".flatten() them"
+                f"outer of shapes {self.shape} and {y.shape}", "no vectors", ".flatten() them"
             )
-        return self.unsqueeze(1) * other
+        return self.unsqueeze(1) * y
 
 
 def root(x: Tensor, ord: float) -> Tensor:

@@ -6,14 +6,17 @@ Losses take `reduction`: "mean" (the default), "sum", or "none" for one number p
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
-from tutor import checks, functions, windows
+from tutor import checks, functions, literals, windows
 from tutor.core.engine import apply
 from tutor.core.tensor import Tensor
 from tutor.errors import DomainError, DTypeError, OutOfRangeError, ShapeError
 from tutor.layout import whole_number
 from tutor.spelling import spelled
+
+if TYPE_CHECKING:
+    from tutor.typing import Number, Padding, Sizes, TensorLike
 
 LINEAR = {None: "linear", "relu": "linear_relu"}
 
@@ -42,8 +45,8 @@ def linear(
 
 @spelled
 def conv1d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
-    dilation: Any = 1, groups: int = 1,
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,
+    padding: Padding = 0, dilation: Sizes = 1, groups: int = 1,
 ) -> Tensor:  # fmt: skip
     """A convolution over the last axis of x (N, C, L): see tutor.windows.conv"""
     return windows.conv(input, weight, bias, stride, padding, dilation, groups, dims=1)
@@ -51,8 +54,8 @@ def conv1d(
 
 @spelled
 def conv2d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
-    dilation: Any = 1, groups: int = 1,
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,
+    padding: Padding = 0, dilation: Sizes = 1, groups: int = 1,
 ) -> Tensor:  # fmt: skip
     """A convolution over the last two axes of x (N, C, H, W): see tutor.windows.conv"""
     return windows.conv(input, weight, bias, stride, padding, dilation, groups, dims=2)
@@ -60,8 +63,8 @@ def conv2d(
 
 @spelled
 def conv_transpose1d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
-    output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,
+    padding: Padding = 0, output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
 ) -> Tensor:  # fmt: skip
     """`conv1d` backwards: see tutor.windows.conv_transpose"""
     return windows.conv_transpose(
@@ -71,8 +74,8 @@ def conv_transpose1d(
 
 @spelled
 def conv_transpose2d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
-    output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,
+    padding: Padding = 0, output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
 ) -> Tensor:  # fmt: skip
     """`conv2d` backwards: see tutor.windows.conv_transpose"""
     return windows.conv_transpose(
@@ -82,8 +85,8 @@ def conv_transpose2d(
 
 @spelled
 def max_pool1d(
-    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-    ceil_mode: bool = False,
+    input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Padding = 0,
+    dilation: Sizes = 1, ceil_mode: bool = False,
 ) -> Tensor:  # fmt: skip
     """The largest in each window of the last axis: see tutor.windows.max_pool"""
     return windows.max_pool(input, kernel_size, stride, padding, dilation, ceil_mode, dims=1)
@@ -91,8 +94,8 @@ def max_pool1d(
 
 @spelled
 def max_pool2d(
-    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-    ceil_mode: bool = False,
+    input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Padding = 0,
+    dilation: Sizes = 1, ceil_mode: bool = False,
 ) -> Tensor:  # fmt: skip
     """The largest in each window of the last two axes: see tutor.windows.max_pool"""
     return windows.max_pool(input, kernel_size, stride, padding, dilation, ceil_mode, dims=2)
@@ -100,8 +103,8 @@ def max_pool2d(
 
 @spelled
 def avg_pool1d(
-    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-    count_include_pad: bool = True,
+    input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Padding = 0,
+    ceil_mode: bool = False, count_include_pad: bool = True,
 ) -> Tensor:  # fmt: skip
     """The mean of each window of the last axis: see tutor.windows.avg_pool"""
     return windows.avg_pool(
@@ -111,8 +114,8 @@ def avg_pool1d(
 
 @spelled
 def avg_pool2d(
-    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-    count_include_pad: bool = True,
+    input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Padding = 0,
+    ceil_mode: bool = False, count_include_pad: bool = True,
 ) -> Tensor:  # fmt: skip
     """The mean of each window of the last two axes: see tutor.windows.avg_pool"""
     return windows.avg_pool(
@@ -121,13 +124,13 @@ def avg_pool2d(
 
 
 @spelled
-def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+def adaptive_avg_pool1d(input: Tensor, output_size: Sizes) -> Tensor:
     """The mean of output_size windows that cover the last axis evenly."""
     return windows.adaptive_avg_pool(input, output_size, dims=1)
 
 
 @spelled
-def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+def adaptive_avg_pool2d(input: Tensor, output_size: Sizes) -> Tensor:
     """The mean of output_size windows that cover each of the last two axes evenly."""
     return windows.adaptive_avg_pool(input, output_size, dims=2)
 
@@ -147,40 +150,42 @@ def reduced(loss: Tensor, reduction: str) -> Tensor:
     return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
 
 
-def alike(name: str, input: Tensor, target: Any) -> Tensor:
+def alike(name: str, input: Tensor, target: TensorLike) -> Tensor:
     """`target` as a Tensor of input's shape. Broadcasting (N,) against (N, 1) would compare every
     prediction with every target, in silence."""
-    target = as_tensor(name, input, target)
-    if target.shape != input.shape:
+    beside = as_tensor(name, input, target)
+    if beside.shape != input.shape:
         raise ShapeError(
-            f"{name} of an input {input.shape} and a target {target.shape}",
+            f"{name} of an input {input.shape} and a target {beside.shape}",
             "the shapes differ, and a loss compares element with element",
             "reshape one of them: .squeeze(-1) takes an axis of size 1 away",
         )
-    return target
+    return beside
 
 
-def as_tensor(name: str, input: Tensor, target: Any) -> Tensor:
+def as_tensor(name: str, input: Tensor, target: TensorLike) -> Tensor:
     """`target` as a Tensor, beside an input that is one."""
     like = checks.tensor(f"{name}(input)", input)
-    return target if hasattr(target, "over") else like.wrap(target)
+    return target if literals.is_tensor(target) else like.wrap(target)
 
 
 @spelled
-def mse_loss(input: Tensor, target: Any, reduction: str = "mean") -> Tensor:
+def mse_loss(input: Tensor, target: TensorLike, reduction: str = "mean") -> Tensor:
     """(x - t)**2"""
     away = input - alike("mse_loss", input, target)
     return reduced(away * away, reduction)
 
 
 @spelled
-def l1_loss(input: Tensor, target: Any, reduction: str = "mean") -> Tensor:
+def l1_loss(input: Tensor, target: TensorLike, reduction: str = "mean") -> Tensor:
     """|x - t|"""
     return reduced((input - alike("l1_loss", input, target)).abs(), reduction)
 
 
 @spelled
-def huber_loss(input: Tensor, target: Any, reduction: str = "mean", delta: float = 1.0) -> Tensor:
+def huber_loss(
+    input: Tensor, target: TensorLike, reduction: str = "mean", delta: float = 1.0
+) -> Tensor:
     """d**2 / 2 for d = |x - t| < delta, else delta (d - delta / 2): a square that goes on straight
     (Huber 1964, "Robust estimation of a location parameter")."""
     if not checks.number("huber_loss(delta=...)", delta) > 0:
@@ -193,25 +198,26 @@ def huber_loss(input: Tensor, target: Any, reduction: str = "mean", delta: float
 
 @spelled
 def binary_cross_entropy_with_logits(
-    input: Tensor, target: Any, weight: Any = None, reduction: str = "mean", pos_weight: Any = None
-) -> Tensor:
+    input: Tensor, target: TensorLike, weight: Tensor | Number | None = None,
+    reduction: str = "mean", pos_weight: Tensor | Number | None = None,
+) -> Tensor:  # fmt: skip
     """-(t ln s + (1 - t) ln(1 - s)) with s = sigmoid(x), for targets t from 0 to 1
 
     Computed as (1 - t) x + (1 + (pos_weight - 1) t) ln(1 + e**-x), where nothing overflows.
     """
-    target = alike("binary_cross_entropy_with_logits", input, target).cast(input.dtype)
+    t = alike("binary_cross_entropy_with_logits", input, target).cast(input.dtype)
     for given in (weight, pos_weight):
-        if given is not None and not hasattr(given, "over"):
+        if given is not None and not literals.is_tensor(given):
             checks.number("a weight of binary_cross_entropy_with_logits", given)
-    positive = 1.0 if pos_weight is None else (pos_weight - 1.0) * target + 1.0
-    loss = (1 - target) * input + (-input).softplus() * positive
+    positive = 1.0 if pos_weight is None else (pos_weight - 1.0) * t + 1.0
+    loss = (1 - t) * input + (-input).softplus() * positive
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
 @spelled
 def cross_entropy(
-    input: Tensor, target: Any, weight: Any = None, ignore_index: int | None = None,
-    reduction: str = "mean", label_smoothing: float = 0.0,
+    input: Tensor, target: TensorLike, weight: Tensor | None = None,
+    ignore_index: int | None = None, reduction: str = "mean", label_smoothing: float = 0.0,
 ) -> Tensor:  # fmt: skip
     """-ln softmax(x)[t], for logits x (N, C) or (N, C, *S) and class numbers t (N) or (N, *S)
 
@@ -220,25 +226,25 @@ def cross_entropy(
     label_smoothing e mixes each target with the mean over all classes, (1 - e) to e (Szegedy et al.
     2016). Targets may also be probabilities, of x's shape and a float dtype.
     """
-    target = as_tensor("cross_entropy", input, target)
+    t = as_tensor("cross_entropy", input, target)
     rows = by_rows("cross_entropy", input)
     checks.number("cross_entropy(label_smoothing=...)", label_smoothing, 0, 1, nan=False)
     weight, ignore_index = settings(weight, ignore_index)
-    if target.dtype.is_float:
-        target = alike("cross_entropy", input, target)
-        target = target * (1 - label_smoothing) + label_smoothing / rows.shape[-1]
-        weights = target if weight is None else target * by_class(weight, input)
+    if t.dtype.is_float:
+        t = alike("cross_entropy", input, t) * (1 - label_smoothing)
+        t = t + label_smoothing / rows.shape[-1]
+        weights = t if weight is None else t * by_class(weight, input)
         loss = -(input.log_softmax(min(1, input.ndim - 1)) * weights).sum(min(1, input.ndim - 1))
         return reduced(loss, reduction)
     if weight is None and ignore_index is None and not label_smoothing:
-        return rows.cross_entropy(target, reduction=reduction)
+        return rows.cross_entropy(t, reduction=reduction)
     logs = rows.log_softmax(-1)
-    losses, counts = picked(logs, target, weight, ignore_index)
+    losses, counts = picked(logs, t, weight, ignore_index)
     loss = total(losses, counts, reduction)
     if not label_smoothing:
         return loss
     every = -(logs if weight is None else logs * weight).sum(-1)
-    kept = every if ignore_index is None else apply("where", target == ignore_index, 0.0, every)
+    kept = every if ignore_index is None else apply("where", t == ignore_index, 0.0, every)
     smooth = total(kept, counts, reduction) / rows.shape[-1]
     return loss * (1 - label_smoothing) + smooth * label_smoothing
 
@@ -248,7 +254,7 @@ def by_rows(name: str, input: Tensor) -> Tensor:
     return input.movedim(1, -1) if checks.at_least(name, input, 1).ndim > 1 else input
 
 
-def settings(weight: Any, ignore_index: Any) -> tuple[Tensor | None, int | None]:
+def settings(weight: Tensor | None, ignore_index: int | None) -> tuple[Tensor | None, int | None]:
     """What a loss over classes may be given beside its operands."""
     weight = weight if weight is None else checks.tensor("the weight of a loss", weight)
     return weight, ignore_index if ignore_index is None else whole_number(
@@ -263,20 +269,18 @@ def by_class(weight: Tensor, input: Tensor) -> Tensor:
 
 @spelled
 def nll_loss(
-    input: Tensor, target: Any, weight: Any = None, ignore_index: int | None = None,
-    reduction: str = "mean",
+    input: Tensor, target: TensorLike, weight: Tensor | None = None,
+    ignore_index: int | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
     """-x[t], for log-probabilities x (N, C) or (N, C, *S) and classes t: see cross_entropy."""
-    target, (weight, ignore_index) = (
-        as_tensor("nll_loss", input, target), settings(weight, ignore_index),
-    )  # fmt: skip
+    t, (weight, ignore_index) = as_tensor("nll_loss", input, target), settings(weight, ignore_index)
     rows = by_rows("nll_loss", input)
-    losses, counts = picked(rows, target, weight, ignore_index)
+    losses, counts = picked(rows, t, weight, ignore_index)
     return total(losses, counts, reduction)
 
 
 def picked(
-    logs: Tensor, target: Tensor, weight: Any, ignore_index: int | None
+    logs: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int | None
 ) -> tuple[Tensor, Tensor]:
     """-weight * logs at the target, and the weight, of each row (..., C)."""
     if not target.dtype.is_integer:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from tutor import checks, layout
 from tutor.core.tensor import Tensor
@@ -12,6 +13,9 @@ from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
 from tutor.nn.module import Module
 from tutor.spelling import spelled
 from tutor.windows import check_groups, each
+
+if TYPE_CHECKING:
+    from tutor.typing import DTypeLike, Padding, Sizes
 
 
 @spelled
@@ -24,7 +28,7 @@ class Linear(Module):
 
     def __init__(
         self, inputs: int, outputs: int, bias: bool = True, activation: str | None = None,
-        *, dtype: Any = "float32",
+        *, dtype: DTypeLike = "float32",
     ) -> None:  # fmt: skip
         checks.one_of("Linear(activation=...)", activation, F.LINEAR)
         self.weight = Tensor.glorot_uniform(outputs, inputs, dtype=dtype, requires_grad=True)
@@ -45,8 +49,9 @@ class Conv2d(Module):
     """
 
     def __init__(
-        self, inputs: int, outputs: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
-        dilation: Any = 1, groups: int = 1, bias: bool = True, *, dtype: Any = "float32",
+        self, inputs: int, outputs: int, kernel_size: Sizes, stride: Sizes = 1,
+        padding: Padding = 0, dilation: Sizes = 1, groups: int = 1, bias: bool = True,
+        *, dtype: DTypeLike = "float32",
     ) -> None:  # fmt: skip
         size = each(kernel_size, 2, "kernel_size")
         groups = layout.positive(groups, "Conv2d(groups=...)")
@@ -58,8 +63,11 @@ class Conv2d(Module):
         self.bias = Tensor.zeros(outputs, dtype=dtype, requires_grad=True) if bias else None
         if not isinstance(padding, str):
             padding = each(padding, 2, "padding", 0)
-        self.options = {"stride": each(stride, 2, "stride"), "padding": padding,
-                        "dilation": each(dilation, 2, "dilation")}  # fmt: skip
+        self.options: dict[str, Any] = {
+            "stride": each(stride, 2, "stride"),
+            "padding": padding,
+            "dilation": each(dilation, 2, "dilation"),
+        }
         self.groups = groups
 
     def forward(self, x: Tensor) -> Tensor:
@@ -70,11 +78,13 @@ class Conv2d(Module):
 class MaxPool2d(Module):
     """The largest in each window: see tutor.windows.max_pool"""
 
-    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+    def __init__(
+        self, kernel_size: Sizes, stride: Sizes | None = None, padding: Padding = 0
+    ) -> None:
         size = each(kernel_size, 2, "kernel_size")
         step = size if stride is None else each(stride, 2, "stride")
         padding = each(padding, 2, "padding", 0)
-        self.options = {"kernel_size": size, "stride": step, "padding": padding}
+        self.options: dict[str, Any] = {"kernel_size": size, "stride": step, "padding": padding}
 
     def forward(self, x: Tensor) -> Tensor:
         return F.max_pool2d(x, **self.options)
@@ -107,7 +117,7 @@ class ReLU(Module):
 class Sequential(Module):
     """One layer after another."""
 
-    def __init__(self, *layers: Any) -> None:
+    def __init__(self, *layers: Callable[[Tensor], Tensor]) -> None:
         if len(layers) == 1 and isinstance(layers[0], (list, tuple)):
             raise DTypeError(
                 "Sequential([...])", "the layers are in one list", "write Sequential(*layers)"

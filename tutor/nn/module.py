@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tutor import checks
 from tutor.core.tensor import Tensor
 from tutor.errors import DataError, DTypeError
 from tutor.spelling import spelled
+
+if TYPE_CHECKING:
+    from tutor.nn.summary import Summary
 
 
 class Part(NamedTuple):
@@ -47,7 +50,7 @@ def _walk(part: Part, seen: set[int]) -> Iterator[Part]:
         yield from _walk(Part(path, inner, part.path), seen)
 
 
-def named_tensors(model: Any, prefix: str = "") -> Iterator[tuple[str, Tensor]]:
+def named_tensors(model: object, prefix: str = "") -> Iterator[tuple[str, Tensor]]:
     """Every Tensor reachable from `model` through attributes, lists, tuples and dicts, with the
     way there as its name: `layers.0.weight`. DTypeError for what can hold none."""
     if isinstance(model, (type, str)) or not (
@@ -65,7 +68,7 @@ def callable_value(part: Any) -> bool:
 
 
 @spelled
-def get_parameters(model: Any) -> list[Tensor]:
+def get_parameters(model: object) -> list[Tensor]:
     """The Tensors of a model that require a gradient: what an optimizer takes.
 
     `model` is any object: its attributes are walked, and lists, tuples and dicts in them.
@@ -74,13 +77,13 @@ def get_parameters(model: Any) -> list[Tensor]:
 
 
 @spelled
-def state_dict(model: Any) -> dict[str, Tensor]:
+def state_dict(model: object) -> dict[str, Tensor]:
     """All Tensors of a model by name, as they are (not copies)."""
     return dict(named_tensors(model))
 
 
 @spelled
-def load_state_dict(model: Any, state: dict[str, Tensor]) -> None:
+def load_state_dict(model: object, state: dict[str, Tensor]) -> None:
     """Overwrite the model's Tensors with those of the same names. DataError where names or shapes
     differ; nothing is changed then."""
     own = state_dict(model)
@@ -108,10 +111,10 @@ class Module:
     It prints as the list of its layers, and in a notebook as a table: see tutor.nn.summary."""
 
     @spelled
-    def __call__(self, *inputs: Any) -> Any:
+    def __call__(self, *inputs: Any) -> Tensor:
         return self.forward(*inputs)
 
-    def forward(self, *inputs: Any) -> Any:
+    def forward(self, *inputs: Any) -> Tensor:
         raise NotImplementedError(f"{type(self).__name__} has no forward(self, ...)")
 
     def parameters(self) -> list[Tensor]:
@@ -130,7 +133,7 @@ class Module:
         return _summary(self)._repr_html_()
 
 
-def _summary(model: Any) -> Any:
+def _summary(model: object) -> Summary:
     import tutor.nn.summary as built_on_this
 
     return built_on_this.Summary(model)

@@ -41,7 +41,7 @@ class Layer(NamedTuple):
 class Summary:
     """`Summary(model)`: prints as lines, and is a table in a notebook. `layers` has the rows."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: object) -> None:
         self.kind = type(model).__name__
         self.layers = list(layers_of(model))
         self.count = sum(layer.parameters for layer in self.layers)
@@ -79,7 +79,7 @@ class Summary:
         )
 
 
-def layers_of(model: Any) -> Iterator[Layer]:
+def layers_of(model: object) -> Iterator[Layer]:
     """The parts of a model in order: each that holds Tensors, and each layer without any. Lists and
     dicts of Tensors are rows, too. A Tensor in two places is counted in the first."""
     held: dict[str, dict[str, Tensor]] = {}

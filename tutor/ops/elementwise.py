@@ -6,7 +6,8 @@ Engine stretches operands before the kernel and sums gradients back to the opera
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from tutor.core.engine import apply
 from tutor.core.op import Op, Shape
@@ -15,6 +16,8 @@ from tutor.errors import DTypeError
 from tutor.layout import broadcast_shapes, broadcast_strides
 
 # ---- rules for shape and dtype -------------------------------------------------------------------
+
+Rule = Callable[..., tuple[Shape, DType]]  # of the op, its operands and parameters
 
 
 def same(op: Op, x: Any, **params: Any) -> tuple[Shape, DType]:
@@ -41,7 +44,8 @@ def stretch(x: Any, shape: Shape) -> Any:
 class Unary(Op, abstract=True):
     """One operand; the result has its shape."""
 
-    infer, promotes = same, 0
+    infer: ClassVar[Rule] = same
+    promotes: ClassVar[int | None] = 0
 
 
 class OfBools(Op, abstract=True):
@@ -55,7 +59,8 @@ class OfBools(Op, abstract=True):
 class Binary(Op, abstract=True):
     """Two operands or more, brought to one dtype and stretched to one shape."""
 
-    infer, promotes = broadcast, 0
+    infer: ClassVar[Rule] = broadcast
+    promotes: ClassVar[int | None] = 0
 
     def operands(self, shape: Shape, *inputs: Any) -> tuple[Any, ...]:
         for x in inputs:

@@ -81,7 +81,8 @@ class Linear(Op):
     sums still are, in registers.
     """
 
-    saves, promotes = ("x", "w"), 0
+    saves: ClassVar[tuple[str, ...]] = ("x", "w")
+    promotes = 0
     relu: ClassVar[bool] = False  # is what lies below 0 cut off?
 
     def infer(self, x, w, *b):
@@ -108,7 +109,9 @@ class Linear(Op):
             engine.call("relu", dtype, z, z)
         return z
 
-    def backward(self, g, x, w):
+    def backward(self, g, x, w, z=None):
+        if self.relu:
+            g = apply("relu_grad", g, z)
         gx = g @ w if self.needs[0] else None
         gw = g.T @ x if self.needs[1] else None
         gb = (g.sum(axis=0) if self.needs[2] else None,) if len(self.needs) == 3 else ()
@@ -119,6 +122,3 @@ class LinearReLU(Linear):
     """z = x wᵀ + b, or x wᵀ, where that is above 0, else 0; with derivative 0 at 0"""
 
     name, saves, relu = "linear_relu", ("x", "w", "out"), True
-
-    def backward(self, g, x, w, z):
-        return super().backward(apply("relu_grad", g, z), x, w)

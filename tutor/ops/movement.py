@@ -7,7 +7,7 @@ repeated is summed up, what was cut out is put back in place.
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tutor import checks
 from tutor import dtype as dtypes
@@ -15,7 +15,12 @@ from tutor.core.engine import apply, engine
 from tutor.core.op import OPS, Op
 from tutor.errors import DTypeError, ShapeError
 from tutor.layout import axis_of, broadcast_shapes, broadcast_strides, reshape_strides, slice_layout
+from tutor.literals import is_tensor
 from tutor.spelling import spelled
+
+if TYPE_CHECKING:
+    from tutor.core.tensor import Tensor
+    from tutor.typing import Row, TensorLike
 
 # ---- views: no kernel, only other walking instructions -------------------------------------------
 
@@ -212,7 +217,7 @@ def without_nothing(xs: Any) -> Any:
 
 
 @spelled
-def stack(tensors: Any, axis: int = 0) -> Any:
+def stack(tensors: Row, axis: int = 0) -> Tensor:
     """The tensors, all of one shape, side by side along a new axis."""
     several = row_of("stack", tensors)
     if any(t.shape != several[0].shape for t in several):
@@ -225,7 +230,7 @@ def stack(tensors: Any, axis: int = 0) -> Any:
 
 
 @spelled
-def concatenate(tensors: Any, axis: int = 0) -> Any:
+def concatenate(tensors: Row, axis: int = 0) -> Tensor:
     """The tensors one after another along an axis they have; `cat` is the same."""
     return apply("cat", *row_of("cat", tensors), axis=axis)
 
@@ -233,7 +238,7 @@ def concatenate(tensors: Any, axis: int = 0) -> Any:
 cat = concatenate
 
 
-def row_of(name: str, tensors: Any) -> list[Any]:
+def row_of(name: str, tensors: Row) -> list[Tensor]:
     """The Tensors to be joined. Numbers, lists and arrays among them become Tensors beside one."""
     if isinstance(tensors, str) or not hasattr(tensors, "__iter__"):
         raise DTypeError(
@@ -242,15 +247,15 @@ def row_of(name: str, tensors: Any) -> list[Any]:
     found = list(tensors)
     if not found:
         raise ShapeError(f"{name} of no tensors", "an empty list", "give at least one")
-    like = next((x for x in found if hasattr(x, "over")), None)
+    like: Tensor | None = next((x for x in found if is_tensor(x)), None)
     if like is None:
         kinds = ", ".join(type(x).__name__ for x in found)
         raise DTypeError(f"{name} of {kinds}", "no Tensor is among them", "give at least one")
-    return [x if hasattr(x, "over") else like.wrap(x) for x in found]
+    return [x if is_tensor(x) else like.wrap(x) for x in found]
 
 
 @spelled
-def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
+def meshgrid(*arrays: TensorLike, indexing: str = "xy") -> tuple[Tensor, ...]:
     """The coordinates of a grid: for each 1-D x a tensor over the axes of all, in which x goes
     along its own axis. With "xy" the first two axes are exchanged, as in pictures: rows are y."""
     checks.one_of("meshgrid(indexing=...)", indexing, ("xy", "ij"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tutor.errors import DataError, DTypeError
 from tutor.viz.axes import Frame, Point, apart, drawable, finite, labels, numbers_of, ticks
@@ -26,11 +26,18 @@ from tutor.viz.svg import (
     width_of,
 )
 
+if TYPE_CHECKING:
+    from tutor.core.tensor import Tensor
+    from tutor.typing import Number, TensorLike
+
+    # numbers, or points (x, y); by name, where there are several of them
+    Series: TypeAlias = TensorLike | Mapping[str, TensorLike]
+
 WIDTH, MARGIN = 720, 24
 MOST_POINTS = 1200  # a longer curve is drawn by the lowest and highest value of each stretch
 
 
-def _named(data: Any, what: str) -> Mapping[str, Any]:
+def _named(data: Series, what: str) -> Mapping[str, Any]:
     """`data` as {name: values}; a list alone is one series without a name."""
     found = data if isinstance(data, Mapping) else {"": data}
     if not found:
@@ -67,7 +74,7 @@ def _tag(name: str, value: float) -> str:
     return f"{fit(name, 150, 13, bold=True)} {short(value)}".strip()
 
 
-def curves(series: Any, title: str = "", x: str = "", y: str = "", log: bool = False) -> Picture:
+def curves(series: Series, title: str = "", x: str = "", y: str = "", log: bool = False) -> Picture:
     """A line for each of {name: values}, with its name and last value at its end.
 
     Values are numbers, drawn at 0, 1, 2, ..., or pairs (x, y). With `log` the y-axis counts powers
@@ -130,7 +137,7 @@ def curves(series: Any, title: str = "", x: str = "", y: str = "", log: bool = F
     return Picture("".join(parts), WIDTH, height, title)
 
 
-def histogram(series: Any, bins: int = 40, title: str = "", x: str = "") -> Picture:
+def histogram(series: Series, bins: int = 40, title: str = "", x: str = "") -> Picture:
     """How often each size of number occurs, one histogram below the other over one x-axis.
 
     Each stands with its mean, its standard deviation and how many numbers are not finite. Heights
@@ -196,7 +203,7 @@ def _x_axis(frame: Frame, y: float, name: str) -> str:
     return "".join(parts)
 
 
-def bars(values: Mapping[str, Any], unit: str = "", title: str = "") -> Picture:
+def bars(values: Mapping[str, Tensor | Number], unit: str = "", title: str = "") -> Picture:
     """A horizontal bar for each of {label: number}, in the order given, with the number beside it.
 
     Numbers below 0 go to the left; nan and infinity have no bar. Raises DataError of nothing.

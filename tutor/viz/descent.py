@@ -5,17 +5,20 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tutor.errors import DataError
 from tutor.viz.axes import Frame, drawable, finite, numbers_of
 from tutor.viz.svg import Picture, fit, number, path, polyline, short, tag, text
 
+if TYPE_CHECKING:
+    from tutor.typing import TensorLike
+
 WIDTH, HEIGHT, MARGIN = 720, 380, 24
 SAMPLES, HOLD, MOST_STEPS = 160, 2, 100
 
 
-def _value(f: Callable[[float], Any], x: float) -> float:
+def _value(f: Callable[[float], TensorLike], x: float) -> float:
     """f(x) as a float; nan where f refuses x."""
     try:
         return numbers_of(f(x), "f(x)")[0]
@@ -23,8 +26,10 @@ def _value(f: Callable[[float], Any], x: float) -> float:
         return math.nan
 
 
-def plane(f: Callable[[float], Any], path_of_x: Any, title: str = "", x: str = "x",
-          y: str = "f(x)") -> Picture:  # fmt: skip
+def plane(
+    f: Callable[[float], TensorLike], path_of_x: TensorLike, title: str = "", x: str = "x",
+    y: str = "f(x)",
+) -> Picture:  # fmt: skip
     """The curve of f and a ball that stands, one second each, at every x of the path.
 
     Whoever has asked their system for less motion sees the ball at the last x; the earlier places

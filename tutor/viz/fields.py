@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tutor.errors import ShapeError
 from tutor.viz.axes import Frame, Point, drawable, numbers_of
@@ -25,6 +25,9 @@ from tutor.viz.svg import (
     tint,
     width_of,
 )
+
+if TYPE_CHECKING:
+    from tutor.typing import TensorLike
 
 MARGIN, CELL_HIGH, SMALLEST, MOST_CELLS = 24, 34, 46, 4096
 LEVELS = 10  # shades of a colour
@@ -49,9 +52,9 @@ def _kind(k: int) -> tuple[str, float, str]:
 
 
 def heatmap(
-    matrix: Any,
-    row_labels: Sequence[Any] | None = None,
-    column_labels: Sequence[Any] | None = None,
+    matrix: TensorLike | Sequence[Sequence[object]],
+    row_labels: Sequence[object] | None = None,
+    column_labels: Sequence[object] | None = None,
     title: str = "",
 ) -> Picture:
     """A table whose cells are shaded by size: blue above 0, orange below, "nan" without colour.
@@ -134,7 +137,7 @@ def _area(points: Sequence[Point]) -> tuple[Point, Point]:
     return spans[0], spans[1]
 
 
-def mesh(points: Any, size: int = 40) -> list[list[float]]:
+def mesh(points: TensorLike, size: int = 40) -> list[list[float]]:
     """The middles [x, y] of `size` x `size` cells over the area of the points, row by row from the
     lowest y on: what to ask a model for, to hand its answers to `boundary`.
 
@@ -146,7 +149,7 @@ def mesh(points: Any, size: int = 40) -> list[list[float]]:
     return [[x0 + a * (x1 - x0), y0 + b * (y1 - y0)] for b in steps for a in steps]
 
 
-def _pairs(points: Any) -> list[Point]:
+def _pairs(points: TensorLike) -> list[Point]:
     rows = _rows(points, "the points of a plane")
     flat = numbers_of(rows, "the points of a plane")
     if len(rows[0]) != 2 or not all(map(drawable, flat)):
@@ -156,9 +159,9 @@ def _pairs(points: Any) -> list[Point]:
 
 
 def boundary(
-    points: Any,
-    labels: Any,
-    grid: Any | Callable[[list[list[float]]], Any],
+    points: TensorLike,
+    labels: TensorLike,
+    grid: TensorLike | Callable[[list[list[float]]], TensorLike],
     title: str = "decision boundary",
 ) -> Picture:
     """Points of two classes (labels 0 and 1) over the probability of class 1 in the plane.

@@ -12,13 +12,13 @@ drawn in pink with a "?".
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from tutor.errors import ShapeError
 from tutor.viz import svg
 from tutor.viz.svg import TIMES, Picture, number, rect, text, width_of
-from tutor.viz.where import Index, Layout
+from tutor.viz.where import Index, Layout, Walked
 
 CELL, TALL = 50, 44  # a cell with a number and a position
 MARGIN, PER_LINE = 22, 14  # cells of memory in one line
@@ -128,7 +128,7 @@ def _kind(buf: Any) -> str:
     return f" {TIMES} {getattr(dtype, 'name', dtype)}" if dtype is not None else " numbers"
 
 
-def explain(t: Any, highlight: Any = None) -> Picture:
+def explain(t: Walked, highlight: int | Sequence[int] | None = None) -> Picture:
     """The memory map of a tensor: its grid of indices, its memory, and who reads what.
 
     A row of the grid has the colour of the cells of memory that it reads; "@5" says at which
@@ -267,7 +267,7 @@ def _sentences(
         yield f"{layout.size} indices read {reached} cells: some cells are shared.", False
 
 
-def shared(*tensors: Any, names: Iterable[str] | None = None) -> Picture:
+def shared(*tensors: Walked, names: Iterable[str] | None = None) -> Picture:
     """One memory, and below it for each tensor which index reads which cell.
 
     Raises ShapeError if the tensors do not share one Buffer.

@@ -7,11 +7,16 @@ import math
 import struct
 import zlib
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tutor.errors import ShapeError
 from tutor.viz.axes import drawable, numbers_of
 from tutor.viz.svg import Picture, fit, rect, tag, text
+
+if TYPE_CHECKING:
+    from tutor.typing import TensorLike
+
+    Labels: TypeAlias = TensorLike | Sequence[object]
 
 MARGIN, SIDE, GAP = 24, 58, 12
 MOST = 200  # of more images the rest is left out
@@ -51,8 +56,10 @@ def _shape(image: Any) -> tuple[int, int]:
     return sizes[0], sizes[1]
 
 
-def images(rows_of_pixels: Any, labels: Any = None, predicted: Any = None, columns: int = 10,
-           title: str = "") -> Picture:  # fmt: skip
+def images(
+    rows_of_pixels: TensorLike, labels: Labels | None = None, predicted: Labels | None = None,
+    columns: int = 10, title: str = "",
+) -> Picture:  # fmt: skip
     """A grid of grey images: 0 is paper, the largest number ink.
 
     An image is a list of rows, or a flat list of a square's pixels; numbers from 0 to 1, or to 255;
@@ -63,12 +70,13 @@ def images(rows_of_pixels: Any, labels: Any = None, predicted: Any = None, colum
         >>> images([[[0, 1], [1, 0]]], labels=[7], predicted=[1])
         <Picture '1 images, 1 of them read wrongly'>
     """
-    given = rows_of_pixels
-    given = given.tolist() if hasattr(given, "tolist") else list(given)
+    rows: Any = rows_of_pixels
+    given = rows.tolist() if hasattr(rows, "tolist") else list(rows)
     given = [im.tolist() if hasattr(im, "tolist") else im for im in given]
+    said: tuple[Any, Any] = (labels, predicted)
     names = [None if found is None else
              list(found.tolist() if hasattr(found, "tolist") else found)
-             for found in (labels, predicted)]  # fmt: skip
+             for found in said]  # fmt: skip
     for what, found in zip(("labels", "predictions"), names, strict=True):
         if found is not None and len(found) != len(given):
             raise ShapeError(f"images with {len(found)} {what}", f"{len(given)} images",

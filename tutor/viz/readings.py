@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 import struct
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tutor import bits
 from tutor import dtype as dtypes
 from tutor.errors import DomainError, DTypeError
 from tutor.viz.svg import Picture, fit, rect, text, tint, width_of
+
+if TYPE_CHECKING:
+    from tutor.core.tensor import Tensor
+    from tutor.typing import DTypeLike, HasBuffer
 
 BYTE, LINE, STRIP = 42, 16, 34  # width of a byte, bytes in one line, height of a reading
 MOST = 64  # of more bytes the rest is left out
@@ -41,7 +45,7 @@ def _words(value: Any, size: int) -> str:
     return repr(value.decode("latin-1")) if isinstance(value, bytes) else str(value)
 
 
-def read_bytes(data: Any, *formats: Any) -> Picture:
+def read_bytes(data: Tensor | HasBuffer, *formats: DTypeLike) -> Picture:
     """The bytes of a Buffer (or bytes, or whatever has the buffer protocol) in hex, and below them
     what they mean as each of `formats`: names of dtypes ("float64") or letters of struct ("d").
 
@@ -51,14 +55,14 @@ def read_bytes(data: Any, *formats: Any) -> Picture:
         >>> read_bytes(b"\\x00\\x00\\x80?", "float32", "uint8")
         <Picture '4 bytes read as float32, uint8'>
     """
-    data = getattr(data, "buf", data)
+    memory: Any = getattr(data, "buf", data)
     try:
-        view = memoryview(data)
+        view = memoryview(memory)
         raw = view.tobytes()
     except TypeError:
-        raise DTypeError(f"the bytes of {type(data).__name__}", "it has no memory to be read",
+        raise DTypeError(f"the bytes of {type(memory).__name__}", "it has no memory to be read",
                          "give bytes, a Buffer, a Tensor or an array") from None  # fmt: skip
-    own = getattr(getattr(data, "dtype", None), "name", None)
+    own = getattr(getattr(memory, "dtype", None), "name", None)
     names = list(formats or ([own] if own else ["uint8"]))
     labels = [str(getattr(name, "name", name)) for name in names]
     readers = [_reader(name) for name in names]

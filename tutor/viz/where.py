@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol, SupportsIndex
 
 from tutor.errors import DTypeError, OutOfRangeError, ShapeError
 from tutor.viz.svg import short
@@ -14,10 +14,23 @@ from tutor.viz.svg import short
 Index = tuple[int, ...]
 
 
+class Walked(Protocol):
+    """A Tensor, or an object of your own that walks its memory as one does."""
+
+    @property
+    def buf(self) -> Any: ...
+    @property
+    def shape(self) -> Sequence[SupportsIndex]: ...
+    @property
+    def strides(self) -> Sequence[SupportsIndex]: ...
+    @property
+    def offset(self) -> SupportsIndex: ...
+
+
 class Layout:
     """The walking instructions of a tensor: which index reads which position of its memory."""
 
-    def __init__(self, t: Any, where: str) -> None:
+    def __init__(self, t: Walked, where: str) -> None:
         missing = [f".{name}" for name in ("buf", "shape", "strides", "offset")
                    if not hasattr(t, name)]  # fmt: skip
         if missing:
@@ -41,7 +54,7 @@ class Layout:
         """offset + i*strides[0] + j*strides[1] + ..."""
         return self.offset + sum(i * s for i, s in zip(index, self.strides, strict=True))
 
-    def checked(self, index: Any) -> Index:
+    def checked(self, index: int | Sequence[int]) -> Index:
         """`index` with each number counted from the front, or an OutOfRangeError."""
         given = tuple(index) if isinstance(index, Iterable) else (index,)
         fits = len(given) == len(self.shape) and all(

@@ -18,7 +18,8 @@ from tutor.errors import KernelNotFound
 
 LARGE = 70_001  # elements; more than the largest piece of work that a thread of simd_cpp takes
 
-Small, Large = Callable[[Draw], Iterator[Case]], Callable[[Draw, int], Case]
+Small = Callable[[Draw], Iterator[Case]]
+Large = Callable[[Draw, int], Case]
 
 FUNCTIONS = (
     "sqrt", "sign", "floor", "ceil", "round", "trunc", "exp", "exp2", "expm1", "log", "log2",

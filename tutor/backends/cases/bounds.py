@@ -48,7 +48,8 @@ def factor(kernel: str, case: Case) -> int:
     """c: it grows with the number of terms."""
     if kernel in ("descend", "sgd", "adam"):
         return 12
-    x, axis = case.ins[0].shape, case.params.get("axis", -1)
+    axis: int = case.params.get("axis", -1)
+    x = case.ins[0].shape
     if kernel == "scan":
         return 2 * x[axis] + 2
     if kernel in ("sum", "prod", "mean"):
@@ -60,7 +61,7 @@ def factor(kernel: str, case: Case) -> int:
     if kernel == "conv2d_weight":
         return x[0] * math.prod(case.ins[1].shape[2:]) + 2
     if kernel == "max_pool2d_grad":  # a share is rounded, too
-        return case.params["size_h"] * case.params["size_w"] + 3
+        return int(case.params["size_h"] * case.params["size_w"]) + 3
     if kernel == "scatter_add":
         return case.ins[2].shape[axis] + 3
     rows = math.prod(x[:-1]) if kernel == "cross_entropy" and not case.out.shape else 0

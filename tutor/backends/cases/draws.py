@@ -71,7 +71,7 @@ class Spec(NamedTuple):
     layout: str
     strides: Shape
     offset: int
-    count: int  # elements of its memory
+    room: int  # elements of its memory
 
     @classmethod
     def laid(

@@ -21,8 +21,8 @@ from tutor.backends.cases.draws import (
 from tutor.bits import pack, unpack
 from tutor.dtype import TABLE, DType, float32, float64
 
-SMALL_SHAPES = ((), (1,), (0,), (3, 0, 2), (1, 1, 1), (2, 1, 3))
-LAID_SHAPES = ((5,), (3, 37), (2, 3, 9))
+SMALL_SHAPES: tuple[Shape, ...] = ((), (1,), (0,), (3, 0, 2), (1, 1, 1), (2, 1, 3))
+LAID_SHAPES: tuple[Shape, ...] = ((5,), (3, 37), (2, 3, 9))
 
 
 def basic(d: Draw) -> Iterator[Case]:

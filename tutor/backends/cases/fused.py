@@ -53,15 +53,15 @@ def entropy(
     d: Draw, rows: Shape, classes: int, layouts: tuple[str, ...], poison: float | None = None
 ) -> Case:
     """A cross entropy or its gradient. The loss comes per row or, now and then, as one sum."""
-    out, *layouts = layouts
-    x = logits(d, (*rows, classes), layouts[0], poison)
+    x = logits(d, (*rows, classes), layouts[1], poison)
     targets = [d.rng.randrange(classes) for _ in range(math.prod(rows))]
-    ins = (x, d.spec(rows, targets, layouts[1], int64))
+    ins: tuple[Spec, ...] = (x, d.spec(rows, targets, layouts[2], int64))
     if d.kernel == "cross_entropy_grad":
-        ins, shape = (*ins, d.spec(rows, "small", layouts[2])), x.shape
+        ins, shape = (*ins, d.spec(rows, "small", layouts[3])), x.shape
     else:
         shape = d.rng.choice((rows, ()))
-    return Case(d.result(shape, out), ins, {"scale": d.rng.choice((1.0, 0.125, 1 / 3, -2.0))})
+    scale = d.rng.choice((1.0, 0.125, 1 / 3, -2.0))
+    return Case(d.result(shape, layouts[0]), ins, {"scale": scale})
 
 
 def cross_entropy(d: Draw) -> Iterator[Case]:
@@ -108,6 +108,10 @@ def step(d: Draw, shape: Shape, layouts: tuple[str, ...], still: bool = False) -
     return Case(specs[0], tuple(specs[1:]), params, exact=still)
 
 
+MOVED: tuple[Shape, ...] = ((5,), (3, 37), (2, 3, 9))
+ODDLY_MOVED: tuple[Shape, ...] = ((), (0,), (3, 0), (1, 1), (1031,))
+
+
 def optimizer(d: Draw) -> Iterator[Case]:
     """Every operand but the gradient is written, so only that one can be expanded."""
     inputs = len(d.ins)
@@ -118,9 +122,9 @@ def optimizer(d: Draw) -> Iterator[Case]:
     for n in range(1, 71):
         yield step(d, (n,), writable(d.any_layouts(inputs)))
     for layouts in d.layouts(inputs):
-        for shape in ((5,), (3, 37), (2, 3, 9)):
+        for shape in MOVED:
             yield step(d, shape, writable(layouts))
-    for shape in ((), (0,), (3, 0), (1, 1), (1031,)):
+    for shape in ODDLY_MOVED:
         yield step(d, shape, writable(d.any_layouts(inputs)))
     yield step(d, (40,), ("contiguous",) * (1 + inputs), still=True)
 

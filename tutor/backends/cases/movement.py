@@ -122,14 +122,18 @@ def true(d: Draw, shape: Shape, layouts: tuple[str, ...], chance: float) -> Case
     return Case(d.result((sum(values),), layouts[0]), (d.spec(shape, values, layouts[1]),))
 
 
+WIDE: tuple[Shape, ...] = ((5,), (3, 37), (2, 3, 9), (4, 1, 33), (260,))
+ODD: tuple[Shape, ...] = ((), (0,), (3, 0, 2), (1, 1), (1031,), (70, 70))
+
+
 def nonzero(d: Draw) -> Iterator[Case]:
     for n in range(1, 71):
         yield true(d, (n,), d.any_layouts(1), d.rng.random())
     for layouts in d.layouts(1):
-        for shape in ((5,), (3, 37), (2, 3, 9), (4, 1, 33), (260,)):
+        for shape in WIDE:
             for chance in (0, 0.1, 0.5, 0.9, 1):
                 yield true(d, shape, layouts, chance)
-    for shape in ((), (0,), (3, 0, 2), (1, 1), (1031,), (70, 70)):
+    for shape in ODD:
         for chance in (0, 0.5, 1):
             yield true(d, shape, d.any_layouts(1), chance)
 

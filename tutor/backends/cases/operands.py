@@ -24,7 +24,7 @@ def image(spec: Spec) -> bytes:
     size, count = spec.dtype.itemsize, math.prod(spec.shape)
     # Around inputs nan, so that reading too far is found out; else what no kernel would write.
     guard = b"\xff" if spec.values is not None and spec.dtype.is_float else b"\xa5"
-    raw = bytearray(guard * (spec.count * size))
+    raw = bytearray(guard * (spec.room * size))
     if spec.values is not None:
         values, dtype = spec.values, spec.dtype
         packed = values.packed(dtype) if isinstance(values, Repeated) else pack(values, dtype)
@@ -45,7 +45,7 @@ def images(case: Case) -> list[bytes]:
 
 def operand(spec: Spec, memory: bytes) -> Operand:
     """The operand itself, over a copy of `memory`."""
-    block = Memory.__new__(Block, spec.count, spec.dtype.itemsize, spec.dtype.format)
+    block = Memory.__new__(Block, spec.room, spec.dtype.itemsize, spec.dtype.format)
     block.dtype = spec.dtype
     block.raw[:] = memory
     return Operand(block, spec.shape, spec.strides, spec.offset)

@@ -23,7 +23,7 @@ DOMAINS = {"sum": ("small", "whole"), "mean": ("small", "whole"), "prod": ("fact
 
 
 def reduced(
-    d: Draw, shape: Shape, axis: int | tuple[int, ...], layouts: tuple[str, str], values: Any = None
+    d: Draw, shape: Shape, axis: int | Shape, layouts: tuple[str, ...], values: Any = None
 ) -> Case:
     goes = {a % len(shape) for a in (axis if isinstance(axis, tuple) else (axis,))}
     left = tuple(n for a, n in enumerate(shape) if a not in goes)
@@ -33,23 +33,29 @@ def reduced(
     return Case(d.result(left, layouts[0]), (x,), {"axis": axis}, exact=exact)
 
 
+Along = tuple[Shape, int | Shape]  # a shape, and the axis or axes to reduce
+ODD: tuple[Along, ...] = (((1031,), 0), ((2, 700), 1), ((700, 3), 0), ((40, 41), (0, 1)), ((), ()))
+EMPTY: tuple[Along, ...] = (((0,), 0), ((3, 0, 2), 1), ((3, 0), (0, 1)), ((0, 3), 0))
+POISONED: tuple[Along, ...] = (((9,), 0), ((50,), 0), ((7, 20), 0), ((7, 20), 1))
+
+
 def reduction(d: Draw) -> Iterator[Case]:
     for n in range(1, 71):
         yield reduced(d, (n,), 0, d.any_layouts(1))
         yield reduced(d, (2, n), d.rng.choice((0, 1, -1, (0, 1))), d.any_layouts(1))
-    axes: tuple[Any, ...] = (0, 1, -1, (0, 1), (0, 2), (1, 2), (2,), (0, 1, 2), ())
+    axes: tuple[int | Shape, ...] = (0, 1, -1, (0, 1), (0, 2), (1, 2), (2,), (0, 1, 2), ())
     for layouts in d.layouts(1):
         for axis in axes:
             yield reduced(d, (3, 5, 11), axis, layouts)
         yield reduced(d, (37, 3), 0, layouts)
         yield reduced(d, (2, 3, 4, 5), (1, 3), layouts)
-    for shape, axis in (((1031,), 0), ((2, 700), 1), ((700, 3), 0), ((40, 41), (0, 1)), ((), ())):
+    for shape, axis in ODD:
         yield reduced(d, shape, axis, d.any_layouts(1))
     yield reduced(d, (3, 0, 2), 0, d.any_layouts(1))
     if d.kernel in DOMAINS:
-        for shape, axis in (((0,), 0), ((3, 0, 2), 1), ((3, 0), (0, 1)), ((0, 3), 0)):
+        for shape, axis in EMPTY:
             yield reduced(d, shape, axis, d.any_layouts(1))
-        for shape, axis in (((9,), 0), ((50,), 0), ((7, 20), 0), ((7, 20), 1)):
+        for shape, axis in POISONED:
             if d.dtype.is_float:
                 yield reduced(d, shape, axis, d.any_layouts(1), poisoned(d, shape))
     else:  # where equal numbers, signed zeros and nan meet

@@ -8,9 +8,15 @@ from typing import Any
 
 from tutor.backends.cases.draws import Case, Draw, Shape, specials
 
-SHAPES = (((3, 5, 11), 0), ((3, 5, 11), 1), ((3, 5, 11), -1), ((37, 3), 0), ((3, 37), 1))
-ODD_SHAPES = (((0,), 0), ((3, 0, 2), 1), ((3, 0, 2), 0), ((1, 1), 0), ((1031,), 0), ((2, 700), 1),
-              ((700, 3), 0), ((40, 41), 0), ((40, 41), 1))  # fmt: skip
+Along = tuple[Shape, int]  # a shape, and the axis to go along
+SHAPES: tuple[Along, ...] = (((3, 5, 11), 0), ((3, 5, 11), 1), ((3, 5, 11), -1), ((37, 3), 0),
+                             ((3, 37), 1))  # fmt: skip
+ODD_SHAPES: tuple[Along, ...] = (
+    ((0,), 0), ((3, 0, 2), 1), ((3, 0, 2), 0), ((1, 1), 0), ((1031,), 0), ((2, 700), 1),
+    ((700, 3), 0), ((40, 41), 0), ((40, 41), 1),
+)  # fmt: skip
+
+POISONED: tuple[Along, ...] = (((9,), 0), ((70,), 0), ((7, 20), 0), ((7, 20), 1))
 
 
 def along(d: Draw, shape: Shape, axis: int, layouts: tuple[str, ...], values: Any = "any") -> Case:
@@ -45,7 +51,7 @@ def scan(d: Draw) -> Iterator[Case]:
     for shape, axis in ODD_SHAPES:
         yield recurrent(d, shape, axis, d.any_layouts(2))
     for poison in (math.inf, -math.inf, math.nan) if d.dtype.is_float else ():
-        for shape, axis in (((9,), 0), ((70,), 0), ((7, 20), 0), ((7, 20), 1)):
+        for shape, axis in POISONED:
             yield recurrent(d, shape, axis, d.any_layouts(2), poison)
 
 

@@ -207,7 +207,7 @@ def sticky(x: int) -> int:
     "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd").
     """
     lost = max(abs(x).bit_length() - 53, 0)
-    kept = abs(x) >> lost | (abs(x) % 2**lost != 0)
+    kept: int = abs(x) >> lost | (abs(x) % 2**lost != 0)
     return (kept << lost) * (-1 if x < 0 else 1)
 
 

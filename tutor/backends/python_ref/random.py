@@ -36,7 +36,7 @@ def write_blocks(
     out: Operand, numbers_of: Callable[[Words], Sequence[Number]], seed: int, counter: int
 ) -> None:
     """Fill out with the numbers of block `counter` (modulo 2**64), of the next block, and so on."""
-    count, block, values = math.prod(out.shape), counter % 2**64, []
+    count, block, values = math.prod(out.shape), counter % 2**64, list[Number]()
     while len(values) < count:
         values += numbers_of(philox(seed, block))
         block += 1

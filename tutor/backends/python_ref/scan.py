@@ -12,8 +12,8 @@ from tutor.backends.python_ref.walk import Kernel, Operand, groups, last, write
 
 def recurrence(x: Iterable[Any], y: Iterable[Any]) -> list[Any]:
     """z_0 = y_0, z_i = x_i * z_(i-1) + y_i; of integers modulo 2**64, lest they grow on the way"""
-    pairs, z = zip(x, y, strict=True), []
-    for a, b in pairs:
+    z: list[Any] = []
+    for a, b in zip(x, y, strict=True):
         value = a * z[-1] + b if z else b
         z.append(value % 2**64 if isinstance(value, int) else value)
     return z

@@ -14,7 +14,7 @@ import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from tutor.backends.registry import Operand
+from tutor.backends.registry import Operand as Operand  # for those who import from here, too
 from tutor.bits import UNSIGNED, pack, unpack
 from tutor.dtype import DType
 from tutor.layout import axes_of, is_contiguous

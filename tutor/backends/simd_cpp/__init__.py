@@ -41,7 +41,8 @@ def _module() -> Any:
 
 def levels() -> list[str]:
     """The levels this CPU can run, the best one last."""
-    return _module().levels()
+    found: list[str] = _module().levels()
+    return found
 
 
 def level() -> str:
@@ -71,7 +72,7 @@ def variants(level: str) -> dict[str, registry.Kernel]:
 
 def num_threads() -> int:
     """How many threads the kernels may use, the calling one included."""
-    return _module().num_threads()
+    return int(_module().num_threads())
 
 
 def set_num_threads(count: int) -> None:

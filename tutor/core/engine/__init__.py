@@ -9,7 +9,7 @@ its result, and pass on what it returns, until only leaves are left. No formula 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tutor import border
 from tutor.backends import registry
@@ -19,7 +19,9 @@ from tutor.core.op import OPS, Op
 from tutor.errors import unknown
 from tutor.recording import is_grad_enabled
 
-Tensor = Any  # the box above this one; the Engine only uses what a Tensor offers
+if TYPE_CHECKING:
+    from tutor.core.tensor import Tensor  # the box above this one
+    from tutor.typing import TensorLike
 
 
 class Engine(Forward, Backward):
@@ -30,12 +32,12 @@ engine = Engine()
 Op.execute = staticmethod(engine.run)
 
 
-def apply(name: str, *inputs: Any, **params: Any) -> Tensor:
+def apply(name: str, *inputs: TensorLike, **params: Any) -> Tensor:
     """Run the op of that name from the catalogue: `apply("mul", x, y)` is `Mul(x, y).apply()`.
 
     Where the backend has a launcher for it and the operands are alike, that one call is all.
     """
-    launch = registry.in_use().launchers.get(name)
+    launch: registry.Launcher | None = registry.in_use().launchers.get(name)
     if launch is None or params or (out := launch(*inputs)) is None:
         op = OPS.get(name)
         if op is None:
@@ -52,6 +54,6 @@ def apply(name: str, *inputs: Any, **params: Any) -> Tensor:
     return out
 
 
-def backward(root: Tensor, gradient: Any = None, **options: Any) -> None:
+def backward(root: Tensor, gradient: TensorLike | None = None, **options: Any) -> None:
     """`backward(loss)`: the same as `loss.backward()`; see `Engine.backward`."""
     engine.backward(root, gradient, **options)

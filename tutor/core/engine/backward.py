@@ -5,38 +5,32 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Iterator
-from contextvars import copy_context
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tutor import refusals
 from tutor.atomic import exchange
 from tutor.core.op import Op, state_of
-from tutor.recording import recording
+from tutor.literals import is_tensor
+from tutor.recording import asking, recording
 from tutor.spelling import spelled
 
-Tensor = Any  # the box above this one; the Engine only uses what a Tensor offers
-Hook = Callable[[Tensor], Any]
-Ask = Callable[[Hook, Tensor], Any]  # calls the hook with the gradient
-Share = tuple[Tensor, Tensor]  # an input, and its part of the gradient
+if TYPE_CHECKING:
+    from tutor.core.tensor import Tensor  # the box above this one
+    from tutor.typing import TensorLike
+
+    Hook = Callable[[Tensor], Tensor | None]
+    Ask = Callable[[Hook, Tensor], Tensor | None]  # calls the hook with the gradient
+    Share = tuple[Tensor, Tensor]  # an input, and its part of the gradient
+
 _serial = operator.attrgetter("serial")
-
-
-def asking(create_graph: bool) -> Ask:
-    """How hooks are called: where the walk is recorded, as part of it; else in the caller's own
-    mode, so that a hook may record and walk a graph itself."""
-    return _call if create_graph else copy_context().run
-
-
-def _call(hook: Hook, g: Tensor) -> Any:
-    return hook(g)
 
 
 class Backward:
     """What Engine inherits to walk the graph."""
 
     @spelled
-    def backward(self, root: Tensor, gradient: Any = None, retain_graph: bool | None = None,
-                 create_graph: bool = False) -> None:  # fmt: skip
+    def backward(self, root: Tensor, gradient: TensorLike | None = None,
+                 retain_graph: bool | None = None, create_graph: bool = False) -> None:  # fmt: skip
         """Add d root / d leaf to `.grad` of every leaf that requires one.
 
         `gradient` is d (what you want) / d root; needed unless root holds one number, then 1.
@@ -46,10 +40,10 @@ class Backward:
         `.grad` is set when the walk is done: where it ends in an exception, an interrupt for
         example, no `.grad` has changed; but the graph may be used up.
         """
-        gradient = self.seed(root, gradient)
+        seed = self.seed(root, gradient)
         keep = create_graph if retain_graph is None else retain_graph
         ask = asking(create_graph)
-        recording.during(create_graph, self._backward, root, gradient, keep, create_graph, ask)
+        recording.during(create_graph, self._backward, root, seed, keep, create_graph, ask)
 
     def _backward(self, root: Tensor, gradient: Tensor, *how: Any) -> None:
         arrived: dict[Tensor, Tensor] = {}
@@ -61,8 +55,8 @@ class Backward:
         self._store(arrived, gradient)
 
     def walk(self, root: Tensor, ops: Iterable[Op], gradient: Tensor, keep: bool, linked: bool,
-             ask: Ask | None, only: set[Any] | None = None,
-             ) -> Iterator[tuple[Any, Tensor, list[Share]]]:  # fmt: skip
+             ask: Ask | None, only: set[Op | Tensor] | None = None,
+             ) -> Iterator[tuple[Op | Tensor, Tensor, list[Share]]]:  # fmt: skip
         """Each op with the gradient of its result and what it hands on; at last each leaf with its.
 
         To be gone through where recording is on if the walk is to be part of a graph (`linked`) and
@@ -212,7 +206,7 @@ class Backward:
             done = exchange(tensors, "_grad", old, new)
 
     @staticmethod
-    def seed(root: Tensor, gradient: Any) -> Tensor:
+    def seed(root: Tensor, gradient: TensorLike | None) -> Tensor:
         """The gradient to begin with: the given one, or 1 for a single number."""
         if not getattr(root, "requires_grad", False):
             raise refusals.no_graph()
@@ -220,7 +214,7 @@ class Backward:
             if math.prod(root.shape) != 1:
                 raise refusals.several_numbers(root)
             return root.wrap(1, root.buf.dtype, root.shape)
-        gradient = gradient if hasattr(gradient, "over") else root.wrap(gradient, root.buf.dtype)
-        if gradient.shape != root.shape or gradient.buf.dtype is not root.buf.dtype:
-            raise refusals.other_seed(root, gradient)
-        return gradient
+        seed = gradient if is_tensor(gradient) else root.wrap(gradient, root.buf.dtype)
+        if seed.shape != root.shape or seed.buf.dtype is not root.buf.dtype:
+            raise refusals.other_seed(root, seed)
+        return seed

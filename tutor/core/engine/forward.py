@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tutor import border, refusals
 from tutor import dtype as dtypes
@@ -14,10 +14,13 @@ from tutor.core.buffer import Buffer
 from tutor.core.op import OPS, Op
 from tutor.dtype import DType
 from tutor.errors import DTypeError
-from tutor.literals import is_number
+from tutor.literals import is_number, is_tensor
 from tutor.recording import is_grad_enabled
 
-Tensor = Any  # the box above this one; the Engine only uses what a Tensor offers
+if TYPE_CHECKING:
+    from tutor.core.tensor import Tensor  # the box above this one
+    from tutor.typing import TensorLike
+
 _serials = itertools.count()
 _requires_grad = operator.attrgetter("requires_grad")
 walk_of = operator.attrgetter("buf", "shape", "strides", "offset")
@@ -28,7 +31,7 @@ class Forward:
 
     def run(self, op: Op) -> Tensor:
         """Execute `op` and return its result."""
-        launch = registry.in_use().launchers.get(op.name)
+        launch: registry.Launcher | None = registry.in_use().launchers.get(op.name)
         if launch is not None and (out := launch(*op.inputs, **op.params)) is not None:
             return self.remember(op, out) if out.requires_grad else out
         if op.promotes is not None:
@@ -68,19 +71,19 @@ class Forward:
         """Run one kernel by its name, for an op that has several."""
         registry.kernel(kernel, dtype)(out, *ins, **params)
 
-    def write(self, target: Tensor, value: Tensor) -> None:
+    def write(self, target: Tensor, value: TensorLike) -> None:
         """`target[...] = value` in place, cast and stretched to fit; no graph sees it."""
         self.check_writable(target)
-        if not hasattr(value, "over"):  # a number must fit, an array is cast
-            value = target.wrap(value, target.buf.dtype if is_number(value) else None)
-        border.check(value, "a value to be written into a Tensor")
-        if walk_of(value) == walk_of(target):  # itself: `t[0] += 1` ends with t[0] = t[0]
+        source = value if is_tensor(value) else target.wrap(  # a number must fit, an array is cast
+            value, target.buf.dtype if is_number(value) else None)  # fmt: skip
+        border.check(source, "a value to be written into a Tensor")
+        if walk_of(source) == walk_of(target):  # itself: `t[0] += 1` ends with t[0] = t[0]
             return
-        if value.buf.overlaps(target.buf):  # read all before writing any
-            value = value.copy()
-        value = value.alias().cast(target.buf.dtype).expand(target.shape)
+        if source.buf.overlaps(target.buf):  # read all before writing any
+            source = source.copy()
+        source = source.alias().cast(target.buf.dtype).expand(target.shape)
         target.buf.touch()
-        self.call("copy", target.buf.dtype, target, value)
+        self.call("copy", target.buf.dtype, target, source)
 
     def run_into(self, op: Op, target: Tensor) -> None:
         """Execute `op`, elementwise, and write its result to `target`, whose shape it has."""
