@@ -37,7 +37,7 @@ PYTHON_MUTANTS = [
     ),
     Mutant(
         "the second gradient takes the place of the first", ENGINE,
-        "gx if before is None else context.run(operator.add, before, gx)", "gx",
+        "pending[node] = gx if before is None else before + gx", "pending[node] = gx",
         "core/test_engine.py",
         "x * x has slope x: whatever is used twice learns from one use alone",
     ),
@@ -338,7 +338,7 @@ PYTHON_MUTANTS = [
     ),
     Mutant(
         "a loss of (N,) against (N, 1) is broadcast", "tutor/nn/functional.py",
-        "if target.shape != input.shape:", "if False:",
+        "if beside.shape != input.shape:", "if False:",
         "nn/test_functional.py",
         "every prediction is compared with every target",
     ),

@@ -60,8 +60,8 @@ def entropy(
         ins, shape = (*ins, d.spec(rows, "small", layouts[3])), x.shape
     else:
         shape = d.rng.choice((rows, ()))
-    scale = d.rng.choice((1.0, 0.125, 1 / 3, -2.0))
-    return Case(d.result(shape, layouts[0]), ins, {"scale": scale})
+    result = d.result(shape, layouts[0])
+    return Case(result, ins, {"scale": d.rng.choice((1.0, 0.125, 1 / 3, -2.0))})
 
 
 def cross_entropy(d: Draw) -> Iterator[Case]:
