@@ -105,7 +105,7 @@ class Optimizer:
     def zero_grad(self) -> None:
         """Forget the gradients, so that the next backward() starts from none."""
         for p in self.params:
-            p.grad = None
+            p._grad = None
 
     def step(self) -> None:
         """Move every parameter that has a gradient.

@@ -32,10 +32,13 @@ def linear(
     `activation="relu"` gives relu(y), by the same kernel. DomainError for any other: apply other
     functions to the result.
     """
-    op = LINEAR[checks.one_of("linear(activation=...)", activation, LINEAR)]
-    checks.tensors("linear", (x, weight) if bias is None else (x, weight, bias))
+    op = "linear"
+    if activation is not None:
+        op = LINEAR[checks.one_of("linear(activation=...)", activation, LINEAR)]
     given = (weight,) if bias is None else (weight, bias)
-    if x.ndim == 2:
+    if not (literals.is_tensor(x) and all(map(literals.is_tensor, given))):
+        checks.tensors("linear", (x, *given))  # says which one is none
+    if len(x.shape) == 2:
         return apply(op, x, *given)
     if not x.shape:
         raise ShapeError("linear of a single number", "shape ()", "give (..., inputs)")

@@ -12,7 +12,6 @@ from tutor.atomic import exchange
 from tutor.core.op import Op, state_of
 from tutor.literals import is_tensor
 from tutor.recording import asking, recording
-from tutor.spelling import spelled
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor  # the box above this one
@@ -28,7 +27,6 @@ _serial = operator.attrgetter("serial")
 class Backward:
     """What Engine inherits to walk the graph."""
 
-    @spelled
     def backward(self, root: Tensor, gradient: TensorLike | None = None,
                  retain_graph: bool | None = None, create_graph: bool = False) -> None:  # fmt: skip
         """Add d root / d leaf to `.grad` of every leaf that requires one.
@@ -70,39 +68,34 @@ class Backward:
                 continue
             if op.hooks and ask:
                 g = self._after(op.hooks, g, ask)
-            shares: list[Share] = []
-            if on := only is None or any((x.op or x) in only for x in op.inputs):
-                shares = self._shares(op, g, linked)
-                for x, gx in shares:
+            if only is not None and not any((x.op or x) in only for x in op.inputs):
+                yield op, g, []
+                continue
+            saved, version = op.saved, g.buf.version
+            if saved is None:
+                raise refusals.freed(op)
+            grads = op.backward(g, *(self._linked(op) if linked else saved))
+            grads = grads if isinstance(grads, tuple) else (grads,)
+            if g.buf.version != version:
+                raise refusals.gradient_changed(f"the backward of {type(op).__name__}")
+            if len(grads) != len(op.needs):
+                raise refusals.wrong_count(op, len(grads))
+            shares: list[Share] = []  # what op hands on to each input that wants a gradient
+            for x, gx, needed in zip(op.inputs, grads, op.needs):  # noqa: B905 - just checked
+                if needed and gx is not None:
+                    if gx.shape != x.shape or gx.buf.dtype is not x.buf.dtype:
+                        gx = self._fit(op, x, gx)
+                    shares.append((x, gx))
                     node = x.op or x
                     if only is None or node in only:
                         before = pending.get(node)
                         pending[node] = gx if before is None else before + gx
             yield op, g, shares
-            if on and not keep:  # let go of what was saved, and of the graph behind
+            if not keep:  # let go of what was saved, and of the graph behind
                 op.saved, op.inputs, op.states = None, (), ()
         for leaf, g in pending.items():
             hooks = getattr(leaf, "_hooks", None)
             yield leaf, self._after(hooks, g, ask) if hooks and ask else g, []
-
-    def _shares(self, op: Op, g: Tensor, linked: bool) -> list[Share]:
-        """What `op` hands on to each input that wants a gradient."""
-        saved, version = op.saved, g.buf.version
-        if saved is None:
-            raise refusals.freed(op)
-        grads = op.backward(g, *(self._linked(op) if linked else saved))
-        grads = grads if isinstance(grads, tuple) else (grads,)
-        if g.buf.version != version:
-            raise refusals.gradient_changed(f"the backward of {type(op).__name__}")
-        if len(grads) != len(op.needs):
-            raise refusals.wrong_count(op, len(grads))
-        shares = []
-        for x, gx, needed in zip(op.inputs, grads, op.needs):  # noqa: B905 - just checked
-            if needed and gx is not None:
-                if gx.shape != x.shape or gx.buf.dtype is not x.buf.dtype:
-                    gx = self._fit(op, x, gx)
-                shares.append((x, gx))
-        return shares
 
     @staticmethod
     def _after(hooks: Iterable[Hook], g: Tensor, ask: Ask) -> Tensor:
