@@ -236,7 +236,7 @@ NO_TENSOR = {
     "Interop.__array_namespace__ return", "Interop.__array__ *", "Interop.__array_ufunc__ *",
     "Interop.__array_function__ *", "Interop.__reduce_ex__ *", "Buffer.__reduce__ return",
     "Interop.__dlpack__ *", "Interop.__eq__ *", "Interop.__ne__ *",  # as those protocols have it
-    "backward options", "use_backend.__call__ *", "set_grad_enabled.__call__ *",  # decorators
+    "use_backend.__call__ *", "set_grad_enabled.__call__ *",  # decorators
     "Module.* inputs",  # what forward takes
     # they find out whether it is a number
     "whole_number number", "Limit.checked *", "Optimizer.__setattr__ value",
