@@ -38,7 +38,7 @@ PyTypeObject* launcher_type = nullptr;
 enum { BUF, SHAPE, STRIDES, OFFSET, GRAD, OP, REQUIRES_GRAD, IN_TENSOR };
 enum { DTYPE, VERSION, CHANGED_AT, IN_BUFFER };
 
-const char* const in_tensor[] = {"buf",  "shape", "strides",      "offset",
+const char* const in_tensor[] = {"buf",   "shape", "strides",      "offset",
                                  "_grad", "op",    "requires_grad"};
 const char* const in_buffer[] = {"dtype", "version", "changed_at"};
 
