@@ -15,7 +15,7 @@ from tutor import errors, functions, memory, nn, ops, optim, random, testing
 from tutor.backends import python_ref, registry, simd_cpp
 from tutor.backends.registry import set_backend, use_backend
 from tutor.core.buffer import Buffer
-from tutor.core.engine import Engine, apply, backward, engine
+from tutor.core.engine import Engine, apply, engine
 from tutor.core.op import OPS, Op
 from tutor.core.tensor import Tensor
 from tutor.custom import Function
@@ -38,7 +38,7 @@ from tutor.dtype import (
 from tutor.dtype import bool_ as bool  # named as NumPy and the array API name it
 from tutor.einsum import einsum
 from tutor.functions import *  # noqa: F403 - the methods as functions
-from tutor.gradients import grad
+from tutor.gradients import backward, grad
 from tutor.ops.movement import cat, concatenate, meshgrid, stack
 from tutor.profiler import profile
 from tutor.random import initial_seed, manual_seed

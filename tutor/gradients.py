@@ -1,4 +1,5 @@
-"""Gradients as values: `grad(y, xs)` returns them, and no `.grad` is touched."""
+"""Gradients, asked for by a function: `backward(loss)` adds them to `.grad`, `grad(y, xs)` returns
+them, and touches no `.grad`."""
 
 from __future__ import annotations
 
@@ -15,6 +16,13 @@ if TYPE_CHECKING:
     from tutor.typing import TensorLike
 
     Tensors = tuple[Tensor, ...] | list[Tensor]
+
+
+@spelled
+def backward(root: Tensor, gradient: TensorLike | None = None, *, retain_graph: bool | None = None,
+             create_graph: bool = False) -> None:  # fmt: skip
+    """`backward(loss)`: the same as `loss.backward()`; see `Engine.backward`."""
+    engine.backward(root, gradient, retain_graph, create_graph)
 
 
 @overload

@@ -18,7 +18,6 @@ from tutor.core.engine.forward import Forward
 from tutor.core.op import OPS, Op
 from tutor.errors import unknown
 from tutor.recording import is_grad_enabled
-from tutor.spelling import spelled
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor  # the box above this one
@@ -53,10 +52,3 @@ def apply(name: str, *inputs: TensorLike, **params: Any) -> Tensor:
             return engine.remember(OPS[name](*inputs), out, True)
         out.requires_grad = False
     return out
-
-
-@spelled
-def backward(root: Tensor, gradient: TensorLike | None = None, *, retain_graph: bool | None = None,
-             create_graph: bool = False) -> None:  # fmt: skip
-    """`backward(loss)`: the same as `loss.backward()`; see `Engine.backward`."""
-    engine.backward(root, gradient, retain_graph, create_graph)
