@@ -339,3 +339,12 @@ def test_progress_with_tqdm(file, capsys):
     seen = capsys.readouterr()
     assert "numbers.gz" in seen.err
     assert seen.out == ""
+
+
+def test_own_copy_is_looked_for_where_tutor_data_points(tmp_path, monkeypatch):
+    file = mnist.FILES["train"][0]
+    monkeypatch.delenv("TUTOR_DATA", raising=False)
+    assert fetch.own_copy(file) is None
+    (tmp_path / f"{file.name}.gz").write_bytes(b"x")
+    monkeypatch.setenv("TUTOR_DATA", str(tmp_path))
+    assert fetch.own_copy(file) == fetch.own_copy(file, str(tmp_path)) == tmp_path / f"{file.name}.gz"

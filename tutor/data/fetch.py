@@ -115,8 +115,11 @@ def from_user(file: File, root: str, parse: Callable[[bytes], T]) -> T:
         ) from bad
 
 
-def own_copy(file: File, root: str) -> Path | None:
-    """The user's copy: in `root` or its folder for the data set, as it is or as .gz."""
+def own_copy(file: File, root: str | None = None) -> Path | None:
+    """The user's copy: in `root` (default: TUTOR_DATA) or its folder for the data set, as it is or
+    as .gz. None where there is none."""
+    if not (root := root or os.environ.get("TUTOR_DATA")):
+        return None
     names = [name + ending for name in (file.name, *file.aliases) for ending in ("", ".gz")]
     paths = (Path(root, folder, name) for folder in (file.folder, "") for name in names)
     return next((path for path in paths if os.path.isfile(path)), None)
