@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mirrors import PACKED, PAYLOAD
 
-from tutor.data import fetch
+from tutor.data import fetch, mnist
 from tutor.errors import DataError
 
 
@@ -347,4 +347,6 @@ def test_own_copy_is_looked_for_where_tutor_data_points(tmp_path, monkeypatch):
     assert fetch.own_copy(file) is None
     (tmp_path / f"{file.name}.gz").write_bytes(b"x")
     monkeypatch.setenv("TUTOR_DATA", str(tmp_path))
-    assert fetch.own_copy(file) == fetch.own_copy(file, str(tmp_path)) == tmp_path / f"{file.name}.gz"
+    assert (
+        fetch.own_copy(file) == fetch.own_copy(file, str(tmp_path)) == tmp_path / f"{file.name}.gz"
+    )
