@@ -17,6 +17,7 @@ from tutor import layout
 from tutor.backends.memory import Memory
 from tutor.dtype import DType
 from tutor.errors import DTypeError, OutOfRangeError, ShapeError
+from tutor.literals import is_tensor
 
 REMEDY = (
     "leave buf, shape, strides and offset as they were made; to walk a Buffer in another way,"
@@ -77,7 +78,7 @@ def check(x: Any, asked: str) -> memoryview:
 def check_all(inputs: Any, asked: str) -> None:
     """`check` for each Tensor among the inputs of an op that has just failed: was it for that?"""
     for i, x in enumerate(inputs):
-        if hasattr(x, "over"):
+        if is_tensor(x):
             check(x, f"{asked}, input {i + 1}")
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tutor.errors import DomainError, DTypeError, GraphError, ShapeError
+from tutor.literals import is_tensor
 
 
 def no_graph() -> GraphError:
@@ -134,7 +135,7 @@ def unused(x: Any, i: int) -> GraphError:
 
 def no_gradient_of(x: Any, value: Any) -> DTypeError:
     found = f"{type(value).__name__} {value!r:.40}"
-    if hasattr(value, "over"):
+    if is_tensor(value):
         found = f"{value.dtype.name} of shape {value.shape}"
     return DTypeError(
         f"x.grad = ..., where x is {x.dtype.name} of shape {x.shape}",

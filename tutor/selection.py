@@ -17,6 +17,7 @@ from tutor.core.buffer import Buffer
 from tutor.core.engine import apply, engine
 from tutor.dtype import int64
 from tutor.errors import DTypeError, NumberRangeError, OutOfRangeError, ShapeError
+from tutor.literals import is_tensor
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
@@ -96,7 +97,7 @@ def planned(t: Tensor, key: Any) -> Plan:
     arrays: list[Any] = []
     groups, inside, axis = 0, False, 0  # an axis of t
     for part in parts:
-        is_array = hasattr(part, "over")
+        is_array = is_tensor(part)
         groups += is_array and not inside
         inside = is_array
         if is_array:
@@ -123,7 +124,7 @@ def array_of(t: Tensor, part: Any) -> Any:
             return part
     whole = type(part) is int or (isinstance(part, (list, tuple, range)) and not part)
     try:  # an int, beside arrays, is an array, and so is a list of none
-        array = part if hasattr(part, "over") else t.wrap(part, int64 if whole else None)
+        array = part if is_tensor(part) else t.wrap(part, int64 if whole else None)
     except NumberRangeError as error:
         raise OutOfRangeError(
             f"index {part!r:.60} into shape {t.shape}",

@@ -11,6 +11,7 @@ from tutor.core.engine import apply
 from tutor.core.op import Op, Shape
 from tutor.dtype import DType, int64
 from tutor.errors import DomainError, DTypeError, ShapeError
+from tutor.literals import is_tensor
 from tutor.ops.along import Along
 
 
@@ -71,7 +72,7 @@ class CrossEntropy(Op):
     kernel, saves = "cross_entropy", ("x", "t")
 
     def __init__(self, x: Any, t: Any, *, reduction: str = "mean") -> None:
-        t = t if hasattr(t, "over") else x.wrap(t)
+        t = t if is_tensor(t) else x.wrap(t)
         x = x if x.dtype.is_float else x.cast("float32")
         check_targets(x, t)
         scales = {"mean": 1 / max(t.numel(), 1), "sum": 1.0, "none": 1.0}

@@ -8,6 +8,7 @@ from tutor.core.engine import apply
 from tutor.core.op import Op
 from tutor.dtype import bool_, int64
 from tutor.errors import DTypeError, ShapeError
+from tutor.literals import is_tensor
 from tutor.ops.along import Along
 
 
@@ -26,10 +27,10 @@ class Indexed(Along, abstract=True):
     """x, an index and sometimes a source; the index is made an int64 Tensor."""
 
     def __init__(self, x: Any, index: Any, *rest: Any, axis: int) -> None:
-        if not hasattr(index, "over"):
+        if not is_tensor(index):
             empty = hasattr(index, "__len__") and len(index) == 0  # a list of none is one of ints
             index = x.wrap(index, int64 if empty else None)
-        rest = tuple(t if hasattr(t, "over") else x.wrap(t, x.dtype) for t in rest)
+        rest = tuple(t if is_tensor(t) else x.wrap(t, x.dtype) for t in rest)
         super().__init__(x, positions(self, index), *rest, axis=axis)
 
     def is_beside(self, x: Any, index: Any) -> bool:
