@@ -24,7 +24,9 @@ def whole_numbers(numbers: Any, what: str) -> Shape:
     try:
         if isinstance(numbers, (set, frozenset, dict)):  # which have no order to rely on
             raise TypeError
-        return tuple(operator.index(n) for n in several)
+        return tuple(operator.index(n) for n in list(several))
+    except (MemoryError, OverflowError):  # a range of 10**18 numbers: list() asks for room first
+        raise ShapeError(what, f"{numbers!r}", "give fewer numbers") from None
     except TypeError:
         raise ShapeError(what, f"{numbers!r}", "give whole numbers, for example (2, 3)") from None
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tutor import bits
+from tutor.backends.memory import Memory
 from tutor.dtype import BY_NAME, DType, bool_, check_numbers, float32, int64
-from tutor.errors import DTypeError, NumberRangeError, ShapeError
+from tutor.errors import DTypeError, NumberRangeError, OutOfMemoryError, ShapeError
 from tutor.layout import MAX_DIMS, checked_shape
 
 if TYPE_CHECKING:
@@ -73,6 +74,8 @@ def flatten(data: Any, depth: int = 0) -> tuple[list[Any], tuple[int, ...]]:
             f"more than {MAX_DIMS} lists in each other, or a list that contains itself",
             f"a tensor has at most {MAX_DIMS} axes: nest less deeply",
         )
+    if isinstance(data, range):
+        _check_room(data)
     if all(isinstance(item, NUMBERS) for item in data):  # the innermost list: no recursion
         return list(data), (len(data),)
     numbers: list[Any] = []
@@ -88,6 +91,19 @@ def flatten(data: Any, depth: int = 0) -> tuple[list[Any], tuple[int, ...]]:
         inner = shape
         numbers += part
     return numbers, (len(data), *(inner or ()))
+
+
+def _check_room(numbers: range) -> None:
+    """A range is as long as one likes: whether there is room for it is asked before it is walked.
+    A list of its numbers takes 8 bytes a number to point at them, and 32 for each of them."""
+    try:
+        Memory(5 * len(numbers), 8, "d")
+    except (MemoryError, OverflowError):
+        raise OutOfMemoryError(
+            f"a tensor of {numbers}",
+            "so many numbers cannot be had one by one",
+            "use a shorter range, or Tensor.arange, which makes them in a kernel",
+        ) from None
 
 
 def pack(numbers: Sequence[Any], dtype: DType) -> bytes:
