@@ -51,6 +51,7 @@ class Form(NamedTuple):
     rule: Rule | None = None  # the result's shape; ShapeError where the operands do not fit
     walks: Walks | None = None  # the inputs as the kernel is to walk them; None: as they are
     flops: Work | None = None  # additions, multiplications, and what takes their place; None: open
+    params: tuple[str, ...] = ()  # what the rule asks for beside the kernel's own parameters
 
 
 # ---- the result's shape --------------------------------------------------------------------------
@@ -74,9 +75,7 @@ def without(shape: Shape, axis: Shape, keepdims: bool = False) -> Shape:
     return tuple(kept)
 
 
-def _reduced(
-    signature: Signature, name: str, shapes: Sequence[Shape], params: Params
-) -> Shape:
+def _reduced(signature: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
     shape, axis = shapes[0], params["axis"]
     if signature.work == "chooses" and math.prod(shape[a] for a in axis) == 0:
         raise ShapeError(
@@ -196,9 +195,7 @@ def _gathered(_: Signature, name: str, shapes: Sequence[Shape], params: Params) 
     return index
 
 
-def _scattered(
-    signature: Signature, name: str, shapes: Sequence[Shape], params: Params
-) -> Shape:
+def _scattered(signature: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
     x, index, src = shapes
     _gathered(signature, name, shapes, params)
     if src != index:
@@ -292,16 +289,16 @@ FORMS: dict[str, Form] = {
     "mat_mul": Form(_product, _stretch_leading, _terms_of_rows),
     "linear": Form(_layer, flops=_terms_of_rows),
     "conv": Form(_convolved, flops=_terms_of_windows),
-    "conv_weight": Form(_weighed, flops=_terms_of_weights),
+    "conv_weight": Form(_weighed, flops=_terms_of_weights, params=("size",)),
     "pool": Form(_pooled),
     "pool_grad": Form(_as_first),
     "nonzero": Form(),
-    "pad": Form(_padded),
+    "pad": Form(_padded, params=("widths",)),
     "cat": Form(_joined),
     "gather": Form(_gathered, _cut_to_index),
     "scatter": Form(_scattered),
     "index_select": Form(_selected),
-    "cross_entropy": Form(_lost),
+    "cross_entropy": Form(_lost, params=("reduction",)),
     "cross_entropy_grad": Form(_as_first),
 }
 
