@@ -34,7 +34,8 @@ class Forward:
         """Execute `op` and return its result: prepare, emit, remember."""
         self.bring_together(op)
         if op.params or op.defaults:
-            op.check_call()
+            if op.accepts is not None and not op.accepts.issuperset(op.params):
+                raise refusals.no_such_parameter(op)
             op.params = {**op.defaults, **op.params}
         if op.settles and (done := op.settle()) is not None:
             return done
@@ -49,7 +50,7 @@ class Forward:
         kernel is to walk them."""
         inputs, form = op.inputs, op.form
         if op.required and not op.required <= op.params.keys():
-            raise refusals.no_parameter(op)
+            raise refusals.missing_parameter(op)
         if "axis" in op.kernel_params:
             shapes = [x.shape for x in inputs]
             op.params["axis"] = counted_axis(op.signature.form, op.params["axis"], shapes)
@@ -62,9 +63,12 @@ class Forward:
     def remember(self, op: Op, out: Tensor) -> Tensor:
         """Make `op` the node of the graph that `out` came from, if a graph is wanted."""
         needs = tuple(map(_requires_grad, op.inputs))
-        if True in needs and op.differentiable and out.buf.dtype.is_float and is_grad_enabled():
-            op.record(out, needs, next(_serials))
-            out.op, out.requires_grad = op, True
+        if True in needs:
+            graph = op.differentiable and out.buf.dtype.is_float and is_grad_enabled()
+            if graph:
+                op.record(out, needs, next(_serials))
+                out.op = op
+            out.requires_grad = graph
         return out
 
     def call(self, kernel: str, dtype: DType, out: Any, *ins: Any, **params: Any) -> None:
