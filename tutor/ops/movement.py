@@ -255,7 +255,7 @@ class Pad(Op):
     """z = value around x: `widths[a] = (before, after)`"""
 
     kernel = "pad"
-    defaults: ClassVar[Mapping[str, Any]] = {"value": 0}
+    defaults: ClassVar[Mapping[str, Any]] = {"value": 0, "before": None}
 
     def settle(self):
         widths = pairs_of(self.params["widths"], len(self.inputs[0].shape), "pad")

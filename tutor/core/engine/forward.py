@@ -33,10 +33,12 @@ class Forward:
     def run(self, op: Op) -> Tensor:
         """Execute `op` and return its result: prepare, emit, remember."""
         self.bring_together(op)
-        if op.params or op.defaults:
+        if op.params or op.defaults or op.required:
             if op.accepts is not None and not op.accepts.issuperset(op.params):
                 raise refusals.no_such_parameter(op)
             op.params = {**op.defaults, **op.params}
+            if not op.required <= op.params.keys():
+                raise refusals.missing_parameter(op)
         if op.settles and (done := op.settle()) is not None:
             return done
         if op.kernel is None:
@@ -49,8 +51,6 @@ class Forward:
         """The kernel call that does it: the result inferred and given a Buffer, the inputs as the
         kernel is to walk them."""
         inputs, form = op.inputs, op.form
-        if op.required and not op.required <= op.params.keys():
-            raise refusals.missing_parameter(op)
         if "axis" in op.kernel_params:
             shapes = [x.shape for x in inputs]
             op.params["axis"] = counted_axis(op.signature.form, op.params["axis"], shapes)
