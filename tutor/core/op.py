@@ -20,9 +20,9 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Mapping
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 
-from tutor.backends.forms import Form, dtype_of
+from tutor.backends.forms import Form, Rule, dtype_of
 from tutor.backends.signatures import Signature
 from tutor.dtype import DType
 from tutor.errors import DTypeError
@@ -115,7 +115,7 @@ class Op:
     def infer(self, *inputs: Any, **params: Any) -> tuple[Shape, DType]:
         """Shape and dtype of the result, by the form of the kernel."""
         dtype = inputs[self.key].buf.dtype
-        types, rule = self.signature.types, self.form.rule
+        types, rule = self.signature.types, cast(Rule, self.form.rule)
         if len(inputs) != len(types) - 1 and "+" not in types:
             raise refusals.wrong_number(self)
         if self.promotes != 0:  # else they are of one dtype
@@ -123,8 +123,6 @@ class Op:
                 wanted = dtype_of(types[min(i + 1, len(types) - 1)], dtype)
                 if wanted is not None and x.buf.dtype is not wanted:
                     raise self.wrong_dtype(i, wanted)
-        if rule is None:
-            raise NotImplementedError(f"{type(self).__name__} states no rule for shape and dtype")
         shape = rule(self.signature, self.name, [x.shape for x in inputs], params)
         return shape, dtype_of(types[0], dtype) or params["dtype"]
 

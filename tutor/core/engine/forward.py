@@ -13,7 +13,6 @@ from tutor.backends.step import NONE, Step, emit
 from tutor.core.buffer import Buffer
 from tutor.core.op import OPS, Op
 from tutor.dtype import DType
-from tutor.errors import DTypeError, ShapeError
 from tutor.ground import border, refusals
 from tutor.ground.literals import is_number, is_tensor
 from tutor.ground.recording import is_grad_enabled
@@ -34,11 +33,8 @@ class Forward:
         """Execute `op` and return its result: prepare, emit, remember."""
         self.bring_together(op)
         if op.params or op.defaults or op.required:
-            if op.accepts is not None and not op.accepts.issuperset(op.params):
-                raise refusals.no_such_parameter(op)
             op.params = {**op.defaults, **op.params}
-            if not op.required <= op.params.keys():
-                raise refusals.missing_parameter(op)
+            refusals.check_parameters(op)
         if op.settles and (done := op.settle()) is not None:
             return done
         if op.kernel is None:
@@ -121,8 +117,6 @@ class Forward:
         inputs, first = op.inputs, op.promotes
         if first is None:
             return
-        if not inputs:
-            raise ShapeError(f"{op.name} of no tensors", "an empty list", "give at least one")
         try:  # most often there is nothing to do
             dtype = inputs[first].buf.dtype
             for x in inputs[first:]:
@@ -131,12 +125,11 @@ class Forward:
             else:
                 if (dtype.kind == "float" or not op.wants_float) and inputs[0].buf is not None:
                     return
-        except AttributeError:  # a number, a list, an array
+        except (AttributeError, IndexError):  # a number, a list, an array, or nothing
             pass
         like = next((x for x in inputs if is_tensor(x)), None)
         if like is None:
-            kinds = ", ".join(type(x).__name__ for x in inputs)
-            raise DTypeError(f"{op.name} of {kinds}", "none is a Tensor", "write Tensor(...)")
+            raise refusals.no_tensor(op)
         given = [x if is_number(x) or is_tensor(x) else like.wrap(x) for x in inputs]
         dtype = dtypes.common(x if is_number(x) else x.buf.dtype for x in given[first:])
         if op.wants_float and dtype is not None and not dtype.is_float:
