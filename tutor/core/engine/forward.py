@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tutor import dtype as dtypes
 from tutor.backends.forms import counted_axis
-from tutor.backends.step import NONE, Step, emit
+from tutor.backends.step import NONE, Step, Walked, emit
 from tutor.core.buffer import Buffer
 from tutor.core.op import OPS, Op
 from tutor.dtype import DType
@@ -67,7 +67,7 @@ class Forward:
             out.requires_grad = graph
         return out
 
-    def call(self, kernel: str, dtype: DType, out: Any, *ins: Any, **params: Any) -> None:
+    def call(self, kernel: str, dtype: DType, out: Walked, *ins: Walked, **params: Any) -> None:
         """Run one kernel by its name, for an op that has several."""
         emit(Step(kernel, dtype, out, ins, params))
 
