@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     Gradients: TypeAlias = Tensor | tuple[Tensor | None, ...] | None
 
 Shape = tuple[int, ...]
-
 OPS: dict[str, type[Op]] = catalogue.OPS  # every Op class by its name
 
 # What a saved value was: its memory, how often that had been changed, and how it was walked.
@@ -137,8 +136,7 @@ class Op:
         while (found := self.layout(x, **params)) is None:
             x = OPS["copy"](x).apply()
             self.inputs = (x,)
-        view: Tensor = x.over(x.buf, *found)
-        return view
+        return x.over(x.buf, *found)  # type: ignore[no-any-return]
 
     def finish(self, out: Tensor) -> Tensor:
         """The result as it is handed out, over what the kernel has filled."""

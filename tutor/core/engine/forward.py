@@ -41,7 +41,8 @@ class Forward:
             return self.remember(op, op.forward(*op.inputs, **op.params))
         step = self.prepare(op)
         emit(step)
-        return self.remember(op, op.finish(step.out) if op.finishes else step.out)
+        out: Any = step.out
+        return self.remember(op, op.finish(out) if op.finishes else out)
 
     def prepare(self, op: Op) -> Step:
         """The kernel call that does it: the result inferred and given a Buffer, the inputs as the
@@ -95,9 +96,8 @@ class Forward:
             walk_of(x) == walk_of(target) or not x.buf.overlaps(target.buf) for x in inputs
         ):  # fmt: skip
             target.buf.touch()
-            walks = op.form.walks
-            ins = inputs if walks is None else walks(target.shape, inputs, op.params)
-            self.call(op.kernel, dtype, target, *ins)
+            walks = op.form.walks or (lambda _shape, ins, _params: ins)
+            self.call(op.kernel, dtype, target, *walks(target.shape, inputs, op.params))
         else:
             self.write(target, op.apply())
 
