@@ -1,5 +1,6 @@
 #include "memory.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace tutor {
@@ -37,15 +38,35 @@ DType dtype_of(PyObject* format) {
 
 constexpr size_t GIVEN = 16;  // of ALIGNMENT is what PyObject_Malloc gives
 
-// A Memory without bytes yet, followed by room for `nbytes`, aligned. nullptr: there is no room.
-Memory* bare(Py_ssize_t count, DType dtype, size_t nbytes) {
-    const size_t room = nbytes ? ALIGNMENT - GIVEN + nbytes : 0;
+// A Memory without bytes yet, followed by `room` bytes. nullptr: there is no room.
+Memory* bare(Py_ssize_t count, DType dtype, size_t room) {
     void* object = PyObject_Malloc(sizeof(Memory) + room);
     if (!object) return nullptr;
     Memory* self = static_cast<Memory*>(std::memset(object, 0, sizeof(Memory)));
     PyObject_Init(&self->head, memory_type);
     self->count = count;
     self->dtype = dtype;
+    return self;
+}
+
+char* aligned(char* from) {
+    const uintptr_t place = reinterpret_cast<uintptr_t>(from);
+    return from + (ALIGNMENT - place % ALIGNMENT) % ALIGNMENT;
+}
+
+// A Memory with its bytes inside. Most results of a few bytes are single numbers, and long chains
+// of them are recorded: so they take no more than the object itself. It relies on where
+// Python's allocator puts objects of 64 bytes: 48 bytes behind multiples of 64. Anywhere else they
+// stand behind the object, as more bytes do.
+Memory* with_bytes_inside(Py_ssize_t count, DType dtype, size_t nbytes) {
+    Memory* self = nullptr;
+    if (nbytes <= sizeof(Memory::few)) {
+        if (!(self = bare(count, dtype, 0))) return nullptr;
+        if (aligned(self->few) == self->few) return self->data = self->few, self;
+        Py_DECREF(self);
+    }
+    if (!(self = bare(count, dtype, ALIGNMENT - GIVEN + nbytes))) return nullptr;
+    self->data = aligned(reinterpret_cast<char*>(self + 1));
     return self;
 }
 
@@ -230,8 +251,8 @@ PyObject* memory_keep(PyObject* self, PyObject*) { return Py_NewRef(self); }
 // sys.getsizeof: the object, and its bytes unless they are somebody else's.
 PyObject* memory_sizeof(PyObject* object, PyObject*) {
     const Memory* self = reinterpret_cast<Memory*>(object);
-    const size_t end = self->data + self->nbytes() - reinterpret_cast<char*>(object);
-    return PyLong_FromSize_t(self->place == Memory::Inside    ? end
+    const size_t end = self->data + self->nbytes() - reinterpret_cast<const char*>(self);
+    return PyLong_FromSize_t(self->place == Memory::Inside    ? std::max(end, sizeof(Memory))
                              : self->place == Memory::Outside ? sizeof(Memory) + self->nbytes()
                                                               : sizeof(Memory));
 }
@@ -282,14 +303,13 @@ PyType_Spec spec = {"tutor.backends.simd_cpp._simd.Memory", sizeof(Memory), 0,
 
 Memory* new_memory(int64_t count, DType dtype) {
     const size_t nbytes = count * itemsize_of[dtype];
-    const bool inside = policy == Pool && nbytes <= SMALL;
-    Memory* self = bare(count, dtype, inside ? nbytes + (nbytes == 0) : 0);
-    if (!self) return nullptr;
-    if (inside) {
-        const uintptr_t end = reinterpret_cast<uintptr_t>(self + 1);
-        self->data = reinterpret_cast<char*>((end + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+    Memory* self;
+    if (policy == Pool && nbytes <= SMALL) {
+        self = with_bytes_inside(count, dtype, nbytes);
+        if (!self) return nullptr;
     } else {
         Block block{};
+        if (!(self = bare(count, dtype, 0))) return nullptr;
         self->place = Memory::Outside;
         if (!allocate(nbytes, &block)) return Py_DECREF(self), nullptr;
         self->data = block.data;

@@ -17,7 +17,8 @@ struct Memory {
     enum Place : uint8_t { Inside, Outside, Borrowed };
 
     PyObject head;
-    char* data;  // at a multiple of ALIGNMENT, unless borrowed
+    char few[16];  // bytes inside, if they are no more, and if this is a multiple of ALIGNMENT
+    char* data;    // at a multiple of ALIGNMENT, unless borrowed
     Py_ssize_t count;
     DType dtype;
     Place place;
@@ -27,7 +28,7 @@ struct Memory {
         Chunk* chunk;      // of bytes outside, from an arena
         Py_buffer* owner;  // of borrowed bytes
     };
-    // Bytes inside follow here, at the next multiple of ALIGNMENT.
+    // More bytes inside follow here, at the next multiple of ALIGNMENT.
 
     size_t nbytes() const { return count * itemsize_of[dtype]; }
 };
