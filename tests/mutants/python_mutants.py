@@ -302,6 +302,18 @@ PYTHON_MUTANTS = [
         "cumsum fails, for its constant 1 has no axes",
     ),
     Mutant(
+        "a promise of memory is kept anew for everyone who asks", "tutor/backends/memory.py",
+        "            buf.memory = memory\n", "            pass\n",
+        "core/test_buffer.py",
+        "each look at a result calculates it again, and a change of it is lost",
+    ),
+    Mutant(
+        "the border takes memory of another dtype", "tutor/ground/border.py",
+        "if dtype.format != memory.format:", "if False:",
+        "ground/test_border.py",
+        "bytes of integers are read as floats, without a word",
+    ),
+    Mutant(
         "memory that is lent read-only says nothing of it", "tutor/methods/dlpack.py",
         "READ_ONLY * walk.memory.readonly", "0 * walk.memory.readonly",
         "methods/test_dlpack.py",
