@@ -60,7 +60,8 @@ class Call(NamedTuple):
         if self.kernel in SELECTIONS:
             moved[1] = moved[0]
         if self.kernel in UPDATES:
-            moved += moved[:1] + moved[2:]
+            letters = SIGNATURES[self.kernel].types  # the state is written, too, but no cell
+            moved += [n for i, n in enumerate(moved) if letters[i] == "T" and i != 1]
         return sum(moved)
 
     @property

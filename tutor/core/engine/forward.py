@@ -19,7 +19,7 @@ from tutor.recording import is_grad_enabled
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor  # the box above this one
-    from tutor.typing import TensorLike
+    from tutor.typing import Operand, TensorLike
 
 _serials = itertools.count()
 _requires_grad = operator.attrgetter("requires_grad")
@@ -67,7 +67,7 @@ class Forward:
         out.requires_grad = graph
         return out
 
-    def call(self, kernel: str, dtype: DType, out: Tensor, *ins: Tensor, **params: Any) -> None:
+    def call(self, kernel: str, dtype: DType, out: Operand, *ins: Operand, **params: Any) -> None:
         """Run one kernel by its name, for an op that has several."""
         registry.kernel(kernel, dtype)(out, *ins, **params)
 
