@@ -170,6 +170,12 @@ NATIVE_MUTANTS = [
         SAME + "a_random_stream_never_repeats",
         "rows of a large weight are copies of each other",
     ),
+    Mutant(
+        "a draw leaves its counter where it was", f"{CPP}/call.cpp",
+        "*counter += params.integer[Draw::BLOCKS];", "",
+        "nn/test_again.py",
+        "each mask of dropout is the one before",
+    ),
     # ---- narrow floats ---------------------------------------------------------------------------
     Mutant(
         "a double is rounded to 16 bits twice", f"{CPP}/half.hpp",

@@ -153,7 +153,7 @@ PYTHON_MUTANTS = [
     # ---- indexing and layout ---------------------------------------------------------------------
     Mutant(
         "an index may be the size itself", SELECTION,
-        " + zeros.flatten())", ")",
+        "flat % max(size, 1) + seen", "flat % max(size, 1)",
         "test_selection.py",
         "reads or writes beyond the end of an axis, into the next row",
     ),
@@ -257,6 +257,12 @@ PYTHON_MUTANTS = [
         "*self.cells, blocks=blocks)", "*self.cells, blocks=0)",
         "test_tiny.py core/test_tensor.py ops/test_ops.py nn/test_modules.py",
         "all layers begin with the same weights",
+    ),
+    Mutant(
+        "the count of steps stands still", "tutor/optim.py",
+        "self.count.wrap(1, uint64)", "self.count.wrap(0, uint64)",
+        "nn/test_again.py",
+        "Adam corrects each step as if it were the first",
     ),
     # ---- registry, memory, exchange --------------------------------------------------------------
     Mutant(
