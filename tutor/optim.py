@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from tutor import debug
 from tutor.core.engine import engine
@@ -75,18 +75,18 @@ class Optimizer:
 
     slots: tuple[str, ...] = ()
     limits: Mapping[str, Limit] = {"lr": RATE}
+    cells: dict[str, list[Tensor]]
+
+    def __new__(cls, *args: Any, **options: Any) -> Self:
+        self = super().__new__(cls)
+        self.cells = {}  # before __init__, which sets the settings
+        return self
 
     def __init__(self, params: Iterable[Tensor], lr: float) -> None:
         self.params = self._leaves(params)
         self.lr = lr
         self.count = Tensor(0, dtype=uint64)
         self.state = {name: [p.detach().like(0) for p in self.params] for name in self.slots}
-
-    @property
-    def cells(self) -> dict[str, list[Tensor]]:
-        """Where the settings stand, by their names."""
-        found: dict[str, list[Tensor]] = self.__dict__.setdefault("_cells", {})
-        return found
 
     @property
     def steps(self) -> int:
@@ -101,7 +101,7 @@ class Optimizer:
         """A setting, as float or tuple of floats: what its cells hold now."""
         if name not in self.limits or name not in self.cells:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        numbers = tuple(cell.buf[0] for cell in self.cells[name])
+        numbers = tuple([cell.buf.raw.cast("d")[0] for cell in self.cells[name]])
         return numbers if self.limits[name].pair else numbers[0]
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -213,7 +213,7 @@ class SGD(Optimizer):
 
     def step(self) -> None:
         """Move every parameter that has a gradient: `Optimizer.step`."""
-        if self.momentum and not self.slots:
+        if not self.slots and self.momentum:
             raise DomainError(
                 f"momentum={self.momentum} for an SGD that was made without",
                 "it has kept no velocity",
