@@ -172,7 +172,7 @@ NATIVE_MUTANTS = [
     ),
     Mutant(
         "a draw leaves its counter where it was", f"{CPP}/call.cpp",
-        "*counter += params.integer[Draw::BLOCKS];", "",
+        "*counter += params->integer[Draw::BLOCKS];", "",
         "nn/test_again.py",
         "each mask of dropout is the one before",
     ),

@@ -89,13 +89,11 @@ PyObject* result_of(const Row& row, const Status& status, const Operands& operan
 
 // Takes the next `blocks` blocks of a random stream: its cells are read, and the counter moves on,
 // while no other Python thread runs, so that no two get the same ones.
-Params taken(const Operands& operands, const Params& params) {
-    Params drawn = params;
+void take_blocks(const Operands& operands, Params* params) {
     uint64_t* counter = reinterpret_cast<uint64_t*>(operands[2].data);
-    drawn.integer[Draw::SEED] = *reinterpret_cast<const uint64_t*>(operands[1].data);
-    drawn.integer[Draw::COUNTER] = *counter;
-    *counter += params.integer[Draw::BLOCKS];
-    return drawn;
+    params->integer[Draw::SEED] = *reinterpret_cast<const uint64_t*>(operands[1].data);
+    params->integer[Draw::COUNTER] = *counter;
+    *counter += params->integer[Draw::BLOCKS];
 }
 
 }  // namespace
@@ -106,8 +104,8 @@ PyObject* raise(const std::exception& exception) {
     return nullptr;
 }
 
-PyObject* run(const Row& row, const Operands& operands, const Params& given) {
-    const Params params = row.form == Form::Draw ? taken(operands, given) : given;
+PyObject* run(const Row& row, const Operands& operands, Params& params) {
+    if (row.form == Form::Draw) take_blocks(operands, &params);
     PyThreadState* thread = is_long(row, operands) ? PyEval_SaveThread() : nullptr;
     Status status = row.run(operands[0], &operands[0] + 1, operands.count() - 1, params);
     if (thread) come_back(thread);
