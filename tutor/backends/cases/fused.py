@@ -129,7 +129,7 @@ def optimizer(d: Draw) -> Iterator[Case]:
 
 
 def large_optimizer(d: Draw, count: int) -> Case:
-    return step(d, (count,), ("contiguous",) * moved(d.kernel))
+    return step(d, (count,), ("contiguous",) * moved(d.kernel)).laid("contiguous", d.rng)
 
 
 # ---- random numbers ------------------------------------------------------------------------------
@@ -152,4 +152,4 @@ def random(d: Draw) -> Iterator[Case]:
 
 
 def large_random(d: Draw, count: int) -> Case:
-    return numbered(d, (count // 4,))
+    return numbered(d, (count // 4,)).laid("contiguous", d.rng)
