@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterable, Mapping
 from numbers import Real
 from typing import Any, NamedTuple, Self
 
-from tutor import debug
 from tutor.core.engine import engine
 from tutor.core.tensor import Tensor
 from tutor.dtype import float64, uint64
 from tutor.errors import DataError, DomainError, GraphError
-from tutor.spelling import spelled
+from tutor.ground.spelling import spelled
+from tutor.watching import debug
 
 
 class Limit(NamedTuple):

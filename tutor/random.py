@@ -17,14 +17,14 @@ import struct
 import sys
 from typing import TYPE_CHECKING
 
-from tutor import debug
-from tutor.atomic import advance, exchange
 from tutor.backends.registry import Operand
 from tutor.core.buffer import Buffer
 from tutor.core.engine import engine
 from tutor.dtype import int64, uint32, uint64
 from tutor.errors import NumberRangeError
-from tutor.spelling import spelled
+from tutor.ground.atomic import advance, exchange
+from tutor.ground.spelling import spelled
+from tutor.watching import debug
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor

@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from tutor.atomic import advance
 from tutor.backends.python_ref.walk import Kernel, Number, Operand, read, write
 from tutor.dtype import DType, bfloat16, float16, float32, float64
+from tutor.ground.atomic import advance
 
 Words = tuple[int, int, int, int]
 
