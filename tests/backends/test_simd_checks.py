@@ -215,7 +215,7 @@ def test_out_must_be_writable_and_without_repeated_elements():
     settings = [operand(dtype=float64)] * 3
     with pytest.raises(DTypeError, match="read-only"):
         KERNELS["sgd", float32](operand(6), operand(6), frozen, *settings)
-    stopped = Operand(_simd.Memory.borrow(bytes(8), 1, 8, "Q"), (), ())
+    stopped = Operand(Block(_simd.Memory.borrow(bytes(8), 1, 8, "Q"), uint64), (), ())
     with pytest.raises(DTypeError, match=r"input 2(.|\n)*read-only"):
         KERNELS["uniform", float32](operand(6), operand(dtype=uint64), stopped, blocks=1)
     KERNELS["uniform", float32](operand(6), stopped, operand(dtype=uint64), blocks=1)
