@@ -5,11 +5,9 @@ is computed. An Op with a kernel needs no rule of its own: it takes that of its 
 names are those of `enum class Form` in simd_cpp/kernel.hpp, which states the same for C++.
 
     elementwise         operands are stretched to one shape, and so is the result
-    update              as elementwise, without stretching; of the inputs of letter T all but the
-                        first are written, too; the others are cells, of one number each
+    update              as out; those of letter T are written but for input 1, the others are cells
     scan                as elementwise; each element depends on those before it along `axis`
-    fill                no inputs: out is given
-    draw                out is given; seed and counter are cells, and the counter is written
+    fill, draw          out is given; to draw takes cells: seed, and counter, which is written
     reduce              x without the axes in `axis`
     mat_mul             (..., m, k), (..., k, n) -> (..., m, n); leading axes are stretched
     linear              x (..., k), w (n, k), b (n) -> (..., n)
@@ -336,13 +334,12 @@ def flops(kernel: str, layouts: Sequence[Layout]) -> int | None:
 
 def nbytes(kernel: str, layouts: Sequence[Layout]) -> int:
     """Bytes read and written, each element counted once for each operand that it is in."""
-    signature = SIGNATURES[kernel]
-    form = signature.form
+    types, form = SIGNATURES[kernel].types, SIGNATURES[kernel].form
     moved = [_elements(shape, strides) * dtype.itemsize for shape, strides, dtype in layouts]
     if form in ("gather", "index_select"):  # they read as many elements as they write
         moved[1] = moved[0]
     if form == "update":  # reads what it writes, and writes the state, but no cell
-        moved += [n for i, n in enumerate(moved) if signature.types[i] == "T" and i != 1]
+        moved += [n for i, n in enumerate(moved) if types[i] == "T" and i != 1]
     return sum(moved)
 
 
