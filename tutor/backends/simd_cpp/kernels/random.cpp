@@ -3,8 +3,10 @@
 // hash of (seed, b), so any thread can begin anywhere.
 #include <cmath>
 
-#include "math.hpp"
-#include "rows.hpp"
+#include "math/computed.hpp"
+#include "math/math.hpp"
+#include "random.rows.hpp"
+#include "walk/nest.hpp"
 
 namespace tutor {
 namespace TUTOR_LEVEL {
@@ -151,21 +153,10 @@ Status fill(const Operand& out, const Operand*, int, const Params& params) {
     return {Status::Ok, 0, 0};
 }
 
-constexpr Row rows[] = {
-    {"random_bits", UInt32, Form::Fill, "u", "seed counter", fill<RandomBits>},
-    {"uniform", Float16, Form::Fill, "T", "seed counter", fill<Uniform<half_t>>},
-    {"uniform", BFloat16, Form::Fill, "T", "seed counter", fill<Uniform<bfloat_t>>},
-    {"uniform", Float32, Form::Fill, "T", "seed counter", fill<Uniform<float>>},
-    {"uniform", Float64, Form::Fill, "T", "seed counter", fill<Uniform<double>>},
-    {"normal", Float16, Form::Fill, "T", "seed counter", fill<Normal<half_t>>},
-    {"normal", BFloat16, Form::Fill, "T", "seed counter", fill<Normal<bfloat_t>>},
-    {"normal", Float32, Form::Fill, "T", "seed counter", fill<Normal<float>>},
-    {"normal", Float64, Form::Fill, "T", "seed counter", fill<Normal<double>>},
-};
-
 }  // namespace
 
-Rows random() { return {rows, sizeof rows / sizeof *rows}; }
+TABLE(random, KERNEL(random_bits, fill<RandomBits>), KERNEL(uniform, fill<Uniform<T>>),
+      KERNEL(normal, fill<Normal<T>>))
 
 }  // namespace TUTOR_LEVEL
 }  // namespace tutor

@@ -1,5 +1,8 @@
 // Along one axis, where each element depends on those before it: scan cummax.
-#include "rows.hpp"
+#include "math/computed.hpp"
+#include "math/order.hpp"
+#include "scan.rows.hpp"
+#include "walk/nest.hpp"
 
 namespace tutor {
 namespace TUTOR_LEVEL {
@@ -132,29 +135,9 @@ Status scan(const Operand& out, const Operand* ins, int count, const Params& par
     return {Status::Ok, 0, 0};
 }
 
-// ---- the table ----------------------------------------------------------------------------------
-
-struct Table {
-    Row rows[2 * DTYPES] = {};
-    int64_t count = 0;
-
-    constexpr Table() {
-#define ROW(dtype, type, format)                                                     \
-    if (dtype != Bool)                                                               \
-        add({"scan", dtype, Form::Scan, "TTT", "axis", scan<Stored<type>, Linear>}); \
-    add({"cummax", dtype, Form::Scan, "TT", "axis", scan<Stored<type>, Largest>});
-        TUTOR_FOR_EACH_DTYPE(ROW)
-#undef ROW
-    }
-
-    constexpr void add(Row row) { rows[count++] = row; }
-};
-
-constexpr Table table;
-
 }  // namespace
 
-Rows scan() { return {table.rows, table.count}; }
+TABLE(scan, KERNEL(scan, scan<T, Linear>), KERNEL(cummax, scan<Stored<T>, Largest>))
 
 }  // namespace TUTOR_LEVEL
 }  // namespace tutor

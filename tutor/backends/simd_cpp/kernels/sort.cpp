@@ -3,7 +3,9 @@
 // An element becomes an Entry, one unsigned integer: its key above, its position below. Then no two
 // are equal, equal keys stay in the order of their positions, and any way to sort integers will do.
 // Few are merged; many are dealt out by the digits of their keys, which compares nothing at all.
-#include "rows.hpp"
+#include "math/order.hpp"
+#include "sort.rows.hpp"
+#include "walk/nest.hpp"
 
 namespace tutor {
 namespace TUTOR_LEVEL {
@@ -85,7 +87,7 @@ const Entry* radix_sort(Entry* entries, Entry* other, int64_t n) {
 
 // ---- argsort ------------------------------------------------------------------------------------
 
-// The keys of rows.hpp as unsigned integers in the same order. ~ turns the order round.
+// The keys of order.hpp as unsigned integers in the same order. ~ turns the order round.
 template <class T>
 auto unsigned_key(T x, bool descending) {
     using Key = typename Ordered<T>::Key;
@@ -135,16 +137,9 @@ Status argsort(const Operand& out, const Operand* ins, int, const Params& params
     return {failed ? Status::OutOfMemory : Status::Ok, 0, 0};
 }
 
-const Row rows[] = {
-#define ROW(dtype, type, format) \
-    {"argsort", dtype, Form::Scan, "iT", "axis descending", argsort<Stored<type>>},
-    TUTOR_FOR_EACH_DTYPE(ROW)
-#undef ROW
-};
-
 }  // namespace
 
-Rows sort() { return {rows, sizeof rows / sizeof *rows}; }
+TABLE(sort, KERNEL(argsort, argsort<Stored<T>>))
 
 }  // namespace TUTOR_LEVEL
 }  // namespace tutor

@@ -2,14 +2,15 @@
 //
 // none(position) of none of those from that position on; add(partial, term, position) includes one
 // more; both(a, b) joins two stretches, b after a; result(partial, count) is the answer. LANES says
-// over how many partial results a block is spread, see rows.hpp: 32 for sums and products of
+// over how many partial results a block is spread, see tree.hpp: 32 for sums and products of
 // floats, and 1 where order changes nothing.
 #pragma once
 
 #include <limits>
 #include <type_traits>
 
-#include "rows.hpp"
+#include "math/order.hpp"
+#include "walk/tree.hpp"
 
 namespace tutor {
 namespace TUTOR_LEVEL {
