@@ -280,6 +280,7 @@ NO_SIZES = {
 }  # fmt: skip
 ELSEWHERE = {
     "matmul_steps.hpp:SIDE": "tests/backends/test_matmul_steps.py",
+    "sum_steps.hpp:BRANCH": "tests/backends/test_sum_steps.py",
     "reduce.cpp:MOST": "2**30 rows take gigabytes",
     "memory.cpp:CLASSES": "test_every_class_of_the_pool",
     "memory.cpp:SMALLEST": "test_every_class_of_the_pool",

@@ -70,38 +70,31 @@ def signatures() -> dict[str, Any]:
     return dict(SIGNATURES)
 
 
-def rows_of(source: Path) -> list[str]:
-    """The kernels that a source has rows for, in order, each once."""
-    found = ROW.findall(COMMENT.sub("", source.read_text()))
-    names = [name for kind, name in found if kind == "KERNEL"]
-    for name in names:
-        if names.count(name) > 1:
-            raise problem(
-                f"one row for the kernel {name}",
-                f"{source.name} has {names.count(name)}",
-                "take all but one away",
-            )
-    return list(dict.fromkeys(name for _, name in found))
+def rows_of(source: Path) -> list[tuple[str, str]]:
+    """The rows of a source: ("KERNEL", its name) or ("STEP", the name of the kernel)."""
+    return ROW.findall(COMMENT.sub("", source.read_text()))
 
 
-def check(known: dict[str, Any], files: dict[str, list[str]]) -> None:
-    """Each kernel must stand in signatures.py and in one source."""
-    for file, names in files.items():
-        for name in names:
-            others = [other for other in files if name in files[other] and other != file]
+def check(known: dict[str, Any], files: dict[str, list[tuple[str, str]]]) -> None:
+    """Each kernel must stand in signatures.py and, once, in a source."""
+    places: dict[str, str] = {}
+    for file, rows in files.items():
+        for kind, name in rows:
             if name not in known:
                 raise problem(
                     f"the kernel {name}, a row of kernels/{file}.cpp",
                     "tutor/backends/signatures.py has no line for it",
                     "add that line, or take the row away",
                 )
-            if others:
+            if kind == "KERNEL" and name in places:
                 raise problem(
                     f"one row for the kernel {name}",
-                    f"kernels/{file}.cpp and kernels/{others[0]}.cpp both have one",
+                    f"kernels/{places[name]}.cpp and kernels/{file}.cpp have one each",
                     "take one of them away",
                 )
-    missing = known.keys() - {name for names in files.values() for name in names}
+            if kind == "KERNEL":
+                places[name] = file
+    missing = known.keys() - places.keys()
     if missing:
         name = sorted(missing)[0]
         raise problem(
@@ -141,7 +134,8 @@ def generate(folder: Path, sources: list[Path]) -> None:
     known, files = signatures(), {source.stem: rows_of(source) for source in sources}
     check(known, files)
     names = forms()
-    for file, kernels in files.items():
+    for file, found in files.items():
+        kernels = dict.fromkeys(name for _, name in found)
         rows = "".join(row(known[name], names) for name in kernels)
         text, path = HEADER.format(file=file, rows=rows), folder / f"{file}.rows.hpp"
         if not path.exists() or path.read_text() != text:
