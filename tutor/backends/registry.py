@@ -22,10 +22,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tutor.backends.signatures import SIGNATURES
-from tutor.blocks import Block, Setting, Within
 from tutor.dtype import DType, bool_
 from tutor.errors import DTypeError, KernelNotFound
-from tutor.spelling import spelled
+from tutor.ground.blocks import Block, Setting, Within
+from tutor.ground.spelling import spelled
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor

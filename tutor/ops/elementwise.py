@@ -13,7 +13,7 @@ from tutor.core.engine import apply
 from tutor.core.op import Op, Shape
 from tutor.dtype import DType, bool_
 from tutor.errors import DTypeError
-from tutor.layout import broadcast_shapes, broadcast_strides
+from tutor.ground.layout import broadcast_shapes, broadcast_strides
 
 # ---- rules for shape and dtype -------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from tutor.core.engine import apply
 from tutor.core.op import Op, Shape
 from tutor.dtype import DType, int64
 from tutor.errors import DomainError, DTypeError, ShapeError
-from tutor.literals import is_tensor
+from tutor.ground.literals import is_tensor
 from tutor.ops.along import Along
 
 

@@ -9,7 +9,7 @@ from tutor.core.engine import apply, engine
 from tutor.core.op import Op, Shape
 from tutor.dtype import bool_, int64
 from tutor.errors import ShapeError
-from tutor.layout import broadcast_shapes
+from tutor.ground.layout import broadcast_shapes
 from tutor.ops.elementwise import stretch
 
 

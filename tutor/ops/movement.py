@@ -9,18 +9,24 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from tutor import checks
 from tutor import dtype as dtypes
 from tutor.core.engine import apply, engine
 from tutor.core.op import OPS, Op
 from tutor.errors import DTypeError, ShapeError
-from tutor.layout import axis_of, broadcast_shapes, broadcast_strides, reshape_strides, slice_layout
-from tutor.literals import is_tensor
-from tutor.spelling import spelled
+from tutor.ground import checks
+from tutor.ground.layout import (
+    axis_of,
+    broadcast_shapes,
+    broadcast_strides,
+    reshape_strides,
+    slice_layout,
+)
+from tutor.ground.literals import is_tensor
+from tutor.ground.spelling import spelled
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
-    from tutor.typing import Row, TensorLike
+    from tutor.ground.typing import Row, TensorLike
 
 # ---- views: no kernel, only other walking instructions -------------------------------------------
 

@@ -12,7 +12,7 @@ from tutor.core.engine import apply
 from tutor.core.op import Op, Shape
 from tutor.dtype import DType, accumulator, int64
 from tutor.errors import ShapeError
-from tutor.layout import axes_of
+from tutor.ground.layout import axes_of
 
 
 def without(shape: Shape, axis: Shape, keepdims: bool = False) -> Shape:

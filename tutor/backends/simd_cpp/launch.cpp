@@ -123,7 +123,7 @@ bool same_shape(const Operand& x, const Operand& y) {
     return x.ndim == y.ndim && std::memcmp(x.shape, y.shape, x.ndim * sizeof(int64_t)) == 0;
 }
 
-// Row-major strides, as tutor/layout.py has them, and the number of elements; -1: too many.
+// Row-major strides, as tutor/ground/layout.py has them, and the number of elements; -1: too many.
 int64_t lay_out(Operand* out) {
     int64_t step = 1, count = 1;
     for (int d = out->ndim - 1; d >= 0; --d) {

@@ -11,17 +11,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tutor import border
 from tutor.backends import registry
 from tutor.core.engine.backward import Backward
 from tutor.core.engine.forward import Forward
 from tutor.core.op import OPS, Op
 from tutor.errors import unknown
-from tutor.recording import is_grad_enabled
+from tutor.ground import border
+from tutor.ground.recording import is_grad_enabled
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor  # the box above this one
-    from tutor.typing import TensorLike
+    from tutor.ground.typing import TensorLike
 
 
 class Engine(Forward, Backward):
