@@ -45,10 +45,8 @@ def functions(text: str) -> list[Function]:
         elif code.endswith("{"):
             header = " ".join(part.strip() for part in lines[begin : i + 1])
             if not AROUND.match(header) and not TYPE.match(header) and "(" in header:
-                begins = (
-                    i if lines[begin].lstrip().startswith("{") else begin
-                )  # among a table's rows
-                indent = re.match(r" *", lines[begins])
+                in_a_table = lines[begin].lstrip().startswith("{")
+                indent = re.match(r" *", lines[i if in_a_table else begin])
                 assert indent is not None
                 inside = indent[0] or "(?! )"
             else:

@@ -7,15 +7,16 @@ Every operand has `buf`, `shape`, `strides` and `offset`, counted in elements; e
 or, for inputs, 0: transposed, sliced, reversed and expanded operands are all taken as they are.
 `out` overlaps an input only where the two are exactly the same elements.
 
-`form` says how the shapes of the operands must fit each other: `enum class Form` of
-simd_cpp/kernel.hpp has a line for each.
-
 `types` spells the dtypes of `out` and the inputs, one letter each: `T` the dtype the kernel is
 registered for, `b` bool, `i` int64, `u` uint32, `*` any dtype, `S` what a sum of T gives (int64
 for bool and signed, uint64 for unsigned, T for floats). A trailing `+` repeats the last letter.
 
 A bool is true where its byte is not 0, whatever else it is (memory from elsewhere may hold any);
 those that a kernel writes are 0 or 1.
+
+`form` says how the shapes of the operands go together: tutor/backends/forms.py states the rule of
+each form, and what it costs. `work` says what becomes of the numbers: new ones are computed, or
+they are moved as they are, or one of several is chosen (of none there is nothing to choose).
 
 `agree` says how close to `python_ref` every other backend must come:
 
@@ -45,6 +46,7 @@ class Signature(NamedTuple):
     formula: str
     params: tuple[str, ...] = ()
     form: str = "elementwise"
+    work: str = "computes"  # or "moves", or "chooses"
 
 
 # fmt: off
@@ -81,11 +83,12 @@ TABLE_OF_KERNELS = (
     Signature("atanh", "TT", FLOATS, "ulp(2)", "z = the number whose tanh is x; nan beyond +-1"),
     Signature("erf", "TT", FLOATS, "ulp(1)", "z = 2/sqrt(pi) * integral of e**-t**2 from 0 to x"),
     Signature("sigmoid", "TT", FLOATS, "ulp(2)", "z = 1 / (1 + e**-x)"),
-    Signature("copy", "TT", ALL, "exact", "z = x"),
+    Signature("copy", "TT", ALL, "exact", "z = x", work="moves"),
     Signature("cast", "*T", ALL, "exact",
         "z = x in out's dtype: floats round to nearest even, float to integer cuts towards 0 "
-        "(nan gives 0, beyond the range gives the nearest end), integers wrap, to bool is x != 0"),
-    Signature("fill", "T", ALL, "exact", "z = value", ("value",), form="fill"),
+        "(nan gives 0, beyond the range gives the nearest end), integers wrap, to bool is x != 0",
+        work="moves"),
+    Signature("fill", "T", ALL, "exact", "z = value", ("value",), form="fill", work="moves"),
     Signature("arange", "T", NUMBERS, "exact",
         "z_i = start + step * (i / parts) in float64; of integers start + step * i, which wraps; "
         "elements i are counted row-major", ("start", "step", "parts"), form="fill"),
@@ -128,35 +131,35 @@ TABLE_OF_KERNELS = (
     Signature("le", "bTT", ALL, "exact", "z = x <= y"),
     Signature("gt", "bTT", ALL, "exact", "z = x > y"),
     Signature("ge", "bTT", ALL, "exact", "z = x >= y"),
-    Signature("where", "TbTT", ALL, "exact", "z = x if cond else y"),
+    Signature("where", "TbTT", ALL, "exact", "z = x if cond else y", work="moves"),
     # ---- reductions: the axes in `axis` go; out.shape is what is left ----------------------------
-    Signature("sum", "ST", ALL, "sum", "z = sum of x over axis; 0 where empty",
-        ("axis",), form="reduce"),
-    Signature("prod", "ST", ALL, "sum", "z = product of x over axis; 1 where empty",
-        ("axis",), form="reduce"),
-    Signature("mean", "TT", FLOATS, "sum", "z = sum of x / count; nan where empty",
-        ("axis",), form="reduce"),
-    Signature("max", "TT", ALL, "exact", "z = largest; nan if any is nan",
-        ("axis",), form="reduce"),
-    Signature("min", "TT", ALL, "exact", "z = smallest; nan if any is nan",
-        ("axis",), form="reduce"),
+    Signature("sum", "ST", ALL, "sum", "z = sum of x over axis; 0 where empty", ("axis",),
+        form="reduce"),
+    Signature("prod", "ST", ALL, "sum", "z = product of x over axis; 1 where empty", ("axis",),
+        form="reduce"),
+    Signature("mean", "TT", FLOATS, "sum", "z = sum of x / count; nan where empty", ("axis",),
+        form="reduce"),
+    Signature("max", "TT", ALL, "exact", "z = largest; nan if any is nan", ("axis",),
+        form="reduce", work="chooses"),
+    Signature("min", "TT", ALL, "exact", "z = smallest; nan if any is nan", ("axis",),
+        form="reduce", work="chooses"),
     Signature("argmax", "iT", ALL, "exact",
-        "z = position of the first largest, row-major over axis; the first nan wins",
-        ("axis",), form="reduce"),
+        "z = position of the first largest, row-major over axis; the first nan wins", ("axis",),
+        form="reduce", work="chooses"),
     Signature("argmin", "iT", ALL, "exact",
-        "z = position of the first smallest, row-major over axis; the first nan wins",
-        ("axis",), form="reduce"),
+        "z = position of the first smallest, row-major over axis; the first nan wins", ("axis",),
+        form="reduce", work="chooses"),
     # ---- scans: along the one axis, each element depends on those before it ----------------------
     Signature("scan", "TTT", NUMBERS, "sum",
         "z_0 = y_0, z_i = x_i * z_(i-1) + y_i along axis; integers wrap", ("axis",), form="scan"),
-    Signature("cummax", "TT", ALL, "exact", "z_i = largest of x_0 ... x_i; nan stays",
-        ("axis",), form="scan"),
+    Signature("cummax", "TT", ALL, "exact", "z_i = largest of x_0 ... x_i; nan stays", ("axis",),
+        form="scan"),
     Signature("argsort", "iT", ALL, "exact",
         "z = the positions along axis that bring x into rising (descending: falling) order; "
         "equals keep theirs, nan is above all", ("axis", "descending"), form="scan"),
     # ---- products: (..., m, k) @ (..., k, n) -> (..., m, n), same leading axes -------------------
     Signature("matmul", "TTT", NUMBERS, "sum", "z_ij = sum_k x_ik * y_kj; integers wrap",
-        form="matmul"),
+        form="mat_mul"),
     Signature("linear", "TTTT", FLOATS, "sum",
         "z_ij = sum_k x_ik * w_jk + b_j, and 0 where that is below if relu; x (..., k), w (n, k), "
         "b (n)", ("relu",), form="linear"),
@@ -179,22 +182,25 @@ TABLE_OF_KERNELS = (
         ("size_h", "size_w", "stride_h", "stride_w", "dilation_h", "dilation_w"), form="pool_grad"),
     # ---- moving and indexing ---------------------------------------------------------------------
     Signature("pad", "TT", ALL, "exact",
-        "z = value everywhere, x written from index `before` on", ("before", "value"), form="pad"),
-    Signature("cat", "TT+", ALL, "exact", "z = the inputs one after another along axis",
-        ("axis",), form="cat"),
+        "z = value everywhere, x written from index `before` on", ("before", "value"),
+        form="pad", work="moves"),
+    Signature("cat", "TT+", ALL, "exact", "z = the inputs one after another along axis", ("axis",),
+        form="cat", work="moves"),
     Signature("gather", "TTi", ALL, "exact",
-        "z[.., i, ..] = x[.., index[.., i, ..], ..] along axis", ("axis",), form="gather"),
+        "z[.., i, ..] = x[.., index[.., i, ..], ..] along axis", ("axis",),
+        form="gather", work="moves"),
     Signature("scatter_add", "TTiT", ALL, "sum",
         "z = x, then z[..., index[..., i, ...], ...] += src[..., i, ...] along axis, in "
         "row-major order of src; bools or", ("axis",), form="scatter"),
     Signature("scatter", "TTiT", ALL, "exact",
         "z = x, then z[..., index[..., i, ...], ...] = src[..., i, ...] along axis, in row-major "
-        "order of src: the last one stays", ("axis",), form="scatter"),
+        "order of src: the last one stays", ("axis",), form="scatter", work="moves"),
     Signature("nonzero", "ib", (bool_,), "exact",
         "z = the positions of what is true in x, row-major; out has as many elements as there are",
         form="nonzero"),
     Signature("index_select", "TTi", ALL, "exact",
-        "z = the slices of x at the 1-D index along axis", ("axis",), form="index_select"),
+        "z = the slices of x at the 1-D index along axis", ("axis",),
+        form="index_select", work="moves"),
     # ---- fused: each replaces a composition that its test keeps as the oracle --------------------
     Signature("softmax", "TT", FLOATS, "sum", "z = e**(x - max) / sum e**(x - max)", ("axis",)),
     Signature("log_softmax", "TT", FLOATS, "sum", "z = x - max - ln sum e**(x - max)", ("axis",)),
@@ -202,12 +208,12 @@ TABLE_OF_KERNELS = (
         "l = ln sum_j e**x_j - x_t for each row of x (..., classes) and target t (...); z = "
         "scale * l, or scale * sum l where out is 0-d", ("scale",), form="cross_entropy"),
     Signature("cross_entropy_grad", "TTiT", FLOATS, "sum",
-        "z_j = scale * g * (softmax(x)_j - [j = t]) for each row of x and its g (...)",
-        ("scale",), form="cross_entropy_grad"),
+        "z_j = scale * g * (softmax(x)_j - [j = t]) for each row of x and its g (...)", ("scale",),
+        form="cross_entropy_grad"),
     # ---- optimizer steps: `out` (and the state) are read and updated in place --------------------
     Signature("descend", "TT", FLOATS, "sum",
-        "p <- p - lr * (g + weight_decay * p), with p = out, ins = (g,)",
-        ("lr", "weight_decay"), form="update"),
+        "p <- p - lr * (g + weight_decay * p), with p = out, ins = (g,)", ("lr", "weight_decay"),
+        form="update"),
     Signature("sgd", "TTT", FLOATS, "sum",
         "d = g + weight_decay * p; v <- momentum * v + d; p <- p - lr * v, with p = out, ins = "
         "(g, v)", ("lr", "momentum", "weight_decay"), form="update"),
@@ -222,12 +228,12 @@ TABLE_OF_KERNELS = (
     Signature("uniform", "T", FLOATS, "exact",
         "z_i in [0, 1), of block counter + i//4: word i%4 >> 8, times 2**-24 (float32), >> 21, "
         "times 2**-11 (float16), or >> 24, times 2**-8 (bfloat16); float64, of block counter + "
-        "i//2: h(w0, w1) for even i, h(w2, w3) for odd i, times 2**-53",
-        ("seed", "counter"), form="fill"),
+        "i//2: h(w0, w1) for even i, h(w2, w3) for odd i, times 2**-53", ("seed", "counter"),
+        form="fill"),
     Signature("normal", "T", FLOATS, "ulp(1)",
         "z_2i, z_2i+1 = sqrt(-2 ln u) * (cos 2 pi v, sin 2 pi v) in float64, u = (h(w0, w1) + 1) "
-        "* 2**-53, v = h(w2, w3) * 2**-53 of block counter + i (Box-Muller)",
-        ("seed", "counter"), form="fill"),
+        "* 2**-53, v = h(w2, w3) * 2**-53 of block counter + i (Box-Muller)", ("seed", "counter"),
+        form="fill"),
 )
 # fmt: on
 

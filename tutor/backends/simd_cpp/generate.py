@@ -4,9 +4,9 @@
 
 A kernel's row in a `kernels/*.cpp` is its name and the function that computes it, `KERNEL(add,
 run<Add, T>)`. Its form, types, dtypes and parameters stand in signatures.py alone; this script
-writes those of the kernels of `kernels/x.cpp` into FOLDER/x.rows.hpp. A header that would not change
-is left alone, so that a new row makes the compiler read one file again. A kernel that only one side
-knows ends the build.
+writes those of one file's kernels into a header of its own, `FOLDER/arithmetic.rows.hpp` say. One
+that would not change is left alone, so that a new row makes the compiler read one file again. A
+kernel that only one side knows ends the build.
 
 CMake runs this with the Python that tutor is built for, before anything is installed. So no more
 than signatures.py and what it imports is loaded, without tutor/__init__.py.

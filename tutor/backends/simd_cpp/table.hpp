@@ -81,7 +81,7 @@ constexpr auto joined(const Several&... several) {
         }                                                              \
     }
 
-// The table that kernels/file.cpp exports.
+// The table that a kernel file exports, by the file's name.
 #define TABLE(file, ...)                        \
     namespace {                                 \
     constexpr auto table = joined(__VA_ARGS__); \
