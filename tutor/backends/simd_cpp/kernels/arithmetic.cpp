@@ -108,13 +108,26 @@ struct Minimum : Arithmetic {
 
 }  // namespace
 
-TABLE(arithmetic, KERNEL(neg, run<Neg, T>), KERNEL(abs, run<Abs, T>), KERNEL(relu, run<Relu, T>),
-      KERNEL(sqrt, run<Sqrt, T>), KERNEL(sign, run<Sign, T>), KERNEL(floor, run<Floor, T>),
-      KERNEL(ceil, run<Ceil, T>), KERNEL(round, run<Round, T>), KERNEL(trunc, run<Trunc, T>),
-      KERNEL(add, run<Add, T>), KERNEL(sub, run<Sub, T>), KERNEL(mul, run<Mul, T>),
-      KERNEL(div, run<Div, T>), KERNEL(copysign, run<CopySign, T>),
-      KERNEL(relu_grad, run<ReluGrad, T>), KERNEL(maximum, run<Maximum, T>),
+// clang-format off
+TABLE(arithmetic,
+      KERNEL(neg, run<Neg, T>),
+      KERNEL(abs, run<Abs, T>),
+      KERNEL(relu, run<Relu, T>),
+      KERNEL(sqrt, run<Sqrt, T>),
+      KERNEL(sign, run<Sign, T>),
+      KERNEL(floor, run<Floor, T>),
+      KERNEL(ceil, run<Ceil, T>),
+      KERNEL(round, run<Round, T>),
+      KERNEL(trunc, run<Trunc, T>),
+      KERNEL(add, run<Add, T>),
+      KERNEL(sub, run<Sub, T>),
+      KERNEL(mul, run<Mul, T>),
+      KERNEL(div, run<Div, T>),
+      KERNEL(copysign, run<CopySign, T>),
+      KERNEL(relu_grad, run<ReluGrad, T>),
+      KERNEL(maximum, run<Maximum, T>),
       KERNEL(minimum, run<Minimum, T>))
+// clang-format on
 
 }  // namespace TUTOR_LEVEL
 }  // namespace tutor

@@ -38,10 +38,15 @@ struct RightShift : Arithmetic {
 
 }  // namespace
 
-TABLE(bitwise, KERNEL(bitwise_not, run<BitwiseNot, T>), KERNEL(bitwise_and, run<BitwiseAnd, T>),
-      KERNEL(bitwise_or, run<BitwiseOr, T>), KERNEL(bitwise_xor, run<BitwiseXor, T>),
+// clang-format off
+TABLE(bitwise,
+      KERNEL(bitwise_not, run<BitwiseNot, T>),
+      KERNEL(bitwise_and, run<BitwiseAnd, T>),
+      KERNEL(bitwise_or, run<BitwiseOr, T>),
+      KERNEL(bitwise_xor, run<BitwiseXor, T>),
       KERNEL(bitwise_left_shift, run<LeftShift, T>),
       KERNEL(bitwise_right_shift, run<RightShift, T>))
+// clang-format on
 
 }  // namespace TUTOR_LEVEL
 }  // namespace tutor

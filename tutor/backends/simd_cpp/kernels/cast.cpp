@@ -111,7 +111,12 @@ Status run_cast(const Operand& out, const Operand* ins, int count, const Params&
 
 }  // namespace
 
-TABLE(cast, KERNEL(copy, run_copy<T>), KERNEL(cast, run_cast<T>), KERNEL(fill, run_fill<T>))
+// clang-format off
+TABLE(cast,
+      KERNEL(copy, run_copy<T>),
+      KERNEL(cast, run_cast<T>),
+      KERNEL(fill, run_fill<T>))
+// clang-format on
 
 }  // namespace TUTOR_LEVEL
 }  // namespace tutor

@@ -45,9 +45,16 @@ Status run_where(const Operand& out, const Operand* ins, int count, const Params
 
 }  // namespace
 
-TABLE(comparison, KERNEL(eq, run<Eq, T>), KERNEL(ne, run<Ne, T>), KERNEL(lt, run<Lt, T>),
-      KERNEL(le, run<Le, T>), KERNEL(gt, run<Gt, T>), KERNEL(ge, run<Ge, T>),
+// clang-format off
+TABLE(comparison,
+      KERNEL(eq, run<Eq, T>),
+      KERNEL(ne, run<Ne, T>),
+      KERNEL(lt, run<Lt, T>),
+      KERNEL(le, run<Le, T>),
+      KERNEL(gt, run<Gt, T>),
+      KERNEL(ge, run<Ge, T>),
       KERNEL(where, run_where<T>))
+// clang-format on
 
 }  // namespace TUTOR_LEVEL
 }  // namespace tutor

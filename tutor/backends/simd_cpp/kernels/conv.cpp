@@ -335,7 +335,11 @@ Status conv2d_weight(const Operand& out, const Operand* ins, int, const Params& 
 
 }  // namespace
 
-TABLE(conv, KERNEL(conv2d, conv2d<T>), KERNEL(conv2d_weight, conv2d_weight<T>))
+// clang-format off
+TABLE(conv,
+      KERNEL(conv2d, conv2d<T>),
+      KERNEL(conv2d_weight, conv2d_weight<T>))
+// clang-format on
 
 }  // namespace TUTOR_LEVEL
 }  // namespace tutor

@@ -90,8 +90,13 @@ struct Pow : InDouble {
 
 }  // namespace
 
-TABLE(division, KERNEL(floor_divide, run<FloorDivide, T>), KERNEL(remainder, run<Remainder, T>),
-      KERNEL(fmod, run<Fmod, T>), KERNEL(pow, run<Pow, T>))
+// clang-format off
+TABLE(division,
+      KERNEL(floor_divide, run<FloorDivide, T>),
+      KERNEL(remainder, run<Remainder, T>),
+      KERNEL(fmod, run<Fmod, T>),
+      KERNEL(pow, run<Pow, T>))
+// clang-format on
 
 }  // namespace TUTOR_LEVEL
 }  // namespace tutor

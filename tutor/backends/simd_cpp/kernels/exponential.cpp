@@ -32,9 +32,17 @@ FORMULA2(SigmoidGrad, InDouble, x*(y*(V(1) - y)))
 
 }  // namespace
 
-TABLE(exponential, KERNEL(exp, run<Exp, T>), KERNEL(log, run<Log, T>), KERNEL(tanh, run<Tanh, T>),
-      KERNEL(sigmoid, run<Sigmoid, T>), KERNEL(sin, run<Sin, T>), KERNEL(cos, run<Cos, T>),
-      KERNEL(tanh_grad, run<TanhGrad, T>), KERNEL(sigmoid_grad, run<SigmoidGrad, T>))
+// clang-format off
+TABLE(exponential,
+      KERNEL(exp, run<Exp, T>),
+      KERNEL(log, run<Log, T>),
+      KERNEL(tanh, run<Tanh, T>),
+      KERNEL(sigmoid, run<Sigmoid, T>),
+      KERNEL(sin, run<Sin, T>),
+      KERNEL(cos, run<Cos, T>),
+      KERNEL(tanh_grad, run<TanhGrad, T>),
+      KERNEL(sigmoid_grad, run<SigmoidGrad, T>))
+// clang-format on
 
 }  // namespace TUTOR_LEVEL
 }  // namespace tutor

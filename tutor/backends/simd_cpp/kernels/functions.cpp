@@ -52,13 +52,27 @@ using LogAddExp = Function2<math::logaddexp, math::logaddexp>;
 
 }  // namespace
 
-TABLE(functions, KERNEL(exp2, run<Exp2, T>), KERNEL(expm1, run<Expm1, T>),
-      KERNEL(log2, run<Log2, T>), KERNEL(log10, run<Log10, T>), KERNEL(log1p, run<Log1p, T>),
-      KERNEL(tan, run<Tan, T>), KERNEL(asin, run<Asin, T>), KERNEL(acos, run<Acos, T>),
-      KERNEL(atan, run<Atan, T>), KERNEL(sinh, run<Sinh, T>), KERNEL(cosh, run<Cosh, T>),
-      KERNEL(asinh, run<Asinh, T>), KERNEL(acosh, run<Acosh, T>), KERNEL(atanh, run<Atanh, T>),
-      KERNEL(erf, run<Erf, T>), KERNEL(hypot, run<Hypot, T>), KERNEL(atan2, run<Atan2, T>),
+// clang-format off
+TABLE(functions,
+      KERNEL(exp2, run<Exp2, T>),
+      KERNEL(expm1, run<Expm1, T>),
+      KERNEL(log2, run<Log2, T>),
+      KERNEL(log10, run<Log10, T>),
+      KERNEL(log1p, run<Log1p, T>),
+      KERNEL(tan, run<Tan, T>),
+      KERNEL(asin, run<Asin, T>),
+      KERNEL(acos, run<Acos, T>),
+      KERNEL(atan, run<Atan, T>),
+      KERNEL(sinh, run<Sinh, T>),
+      KERNEL(cosh, run<Cosh, T>),
+      KERNEL(asinh, run<Asinh, T>),
+      KERNEL(acosh, run<Acosh, T>),
+      KERNEL(atanh, run<Atanh, T>),
+      KERNEL(erf, run<Erf, T>),
+      KERNEL(hypot, run<Hypot, T>),
+      KERNEL(atan2, run<Atan2, T>),
       KERNEL(logaddexp, run<LogAddExp, T>))
+// clang-format on
 
 }  // namespace TUTOR_LEVEL
 }  // namespace tutor

@@ -135,7 +135,7 @@ struct TileProduct {
                       : static_cast<F*>(scratch(2, m * sums_row * sizeof(F)));
 
     // false: out of memory.
-    bool run() const {
+    [[gnu::always_inline]] bool run() const {
         if (!a_packed || !b_packed || !sums) return false;
         for (int64_t block = 0; block < blocks; ++block) {  // one, of depth 0, if k is 0
             const int64_t p = block * depth, here = smaller(depth, k - p);
@@ -155,7 +155,7 @@ struct TileProduct {
     }
 
     // Rows i to i + height of A, in one block of k, times one sliver of B after another.
-    void add_panel(int64_t block, int64_t i) const {
+    [[gnu::always_inline]] void add_panel(int64_t block, int64_t i) const {
         const int64_t p = block * depth, here = smaller(depth, k - p);
         const int64_t rows = smaller(height, m - i), panel = i / height % PANELS;
         const F* a_panel = a_packed + panel * whole_vectors<F>(height) * here;

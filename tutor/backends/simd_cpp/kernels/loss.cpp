@@ -102,8 +102,11 @@ Status cross_entropy_grad(const Operand& out, const Operand* ins, int, const Par
 
 }  // namespace
 
-TABLE(loss, KERNEL(cross_entropy, cross_entropy<T>),
+// clang-format off
+TABLE(loss,
+      KERNEL(cross_entropy, cross_entropy<T>),
       KERNEL(cross_entropy_grad, cross_entropy_grad<T>))
+// clang-format on
 
 }  // namespace TUTOR_LEVEL
 }  // namespace tutor

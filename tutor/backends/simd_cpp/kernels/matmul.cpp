@@ -112,12 +112,16 @@ Status run_step(const Operand& out, const Operand* ins, int, const Params&) {
 
 }  // namespace
 
-TABLE(matmul, STEP(matmul, naive, run_step<matmul_naive<float>>),
+// clang-format off
+TABLE(matmul,
+      STEP(matmul, naive, run_step<matmul_naive<float>>),
       STEP(matmul, ikj, run_step<matmul_ikj<float>>),
       STEP(matmul, tiled, run_step<matmul_tiled<float>>),
       STEP(matmul, packed, run_step<matmul_packed<float>>),
-      STEP(matmul, threaded, run_step<matmul_threaded<float>>), KERNEL(matmul, run<WithoutSign<T>>),
+      STEP(matmul, threaded, run_step<matmul_threaded<float>>),
+      KERNEL(matmul, run<WithoutSign<T>>),
       KERNEL(linear, linear<T>))
+// clang-format on
 
 }  // namespace TUTOR_LEVEL
 }  // namespace tutor

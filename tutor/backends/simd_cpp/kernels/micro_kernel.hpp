@@ -109,10 +109,27 @@ template <class F>
 using MicroKernel = void (*)(int64_t, const F*, int64_t, int64_t, const F*, int64_t, F*, int64_t,
                              bool, const Finish<F>&);
 
+// The same as several, the largest first, for products of integers: their edges may take a little
+// longer, since few will ever multiply them, and compiling all sizes takes long, too.
+template <class F, int R, int V>
+void in_parts(int64_t depth, const F* a, int64_t a_row, int64_t a_col, const F* b, int64_t b_row,
+              F* c, int64_t c_row, bool add, const Finish<F>& finish) {
+    constexpr int FIRST = R == ROWS ? R : R >= 8 ? 8 : R >= 4 ? 4 : R >= 2 ? 2 : 1;
+    micro_kernel<F, FIRST, V>(depth, a, a_row, a_col, b, b_row, c, c_row, add, finish);
+    if constexpr (R > FIRST)
+        in_parts<F, R - FIRST, V>(depth, a + FIRST * a_row, a_row, a_col, b, b_row,
+                                  c + FIRST * c_row, c_row, add, finish);
+}
+
 template <class F, int V, int... R>
 inline MicroKernel<F> with_rows(int64_t rows, std::integer_sequence<int, R...>) {
-    static constexpr MicroKernel<F> kernels[] = {micro_kernel<F, R + 1, V>...};
-    return kernels[rows - 1];
+    if constexpr (std::is_floating_point_v<F>) {
+        static constexpr MicroKernel<F> kernels[] = {micro_kernel<F, R + 1, V>...};
+        return kernels[rows - 1];
+    } else {
+        static constexpr MicroKernel<F> kernels[] = {in_parts<F, R + 1, V>...};
+        return kernels[rows - 1];
+    }
 }
 
 // There is one for every size up to ROWS x VECTORS, so that the edges of C cost no wasted work.

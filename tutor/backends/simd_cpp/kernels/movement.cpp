@@ -55,7 +55,11 @@ Status cat(const Operand& out, const Operand* ins, int count, const Params& para
 
 }  // namespace
 
-TABLE(movement, KERNEL(pad, pad<T>), KERNEL(cat, cat<T>))
+// clang-format off
+TABLE(movement,
+      KERNEL(pad, pad<T>),
+      KERNEL(cat, cat<T>))
+// clang-format on
 
 }  // namespace TUTOR_LEVEL
 }  // namespace tutor

@@ -145,8 +145,12 @@ Status update(const Operand& out, const Operand* ins, int, const Params& params)
 
 }  // namespace
 
-TABLE(optimizer, KERNEL(descend, update<T, Descend>), KERNEL(sgd, update<T, Sgd>),
+// clang-format off
+TABLE(optimizer,
+      KERNEL(descend, update<T, Descend>),
+      KERNEL(sgd, update<T, Sgd>),
       KERNEL(adam, update<T, Adam>))
+// clang-format on
 
 }  // namespace TUTOR_LEVEL
 }  // namespace tutor

@@ -233,7 +233,11 @@ Status max_pool2d_grad(const Operand& out, const Operand* ins, int, const Params
 
 }  // namespace
 
-TABLE(pool, KERNEL(max_pool2d, max_pool2d<Stored<T>>), KERNEL(max_pool2d_grad, max_pool2d_grad<T>))
+// clang-format off
+TABLE(pool,
+      KERNEL(max_pool2d, max_pool2d<Stored<T>>),
+      KERNEL(max_pool2d_grad, max_pool2d_grad<T>))
+// clang-format on
 
 }  // namespace TUTOR_LEVEL
 }  // namespace tutor

@@ -155,8 +155,12 @@ Status fill(const Operand& out, const Operand*, int, const Params& params) {
 
 }  // namespace
 
-TABLE(random, KERNEL(random_bits, fill<RandomBits>), KERNEL(uniform, fill<Uniform<T>>),
+// clang-format off
+TABLE(random,
+      KERNEL(random_bits, fill<RandomBits>),
+      KERNEL(uniform, fill<Uniform<T>>),
       KERNEL(normal, fill<Normal<T>>))
+// clang-format on
 
 }  // namespace TUTOR_LEVEL
 }  // namespace tutor

@@ -326,9 +326,16 @@ Status run(const Operand& out, const Operand* ins, int, const Params& params) {
 
 }  // namespace
 
-TABLE(reduce, KERNEL(sum, run<Sum<T>>), KERNEL(prod, run<Prod<T>>), KERNEL(mean, run<Mean<T>>),
-      KERNEL(max, run<Max<Stored<T>>>), KERNEL(min, run<Min<Stored<T>>>),
-      KERNEL(argmax, run<ArgMax<Stored<T>>>), KERNEL(argmin, run<ArgMin<Stored<T>>>))
+// clang-format off
+TABLE(reduce,
+      KERNEL(sum, run<Sum<T>>),
+      KERNEL(prod, run<Prod<T>>),
+      KERNEL(mean, run<Mean<T>>),
+      KERNEL(max, run<Max<Stored<T>>>),
+      KERNEL(min, run<Min<Stored<T>>>),
+      KERNEL(argmax, run<ArgMax<Stored<T>>>),
+      KERNEL(argmin, run<ArgMin<Stored<T>>>))
+// clang-format on
 
 }  // namespace TUTOR_LEVEL
 }  // namespace tutor

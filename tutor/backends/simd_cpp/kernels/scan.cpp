@@ -137,7 +137,11 @@ Status scan(const Operand& out, const Operand* ins, int count, const Params& par
 
 }  // namespace
 
-TABLE(scan, KERNEL(scan, scan<T, Linear>), KERNEL(cummax, scan<Stored<T>, Largest>))
+// clang-format off
+TABLE(scan,
+      KERNEL(scan, scan<T, Linear>),
+      KERNEL(cummax, scan<Stored<T>, Largest>))
+// clang-format on
 
 }  // namespace TUTOR_LEVEL
 }  // namespace tutor

@@ -258,9 +258,14 @@ Status nonzero(const Operand& out, const Operand* ins, int, const Params&) {
 
 }  // namespace
 
-TABLE(select, KERNEL(gather, gather<Moved<T>>), KERNEL(index_select, index_select<Moved<T>>),
+// clang-format off
+TABLE(select,
+      KERNEL(gather, gather<Moved<T>>),
+      KERNEL(index_select, index_select<Moved<T>>),
       KERNEL(scatter, scatter<Item<Moved<T>>, Replace>),
-      KERNEL(scatter_add, scatter<Stored<T>, Add>), KERNEL(nonzero, nonzero))
+      KERNEL(scatter_add, scatter<Stored<T>, Add>),
+      KERNEL(nonzero, nonzero))
+// clang-format on
 
 }  // namespace TUTOR_LEVEL
 }  // namespace tutor

@@ -43,7 +43,11 @@ Status softmax(const Operand& out, const Operand* ins, int, const Params& params
 
 }  // namespace
 
-TABLE(softmax, KERNEL(softmax, softmax<T, Softmax>), KERNEL(log_softmax, softmax<T, LogSoftmax>))
+// clang-format off
+TABLE(softmax,
+      KERNEL(softmax, softmax<T, Softmax>),
+      KERNEL(log_softmax, softmax<T, LogSoftmax>))
+// clang-format on
 
 }  // namespace TUTOR_LEVEL
 }  // namespace tutor

@@ -40,9 +40,15 @@ Status run(const Operand& out, const Operand* ins, int, const Params& params) {
 
 }  // namespace
 
-TABLE(sum_steps, STEP(sum, naive, run<sum_naive>), STEP(sum, unrolled, run<sum_unrolled>),
-      STEP(sum, simd, run<sum_simd>), STEP(sum, accumulators, run<sum_accumulators>),
-      STEP(sum, tree, run<sum_tree_of>), STEP(sum, threaded, run<sum_threaded>))
+// clang-format off
+TABLE(sum_steps,
+      STEP(sum, naive, run<sum_naive>),
+      STEP(sum, unrolled, run<sum_unrolled>),
+      STEP(sum, simd, run<sum_simd>),
+      STEP(sum, accumulators, run<sum_accumulators>),
+      STEP(sum, tree, run<sum_tree_of>),
+      STEP(sum, threaded, run<sum_threaded>))
+// clang-format on
 
 }  // namespace TUTOR_LEVEL
 }  // namespace tutor
