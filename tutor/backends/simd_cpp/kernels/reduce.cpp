@@ -30,6 +30,19 @@ struct Reducer {
 
 constexpr int TILE_BYTES = 512;  // partial results side by side; 32 lanes of them still fit in L1
 
+// What only partial results take part in is compiled once for all ops that have the same ones.
+template <class Partial>
+void clear_partials(Partial none, char* partials, int64_t count) {
+    for (int64_t i = 0; i < count; i++) reinterpret_cast<Partial*>(partials)[i] = none;
+}
+
+template <class Partial, class Join>
+void merge_partials(char* partials, const char* later, int64_t count) {
+    Partial* a = reinterpret_cast<Partial*>(partials);
+    const Partial* b = reinterpret_cast<const Partial*>(later);
+    for (int64_t i = 0; i < count; i++) a[i] = Join::both(a[i], b[i]);
+}
+
 template <class Op>
 struct OnBytes {
     using Element = typename Op::Element;
@@ -39,8 +52,7 @@ struct OnBytes {
     static constexpr bool IN_TREE = Op::LANES > 1;  // floats, added or multiplied
 
     static void clear(char* partials, int64_t count, int64_t position) {
-        for (int64_t i = 0; i < count; i++)
-            reinterpret_cast<Partial*>(partials)[i] = Op::none(position);
+        clear_partials<Partial>(Op::none(position), partials, count);
     }
 
     // Adds n <= 512 elements, side by side. Converted and combined in one pass.
@@ -90,20 +102,20 @@ struct OnBytes {
         }
     }
 
-    static void merge(char* partials, const char* later, int64_t count) {
-        Partial* a = reinterpret_cast<Partial*>(partials);
-        const Partial* b = reinterpret_cast<const Partial*>(later);
-        for (int64_t i = 0; i < count; i++) a[i] = Op::both(a[i], b[i]);
-    }
-
     static void finish(const char* partials, int64_t n, int64_t terms, char* out, int64_t stride) {
         const Partial* from = reinterpret_cast<const Partial*>(partials);
         for (int64_t i = 0; i < n; i++)
             reinterpret_cast<Result*>(out)[i * stride] = Op::result(from[i], terms);
     }
 
-    static constexpr Reducer reducer = {sizeof(Element), sizeof(Partial), Op::LANES, clear,
-                                        add_row,         add_columns,     merge,     finish};
+    static constexpr Reducer reducer = {sizeof(Element),
+                                        sizeof(Partial),
+                                        Op::LANES,
+                                        clear,
+                                        add_row,
+                                        add_columns,
+                                        merge_partials<Partial, typename Op::Join>,
+                                        finish};
 };
 
 // ---- the walk -----------------------------------------------------------------------------------

@@ -36,7 +36,8 @@ struct Group {
     vec<F> by_row(const F* numbers) const { return ROWS == 1 ? vec<F>(*numbers) : load(numbers); }
 
     // Combined over each row: in all lanes the one row's result, or in each lane that of its row.
-    vec<F> max() const {
+    // (As what follows, compiled once for all dtypes that are computed in F.)
+    [[gnu::noinline]] vec<F> max() const {
         vec<F> all = read(x, 0);
         for (int64_t i = WIDTH; i < size; i += WIDTH) all = xsimd::max(all, read(x, i));
         if (ROWS > 1) return all;
@@ -74,7 +75,7 @@ struct Group {
 // Writes e^(x - max) to y and returns the sum. A nan or +inf among the scores makes the sum nan,
 // and so does a row of nothing but -inf.
 template <class G>
-inline auto exponentials(const G& group) {
+[[gnu::noinline]] auto exponentials(const G& group) {
     const auto max = group.max();
     return group.sum([&](int64_t i) {
         const auto e = math::exp(group.read(group.x, i) - max);
@@ -85,7 +86,7 @@ inline auto exponentials(const G& group) {
 
 // ln of the sum of e^(x - max), which with max makes the logarithm of the sum of e^x.
 template <class G>
-inline auto log_sum(const G& group, decltype(group.max()) max) {
+[[gnu::noinline]] auto log_sum(const G& group, decltype(group.max()) max) {
     const auto term = [&](int64_t i) { return math::exp(group.read(group.x, i) - max); };
     return math::log(group.sum(term));
 }

@@ -9,7 +9,7 @@ namespace {
 
 struct Softmax {
     template <class G>
-    void operator()(const G& group) const {
+    [[gnu::noinline]] void operator()(const G& group) const {
         const auto sum = exponentials(group), inverse = decltype(sum)(1) / sum;  // sum >= 1
         for (int64_t i = 0; i < group.size; i += group.WIDTH)
             group.write(i, group.read(group.y, i) * inverse);
@@ -18,7 +18,7 @@ struct Softmax {
 
 struct LogSoftmax {
     template <class G>
-    void operator()(const G& group) const {
+    [[gnu::noinline]] void operator()(const G& group) const {
         const auto max = group.max(), log = log_sum(group, max);
         for (int64_t i = 0; i < group.size; i += group.WIDTH)
             group.write(i, group.read(group.x, i) - max - log);

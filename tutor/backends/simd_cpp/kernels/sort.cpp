@@ -87,14 +87,16 @@ const Entry* radix_sort(Entry* entries, Entry* other, int64_t n) {
 
 // ---- argsort ------------------------------------------------------------------------------------
 
-// The keys of order.hpp as unsigned integers in the same order. ~ turns the order round.
+// The keys of order.hpp as unsigned integers in the same order. Turning all bits turns the order
+// round.
 template <class T>
 auto unsigned_key(T x, bool descending) {
     using Key = typename Ordered<T>::Key;
     using Bits = std::make_unsigned_t<Key>;
+    const Bits turn = static_cast<Bits>(-int(descending));  // all bits, or none
     constexpr Bits LOWEST = static_cast<Bits>(std::numeric_limits<Key>::min());
     const Bits key = static_cast<Bits>(Ordered<T>::zeros_alike(Ordered<T>::key(x)) - LOWEST);
-    return descending ? static_cast<Bits>(~key) : key;
+    return static_cast<Bits>(key ^ turn);
 }
 
 // n elements, `step` apart. false: out of memory.
