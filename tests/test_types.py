@@ -114,9 +114,6 @@ class Cube(Op):
     def forward(self, x: Tensor) -> Tensor:
         return x * x * x
 
-    def infer(self, x: Tensor) -> tuple[tuple[int, ...], tutor.DType]:
-        return x.shape, x.dtype
-
     def backward(self, g: Tensor, x: Tensor) -> Tensor:
         return g * 3 * x * x
 
@@ -226,7 +223,7 @@ MODULES = (tutor, tutor.nn, F, tutor.optim, tutor.data, tutor.testing, tutor.viz
 
 # Where a public function may say Any: it is no Tensor, or not for certain.
 NO_TENSOR = {
-    "apply params", "Op.* inputs", "Op.* params", "Op.operands return", "Op.backward saved",
+    "apply params", "Op.* inputs", "Op.* params", "Op.backward saved",
     "*.call params", "Function.apply params",  # a subclass names its own, of any kind
     # bool, int or float, as the dtype says
     "Buffer.__getitem__ return", "Buffer.__iter__ return", "Buffer.tolist return",

@@ -1,9 +1,9 @@
 """tutor: a deep-learning library a person can read completely, and that is nevertheless fast.
 
-Four boxes: Buffer (flat typed memory), Tensor (a Buffer plus walking instructions), Op (forward and
-backward of one operation), Engine (runs Ops, keeps the graph, walks it backward). Read `tutor/core`
-in the order buffer, op, engine, tensor. Kernels are found in one registry; `python_ref` defines
-what is right, `simd_cpp` must agree with it and is fast.
+Four boxes: Buffer (numbers in a row, and the memory it has for them), Tensor (a Buffer plus walking
+instructions), Op (forward and backward of one operation), Engine (runs Ops, keeps the graph, walks
+it backward). Read `tutor/core` in the order buffer, op, engine, tensor. Kernels are found in one
+registry; `python_ref` defines what is right, `simd_cpp` must agree with it and is fast.
 """
 
 # ruff: noqa: F405 - data, graph and viz are not there before they are asked for
@@ -14,6 +14,7 @@ from typing import Any
 from tutor import errors, functions, memory, nn, ops, optim, random, testing
 from tutor.backends import python_ref, registry, simd_cpp
 from tutor.backends.registry import set_backend, use_backend
+from tutor.backends.step import Step, watch
 from tutor.core.buffer import Buffer
 from tutor.core.engine import Engine, apply, engine
 from tutor.core.op import OPS, Op
@@ -53,15 +54,15 @@ from tutor.watching.profiler import profile
 
 __version__ = "0.1.0"
 __all__ = [  # and the names of tutor.functions.__all__
-    "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Tensor", "apply", "arange", "backward",
-    "bernoulli", "bfloat16", "bool", "cat", "concatenate", "data", "einsum", "enable_grad",
-    "engine", "errors", "eye", "float16", "float32", "float64", "from_dlpack", "full", "functions",
-    "grad", "graph", "inference_mode", "initial_seed", "int8", "int16", "int32", "int64",
-    "is_grad_enabled", "linspace", "manual_seed", "memory", "meshgrid", "multinomial", "nn",
-    "no_grad", "ones", "ones_like", "ops", "optim", "profile", "promote", "python_ref", "rand",
-    "randint", "randn", "random", "randperm", "registry", "set_backend", "set_grad_enabled",
-    "simd_cpp", "stack", "testing", "uint8", "uint16", "uint32", "uint64", "use_backend", "viz",
-    "zeros", "zeros_like",
+    "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Step", "Tensor", "apply", "arange",
+    "backward", "bernoulli", "bfloat16", "bool", "cat", "concatenate", "data", "einsum",
+    "enable_grad", "engine", "errors", "eye", "float16", "float32", "float64", "from_dlpack",
+    "full", "functions", "grad", "graph", "inference_mode", "initial_seed", "int8", "int16",
+    "int32", "int64", "is_grad_enabled", "linspace", "manual_seed", "memory", "meshgrid",
+    "multinomial", "nn", "no_grad", "ones", "ones_like", "ops", "optim", "profile", "promote",
+    "python_ref", "rand", "randint", "randn", "random", "randperm", "registry", "set_backend",
+    "set_grad_enabled", "simd_cpp", "stack", "testing", "uint8", "uint16", "uint32", "uint64",
+    "use_backend", "viz", "watch", "zeros", "zeros_like",
 ]  # fmt: skip
 __all__ += functions.__all__
 
