@@ -460,6 +460,7 @@ def of_its_op(kernel: str, inputs: int) -> list[Case]:
 
 
 for signature in TABLE_OF_KERNELS:
-    wanted = signature.form == "elementwise" and signature.name not in CASES
+    alike = signature.form == "elementwise" and signature.types in ("TT", "TTT", "bTT")
+    wanted = alike and signature.name not in CASES
     if wanted and (found := of_its_op(signature.name, len(signature.types) - 1)):
         CASES[signature.name] = found

@@ -229,7 +229,7 @@ CROSSED: dict[str, Cases | tuple[Cases, ...]] = {
         sums(("n",), ("n", 9), (2, "n"), dtypes=(float32, int64)),
         rows_of_scores(lambda n: (2, n)),
     ),
-    "reduce.cpp:TILE_BYTES": (
+    "reducer.hpp:TILE_BYTES": (
         lambda n: sums((3, "n"))(n), lambda n: kept(n // 4, float32), lambda n: kept(n // 8, int64),
         lambda n: kept(n // 16, float64),
     ),
@@ -281,7 +281,7 @@ NO_SIZES = {
 ELSEWHERE = {
     "matmul_steps.hpp:SIDE": "tests/backends/test_matmul_steps.py",
     "sum_steps.hpp:BRANCH": "tests/backends/test_sum_steps.py",
-    "reduce.cpp:MOST": "2**30 rows take gigabytes",
+    "reducer.hpp:MOST": "2**30 rows take gigabytes",
     "blocks.cpp:CLASSES": "test_every_class_of_the_pool",
     "blocks.hpp:SMALL": "test_every_class_of_the_pool",
     "blocks.cpp:CHUNK": "test_every_class_of_the_pool",

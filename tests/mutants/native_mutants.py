@@ -10,7 +10,7 @@ SAME = "backends/test_same_bits.py::test_"
 NATIVE_MUTANTS = [
     # ---- sums and products -----------------------------------------------------------------------
     Mutant(
-        "a sum by columns is added up in another order", f"{CPP}/kernels/reduce.cpp",
+        "a sum by columns is added up in another order", f"{CPP}/kernels/reducer.hpp",
         "(position + r) % Op::LANES", "(position + r) / 2 % Op::LANES",
         SAME + "sums_by_rows_and_by_columns_are_one_tree",
         "the same numbers have another sum when they are transposed",
@@ -37,7 +37,7 @@ NATIVE_MUTANTS = [
         "wide layers add the wrong bias to all columns but the first tile's",
     ),
     Mutant(
-        "what is left of a reduction's row is left out", f"{CPP}/kernels/reduce.cpp",
+        "what is left of a reduction's row is left out", f"{CPP}/kernels/reducer.hpp",
         "convert_row(left, last, x + n - left);",
         "convert_row(left - (left > 3), last, x + n - left);",
         AGREE,
