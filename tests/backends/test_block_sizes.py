@@ -147,7 +147,7 @@ def steps(n: int) -> Iterator[Row]:
         for dtype in (float16, float32):
             d = Draw(name, dtype, n)
             for m in near(n):
-                yield name, dtype, fused.step(d, (m,), plain(d))
+                yield name, dtype, fused.step(d, (m,), ("contiguous",) * fused.moved(name))
 
 
 def convolutions(x: Callable[[int], tuple[int, ...]], outputs: Callable[[int], int]) -> Cases:
@@ -267,8 +267,7 @@ CROSSED: dict[str, Cases | tuple[Cases, ...]] = {
     "random.cpp:BLOCKS": randoms,
     "random.cpp:BATCH": randoms,
     "random.cpp:BATCHES": lambda n: randoms(n * READ["random.cpp:BLOCKS"][0]),
-    "movement.cpp:GRAIN_BYTES": moves,
-    "select.cpp:GRAIN_BYTES": moves,
+    "moving.hpp:GRAIN_BYTES": moves,
     "operand.hpp:ON_STACK": joins,
 }  # fmt: skip
 

@@ -109,7 +109,7 @@ NATIVE_MUTANTS = [
     ),
     Mutant(
         "an index may be the size itself", f"{CPP}/kernels/select.cpp",
-        "if (found < 0 || found >= size) return", "if (found < 0 || found > size) return",
+        "-size <= index && index < size", "-size <= index && index <= size",
         "backends/test_refused.py",
         "reads one element beyond the memory",
     ),
@@ -169,6 +169,12 @@ NATIVE_MUTANTS = [
         "const uint64_t block = counter + ((first + i) & 0x3fff);",
         SAME + "a_random_stream_never_repeats",
         "rows of a large weight are copies of each other",
+    ),
+    Mutant(
+        "a draw leaves its counter where it was", f"{CPP}/call.cpp",
+        "*counter += params->integer[Draw::BLOCKS];", "",
+        "nn/test_again.py",
+        "each mask of dropout is the one before",
     ),
     # ---- narrow floats ---------------------------------------------------------------------------
     Mutant(

@@ -1,21 +1,13 @@
-// Moving whole blocks of elements: pad cat. Nothing is computed; only bools are made 0 or 1. Inputs
-// must not overlap `out`.
-#include "math/computed.hpp"
+// Moving whole blocks of elements: pad cat. Inputs must not overlap `out`.
 #include "movement.rows.hpp"
-#include "walk/each.hpp"
-#include "walk/items.hpp"
+#include "walk/moving.hpp"
 
 namespace tutor {
 namespace TUTOR_LEVEL {
 namespace {
 
-constexpr int64_t GRAIN_BYTES = 1 << 16;  // about 10 us of moving, which waking a thread costs
-constexpr Status OK = {Status::Ok, 0, 0};
-
 template <class T>
-void copy_block(const Operand& out, const Operand& x) {
-    each(out, &x, 1, {copy_items<T>, DTYPES, DTYPES, nullptr, nullptr, GRAIN_BYTES / sizeof(T)});
-}
+constexpr bool is_integer = std::is_integral_v<T> && !std::is_same_v<T, bool>;
 
 // The part of `out` that has the shape of x and begins at index `start`.
 Operand window(const Operand& out, const int64_t* start, const Operand& x) {
@@ -31,7 +23,7 @@ Operand window(const Operand& out, const int64_t* start, const Operand& x) {
 template <class T>
 Status pad(const Operand& out, const Operand* ins, int, const Params& params) {
     T value;
-    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+    if constexpr (is_integer<T>)
         value = static_cast<T>(params.integer[0]);
     else
         value = convert<T>(params.number[0]);

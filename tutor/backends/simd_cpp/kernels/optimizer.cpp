@@ -1,6 +1,10 @@
-// Optimizer steps, which read and write each parameter once. float16 and bfloat16 are computed in
-// float and rounded once.
+// Optimizer steps: descend sgd adam. Each reads and writes a parameter once, and what the optimizer
+// keeps for it. float16 and bfloat16 are computed in float and rounded once.
+//
+// What changes from step to step, the settings and the count of steps, stands in cells: operands of
+// one number. So the same call, made again, is the next step.
 #include "math/computed.hpp"
+#include "math/math.hpp"
 #include "optimizer.rows.hpp"
 #include "walk/nest.hpp"
 
@@ -9,6 +13,9 @@ namespace TUTOR_LEVEL {
 namespace {
 
 constexpr int64_t GRAIN = 8192;  // elements in about 10 us of work
+constexpr int64_t TILE = 256;    // elements of each operand that are gathered on the stack
+
+inline double setting(const Operand& cell) { return *reinterpret_cast<const double*>(cell.data); }
 
 // What a later kernel would read back from memory: the vector rounded to T.
 template <class T>
@@ -25,6 +32,9 @@ inline vec<Computed<T>> rounded(vec<Computed<T>> values) {
     }
 }
 
+// Each formula is made of the cells, in the order of signatures.py, and is handed vectors of the
+// parameter p, its gradient g and the state.
+
 // p <- p - lr * (g + weight_decay * p)
 template <class T>
 struct Descend {
@@ -32,7 +42,8 @@ struct Descend {
     static constexpr int OPERANDS = 2;  // p g
     vec<F> lr, weight_decay;
 
-    explicit Descend(const double* number) : lr(F(number[0])), weight_decay(F(number[1])) {}
+    explicit Descend(const Operand* cells)
+        : lr(F(setting(cells[0]))), weight_decay(F(setting(cells[1]))) {}
 
     void operator()(F* const* at, int64_t i) const {
         const vec<F> p = load(at[0] + i), g = load(at[1] + i);
@@ -47,8 +58,10 @@ struct Sgd {
     static constexpr int OPERANDS = 3;  // p g v
     vec<F> lr, momentum, weight_decay;
 
-    explicit Sgd(const double* number)
-        : lr(F(number[0])), momentum(F(number[1])), weight_decay(F(number[2])) {}
+    explicit Sgd(const Operand* cells)
+        : lr(F(setting(cells[0]))),
+          momentum(F(setting(cells[1]))),
+          weight_decay(F(setting(cells[2]))) {}
 
     void operator()(F* const* at, int64_t i) const {
         const vec<F> p = load(at[0] + i), g = load(at[1] + i), d = g + weight_decay * p;
@@ -58,23 +71,28 @@ struct Sgd {
     }
 };
 
-// d = g + weight_decay * p;  m <- beta1 * m + (1 - beta1) * d;  v <- beta2 * v + (1 - beta2) * d *
-// d; p <- p - lr * m / (sqrt(v) / correction + eps)   (Kingma and Ba, 2015)
+// t = count + 1;  d = g + weight_decay * p;  m <- beta1 * m + (1 - beta1) * d;
+// v <- beta2 * v + (1 - beta2) * d * d;
+// p <- p - lr / (1 - beta1**t) * m / (sqrt(v) / sqrt(1 - beta2**t) + eps)
+// (Kingma and Ba, 2015). What is the same for all elements is computed in double.
 template <class T>
 struct Adam {
     using F = Computed<T>;
     static constexpr int OPERANDS = 4;  // p g m v
-    vec<F> lr, beta1, beta2, eps, correction, weight_decay, rest1, rest2;
+    vec<F> lr, beta1, beta2, eps, weight_decay, correction, rest1, rest2;
 
-    explicit Adam(const double* number)
-        : lr(F(number[0])),
-          beta1(F(number[1])),
-          beta2(F(number[2])),
-          eps(F(number[3])),
-          correction(F(number[4])),
-          weight_decay(F(number[5])),
-          rest1(F(1 - number[1])),
-          rest2(F(1 - number[2])) {}
+    explicit Adam(const Operand* cells)
+        : beta1(F(setting(cells[1]))),
+          beta2(F(setting(cells[2]))),
+          eps(F(setting(cells[3]))),
+          weight_decay(F(setting(cells[4]))),
+          rest1(F(1 - setting(cells[1]))),
+          rest2(F(1 - setting(cells[2]))) {
+        const uint64_t count = *reinterpret_cast<const uint64_t*>(cells[5].data);
+        const double t = static_cast<double>(count) + 1;
+        lr = vec<F>(F(setting(cells[0]) / (1 - std::pow(setting(cells[1]), t))));
+        correction = vec<F>(F(std::sqrt(1 - std::pow(setting(cells[2]), t))));
+    }
 
     void operator()(F* const* at, int64_t i) const {
         const vec<F> p = load(at[0] + i), g = load(at[1] + i), d = g + weight_decay * p;
@@ -86,59 +104,76 @@ struct Adam {
     }
 };
 
-// One optimizer step over all elements of the operands. Where they lie side by side they are
-// updated in place, vector by vector; everything else passes through tiles on the stack.
-template <class T, template <class> class Optimizer>
-Status update(const Operand& out, const Operand* ins, int, const Params& params) {
-    using F = Computed<T>;
-    constexpr int WIDTH = lanes<F>, OPERANDS = Optimizer<T>::OPERANDS, TILE = 256;
-    const Optimizer<T> step(params.number);
-    const Operand* operands[MAX_OPERANDS];
-    for (int k = 0; k < OPERANDS; k++) operands[k] = k == 0 ? &out : &ins[k - 1];
+// ---- the loop -----------------------------------------------------------------------------------
 
-    Nest outer;
+// The axes of all operands, the one with the smallest steps in memory last.
+template <int OPERANDS>
+Nest walk_of(const Operand* const* operands) {
+    const Operand& out = *operands[0];
+    Nest nest;
     int axes[MAX_DIMS];
     for (int d = 0; d < out.ndim; d++) axes[d] = d;
     sort_axes(axes, out.ndim, out.strides);
     for (int i = 0; i < out.ndim; i++) {
         int64_t strides[MAX_OPERANDS] = {};
         for (int k = 0; k < OPERANDS; k++) strides[k] = operands[k]->strides[axes[i]];
-        outer.add(out.shape[axes[i]], strides);
+        nest.add(out.shape[axes[i]], strides);
     }
+    return nest;
+}
+
+// n elements that do not lie side by side, or not as F: through tiles on the stack, and back, but
+// for g (1), which is only read.
+template <class T, class Step>
+void step_in_tiles(const Step& step, T* const* stored, const int64_t* strides, int64_t n) {
+    using F = Computed<T>;
+    constexpr int WIDTH = lanes<F>, OPERANDS = Step::OPERANDS;
+    alignas(64) F tiles[OPERANDS][TILE];
+    F* computed[OPERANDS];
+    for (int64_t begin = 0; begin < n; begin += TILE) {
+        const int64_t count = smaller(TILE, n - begin), padded = ceil_div(count, WIDTH) * WIDTH;
+        for (int k = 0; k < OPERANDS; k++) {
+            computed[k] = tiles[k];
+            move_row(stored[k] + begin * strides[k], strides[k], tiles[k], 1, count);
+            for (int64_t j = count; j < padded; j++) tiles[k][j] = 0;
+        }
+        for (int64_t j = 0; j < padded; j += WIDTH) step(computed, j);
+        for (int k = 0; k < OPERANDS; k++)
+            if (k != 1) move_row(tiles[k], 1, stored[k] + begin * strides[k], strides[k], count);
+    }
+}
+
+// One optimizer step over all elements of the operands. Where they lie side by side they are
+// updated in place, vector by vector.
+template <class T, template <class> class Optimizer>
+Status update(const Operand& out, const Operand* ins, int, const Params&) {
+    using F = Computed<T>;
+    constexpr int WIDTH = lanes<F>, OPERANDS = Optimizer<T>::OPERANDS;
+    const Optimizer<T> step(ins + OPERANDS - 1);
+    const Operand* operands[OPERANDS];
+    for (int k = 0; k < OPERANDS; k++) operands[k] = k == 0 ? &out : &ins[k - 1];
+
+    Nest outer = walk_of<OPERANDS>(operands);
     const Nest inner = outer.split_inner();
     const int64_t length = inner.size[0], pieces = ceil_div(length, GRAIN);
     bool in_place = std::is_same<T, F>::value;
     for (int k = 0; k < OPERANDS; k++) in_place &= inner.stride[0][k] == 1;
 
     parallel_each(outer.count() * pieces, smaller(length, GRAIN), GRAIN, [&](int64_t index) {
-        alignas(64) F tiles[OPERANDS][TILE];
         int64_t at[MAX_OPERANDS];
         outer.locate(index / pieces, at);
-        const int64_t begin = index % pieces * GRAIN, end = smaller(begin + GRAIN, length);
-        for (int64_t i = begin, n; i < end; i += n) {
-            T* stored[OPERANDS];
-            F* computed[OPERANDS];
-            for (int k = 0; k < OPERANDS; k++)
-                stored[k] =
-                    reinterpret_cast<T*>(operands[k]->data) + at[k] + i * inner.stride[0][k];
-            if (in_place && end - i >= WIDTH) {
-                n = (end - i) / WIDTH * WIDTH;
-                for (int k = 0; k < OPERANDS; k++) computed[k] = reinterpret_cast<F*>(stored[k]);
-                for (int64_t j = 0; j < n; j += WIDTH) step(computed, j);
-                continue;
-            }
-            n = smaller(TILE, end - i);
-            const int64_t padded = ceil_div(n, WIDTH) * WIDTH;
-            for (int k = 0; k < OPERANDS; k++) {
-                computed[k] = tiles[k];
-                move(stored[k], inner.stride[0][k], tiles[k], 1, n);
-                for (int64_t j = n; j < padded; j++) tiles[k][j] = 0;
-            }
-            for (int64_t j = 0; j < padded; j += WIDTH) step(computed, j);
-            for (int k = 0; k < OPERANDS; k++)
-                if (k != 1)
-                    move(tiles[k], 1, stored[k], inner.stride[0][k], n);  // 1 is g: only read
+        const int64_t begin = index % pieces * GRAIN, n = smaller(GRAIN, length - begin);
+        const int64_t whole = in_place ? n / WIDTH * WIDTH : 0;
+        T* stored[OPERANDS];
+        F* computed[OPERANDS];
+        for (int k = 0; k < OPERANDS; k++) {
+            const int64_t stride = inner.stride[0][k];
+            stored[k] = reinterpret_cast<T*>(operands[k]->data) + at[k] + begin * stride;
+            computed[k] = reinterpret_cast<F*>(stored[k]);  // of no use unless they are alike
+            stored[k] += whole * stride;
         }
+        for (int64_t j = 0; j < whole; j += WIDTH) step(computed, j);
+        step_in_tiles(step, stored, inner.stride[0], n - whole);
     });
     return {Status::Ok, 0, 0};
 }

@@ -173,7 +173,7 @@ struct Gathered {
         if (rows % ROWS) std::memset(tile + (groups - 1) * size, 0, size * sizeof(F));
         each_piece(0, scores.x_stride,
                    [&](int64_t from, int64_t step, F* to, int64_t to_step, int64_t n) {
-                       move(scores.x + from, step, to, to_step, n);
+                       move_row(scores.x + from, step, to, to_step, n);
                    });
         for (int64_t g = 0; g < groups; g++) {
             F* x = tile + g * size;
@@ -184,7 +184,7 @@ struct Gathered {
         if (scores.y == nullptr) return;
         each_piece(1, scores.y_stride,
                    [&](int64_t to, int64_t step, const F* from, int64_t from_step, int64_t n) {
-                       move(from, from_step, scores.y + to, step, n);
+                       move_row(from, from_step, scores.y + to, step, n);
                    });
     }
 };

@@ -1,28 +1,20 @@
-// Choosing elements by index: gather index_select scatter_add scatter nonzero.
+// Choosing elements by index: gather index_select scatter scatter_add nonzero.
 //
-// But for scatter_add nothing is computed, so elements are moved as 1, 2, 4 or 8 bytes, whatever
-// their dtype; only bools are made 0 or 1. Inputs must not overlap `out`, except for the x of
-// scatter_add and scatter, which may be `out` itself.
-#include "math/computed.hpp"
+// An index is a position along the indexed axis, from -size to size - 1: a negative one counts from
+// the end. Inputs must not overlap `out`, except for the x of scatter_add and scatter, which may be
+// `out` itself.
 #include "select.rows.hpp"
-#include "walk/each.hpp"
-#include "walk/items.hpp"
+#include "walk/moving.hpp"
 
 namespace tutor {
 namespace TUTOR_LEVEL {
 namespace {
 
-constexpr int64_t GRAIN_BYTES = 1 << 16;  // about 10 us of moving, which waking a thread costs
-constexpr Status OK = {Status::Ok, 0, 0};
+// ---- the index ----------------------------------------------------------------------------------
 
-template <class T>
-void copy_block(const Operand& out, const Operand& x) {
-    each(out, &x, 1, {copy_items<T>, DTYPES, DTYPES, nullptr, nullptr, GRAIN_BYTES / sizeof(T)});
-}
+inline bool is_position(int64_t index, int64_t size) { return -size <= index && index < size; }
 
-// ---- by index -----------------------------------------------------------------------------------
-
-// Whether every index is one of an axis of `size`; if not, the first that is none.
+// Whether every index is a position along an axis of `size`; if not, the first that is none.
 Status check_indices(const Operand& index, int64_t size) {
     Nest nest;
     for (int d = 0; d < index.ndim; d++) {
@@ -37,36 +29,45 @@ Status check_indices(const Operand& index, int64_t size) {
         const int64_t run = nest.locate(at, offset);
         const int64_t* from = data + offset[0];
         const int64_t step = nest.depth > 0 ? nest.stride[nest.depth - 1][0] : 1;
-        uint64_t bad = 0;
-        for (int64_t i = 0; i < run; i++)
-            bad |= static_cast<uint64_t>(from[i * step]) >= static_cast<uint64_t>(size);
+        bool bad = false;
+        for (int64_t i = 0; i < run; i++) bad |= !is_position(from[i * step], size);
         for (int64_t i = 0; bad && i < run; i++) {
             const int64_t found = from[i * step];
-            if (found < 0 || found >= size) return {Status::IndexOutOfRange, found, size};
+            if (!is_position(found, size)) return {Status::IndexOutOfRange, found, size};
         }
         at += run;
     }
     return OK;
 }
 
+// The axis that is indexed: how many elements it has, and the step from one to the next.
+struct IndexedAxis {
+    int64_t size, step;
+
+    // How far from the first one the element is that an index names; negative ones count from the
+    // end.
+    int64_t offset(int64_t index) const { return (index < 0 ? index + size : index) * step; }
+};
+
 // Elements side by side along one axis of three operands: `main` (out, or what is added), `indexed`
-// (whose step along the indexed axis is `axis_step`) and the index. Steps are counted in elements.
+// and the index. Steps are counted in elements.
 struct Run {
     int64_t n;
     char *main, *indexed;
     const int64_t* index;
-    int64_t main_step, indexed_step, index_step, axis_step;
+    int64_t main_step, indexed_step, index_step;
+    IndexedAxis axis;
 };
 
 // Walks the axes [first, last) of `main` and `index`, and of `indexed` with the indexed axis
 // standing still.
 struct IndexedWalk {
     Nest nest;
-    int64_t axis_step;
+    IndexedAxis indexed_axis;
 
     IndexedWalk(const Operand& main, const Operand& indexed, const Operand& index, int64_t axis,
                 int first, int last)
-        : axis_step(indexed.strides[axis]) {
+        : indexed_axis{indexed.shape[axis], indexed.strides[axis]} {
         for (int d = first; d < last; d++)
             nest.add(main.shape[d],
                      {main.strides[d], d == axis ? 0 : indexed.strides[d], index.strides[d]});
@@ -82,7 +83,7 @@ struct IndexedWalk {
         while (begin < end) {
             const int64_t n = smaller(nest.locate(begin, offset), end - begin);
             each_run(Run{n, main + offset[0] * itemsize, indexed + offset[1] * itemsize,
-                         index + offset[2], step[0], step[1], step[2], axis_step});
+                         index + offset[2], step[0], step[1], step[2], indexed_axis});
             begin += n;
         }
     }
@@ -96,10 +97,10 @@ void gather_run(const Run& run) {
     if (run.index_step != 0) {
         for (int64_t j = 0; j < run.n; j++)
             z[j * run.main_step] =
-                x[j * run.indexed_step + run.index[j * run.index_step] * run.axis_step];
+                x[j * run.indexed_step + run.axis.offset(run.index[j * run.index_step])];
         return;
     }
-    x += *run.index * run.axis_step;  // one index for the whole run: a piece of a slice
+    x += run.axis.offset(*run.index);  // one index for the whole run: a piece of a slice
     if (std::is_trivially_copyable_v<Bits> && run.main_step == 1 && run.indexed_step == 1)
         std::memcpy(static_cast<void*>(z), x, run.n * sizeof(Bits));
     else
@@ -163,12 +164,12 @@ void scatter_run(const Run& run) {
     T* z = reinterpret_cast<T*>(run.indexed);
     if (run.index_step != 0 || run.indexed_step == 0) {
         for (int64_t j = 0; j < run.n; j++) {
-            T& to = z[j * run.indexed_step + run.index[j * run.index_step] * run.axis_step];
+            T& to = z[j * run.indexed_step + run.axis.offset(run.index[j * run.index_step])];
             to = combine(to, src[j * run.main_step]);
         }
         return;
     }
-    z += *run.index * run.axis_step;  // n different elements of one slice
+    z += run.axis.offset(*run.index);  // n different elements of one slice
     if (run.main_step == 1 && run.indexed_step == 1) {
 #pragma GCC ivdep
         for (int64_t j = 0; j < run.n; j++) z[j] = combine(z[j], src[j]);

@@ -50,7 +50,7 @@ inline void convert_row(int64_t n, To* to, const From* from) {
 
 // n elements from one array to another, converted if their types differ.
 template <class From, class To>
-inline void move(const From* from, int64_t from_stride, To* to, int64_t to_stride, int64_t n) {
+inline void move_row(const From* from, int64_t from_stride, To* to, int64_t to_stride, int64_t n) {
     if (from_stride == 1 && to_stride == 1) return convert_row(n, to, from);
     for (int64_t i = 0; i < n; i++) to[i * to_stride] = convert<To>(from[i * from_stride]);
 }
