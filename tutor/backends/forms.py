@@ -5,9 +5,9 @@ is computed. An Op with a kernel needs no rule of its own: it takes that of its 
 names are those of `enum class Form` in simd_cpp/kernel.hpp, which states the same for C++.
 
     elementwise         operands are stretched to one shape, and so is the result
-    update              operands T are all alike, and written but for the first input; cells are ()
+    update              as out; those of letter T are written but for input 1, the others are cells
     scan                as elementwise; each element depends on those before it along `axis`
-    fill, draw          out is given; no inputs, or two cells: a seed and a counter (written)
+    fill, draw          out is given; to draw takes cells: seed, and counter, which is written
     reduce              x without the axes in `axis`
     mat_mul             (..., m, k), (..., k, n) -> (..., m, n); leading axes are stretched
     linear              x (..., k), w (n, k), b (n) -> (..., n)
@@ -281,7 +281,8 @@ FORMS: dict[str, Form] = {
     "elementwise": Form(_stretched, _stretch_all, _one_each),
     "update": Form(_as_first),
     "scan": Form(_stretched, _stretch_all),
-    **dict.fromkeys(("fill", "draw"), Form()),
+    "fill": Form(),
+    "draw": Form(),
     "reduce": Form(_reduced, flops=_one_each_read),
     "mat_mul": Form(_product, _stretch_leading, _terms_of_rows),
     "linear": Form(_layer, flops=_terms_of_rows),
@@ -307,8 +308,7 @@ def dtype_of(letter: str, dtype: DType) -> DType | None:
     """What a letter of `types` stands for, in a kernel for `dtype`; None for any."""
     if letter == "S":
         return accumulator(dtype)
-    known = {"T": dtype, "b": bool_, "i": int64, "u": uint32, "d": float64, "n": uint64}
-    return known.get(letter)
+    return {"T": dtype, "b": bool_, "i": int64, "u": uint32, "n": uint64, "d": float64}.get(letter)
 
 
 def counted_axis(form: str, axis: Any, shapes: Sequence[Shape]) -> Any:
@@ -334,12 +334,12 @@ def flops(kernel: str, layouts: Sequence[Layout]) -> int | None:
 
 def nbytes(kernel: str, layouts: Sequence[Layout]) -> int:
     """Bytes read and written, each element counted once for each operand that it is in."""
-    form, letters = SIGNATURES[kernel].form, SIGNATURES[kernel].types
+    types, form = SIGNATURES[kernel].types, SIGNATURES[kernel].form
     moved = [_elements(shape, strides) * dtype.itemsize for shape, strides, dtype in layouts]
     if form in ("gather", "index_select"):  # they read as many elements as they write
         moved[1] = moved[0]
     if form == "update":  # reads what it writes, and writes the state, but no cell
-        moved += [n for i, n in enumerate(moved) if letters[i] == "T" and i != 1]
+        moved += [n for i, n in enumerate(moved) if types[i] == "T" and i != 1]
     return sum(moved)
 
 

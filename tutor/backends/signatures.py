@@ -192,7 +192,8 @@ TABLE_OF_KERNELS = (
         form="cat", work="moves"),
     Signature("gather", "TTi", ALL, "exact",
         "z[.., i, ..] = x[.., index[.., i, ..], ..] along axis; any other index raises "
-        "OutOfRangeError, here and below", ("axis",), form="gather", work="moves"),
+        "OutOfRangeError, here and below", ("axis",),
+        form="gather", work="moves"),
     Signature("scatter_add", "TTiT", ALL, "sum",
         "z = x, then z[..., index[..., i, ...], ...] += src[..., i, ...] along axis, in "
         "row-major order of src; bools or", ("axis",), form="scatter"),
