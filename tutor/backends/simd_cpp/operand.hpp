@@ -37,6 +37,9 @@ class Operands {
     // Makes operand i one that needs no check: there is no Python object behind it.
     void put(int i, const Operand& operand) { operands_[i] = operand; }
 
+    // The inputs, to be walked in another way that stays within the same elements.
+    Operand* inputs() { return operands_ + 1; }
+
     int count() const { return count_; }
     const Operand& operator[](int i) const { return operands_[i]; }
 
