@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tutor import dtype as dtypes
 from tutor import literals
 from tutor.backends import registry
+from tutor.backends.step import Step, emit
 from tutor.errors import DTypeError, NumberRangeError, ShapeError
 
 if TYPE_CHECKING:
@@ -46,11 +47,11 @@ class Arithmetic:
     def _combine(self, kernel: str, *others: Any, out: Self | None = None) -> Self:
         """`out = kernel(*others)`, element by element; numbers stand for all elements at once."""
         out = type(self).empty(len(self), self.dtype) if out is None else out
-        operands = [self._operand(other) for other in others]
-        run = registry.lookup(kernel, registry.current(), self.dtype)
+        whole = registry.Operand(out, (len(out),), (1,), 0)
+        step = Step(kernel, self.dtype, whole, tuple([self._operand(other) for other in others]))
         if out is self:
             self.touch()
-        run(registry.Operand(out, (len(out),), (1,), 0), *operands)
+        emit(step)
         return out
 
     def _operand(self, other: Any) -> registry.Operand:

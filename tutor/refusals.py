@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tutor.errors import DomainError, DTypeError, GraphError, ShapeError
+from tutor.errors import ArgumentError, DomainError, DTypeError, GraphError, ShapeError
 from tutor.literals import is_tensor
 
 
@@ -149,6 +149,15 @@ def read_only(t: Any) -> DomainError:
         f"to write into a Tensor of shape {t.shape}",
         "its memory is read-only: a constant's, or another library's",
         "write into a .copy()",
+    )
+
+
+def no_parameter(op: Any) -> ArgumentError:
+    missing = sorted(op.required - op.params.keys())
+    return ArgumentError(
+        f"{op.name} without {', '.join(missing)}",
+        f"it was given {', '.join(op.params) or 'no parameters'}",
+        f"write apply({op.name!r}, ..., {', '.join(f'{n}=...' for n in missing)})",
     )
 
 

@@ -2,28 +2,32 @@
 
     class Mul(Op):
         \"\"\"z = x * y\"\"\"
-        kernel, infer, saves = "mul", broadcast, ("x", "y")
+        kernel, promotes, saves = "mul", 0, ("x", "y")
 
         def backward(self, g, x, y):
             return g * y, g * x
 
-An Op says *what* is computed. `kernel` names the row of the kernel table that does it, `infer` is
-the rule for shape and dtype of the result, `saves` what backward needs. *How* and *where* it runs
-is the Engine's business: `Mul(x, y).apply()` hands it over, and so does `x * y`.
+An Op says *what* is computed. `kernel` names the row of the kernel table that does it; from the
+row's form follow shape and dtype of the result. `saves` is what backward needs. *How* and *where*
+it runs is the Engine's business: `Mul(x, y).apply()` hands it over, and so does `x * y`. Making an
+Op does nothing: whatever there is to do, to check or to find out is done when it runs.
 
 A recorded Op is a node of the graph: `inputs` are its edges, `saved` what it keeps for backward.
 """
 
 from __future__ import annotations
 
+import inspect
 import re
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from tutor.backends.signatures import SIGNATURES
+from tutor.backends.forms import FORMS, Form, dtype_of
+from tutor.backends.signatures import SIGNATURES, Signature
 from tutor.dtype import DType
+from tutor.errors import ArgumentError, DTypeError
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
@@ -34,6 +38,8 @@ Shape = tuple[int, ...]
 
 # What a saved value was: its memory, how often that had been changed, and how it was walked.
 state_of = attrgetter("buf", "buf.version", "shape", "strides", "offset")
+MARKS = {"differentiable": "backward", "settles": "settle", "finishes": "finish",
+         "infers": "infer", "is_view": "layout"}  # fmt: skip
 OPS: dict[str, type[Op]] = {}  # the catalogue: every Op class by its name
 
 
@@ -44,11 +50,15 @@ class Op:
 
     - `kernel`: a name in signatures.py. A view has none, it has a `layout` instead; an op that
       needs several kernels has none either, and calls them in its own `forward`.
-    - `infer(self, *inputs, **params) -> (shape, dtype)`: the result's, or a ShapeError.
     - `name`: in the catalogue; by default the kernel's, else the class's in lower case.
-    - `saves`: names among infer's operands, and "out", that `backward` gets after the gradient.
+    - `takes`: names of the operands; by default those of its `infer`, `layout` or `forward`, else
+      x, and y.
+    - `saves`: names among the operands, and "out", that `backward` gets after the gradient.
     - `promotes`: the operands from this position on are brought to one dtype; None: as they are.
     - `wants_float`: integer operands become float32 first.
+    - `defaults`: parameters that may be left out.
+    - `infer(self, *inputs, **params) -> (shape, dtype)`: where the form's rule is not the op's.
+    - `settle(self)`: what is to be done to operands and parameters first.
     - `backward(self, g, *saved)`: one gradient per input, None where there is none. It is written
       with Tensor operators, so it can be differentiated again. `self.needs` says which are wanted.
     """
@@ -56,13 +66,22 @@ class Op:
     name: ClassVar[str]
     kernel: ClassVar[Any] = None  # its name
     kernel_params: ClassVar[tuple[str, ...]] = ()
+    signature: ClassVar[Signature]  # the kernel's row
+    form: ClassVar[Form]  # the row's form
+    takes: ClassVar[tuple[str, ...]] = ()
+    accepts: ClassVar[frozenset[str] | None] = None  # names of parameters; None: any
+    required: ClassVar[frozenset[str]] = frozenset()  # those that its kernel or its rule reads
+    defaults: ClassVar[Mapping[str, Any]] = {}
     saves: ClassVar[tuple[str, ...]] = ()
     save_positions: ClassVar[tuple[int, ...]] = ()  # of `saves` among the inputs; -1 is the output
     pick: ClassVar[Any]  # of the inputs and the output, what stands at these positions
     promotes: ClassVar[int | None] = None
     wants_float: ClassVar[bool] = False
     key: ClassVar[int] = 0  # the operand under whose dtype the kernel is looked up
-    rearranges: ClassVar[bool] = False  # has it `operands` of its own?
+    settles: ClassVar[bool] = False  # has it a `settle` of its own?
+    finishes: ClassVar[bool] = False  # has it a `finish` of its own?
+    infers: ClassVar[bool] = False  # has it an `infer` of its own?
+    is_view: ClassVar[bool] = False  # has it a `layout`?
     differentiable: ClassVar[bool] = False
     execute: ClassVar[Callable[[Op], Tensor]]  # how an Op is run: the Engine puts itself here
 
@@ -72,8 +91,8 @@ class Op:
 
     def __init_subclass__(cls, abstract: bool = False) -> None:
         super().__init_subclass__()
-        cls.differentiable = cls.backward is not Op.backward
-        cls.rearranges = cls.operands is not Op.operands
+        for mark, method in MARKS.items():
+            setattr(cls, mark, getattr(cls, method) is not getattr(Op, method))
         cls.key = cls.promotes or 0
         if abstract:
             return
@@ -85,17 +104,33 @@ class Op:
             cls.__name__,
         ):
             raise TypeError(f"op {cls.name!r} is {taken}; give {cls.__name__} a `name` of its own")
-        if cls.kernel is not None:
-            cls.kernel_params = SIGNATURES[cls.kernel].params
-        rule = cls.infer if cls.layout is Op.layout else cls.layout
-        code = rule.__code__
-        operands = code.co_varnames[1 : code.co_argcount]
-        unknown = set(cls.saves) - {*operands, "out"}
+        cls._read_rule()
+        unknown = set(cls.saves) - {*cls.takes, "out"}
         if unknown:
-            raise TypeError(f"{cls.__name__} saves {unknown}, its operands are {operands}")
-        cls.save_positions = tuple(-1 if n == "out" else operands.index(n) for n in cls.saves)
+            raise TypeError(f"{cls.__name__} saves {unknown}, its operands are {cls.takes}")
+        cls.save_positions = tuple(-1 if n == "out" else cls.takes.index(n) for n in cls.saves)
         cls.pick = itemgetter(*cls.save_positions) if cls.saves else None
         OPS[cls.name] = cls
+
+    @classmethod
+    def _read_rule(cls) -> None:
+        """Find out which operands and parameters it takes."""
+        known, anything = {*cls.defaults}, cls.kernel is None
+        if cls.kernel is not None:
+            cls.signature = SIGNATURES[cls.kernel]
+            cls.form, cls.kernel_params = FORMS[cls.signature.form], cls.signature.params
+            cls.required = frozenset({*cls.kernel_params, *cls.form.params})
+            known |= {*cls.required, *(["dtype"] if "*" in cls.signature.types else [])}
+        if cls.infers or cls.kernel is None:
+            rule: Any = cls.infer if cls.infers else cls.layout if cls.is_view else cls.forward
+            code = inspect.unwrap(rule).__code__
+            count, more = code.co_argcount, code.co_kwonlyargcount
+            cls.takes = code.co_varnames[1:count]
+            known |= {*code.co_varnames[count : count + more]}
+            anything = anything and bool(code.co_flags & 0x08)  # **params
+        elif not cls.takes:
+            cls.takes = ("x", "y")[: len(cls.signature.types.rstrip("+")) - 1]
+        cls.accepts = None if anything else frozenset(known)
 
     def __init__(self, *inputs: Any, **params: Any) -> None:
         self.inputs = inputs
@@ -106,26 +141,79 @@ class Op:
         """Run it: the resulting Tensor, which remembers this Op if a gradient may be wanted."""
         return Op.execute(self)
 
-    def infer(self, *inputs: Any, **params: Any) -> tuple[Shape, DType]:
-        """Shape and dtype of the result."""
-        raise NotImplementedError(f"{type(self).__name__} states no rule for shape and dtype")
+    # ---- what the Engine asks, in this order -----------------------------------------------------
 
-    def layout(self, *inputs: Any, **params: Any) -> tuple[Shape, Shape, int]:
-        """For a view: shape, strides and offset at which it walks x's Buffer."""
+    def settle(self) -> Tensor | None:
+        """Before anything else: bring `inputs` and `params` into the shape that the rules below
+        know. Where other ops do what is asked, their result, and nothing else is done."""
+        return None
+
+    def infer(self, *inputs: Any, **params: Any) -> tuple[Shape, DType]:
+        """Shape and dtype of the result, by the form of the kernel."""
+        dtype = inputs[self.key].buf.dtype
+        types, rule = self.signature.types, self.form.rule
+        if len(inputs) != len(types) - 1 and "+" not in types:
+            raise self.wrong_count()
+        if self.promotes != 0:  # else they are of one dtype
+            for i, x in enumerate(inputs):
+                wanted = dtype_of(types[min(i + 1, len(types) - 1)], dtype)
+                if wanted is not None and x.buf.dtype is not wanted:
+                    raise self.wrong_dtype(i, wanted)
+        if rule is None:
+            raise NotImplementedError(f"{type(self).__name__} states no rule for shape and dtype")
+        shape = rule(self.signature, self.name, [x.shape for x in inputs], params)
+        return shape, dtype_of(types[0], dtype) or params["dtype"]
+
+    def layout(self, *inputs: Any, **params: Any) -> tuple[Shape, Shape, int] | None:
+        """For a view: shape, strides and offset at which it walks x's Buffer; None where no strides
+        can, and it is a view of a copy."""
         raise NotImplementedError(f"{type(self).__name__} has neither a kernel nor a layout")
 
     def forward(self, *inputs: Any, **params: Any) -> Tensor:
         """The result, for an op without a kernel; a view's walks the Buffer of its operand."""
-        x: Tensor = inputs[0]
-        return x.over(x.buf, *self.layout(*inputs, **params))
+        x: Any = inputs[0]
+        while (found := self.layout(x, **params)) is None:
+            x = OPS["copy"](x).apply()
+            self.inputs = (x,)
+        view: Tensor = x.over(x.buf, *found)
+        return view
 
-    def operands(self, shape: Shape, *inputs: Any) -> tuple[Any, ...]:
-        """The inputs as the kernel is to walk them, given the result's shape."""
-        return inputs
+    def finish(self, out: Tensor) -> Tensor:
+        """The result as it is handed out, over what the kernel has filled."""
+        return out
 
     def backward(self, g: Tensor, /, *saved: Any) -> Gradients:
         """The gradients of the inputs, given `g`, the gradient of the result."""
         raise NotImplementedError(f"{type(self).__name__} has no derivative")
+
+    # ---- what it refuses -------------------------------------------------------------------------
+
+    def check_call(self) -> None:
+        """ArgumentError for a parameter that nobody knows."""
+        known = self.accepts
+        if known is not None and not known.issuperset(self.params):
+            wrong = next(n for n in self.params if n not in known)
+            raise ArgumentError(
+                f"{self.name}({wrong}=...)",
+                f"there is no parameter {wrong!r}",
+                f"its parameters are {', '.join(sorted(known)) or 'none'}",
+            )
+
+    def wrong_count(self) -> ArgumentError:
+        """The error for more or fewer operands than it takes."""
+        return ArgumentError(
+            f"{self.name} of {len(self.inputs)} operands",
+            f"it takes {len(self.takes)}",
+            f"give {', '.join(self.takes)}",
+        )
+
+    def wrong_dtype(self, i: int, wanted: DType) -> DTypeError:
+        """The error for input i, which is of another dtype than `wanted`."""
+        return DTypeError(
+            f"{self.name} of {', '.join(x.buf.dtype.name for x in self.inputs)}",
+            f"operand {i + 1} is {self.inputs[i].buf.dtype.name}, not {wanted.name}",
+            f"cast it first: .cast({wanted.name!r})",
+        )
 
     # ---- as a node of the graph ------------------------------------------------------------------
 
@@ -148,5 +236,9 @@ class Op:
 
     def __repr__(self) -> str:
         parts = [f"{tuple(x.shape)}" for x in self.inputs if hasattr(x, "shape")]
-        parts += [f"{name}={value}" for name, value in self.params.items()]
+        parts += [
+            f"{name}={value}"
+            for name, value in self.params.items()
+            if value is not self.defaults.get(name, self)
+        ]
         return f"{type(self).__name__}({', '.join(parts)})"

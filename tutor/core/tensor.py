@@ -64,7 +64,7 @@ def _binary(name: str) -> tuple[Binary, Binary]:
 
 
 @spelled
-class Tensor(Methods, Create, Interop):
+class Tensor(Methods, Create, Interop, literals.IsTensor):
     """`Tensor(data, shape=None, strides=None, offset=0, requires_grad=False, *, dtype=None)`.
 
     `data` is a number, (nested) lists, an array, another Tensor: copied; or a Buffer: shared, and
@@ -208,9 +208,7 @@ class Tensor(Methods, Create, Interop):
     def __getitem__(self, key: Key) -> Tensor:
         """NumPy's indexing: ints, slices, None and Ellipsis give a view, arrays of positions and
         bools a copy (tutor/selection.py)."""
-        if keys.is_basic(key):
-            return apply("index", self, key=keys.checked_key(key))
-        return selection.select(self, key)
+        return apply("index", self, key=key)
 
     def __setitem__(self, key: Key, value: TensorLike) -> None:
         instead = "use where(cond, a, b), or make the change under no_grad() or on a .detach()"

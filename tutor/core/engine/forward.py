@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from tutor import border, refusals
 from tutor import dtype as dtypes
-from tutor.backends import registry
+from tutor.backends.forms import counted_axis
+from tutor.backends.step import NONE, Step, emit
 from tutor.core.buffer import Buffer
 from tutor.core.op import OPS, Op
 from tutor.dtype import DType
-from tutor.errors import DTypeError
+from tutor.errors import DTypeError, ShapeError
 from tutor.literals import is_number, is_tensor
 from tutor.recording import is_grad_enabled
 
@@ -30,46 +31,45 @@ class Forward:
     """What Engine inherits to run Ops."""
 
     def run(self, op: Op) -> Tensor:
-        """Execute `op` and return its result."""
-        launch: registry.Launcher | None = registry.in_use().launchers.get(op.name)
-        if launch is not None and (out := launch(*op.inputs, **op.params)) is not None:
-            return self.remember(op, out) if out.requires_grad else out
-        if op.promotes is not None:
-            self.bring_together(op)
-        inputs = op.inputs
+        """Execute `op` and return its result: prepare, emit, remember."""
+        self.bring_together(op)
+        if op.params or op.defaults:
+            op.check_call()
+            op.params = {**op.defaults, **op.params}
+        if op.settles and (done := op.settle()) is not None:
+            return done
         if op.kernel is None:
-            out = op.forward(*inputs, **op.params)
-        else:
-            shape, dtype = op.infer(*inputs, **op.params)
-            out = inputs[0].over(Buffer.empty(math.prod(shape), dtype), shape)
-            ins = op.operands(shape, *inputs) if op.rearranges else inputs
-            params = {n: op.params[n] for n in op.kernel_params} if op.kernel_params else {}
-            registry.kernel(op.kernel, inputs[op.key].buf.dtype)(out, *ins, **params)
-        for x in inputs:
-            if x.requires_grad:
-                return self.remember(op, out)
-        return out
+            return self.remember(op, op.forward(*op.inputs, **op.params))
+        step = self.prepare(op)
+        emit(step)
+        return self.remember(op, op.finish(step.out) if op.finishes else step.out)
 
-    def remember(self, op: Op, out: Tensor, recorded: bool | None = None) -> Tensor:
-        """Make `op` the node of the graph that `out` came from, if a graph is wanted: `recorded`
-        says so, or else the mode."""
-        graph = op.differentiable and out.buf.dtype.kind == "float"
-        graph = graph and (is_grad_enabled() if recorded is None else recorded)
-        if graph:
-            try:
-                needs = tuple(map(_requires_grad, op.inputs))
-            except AttributeError:  # a launcher takes numbers as they are; a graph is of Tensors
-                dtype, shape = out.buf.dtype, out.shape
-                given = [x if hasattr(x, "over") else out.wrap(x, dtype, shape) for x in op.inputs]
-                op.inputs, needs = tuple(given), tuple(map(_requires_grad, given))
+    def prepare(self, op: Op) -> Step:
+        """The kernel call that does it: the result inferred and given a Buffer, the inputs as the
+        kernel is to walk them."""
+        inputs, form = op.inputs, op.form
+        if op.required and not op.required <= op.params.keys():
+            raise refusals.no_parameter(op)
+        if "axis" in op.kernel_params:
+            shapes = [x.shape for x in inputs]
+            op.params["axis"] = counted_axis(op.signature.form, op.params["axis"], shapes)
+        shape, dtype = op.infer(*inputs, **op.params)
+        out = inputs[0].over(Buffer.empty(math.prod(shape), dtype), shape)
+        ins = inputs if form.walks is None else form.walks(shape, inputs, op.params)
+        params = {n: op.params[n] for n in op.kernel_params} if op.kernel_params else NONE
+        return Step(op.kernel, inputs[op.key].buf.dtype, out, ins, params)
+
+    def remember(self, op: Op, out: Tensor) -> Tensor:
+        """Make `op` the node of the graph that `out` came from, if a graph is wanted."""
+        needs = tuple(map(_requires_grad, op.inputs))
+        if True in needs and op.differentiable and out.buf.dtype.is_float and is_grad_enabled():
             op.record(out, needs, next(_serials))
-            out.op = op
-        out.requires_grad = graph
+            out.op, out.requires_grad = op, True
         return out
 
-    def call(self, kernel: str, dtype: DType, out: Tensor, *ins: Tensor, **params: Any) -> None:
+    def call(self, kernel: str, dtype: DType, out: Any, *ins: Any, **params: Any) -> None:
         """Run one kernel by its name, for an op that has several."""
-        registry.kernel(kernel, dtype)(out, *ins, **params)
+        emit(Step(kernel, dtype, out, ins, params))
 
     def write(self, target: Tensor, value: TensorLike) -> None:
         """`target[...] = value` in place, cast and stretched to fit; no graph sees it."""
@@ -95,7 +95,9 @@ class Forward:
             walk_of(x) == walk_of(target) or not x.buf.overlaps(target.buf) for x in inputs
         ):  # fmt: skip
             target.buf.touch()
-            self.call(op.kernel, dtype, target, *op.operands(target.shape, *inputs))
+            walks = op.form.walks
+            ins = inputs if walks is None else walks(target.shape, inputs, op.params)
+            self.call(op.kernel, dtype, target, *ins)
         else:
             self.write(target, op.apply())
 
@@ -112,7 +114,11 @@ class Forward:
         A Python number is weak: it takes the dtype beside it. An array or list keeps the one it
         would have alone. Casting is an op, so gradients find their way back through it.
         """
-        inputs, first = op.inputs, op.promotes or 0
+        inputs, first = op.inputs, op.promotes
+        if first is None:
+            return
+        if not inputs:
+            raise ShapeError(f"{op.name} of no tensors", "an empty list", "give at least one")
         try:  # most often there is nothing to do
             dtype = inputs[first].buf.dtype
             for x in inputs[first:]:
@@ -123,11 +129,11 @@ class Forward:
                     return
         except AttributeError:  # a number, a list, an array
             pass
-        like = next((x for x in inputs if hasattr(x, "over")), None)
+        like = next((x for x in inputs if is_tensor(x)), None)
         if like is None:
             kinds = ", ".join(type(x).__name__ for x in inputs)
             raise DTypeError(f"{op.name} of {kinds}", "none is a Tensor", "write Tensor(...)")
-        given = [x if is_number(x) or hasattr(x, "over") else like.wrap(x) for x in inputs]
+        given = [x if is_number(x) or is_tensor(x) else like.wrap(x) for x in inputs]
         dtype = dtypes.common(x if is_number(x) else x.buf.dtype for x in given[first:])
         if op.wants_float and dtype is not None and not dtype.is_float:
             dtype = dtypes.float32
@@ -138,5 +144,3 @@ class Forward:
             elif wanted is not None and x.buf.dtype is not wanted:
                 given[i] = OPS["cast"](x, dtype=wanted).apply()
         op.inputs = tuple(given)
-
-    # ---- backward --------------------------------------------------------------------------------
