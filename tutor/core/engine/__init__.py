@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tutor import border
+from tutor.backends import simd_cpp
 from tutor.backends.step import Step as Step
 from tutor.backends.step import emit as emit
 from tutor.core.engine.backward import Backward
@@ -30,7 +31,6 @@ class Engine(Forward, Backward):
 
 
 engine = Engine()
-Op.execute = staticmethod(engine.run)
 
 
 def apply(name: str, *inputs: TensorLike, **params: Any) -> Tensor:
@@ -43,3 +43,7 @@ def apply(name: str, *inputs: TensorLike, **params: Any) -> Tensor:
     except Exception:
         border.check_all(inputs, name)  # was it for an operand that was tampered with?
         raise
+
+
+apply = simd_cpp.twins(engine, apply)  # TUTOR_NATIVE=0 leaves the Engine as it is
+Op.execute = staticmethod(engine.run)

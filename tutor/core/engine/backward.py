@@ -44,13 +44,17 @@ class Backward:
         recording.during(create_graph, self._backward, root, seed, keep, create_graph, ask)
 
     def _backward(self, root: Tensor, gradient: Tensor, *how: Any) -> None:
+        self.store(self.arrivals(root, gradient, *how), gradient)
+
+    def arrivals(self, root: Tensor, gradient: Tensor, *how: Any) -> dict[Tensor, Tensor]:
+        """What a walk brings to each tensor that is to have a `.grad`."""
         arrived: dict[Tensor, Tensor] = {}
         for node, g, _ in self.walk(root, self.order(root.op), gradient, *how):
             if not isinstance(node, Op):
                 arrived[node] = g
             elif node.kept is not None and (kept := node.kept()) is not None:
                 arrived[kept] = g
-        self._store(arrived, gradient)
+        return arrived
 
     def walk(self, root: Tensor, ops: Iterable[Op], gradient: Tensor, keep: bool, linked: bool,
              ask: Ask | None, only: set[Op | Tensor] | None = None,
@@ -189,7 +193,7 @@ class Backward:
             owned.append(own)
         return owned
 
-    def _store(self, arrived: dict[Tensor, Tensor], seed: Tensor) -> None:
+    def store(self, arrived: dict[Tensor, Tensor], seed: Tensor) -> None:
         """Add to each tensor's `.grad`: to all of them at once. Who was overtaken by another thread
         in between adds to what that one has stored."""
         tensors, fresh, done = tuple(arrived), self.owned(arrived.values(), seed), False

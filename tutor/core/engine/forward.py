@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tutor.core.tensor import Tensor  # the box above this one
     from tutor.typing import TensorLike
 
-_serials = itertools.count()
+serials = itertools.count()
 _requires_grad = operator.attrgetter("requires_grad")
 walk_of = operator.attrgetter("buf", "shape", "strides", "offset")
 
@@ -63,7 +63,7 @@ class Forward:
         """Make `op` the node of the graph that `out` came from, if a graph is wanted."""
         needs = tuple(map(_requires_grad, op.inputs))
         if True in needs and op.differentiable and out.buf.dtype.is_float and is_grad_enabled():
-            op.record(out, needs, next(_serials))
+            op.record(out, needs, next(serials))
             out.op, out.requires_grad = op, True
         return out
 

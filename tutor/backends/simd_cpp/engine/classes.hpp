@@ -78,8 +78,10 @@ class Class {
     PyObject* others_ = nullptr;  // and, for a class with a __dict__, what is in it
 };
 
-// The slots, in the order in which tutor/core/engine/twin.py names them.
-enum TensorSlot { T_BUF, T_SHAPE, T_STRIDES, T_OFFSET, T_GRAD, T_OP, T_REQUIRES_GRAD };
+// The slots, in the order in which tutor/ops/twin.py names them.
+enum TensorSlot {
+    T_BUF, T_SHAPE, T_STRIDES, T_OFFSET, T_GRAD, T_OP, T_REQUIRES_GRAD, T_HOOKS
+};
 enum BufferSlot { B_DTYPE, B_VERSION };
 enum NodeSlot { N_INPUTS, N_PARAMS, N_SAVED, N_STATES, N_SERIAL, N_NEEDS, N_SHAPE, N_KEPT, N_HOOKS };
 

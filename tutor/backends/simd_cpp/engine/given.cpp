@@ -45,6 +45,10 @@ bool take_over(PyObject* things) {
         {"emit", &given.emit},             {"step", &given.step},
         {"constant", &given.constant},     {"settle", &given.settle},
         {"forward", &given.forward},       {"finish", &given.finish},
+        {"backward", &given.backward},     {"after", &given.after},
+        {"linked", &given.linked},         {"fit", &given.fit},
+        {"freed", &given.freed},           {"changed", &given.changed},
+        {"wrong_count", &given.wrong_count},
     };
     for (auto& thing : plain) {
         if (!(*thing.to = take(things, thing.name))) return false;
@@ -54,7 +58,8 @@ bool take_over(PyObject* things) {
     given.ready = table && meeting && beside && take_dtypes(table) &&
                   set_promotion(meeting, beside) &&
                   take_class(things, "tensor", "tensor_slots", &given.tensor) &&
-                  take_class(things, "buffer", "buffer_slots", &given.buffer);
+                  take_class(things, "buffer", "buffer_slots", &given.buffer) &&
+                  take_class(things, "node", "node_slots", &given.node);
     return given.ready;
 }
 

@@ -1,4 +1,4 @@
-// What Python hands over, once, when `tutor` is imported: tutor/core/engine/twin.py.
+// What Python hands over, once, when `tutor` is imported: tutor/ops/twin.py.
 #pragma once
 
 #include <Python.h>
@@ -7,25 +7,30 @@
 
 namespace tutor {
 
+// What the twins stand for, in the order in which tutor/backends/simd_cpp/__init__.py names them.
+enum Twin { APPLY, RUN, ORDER, ARRIVALS, STORE, TWINS };
+
 struct Given {
-    bool ready = false;    // has all of the following been handed over?
-    PyObject *apply, *run;  // the Engine's own: they define what happens
-    Class tensor, buffer;
-    PyObject* node_slots;        // the names of an Op's slots
-    PyObject* dtypes[DTYPES];    // the DType objects
-    PyObject* catalogue;         // {name: class of Op}
-    PyObject* plan;              // plan(class): what the class says about itself, or None
-    PyObject* serials;           // counts the Ops of all graphs
-    PyObject* recording;         // a ContextVar: True, False, or a block that is_recording knows
+    bool ready = false;        // has all of the following been handed over?
+    PyObject* python[TWINS];   // the Engine's own functions: they define what happens
+    Class tensor, buffer, node;
+    PyObject* node_slots;      // the names of an Op's slots
+    PyObject* dtypes[DTYPES];  // the DType objects
+    PyObject* catalogue;       // {name: class of Op}
+    PyObject* plan;            // plan(class): what the class says about itself, or None
+    PyObject* serials;         // counts the Ops of all graphs
+    PyObject* recording;       // a ContextVar: True, False, or a block that is_recording knows
     PyObject* is_recording;
-    PyObject* backend;           // a ContextVar: the backend in use, or a block
-    PyObject* kernels_of;        // the name of the attribute in which it keeps what was looked up
-    PyObject* lookup;            // lookup(name, dtype): the kernel
-    PyObject* watches;           // a dict: empty if nobody watches
-    PyObject* emit;              // emit(step), where somebody does
-    PyObject* step;              // Step(kernel, dtype, out, ins, params)
-    PyObject* constant;          // constant(number, dtype): a Tensor of that one number
-    PyObject *settle, *forward, *finish;  // names of the methods that an Op may have
+    PyObject* backend;         // a ContextVar: the backend in use, or a block
+    PyObject* kernels_of;      // the name of the attribute in which it keeps what was looked up
+    PyObject* lookup;          // lookup(name, dtype): the kernel
+    PyObject* watches;         // a dict: empty if nobody watches
+    PyObject* emit;            // emit(step), where somebody does
+    PyObject* step;            // Step(kernel, dtype, out, ins, params)
+    PyObject* constant;        // constant(number, dtype): a Tensor of that one number
+    PyObject *settle, *forward, *finish, *backward;  // names of the methods that an Op may have
+    PyObject *after, *linked, *fit;                  // parts of the Engine's walk
+    PyObject *freed, *changed, *wrong_count;         // make the errors of a walk
 };
 
 extern Given given;

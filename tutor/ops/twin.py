@@ -14,10 +14,10 @@ from __future__ import annotations
 from typing import Any
 
 from tutor import dtype as dtypes
-from tutor.backends import registry, step
-from tutor.core import engine
+from tutor import refusals
+from tutor.backends import registry, simd_cpp, step
 from tutor.core.buffer import Buffer
-from tutor.core.engine import forward
+from tutor.core.engine import engine, forward
 from tutor.core.op import OPS, Op
 from tutor.core.tensor import Tensor
 from tutor.ops import along, elementwise, indexing, matmul, movement, reduce
@@ -72,15 +72,15 @@ def things() -> dict[str, Any]:
     numbers = (False, 0, 0.0)
     return {
         "tensor": blank,
-        "tensor_slots": ("buf", "shape", "strides", "offset", "_grad", "op", "requires_grad"),
+        "tensor_slots": (
+            "buf", "shape", "strides", "offset", "_grad", "op", "requires_grad", "_hooks",
+        ),
         "buffer": buf,
         "buffer_slots": ("dtype", "version"),
+        "node": Op(),
         "node_slots": (
             "inputs", "params", "saved", "states", "serial", "needs", "shape", "kept", "hooks",
         ),
-        "settle": "settle",
-        "forward": "forward",
-        "finish": "finish",
         "dtypes": table,
         "meeting": tuple(tuple(dtypes.promote(a, b).index for b in table) for a in table),
         "beside": tuple(tuple(dtypes.of_number(n, d).index for d in table) for n in numbers),
@@ -96,8 +96,16 @@ def things() -> dict[str, Any]:
         "emit": step.emit,
         "step": step.Step,
         "constant": blank.wrap,
+        **{name: name for name in ("settle", "forward", "finish", "backward")},
+        "after": engine._after,
+        "linked": engine._linked,
+        "fit": engine._fit,
+        "freed": refusals.freed,
+        "changed": lambda op: refusals.gradient_changed(f"the backward of {type(op).__name__}"),
+        "wrong_count": refusals.wrong_count,
     }  # fmt: skip
 
 
-if engine.native is not None:
-    engine.native.take_over(things())
+def hand_over() -> None:
+    """Tell the twins, where there are any."""
+    simd_cpp.take_over(things())
