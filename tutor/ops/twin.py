@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tutor import border, refusals
 from tutor import dtype as dtypes
-from tutor import refusals
 from tutor.backends import registry, simd_cpp, step
 from tutor.core.buffer import Buffer
 from tutor.core.engine import engine, forward
@@ -90,6 +90,8 @@ def things() -> dict[str, Any]:
         "recording": recording.variable,
         "is_recording": is_grad_enabled,
         "backend": registry.variable,
+        "in_use": registry.Backend(None),
+        "in_use_slots": ("kernels",),
         "kernels_of": "kernels",
         "lookup": registry.kernel,
         "watches": step.WATCHES,
@@ -97,6 +99,7 @@ def things() -> dict[str, Any]:
         "step": step.Step,
         "constant": blank.wrap,
         **{name: name for name in ("settle", "forward", "finish", "backward")},
+        "check_all": border.check_all,
         "after": engine._after,
         "linked": engine._linked,
         "fit": engine._fit,

@@ -52,6 +52,7 @@ class Class {
 
     PyTypeObject* type() const { return type_; }
     bool has(PyObject* object) const { return PyObject_TypeCheck(object, type_); }
+    bool is_exactly(PyObject* object) const { return Py_IS_TYPE(object, type_); }
 
     // The slot that was named in that place.
     PyObject*& at(PyObject* object, int which) const {

@@ -36,6 +36,25 @@ PyObject* attempt(Twin twin, PyObject* const* args, size_t count, PyObject* name
     return hand_over(twin, args, count, names, expected);
 }
 
+// An error of a method in Python or of a kernel: was it for an operand that was tampered with?
+void check_operands(PyObject* const* args, Py_ssize_t count) {
+    PyObject *type, *error, *trace;
+    PyErr_Fetch(&type, &error, &trace);
+    PyErr_NormalizeException(&type, &error, &trace);
+    Ref inputs(PyTuple_New(count - 1));
+    for (Py_ssize_t i = 1; inputs && i < count; ++i)
+        PyTuple_SET_ITEM(inputs.get(), i - 1, Py_NewRef(args[i]));
+    PyObject* about[] = {inputs.get(), args[0]};
+    Ref checked(inputs ? PyObject_Vectorcall(given.check_all, about, 2, nullptr) : nullptr);
+    if (checked) return PyErr_Restore(type, error, trace);
+    PyObject *new_type, *new_error, *new_trace;
+    PyErr_Fetch(&new_type, &new_error, &new_trace);
+    PyErr_NormalizeException(&new_type, &new_error, &new_trace);
+    if (new_error && error) PyException_SetContext(new_error, Py_NewRef(error));
+    Py_XDECREF(type), Py_XDECREF(error), Py_XDECREF(trace);
+    PyErr_Restore(new_type, new_error, new_trace);
+}
+
 // apply(name, *inputs, **params)
 PyObject* apply(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* names) {
     return attempt(APPLY, args, count, names, [=](bool* expected) -> PyObject* {
@@ -44,6 +63,8 @@ PyObject* apply(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* na
         Run run(info, args + 1, static_cast<int>(count - 1));
         PyObject* out = run.take(names, args + count) ? run.result() : nullptr;
         *expected = run.is_for_python();
+        if (!out && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_Exception))
+            check_operands(args, count);
         return out;
     });
 }

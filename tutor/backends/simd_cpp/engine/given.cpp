@@ -48,7 +48,7 @@ bool take_over(PyObject* things) {
         {"backward", &given.backward},     {"after", &given.after},
         {"linked", &given.linked},         {"fit", &given.fit},
         {"freed", &given.freed},           {"changed", &given.changed},
-        {"wrong_count", &given.wrong_count},
+        {"wrong_count", &given.wrong_count}, {"check_all", &given.check_all},
     };
     for (auto& thing : plain) {
         if (!(*thing.to = take(things, thing.name))) return false;
@@ -59,7 +59,8 @@ bool take_over(PyObject* things) {
                   set_promotion(meeting, beside) &&
                   take_class(things, "tensor", "tensor_slots", &given.tensor) &&
                   take_class(things, "buffer", "buffer_slots", &given.buffer) &&
-                  take_class(things, "node", "node_slots", &given.node);
+                  take_class(things, "node", "node_slots", &given.node) &&
+                  take_class(things, "in_use", "in_use_slots", &given.in_use);
     return given.ready;
 }
 

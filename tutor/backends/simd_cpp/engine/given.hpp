@@ -13,7 +13,7 @@ enum Twin { APPLY, RUN, ORDER, ARRIVALS, STORE, TWINS };
 struct Given {
     bool ready = false;        // has all of the following been handed over?
     PyObject* python[TWINS];   // the Engine's own functions: they define what happens
-    Class tensor, buffer, node;
+    Class tensor, buffer, node, in_use;
     PyObject* node_slots;      // the names of an Op's slots
     PyObject* dtypes[DTYPES];  // the DType objects
     PyObject* catalogue;       // {name: class of Op}
@@ -30,6 +30,7 @@ struct Given {
     PyObject* constant;        // constant(number, dtype): a Tensor of that one number
     PyObject *settle, *forward, *finish, *backward;  // names of the methods that an Op may have
     PyObject *after, *linked, *fit;                  // parts of the Engine's walk
+    PyObject* check_all;                             // check_all(inputs, name): the border
     PyObject *freed, *changed, *wrong_count;         // make the errors of a walk
 };
 

@@ -1,5 +1,6 @@
 #include "info.hpp"
 
+#include <cstring>
 #include <iterator>
 #include <unordered_map>
 
@@ -79,6 +80,16 @@ void forget(Info* info, PyObject* kernels) {
     Py_XDECREF(before);
 }
 
+// What all rows of this name have in common.
+bool read_row(const Row& row, Info* info) {
+    const int letters = static_cast<int>(std::strlen(row.types)) - 1;
+    const char* index = std::strchr(row.types + 1, 'i');
+    info->more = row.types[letters] == '+';
+    info->inputs = letters - info->more;
+    info->index = index ? static_cast<int>(index - row.types) : 0;
+    return make_keywords(row, &info->keywords);
+}
+
 // Asks Python for the kernel, and keeps the answer.
 bool look_up(Info* info, DType dtype) {
     PyObject* args[] = {info->kernel, given.dtypes[dtype]};
@@ -88,8 +99,7 @@ bool look_up(Info* info, DType dtype) {
     // A table may have, under this name, a row that is not its own.
     if (row && PyUnicode_CompareWithASCIIString(info->kernel, row->name) == 0 &&
         row->dtype == dtype) {
-        if (!info->keywords.names && !make_keywords(*row, &info->keywords))
-            return PyErr_Clear(), false;
+        if (!info->keywords.names && !read_row(*row, info)) return PyErr_Clear(), false;
         info->rows[dtype] = row;
     }
     info->callables[dtype] = found.release();
@@ -99,17 +109,26 @@ bool look_up(Info* info, DType dtype) {
 }  // namespace
 
 Info* info_of(PyObject* cls) {
-    auto place = known().find(cls);
-    if (place != known().end()) return place->second;
-    Ref plan(PyObject_CallOneArg(given.plan, cls));
-    if (!plan) return nullptr;
-    Info* info = nullptr;
-    if (plan.get() != Py_None) {
-        info = new Info{};  // it stays: somebody may be using it while a class is made anew
-        if (!read_plan(plan.get(), info)) return nullptr;
+    static struct {
+        PyObject* cls;
+        Info* info;
+    } latest[256];  // where it is found fastest
+    auto& place = latest[reinterpret_cast<uintptr_t>(cls) / 64 % std::size(latest)];
+    if (place.cls == cls) return place.info;
+    auto found = known().find(cls);
+    if (found == known().end()) {
+        Ref plan(PyObject_CallOneArg(given.plan, cls));
+        if (!plan) return nullptr;
+        Info* info = nullptr;
+        if (plan.get() != Py_None) {
+            info = new Info{};  // it stays: somebody may be using it while a class is made anew
+            if (!read_plan(plan.get(), info)) return nullptr;
+        }
+        Py_INCREF(cls);  // so that no other class can appear at its address
+        found = known().emplace(cls, info).first;
     }
-    Py_INCREF(cls);  // so that no other class can appear at its address
-    return known()[cls] = info;
+    place = {cls, found->second};
+    return found->second;
 }
 
 Info* info_named(PyObject* name) {
@@ -121,7 +140,9 @@ bool find_kernel(Info* info, DType dtype, const Row** row) {
     PyObject* in_use = nullptr;
     if (PyContextVar_Get(given.backend, nullptr, &in_use) < 0 || !in_use)
         return PyErr_Clear(), false;
-    Ref kernels(PyObject_GetAttr(in_use, given.kernels_of));
+    Ref kernels(given.in_use.is_exactly(in_use)  // else it is a block, which knows
+                    ? Py_XNewRef(given.in_use.at(in_use, 0))
+                    : PyObject_GetAttr(in_use, given.kernels_of));
     Py_DECREF(in_use);
     if (!kernels) return PyErr_Clear(), false;
     if (kernels.get() != info->found_in) forget(info, kernels.get());

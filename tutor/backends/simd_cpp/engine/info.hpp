@@ -45,7 +45,11 @@ struct Info {
     PyObject* found_in;
     PyObject* callables[DTYPES];
     const Row* rows[DTYPES];  // nullptr: the kernel is another backend's
-    Keywords keywords;        // of all the rows: they differ in their dtype alone
+    // The same in all of these rows, which differ in their dtype alone:
+    Keywords keywords;
+    int inputs;  // how many; at least this many if there may be `more`
+    bool more;
+    int index;  // the operand that holds positions, 0 if none does
 };
 
 // What is known of a class of Op. nullptr with a Python error set if it cannot be had; and without

@@ -13,6 +13,7 @@ Run::Run(Info* info, PyObject* const* ins, int count)
     ins_ = count <= ON_STACK ? ins_on_stack_ : new PyObject*[count];
     rooms_ = count <= ON_STACK ? rooms_on_stack_ : new Number[count];
     for (int i = 0; i < count; ++i) ins_[i] = Py_NewRef(ins[i]);
+    kernel_params_.axis_count = 0;
 }
 
 Run::~Run() {
@@ -120,7 +121,8 @@ bool Run::bring_to(int first, DType dtype) {
         if (!is_tensor(ins_[i])) {
             const DType wanted = i < first ? own_dtype(ins_[i]) : dtype;
             if (!pack(ins_[i], wanted, &rooms_[i])) return false;
-            operands_.put(1 + i, Operand{rooms_[i].bytes, wanted, 0, {}, {}});
+            Operand& number = operands_.at(1 + i);
+            number.data = rooms_[i].bytes, number.dtype = wanted, number.ndim = 0;
         } else if (i >= first && dtype_of(ins_[i]) != dtype && !cast(i, dtype)) {
             return false;
         }
@@ -244,14 +246,14 @@ bool Run::has_no_choice() const {
 
 // From operands of the right dtypes to a call that the kernel can take as it is.
 bool Run::prepare(const Row& row) {
-    Operand out{};
+    Operand &out = operands_.at(0), *ins = &operands_.at(1);
+    out.ndim = 0;
     out.dtype = meaning(row.types[0], row.dtype);
     if (out.dtype == DTYPES) {  // any: a parameter of the op says which
         PyObject* dtype = param("dtype");
         out.dtype = dtype ? dtype_of_object(dtype) : DTYPES;
         if (out.dtype == DTYPES) return false;
     }
-    Operand* ins = operands_.inputs();
     // Where operands are stretched, their axes are counted afterwards.
     const bool stretched = row.form == Form::Elementwise || row.form == Form::Scan;
     if (!count_axis(row)) return false;
@@ -265,7 +267,6 @@ bool Run::prepare(const Row& row) {
             return false;
         fit(row.form, out, ins, count_, kernel_params_);
     }
-    operands_.put(0, out);
     return true;
 }
 

@@ -2,7 +2,6 @@
 #include "run.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "../call.hpp"
@@ -15,7 +14,7 @@ namespace tutor {
 // The Buffer and the Tensor of the result, before the kernel runs: while it does, another thread
 // may change what the operands are.
 bool Run::make_result(Ref* out) {
-    Operand result = operands_[0];
+    Operand& result = operands_.at(0);
     const int64_t count = lay_out(&result);
     if (count < 0) return false;
     Ref buf(new_buffer(count, result.dtype, &result.data));
@@ -23,14 +22,12 @@ bool Run::make_result(Ref* out) {
     PyObject* like = is_tensor(ins_[0]) ? ins_[0] : ins_[count_ - 1];
     *out = Ref(tensor_over(buf.get(), result.ndim, result.shape, result.strides, 0,
                            is_tensor(like) ? like : nullptr));
-    operands_.put(0, result);
     return bool(*out);
 }
 
 // The kernel fills the result. An index is copied first: see Operands::copy.
 bool Run::emit_here(const Row& row) {
-    const char* index = std::strchr(row.types + 1, 'i');
-    if (index && !operands_.copy(static_cast<int>(index - row.types))) return false;
+    if (info_->index && !operands_.copy(info_->index)) return false;
     Ref done(tutor::run(row, operands_, kernel_params_));
     return bool(done);
 }
@@ -61,17 +58,11 @@ bool Run::emit_step(const Row& row, PyObject* out) {
     return bool(done);
 }
 
-// Whether the row's kernel takes so many inputs: as many as there are letters, or more behind a '+'.
-bool takes(const Row& row, int count) {
-    const int letters = static_cast<int>(std::strlen(row.types)) - 1;
-    return row.types[letters] == '+' ? count >= letters - 1 : count == letters;
-}
-
 bool Run::run_kernel(Ref* out) {
     const Row* row;
     if (dtype_ == DTYPES || !find_kernel(info_, dtype_, &row)) return false;
     if (!row) return for_python_ = true, false;
-    if (!takes(*row, count_)) return false;
+    if (info_->more ? count_ < info_->inputs : count_ != info_->inputs) return false;
     if (!read_operands(row->name) || !dtypes_fit(*row) || !prepare(*row) || !make_result(out))
         return false;
     return (PyDict_GET_SIZE(given.watches) ? emit_step(*row, out->get()) : emit_here(*row)) &&

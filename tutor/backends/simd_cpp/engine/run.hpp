@@ -86,7 +86,7 @@ class Run {
     PyObject *names_[MOST_PARAMS], *values_[MOST_PARAMS];  // owned
     PyObject* node_ = nullptr;                             // owned
     Operands operands_;                                    // [0] is the result
-    Params kernel_params_{};
+    Params kernel_params_;
     PyObject* ins_on_stack_[ON_STACK];
     Number rooms_on_stack_[ON_STACK];
 };
