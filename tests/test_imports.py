@@ -35,7 +35,7 @@ ORDER = (
     ("backends.python_ref",),
     ("backends.cases",),
     ("backends.conformance", "backends"),
-    ("arithmetic",),
+    ("arithmetic", "catalogue"),
     ("core.buffer",),
     ("core.op",),
     ("core.engine",),

@@ -86,7 +86,7 @@ class _Timed(Block[Observer]):
 
     @property
     def release(self) -> Callable[..., None]:
-        leave = _Leave(self.profile, self.start)
+        leave = partial(_leave, self.profile, self.start)
         self.ends = weakref.ref(leave, self.unlock)
         return leave
 
@@ -95,16 +95,8 @@ class _Timed(Block[Observer]):
         self.unlock = unlock
 
 
-class _Leave:
-    """`__exit__` of one block: it notes the time."""
-
-    __slots__ = ("__weakref__", "profile", "start")
-
-    def __init__(self, profile: profile, start: int) -> None:
-        self.profile, self.start = profile, start
-
-    def __call__(self, *exception: object) -> None:
-        self.profile.elapsed += perf_counter_ns() - self.start
+def _leave(profile: profile, start: int, *exception: object) -> None:
+    profile.elapsed += perf_counter_ns() - start
 
 
 def _note(calls: list[Call], step: Step, go: Callable[[], None]) -> None:

@@ -152,12 +152,37 @@ def read_only(t: Any) -> DomainError:
     )
 
 
-def no_parameter(op: Any) -> ArgumentError:
+def no_such_parameter(op: Any) -> ArgumentError:
+    wrong = next(n for n in op.params if n not in op.accepts)
+    return ArgumentError(
+        f"{op.name}({wrong}=...)",
+        f"there is no parameter {wrong!r}",
+        f"its parameters are {', '.join(sorted(op.accepts)) or 'none'}",
+    )
+
+
+def missing_parameter(op: Any) -> ArgumentError:
     missing = sorted(op.required - op.params.keys())
     return ArgumentError(
         f"{op.name} without {', '.join(missing)}",
         f"it was given {', '.join(op.params) or 'no parameters'}",
         f"write apply({op.name!r}, ..., {', '.join(f'{n}=...' for n in missing)})",
+    )
+
+
+def wrong_number(op: Any) -> ArgumentError:
+    return ArgumentError(
+        f"{op.name} of {len(op.inputs)} operands",
+        f"it takes {len(op.takes)}",
+        f"give {', '.join(op.takes)}",
+    )
+
+
+def wrong_operand(op: Any, i: int, wanted: Any) -> DTypeError:
+    return DTypeError(
+        f"{op.name} of {', '.join(x.buf.dtype.name for x in op.inputs)}",
+        f"operand {i + 1} is {op.inputs[i].buf.dtype.name}, not {wanted.name}",
+        f"cast it first: .cast({wanted.name!r})",
     )
 
 

@@ -263,14 +263,7 @@ PYTHON_MUTANTS = [
         "a new table leaves kernels of the last one in place", "tutor/backends/registry.py",
         "        backend.kernels.clear()\n", "",
         "backends/test_registry.py",
-        "a backend that is registered again, or observed, goes on with its old kernels",
-    ),
-    Mutant(
-        "a new table leaves launchers of the last one in place", "tutor/backends/registry.py",
-        "        backend.launchers.clear()\n", "",
-        "backends/test_registry.py test_profiler.py"
-        " backends/test_launch.py::test_launchers_are_those_of_the_backend_in_use",
-        "the shortest way goes past the profiler, or to kernels that are gone",
+        "a backend that is registered again goes on with its old kernels",
     ),
     Mutant(
         "memory that is lent read-only says nothing of it", "tutor/dlpack.py",

@@ -71,8 +71,7 @@ def _as_first(_: Signature, name: str, shapes: Sequence[Shape], params: Params) 
 
 def without(shape: Shape, axis: Shape, keepdims: bool = False) -> Shape:
     """The shape when the axes in `axis` are reduced: gone, or of size 1 with keepdims."""
-    kept = (1 if a in axis else n for a, n in enumerate(shape) if keepdims or a not in axis)
-    return tuple(kept)
+    return tuple([1 if a in axis else n for a, n in enumerate(shape) if keepdims or a not in axis])
 
 
 def _reduced(signature: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
@@ -118,10 +117,8 @@ def _layer(_: Signature, name: str, shapes: Sequence[Shape], params: Params) -> 
 
 def places(sizes: Shape, window: Shape, steps: Shape, gaps: Shape) -> Shape:
     """How many windows there are along each axis; ShapeError if one does not fit at all."""
-    found = tuple(
-        (n - d * (k - 1) - 1) // s + 1
-        for n, k, s, d in zip(sizes, window, steps, gaps, strict=True)
-    )
+    along = zip(sizes, window, steps, gaps, strict=True)
+    found = tuple([(n - d * (k - 1) - 1) // s + 1 for n, k, s, d in along])
     if min(found) < 1 and 0 not in sizes:
         raise ShapeError(
             f"windows of {window}, {gaps} apart, over {sizes}",

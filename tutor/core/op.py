@@ -17,17 +17,16 @@ A recorded Op is a node of the graph: `inputs` are its edges, `saved` what it ke
 
 from __future__ import annotations
 
-import inspect
-import re
 import weakref
 from collections.abc import Callable, Mapping
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from tutor.backends.forms import FORMS, Form, dtype_of
-from tutor.backends.signatures import SIGNATURES, Signature
+from tutor import catalogue, refusals
+from tutor.backends.forms import Form, dtype_of
+from tutor.backends.signatures import Signature
 from tutor.dtype import DType
-from tutor.errors import ArgumentError, DTypeError
+from tutor.errors import DTypeError
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
@@ -36,11 +35,10 @@ if TYPE_CHECKING:
 
 Shape = tuple[int, ...]
 
+OPS: dict[str, type[Op]] = catalogue.OPS  # every Op class by its name
+
 # What a saved value was: its memory, how often that had been changed, and how it was walked.
 state_of = attrgetter("buf", "buf.version", "shape", "strides", "offset")
-MARKS = {"differentiable": "backward", "settles": "settle", "finishes": "finish",
-         "infers": "infer", "is_view": "layout"}  # fmt: skip
-OPS: dict[str, type[Op]] = {}  # the catalogue: every Op class by its name
 
 
 class Op:
@@ -65,23 +63,28 @@ class Op:
 
     name: ClassVar[str]
     kernel: ClassVar[Any] = None  # its name
-    kernel_params: ClassVar[tuple[str, ...]] = ()
-    signature: ClassVar[Signature]  # the kernel's row
-    form: ClassVar[Form]  # the row's form
     takes: ClassVar[tuple[str, ...]] = ()
-    accepts: ClassVar[frozenset[str] | None] = None  # names of parameters; None: any
-    required: ClassVar[frozenset[str]] = frozenset()  # those that its kernel or its rule reads
-    defaults: ClassVar[Mapping[str, Any]] = {}
     saves: ClassVar[tuple[str, ...]] = ()
-    save_positions: ClassVar[tuple[int, ...]] = ()  # of `saves` among the inputs; -1 is the output
-    pick: ClassVar[Any]  # of the inputs and the output, what stands at these positions
     promotes: ClassVar[int | None] = None
     wants_float: ClassVar[bool] = False
-    key: ClassVar[int] = 0  # the operand under whose dtype the kernel is looked up
-    settles: ClassVar[bool] = False  # has it a `settle` of its own?
-    finishes: ClassVar[bool] = False  # has it a `finish` of its own?
-    infers: ClassVar[bool] = False  # has it an `infer` of its own?
-    is_view: ClassVar[bool] = False  # has it a `layout`?
+    defaults: ClassVar[Mapping[str, Any]] = {}
+
+    # What follows from that, found out when the class is made: of a kernel its row, the row's form
+    # and parameters; the names of parameters, all (None: any) and those that kernel and rule read;
+    # the operand under whose dtype the kernel is looked up; where what is saved stands among the
+    # inputs (-1 is the output), and what picks it; which of the methods below are the op's own.
+    signature: ClassVar[Signature]
+    form: ClassVar[Form]
+    kernel_params: ClassVar[tuple[str, ...]] = ()
+    accepts: ClassVar[frozenset[str] | None] = None
+    required: ClassVar[frozenset[str]] = frozenset()
+    key: ClassVar[int] = 0
+    save_positions: ClassVar[tuple[int, ...]] = ()
+    pick: ClassVar[Any]
+    settles: ClassVar[bool] = False
+    infers: ClassVar[bool] = False
+    is_view: ClassVar[bool] = False
+    finishes: ClassVar[bool] = False
     differentiable: ClassVar[bool] = False
     execute: ClassVar[Callable[[Op], Tensor]]  # how an Op is run: the Engine puts itself here
 
@@ -91,46 +94,7 @@ class Op:
 
     def __init_subclass__(cls, abstract: bool = False) -> None:
         super().__init_subclass__()
-        for mark, method in MARKS.items():
-            setattr(cls, mark, getattr(cls, method) is not getattr(Op, method))
-        cls.key = cls.promotes or 0
-        if abstract:
-            return
-        if "name" not in cls.__dict__:
-            cls.name = cls.kernel or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
-        taken = OPS.get(cls.name)
-        if taken is not None and (taken.__module__, taken.__name__) != (
-            cls.__module__,
-            cls.__name__,
-        ):
-            raise TypeError(f"op {cls.name!r} is {taken}; give {cls.__name__} a `name` of its own")
-        cls._read_rule()
-        unknown = set(cls.saves) - {*cls.takes, "out"}
-        if unknown:
-            raise TypeError(f"{cls.__name__} saves {unknown}, its operands are {cls.takes}")
-        cls.save_positions = tuple(-1 if n == "out" else cls.takes.index(n) for n in cls.saves)
-        cls.pick = itemgetter(*cls.save_positions) if cls.saves else None
-        OPS[cls.name] = cls
-
-    @classmethod
-    def _read_rule(cls) -> None:
-        """Find out which operands and parameters it takes."""
-        known, anything = {*cls.defaults}, cls.kernel is None
-        if cls.kernel is not None:
-            cls.signature = SIGNATURES[cls.kernel]
-            cls.form, cls.kernel_params = FORMS[cls.signature.form], cls.signature.params
-            cls.required = frozenset({*cls.kernel_params, *cls.form.params})
-            known |= {*cls.required, *(["dtype"] if "*" in cls.signature.types else [])}
-        if cls.infers or cls.kernel is None:
-            rule: Any = cls.infer if cls.infers else cls.layout if cls.is_view else cls.forward
-            code = inspect.unwrap(rule).__code__
-            count, more = code.co_argcount, code.co_kwonlyargcount
-            cls.takes = code.co_varnames[1:count]
-            known |= {*code.co_varnames[count : count + more]}
-            anything = anything and bool(code.co_flags & 0x08)  # **params
-        elif not cls.takes:
-            cls.takes = ("x", "y")[: len(cls.signature.types.rstrip("+")) - 1]
-        cls.accepts = None if anything else frozenset(known)
+        catalogue.read(cls, Op, abstract)
 
     def __init__(self, *inputs: Any, **params: Any) -> None:
         self.inputs = inputs
@@ -153,7 +117,7 @@ class Op:
         dtype = inputs[self.key].buf.dtype
         types, rule = self.signature.types, self.form.rule
         if len(inputs) != len(types) - 1 and "+" not in types:
-            raise self.wrong_count()
+            raise refusals.wrong_number(self)
         if self.promotes != 0:  # else they are of one dtype
             for i, x in enumerate(inputs):
                 wanted = dtype_of(types[min(i + 1, len(types) - 1)], dtype)
@@ -186,34 +150,9 @@ class Op:
         """The gradients of the inputs, given `g`, the gradient of the result."""
         raise NotImplementedError(f"{type(self).__name__} has no derivative")
 
-    # ---- what it refuses -------------------------------------------------------------------------
-
-    def check_call(self) -> None:
-        """ArgumentError for a parameter that nobody knows."""
-        known = self.accepts
-        if known is not None and not known.issuperset(self.params):
-            wrong = next(n for n in self.params if n not in known)
-            raise ArgumentError(
-                f"{self.name}({wrong}=...)",
-                f"there is no parameter {wrong!r}",
-                f"its parameters are {', '.join(sorted(known)) or 'none'}",
-            )
-
-    def wrong_count(self) -> ArgumentError:
-        """The error for more or fewer operands than it takes."""
-        return ArgumentError(
-            f"{self.name} of {len(self.inputs)} operands",
-            f"it takes {len(self.takes)}",
-            f"give {', '.join(self.takes)}",
-        )
-
     def wrong_dtype(self, i: int, wanted: DType) -> DTypeError:
-        """The error for input i, which is of another dtype than `wanted`."""
-        return DTypeError(
-            f"{self.name} of {', '.join(x.buf.dtype.name for x in self.inputs)}",
-            f"operand {i + 1} is {self.inputs[i].buf.dtype.name}, not {wanted.name}",
-            f"cast it first: .cast({wanted.name!r})",
-        )
+        """The error for input i, which is not of the dtype that the kernel wants there."""
+        return refusals.wrong_operand(self, i, wanted)
 
     # ---- as a node of the graph ------------------------------------------------------------------
 
@@ -222,9 +161,7 @@ class Op:
         every op after the ops it depends on."""
         self.needs, self.serial, self.shape = needs, serial, out.shape
         self.kept: weakref.ref[Tensor] | None = None  # the output, if it is to keep its gradient
-        self.hooks: list[Callable[[Tensor], Tensor | None]] | None = (
-            None  # they see the output's gradient
-        )
+        self.hooks: list[Any] | None = None  # they see the output's gradient
         # The output is saved as an alias without its op: `out -> op -> out` would be a cycle, and
         # graphs are to be freed the moment the last name for them goes.
         self.saved = ()
@@ -236,9 +173,6 @@ class Op:
 
     def __repr__(self) -> str:
         parts = [f"{tuple(x.shape)}" for x in self.inputs if hasattr(x, "shape")]
-        parts += [
-            f"{name}={value}"
-            for name, value in self.params.items()
-            if value is not self.defaults.get(name, self)
-        ]
+        given = {n: v for n, v in self.params.items() if v is not self.defaults.get(n, self)}
+        parts += [f"{name}={value}" for name, value in given.items()]
         return f"{type(self).__name__}({', '.join(parts)})"

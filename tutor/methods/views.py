@@ -115,7 +115,7 @@ class Views:
 
     def diagonal(self: Tensor, k: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
         """The elements [i, i + k] of axes axis1 and axis2, as a new last axis. A view."""
-        return apply("diagonal", self, k=k, a=axis1, b=axis2)
+        return apply("diagonal", self, k=k, axis1=axis1, axis2=axis2)
 
     def unfold(self: Tensor, axis: int, size: int, step: int = 1, dilation: int = 1) -> Tensor:
         """What a window of `size` elements, each `dilation` behind the one before, sees along axis,

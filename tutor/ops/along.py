@@ -14,8 +14,7 @@ class Along(Op, abstract=True):
 
     def settle(self) -> Any:
         x, *others = self.inputs
-        if "axis" in self.params:
-            self.params["axis"] = axis_of(self.params["axis"], len(x.shape) or 1)
+        self.params["axis"] = axis_of(self.params["axis"], len(x.shape) or 1)
         if x.shape:
             return None
         rows = [t if t.shape else t.reshape((1,)) for t in self.inputs]

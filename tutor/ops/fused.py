@@ -50,7 +50,7 @@ class CrossEntropy(Op):
     """
 
     kernel, takes, saves = "cross_entropy", ("x", "t"), ("x", "t")
-    defaults: ClassVar[Mapping[str, Any]] = {"reduction": "mean"}
+    defaults: ClassVar[Mapping[str, Any]] = {"reduction": "mean", "scale": None}
 
     def settle(self) -> None:
         (x, t), reduction = self.inputs, self.params["reduction"]

@@ -157,22 +157,24 @@ class Index(Op):
 
 
 class Diagonal(Op):
-    """z[..., i] = x[..., i, ..., i + k, ...]: axes a and b become one, the last"""
+    """z[..., i] = x[..., i, ..., i + k, ...]: axis1 and axis2 become one, the last"""
+
+    defaults: ClassVar[Mapping[str, Any]] = {"k": 0, "axis1": 0, "axis2": 1}
 
     def settle(self):
-        (x,), k = self.inputs, whole_number(self.params.get("k", 0), "a diagonal")
-        a, b = (axis_of(self.params.get(n, i), len(x.shape)) for i, n in enumerate("ab"))
-        if a == b:
-            raise AxisError(f"diagonal of axes {a} and {b}", "they are the same", "name two axes")
-        self.params = {"k": k, "a": a, "b": b}
+        ndim, k = len(self.inputs[0].shape), whole_number(self.params["k"], "a diagonal")
+        axis1, axis2 = (axis_of(self.params[name], ndim) for name in ("axis1", "axis2"))
+        if axis1 == axis2:
+            raise AxisError(f"diagonal({axis1=}, {axis2=})", "they are the same", "name two axes")
+        self.params = {"k": k, "axis1": axis1, "axis2": axis2}
 
-    def layout(self, x, *, k=0, a=0, b=1):
-        rows, columns = x.shape[a] - max(-k, 0), x.shape[b] - max(k, 0)
-        kept = [axis for axis in range(len(x.shape)) if axis not in (a, b)]
+    def layout(self, x, *, k, axis1, axis2):
+        rows, columns = x.shape[axis1] - max(-k, 0), x.shape[axis2] - max(k, 0)
+        kept = [axis for axis in range(len(x.shape)) if axis not in (axis1, axis2)]
         length = max(min(rows, columns), 0)
-        start = max(-k, 0) * x.strides[a] + max(k, 0) * x.strides[b] if length else 0
+        start = max(-k, 0) * x.strides[axis1] + max(k, 0) * x.strides[axis2] if length else 0
         shape = (*(x.shape[axis] for axis in kept), length)
-        strides = (*(x.strides[axis] for axis in kept), x.strides[a] + x.strides[b])
+        strides = (*(x.strides[axis] for axis in kept), x.strides[axis1] + x.strides[axis2])
         return shape, strides, x.offset + start
 
     def backward(self, g):
@@ -253,7 +255,7 @@ class Pad(Op):
     """z = value around x: `widths[a] = (before, after)`"""
 
     kernel = "pad"
-    defaults: ClassVar[Mapping[str, Any]] = {"value": 0}
+    defaults: ClassVar[Mapping[str, Any]] = {"value": 0, "before": None}
 
     def settle(self):
         widths = pairs_of(self.params["widths"], len(self.inputs[0].shape), "pad")

@@ -33,9 +33,12 @@ class Forward:
     def run(self, op: Op) -> Tensor:
         """Execute `op` and return its result: prepare, emit, remember."""
         self.bring_together(op)
-        if op.params or op.defaults:
-            op.check_call()
+        if op.params or op.defaults or op.required:
+            if op.accepts is not None and not op.accepts.issuperset(op.params):
+                raise refusals.no_such_parameter(op)
             op.params = {**op.defaults, **op.params}
+            if not op.required <= op.params.keys():
+                raise refusals.missing_parameter(op)
         if op.settles and (done := op.settle()) is not None:
             return done
         if op.kernel is None:
@@ -48,8 +51,6 @@ class Forward:
         """The kernel call that does it: the result inferred and given a Buffer, the inputs as the
         kernel is to walk them."""
         inputs, form = op.inputs, op.form
-        if op.required and not op.required <= op.params.keys():
-            raise refusals.no_parameter(op)
         if "axis" in op.kernel_params:
             shapes = [x.shape for x in inputs]
             op.params["axis"] = counted_axis(op.signature.form, op.params["axis"], shapes)
@@ -62,9 +63,12 @@ class Forward:
     def remember(self, op: Op, out: Tensor) -> Tensor:
         """Make `op` the node of the graph that `out` came from, if a graph is wanted."""
         needs = tuple(map(_requires_grad, op.inputs))
-        if True in needs and op.differentiable and out.buf.dtype.is_float and is_grad_enabled():
-            op.record(out, needs, next(serials))
-            out.op, out.requires_grad = op, True
+        if True in needs:
+            graph = op.differentiable and out.buf.dtype.is_float and is_grad_enabled()
+            if graph:
+                op.record(out, needs, next(serials))
+                out.op = op
+            out.requires_grad = graph
         return out
 
     def call(self, kernel: str, dtype: DType, out: Any, *ins: Any, **params: Any) -> None:

@@ -131,10 +131,14 @@ bool Run::settle(Ref* done) {
 bool Run::remember(PyObject* out) {
     bool wanted = false;
     for (int i = 0; i < count_; ++i) wanted |= is_tensor(ins_[i]) && requires_grad(ins_[i]);
-    if (!wanted || !info_->differentiable || dtype_of(out) < Float16 || dtype_of(out) == DTYPES)
-        return true;
-    const int recording = is_recording();
-    if (recording <= 0) return recording == 0;
+    if (!wanted) return true;
+    const DType dtype = dtype_of(out);
+    const bool possible = info_->differentiable && dtype >= Float16 && dtype != DTYPES;
+    const int recording = possible ? is_recording() : 0;
+    if (recording <= 0) {
+        given.tensor.put(out, T_REQUIRES_GRAD, Py_NewRef(Py_False));
+        return recording == 0;
+    }
     Ref needs(PyTuple_New(count_));
     for (int i = 0; needs && i < count_; ++i) {
         const bool needed = is_tensor(ins_[i]) && requires_grad(ins_[i]);

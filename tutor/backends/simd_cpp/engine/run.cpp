@@ -129,7 +129,7 @@ bool Run::walk(const Walk& x, Walk* z) const {
         case View::Index:
             return param("key") && index(x, param("key"), z);
         case View::Diagonal: {
-            PyObject* values[] = {param("k"), param("a"), param("b")};
+            PyObject* values[] = {param("k"), param("axis1"), param("axis2")};
             int64_t n[3];
             return read_all(values, 3, n) && is_axis(n[1], x) && is_axis(n[2], x) &&
                    diagonal(x, n[0], n[1], n[2], z);
