@@ -131,4 +131,4 @@ clean: ## remove all that the targets above have made
 	rm -rf $(VENV) $(VENV)-sanitize $(VENV)-thread build dist docs/_build docs/api docs/chapters
 	rm -rf *.egg-info
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find tutor tests docs benchmarks -name __pycache__ -exec rm -rf {} +
+	find tutor course tests docs benchmarks -name __pycache__ -exec rm -rf {} +

@@ -19,7 +19,6 @@ from tutor.core.buffer import Buffer
 from tutor.core.engine import Engine, apply, engine
 from tutor.core.op import OPS, Op
 from tutor.core.tensor import Tensor
-from tutor.custom import Function
 from tutor.dtype import TABLE as DTYPES
 from tutor.dtype import (
     bfloat16,
@@ -37,21 +36,22 @@ from tutor.dtype import (
     uint64,
 )
 from tutor.dtype import bool_ as bool  # named as NumPy and the array API name it
-from tutor.einsum import einsum
 from tutor.functions import *  # noqa: F403 - the methods as functions
-from tutor.gradients import backward, grad
-from tutor.ops import twin
-from tutor.ops.movement import cat, concatenate, meshgrid, stack
-from tutor.profiler import profile
-from tutor.random import initial_seed, manual_seed
-from tutor.recording import (
+from tutor.functions.custom import Function
+from tutor.functions.einsum import einsum
+from tutor.functions.gradients import backward, grad
+from tutor.functions.sampling import bernoulli, multinomial, randint, randperm
+from tutor.ground.recording import (
     enable_grad,
     inference_mode,
     is_grad_enabled,
     no_grad,
     set_grad_enabled,
 )
-from tutor.sampling import bernoulli, multinomial, randint, randperm
+from tutor.ops import twin
+from tutor.ops.movement import cat, concatenate, meshgrid, stack
+from tutor.random import initial_seed, manual_seed
+from tutor.watching.profiler import profile
 
 __version__ = "0.1.0"
 __all__ = [  # and the names of tutor.functions.__all__

@@ -21,8 +21,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tutor import dtype as dtypes
-from tutor import layout
-from tutor.array_info import (  # noqa: F401 - the standard has these, too
+from tutor.core.buffer import Buffer
+from tutor.core.engine import apply
+from tutor.core.tensor import Tensor
+from tutor.errors import AxisError, DomainError, DTypeError, GraphError, ScalarError, ShapeError
+from tutor.exchange.array_info import (  # noqa: F401 - the standard has these, too
     KINDS,
     VERSIONS,
     FInfo,
@@ -36,24 +39,21 @@ from tutor.array_info import (  # noqa: F401 - the standard has these, too
     isdtype,
     result_type,
 )
-from tutor.core.buffer import Buffer
-from tutor.core.engine import apply
-from tutor.core.tensor import Tensor
-from tutor.einsum import LETTERS, einsum
-from tutor.errors import AxisError, DomainError, DTypeError, GraphError, ScalarError, ShapeError
-from tutor.literals import is_number
-from tutor.ops import movement
-from tutor.recording import is_grad_enabled
-from tutor.sets import (  # noqa: F401 - so are these
+from tutor.functions.einsum import LETTERS, einsum
+from tutor.functions.sets import (  # noqa: F401 - so are these
     searchsorted,
     unique_all,
     unique_counts,
     unique_inverse,
     unique_values,
 )
+from tutor.ground import layout
+from tutor.ground.literals import is_number
+from tutor.ground.recording import is_grad_enabled
+from tutor.ops import movement
 
 if TYPE_CHECKING:
-    from tutor.typing import DTypeLike, Number, ShapeLike, Sizes, TensorLike
+    from tutor.ground.typing import DTypeLike, Number, ShapeLike, Sizes, TensorLike
 
     Dtype: TypeAlias = DTypeLike | None
     Device: TypeAlias = str | None

@@ -16,7 +16,7 @@ from einops import _backends  # type: ignore[import-not-found,unused-ignore]
 
 from tutor.core.engine import apply
 from tutor.core.tensor import Tensor
-from tutor.einsum import einsum
+from tutor.functions.einsum import einsum
 
 
 class Backend(_backends.AbstractBackend):  # type: ignore[misc,unused-ignore]

@@ -18,10 +18,10 @@ from tutor.array_api import (  # noqa: F401 - the standard has these four in bot
     vecdot,
 )
 from tutor.core.tensor import Tensor
-from tutor.numpy_protocol import as_tensors, by_numpy
+from tutor.exchange.numpy_protocol import as_tensors, by_numpy
 
 if TYPE_CHECKING:
-    from tutor.typing import Axes, DTypeLike
+    from tutor.ground.typing import Axes, DTypeLike
 
 COMPUTED_BY_NUMPY = """
     cholesky cross det eigh eigvalsh inv matrix_norm matrix_power matrix_rank pinv qr slogdet solve

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Mapping
 from numbers import Real
 from typing import Any, NamedTuple
 
-from tutor import debug
 from tutor.core.engine import engine
 from tutor.core.tensor import Tensor
 from tutor.errors import DataError, DomainError, GraphError
-from tutor.spelling import spelled
+from tutor.ground.spelling import spelled
+from tutor.watching import debug
 
 
 class Limit(NamedTuple):

@@ -12,14 +12,14 @@ import operator
 import os
 import sys
 
-from tutor import debug
-from tutor.atomic import exchange
 from tutor.backends import registry
 from tutor.backends.step import Step, emit
 from tutor.core.buffer import Buffer
 from tutor.dtype import int64, uint32
 from tutor.errors import NumberRangeError
-from tutor.spelling import spelled
+from tutor.ground.atomic import exchange
+from tutor.ground.spelling import spelled
+from tutor.watching import debug
 
 _PERMUTATIONS = 1 << 63  # permutations count from here, far from what tensors are filled with
 

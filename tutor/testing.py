@@ -6,13 +6,13 @@ import random
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from tutor import checks, layout
 from tutor.core.tensor import Tensor
 from tutor.errors import GraphError
-from tutor.spelling import spelled
+from tutor.ground import checks, layout
+from tutor.ground.spelling import spelled
 
 if TYPE_CHECKING:
-    from tutor.typing import TensorLike
+    from tutor.ground.typing import TensorLike
 
 Function = Callable[..., Tensor]
 

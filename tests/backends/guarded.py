@@ -23,9 +23,9 @@ from tutor.backends.cases.operands import Block
 from tutor.backends.memory import Memory
 from tutor.backends.registry import Kernel, Operand, Table
 from tutor.backends.signatures import SIGNATURES
-from tutor.bits import pack
 from tutor.dtype import TABLE, DType, bfloat16, float16, float32, float64
-from tutor.layout import contiguous_strides
+from tutor.ground.bits import pack
+from tutor.ground.layout import contiguous_strides
 
 LENGTHS = range(131)
 MOST = 8 * (len(LENGTHS) + 4)  # elements of any operand

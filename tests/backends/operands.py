@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tutor.backends.simd_cpp import _simd
-from tutor.bits import pack, unpack
 from tutor.dtype import TABLE, DType, float32
+from tutor.ground.bits import pack, unpack
 
 DTYPES = {d.format: d for d in TABLE}
 

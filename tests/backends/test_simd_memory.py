@@ -14,8 +14,8 @@ import pytest
 
 from tutor.backends.memory import PythonMemory
 from tutor.backends.simd_cpp import _simd
-from tutor.bits import pack
 from tutor.dtype import TABLE, bfloat16, float16, float32
+from tutor.ground.bits import pack
 
 Memory = _simd.Memory
 HUGE = 2**62

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from course import notebooks
+from course.exercise import Exercise, everything
 from tutor import DTYPES
 from tutor.backends.signatures import SIGNATURES
-from tutor.learn import notebooks
-from tutor.learn.exercise import Exercise, everything
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("tutor", "tests", "docs", "benchmarks", "chapters", "examples")
+FOLDERS = ("tutor", "course", "tests", "docs", "benchmarks", "chapters", "examples")
 GENERATED = ("docs/_build", "docs/api", "docs/chapters")  # by `make docs`
 KINDS = ("py", "pyi", "cpp", "hpp", "c", "md", "ipynb", "txt", "toml", "rst", "css")
 
@@ -27,7 +27,7 @@ KINDS = ("py", "pyi", "cpp", "hpp", "c", "md", "ipynb", "txt", "toml", "rst", "c
 OTHERS = {
     "train.py", "logs.py", "my.py", "mine.py", "page.md", "progress.txt", "level_list.hpp",
     "e_log.c",  # of fdlibm
-    "tests/learn/wrong/ch95.py",  # of a chapter that the page has its reader write
+    "tests/course/wrong/ch95.py",  # of a chapter that the page has its reader write
 }  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from mutant import Mutant
 
 ENGINE, ELEMENTWISE = "tutor/core/engine/backward.py", "tutor/ops/elementwise.py"
 REDUCE, MOVEMENT = "tutor/ops/reduce.py", "tutor/ops/movement.py"
-SELECTION, LAYOUT = "tutor/selection.py", "tutor/layout.py"
+SELECTION, LAYOUT = "tutor/methods/selection.py", "tutor/ground/layout.py"
 
 PYTHON_MUTANTS = [
     # ---- the walk backward -----------------------------------------------------------------------
@@ -68,7 +68,7 @@ PYTHON_MUTANTS = [
     Mutant(
         "a hook's gradient is thrown away", ENGINE,
         "if other is None:\n                continue", "if True:\n                continue",
-        "test_custom.py",
+        "functions/test_custom.py",
         "a hook that clips gradients clips nothing",
     ),
     Mutant(
@@ -128,7 +128,7 @@ PYTHON_MUTANTS = [
         "an index_select of one row twice overwrites", "tutor/ops/indexing.py",
         'return apply("scatter_add", x.like(0), spread, g, axis=axis), None',
         'return apply("scatter", x.like(0), spread, g, axis=axis), None',
-        "test_selection.py::test_gradients_add_up_where_an_element_was_chosen_twice",
+        "methods/test_selection.py::test_gradients_add_up_where_an_element_was_chosen_twice",
         "a word that stands in a sentence twice learns from one place alone",
     ),
     Mutant(
@@ -138,13 +138,13 @@ PYTHON_MUTANTS = [
         "right for two axes, wrong for a cycle of three",
     ),
     Mutant(
-        "a kernel's gradient is not turned", "tutor/windows.py",
+        "a kernel's gradient is not turned", "tutor/methods/windows.py",
         ".flip((2, 3))\n", "\n",
         "nn/test_functional.py",
         "convolutions learn mirrored filters",
     ),
     Mutant(
-        "padding 'same' puts the odd one in front", "tutor/windows.py",
+        "padding 'same' puts the odd one in front", "tutor/methods/windows.py",
         "return tuple(t // 2 for t in total), tuple(t - t // 2 for t in total)",
         "return tuple(t - t // 2 for t in total), tuple(t // 2 for t in total)",
         "nn/test_functional.py",
@@ -154,49 +154,49 @@ PYTHON_MUTANTS = [
     Mutant(
         "an index may be the size itself", SELECTION,
         "or high >= size:", "or high > size:",
-        "test_selection.py",
+        "methods/test_selection.py",
         "reads or writes beyond the end of an axis, into the next row",
     ),
     Mutant(
         "an Ellipsis does not separate index arrays", SELECTION,
         "inside = is_array\n", "inside = inside or is_array\n",
-        "test_selection.py",
+        "methods/test_selection.py",
         "x[i, ..., j] has its axes in another order than NumPy's",
     ),
     Mutant(
         "a mask counts as one axis", SELECTION,
         'return part.ndim if getattr(part, "dtype", int64).kind == "bool" else 1', "return 1",
-        "test_selection.py",
+        "methods/test_selection.py",
         "x[mask, 0] takes the wrong axis",
     ),
     Mutant(
         "an axis of size 1 keeps a step of 2**62", LAYOUT,
         "stride * step if count > 1 else stride)", "stride * step)",
-        "core/test_layout.py test_border.py",
+        "ground/test_layout.py ground/test_border.py",
         "x[:1:2**62] has a stride whose bytes overflow in C and in NumPy",
     ),
     Mutant(
         "an axis of size 1 breaks contiguity", LAYOUT,
         "if size != 1:\n            if stride != step:", "if True:\n            if stride != step:",
-        "core/test_layout.py",
+        "ground/test_layout.py",
         "x[:, None] is copied where a view would do",
     ),
     Mutant(
         "a reshape merges axes that do not continue each other", LAYOUT,
         "if runs and runs[-1][1] == stride * size:", "if runs and runs[-1][1] >= stride * size:",
-        "core/test_layout.py",
+        "ground/test_layout.py",
         "x[:, :2].reshape(-1) shows elements between the columns",
     ),
     Mutant(
         "a negative step reaches below the Buffer", LAYOUT,
         "if low < 0 or high >= length:", "if high >= length:",
-        "core/test_layout.py core/test_tensor.py",
+        "ground/test_layout.py core/test_tensor.py",
         "a forged layout reads memory of others",
     ),
     Mutant(
         "an expanded view can be written to", LAYOUT,
         "if any(n > 1 and s == 0 for n, s in zip(shape, strides, strict=True)):", "if False:",
-        "core/test_tensor.py core/test_layout.py",
+        "core/test_tensor.py ground/test_layout.py",
         "one number takes the last of several values, in silence",
     ),
     # ---- dtypes ----------------------------------------------------------------------------------
@@ -215,13 +215,13 @@ PYTHON_MUTANTS = [
         "x * 2.0 turns a float64 tensor into float32",
     ),
     Mutant(
-        "python_ref rounds an int to bfloat16 twice", "tutor/bits.py",
+        "python_ref rounds an int to bfloat16 twice", "tutor/ground/bits.py",
         "if 0 < abs(number) < 1e300:", "if isinstance(number, float) and 0 < abs(number) < 1e300:",
         "test_dtype.py backends/test_same_bits.py",
         "the definition of what is right is off by a bit at ties",
     ),
     Mutant(
-        "a nan becomes an infinite bfloat16", "tutor/bits.py",
+        "a nan becomes an infinite bfloat16", "tutor/ground/bits.py",
         "return bits >> 16 | quiet", "return 0x7F80 if quiet else bits >> 16",
         "test_dtype.py backends/test_same_bits.py",
         "what went wrong in a network looks like a large number",
@@ -266,21 +266,21 @@ PYTHON_MUTANTS = [
         "a backend that is registered again goes on with its old kernels",
     ),
     Mutant(
-        "memory that is lent read-only says nothing of it", "tutor/dlpack.py",
+        "memory that is lent read-only says nothing of it", "tutor/methods/dlpack.py",
         "READ_ONLY * walk.memory.readonly", "0 * walk.memory.readonly",
-        "test_dlpack.py",
+        "methods/test_dlpack.py",
         "another library overwrites the constant 2 of every x * 2",
     ),
     Mutant(
-        "read-only memory is borrowed as writable", "tutor/dlpack.py",
+        "read-only memory is borrowed as writable", "tutor/methods/dlpack.py",
         "memory.toreadonly() if readonly else memory", "memory",
-        "test_dlpack.py",
+        "methods/test_dlpack.py",
         "an array that somebody has protected is overwritten",
     ),
     Mutant(
-        "memory walked backwards begins at its end", "tutor/dlpack.py",
+        "memory walked backwards begins at its end", "tutor/methods/dlpack.py",
         "+ tensor.byte_offset - before * dtype.itemsize", "+ tensor.byte_offset",
-        "test_dlpack.py",
+        "methods/test_dlpack.py",
         "a reversed array of another library is read beyond its memory",
     ),
     Mutant(
@@ -343,15 +343,15 @@ PYTHON_MUTANTS = [
     ),
     # ---- the course ------------------------------------------------------------------------------
     Mutant(
-        "the judge is 100 times too lenient", "tutor/learn/compare.py",
+        "the judge is 100 times too lenient", "course/compare.py",
         "size <= atol + rtol * _size", "size <= atol + 100 * rtol * _size",
-        "learn/test_check.py",
+        "course/test_check.py",
         "a wrong formula passes, and a learner believes in it",
     ),
     Mutant(
-        "the judge lets nan pass", "tutor/learn/compare.py",
+        "the judge lets nan pass", "course/compare.py",
         "within = math.isfinite(size) and size <= atol", "within = not size > atol",
-        "learn/test_check.py",
+        "course/test_check.py",
         "an answer that divides by zero is right",
     ),
 ]  # fmt: skip

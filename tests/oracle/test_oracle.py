@@ -130,7 +130,7 @@ def test_every_differentiable_op_is_compared():
 def test_every_method_and_loss_is_compared():
     functions = vars(tutor.nn.functional)
     names = {n for part in methods.Methods.__mro__ for n in vars(part)} - set(dir(object))
-    names -= set(vars(methods.InPlace))  # of the bits of the ops: tests/test_inplace.py
+    names -= set(vars(methods.InPlace))  # of the bits of the ops: tests/methods/test_inplace.py
     names |= {n for n, f in functions.items() if callable(f) and n.islower() and n != "apply"}
     rows = {case.name for case in CASES}
     missing = {n for n in names if not n.startswith("_")} - rows - OTHERS

@@ -27,9 +27,9 @@ from tutor.backends.cases.draws import Case, Spec
 from tutor.backends.cases.operands import elements, execute, images, through
 from tutor.backends.registry import Table
 from tutor.backends.signatures import SIGNATURES
-from tutor.bits import UNSIGNED
 from tutor.dtype import DType
 from tutor.errors import KernelNotFound
+from tutor.ground.bits import UNSIGNED
 
 
 class Verdict(NamedTuple):

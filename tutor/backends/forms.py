@@ -36,7 +36,7 @@ from typing import Any, NamedTuple
 from tutor.backends.signatures import SIGNATURES, Signature
 from tutor.dtype import DType, accumulator, bool_, int64, uint32
 from tutor.errors import ShapeError
-from tutor.layout import Shape, axes_of, axis_of, broadcast_shapes, broadcast_strides
+from tutor.ground.layout import Shape, axes_of, axis_of, broadcast_shapes, broadcast_strides
 
 Params = Mapping[str, Any]
 Rule = Callable[[Signature, str, Sequence[Shape], Params], Shape]

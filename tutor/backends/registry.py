@@ -23,10 +23,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from tutor.backends.signatures import SIGNATURES, Signature
-from tutor.blocks import Block, Setting, Within
 from tutor.dtype import DType, bool_
 from tutor.errors import DTypeError, KernelNotFound
-from tutor.spelling import spelled
+from tutor.ground.blocks import Block, Setting, Within
+from tutor.ground.spelling import spelled
 
 Kernel = Callable[..., None]
 Table = Mapping[tuple[str, DType], Kernel]

@@ -25,9 +25,9 @@ from typing import Any, TypeVar
 from tutor.backends import forms, registry
 from tutor.backends.registry import Kernel
 from tutor.backends.signatures import SIGNATURES, Signature
-from tutor.blocks import Entered, Shared
 from tutor.dtype import DType
 from tutor.errors import DomainError
+from tutor.ground.blocks import Entered, Shared
 
 F = TypeVar("F", bound=Callable[..., Any])
 NONE: Mapping[str, Any] = {}

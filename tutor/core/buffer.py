@@ -13,15 +13,16 @@ import operator
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from tutor import bits, border, debug, literals
 from tutor import dtype as dtypes
-from tutor.arithmetic import Arithmetic
 from tutor.backends.memory import Memory
 from tutor.dtype import DType
 from tutor.errors import OutOfMemoryError, OutOfRangeError, ShapeError
+from tutor.ground import bits, border, literals
+from tutor.ground.arithmetic import Arithmetic
+from tutor.watching import debug
 
 if TYPE_CHECKING:
-    from tutor.typing import DTypeLike, HasBuffer, TensorLike
+    from tutor.ground.typing import DTypeLike, HasBuffer, TensorLike
 
 
 class Buffer(Arithmetic, Memory):  # type: ignore[misc]  # the base is chosen when tutor is imported
@@ -30,7 +31,7 @@ class Buffer(Arithmetic, Memory):  # type: ignore[misc]  # the base is chosen wh
     `data` is a number, a (nested) list, an array, or anything with the buffer protocol. Changing it
     later never changes the Buffer. Raises DTypeError, ShapeError (ragged) or NumberRangeError.
     The memory starts at a multiple of 64 bytes and can be read through `memoryview(buffer)`.
-    `p.buf.data -= 0.01 * p.grad.buf.data` and its like: tutor/arithmetic.py.
+    `p.buf.data -= 0.01 * p.grad.buf.data` and its like: tutor/ground/arithmetic.py.
     """
 
     __slots__ = ("changed_at", "dtype", "version")

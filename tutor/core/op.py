@@ -22,11 +22,12 @@ from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from tutor import catalogue, refusals
+from tutor import catalogue
 from tutor.backends.forms import Form, dtype_of
 from tutor.backends.signatures import Signature
 from tutor.dtype import DType
 from tutor.errors import DTypeError
+from tutor.ground import refusals
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor

@@ -11,7 +11,7 @@
 Shape, strides and offset say where element `[i, j, ...]` stands in the Buffer. Every operator is
 one line: it asks the Engine to apply the op of that name. tutor/ops/ has the formulas; the named
 methods (`x.exp()`, `x.sum(axis=0)`) stand in tutor/methods/, `Tensor.zeros` and its like in
-tutor/create.py, lists, arrays and text in tutor/interop.py.
+tutor/methods/create.py, lists, arrays and text in tutor/methods/interop.py.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tutor import dtype as dtypes
-from tutor import keys, layout, literals, refusals, selection
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply, engine
 from tutor.core.op import Op
-from tutor.create import Create
 from tutor.dtype import DType
 from tutor.errors import DomainError, DTypeError, GraphError
-from tutor.interop import Interop
-from tutor.layout import Shape
-from tutor.methods import Methods
+from tutor.ground import keys, layout, literals, refusals
+from tutor.ground.layout import Shape
+from tutor.ground.spelling import spelled
+from tutor.methods import Methods, selection
+from tutor.methods.create import Create
 from tutor.methods.inplace import check_in_place
-from tutor.spelling import spelled
+from tutor.methods.interop import Interop
 
 if TYPE_CHECKING:
-    from tutor.typing import DTypeLike, Key, ShapeLike, TensorLike
+    from tutor.ground.typing import DTypeLike, Key, ShapeLike, TensorLike
 
     Binary = Callable[["Tensor", TensorLike], "Tensor"]
 
@@ -207,7 +207,7 @@ class Tensor(Methods, Create, Interop, literals.IsTensor):
 
     def __getitem__(self, key: Key) -> Tensor:
         """NumPy's indexing: ints, slices, None and Ellipsis give a view, arrays of positions and
-        bools a copy (tutor/selection.py)."""
+        bools a copy (tutor/methods/selection.py)."""
         return apply("index", self, key=key)
 
     def __setitem__(self, key: Key, value: TensorLike) -> None:

@@ -13,7 +13,7 @@ from tutor.dtype import int64
 from tutor.errors import DTypeError, ShapeError
 
 if TYPE_CHECKING:
-    from tutor.typing import TensorLike
+    from tutor.ground.typing import TensorLike
 
 
 def _as_tensor(data: TensorLike) -> Tensor:

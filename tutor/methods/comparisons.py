@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tutor import checks
 from tutor.core.engine import apply
 from tutor.dtype import of_number
-from tutor.literals import is_number, is_tensor
-from tutor.spelling import spelled
+from tutor.ground import checks
+from tutor.ground.literals import is_number, is_tensor
+from tutor.ground.spelling import spelled
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
-    from tutor.typing import TensorLike
+    from tutor.ground.typing import TensorLike
 
 
 @spelled

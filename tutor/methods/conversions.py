@@ -9,16 +9,16 @@ import builtins
 import math
 from typing import TYPE_CHECKING, Any
 
-from tutor import checks, layout
 from tutor.errors import DTypeError
-from tutor.layout import Shape
-from tutor.literals import is_tensor
-from tutor.spelling import spelled
+from tutor.ground import checks, layout
+from tutor.ground.layout import Shape
+from tutor.ground.literals import is_tensor
+from tutor.ground.spelling import spelled
 
 if TYPE_CHECKING:
     from tutor.core.op import Op
     from tutor.core.tensor import Tensor
-    from tutor.typing import Axis, DTypeLike, TensorLike
+    from tutor.ground.typing import Axis, DTypeLike, TensorLike
 
 
 class Size(int):

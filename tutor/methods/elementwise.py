@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from tutor.core.engine import apply
 from tutor.errors import DomainError
-from tutor.literals import is_number, is_tensor
-from tutor.spelling import spelled
+from tutor.ground.literals import is_number, is_tensor
+from tutor.ground.spelling import spelled
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
-    from tutor.typing import Number, TensorLike
+    from tutor.ground.typing import Number, TensorLike
 
 
 @spelled

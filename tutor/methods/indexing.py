@@ -1,20 +1,20 @@
-"""Choosing elements by position or by a mask, and writing to them. `t[...]`: tutor/selection.py."""
+"""Choosing elements by position or by a mask, and writing to them. `t[...]`: selection.py."""
 
 from __future__ import annotations
 
 from collections.abc import Sized
 from typing import TYPE_CHECKING
 
-from tutor import layout
 from tutor.core.engine import apply, engine
 from tutor.dtype import int64
 from tutor.errors import DTypeError, OutOfRangeError, ShapeError
-from tutor.literals import is_tensor
-from tutor.spelling import spelled
+from tutor.ground import layout
+from tutor.ground.literals import is_tensor
+from tutor.ground.spelling import spelled
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
-    from tutor.typing import TensorLike
+    from tutor.ground.typing import TensorLike
 
 
 @spelled

@@ -11,19 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tutor import refusals
 from tutor.core.engine import engine
 from tutor.core.op import OPS
 from tutor.dtype import DType
 from tutor.errors import DTypeError, ShapeError
-from tutor.layout import Shape
-from tutor.literals import is_number, is_tensor
-from tutor.recording import is_grad_enabled
-from tutor.spelling import spelled
+from tutor.ground import refusals
+from tutor.ground.layout import Shape
+from tutor.ground.literals import is_number, is_tensor
+from tutor.ground.recording import is_grad_enabled
+from tutor.ground.spelling import spelled
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
-    from tutor.typing import Number, TensorLike
+    from tutor.ground.typing import Number, TensorLike
 
 KINDS = ("bool", "uint", "int", "float")  # a dtype can hold what is of its kind or an earlier one
 NEW = "which makes a new tensor; to change a parameter by hand, do it under no_grad()"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tutor import checks, windows
 from tutor.core.engine import apply
-from tutor.spelling import spelled
+from tutor.ground import checks
+from tutor.ground.spelling import spelled
+from tutor.methods import windows
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
-    from tutor.typing import Padding, Sizes, TensorLike
+    from tutor.ground.typing import Padding, Sizes, TensorLike
 
 
 @spelled
@@ -34,7 +35,7 @@ class Learning:
 
     sparse_categorical_crossentropy = cross_entropy
 
-    # ---- windows: (N, C, *S), see tutor/windows.py -----------------------------------------------
+    # ---- windows: (N, C, *S), see tutor/methods/windows.py ---------------------------------------
 
     def conv1d(
         self: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,

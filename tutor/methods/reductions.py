@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from tutor import checks, layout
 from tutor import dtype as dtypes
 from tutor.core.engine import apply
 from tutor.dtype import accumulator
 from tutor.errors import ShapeError
-from tutor.literals import is_tensor
-from tutor.spelling import paired, spelled
+from tutor.ground import checks, layout
+from tutor.ground.literals import is_tensor
+from tutor.ground.spelling import paired, spelled
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
-    from tutor.typing import Axes, Axis, DTypeLike, TensorLike
+    from tutor.ground.typing import Axes, Axis, DTypeLike, TensorLike
 
 
 @spelled

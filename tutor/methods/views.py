@@ -6,16 +6,16 @@ import itertools
 import math
 from typing import TYPE_CHECKING
 
-from tutor import checks, layout
 from tutor import dtype as dtypes
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply
 from tutor.errors import AxisError, ShapeError
-from tutor.spelling import spelled
+from tutor.ground import checks, layout
+from tutor.ground.spelling import spelled
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
-    from tutor.typing import Axes, DTypeLike, Pairs, ShapeLike, Sizes
+    from tutor.ground.typing import Axes, DTypeLike, Pairs, ShapeLike, Sizes
 
 
 @spelled

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tutor import checks
 from tutor.core.tensor import Tensor
 from tutor.errors import DataError, DTypeError
-from tutor.spelling import spelled
+from tutor.ground import checks
+from tutor.ground.spelling import spelled
 
 if TYPE_CHECKING:
     from tutor.nn.summary import Summary

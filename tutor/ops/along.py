@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tutor.core.op import Op
-from tutor.layout import axis_of
+from tutor.ground.layout import axis_of
 
 
 class Along(Op, abstract=True):

@@ -12,7 +12,7 @@ from tutor.core.engine import apply
 from tutor.core.op import Op
 from tutor.dtype import int64
 from tutor.errors import DomainError, DTypeError, ShapeError
-from tutor.literals import is_tensor
+from tutor.ground.literals import is_tensor
 from tutor.ops.along import Along
 
 

@@ -10,7 +10,7 @@ from tutor.core.engine import apply, engine
 from tutor.core.op import Op
 from tutor.dtype import bool_, int64
 from tutor.errors import DTypeError, ShapeError
-from tutor.literals import is_tensor
+from tutor.ground.literals import is_tensor
 from tutor.ops.along import Along
 
 

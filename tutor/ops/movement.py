@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tutor import checks, keys, selection
 from tutor.core.engine import apply, engine
 from tutor.core.op import OPS, Op
 from tutor.errors import AxisError, DTypeError, ShapeError
-from tutor.layout import (
+from tutor.ground import checks, keys
+from tutor.ground.layout import (
     axes_of,
     axis_of,
     broadcast_shapes,
@@ -28,12 +28,13 @@ from tutor.layout import (
     slice_layout,
     whole_number,
 )
-from tutor.literals import is_tensor
-from tutor.spelling import spelled
+from tutor.ground.literals import is_tensor
+from tutor.ground.spelling import spelled
+from tutor.methods import selection
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
-    from tutor.typing import Row, TensorLike
+    from tutor.ground.typing import Row, TensorLike
 
 # ---- views: no kernel, only other walking instructions -------------------------------------------
 
@@ -140,7 +141,7 @@ class Expand(Op):
 
 class Index(Op):
     """z = x[key]: a view for ints, slices, None and Ellipsis; for arrays of positions and bools a
-    copy (tutor/selection.py)"""
+    copy (tutor/methods/selection.py)"""
 
     def settle(self):
         (x,), key = self.inputs, self.params["key"]

@@ -13,15 +13,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from tutor import border, refusals
 from tutor import dtype as dtypes
 from tutor.backends import registry, simd_cpp, step
 from tutor.core.buffer import Buffer
 from tutor.core.engine import engine, forward
 from tutor.core.op import OPS, Op
 from tutor.core.tensor import Tensor
+from tutor.ground import border, refusals
+from tutor.ground.recording import is_grad_enabled, recording
 from tutor.ops import along, elementwise, indexing, matmul, movement, reduce
-from tutor.recording import is_grad_enabled, recording
 
 # Methods of ops that are known in C++ by these names (engine/info.hpp): a class that has another
 # method in place of one of them is run with that.

@@ -1,14 +1,14 @@
 """Windows that slide over images (N, C, H, W): convolution and the largest of each window.
 
-Direct kernels, without padding, over two spatial axes; tutor/windows.py pads and does the rest.
-The composed forms, by Tensor.unfold and a matrix product, are the oracles in tests/nn.
+Direct kernels, without padding, over two spatial axes; tutor/methods/windows.py pads and does the
+rest. The composed forms, by Tensor.unfold and a matrix product, are the oracles in tests/nn.
 """
 
 from __future__ import annotations
 
 from tutor.core.engine import apply
 from tutor.core.op import Op
-from tutor.windows import CONV, conv2d_input
+from tutor.methods.windows import CONV, conv2d_input
 
 
 class Conv2d(Op):

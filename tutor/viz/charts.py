@@ -28,7 +28,7 @@ from tutor.viz.svg import (
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
-    from tutor.typing import Number, TensorLike
+    from tutor.ground.typing import Number, TensorLike
 
     # numbers, or points (x, y); by name, where there are several of them
     Series: TypeAlias = TensorLike | Mapping[str, TensorLike]

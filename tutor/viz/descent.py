@@ -12,7 +12,7 @@ from tutor.viz.axes import Frame, drawable, finite, numbers_of
 from tutor.viz.svg import Picture, fit, number, path, polyline, short, tag, text
 
 if TYPE_CHECKING:
-    from tutor.typing import TensorLike
+    from tutor.ground.typing import TensorLike
 
 WIDTH, HEIGHT, MARGIN = 720, 380, 24
 SAMPLES, HOLD, MOST_STEPS = 160, 2, 100

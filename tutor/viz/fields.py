@@ -27,7 +27,7 @@ from tutor.viz.svg import (
 )
 
 if TYPE_CHECKING:
-    from tutor.typing import TensorLike
+    from tutor.ground.typing import TensorLike
 
 MARGIN, CELL_HIGH, SMALLEST, MOST_CELLS = 24, 34, 46, 4096
 LEVELS = 10  # shades of a colour

@@ -14,7 +14,7 @@ from tutor.viz.axes import drawable, numbers_of
 from tutor.viz.svg import Picture, fit, rect, tag, text
 
 if TYPE_CHECKING:
-    from tutor.typing import TensorLike
+    from tutor.ground.typing import TensorLike
 
     Labels: TypeAlias = TensorLike | Sequence[object]
 

@@ -26,7 +26,7 @@ from tutor.backends.cases.draws import Case, Spec
 from tutor.backends.cases.operands import elements, execute, images, through
 from tutor.backends.signatures import FLOATS
 from tutor.dtype import DType, float32, float64
-from tutor.layout import axes_of, contiguous_strides
+from tutor.ground.layout import axes_of, contiguous_strides
 
 ROUNDOFF = {dtype: dtype.eps / 2 for dtype in FLOATS}
 SMALLEST = {dtype: dtype.smallest_subnormal for dtype in FLOATS}

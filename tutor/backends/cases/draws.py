@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 from tutor import dtype as dtypes
 from tutor.backends.signatures import SIGNATURES
-from tutor.bits import pack, unpack
 from tutor.dtype import DType, bool_, float64, int64, uint64
-from tutor.layout import contiguous_strides
+from tutor.ground.bits import pack, unpack
+from tutor.ground.layout import contiguous_strides
 
 Shape = tuple[int, ...]
 

@@ -10,9 +10,9 @@ from tutor.backends.cases.draws import Case, Repeated, Spec
 from tutor.backends.memory import Memory
 from tutor.backends.registry import Kernel, Operand
 from tutor.backends.step import Step, emit
-from tutor.bits import UNSIGNED, pack, unpack
 from tutor.dtype import DType
-from tutor.layout import contiguous_strides
+from tutor.ground.bits import UNSIGNED, pack, unpack
+from tutor.ground.layout import contiguous_strides
 
 
 class Block(Memory):  # type: ignore[misc]  # the base is chosen when tutor is imported

@@ -20,7 +20,7 @@ from tutor.backends.python_ref.walk import (
     write,
 )
 from tutor.errors import OutOfRangeError, ShapeError
-from tutor.layout import axes_of
+from tutor.ground.layout import axes_of
 
 
 def pad(out: Operand, x: Operand, *, before: tuple[int, ...], value: Number) -> None:

@@ -12,10 +12,10 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from tutor import interpreter
 from tutor.backends import registry
 from tutor.dtype import BY_NAME
 from tutor.errors import KernelNotFound, TutorError
+from tutor.ground import interpreter
 
 NAME = __name__ + "._simd"
 

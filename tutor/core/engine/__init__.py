@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tutor import border
 from tutor.backends import simd_cpp
 from tutor.backends.step import Step as Step
 from tutor.backends.step import emit as emit
@@ -20,10 +19,11 @@ from tutor.core.engine.backward import Backward
 from tutor.core.engine.forward import Forward
 from tutor.core.op import OPS, Op
 from tutor.errors import unknown
+from tutor.ground import border
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor  # the box above this one
-    from tutor.typing import TensorLike
+    from tutor.ground.typing import TensorLike
 
 
 class Engine(Forward, Backward):

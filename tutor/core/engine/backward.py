@@ -7,15 +7,15 @@ import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from tutor import refusals
-from tutor.atomic import exchange
 from tutor.core.op import Op, state_of
-from tutor.literals import is_tensor
-from tutor.recording import asking, recording
+from tutor.ground import refusals
+from tutor.ground.atomic import exchange
+from tutor.ground.literals import is_tensor
+from tutor.ground.recording import asking, recording
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor  # the box above this one
-    from tutor.typing import TensorLike
+    from tutor.ground.typing import TensorLike
 
     Hook = Callable[[Tensor], Tensor | None]
     Ask = Callable[[Hook, Tensor], Tensor | None]  # calls the hook with the gradient

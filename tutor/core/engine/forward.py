@@ -7,7 +7,6 @@ import math
 import operator
 from typing import TYPE_CHECKING, Any
 
-from tutor import border, refusals
 from tutor import dtype as dtypes
 from tutor.backends.forms import counted_axis
 from tutor.backends.step import NONE, Step, emit
@@ -15,12 +14,13 @@ from tutor.core.buffer import Buffer
 from tutor.core.op import OPS, Op
 from tutor.dtype import DType
 from tutor.errors import DTypeError, ShapeError
-from tutor.literals import is_number, is_tensor
-from tutor.recording import is_grad_enabled
+from tutor.ground import border, refusals
+from tutor.ground.literals import is_number, is_tensor
+from tutor.ground.recording import is_grad_enabled
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor  # the box above this one
-    from tutor.typing import TensorLike
+    from tutor.ground.typing import TensorLike
 
 serials = itertools.count()
 _requires_grad = operator.attrgetter("requires_grad")

@@ -142,7 +142,7 @@ struct Walking {
     Ref arrived;  // a dict: what comes to each tensor that is to have a `.grad`
 };
 
-// Raises the error that a function of tutor/refusals.py makes for these.
+// Raises the error that a function of tutor/ground/refusals.py makes for these.
 bool refuse(PyObject* refusal, PyObject* op, PyObject* about = nullptr) {
     PyObject* args[] = {op, about};
     Ref error(PyObject_Vectorcall(refusal, args, about ? 2 : 1, nullptr));
