@@ -79,7 +79,11 @@ class Interop:
     @property
     def device(self: Tensor) -> str:
         """Where its memory is."""
-        return "cpu"
+        try:
+            return self.buf.device
+        except AttributeError:
+            border.check(self, "the device of a Tensor")  # says what was put there for a Buffer
+            raise
 
     # ---- numbers, lists, arrays ------------------------------------------------------------------
 

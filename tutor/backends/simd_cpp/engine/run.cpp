@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "../call.hpp"
+#include "../memory.hpp"
 #include "rules.hpp"
 
 namespace tutor {

@@ -1,5 +1,7 @@
 #include "tensors.hpp"
 
+#include <string>
+
 #include "../memory.hpp"
 
 namespace tutor {
@@ -28,7 +30,14 @@ PyObject* shared_tuple(PyObject* like, TensorSlot slot, const int64_t* numbers, 
 DType dtype_of(PyObject* tensor) {
     PyObject* buf = part(tensor, T_BUF);
     if (!buf || !given.buffer.has(buf)) return DTYPES;
-    const DType dtype = reinterpret_cast<Memory*>(buf)->dtype;
+    PyObject* memory = reinterpret_cast<Holder*>(buf)->memory;
+    Ref kept;
+    if (!is_memory(memory)) {  // a promise, which is asked for it
+        std::string found;
+        kept = Ref(memory = reinterpret_cast<PyObject*>(memory_of(buf, &found)));
+        if (!kept) return PyErr_Clear(), DTYPES;
+    }
+    const DType dtype = reinterpret_cast<Memory*>(memory)->dtype;
     return given.buffer.at(buf, B_DTYPE) == given.dtypes[dtype] ? dtype : DTYPES;
 }
 
@@ -62,14 +71,6 @@ PyObject* tensor_over(PyObject* buf, int ndim, const int64_t* shape, const int64
         if (!part(tensor.get(), slot)) return nullptr;
     }
     return tensor.release();
-}
-
-PyObject* new_buffer(int64_t count, DType dtype, char** data) {
-    PyObject* buf = new_memory(given.buffer.type(), count, dtype, data);
-    if (!buf) return nullptr;
-    given.buffer.fill(buf);
-    given.buffer.put(buf, B_DTYPE, Py_NewRef(given.dtypes[dtype]));
-    return buf;
 }
 
 PyObject* tuple_of(const int64_t* numbers, int count) {

@@ -31,10 +31,6 @@ bool walk_of(PyObject* tensor, Walk* walk);
 PyObject* tensor_over(PyObject* buf, int ndim, const int64_t* shape, const int64_t* strides,
                       int64_t offset, PyObject* like);
 
-// A new Buffer for `count` numbers; *data is where they will stand. The one place where the twin
-// makes Buffers.
-PyObject* new_buffer(int64_t count, DType dtype, char** data);
-
 PyObject* tuple_of(const int64_t* numbers, int count);
 
 }  // namespace tutor
