@@ -3,7 +3,7 @@
 The Engine in Python (tutor/core/engine) is complete, and defines what happens. Where the C++
 extension was built, its `apply` and `run` take the place of the Engine's, and do the same in a
 tenth of the time; what they refuse, they ask the Engine in Python for, which says what is wrong.
-`TUTOR_NATIVE=0` leaves the Engine as it is. tests/core/test_twin.py holds the two equal.
+`TUTOR_NATIVE=0` leaves the Engine as it is. tests/ops/test_twin.py holds the two equal.
 
 All that C++ knows of Python stands here: names of slots, functions, and which methods of ops it
 need not call, as it knows what they do.
@@ -46,11 +46,15 @@ def plan(cls: type[Op]) -> dict[str, Any] | None:
     own_rule = cls.kernel is not None and cls.infers
     if cls.apply is not Op.apply or cls.__init__ is not Op.__init__ or own_rule:
         return None
-    view = cls.kernel is None and cls.is_view and cls.forward is Op.forward
+    view = "none"
+    if cls.kernel is None and cls.forward is movement.Place.forward:
+        view = "place"
+    elif cls.kernel is None and cls.is_view and cls.forward is Op.forward:
+        view = VIEWS.get(cls.layout, "own")
     return {
         "blank": cls(),
         "kernel": cls.kernel,
-        "view": VIEWS.get(cls.layout, "own") if view else "none",
+        "view": view,
         "settle": SETTLES.get(cls.settle, "always"),
         "promotes": cls.promotes,
         "wants_float": cls.wants_float,
@@ -60,6 +64,7 @@ def plan(cls: type[Op]) -> dict[str, Any] | None:
         "keeps_dims": cls.finish is reduce.Reduction.finish,
         "accepts": cls.accepts,
         "defaults": dict(cls.defaults),
+        "required": tuple(cls.required),
         "saves": cls.save_positions,
     }
 

@@ -38,6 +38,9 @@ class Operands {
     // be walked in another way that stays within the same elements.
     Operand& at(int i) { return operands_[i]; }
 
+    // Leaves the last ones out, which have not been read.
+    void shrink(int count) { count_ = count; }
+
     int count() const { return count_; }
     const Operand& operator[](int i) const { return operands_[i]; }
 

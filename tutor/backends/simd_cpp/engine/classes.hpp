@@ -80,10 +80,18 @@ class Class {
 };
 
 // The slots, in the order in which tutor/ops/twin.py names them.
-enum TensorSlot {
-    T_BUF, T_SHAPE, T_STRIDES, T_OFFSET, T_GRAD, T_OP, T_REQUIRES_GRAD, T_HOOKS
-};
+enum TensorSlot { T_BUF, T_SHAPE, T_STRIDES, T_OFFSET, T_GRAD, T_OP, T_REQUIRES_GRAD, T_HOOKS };
 enum BufferSlot { B_DTYPE, B_VERSION };
-enum NodeSlot { N_INPUTS, N_PARAMS, N_SAVED, N_STATES, N_SERIAL, N_NEEDS, N_SHAPE, N_KEPT, N_HOOKS };
+enum NodeSlot {
+    N_INPUTS,
+    N_PARAMS,
+    N_SAVED,
+    N_STATES,
+    N_SERIAL,
+    N_NEEDS,
+    N_SHAPE,
+    N_KEPT,
+    N_HOOKS
+};
 
 }  // namespace tutor

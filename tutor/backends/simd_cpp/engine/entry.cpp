@@ -72,7 +72,8 @@ PyObject* apply(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* na
 // run(op)
 PyObject* run(PyObject*, PyObject* op) {
     return attempt(RUN, &op, 1, nullptr, [=](bool* expected) -> PyObject* {
-        Info* info = given.node.has(op) ? info_of(reinterpret_cast<PyObject*>(Py_TYPE(op))) : nullptr;
+        Info* info =
+            given.node.has(op) ? info_of(reinterpret_cast<PyObject*>(Py_TYPE(op))) : nullptr;
         Ref inputs = info ? Ref::to(info->node.at(op, N_INPUTS)) : Ref();
         if (!inputs || !PyTuple_Check(inputs.get())) return nullptr;
         Run run(info, &PyTuple_GET_ITEM(inputs.get(), 0),
@@ -123,6 +124,13 @@ PyObject* take_over_things(PyObject*, PyObject* things) {
     Py_RETURN_NONE;
 }
 
+PyObject* use_twin(PyObject*, PyObject* on) {
+    const int wanted = PyObject_IsTrue(on);
+    if (wanted < 0) return nullptr;
+    given.ready = wanted && given.complete;
+    Py_RETURN_NONE;
+}
+
 PyObject* handed_over(PyObject*, PyObject*) { return PyLong_FromLongLong(handed_over_count); }
 
 template <class F>
@@ -143,6 +151,8 @@ PyMethodDef functions[] = {
      "stand_for(*functions)\n--\n\nBe the twins of these, and ask them where in doubt."},
     {"take_over", take_over_things, METH_O,
      "take_over(things)\n--\n\nWork with these: tutor/ops/twin.py names them."},
+    {"use_twin", use_twin, METH_O,
+     "use_twin(on)\n--\n\nWith False, leave everything to the Engine in Python; for tests."},
     {"handed_over", handed_over, METH_NOARGS,
      "handed_over()\n--\n\nHow many calls only the Engine in Python had a result for."},
     {},

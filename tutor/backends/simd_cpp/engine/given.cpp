@@ -32,36 +32,48 @@ bool take_class(PyObject* things, const char* blank, const char* slots, Class* t
 }  // namespace
 
 bool take_over(PyObject* things) {
-    given.ready = false;
+    given.ready = given.complete = false;
     const struct {
         const char* name;
         PyObject** to;
     } plain[] = {
-        {"node_slots", &given.node_slots}, {"catalogue", &given.catalogue},
-        {"plan", &given.plan},             {"serials", &given.serials},
-        {"recording", &given.recording},   {"is_recording", &given.is_recording},
-        {"backend", &given.backend},       {"kernels_of", &given.kernels_of},
-        {"lookup", &given.lookup},         {"watches", &given.watches},
-        {"emit", &given.emit},             {"step", &given.step},
-        {"constant", &given.constant},     {"settle", &given.settle},
-        {"forward", &given.forward},       {"finish", &given.finish},
-        {"backward", &given.backward},     {"after", &given.after},
-        {"linked", &given.linked},         {"fit", &given.fit},
-        {"freed", &given.freed},           {"changed", &given.changed},
-        {"wrong_count", &given.wrong_count}, {"check_all", &given.check_all},
+        {"node_slots", &given.node_slots},
+        {"catalogue", &given.catalogue},
+        {"plan", &given.plan},
+        {"serials", &given.serials},
+        {"recording", &given.recording},
+        {"is_recording", &given.is_recording},
+        {"backend", &given.backend},
+        {"kernels_of", &given.kernels_of},
+        {"lookup", &given.lookup},
+        {"watches", &given.watches},
+        {"emit", &given.emit},
+        {"step", &given.step},
+        {"constant", &given.constant},
+        {"settle", &given.settle},
+        {"forward", &given.forward},
+        {"finish", &given.finish},
+        {"backward", &given.backward},
+        {"after", &given.after},
+        {"linked", &given.linked},
+        {"fit", &given.fit},
+        {"freed", &given.freed},
+        {"changed", &given.changed},
+        {"wrong_count", &given.wrong_count},
+        {"check_all", &given.check_all},
     };
     for (auto& thing : plain) {
         if (!(*thing.to = take(things, thing.name))) return false;
     }
     PyObject *table = take(things, "dtypes"), *meeting = take(things, "meeting"),
              *beside = take(things, "beside");
-    given.ready = table && meeting && beside && take_dtypes(table) &&
-                  set_promotion(meeting, beside) &&
-                  take_class(things, "tensor", "tensor_slots", &given.tensor) &&
-                  take_class(things, "buffer", "buffer_slots", &given.buffer) &&
-                  take_class(things, "node", "node_slots", &given.node) &&
-                  take_class(things, "in_use", "in_use_slots", &given.in_use);
-    return given.ready;
+    given.complete = table && meeting && beside && take_dtypes(table) &&
+                     set_promotion(meeting, beside) &&
+                     take_class(things, "tensor", "tensor_slots", &given.tensor) &&
+                     take_class(things, "buffer", "buffer_slots", &given.buffer) &&
+                     take_class(things, "node", "node_slots", &given.node) &&
+                     take_class(things, "in_use", "in_use_slots", &given.in_use);
+    return given.ready = given.complete;
 }
 
 DType dtype_of_object(PyObject* object) {

@@ -11,8 +11,9 @@ namespace tutor {
 enum Twin { APPLY, RUN, ORDER, ARRIVALS, STORE, TWINS };
 
 struct Given {
-    bool ready = false;        // has all of the following been handed over?
-    PyObject* python[TWINS];   // the Engine's own functions: they define what happens
+    bool complete = false;    // has all of the following been handed over?
+    bool ready = false;       // and is it to be used?
+    PyObject* python[TWINS];  // the Engine's own functions: they define what happens
     Class tensor, buffer, node, in_use;
     PyObject* node_slots;      // the names of an Op's slots
     PyObject* dtypes[DTYPES];  // the DType objects
@@ -21,13 +22,13 @@ struct Given {
     PyObject* serials;         // counts the Ops of all graphs
     PyObject* recording;       // a ContextVar: True, False, or a block that is_recording knows
     PyObject* is_recording;
-    PyObject* backend;         // a ContextVar: the backend in use, or a block
-    PyObject* kernels_of;      // the name of the attribute in which it keeps what was looked up
-    PyObject* lookup;          // lookup(name, dtype): the kernel
-    PyObject* watches;         // a dict: empty if nobody watches
-    PyObject* emit;            // emit(step), where somebody does
-    PyObject* step;            // Step(kernel, dtype, out, ins, params)
-    PyObject* constant;        // constant(number, dtype): a Tensor of that one number
+    PyObject* backend;     // a ContextVar: the backend in use, or a block
+    PyObject* kernels_of;  // the name of the attribute in which it keeps what was looked up
+    PyObject* lookup;      // lookup(name, dtype): the kernel
+    PyObject* watches;     // a dict: empty if nobody watches
+    PyObject* emit;        // emit(step), where somebody does
+    PyObject* step;        // Step(kernel, dtype, out, ins, params)
+    PyObject* constant;    // constant(number, dtype): a Tensor of that one number
     PyObject *settle, *forward, *finish, *backward;  // names of the methods that an Op may have
     PyObject *after, *linked, *fit;                  // parts of the Engine's walk
     PyObject* check_all;                             // check_all(inputs, name): the border
@@ -36,7 +37,8 @@ struct Given {
 
 extern Given given;
 
-// Takes over a dict of all of these but the first two. false, with a Python error set, if one is missing.
+// Takes over a dict of all of these but the first two. false, with a Python error set, if one is
+// missing.
 bool take_over(PyObject* things);
 
 // The dtype of that object, DTYPES if it is none of them.

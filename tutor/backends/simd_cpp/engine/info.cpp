@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <iterator>
+#include <string>
 #include <unordered_map>
 
 #include "../call.hpp"
@@ -16,10 +17,10 @@ std::unordered_map<PyObject*, Info*>& known() {
     return *infos;
 }
 
-const char* const views[] = {"none",    "own",       "reshape", "unsqueeze", "squeeze", "permute",
-                             "transpose", "expand",    "index",   "diagonal",  "windows"};
-const char* const settles[] = {"never", "always", "scalar", "vectors", "bools", "indices", "axes",
-                               "key"};
+const char* const views[] = {"none",      "own",    "reshape", "unsqueeze", "squeeze", "permute",
+                             "transpose", "expand", "index",   "diagonal",  "windows", "place"};
+const char* const settles[] = {"never", "always",  "scalar", "vectors",
+                               "bools", "indices", "axes",   "key"};
 
 // Which of the names it is; -1, with a Python error set, if none.
 template <size_t N>
@@ -66,8 +67,9 @@ bool read_plan(PyObject* plan, Info* info) {
     info->keeps_dims = planned_bool(plan, "keeps_dims");
     info->accepts = Py_XNewRef(planned(plan, "accepts"));
     info->defaults = Py_XNewRef(planned(plan, "defaults"));
-    return read_saves(planned(plan, "saves"), info) &&
-           info->node.learn(blank, given.node_slots) && !PyErr_Occurred();
+    info->required = Py_XNewRef(planned(plan, "required"));
+    return read_saves(planned(plan, "saves"), info) && info->node.learn(blank, given.node_slots) &&
+           !PyErr_Occurred();
 }
 
 void forget(Info* info, PyObject* kernels) {
@@ -134,6 +136,16 @@ Info* info_of(PyObject* cls) {
 Info* info_named(PyObject* name) {
     PyObject* cls = PyDict_GetItemWithError(given.catalogue, name);
     return cls ? info_of(cls) : nullptr;
+}
+
+Info* info_of_kernel(const char* name) {
+    static std::unordered_map<std::string, Info*> kernels;
+    Info*& info = kernels[name];
+    if (!info) {
+        info = new Info{};
+        info->kernel = PyUnicode_InternFromString(name);
+    }
+    return info;
 }
 
 bool find_kernel(Info* info, DType dtype, const Row** row) {

@@ -11,7 +11,18 @@ namespace tutor {
 
 // An op that only walks in another way; Own: as its method `layout` says.
 enum class View : uint8_t {
-    None, Own, Reshape, Unsqueeze, Squeeze, Permute, Transpose, Expand, Index, Diagonal, Windows
+    None,
+    Own,
+    Reshape,
+    Unsqueeze,
+    Squeeze,
+    Permute,
+    Transpose,
+    Expand,
+    Index,
+    Diagonal,
+    Windows,
+    Place,  // no view: the operand put where the view of zeros is that its parameters describe
 };
 
 // When an op's method `settle` has anything to do, beside counting its axis.
@@ -34,12 +45,13 @@ struct Info {
     int first;         // from this operand on, all are brought to one dtype; -1: none is
     bool wants_float;  // integer operands become float32 first
     bool differentiable;
-    bool chooses;  // of none there is nothing to choose
-    bool finishes;    // has it a method to be called with the result?
-    bool keeps_dims;  // one that only puts the axes of a reduction back, with size 1?
-    PyObject* accepts;       // names of its parameters; None: any
-    PyObject* defaults;      // {name: value} of those that may be left out
-    int saves, saved[8];     // which of the operands backward needs; -1: the result
+    bool chooses;         // of none there is nothing to choose
+    bool finishes;        // has it a method to be called with the result?
+    bool keeps_dims;      // one that only puts the axes of a reduction back, with size 1?
+    PyObject* accepts;    // names of its parameters; None: any
+    PyObject* defaults;   // {name: value} of those that may be left out
+    PyObject* required;   // a tuple of the names of those that may not
+    int saves, saved[8];  // which of the operands backward needs; -1: the result
 
     // Of the kernels found last, by dtype; good as long as the backend keeps that dict.
     PyObject* found_in;
@@ -58,6 +70,9 @@ Info* info_of(PyObject* cls);
 
 // The same by the name in the catalogue.
 Info* info_named(PyObject* name);
+
+// A kernel that ops without one of their own call.
+Info* info_of_kernel(const char* name);
 
 // The kernel in use for that dtype: a row of ours, nullptr for another backend's. false if there is
 // none: Python will say why.

@@ -85,7 +85,8 @@ bool store_whole(PyObject* number, Number* room) {
 
 bool store_widest(PyObject* number, Number* room) {  // uint64
     const unsigned long long value = PyLong_AsUnsignedLongLong(number);
-    if (value == static_cast<unsigned long long>(-1) && PyErr_Occurred()) return PyErr_Clear(), false;
+    if (value == static_cast<unsigned long long>(-1) && PyErr_Occurred())
+        return PyErr_Clear(), false;
     return store(room, static_cast<uint64_t>(value)), true;
 }
 

@@ -60,6 +60,15 @@ bool Run::take(PyObject* names, PyObject* const* values) {
         if (!is_known(PyTuple_GET_ITEM(names, p)) || !add(PyTuple_GET_ITEM(names, p), values[p]))
             return false;
     }
+    return has_required();
+}
+
+// Whether nothing is missing that the kernel or its form reads.
+bool Run::has_required() const {
+    for (Py_ssize_t r = 0; r < PyTuple_GET_SIZE(info_->required); ++r) {
+        const char* name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(info_->required, r));
+        if (!name || !param(name)) return false;
+    }
     return true;
 }
 
@@ -71,7 +80,7 @@ bool Run::take(PyObject* node) {
     for (int p = 0; p < params_count_; ++p) {
         if (!is_known(names_[p])) return false;
     }
-    return true;
+    return has_required();
 }
 
 bool Run::is_known(PyObject* name) const {

@@ -66,6 +66,7 @@ bool Run::take_back() {
     const Py_ssize_t count = PyTuple_GET_SIZE(inputs.get());
     if (count > count_) return for_python_ = true, false;
     while (count_ > count) Py_DECREF(ins_[--count_]);
+    operands_.shrink(count_ + 1);
     for (int i = 0; i < count_; ++i)
         Py_DECREF(std::exchange(ins_[i], Py_NewRef(PyTuple_GET_ITEM(inputs.get(), i))));
     for (; params_count_; --params_count_) {
@@ -105,7 +106,8 @@ bool Run::is_settled() const {
             return settled;
         case Settle::Key: {
             Walk x, z;
-            return count_ == 1 && is_tensor(ins_[0]) && walk_of(ins_[0], &x) && walk(x, &z);
+            return count_ == 1 && is_tensor(ins_[0]) && walk_of(ins_[0], &x) &&
+                   walk(info_->view, x, &z);
         }
     }
     return false;
@@ -119,9 +121,8 @@ bool Run::settle(Ref* done) {
     if (found.get() != Py_None) return *done = std::move(found), true;
     if (!take_back()) return false;
     if (info_->first < 0) return bring_together();
-    dtype_ = count_ > info_->first && is_tensor(ins_[info_->first])
-                 ? dtype_of(ins_[info_->first])
-                 : DTYPES;
+    dtype_ = count_ > info_->first && is_tensor(ins_[info_->first]) ? dtype_of(ins_[info_->first])
+                                                                    : DTYPES;
     return true;
 }
 

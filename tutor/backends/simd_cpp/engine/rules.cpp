@@ -194,8 +194,10 @@ bool stretch(Operand* x, const int64_t* shape, int ndim) {
     if (extra < 0) return false;
     int64_t strides[MAX_DIMS] = {};
     for (int d = 0; d < x->ndim; ++d) {
-        if (x->shape[d] == shape[extra + d]) strides[extra + d] = x->strides[d];
-        else if (x->shape[d] != 1) return false;
+        if (x->shape[d] == shape[extra + d])
+            strides[extra + d] = x->strides[d];
+        else if (x->shape[d] != 1)
+            return false;
     }
     set_shape(x, shape, ndim);
     std::copy_n(strides, ndim, x->strides);

@@ -78,7 +78,8 @@ bool Run::finish(Ref* out) {
         const int kept = keep ? PyObject_IsTrue(keep) : -1;
         if (kept <= 0) return kept == 0;
         Operand shaped = operands_[1];
-        for (int a = 0; a < kernel_params_.axis_count; ++a) shaped.shape[kernel_params_.axis[a]] = 1;
+        for (int a = 0; a < kernel_params_.axis_count; ++a)
+            shaped.shape[kernel_params_.axis[a]] = 1;
         if (lay_out(&shaped) < 0) return false;
         *out = Ref(tensor_over(part(out->get(), T_BUF), shaped.ndim, shaped.shape, shaped.strides,
                                0, nullptr));
@@ -108,11 +109,11 @@ bool is_axis(int64_t axis, const Walk& x) { return 0 <= axis && axis < x.ndim; }
 
 }  // namespace
 
-// Which view of x the parameters describe, if any.
-bool Run::walk(const Walk& x, Walk* z) const {
+// The view of x that the parameters describe, if they describe any.
+bool Run::walk(View view, const Walk& x, Walk* z) const {
     PyObject *axis = param("axis"), *axes = param("axes"), *shape = param("shape");
     Sizes sizes;
-    switch (info_->view) {
+    switch (view) {
         case View::Reshape:
             return shape && read_sizes(shape, &sizes) && fill_in(count_of(x), &sizes) &&
                    reshape(x, sizes, z);
@@ -152,16 +153,49 @@ bool Run::run_view(Ref* out) {
     if (count_ != 1 || !is_tensor(ins_[0])) return false;
     Walk x, z;
     if (dtype_of(ins_[0]) == DTYPES || !walk_of(ins_[0], &x)) return false;
-    if (!walk(x, &z)) {
+    if (!walk(info_->view, x, &z)) {
         PyObject* copy = param("copy");
         if (info_->view != View::Reshape || (copy && copy != Py_True)) return false;
         PyObject* copied = run_named("copy", ins_[0], nullptr, nullptr);
         if (!copied) return false;
         Py_DECREF(std::exchange(ins_[0], copied));
-        if (!walk_of(copied, &x) || !walk(x, &z)) return false;
+        if (!walk_of(copied, &x) || !walk(info_->view, x, &z)) return false;
     }
     *out = Ref(tensor_over(part(ins_[0], T_BUF), z.ndim, z.shape, z.strides, z.offset, ins_[0]));
     return bool(*out);
+}
+
+// Zeros, but for a view of them, where the operand is put: two kernels.
+bool Run::run_place(Ref* out) {
+    PyObject *view = param("view"), *shape = param("shape");
+    Info* of = view && PyUnicode_Check(view) ? info_named(view) : nullptr;
+    Sizes sizes;
+    const Row *fill, *copy;
+    if (!of || count_ != 1 || !is_tensor(ins_[0]) || !shape || !read_sizes(shape, &sizes) ||
+        PyDict_GET_SIZE(given.watches) || !operands_.read(1, ins_[0], "place") ||
+        !find_kernel(info_of_kernel("fill"), dtype_, &fill) ||
+        !find_kernel(info_of_kernel("copy"), dtype_, &copy) || !fill || !copy)
+        return PyErr_Clear(), run_forward(out);
+    Operand& zeros = operands_.at(0);
+    zeros.dtype = dtype_;
+    zeros.ndim = sizes.count;
+    std::copy_n(sizes.size, sizes.count, zeros.shape);
+    Walk whole, z;
+    if (!fill_in(count_of(sizes), &sizes) || !make_result(out) || !walk_of(out->get(), &whole) ||
+        !walk(of->view, whole, &z))
+        return false;
+    Operands window(2), alone(1);
+    alone.at(0) = window.at(0) = zeros;
+    window.at(1) = operands_[1];
+    window.at(0).data += z.offset * itemsize_of[dtype_];
+    window.at(0).ndim = z.ndim;
+    std::copy_n(z.shape, z.ndim, window.at(0).shape);
+    std::copy_n(z.strides, z.ndim, window.at(0).strides);
+    if (!alike(window[0], window[1])) return false;
+    kernel_params_.number[0] = 0, kernel_params_.integer[0] = 0;
+    Ref filled(tutor::run(*fill, alone, kernel_params_));
+    Ref copied(filled ? tutor::run(*copy, window, kernel_params_) : nullptr);
+    return bool(copied);
 }
 
 // Several kernels, or a layout of its own: as the method `forward` says.
@@ -181,19 +215,25 @@ PyObject* Run::result() {
     if (!bring_together()) return nullptr;
     if (!is_settled() && (!settle(&out) || out)) return out.release();
     const bool done = info_->kernel                ? run_kernel(&out)
+                      : info_->view == View::Place ? run_place(&out)
                       : info_->view > View::Own    ? run_view(&out)
                                                    : run_forward(&out);
     return done && remember(out.get()) ? out.release() : nullptr;
 }
 
 PyObject* run_named(const char* op, PyObject* x, const char* param, PyObject* value) {
-    PyObject* cls = PyDict_GetItemString(given.catalogue, op);
-    Info* info = cls ? info_of(cls) : nullptr;
-    if (!info) return nullptr;
-    Ref names(param ? Py_BuildValue("(s)", param) : PyTuple_New(0));
-    if (!names) return nullptr;
-    Run run(info, &x, 1);
-    return run.take(names.get(), &value) ? run.result() : nullptr;
+    Ref name(PyUnicode_InternFromString(op)), names(PyTuple_New(param ? 1 : 0));
+    if (!name || !names) return nullptr;
+    if (param) PyTuple_SET_ITEM(names.get(), 0, PyUnicode_InternFromString(param));
+    if (Info* info = info_named(name.get())) {
+        Run run(info, &x, 1);
+        PyObject* result = run.take(names.get(), &value) ? run.result() : nullptr;
+        if (result || PyErr_Occurred()) return result;
+    }
+    PyObject* args[] = {name.get(), x, value};  // another backend's, perhaps
+    return PyErr_Occurred()
+               ? nullptr
+               : PyObject_Vectorcall(given.python[APPLY], args, 2, param ? names.get() : nullptr);
 }
 
 }  // namespace tutor

@@ -40,6 +40,7 @@ class Run {
     bool add_all(PyObject* dict);
     bool set(const char* name, PyObject* value);
     bool is_known(PyObject* name) const;
+    bool has_required() const;
     PyObject* param(const char* name) const;  // borrowed
     bool bring_together();
     bool bring_to(int first, DType dtype);
@@ -61,7 +62,8 @@ class Run {
     bool emit_step(const Row& row, PyObject* out);
     bool finish(Ref* out);
     bool run_view(Ref* out);
-    bool walk(const Walk& x, Walk* z) const;
+    bool walk(View view, const Walk& x, Walk* z) const;
+    bool run_place(Ref* out);
     bool run_forward(Ref* out);
 
     // ---- remember.cpp
@@ -92,7 +94,7 @@ class Run {
 };
 
 // Runs the op of that name on a Tensor, with one parameter (or nullptr): a step that other ops
-// need.
+// need. nullptr, with a Python error set, if it has no result.
 PyObject* run_named(const char* op, PyObject* x, const char* param, PyObject* value);
 
 // Would an op that is run here and now be recorded? -1, with a Python error set, on failure.

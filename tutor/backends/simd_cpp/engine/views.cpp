@@ -13,7 +13,8 @@ void set_axis(Walk* z, int64_t size, int64_t stride) {
     z->strides[z->ndim++] = stride;
 }
 
-// Whether kernels can count the elements of such a shape: as `checked_shape` of tutor/ground/layout.py.
+// Whether kernels can count the elements of such a shape: as `checked_shape` of
+// tutor/ground/layout.py.
 bool is_shape(const int64_t* shape, int ndim) {
     int64_t product = 8;  // bytes of the widest dtype; sizes of 0 do not count
     bool empty = false, beyond = false;
@@ -38,8 +39,10 @@ int runs_of(const Walk& x, Run* runs) {
         if (x.shape[d] == 1) continue;
         const bool on = count && !__builtin_mul_overflow(x.strides[d], x.shape[d], &whole) &&
                         runs[count - 1].stride == whole;
-        if (on) runs[count - 1] = {runs[count - 1].size * x.shape[d], x.strides[d]};
-        else runs[count++] = {x.shape[d], x.strides[d]};
+        if (on)
+            runs[count - 1] = {runs[count - 1].size * x.shape[d], x.strides[d]};
+        else
+            runs[count++] = {x.shape[d], x.strides[d]};
     }
     return count;
 }
@@ -110,6 +113,13 @@ bool read_walk(PyObject* shape, PyObject* strides, PyObject* offset, Walk* walk)
 int64_t count_of(const Walk& x) {
     int64_t count = 1;
     for (int d = 0; d < x.ndim; ++d) count *= x.shape[d];
+    return count;
+}
+
+int64_t count_of(const Sizes& sizes) {
+    if (!is_shape(sizes.size, sizes.count)) return -1;
+    int64_t count = 1;
+    for (int i = 0; i < sizes.count; ++i) count *= sizes.size[i];
     return count;
 }
 
@@ -232,8 +242,7 @@ bool expand(const Walk& x, const Sizes& to, Walk* z) {
 bool diagonal(const Walk& x, int64_t k, int64_t a, int64_t b, Walk* z) {
     if (k < -(int64_t(1) << 60) || k > int64_t(1) << 60 || a == b) return false;
     const int64_t down = std::max<int64_t>(-k, 0), right = std::max<int64_t>(k, 0);
-    const int64_t length =
-        std::max<int64_t>(std::min(x.shape[a] - down, x.shape[b] - right), 0);
+    const int64_t length = std::max<int64_t>(std::min(x.shape[a] - down, x.shape[b] - right), 0);
     int64_t stride, lower, aside;
     if (__builtin_add_overflow(x.strides[a], x.strides[b], &stride) ||
         __builtin_mul_overflow(length ? down : 0, x.strides[a], &lower) ||

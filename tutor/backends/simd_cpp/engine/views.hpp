@@ -39,6 +39,7 @@ bool read_axes(PyObject* object, int ndim, Sizes* axes);
 bool read_walk(PyObject* shape, PyObject* strides, PyObject* offset, Walk* walk);
 
 int64_t count_of(const Walk& x);
+int64_t count_of(const Sizes& sizes);  // -1: too many, or one is negative
 
 // `to` with its one -1 replaced by what makes it hold `count` elements.
 bool fill_in(int64_t count, Sizes* to);

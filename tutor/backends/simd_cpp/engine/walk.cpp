@@ -183,8 +183,8 @@ Ref gradients(PyObject* op, PyObject* g, bool linked) {
 
 // The gradient for an input, in that one's shape: where it was stretched, the sum over the copies.
 Ref fitted(PyObject* op, PyObject* x, PyObject* gx) {
-    if (is_tensor(gx) && same(part(gx, T_SHAPE), part(x, T_SHAPE)) &&
-        dtype_of(gx) == dtype_of(x) && dtype_of(x) != DTYPES)
+    if (is_tensor(gx) && same(part(gx, T_SHAPE), part(x, T_SHAPE)) && dtype_of(gx) == dtype_of(x) &&
+        dtype_of(x) != DTYPES)
         return Ref::to(gx);
     PyObject* args[] = {op, x, gx};
     return Ref(PyObject_Vectorcall(given.fit, args, 3, nullptr));
@@ -236,8 +236,8 @@ bool keep_inside(PyObject* op, PyObject* g, const Ref& arrived) {
     PyObject* kept = slot(op, N_KEPT);
     if (!kept || kept == Py_None) return true;
     Ref tensor(PyObject_CallNoArgs(kept));
-    return tensor && (tensor.get() == Py_None ||
-                      PyDict_SetItem(arrived.get(), tensor.get(), g) == 0);
+    return tensor &&
+           (tensor.get() == Py_None || PyDict_SetItem(arrived.get(), tensor.get(), g) == 0);
 }
 
 bool walk_ops(PyObject* ops, Walking& walk) {
@@ -281,7 +281,8 @@ PyObject* arrivals(PyObject* root, PyObject* gradient, bool keep, bool linked, P
 namespace {
 
 bool has_zero(PyObject* strides) {
-    for (Py_ssize_t d = 0; strides && PyTuple_Check(strides) && d < PyTuple_GET_SIZE(strides); ++d) {
+    for (Py_ssize_t d = 0; strides && PyTuple_Check(strides) && d < PyTuple_GET_SIZE(strides);
+         ++d) {
         int64_t stride;
         if (!read_whole(PyTuple_GET_ITEM(strides, d), &stride) || stride == 0) return true;
     }

@@ -54,8 +54,7 @@ bool infer_conv(const Operand& x, const Operand& w, const Params& params, Operan
 }
 
 // How many taps a window has cannot be told from x and g: out says it.
-bool infer_conv_weight(const Operand& x, const Operand& g, const Params& params,
-                              Operand* z) {
+bool infer_conv_weight(const Operand& x, const Operand& g, const Params& params, Operand* z) {
     Operand given = g;
     if (z->ndim != 4 || g.ndim != 4 || !infer_conv(x, *z, params, &given) || !alike(given, g))
         return false;
