@@ -194,16 +194,16 @@ NATIVE_MUTANTS = [
         only="not what_it_is and not levels",  # of these two, one level alone is a failure
     ),
     Mutant(
-        "a launcher takes shapes that are not alike", f"{CPP}/launch.cpp",
-        "std::memcmp(x.shape, y.shape, x.ndim * sizeof(int64_t)) == 0;", "true;",
-        "backends/test_launch.py::test_launched_or_not_is_the_same",
+        "shapes that do not fit are taken for such that do", f"{CPP}/engine/rules.cpp",
+        "if (found != 1) return false;", "",
+        "ops/test_twin.py::test_shapes_that_broadcast_and_those_that_do_not",
         "x + row reads beyond the row",
     ),
     Mutant(
-        "a result in one call forgets who wants a gradient", f"{CPP}/launch.cpp",
-        "wanted |= tensor.slot(args[i], REQUIRES_GRAD) == Py_True;",
-        "wanted = tensor.slot(args[i], REQUIRES_GRAD) == Py_True;",
-        "backends/test_launch.py::test_the_graph core/test_engine.py",
+        "a node forgets who wants a gradient", f"{CPP}/engine/remember.cpp",
+        "wanted |= is_tensor(ins_[i]) && requires_grad(ins_[i]);",
+        "wanted = is_tensor(ins_[i]) && requires_grad(ins_[i]);",
+        "ops/test_twin.py core/test_engine.py",
         "of w * x, with x a constant, nothing is recorded",
     ),
     Mutant(

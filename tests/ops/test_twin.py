@@ -205,7 +205,8 @@ def test_every_pair_of_dtypes(a: DType) -> None:
 NUMBERS = (
     0, 1, -1, 3, 255, -129, 2**31, 2**53 + 1, 2**63 - 1, -(2**63), 2**64 - 1, 2**64, 10**400,
     -(10**400), True, False, 0.0, -0.0, 0.1, 1e-45, 2.0**-133 * 3, 65504.0, 65520.0, 3.39e38, 1e39,
-    1e300, -1e308, float("inf"), float("-inf"), float("nan"), 1 + 2**-8, 1 + 2**-9 * 3, np.float64(0.3),
+    1e300, -1e308, float("inf"), float("-inf"), float("nan"), 1 + 2**-8, 1 + 2**-9 * 3,
+    np.float64(0.3),
 )  # fmt: skip
 
 
@@ -508,7 +509,8 @@ CHANGES = {
     ],
     "tutor/core/op.py": [
         ('"hooks", "inputs"', '"hooks", "remark", "inputs"'),
-        ("        self.params = params\n", '        self.params = params\n        self.remark = "op"\n'),
+        ("        self.params = params\n",
+         '        self.params = params\n        self.remark = "op"\n'),
     ],
 }  # fmt: skip
 SCRIPT = """

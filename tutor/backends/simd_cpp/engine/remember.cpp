@@ -46,11 +46,6 @@ PyObject* Run::node() {
     if (!node_ && !(node_ = info_->node.fresh())) return nullptr;
     if (!make_tensors()) return nullptr;
     PyObject* params = nullptr;
-    if (info_->view == View::Index && is_tensor(ins_[0]) && param("key")) {
-        Ref plain(plain_key(param("key")));
-        if (plain) set("key", plain.get());
-        PyErr_Clear();
-    }
     PyObject* inputs = new_inputs();
     if (inputs) info_->node.put(node_, N_INPUTS, inputs);
     if (inputs && (params = new_params())) info_->node.put(node_, N_PARAMS, params);
@@ -150,6 +145,10 @@ bool Run::remember(PyObject* out) {
 
 bool Run::record(PyObject* out, PyObject* needs) {
     const Class& made = info_->node;
+    if (info_->view == View::Index) {
+        Ref plain(plain_key(param("key")));
+        if (!plain || !set("key", plain.get())) return false;
+    }
     PyObject* op = node();
     PyObject* serial = op ? PyIter_Next(given.serials) : nullptr;
     if (!serial) return false;

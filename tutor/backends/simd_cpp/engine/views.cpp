@@ -188,9 +188,12 @@ void reverse(const Walk& x, Walk* z) {
 }
 
 bool transpose(const Walk& x, PyObject* a, PyObject* b, Walk* z) {
-    int64_t one, other;
-    const int among = std::max(x.ndim, 1);
-    if (!read_axis(a, among, &one) || !read_axis(b, among, &other)) return false;
+    const int64_t among = std::max(x.ndim, 1);
+    int64_t one = -2, other = -1;
+    if ((a && !read_whole(a, &one)) || (b && !read_whole(b, &other))) return false;
+    if (one < -among || one >= among || other < -among || other >= among) return false;
+    one += one < 0 ? among : 0;
+    other += other < 0 ? among : 0;
     *z = x;
     if (x.ndim) {
         std::swap(z->shape[one], z->shape[other]);

@@ -53,7 +53,7 @@ bool permute(const Walk& x, const Sizes& axes, Walk* z);
 // All axes in reverse order.
 void reverse(const Walk& x, Walk* z);
 
-// Axes a and b exchanged; a single number has axes 0 and -1 here.
+// Axes a and b exchanged (nullptr: the last two); a single number has axes 0 and -1 here.
 bool transpose(const Walk& x, PyObject* a, PyObject* b, Walk* z);
 
 // A new axis of size 1 at that place.
