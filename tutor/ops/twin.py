@@ -11,6 +11,7 @@ need not call, as it knows what they do.
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any
 
 from tutor import dtype as dtypes
@@ -103,6 +104,7 @@ def things() -> dict[str, Any]:
         "emit": step.emit,
         "step": step.Step,
         "constant": blank.wrap,
+        "no_params": MappingProxyType({}),
         **{name: name for name in ("settle", "forward", "finish", "backward")},
         "check_all": border.check_all,
         "after": engine._after,

@@ -61,6 +61,7 @@ bool take_over(PyObject* things) {
         {"changed", &given.changed},
         {"wrong_count", &given.wrong_count},
         {"check_all", &given.check_all},
+        {"no_params", &given.no_params},
     };
     for (auto& thing : plain) {
         if (!(*thing.to = take(things, thing.name))) return false;

@@ -29,6 +29,7 @@ struct Given {
     PyObject* emit;        // emit(step), where somebody does
     PyObject* step;        // Step(kernel, dtype, out, ins, params)
     PyObject* constant;    // constant(number, dtype): a Tensor of that one number
+    PyObject* no_params;   // an empty mapping: the parameters of ops that have none
     PyObject *settle, *forward, *finish, *backward;  // names of the methods that an Op may have
     PyObject *after, *linked, *fit;                  // parts of the Engine's walk
     PyObject* check_all;                             // check_all(inputs, name): the border

@@ -66,6 +66,9 @@ bool read_plan(PyObject* plan, Info* info) {
     info->finishes = planned_bool(plan, "finishes");
     info->keeps_dims = planned_bool(plan, "keeps_dims");
     info->accepts = Py_XNewRef(planned(plan, "accepts"));
+    info->accepts_none = info->accepts && PyAnySet_Check(info->accepts) &&
+                         PySet_GET_SIZE(info->accepts) == 0 && info->kernel &&
+                         info->settle == Settle::Never;
     info->defaults = Py_XNewRef(planned(plan, "defaults"));
     info->required = Py_XNewRef(planned(plan, "required"));
     return read_saves(planned(plan, "saves"), info) && info->node.learn(blank, given.node_slots) &&

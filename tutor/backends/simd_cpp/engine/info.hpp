@@ -49,6 +49,7 @@ struct Info {
     bool finishes;        // has it a method to be called with the result?
     bool keeps_dims;      // one that only puts the axes of a reduction back, with size 1?
     PyObject* accepts;    // names of its parameters; None: any
+    bool accepts_none;    // has it none at all?
     PyObject* defaults;   // {name: value} of those that may be left out
     PyObject* required;   // a tuple of the names of those that may not
     int saves, saved[8];  // which of the operands backward needs; -1: the result

@@ -48,7 +48,10 @@ PyObject* Run::node() {
     PyObject* params = nullptr;
     PyObject* inputs = new_inputs();
     if (inputs) info_->node.put(node_, N_INPUTS, inputs);
-    if (inputs && (params = new_params())) info_->node.put(node_, N_PARAMS, params);
+    if (!inputs) return nullptr;
+    const bool none = params_count_ == 0 && info_->accepts_none;
+    params = none ? Py_NewRef(given.no_params) : new_params();
+    if (params) info_->node.put(node_, N_PARAMS, params);
     return params ? node_ : nullptr;
 }
 
@@ -123,6 +126,30 @@ bool Run::settle(Ref* done) {
 
 // ---- remember -----------------------------------------------------------------------------------
 
+namespace {
+
+// Which operands want a gradient, as a tuple of bools. There are few such of a few operands: nodes
+// share them.
+PyObject* needs_of(PyObject* const* ins, int count) {
+    constexpr int FEW = 3;
+    static PyObject* known[FEW + 1][1 << FEW];
+    size_t needed = 0;
+    for (int i = 0; i < count; ++i) {
+        const bool wanted = is_tensor(ins[i]) && requires_grad(ins[i]);
+        if (i < FEW) needed |= size_t(wanted) << i;
+    }
+    if (count <= FEW && known[count][needed]) return Py_NewRef(known[count][needed]);
+    PyObject* needs = PyTuple_New(count);
+    for (int i = 0; needs && i < count; ++i) {
+        const bool wanted = is_tensor(ins[i]) && requires_grad(ins[i]);
+        PyTuple_SET_ITEM(needs, i, Py_NewRef(wanted ? Py_True : Py_False));
+    }
+    if (needs && count <= FEW) known[count][needed] = Py_NewRef(needs);
+    return needs;
+}
+
+}  // namespace
+
 // Makes the Op the node of the graph that `out` came from, if a graph is wanted.
 bool Run::remember(PyObject* out) {
     bool wanted = false;
@@ -135,11 +162,7 @@ bool Run::remember(PyObject* out) {
         given.tensor.put(out, T_REQUIRES_GRAD, Py_NewRef(Py_False));
         return recording == 0;
     }
-    Ref needs(PyTuple_New(count_));
-    for (int i = 0; needs && i < count_; ++i) {
-        const bool needed = is_tensor(ins_[i]) && requires_grad(ins_[i]);
-        PyTuple_SET_ITEM(needs.get(), i, Py_NewRef(needed ? Py_True : Py_False));
-    }
+    Ref needs(needs_of(ins_, count_));
     return needs && record(out, needs.get());
 }
 

@@ -1,7 +1,5 @@
 #include "tensors.hpp"
 
-#include <string>
-
 #include "../memory.hpp"
 
 namespace tutor {
@@ -30,15 +28,11 @@ PyObject* shared_tuple(PyObject* like, TensorSlot slot, const int64_t* numbers, 
 DType dtype_of(PyObject* tensor) {
     PyObject* buf = part(tensor, T_BUF);
     if (!buf || !given.buffer.has(buf)) return DTYPES;
-    PyObject* memory = reinterpret_cast<Holder*>(buf)->memory;
-    Ref kept;
-    if (!is_memory(memory)) {  // a promise, which is asked for it
-        std::string found;
-        kept = Ref(memory = reinterpret_cast<PyObject*>(memory_of(buf, &found)));
-        if (!kept) return PyErr_Clear(), DTYPES;
-    }
+    PyObject *memory = reinterpret_cast<Holder*>(buf)->memory,
+             *claim = given.buffer.at(buf, B_DTYPE);
+    if (!is_memory(memory)) return dtype_of_object(claim);  // a promise: a kernel will ask for it
     const DType dtype = reinterpret_cast<Memory*>(memory)->dtype;
-    return given.buffer.at(buf, B_DTYPE) == given.dtypes[dtype] ? dtype : DTYPES;
+    return claim == given.dtypes[dtype] ? dtype : DTYPES;
 }
 
 bool is_whole(PyObject* tensor) {
