@@ -48,7 +48,7 @@ ORDER = (
     ("backends.python_ref",),
     ("backends.cases",),
     ("backends.conformance", "backends"),
-    ("ground.arithmetic", "catalogue"),
+    ("ground.arithmetic", "ground.catalogue"),
     ("core.buffer",),
     ("core.op",),
     ("core.engine",),

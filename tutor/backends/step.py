@@ -5,7 +5,7 @@
     >>> with watch(lambda step, go: (seen.append(str(step)), go())):
     ...     y = Tensor([1.0, 2.0]).exp().sum()
     >>> seen
-    ['exp float32 (2,) -> (2,)', 'sum float32 (2,) -> ()']
+    ['exp float32 (2,) -> (2,)', 'sum float32 (2,) axis=(0,) -> ()']
 
 An op, a derivative, an optimizer's step, a random number, a cast, a value written in place, a
 Buffer's own arithmetic: whatever asks for a kernel makes a Step and emits it. So who wants to see
@@ -20,7 +20,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar, copy_context
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from tutor.backends import forms, registry
 from tutor.backends.registry import Kernel
@@ -30,7 +30,20 @@ from tutor.errors import DomainError
 from tutor.ground.blocks import Entered, Shared
 
 F = TypeVar("F", bound=Callable[..., Any])
-NONE: Mapping[str, Any] = {}
+NONE: Mapping[str, object] = {}
+
+
+class Walked(Protocol):
+    """Memory and how to walk it: a Tensor, or a registry.Operand."""
+
+    @property
+    def buf(self) -> Any: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def strides(self) -> tuple[int, ...]: ...
+    @property
+    def offset(self) -> int: ...
 
 
 class Step:
@@ -39,8 +52,8 @@ class Step:
     __slots__ = ("dtype", "ins", "kernel", "out", "params")
 
     def __init__(
-        self, kernel: str, dtype: DType, out: Any, ins: tuple[Any, ...] = (),
-        params: Mapping[str, Any] = NONE,
+        self, kernel: str, dtype: DType, out: Walked, ins: tuple[Walked, ...] = (),
+        params: Mapping[str, object] = NONE,
     ) -> None:  # fmt: skip
         self.kernel, self.dtype, self.out, self.ins, self.params = kernel, dtype, out, ins, params
 
@@ -48,6 +61,11 @@ class Step:
     def signature(self) -> Signature:
         """The kernel's row in signatures.py."""
         return SIGNATURES[self.kernel]
+
+    @property
+    def device(self) -> str:
+        """Where out's memory is, and so where the kernel is to run."""
+        return str(self.out.buf.device)
 
     @property
     def layouts(self) -> tuple[forms.Layout, ...]:
@@ -73,7 +91,7 @@ class Step:
 def emit(step: Step, kernel: Kernel | None = None) -> None:
     """Run the step: the one place where a kernel is called. `kernel` is another than the one in
     use, for who compares two."""
-    run = kernel or registry.kernel(step.kernel, step.dtype)
+    run = kernel or registry.kernel(step.kernel, step.dtype, step.device)
     if WATCHES:
         _watched(step, run)
     else:

@@ -20,14 +20,13 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Mapping
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 
-from tutor import catalogue
-from tutor.backends.forms import Form, dtype_of
+from tutor.backends.forms import Form, Rule, dtype_of
 from tutor.backends.signatures import Signature
 from tutor.dtype import DType
 from tutor.errors import DTypeError
-from tutor.ground import refusals
+from tutor.ground import catalogue, refusals
 
 if TYPE_CHECKING:
     from tutor.core.tensor import Tensor
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     Gradients: TypeAlias = Tensor | tuple[Tensor | None, ...] | None
 
 Shape = tuple[int, ...]
-
 OPS: dict[str, type[Op]] = catalogue.OPS  # every Op class by its name
 
 # What a saved value was: its memory, how often that had been changed, and how it was walked.
@@ -116,7 +114,7 @@ class Op:
     def infer(self, *inputs: Any, **params: Any) -> tuple[Shape, DType]:
         """Shape and dtype of the result, by the form of the kernel."""
         dtype = inputs[self.key].buf.dtype
-        types, rule = self.signature.types, self.form.rule
+        types, rule = self.signature.types, cast(Rule, self.form.rule)
         if len(inputs) != len(types) - 1 and "+" not in types:
             raise refusals.wrong_number(self)
         if self.promotes != 0:  # else they are of one dtype
@@ -124,8 +122,6 @@ class Op:
                 wanted = dtype_of(types[min(i + 1, len(types) - 1)], dtype)
                 if wanted is not None and x.buf.dtype is not wanted:
                     raise self.wrong_dtype(i, wanted)
-        if rule is None:
-            raise NotImplementedError(f"{type(self).__name__} states no rule for shape and dtype")
         shape = rule(self.signature, self.name, [x.shape for x in inputs], params)
         return shape, dtype_of(types[0], dtype) or params["dtype"]
 
@@ -140,8 +136,7 @@ class Op:
         while (found := self.layout(x, **params)) is None:
             x = OPS["copy"](x).apply()
             self.inputs = (x,)
-        view: Tensor = x.over(x.buf, *found)
-        return view
+        return x.over(x.buf, *found)  # type: ignore[no-any-return]
 
     def finish(self, out: Tensor) -> Tensor:
         """The result as it is handed out, over what the kernel has filled."""

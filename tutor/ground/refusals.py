@@ -152,22 +152,28 @@ def read_only(t: Any) -> DomainError:
     )
 
 
-def no_such_parameter(op: Any) -> ArgumentError:
-    wrong = next(n for n in op.params if n not in op.accepts)
-    return ArgumentError(
-        f"{op.name}({wrong}=...)",
-        f"there is no parameter {wrong!r}",
-        f"its parameters are {', '.join(sorted(op.accepts)) or 'none'}",
-    )
+def check_parameters(op: Any) -> None:
+    """ArgumentError where nobody knows a parameter, or one is missing."""
+    if op.accepts is not None and not op.accepts.issuperset(op.params):
+        wrong = next(n for n in op.params if n not in op.accepts)
+        raise ArgumentError(
+            f"{op.name}({wrong}=...)",
+            f"there is no parameter {wrong!r}",
+            f"its parameters are {', '.join(sorted(op.accepts)) or 'none'}",
+        )
+    if missing := sorted(op.required - op.params.keys()):
+        raise ArgumentError(
+            f"{op.name} without {', '.join(missing)}",
+            f"it was given {', '.join(op.params) or 'no parameters'}",
+            f"write apply({op.name!r}, ..., {', '.join(f'{n}=...' for n in missing)})",
+        )
 
 
-def missing_parameter(op: Any) -> ArgumentError:
-    missing = sorted(op.required - op.params.keys())
-    return ArgumentError(
-        f"{op.name} without {', '.join(missing)}",
-        f"it was given {', '.join(op.params) or 'no parameters'}",
-        f"write apply({op.name!r}, ..., {', '.join(f'{n}=...' for n in missing)})",
-    )
+def no_tensor(op: Any) -> ShapeError | DTypeError:
+    if not op.inputs:
+        return ShapeError(f"{op.name} of no tensors", "an empty list", "give at least one")
+    kinds = ", ".join(type(x).__name__ for x in op.inputs)
+    return DTypeError(f"{op.name} of {kinds}", "none is a Tensor", "write Tensor(...)")
 
 
 def wrong_number(op: Any) -> ArgumentError:

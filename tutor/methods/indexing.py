@@ -97,15 +97,19 @@ class Indexing:
             raise DTypeError(
                 f"one_hot of {self.dtype.name}", "a class is a whole number", "cast it to int64"
             )
-        low, high = (int(self.min()), int(self.max())) if self.numel() else (0, -1)
-        n = high + 1 if classes is None else layout.whole_number(classes, "a number of classes")
-        if low < 0 or high >= n:
-            raise OutOfRangeError(
-                f"one_hot into {n} classes",
-                f"the numbers reach from {low} to {high}",
-                f"give classes from 0 to {n - 1}",
-            )
+        if classes is None:  # only the numbers themselves can say it
+            n = max(int(self.max()) + 1, 0) if self.numel() else 0
+        else:
+            (n,) = layout.checked_shape((classes,), "a number of classes")
         place = self.cast(int64).unsqueeze(-1)
         out = place.like(0, (*self.shape, n))
-        engine.call("scatter", int64, out, out, place, place.like(1), axis=self.ndim)
+        place = apply("where", place < 0, n, place)  # n is no class, so the kernel refuses it
+        try:
+            engine.call("scatter", int64, out, out, place, place.like(1), axis=self.ndim)
+        except OutOfRangeError:
+            raise OutOfRangeError(
+                f"one_hot into {n} classes",
+                f"the numbers reach from {self.min().item()} to {self.max().item()}",
+                f"give classes from 0 to {n - 1}",
+            ) from None
         return out

@@ -13,8 +13,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tutor.backends import simd_cpp
-from tutor.backends.step import Step as Step
-from tutor.backends.step import emit as emit
 from tutor.core.engine.backward import Backward
 from tutor.core.engine.forward import Forward
 from tutor.core.op import OPS, Op

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from tutor import dtype as dtypes
 from tutor.backends.forms import counted_axis
-from tutor.backends.step import NONE, Step, emit
+from tutor.backends.step import NONE, Step, Walked, emit
 from tutor.core.buffer import Buffer
 from tutor.core.op import OPS, Op
 from tutor.dtype import DType
-from tutor.errors import DTypeError, ShapeError
 from tutor.ground import border, refusals
 from tutor.ground.literals import is_number, is_tensor
 from tutor.ground.recording import is_grad_enabled
@@ -34,18 +33,16 @@ class Forward:
         """Execute `op` and return its result: prepare, emit, remember."""
         self.bring_together(op)
         if op.params or op.defaults or op.required:
-            if op.accepts is not None and not op.accepts.issuperset(op.params):
-                raise refusals.no_such_parameter(op)
             op.params = {**op.defaults, **op.params}
-            if not op.required <= op.params.keys():
-                raise refusals.missing_parameter(op)
+            refusals.check_parameters(op)
         if op.settles and (done := op.settle()) is not None:
             return done
         if op.kernel is None:
             return self.remember(op, op.forward(*op.inputs, **op.params))
         step = self.prepare(op)
         emit(step)
-        return self.remember(op, op.finish(step.out) if op.finishes else step.out)
+        out: Any = step.out
+        return self.remember(op, op.finish(out) if op.finishes else out)
 
     def prepare(self, op: Op) -> Step:
         """The kernel call that does it: the result inferred and given a Buffer, the inputs as the
@@ -71,7 +68,7 @@ class Forward:
             out.requires_grad = graph
         return out
 
-    def call(self, kernel: str, dtype: DType, out: Any, *ins: Any, **params: Any) -> None:
+    def call(self, kernel: str, dtype: DType, out: Walked, *ins: Walked, **params: Any) -> None:
         """Run one kernel by its name, for an op that has several."""
         emit(Step(kernel, dtype, out, ins, params))
 
@@ -99,9 +96,8 @@ class Forward:
             walk_of(x) == walk_of(target) or not x.buf.overlaps(target.buf) for x in inputs
         ):  # fmt: skip
             target.buf.touch()
-            walks = op.form.walks
-            ins = inputs if walks is None else walks(target.shape, inputs, op.params)
-            self.call(op.kernel, dtype, target, *ins)
+            walks = op.form.walks or (lambda _shape, ins, _params: ins)
+            self.call(op.kernel, dtype, target, *walks(target.shape, inputs, op.params))
         else:
             self.write(target, op.apply())
 
@@ -121,22 +117,13 @@ class Forward:
         inputs, first = op.inputs, op.promotes
         if first is None:
             return
-        if not inputs:
-            raise ShapeError(f"{op.name} of no tensors", "an empty list", "give at least one")
-        try:  # most often there is nothing to do
-            dtype = inputs[first].buf.dtype
-            for x in inputs[first:]:
-                if x.buf.dtype is not dtype:
-                    break
-            else:
-                if (dtype.kind == "float" or not op.wants_float) and inputs[0].buf is not None:
-                    return
-        except AttributeError:  # a number, a list, an array
-            pass
+        if all(map(is_tensor, inputs)):  # most often there is nothing to do
+            found = {x.buf.dtype for x in inputs[first:]}
+            if len(found) == 1 and (not op.wants_float or found.pop().is_float):
+                return
         like = next((x for x in inputs if is_tensor(x)), None)
         if like is None:
-            kinds = ", ".join(type(x).__name__ for x in inputs)
-            raise DTypeError(f"{op.name} of {kinds}", "none is a Tensor", "write Tensor(...)")
+            raise refusals.no_tensor(op)
         given = [x if is_number(x) or is_tensor(x) else like.wrap(x) for x in inputs]
         dtype = dtypes.common(x if is_number(x) else x.buf.dtype for x in given[first:])
         if op.wants_float and dtype is not None and not dtype.is_float:

@@ -51,6 +51,8 @@ def _read_rule(cls: Any) -> None:
         cls.form, cls.kernel_params = FORMS[cls.signature.form], cls.signature.params
         cls.required = frozenset((*cls.kernel_params, *cls.form.params))
         known |= {*cls.required, *(["dtype"] if "*" in cls.signature.types else [])}
+        if cls.form.rule is None and not cls.infers:
+            raise TypeError(f"{cls.__name__}: no rule follows from its kernel; give it an `infer`")
     if cls.infers or cls.kernel is None:
         rule = cls.infer if cls.infers else cls.layout if cls.is_view else cls.forward
         code = inspect.unwrap(rule).__code__
