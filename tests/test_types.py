@@ -223,6 +223,7 @@ MODULES = (tutor, tutor.nn, F, tutor.optim, tutor.data, tutor.testing, tutor.viz
 
 # Where a public function may say Any: it is no Tensor, or not for certain.
 NO_TENSOR = {
+    "Buffer.over memory",  # bytes of whatever device, or the promise of some
     "apply params", "Op.* inputs", "Op.* params", "Op.backward saved",
     "*.call params", "Function.apply params",  # a subclass names its own, of any kind
     # bool, int or float, as the dtype says

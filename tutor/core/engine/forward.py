@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from tutor.ground.typing import TensorLike
 
 serials = itertools.count()
-_requires_grad = operator.attrgetter("requires_grad")
 walk_of = operator.attrgetter("buf", "shape", "strides", "offset")
 
 
@@ -59,7 +58,7 @@ class Forward:
 
     def remember(self, op: Op, out: Tensor) -> Tensor:
         """Make `op` the node of the graph that `out` came from, if a graph is wanted."""
-        needs = tuple(map(_requires_grad, op.inputs))
+        needs = tuple([x.requires_grad for x in op.inputs])
         if True in needs:
             graph = op.differentiable and out.buf.dtype.is_float and is_grad_enabled()
             if graph:
