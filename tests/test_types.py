@@ -223,7 +223,6 @@ MODULES = (tutor, tutor.nn, F, tutor.optim, tutor.data, tutor.testing, tutor.viz
 
 # Where a public function may say Any: it is no Tensor, or not for certain.
 NO_TENSOR = {
-    "Buffer.over memory",  # bytes of whatever device, or the promise of some
     "apply params", "Op.* inputs", "Op.* params", "Op.backward saved",
     "*.call params", "Function.apply params",  # a subclass names its own, of any kind
     # bool, int or float, as the dtype says
@@ -236,6 +235,7 @@ NO_TENSOR = {
     "Interop.__dlpack__ *", "Interop.__eq__ *", "Interop.__ne__ *",  # as those protocols have it
     "use_backend.__call__ *", "set_grad_enabled.__call__ *",  # decorators
     "Module.* inputs",  # what forward takes
+    "Buffer.over memory",  # a Memory, or the promise of one
     # they find out whether it is a number
     "whole_number number", "Limit.checked *", "Optimizer.__setattr__ value",
     "Optimizer.state_dict return", "Optimizer.load_state_dict state",  # Tensors, and a count

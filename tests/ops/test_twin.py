@@ -322,6 +322,9 @@ def test_choosing_by_position(a: Any, b: Any, axis: int, src: int) -> None:
     check(lambda: apply("scatter", x, index, y, axis=axis))
     check(lambda: apply("scatter_add", x, index, y, axis=axis))
     check(lambda: apply("gather", x, [0], axis=axis))
+    check(lambda: x[index])
+    check(lambda: x[index - 1])
+    check(lambda: x.detach().requires_grad_()[index])
 
 
 image = st.tuples(st.integers(0, 2), st.integers(1, 4), st.integers(0, 6), st.integers(0, 6))

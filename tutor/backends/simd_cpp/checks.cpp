@@ -28,9 +28,13 @@ char letter_of(const Row& row, int i) {
 const char* demand_of(Form form) {
     switch (form) {
         case Form::Elementwise:
-        case Form::Update:
         case Form::Scan:
             return "every operand has the shape of out";
+        case Form::Update:
+            return "gradient and state have the shape of out, and the settings and the count, one"
+                   " number each, the shape ()";
+        case Form::Draw:
+            return "seed and counter, one number each, have the shape ()";
         case Form::Fill:
             return "there are no inputs";
         case Form::Reduce:
@@ -72,6 +76,15 @@ const char* demand_of(Form form) {
     return "";
 }
 
+// Of a kernel that updates what it reads: operands of letter T are as out, the others are cells.
+bool updated(const Row& row, const Operands& operands) {
+    for (int i = 1; i < operands.count(); ++i) {
+        const bool cell = letter_of(row, i) != 'T';
+        if (cell ? operands[i].ndim != 0 : !alike(operands[0], operands[i])) return false;
+    }
+    return true;
+}
+
 bool all_alike(const Operands& operands, const Operand* found) {
     for (int i = 0; i < operands.count(); ++i) {
         if (!alike(operands[i], found[i])) return false;
@@ -80,12 +93,13 @@ bool all_alike(const Operands& operands, const Operand* found) {
 }
 
 // Whether out is what the rule makes of the inputs, and these are already as the kernel walks them.
-bool fits(Form form, const Operands& operands, const Params& params) {
+bool fits(const Row& row, const Operands& operands, const Params& params) {
+    if (row.form == Form::Update) return updated(row, operands);
     std::vector<Operand> found(&operands[0], &operands[0] + operands.count());
     Operand *out = found.data(), *ins = out + 1;
     const int count = operands.count() - 1;
-    if (!infer(form, ins, count, params, out) || !alike(operands[0], *out)) return false;
-    fit(form, *out, ins, count, params);
+    if (!infer(row.form, ins, count, params, out) || !alike(operands[0], *out)) return false;
+    fit(row.form, *out, ins, count, params);
     return all_alike(operands, found.data());
 }
 
@@ -97,7 +111,14 @@ DType meaning(char letter, DType dtype) {
            : letter == 'b' ? Bool
            : letter == 'i' ? Int64
            : letter == 'u' ? UInt32
+           : letter == 'n' ? UInt64
+           : letter == 'd' ? Float64
                            : DTYPES;
+}
+
+bool is_written(const Row& row, int i) {
+    return i == 0 || (row.form == Form::Update && i > 1 && letter_of(row, i) == 'T') ||
+           (row.form == Form::Draw && i == 2);
 }
 
 bool check_dtypes(const Row& row, const Operands& operands) {
@@ -113,7 +134,7 @@ bool check_dtypes(const Row& row, const Operands& operands) {
 }
 
 bool check_shapes(const Row& row, const Operands& operands, const Params& params) {
-    if (fits(row.form, operands, params)) return true;
+    if (fits(row, operands, params)) return true;
     std::string found = "out " + shape_of(operands[0]);
     for (int i = 1; i < operands.count(); ++i) {
         found += (i > 1 ? ", " : "; inputs ") + shape_of(operands[i]);

@@ -111,8 +111,29 @@ bool Run::is_settled() const {
     return false;
 }
 
+// x[key] for a row of positions: what is asked of the rows of a table, most often. nullptr, perhaps
+// without a Python error, if it is none.
+PyObject* Run::choose_rows() {
+    PyObject* key = param("key");
+    Walk x, at;
+    if (count_ != 1 || !key || !is_tensor(key) || dtype_of(key) != Int64 || !walk_of(key, &at) ||
+        at.ndim != 1 || !is_tensor(ins_[0]) || !walk_of(ins_[0], &x) || x.ndim == 0)
+        return nullptr;
+    Ref name(PyUnicode_InternFromString("index_select")), names(Py_BuildValue("(s)", "axis"));
+    Ref axis(PyLong_FromLong(0));
+    Info* info = name && names && axis ? info_named(name.get()) : nullptr;
+    PyObject *both[] = {ins_[0], key}, *values[] = {axis.get()};
+    if (!info) return nullptr;
+    Run run(info, both, 2);
+    return run.take(names.get(), values) ? run.result() : nullptr;
+}
+
 // Lets the method do it. *done: the result, if other ops have done what was asked.
 bool Run::settle(Ref* done) {
+    if (info_->settle == Settle::Key) {
+        *done = Ref(choose_rows());
+        if (*done || PyErr_Occurred()) return bool(*done);
+    }
     PyObject* op = node();
     Ref found(op ? PyObject_CallMethodNoArgs(op, given.settle) : nullptr);
     if (!found) return false;

@@ -132,9 +132,12 @@ bool infer(Form form, const Operand* ins, int count, const Params& params, Opera
     const int64_t axis = params.axis_count ? params.axis[0] : -1;
     switch (form) {
         case Form::Elementwise:
-        case Form::Update:
         case Form::Scan:
             return broadcast(ins, count, 0, out);
+        case Form::Update:
+            return set_shape(out, ins[0].shape, ins[0].ndim), true;
+        case Form::Draw:
+            return count == 2 && ins[0].ndim == 0 && ins[1].ndim == 0;
         case Form::Fill:
             return count == 0;
         case Form::Reduce:
@@ -171,7 +174,6 @@ bool infer(Form form, const Operand* ins, int count, const Params& params, Opera
 void fit(Form form, const Operand& out, Operand* ins, int count, const Params& params) {
     switch (form) {
         case Form::Elementwise:
-        case Form::Update:
         case Form::Scan:
             for (int i = 0; i < count; ++i) stretch(&ins[i], out.shape, out.ndim);
             return;

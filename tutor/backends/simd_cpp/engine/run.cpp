@@ -62,7 +62,8 @@ bool Run::emit_step(const Row& row, PyObject* out) {
 bool Run::run_kernel(Ref* out) {
     const Row* row;
     if (dtype_ == DTYPES || !find_kernel(info_, dtype_, &row)) return false;
-    if (!row) return for_python_ = true, false;
+    if (!row || row->form == Form::Update || row->form == Form::Draw)
+        return for_python_ = true, false;  // another backend's; or it writes to its inputs
     if (info_->more ? count_ < info_->inputs : count_ != info_->inputs) return false;
     if (!read_operands(row->name) || !dtypes_fit(*row) || !prepare(*row) || !make_result(out))
         return false;

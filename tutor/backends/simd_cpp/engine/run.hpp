@@ -69,6 +69,7 @@ class Run {
     // ---- remember.cpp
     bool is_settled() const;
     bool settle(Ref* done);
+    PyObject* choose_rows();
     bool remember(PyObject* out);
     bool record(PyObject* out, PyObject* needs);
     bool save(PyObject* out, PyObject* op);
