@@ -48,6 +48,7 @@ from tutor.ground.recording import (
     no_grad,
     set_grad_enabled,
 )
+from tutor.ops import twin
 from tutor.ops.movement import cat, concatenate, meshgrid, stack
 from tutor.random import initial_seed, manual_seed
 from tutor.watching.profiler import profile
@@ -85,3 +86,4 @@ zeros, ones, full, arange, eye = Tensor.zeros, Tensor.ones, Tensor.full, Tensor.
 linspace, from_dlpack = Tensor.linspace, Tensor.from_dlpack
 zeros_like, ones_like = Tensor.zeros_like, Tensor.ones_like
 rand, randn = Tensor.rand, Tensor.randn
+twin.hand_over()

@@ -200,6 +200,19 @@ NATIVE_MUTANTS = [
         only="not what_it_is and not levels",  # of these two, one level alone is a failure
     ),
     Mutant(
+        "shapes that do not fit are taken for such that do", f"{CPP}/engine/rules.cpp",
+        "if (found != 1) return false;", "",
+        "ops/test_twin.py::test_shapes_that_broadcast_and_those_that_do_not",
+        "x + row reads beyond the row",
+    ),
+    Mutant(
+        "a node forgets who wants a gradient", f"{CPP}/engine/remember.cpp",
+        "wanted |= is_tensor(ins_[i]) && requires_grad(ins_[i]);",
+        "wanted = is_tensor(ins_[i]) && requires_grad(ins_[i]);",
+        "ops/test_twin.py core/test_engine.py",
+        "of w * x, with x a constant, nothing is recorded",
+    ),
+    Mutant(
         "a promise of memory is kept anew for every kernel", f"{CPP}/holder.cpp",
         "if (memory && PyObject_SetAttr(buf, names[MEMORY], memory) != 0) Py_CLEAR(memory);", "",
         "core/test_buffer.py",

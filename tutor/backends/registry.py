@@ -74,7 +74,8 @@ class _Held(Block[Backend]):
 _default = Backend(None)  # the process's own; it gets its name when it is first asked for
 _chosen: dict[str, Backend] = {}
 _setting = Setting("tutor.backend", _default, _Held)
-in_use: Callable[[], Any] = _setting.variable.get  # in every call of an op: no Python is run here
+variable = _setting.variable
+in_use: Callable[[], Any] = variable.get  # in every call of an op: no Python is run here
 
 
 def register(name: str, table: Table, device: str = DEVICE) -> None:
@@ -202,7 +203,7 @@ def _forget() -> None:
     """Let go of all that has been looked up: what is found now may be another."""
     _kernels.clear()
     for backend in (_default, *_chosen.values()):
-        backend.kernels.clear()
+        backend.kernels = {}  # another one: who has kept what it found there sees that
 
 
 def lookup(kernel: str, backend: str, dtype: DType, device: str = DEVICE) -> Kernel:

@@ -46,9 +46,7 @@ class Buffer(Arithmetic, Holder):  # type: ignore[misc]  # the base is chosen wh
     def __new__(cls, data: TensorLike, *, dtype: DTypeLike | None = None) -> Buffer:
         wanted = None if dtype is None else dtypes.of(dtype)
         payload, _, found = literals.read(data, wanted)
-        self = cls.empty(len(payload) // found.itemsize, found)
-        self.raw[:] = payload
-        return self
+        return cls.from_memory(payload, dtype=found)
 
     @classmethod
     def empty(cls, count: int, dtype: DType) -> Buffer:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from collections.abc import Callable
 from typing import Any
 
 from tutor.backends import registry
@@ -37,6 +38,24 @@ def _module() -> Any:
     if _native is None:
         raise KernelNotFound("the backend 'simd_cpp'", "its extension was not built", REMEDY)
     return _native
+
+
+def twins(engine: Any, apply: Callable[..., Any]) -> Any:
+    """The twin of `apply` in C++; and the methods of the Engine get theirs. They do the same, only
+    faster, and where in doubt ask for what they stand for. `TUTOR_NATIVE=0` leaves all as it is."""
+    if _native is None or os.environ.get("TUTOR_NATIVE") == "0":
+        return apply
+    methods = ("run", "order", "arrivals", "store")
+    _native.stand_for(apply, *[getattr(engine, name) for name in methods])
+    for name in methods:
+        setattr(engine, name, getattr(_native, name))
+    return _native.apply
+
+
+def take_over(things: dict[str, Any]) -> None:
+    """Hand the twins what they work with: tutor/ops/twin.py."""
+    if _native is not None:
+        _native.take_over(things)
 
 
 def levels() -> list[str]:

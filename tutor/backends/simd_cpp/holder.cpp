@@ -219,6 +219,9 @@ PyObject* new_buffer(int64_t count, DType dtype, char** data) {
     for (Py_ssize_t place : places) at(buffer, place) = Py_XNewRef(at(example, place));
     reinterpret_cast<Holder*>(buffer)->memory = &memory->head;
     *data = memory->data;
+    // Its attributes and its bytes refer to nothing that could refer back to it: a collection of
+    // garbage need not look at it, which is most of what it costs to build a large graph.
+    if (PyObject_IS_GC(buffer)) PyObject_GC_UnTrack(buffer);
     return buffer;
 }
 

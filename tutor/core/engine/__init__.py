@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tutor.backends import simd_cpp
 from tutor.core.engine.backward import Backward
 from tutor.core.engine.forward import Forward
 from tutor.core.op import OPS, Op
@@ -28,7 +29,6 @@ class Engine(Forward, Backward):
 
 
 engine = Engine()
-Op.execute = staticmethod(engine.run)
 
 
 def apply(name: str, *inputs: TensorLike, **params: Any) -> Tensor:
@@ -41,3 +41,7 @@ def apply(name: str, *inputs: TensorLike, **params: Any) -> Tensor:
     except Exception:
         border.check_all(inputs, name)  # was it for an operand that was tampered with?
         raise
+
+
+apply = simd_cpp.twins(engine, apply)  # TUTOR_NATIVE=0 leaves the Engine as it is
+Op.execute = staticmethod(engine.run)

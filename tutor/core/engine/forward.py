@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from tutor.core.tensor import Tensor  # the box above this one
     from tutor.ground.typing import TensorLike
 
-_serials = itertools.count()
-_requires_grad = operator.attrgetter("requires_grad")
+serials = itertools.count()
 walk_of = operator.attrgetter("buf", "shape", "strides", "offset")
 
 
@@ -59,11 +58,11 @@ class Forward:
 
     def remember(self, op: Op, out: Tensor) -> Tensor:
         """Make `op` the node of the graph that `out` came from, if a graph is wanted."""
-        needs = tuple(map(_requires_grad, op.inputs))
+        needs = tuple([x.requires_grad for x in op.inputs])
         if True in needs:
             graph = op.differentiable and out.buf.dtype.is_float and is_grad_enabled()
             if graph:
-                op.record(out, needs, next(_serials))
+                op.record(out, needs, next(serials))
                 out.op = op
             out.requires_grad = graph
         return out
