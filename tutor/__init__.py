@@ -8,7 +8,6 @@ what is right, `simd_cpp` must agree with it and is fast.
 
 # ruff: noqa: F405 - data, graph and viz are not there before they are asked for
 
-import importlib
 from typing import Any
 
 from tutor import errors, functions, memory, nn, ops, optim, random, testing
@@ -17,7 +16,6 @@ from tutor.backends.registry import set_backend, use_backend
 from tutor.core.buffer import Buffer
 from tutor.core.engine import Engine, apply, engine
 from tutor.core.op import OPS, Op
-from tutor.core.tensor import Tensor
 from tutor.dtype import TABLE as DTYPES
 from tutor.dtype import (
     bfloat16,
@@ -40,6 +38,7 @@ from tutor.functions.custom import Function
 from tutor.functions.einsum import einsum
 from tutor.functions.gradients import backward, grad
 from tutor.functions.sampling import bernoulli, multinomial, randint, randperm
+from tutor.ground import later
 from tutor.ground.recording import (
     enable_grad,
     inference_mode,
@@ -47,11 +46,19 @@ from tutor.ground.recording import (
     no_grad,
     set_grad_enabled,
 )
+from tutor.methods.tensor import Tensor
 from tutor.ops.movement import cat, concatenate, meshgrid, stack
 from tutor.random import initial_seed, manual_seed
 from tutor.watching.profiler import profile
 
 __version__ = "0.1.0"
+later.PLACES.update(
+    array_api="tutor.array_api",
+    data="tutor.data",
+    linalg="tutor.linalg",
+    numpy_protocol="tutor.exchange.numpy_protocol",
+    viz="tutor.viz",
+)
 __all__ = [  # and the names of tutor.functions.__all__
     "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Tensor", "apply", "arange", "backward",
     "bernoulli", "bfloat16", "bool", "cat", "concatenate", "data", "einsum", "enable_grad",
@@ -69,9 +76,10 @@ __all__ += functions.__all__
 def __getattr__(name: str) -> Any:
     """Imported when first asked for: `tutor.viz`, `tutor.graph`, and `tutor.data`, which brings all
     that a download needs."""
-    if name in ("data", "viz", "graph"):
-        module = importlib.import_module("tutor.data" if name == "data" else "tutor.viz")
-        return module.graph if name == "graph" else module
+    if name in ("data", "viz"):
+        return later.load(name)
+    if name == "graph":
+        return later.load("viz").graph
     raise AttributeError(f"module 'tutor' has no attribute {name!r}")
 
 

@@ -13,9 +13,9 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 from tutor.core.engine import engine
-from tutor.core.tensor import Tensor
 from tutor.errors import DataError, DomainError, GraphError
 from tutor.ground.spelling import spelled
+from tutor.methods.tensor import Tensor
 from tutor.watching import debug
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from tutor.backends.signatures import SIGNATURES
 from tutor.dtype import DType, bool_
@@ -27,12 +27,9 @@ from tutor.errors import DTypeError, KernelNotFound
 from tutor.ground.blocks import Block, Setting, Within
 from tutor.ground.spelling import spelled
 
-if TYPE_CHECKING:
-    from tutor.core.tensor import Tensor
-
 Kernel = Callable[..., None]
 Table = Mapping[tuple[str, DType], Kernel]
-Launcher = Callable[..., "Tensor | None"]
+Launcher = Callable[..., Any]
 Observer = Callable[[Kernel, str, DType], Kernel]
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tutor import dtype as dtypes
 from tutor.backends.memory import Memory
@@ -19,10 +19,8 @@ from tutor.dtype import DType
 from tutor.errors import OutOfMemoryError, OutOfRangeError, ShapeError
 from tutor.ground import bits, border, literals
 from tutor.ground.arithmetic import Arithmetic
+from tutor.ground.typing import DTypeLike, HasBuffer, TensorLike
 from tutor.watching import debug
-
-if TYPE_CHECKING:
-    from tutor.ground.typing import DTypeLike, HasBuffer, TensorLike
 
 
 class Buffer(Arithmetic, Memory):  # type: ignore[misc]  # the base is chosen when tutor is imported

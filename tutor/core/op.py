@@ -20,15 +20,13 @@ import re
 import weakref
 from collections.abc import Callable
 from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from tutor.backends.signatures import SIGNATURES
 from tutor.dtype import DType
+from tutor.ground.typing import AnyTensor as Tensor
 
-if TYPE_CHECKING:
-    from tutor.core.tensor import Tensor
-
-    Gradients: TypeAlias = Tensor | tuple[Tensor | None, ...] | None
+Gradients: TypeAlias = Tensor | tuple[Tensor | None, ...] | None
 
 Shape = tuple[int, ...]
 
@@ -64,7 +62,7 @@ class Op:
     key: ClassVar[int] = 0  # the operand under whose dtype the kernel is looked up
     rearranges: ClassVar[bool] = False  # has it `operands` of its own?
     differentiable: ClassVar[bool] = False
-    execute: ClassVar[Callable[[Op], Tensor]]  # how an Op is run: the Engine puts itself here
+    execute: ClassVar[Callable[[Op], Any]]  # how an Op is run: the Engine puts itself here
 
     __slots__ = (
         "hooks", "inputs", "kept", "needs", "params", "saved", "serial", "shape", "states",
@@ -102,7 +100,7 @@ class Op:
         self.params = params
         self.saved: tuple[Any, ...] | None = None  # () or more once recorded, None again when freed
 
-    def apply(self) -> Tensor:
+    def apply(self) -> Any:
         """Run it: the resulting Tensor, which remembers this Op if a gradient may be wanted."""
         return Op.execute(self)
 
@@ -114,7 +112,7 @@ class Op:
         """For a view: shape, strides and offset at which it walks x's Buffer."""
         raise NotImplementedError(f"{type(self).__name__} has neither a kernel nor a layout")
 
-    def forward(self, *inputs: Any, **params: Any) -> Tensor:
+    def forward(self, *inputs: Any, **params: Any) -> Any:
         """The result, for an op without a kernel; a view's walks the Buffer of its operand."""
         x: Tensor = inputs[0]
         return x.over(x.buf, *self.layout(*inputs, **params))
@@ -123,13 +121,13 @@ class Op:
         """The inputs as the kernel is to walk them, given the result's shape."""
         return inputs
 
-    def backward(self, g: Tensor, /, *saved: Any) -> Gradients:
+    def backward(self, g: Any, /, *saved: Any) -> Gradients:
         """The gradients of the inputs, given `g`, the gradient of the result."""
         raise NotImplementedError(f"{type(self).__name__} has no derivative")
 
     # ---- as a node of the graph ------------------------------------------------------------------
 
-    def record(self, out: Tensor, needs: tuple[bool, ...], serial: int) -> None:
+    def record(self, out: Any, needs: tuple[bool, ...], serial: int) -> None:
         """Become the node that made `out`. A later op has a higher `serial`, so sorting by it puts
         every op after the ops it depends on."""
         self.needs, self.serial, self.shape = needs, serial, out.shape

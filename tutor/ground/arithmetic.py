@@ -6,17 +6,13 @@ and dtype. The kernels are those that Tensors are calculated with.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from tutor import dtype as dtypes
 from tutor.backends import registry
 from tutor.errors import DTypeError, NumberRangeError, ShapeError
 from tutor.ground import literals
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from tutor.ground.typing import Number
+from tutor.ground.typing import Number
 
 
 class Arithmetic:

@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Self
 
 from tutor.core.engine import apply
 from tutor.ground import checks
 from tutor.ground.spelling import spelled
+from tutor.ground.typing import Padding, Sizes, TensorLike
 from tutor.methods import windows
-
-if TYPE_CHECKING:
-    from tutor.core.tensor import Tensor
-    from tutor.ground.typing import Padding, Sizes, TensorLike
+from tutor.methods.conversions import Conversions
 
 
 @spelled
-class Learning:
+class Learning(Conversions):
     """Layers and losses."""
 
     __slots__ = ()
 
-    def softmax(self: Tensor, axis: int = -1) -> Tensor:
+    def softmax(self, axis: int = -1) -> Self:
         """e**x / sum e**x along axis."""
         return apply("softmax", self, axis=axis)
 
-    def log_softmax(self: Tensor, axis: int = -1) -> Tensor:
+    def log_softmax(self, axis: int = -1) -> Self:
         """x - ln sum e**x along axis."""
         return apply("log_softmax", self, axis=axis)
 
-    def cross_entropy(self: Tensor, targets: TensorLike, reduction: str = "mean") -> Tensor:
+    def cross_entropy(self, targets: TensorLike, reduction: str = "mean") -> Self:
         """Logits (..., classes) against integer targets (...): see ops.fused.CrossEntropy."""
         checks.one_of("cross_entropy(reduction=...)", reduction, ("mean", "sum", "none"))
         return apply("cross_entropy", self, targets, reduction=reduction)
@@ -38,39 +36,39 @@ class Learning:
     # ---- windows: (N, C, *S), see tutor/methods/windows.py ---------------------------------------
 
     def conv1d(
-        self: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,
+        self, weight: Self, bias: Self | None = None, stride: Sizes = 1,
         padding: Padding = 0, dilation: Sizes = 1, groups: int = 1,
-    ) -> Tensor:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """A convolution over the last axis."""
         return windows.conv(self, weight, bias, stride, padding, dilation, groups, dims=1)
 
     def conv2d(
-        self: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,
+        self, weight: Self, bias: Self | None = None, stride: Sizes = 1,
         padding: Padding = 0, dilation: Sizes = 1, groups: int = 1,
-    ) -> Tensor:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """A convolution over the last two axes."""
         return windows.conv(self, weight, bias, stride, padding, dilation, groups, dims=2)
 
     def conv_transpose2d(
-        self: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,
+        self, weight: Self, bias: Self | None = None, stride: Sizes = 1,
         padding: Padding = 0, output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
-    ) -> Tensor:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """`conv2d` backwards."""
         return windows.conv_transpose(
             self, weight, bias, stride, padding, output_padding, groups, dilation, dims=2
         )
 
     def max_pool2d(
-        self: Tensor, kernel_size: Sizes = 2, stride: Sizes | None = None, padding: Padding = 0,
+        self, kernel_size: Sizes = 2, stride: Sizes | None = None, padding: Padding = 0,
         dilation: Sizes = 1, ceil_mode: bool = False,
-    ) -> Tensor:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """The largest in each window."""
         return windows.max_pool(self, kernel_size, stride, padding, dilation, ceil_mode, dims=2)
 
     def avg_pool2d(
-        self: Tensor, kernel_size: Sizes = 2, stride: Sizes | None = None, padding: Padding = 0,
+        self, kernel_size: Sizes = 2, stride: Sizes | None = None, padding: Padding = 0,
         ceil_mode: bool = False, count_include_pad: bool = True,
-    ) -> Tensor:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """The mean of each window."""
         return windows.avg_pool(
             self, kernel_size, stride, padding, ceil_mode, count_include_pad, dims=2

@@ -10,7 +10,7 @@ axis, OutOfRangeError says which. Reading gives a copy, through which gradients 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply, engine
@@ -18,17 +18,17 @@ from tutor.dtype import int64
 from tutor.errors import DTypeError, NumberRangeError, OutOfRangeError, ShapeError
 from tutor.ground import border, keys, layout
 from tutor.ground.literals import is_tensor
+from tutor.methods.views import Views
 
-if TYPE_CHECKING:
-    from tutor.core.tensor import Tensor
+T = TypeVar("T", bound=Views)
 
 
-class Plan(NamedTuple):
+class Plan(NamedTuple, Generic[T]):
     """A key, understood: its basic parts are done, the arrays are left."""
 
-    x: Tensor
+    x: T
     axes: tuple[int, ...]  # of x, that are indexed by
-    positions: tuple[Tensor, ...]  # int64, in range, all of one shape
+    positions: tuple[T, ...]  # int64, in range, all of one shape
     place: int  # where the axes of that shape come in the result
 
     @property
@@ -36,24 +36,25 @@ class Plan(NamedTuple):
         return self.positions[0].shape
 
 
-def select(t: Tensor, key: Any) -> Tensor:
+def select(t: T, key: Any) -> T:
     """`t[key]`: slices of t, chosen along the indexed axes as if these were one."""
     plan = planned(t, key)
     x, axes, shape = plan.x, plan.axes, plan.shape
     kept = tuple(n for a, n in enumerate(x.shape) if a not in axes)
     if len(axes) == 1:  # rows of a table, most often
-        rows = x.index_select(axes[0], plan.positions[0].flatten())
+        rows = apply("index_select", x, plan.positions[0].flatten(), axis=axes[0])
         return rows.reshape((*kept[: axes[0]], *shape, *kept[axes[0] :]))
     sizes = [x.shape[a] for a in axes]
     number = plan.positions[0]  # row-major, among the elements of the indexed axes
     for size, more in zip(sizes[1:], plan.positions[1:], strict=True):
         number = number * size + more
     rows = x.movedim(axes, tuple(range(len(axes)))).reshape((math.prod(sizes), *kept))
-    chosen = rows.index_select(0, number.flatten()).reshape((*shape, *kept))
+    chosen = apply("index_select", rows, number.flatten(), axis=0)
+    chosen = chosen.reshape((*shape, *kept))
     return moved(chosen, len(shape), plan.place)
 
 
-def assign(t: Tensor, key: Any, value: Any) -> None:
+def assign(t: Views, key: Any, value: Any) -> None:
     """`t[key] = value`: written straight to where the elements stand in t's Buffer."""
     plan = planned(t.detach(), key)
     x, kept = plan.x, [a for a in range(plan.x.ndim) if a not in plan.axes]
@@ -74,12 +75,12 @@ def assign(t: Tensor, key: Any, value: Any) -> None:
     engine.call("scatter", t.dtype, whole, whole, *flat, axis=0)
 
 
-def moved(x: Tensor, count: int, place: int) -> Tensor:
+def moved(x: T, count: int, place: int) -> T:
     """The first `count` axes moved behind the next `place` ones."""
     return x.movedim(tuple(range(count)), tuple(range(place, place + count))) if place else x
 
 
-def planned(t: Tensor, key: Any) -> Plan:
+def planned(t: T, key: Any) -> Plan[T]:
     """The key as basic indexing, which is done here, and arrays of positions, which are left."""
     border.check(t, "an index by arrays")
     parts = [array_of(t, part) for part in (key if isinstance(key, tuple) else (key,))]
@@ -113,10 +114,15 @@ def planned(t: Tensor, key: Any) -> Plan:
         axis += t.ndim - named if part is Ellipsis else axes_taken(part)
     shape = layout.broadcast_shapes("an index by arrays", *(x.shape for x in arrays))
     place = axes[0] if groups == 1 else 0
-    return Plan(t[tuple(basic)], tuple(axes), tuple(x.expand(shape) for x in arrays), place)
+    return Plan(
+        apply("index", t, key=tuple(basic)),
+        tuple(axes),
+        tuple(x.expand(shape) for x in arrays),
+        place,
+    )
 
 
-def array_of(t: Tensor, part: Any) -> Any:
+def array_of(t: Views, part: Any) -> Any:
     """One part of a key: None, Ellipsis, a slice, an int, or a Tensor of ints or bools."""
     if keys.is_basic((part,)):
         (part,) = keys.checked_key((part,))
@@ -147,7 +153,7 @@ def axes_taken(part: Any) -> int:
     return part.ndim if getattr(part, "dtype", int64).kind == "bool" else 1
 
 
-def positions_of(part: Any, shape: layout.Shape, axis: int) -> list[Tensor]:
+def positions_of(part: Any, shape: layout.Shape, axis: int) -> list[Any]:
     """An array of positions, or a mask, as int64 arrays: one for each of its axes."""
     if part.dtype.kind == "bool":
         if part.shape != shape:

@@ -7,7 +7,7 @@ repeated is summed up, what was cut out is put back in place.
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tutor import dtype as dtypes
 from tutor.core.engine import apply, engine
@@ -23,10 +23,8 @@ from tutor.ground.layout import (
 )
 from tutor.ground.literals import is_tensor
 from tutor.ground.spelling import spelled
-
-if TYPE_CHECKING:
-    from tutor.core.tensor import Tensor
-    from tutor.ground.typing import Row, TensorLike
+from tutor.ground.typing import Row, TensorLike
+from tutor.methods.tensor import Tensor
 
 # ---- views: no kernel, only other walking instructions -------------------------------------------
 
@@ -250,7 +248,7 @@ def row_of(name: str, tensors: Row) -> list[Tensor]:
         raise DTypeError(
             f"{name}({tensors!r:.40})", "no list of tensors", f"{name}([x, y], axis=0)"
         )
-    found = list(tensors)
+    found: list[Any] = list(tensors)
     if not found:
         raise ShapeError(f"{name} of no tensors", "an empty list", "give at least one")
     like: Tensor | None = next((x for x in found if is_tensor(x)), None)

@@ -5,21 +5,19 @@ from __future__ import annotations
 import itertools
 import math
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tutor import dtype as dtypes
 from tutor.backends import registry
 from tutor.core.buffer import Buffer
 from tutor.core.op import OPS, Op
+from tutor.core.tensor import TensorBase as Tensor
 from tutor.dtype import DType
 from tutor.errors import DTypeError
 from tutor.ground import border, refusals
 from tutor.ground.literals import is_number, is_tensor
 from tutor.ground.recording import is_grad_enabled
-
-if TYPE_CHECKING:
-    from tutor.core.tensor import Tensor  # the box above this one
-    from tutor.ground.typing import TensorLike
+from tutor.ground.typing import TensorLike
 
 _serials = itertools.count()
 _requires_grad = operator.attrgetter("requires_grad")
@@ -29,7 +27,7 @@ walk_of = operator.attrgetter("buf", "shape", "strides", "offset")
 class Forward:
     """What Engine inherits to run Ops."""
 
-    def run(self, op: Op) -> Tensor:
+    def run(self, op: Op) -> Any:
         """Execute `op` and return its result."""
         launch: registry.Launcher | None = registry.in_use().launchers.get(op.name)
         if launch is not None and (out := launch(*op.inputs, **op.params)) is not None:
@@ -74,8 +72,9 @@ class Forward:
     def write(self, target: Tensor, value: TensorLike) -> None:
         """`target[...] = value` in place, cast and stretched to fit; no graph sees it."""
         self.check_writable(target)
-        source = value if is_tensor(value) else target.wrap(  # a number must fit, an array is cast
-            value, target.buf.dtype if is_number(value) else None)  # fmt: skip
+        source: Any = value
+        if not is_tensor(value):  # a number must fit, an array is cast
+            source = target.wrap(value, target.buf.dtype if is_number(value) else None)
         border.check(source, "a value to be written into a Tensor")
         if walk_of(source) == walk_of(target):  # itself: `t[0] += 1` ends with t[0] = t[0]
             return
