@@ -1,9 +1,9 @@
 """tutor: a deep-learning library a person can read completely, and that is nevertheless fast.
 
-Four boxes: Buffer (flat typed memory), Tensor (a Buffer plus walking instructions), Op (forward and
-backward of one operation), Engine (runs Ops, keeps the graph, walks it backward). Read `tutor/core`
-in the order buffer, op, engine, tensor. Kernels are found in one registry; `python_ref` defines
-what is right, `simd_cpp` must agree with it and is fast.
+Four boxes: Buffer (numbers in a row, and the memory it has for them), Tensor (a Buffer plus walking
+instructions), Op (forward and backward of one operation), Engine (runs Ops, keeps the graph, walks
+it backward). Read `tutor/core` in the order buffer, op, engine, tensor. Kernels are found in one
+registry; `python_ref` defines what is right, `simd_cpp` must agree with it and is fast.
 """
 
 # ruff: noqa: F405 - data, graph and viz are not there before they are asked for

@@ -26,17 +26,12 @@ from typing import Any
 
 from tutor import Buffer, Tensor
 from tutor.backends import memory, signatures, simd_cpp
+from tutor.backends.cases.operands import Block
 from tutor.dtype import TABLE
 
 GUARD, ROOM = 64, 1024  # bytes around an operand's memory, and inside of it
 HUGE = (2**31, 2**62, 2**63 - 1, 2**63, 2**64, 10**30, -(2**63), -(2**62), -1)
 ODD = (None, "a", b"b", 1.5, float("nan"), (), [], {}, object(), Ellipsis, -1, True)
-
-
-class Block(memory.Memory):
-    """Memory with a dtype, as kernels expect it."""
-
-    __slots__ = ("dtype",)
 
 
 class Guarded:
@@ -50,8 +45,8 @@ class Guarded:
             self.bytes[GUARD:-GUARD] = small
         inside = memoryview(self.bytes)[GUARD:-GUARD]
         count = ROOM // self.dtype.itemsize
-        self.buf = Block.borrow(inside, count, self.dtype.itemsize, self.dtype.format)
-        self.buf.dtype = self.dtype
+        lent = memory.Memory.borrow(inside, count, self.dtype.itemsize, self.dtype.format)
+        self.buf = Block(lent, self.dtype)
         self.count = count
 
     def intact(self) -> bool:

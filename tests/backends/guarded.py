@@ -168,8 +168,7 @@ def between(call: Call, start: list[int], kernel: Kernel) -> list[bytes]:
     for (dtype, shape, elements), at in zip(call.operands, start, strict=True):
         guard, size = GUARDS[dtype], dtype.itemsize
         image = guard[: 64 + at] + elements + guard
-        block = Memory.__new__(Block, len(image) // size, size, dtype.format)
-        block.dtype = dtype
+        block = Block(Memory(len(image) // size, size, dtype.format), dtype)
         block.raw[:] = image
         operands.append(Operand(block, shape, contiguous_strides(shape), (64 + at) // size))
     kernel(*operands, **call.params)
@@ -222,8 +221,8 @@ class Island:
         """The elements right at the end of the memory, or at its start."""
         at = ROOM - len(elements) if at_end else 0
         self.raw[at : at + len(elements)] = elements
-        block = Memory.borrow(self.raw, ROOM // dtype.itemsize, dtype.itemsize, dtype.format)
-        return Operand(block, shape, contiguous_strides(shape), at // dtype.itemsize)
+        lent = Memory.borrow(self.raw, ROOM // dtype.itemsize, dtype.itemsize, dtype.format)
+        return Operand(Block(lent, dtype), shape, contiguous_strides(shape), at // dtype.itemsize)
 
 
 def on_pages(level: str) -> int:

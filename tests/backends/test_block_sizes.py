@@ -273,14 +273,14 @@ CROSSED: dict[str, Cases | tuple[Cases, ...]] = {
 NO_SIZES = {
     "MAX_DIMS", "MAX_PARAMS", "MAX_INS", "MAX_INPUTS", "MAX_OPERANDS", "MAX_THREADS", "SLOTS",
     "OPERANDS", "LANES", "SIDE_BY_SIDE", "WORDS", "per_block", "neutral", "NONE", "mantissa",
-    "bias",    "widest", "ALIGNMENT", "HEADER", "VECTORS",
+    "bias",    "widest", "ALIGNMENT", "GIVEN", "HEADER", "VECTORS",
 }  # fmt: skip
 ELSEWHERE = {
     "matmul_steps.hpp:SIDE": "tests/backends/test_matmul_steps.py",
     "kernels/reduce.cpp:MOST": "2**30 rows take gigabytes",
-    "memory.cpp:CLASSES": "test_every_class_of_the_pool",
-    "memory.cpp:SMALLEST": "test_every_class_of_the_pool",
-    "memory.cpp:CHUNK": "test_every_class_of_the_pool",
+    "blocks.cpp:CLASSES": "test_every_class_of_the_pool",
+    "blocks.hpp:SMALL": "test_every_class_of_the_pool",
+    "blocks.cpp:CHUNK": "test_every_class_of_the_pool",
 }
 
 
@@ -338,12 +338,13 @@ def test_both_sides_of_a_block_boundary(name: str, level: str) -> None:
 @pytest.mark.skipif(not LEVELS, reason="the extension was not built")
 def test_every_class_of_the_pool(policy: str) -> None:
     """Blocks of neighbouring classes hold what was written to them, side by side and again."""
-    smallest, chunk = READ["memory.cpp:SMALLEST"][0], READ["memory.cpp:CHUNK"][0]
+    smallest, chunk = READ["blocks.hpp:SMALL"][0], READ["blocks.cpp:CHUNK"][0]
     sizes = [smallest]
     while sizes[-1] < chunk:  # four classes per doubling
         base = sizes[-1] if len(sizes) % 4 == 1 else base  # noqa: F821 - the first size is one
         sizes.append(sizes[-1] + base // 4)
-    assert len(sizes) < READ["memory.cpp:CLASSES"][0]
+    assert len(sizes) < READ["blocks.cpp:CLASSES"][0]
+    sizes[:0] = range(48, smallest, 16)  # as Python's own pool rounds
     before, rng = memory.config(), random.Random(1)
     try:
         memory.configure(policy=policy)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from operands import Operand, filled, operand, values
+from operands import Block, Operand, filled, operand, values
 
 from tutor.backends import simd_cpp
 from tutor.backends.simd_cpp import _simd
@@ -186,7 +186,7 @@ def test_numbers_keep_their_bits():
 
 
 def test_out_must_be_writable_and_without_repeated_elements():
-    frozen = Operand(_simd.Memory.borrow(bytes(24), 6, 4, "f"), (6,), (1,))
+    frozen = Operand(Block(_simd.Memory.borrow(bytes(24), 6, 4, "f"), float32), (6,), (1,))
     with pytest.raises(DTypeError, match="read-only"):
         KERNELS["neg", float32](frozen, operand(6))
     KERNELS["neg", float32](operand(6), frozen)

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -31,13 +32,31 @@ pytestmark = pytest.mark.usefixtures("backend")
 
 
 def assigned(**values: Any) -> Callable[[Tensor], None]:
-    """Attributes of the Tensor, or with `buf_` before their names of its Buffer."""
+    """Attributes of the Tensor, or with `buf_` or `memory_` before their names of its Buffer or of
+    that one's memory."""
 
     def forge(t: Tensor) -> None:
         for name, value in values.items():
-            setattr(t.buf if name.startswith("buf_") else t, name.removeprefix("buf_"), value)
+            if name.startswith("buf_"):
+                setattr(t.buf, name.removeprefix("buf_"), value)
+            elif name.startswith("memory_"):
+                setattr(t.buf.memory, name.removeprefix("memory_"), value)
+            else:
+                setattr(t, name, value)
 
     return forge
+
+
+class Promise:
+    """A promise of six float32, which comes to something else."""
+
+    count, format, device = 6, "f", "cpu"
+
+    def __init__(self, comes_to: Any) -> None:
+        self.comes_to = comes_to
+
+    def keep(self) -> Any:
+        return self.comes_to
 
 
 FORGERIES: dict[str, Callable[[Tensor], None]] = {
@@ -75,15 +94,37 @@ FORGERIES: dict[str, Callable[[Tensor], None]] = {
     "a narrower dtype": assigned(buf_dtype=tutor.int8),
     "a name for a dtype": assigned(buf_dtype="float32"),
     "no dtype": assigned(buf_dtype=None),
+    "no memory": lambda t: delattr(t.buf, "memory"),
+    "None for memory": assigned(buf_memory=None),
+    "a number for memory": assigned(buf_memory=2**70),
+    "bytes for memory": assigned(buf_memory=b"0123456789abcdef01234567"),
+    "a memoryview for memory": assigned(buf_memory=memoryview(bytearray(24))),
+    "a Buffer for memory": lambda t: setattr(t.buf, "memory", Buffer([1.0] * 6)),
+    "itself for memory": lambda t: setattr(t.buf, "memory", t.buf),
+    "shorter memory": assigned(buf_memory=Memory(5, 4, "f")),
+    "memory of nothing": assigned(buf_memory=Memory(0, 4, "f")),
+    "memory of wider numbers": assigned(buf_memory=Memory(6, 8, "d")),
+    "memory of integers of that width": assigned(buf_memory=Memory(6, 4, "i")),
+    "memory of bytes": assigned(buf_memory=Memory(24, 1, "B")),
+    "what only looks like memory": assigned(
+        buf_memory=SimpleNamespace(count=6, format="f", device="cpu", raw=memoryview(bytearray(24)))
+    ),
+    "a promise that comes to nothing": assigned(buf_memory=Promise(None)),
+    "a promise that comes to bytes": assigned(buf_memory=Promise(bytes(24))),
+    "a promise that comes to a promise": assigned(buf_memory=Promise(Promise(Memory(6, 4, "f")))),
+    "a promise that comes to less": assigned(buf_memory=Promise(Memory(5, 4, "f"))),
+    "a promise that comes to integers": assigned(buf_memory=Promise(Memory(6, 4, "i"))),
 }
 if Memory is PythonMemory:  # its attributes can be assigned to; those of the extension's cannot
     FORGERIES |= {
-        "other memory": assigned(buf_raw=memoryview(bytearray(4))),
-        "bytes for memory": assigned(buf_raw=b"0123456789abcdef01234567"),
-        "memory of floats": assigned(buf_raw=memoryview(bytearray(24)).cast("f")),
-        "a larger count": assigned(buf_count=4096, shape=(4096,), strides=(1,)),
-        "another format": assigned(buf_format="d"),
+        "other bytes": assigned(memory_raw=memoryview(bytearray(4))),
+        "bytes that are no view": assigned(memory_raw=b"0123456789abcdef01234567"),
+        "a view of floats": assigned(memory_raw=memoryview(bytearray(24)).cast("f")),
+        "a larger count": assigned(memory_count=4096, shape=(4096,), strides=(1,)),
+        "another format": assigned(memory_format="d"),
     }
+else:
+    FORGERIES["memory in plain Python"] = assigned(buf_memory=PythonMemory(6, 4, "f"))
 
 # ---- the ways out --------------------------------------------------------------------------------
 
@@ -156,7 +197,10 @@ def test_no_way_out_believes_what_was_assigned(forgery: str) -> None:
     assert (Tensor(NUMBERS) + 1).tolist() == [[2, 3, 4], [5, 6, 7]]  # nothing of it is remembered
 
 
-@pytest.mark.parametrize("forgery", [f for f in FORGERIES if "dtype" in f])
+DTYPES = [f for f in FORGERIES if "dtype" in f]
+
+
+@pytest.mark.parametrize("forgery", DTYPES)
 def test_no_way_out_of_a_buffer_believes_its_dtype(forgery: str) -> None:
     for way_out in (list, repr, pickle.dumps, copy.deepcopy, lambda b: b[0], lambda b: b.tolist(),
                     lambda b: b.__setitem__(0, 1.0)):  # fmt: skip
@@ -166,6 +210,39 @@ def test_no_way_out_of_a_buffer_believes_its_dtype(forgery: str) -> None:
             way_out(t.buf)
     if Memory is not PythonMemory or sys.version_info >= (3, 12):
         assert memoryview(t.buf).nbytes == 24  # its own, whatever it is said to be
+
+
+NO_MEMORY = [f for f in FORGERIES if "memory" in f and "memory of" not in f and "shorter" not in f]
+
+
+@pytest.mark.parametrize("forgery", NO_MEMORY)
+def test_no_way_out_of_a_buffer_believes_its_memory(forgery: str) -> None:
+    ways_out: tuple[Callable[[Buffer], Any], ...] = (
+        list, repr, pickle.dumps, copy.deepcopy, lambda b: b[0], lambda b: b.tolist(),
+        lambda b: b.__setitem__(0, 1.0), lambda b: b.raw, lambda b: b.address,
+        lambda b: b + 1, lambda b: b + b, lambda b: b.device + str(len(b.raw)),
+        lambda b: Buffer.from_memory(b, copy=False),
+    )  # fmt: skip
+    for number, way_out in enumerate(ways_out):
+        t = Tensor(NUMBERS)
+        FORGERIES[forgery](t)
+        if sys.version_info < (3, 12) and Memory is PythonMemory and number == len(ways_out) - 1:
+            continue
+        text = refusal(str(number), way_out, t.buf)
+        assert [line.partition(":")[0] for line in text.splitlines()] == ["asked", "found", "to do"]
+
+
+def test_other_memory_of_the_same_kind_takes_its_place() -> None:
+    t = Tensor(NUMBERS)
+    before, other = t.buf.memory, Buffer([6.0, 5.0, 4.0, 3.0, 2.0, 1.0]).memory
+    t.buf.memory = other
+    assert t.tolist() == [[6, 5, 4], [3, 2, 1]]
+    assert (t + t).tolist() == [[12, 10, 8], [6, 4, 2]]
+    t[0, 0] = 9
+    t.buf.memory = before
+    assert t.tolist() == NUMBERS
+    t.buf.memory = other
+    assert t.numpy()[0, 0] == t[0, 0].item() == 9
 
 
 def test_a_kernel_checks_each_of_its_operands() -> None:
@@ -238,11 +315,14 @@ PLAIN = """
 import sys
 sys.modules["tutor.backends.simd_cpp._simd"] = None
 from tests.ground import test_border as border
-assert "other memory" in border.FORGERIES
+assert "other bytes" in border.FORGERIES
 for forgery in border.FORGERIES:
     border.test_no_way_out_believes_what_was_assigned(forgery)
-    if "dtype" in forgery:
+    if forgery in border.DTYPES:
         border.test_no_way_out_of_a_buffer_believes_its_dtype(forgery)
+for forgery in border.NO_MEMORY:
+    border.test_no_way_out_of_a_buffer_believes_its_memory(forgery)
+border.test_other_memory_of_the_same_kind_takes_its_place()
 border.test_strides_of_axes_that_are_never_walked_may_be_anything()
 print("all refused")
 """

@@ -1,7 +1,15 @@
-"""Memory: who owns the bytes of a Buffer.
+"""Memory: bytes on a device; and what has it.
+
+A Buffer *has* memory: bytes, or a promise of bytes that asking for them keeps.
+
+    count, format, device    how many items of which `struct` format there are, and where: at once
+    keep()                   the Memory; of a promise it is what it comes to, made now
+
+Whoever needs bytes (`raw`, `address`, a kernel) goes one way to them: `kept(buf, ...)` here, and
+`memory_of` in simd_cpp/memory.hpp.
 
 The C++ extension brings a `Memory` type that allocates quickly and hands its address to the kernels
-without a detour. Where the extension was not built, this file's class does the same in plain
+without a detour. Where the extension was not built, this file's classes do the same in plain
 Python. Both give `raw` (a writable memoryview of the bytes), `address`, the buffer protocol, and
 memory that starts at a multiple of 64 bytes: a cache line, and the widest SIMD register. And both
 count what they hand out; `tutor.memory` shows it.
@@ -15,9 +23,10 @@ import os
 import threading
 from typing import Any
 
-from tutor.errors import DomainError
+from tutor.errors import DomainError, DTypeError
 
 ALIGNMENT = 64
+LEAVE = "leave the attributes buf and memory as they were made"
 
 _lock = threading.RLock()  # a collection of garbage may free Memory in the midst of counting
 os.register_at_fork(
@@ -33,6 +42,7 @@ class PythonMemory:
     count: int
     format: str
     own: int  # bytes allocated for it; 0 if they are borrowed
+    device = "cpu"
 
     def __new__(cls, count: int, itemsize: int, format: str) -> PythonMemory:
         self = object.__new__(cls)
@@ -58,6 +68,15 @@ class PythonMemory:
     def __del__(self) -> None:
         if self.own and _lock:  # which is None when Python itself is at its end
             _count(0, -self.own)
+
+    def keep(self) -> PythonMemory:
+        """The Memory itself: bytes that are there."""
+        return self
+
+    @property
+    def readonly(self) -> bool:
+        """Whether the bytes may not be written."""
+        return bool(self.raw.readonly)
 
     @property
     def address(self) -> int:
@@ -113,14 +132,86 @@ def _address(raw: memoryview) -> int:
     return ctypes.addressof(ctypes.c_char.from_buffer(raw)) if raw.nbytes else 0
 
 
+class PythonHolder:
+    """What Buffer is built on: it has memory, and answers from it."""
+
+    __slots__ = ("memory",)
+    memory: Any  # a Memory, or a promise of one
+
+    @property
+    def raw(self) -> memoryview:
+        """Memoryview of the bytes, writable unless they are read-only."""
+        raw: memoryview = kept(self, "the bytes of a Buffer").raw
+        return raw
+
+    @property
+    def address(self) -> int:
+        """Where the first byte stands."""
+        address: int = kept(self, "the address of a Buffer").address
+        return address
+
+    @property
+    def device(self) -> str:
+        """Where the memory is: "cpu"."""
+        return str(self._told("device"))
+
+    def __len__(self) -> int:
+        count = self._told("count")
+        if not isinstance(count, int) or count < 0:
+            found = f"the count of its memory is {count!r:.60}"
+            raise DTypeError("the length of a Buffer", found, LEAVE)
+        return count
+
+    def _told(self, name: str) -> Any:
+        """What the memory says of itself at once, a promise too."""
+        memory: Any = getattr(self, "memory", None)
+        if not hasattr(memory, "keep"):
+            memory = kept(self, f"the {name} of a Buffer's memory")  # says what it is instead
+        return getattr(memory, name)
+
+    def __buffer__(self, flags: int) -> memoryview:
+        """The buffer protocol, as of Memory."""
+        view: memoryview = kept(self, "the bytes of a Buffer").__buffer__(flags)
+        return view
+
+
 def _native() -> Any:
     name = "tutor.backends.simd_cpp._simd"
     try:
-        return importlib.import_module(name).Memory
+        return importlib.import_module(name)
     except ModuleNotFoundError as error:  # any other ImportError is a build that is broken
         if error.name != name:
             raise
         return None
 
 
-Memory: Any = _native() or PythonMemory
+_simd = _native()
+Memory: Any = _simd.Memory if _simd else PythonMemory
+Holder: Any = _simd.Holder if _simd else PythonHolder
+
+
+def kept(buf: Any, asked: str) -> Any:
+    """The Memory that `buf` has. A promise is kept now, and what it comes to takes its place.
+
+    DTypeError, which begins with `asked`, for anything that has no memory.
+    """
+    found = "buf.memory"
+    memory: Any = getattr(buf, "memory", None)
+    if not isinstance(memory, Memory) and hasattr(memory, "keep"):
+        found, memory = "what buf.memory keeps", memory.keep()
+        if isinstance(memory, Memory):
+            buf.memory = memory
+    if not isinstance(memory, Memory):
+        kind = type(memory).__name__ if hasattr(buf, "memory") else ""
+        raise DTypeError(
+            asked,
+            f"{found} is of type {kind}" if kind else f"buf is of type {type(buf).__name__}",
+            LEAVE,
+        )
+    return memory
+
+
+def set_buffers(buffers: list[Any]) -> None:
+    """Buffers made natively are to be copies of these: an empty one of each dtype."""
+    if _simd is not None:
+        _simd.set_buffers(buffers)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from tutor.backends.memory import Memory
+from tutor.backends.memory import kept
 from tutor.dtype import DType
 from tutor.errors import DTypeError, OutOfRangeError, ShapeError
 from tutor.ground import layout
@@ -27,19 +27,18 @@ REMEDY = (
 
 def raw(buf: Any, asked: str) -> memoryview:
     """The bytes of a Buffer, which are as many as it claims, of the dtype it claims."""
-    if not isinstance(buf, Memory):
-        raise DTypeError(asked, f"buf is of type {type(buf).__name__}", REMEDY)
-    dtype = getattr(buf, "dtype", None)
+    memory, dtype = kept(buf, asked), getattr(buf, "dtype", None)
     if not isinstance(dtype, DType):
         raise DTypeError(asked, f"a Buffer whose dtype is {dtype!r:.60}", REMEDY)
-    if dtype.format != buf.format:
-        raise DTypeError(asked, f"a Buffer of {dtype.name}, made for format {buf.format!r}", REMEDY)
-    memory: memoryview = buf.raw
-    plain = isinstance(memory, memoryview) and memory.format == "B" and memory.c_contiguous
-    if not plain or memory.nbytes != buf.count * dtype.itemsize:
-        found = f"a Buffer of {buf.count} {dtype.name}, whose memory is {memory!r:.60}"
+    if dtype.format != memory.format:
+        found = f"a Buffer of {dtype.name}, whose memory is of format {memory.format!r}"
+        raise DTypeError(asked, found, REMEDY)
+    bytes_: memoryview = memory.raw
+    plain = isinstance(bytes_, memoryview) and bytes_.format == "B" and bytes_.c_contiguous
+    if not plain or bytes_.nbytes != memory.count * dtype.itemsize:
+        found = f"a Buffer of {memory.count} {dtype.name}, whose memory is {bytes_!r:.60}"
         raise OutOfRangeError(asked, found, REMEDY)
-    return memory
+    return bytes_
 
 
 def check(x: Any, asked: str) -> memoryview:
@@ -65,11 +64,12 @@ def check(x: Any, asked: str) -> memoryview:
         raise ShapeError(asked, found, "give sizes of 0 or more, of less than 2**60 elements")
     if 0 not in shape:
         low, high = layout.reach(shape, strides, offset)
-        if low < 0 or high >= buf.count:
+        count = memory.nbytes // buf.dtype.itemsize
+        if low < 0 or high >= count:
             raise OutOfRangeError(
                 asked,
                 f"shape {shape} with strides {strides} from offset {offset} reaches from element"
-                f" {low} to {high} of a Buffer of {buf.count}",
+                f" {low} to {high} of a Buffer of {count}",
                 REMEDY,
             )
     return memory
@@ -91,7 +91,8 @@ def check_writable(x: Any, asked: str) -> None:
 def steps(x: Any) -> layout.Shape:
     """The strides, to hand on. An axis that is never walked may carry any, and one beyond the
     Buffer, which means nothing, could overflow in other hands."""
-    return tuple(s if -x.buf.count <= s <= x.buf.count else 0 for s in x.strides)
+    count = len(x.buf)
+    return tuple(s if -count <= s <= count else 0 for s in x.strides)
 
 
 def guarded(name: str, kernel: Callable[..., None]) -> Callable[..., None]:

@@ -28,7 +28,11 @@ class Interop(Learning):
     @property
     def device(self) -> str:
         """Where its memory is."""
-        return "cpu"
+        try:
+            return self.buf.device
+        except AttributeError:
+            border.check(self, "the device of a Tensor")  # says what was put there for a Buffer
+            raise
 
     # ---- numbers, lists, arrays ------------------------------------------------------------------
 

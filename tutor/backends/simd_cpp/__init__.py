@@ -94,5 +94,4 @@ def _load() -> registry.Table:
 if _native is None:
     registry.register_unavailable("simd_cpp", REMEDY)
 else:
-    _native.set_dtypes(BY_NAME)
     registry.register_loader("simd_cpp", _load)

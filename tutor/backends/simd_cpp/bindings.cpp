@@ -204,16 +204,21 @@ PYBIND11_MODULE(_simd, module) {
     using namespace tutor;
     module.doc() = "The kernels of the SIMD backend, one table per instruction-set level.";
     kernel_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&kernel_spec));
-    if (!kernel_type || !make_memory_type() || !make_operand_names() || !make_launcher_type())
+    if (!kernel_type || !make_memory_type() || !make_holder_type() || !make_operand_names() ||
+        !make_launcher_type())
         throw py::error_already_set();
     module.add_object("Memory", reinterpret_cast<PyObject*>(memory_type));
+    module.add_object("Holder", reinterpret_cast<PyObject*>(holder_type));
     module.add_object("Kernel", reinterpret_cast<PyObject*>(kernel_type));
     module.def("levels", supported_levels, "Levels this CPU can run, the best one last.");
     module.def("kernels", kernels, py::arg("level"),
                "{(kernel name, dtype name): Kernel} of a level.");
     module.def(
-        "set_dtypes", [](py::dict by_name) { set_dtypes(by_name.ptr()); }, py::arg("by_name"),
-        "Give the Buffers that launchers make these DType objects, {name: DType}.");
+        "set_buffers",
+        [](py::list buffers) {
+            if (!set_buffers(buffers.ptr())) throw py::error_already_set();
+        },
+        py::arg("buffers"), "Buffers made in C++ are to be copies of these: an empty one a dtype.");
     module.def("num_threads", thread_count, "How many threads kernels may use.");
     module.def("set_num_threads", set_num_threads, py::arg("count"),
                "Let kernels use `count` threads (at most 1024), the caller included.");

@@ -36,11 +36,9 @@ PyTypeObject* launcher_type = nullptr;
 // ---- The two Python classes ---------------------------------------------------------------------
 
 enum { BUF, SHAPE, STRIDES, OFFSET, GRAD, OP, REQUIRES_GRAD, IN_TENSOR };
-enum { DTYPE, VERSION, CHANGED_AT, IN_BUFFER };
 
 const char* const in_tensor[] = {"buf",   "shape", "strides",      "offset",
                                  "_grad", "op",    "requires_grad"};
-const char* const in_buffer[] = {"dtype", "version", "changed_at"};
 
 // A class with __slots__, and where its instances keep them.
 struct Class {
@@ -65,23 +63,18 @@ struct Class {
     }
 };
 
-PyObject* dtypes[DTYPES] = {};
-Class tensor{}, buffer{};  // the ones whose instances are made, learned from the first operand
+Class tensor{};  // the one whose instances are made, learned from the first operand
 
 bool is_tensor(PyObject* object) {
     if (!tensor.type) {
-        Class found{}, inner{};
+        Class found{};
         if (!found.learn(Py_TYPE(object), in_tensor, IN_TENSOR)) return false;
-        PyObject* buf = found.slot(object, BUF);
-        if (!buf || !is_memory(buf) || !inner.learn(Py_TYPE(buf), in_buffer, IN_BUFFER))
-            return false;
-        tensor = found, buffer = inner;
+        tensor = found;
     }
     if (!Py_IS_TYPE(object, tensor.type)) return false;
     PyObject* buf = tensor.slot(object, BUF);
-    if (!buf || !Py_IS_TYPE(buf, buffer.type)) return false;
     // Its dtype may have been assigned to. The Engine will find out that the memory has another.
-    return buffer.slot(buf, DTYPE) == dtypes[reinterpret_cast<Memory*>(buf)->dtype];
+    return buf && is_intact(buf);
 }
 
 // ---- The operands -------------------------------------------------------------------------------
@@ -220,7 +213,6 @@ PyObject* launch(const Launcher& self, PyObject* const* args, PyObject* names) {
     Operand out = x;
     out.dtype = meaning(row->types[0], x.dtype);
     wanted &= out.dtype >= Float16;  // the floats stand last
-    if (!dtypes[out.dtype]) Py_RETURN_NONE;
     if (row->form == Form::Reduce) {
         if (numel(x) == 0) Py_RETURN_NONE;  // some have no result
         drop_axes(x, params, &out);
@@ -231,11 +223,8 @@ PyObject* launch(const Launcher& self, PyObject* const* args, PyObject* names) {
         out.shape[1] = y.shape[1];
     }
     const int64_t count = lay_out(&out);
-    PyObject* buf = count < 0 ? nullptr : new_memory(buffer.type, count, out.dtype, &out.data);
+    PyObject* buf = count < 0 ? nullptr : new_buffer(count, out.dtype, &out.data);
     if (!buf) return PyErr_Clear(), Py_NewRef(Py_None);  // the Engine will say it
-    buffer.slot(buf, DTYPE) = Py_NewRef(dtypes[out.dtype]);
-    buffer.slot(buf, VERSION) = PyLong_FromLong(0);
-    buffer.slot(buf, CHANGED_AT) = Py_NewRef(Py_None);
     operands.put(0, out);
     // Made beforehand: while the kernel runs, another thread may change what the operands are.
     PyObject* result = wrap(buf, out, args[like], x, wanted);
@@ -321,15 +310,6 @@ PyObject* make_launcher(const Row* const* rows) {
     self->dtypes = dtypes;
     if (!make_keywords(*any, &self->keywords)) Py_CLEAR(self);
     return reinterpret_cast<PyObject*>(self);
-}
-
-void set_dtypes(PyObject* by_name) {
-    for (int dtype = 0; dtype < DTYPES; ++dtype) {
-        PyObject* found = PyDict_GetItemString(by_name, name_of(DType(dtype)).c_str());
-        PyObject* before = dtypes[dtype];
-        dtypes[dtype] = Py_XNewRef(found);
-        Py_XDECREF(before);
-    }
 }
 
 bool make_launcher_type() {

@@ -12,9 +12,6 @@ namespace tutor {
 // on failure.
 PyObject* make_launcher(const Row* const* rows);
 
-// Remembers the DType objects that Buffers are given: {name: DType}.
-void set_dtypes(PyObject* by_name);
-
 // Creates the type. false, with a Python error set, when that fails.
 bool make_launcher_type();
 
