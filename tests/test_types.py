@@ -114,9 +114,6 @@ class Cube(Op):
     def forward(self, x: Tensor) -> Tensor:
         return x * x * x
 
-    def infer(self, x: Tensor) -> tuple[tuple[int, ...], tutor.DType]:
-        return x.shape, x.dtype
-
     def backward(self, g: Tensor, x: Tensor) -> Tensor:
         return g * 3 * x * x
 
@@ -228,7 +225,7 @@ MODULES = (tutor, tutor.nn, F, tutor.optim, tutor.data, tutor.testing, tutor.viz
 
 # Where a public function may say Any: it is no Tensor, or not for certain.
 NO_TENSOR = {
-    "apply params", "Op.* inputs", "Op.* params", "Op.operands return", "Op.backward saved",
+    "apply params", "Op.* inputs", "Op.* params", "Op.backward saved",
     # Tensors, whose class is built on the Engine; what `apply` gives, its overloads say
     "Forward.run return", "apply return", "Op.apply return", "Op.forward return", "Op.backward g",
     "*.record out",
@@ -240,7 +237,7 @@ NO_TENSOR = {
     "Interop.from_dlpack x", "from_dlpack x", "Interop.to_device stream",  # any library's
     "Interop.__array_namespace__ return", "Interop.__array__ *", "Interop.__array_ufunc__ *",
     "Interop.__array_function__ *", "Interop.__reduce_ex__ *", "Buffer.__reduce__ return",
-    "Interop.__dlpack__ *", "Operators.__eq__ *", "Operators.__ne__ *",  # as those protocols have it
+    "Interop.__dlpack__ *", "Operators.__eq__ *", "Operators.__ne__ *",  # as protocols have it
     "use_backend.__call__ *", "set_grad_enabled.__call__ *",  # decorators
     "Module.* inputs",  # what forward takes
     # they find out whether it is a number

@@ -13,6 +13,7 @@ from typing import Any
 from tutor import errors, functions, memory, nn, ops, optim, random, testing
 from tutor.backends import python_ref, registry, simd_cpp
 from tutor.backends.registry import set_backend, use_backend
+from tutor.backends.step import Step, watch
 from tutor.core.buffer import Buffer
 from tutor.core.engine import Engine, apply, engine
 from tutor.core.op import OPS, Op
@@ -60,15 +61,15 @@ later.PLACES.update(
     viz="tutor.viz",
 )
 __all__ = [  # and the names of tutor.functions.__all__
-    "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Tensor", "apply", "arange", "backward",
-    "bernoulli", "bfloat16", "bool", "cat", "concatenate", "data", "einsum", "enable_grad",
-    "engine", "errors", "eye", "float16", "float32", "float64", "from_dlpack", "full", "functions",
-    "grad", "graph", "inference_mode", "initial_seed", "int8", "int16", "int32", "int64",
-    "is_grad_enabled", "linspace", "manual_seed", "memory", "meshgrid", "multinomial", "nn",
-    "no_grad", "ones", "ones_like", "ops", "optim", "profile", "promote", "python_ref", "rand",
-    "randint", "randn", "random", "randperm", "registry", "set_backend", "set_grad_enabled",
-    "simd_cpp", "stack", "testing", "uint8", "uint16", "uint32", "uint64", "use_backend", "viz",
-    "zeros", "zeros_like",
+    "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Step", "Tensor", "apply", "arange",
+    "backward", "bernoulli", "bfloat16", "bool", "cat", "concatenate", "data", "einsum",
+    "enable_grad", "engine", "errors", "eye", "float16", "float32", "float64", "from_dlpack",
+    "full", "functions", "grad", "graph", "inference_mode", "initial_seed", "int8", "int16",
+    "int32", "int64", "is_grad_enabled", "linspace", "manual_seed", "memory", "meshgrid",
+    "multinomial", "nn", "no_grad", "ones", "ones_like", "ops", "optim", "profile", "promote",
+    "python_ref", "rand", "randint", "randn", "random", "randperm", "registry", "set_backend",
+    "set_grad_enabled", "simd_cpp", "stack", "testing", "uint8", "uint16", "uint32", "uint64",
+    "use_backend", "viz", "watch", "zeros", "zeros_like",
 ]  # fmt: skip
 __all__ += functions.__all__
 

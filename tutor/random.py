@@ -13,6 +13,7 @@ import os
 import sys
 
 from tutor.backends import registry
+from tutor.backends.step import Step, emit
 from tutor.core.buffer import Buffer
 from tutor.dtype import int64, uint32
 from tutor.errors import NumberRangeError
@@ -98,8 +99,8 @@ if debug.LEVEL:
 def bits(count: int, seed: int, counter: int) -> Buffer:
     """`count` random uint32, from the block `counter` on."""
     out = Buffer.empty(count, uint32)
-    run = registry.kernel("random_bits", uint32)
-    run(registry.Operand(out, (count,), (1,), 0), seed=seed, counter=counter)
+    whole = registry.Operand(out, (count,), (1,), 0)
+    emit(Step("random_bits", uint32, whole, (), {"seed": seed, "counter": counter}))
     return out
 
 
@@ -107,5 +108,5 @@ def permutation(n: int, seed: int, round: int = 0) -> list[int]:
     """0 to n - 1 in an order that depends on (seed, round) alone: round is the epoch, say."""
     keys, order = bits(n, seed, _PERMUTATIONS + (round << 32)), Buffer.empty(n, int64)
     whole = [registry.Operand(buf, (n,), (1,), 0) for buf in (order, keys)]
-    registry.kernel("argsort", uint32)(*whole, axis=0, descending=0)
+    emit(Step("argsort", uint32, whole[0], (whole[1],), {"axis": 0, "descending": 0}))
     return order.tolist()

@@ -194,19 +194,6 @@ NATIVE_MUTANTS = [
         only="not what_it_is and not levels",  # of these two, one level alone is a failure
     ),
     Mutant(
-        "a launcher takes shapes that are not alike", f"{CPP}/launch.cpp",
-        "std::memcmp(x.shape, y.shape, x.ndim * sizeof(int64_t)) == 0;", "true;",
-        "backends/test_launch.py::test_launched_or_not_is_the_same",
-        "x + row reads beyond the row",
-    ),
-    Mutant(
-        "a result in one call forgets who wants a gradient", f"{CPP}/launch.cpp",
-        "wanted |= tensor.slot(args[i], REQUIRES_GRAD) == Py_True;",
-        "wanted = tensor.slot(args[i], REQUIRES_GRAD) == Py_True;",
-        "backends/test_launch.py::test_the_graph core/test_engine.py",
-        "of w * x, with x a constant, nothing is recorded",
-    ),
-    Mutant(
         "read-only memory is exported as writable", f"{CPP}/memory.cpp",
         "if ((flags & PyBUF_WRITABLE) && self->readonly) {", "if (false) {",
         "backends/test_simd_memory.py",

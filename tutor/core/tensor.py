@@ -28,7 +28,7 @@ from tutor.ground.typing import DTypeLike, Number, ShapeLike, TensorLike
 
 
 @spelled
-class TensorBase:
+class TensorBase(literals.IsTensor):
     """What every Tensor is made of."""
 
     __slots__ = (

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tutor import dtype as dtypes
 from tutor.backends import registry
+from tutor.backends.step import Step, emit
 from tutor.errors import DTypeError, NumberRangeError, ShapeError
 from tutor.ground import literals
 from tutor.ground.typing import Number
@@ -42,11 +43,11 @@ class Arithmetic:
     def _combine(self, kernel: str, *others: Any, out: Self | None = None) -> Self:
         """`out = kernel(*others)`, element by element; numbers stand for all elements at once."""
         out = type(self).empty(len(self), self.dtype) if out is None else out
-        operands = [self._operand(other) for other in others]
-        run = registry.lookup(kernel, registry.current(), self.dtype)
+        whole = registry.Operand(out, (len(out),), (1,), 0)
+        step = Step(kernel, self.dtype, whole, tuple([self._operand(other) for other in others]))
         if out is self:
             self.touch()
-        run(registry.Operand(out, (len(out),), (1,), 0), *operands)
+        emit(step)
         return out
 
     def _operand(self, other: Any) -> registry.Operand:

@@ -93,23 +93,57 @@ class Setting(Generic[T]):
         there, in whatever ContextVar, ends with it."""
         return self.context(value).run(function, *args, **kwargs)
 
+    def entering(self, block: Block[T], within: Entered[T]) -> Callable[[], Any]:
+        """What enters the block, in C."""
+        return partial(self.variable.set, block)
+
+    def entered(self, block: Block[T]) -> bool:
+        """Was it entered, and is none of those around it over?"""
+        found = self.in_force()
+        while isinstance(found, Block):
+            if found is block:
+                return True
+            found = found.before
+        return False
+
+
+class Shared(Generic[T]):
+    """Blocks that are in force for the whole process, any number of them at once."""
+
+    def __init__(self) -> None:
+        self.blocks: dict[Block[T], Entered[T]] = {}  # in the order in which they were entered
+
+    def values(self) -> list[T]:
+        """Of the blocks in force, the first one first. Those that are over are forgotten."""
+        found = list(self.blocks)
+        for block in found:
+            if not block.held():
+                self.blocks.pop(block, None)
+        return [block.value for block in found if block.held()]
+
+    def entering(self, block: Block[T], within: Entered[T]) -> Callable[[], Entered[T]]:
+        return partial(self.blocks.setdefault, block, within)
+
+    def entered(self, block: Block[T]) -> bool:
+        return block in self.blocks
+
 
 class _LookUp:
     """What `with` finds under `__enter__` or `__exit__`: a C function, made by `find`."""
 
-    def __init__(self, find: Callable[[Within[Any]], Callable[..., Any]]) -> None:
+    def __init__(self, find: Callable[[Entered[Any]], Callable[..., Any]]) -> None:
         self.find = find
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
-    def __get__(self, instance: Within[Any] | None, owner: type) -> Callable[..., Any]:
+    def __get__(self, instance: Entered[Any] | None, owner: type) -> Callable[..., Any]:
         if instance is None:  # contextlib.ExitStack asks the class
             return lambda within, *exception: getattr(within, self.name)(*exception)
         return self.find(instance)
 
 
-def _enter(within: Within[T]) -> Callable[[], Any]:
+def _enter(within: Entered[T]) -> Callable[[], Any]:
     to_enter, to_leave = within.looked_up()
     while to_enter and not to_enter[-1].held():
         to_enter.pop()
@@ -117,12 +151,12 @@ def _enter(within: Within[T]) -> Callable[[], Any]:
         block = to_enter.pop()
     else:
         to_leave.append(block := within.block())
-    return partial(within.setting.variable.set, block)
+    return within.setting.entering(block, within)
 
 
-def _leave(within: Within[T]) -> Callable[..., None]:
+def _leave(within: Entered[T]) -> Callable[..., None]:
     to_enter, to_leave = within.looked_up()
-    while EXIT_FIRST and to_leave and not within.entered(to_leave[-1]):
+    while EXIT_FIRST and to_leave and not within.setting.entered(to_leave[-1]):
         to_leave.pop()  # __enter__ was looked up, and never called
     if to_leave:
         return to_leave.pop().release
@@ -132,11 +166,10 @@ def _leave(within: Within[T]) -> Callable[..., None]:
     return block.release
 
 
-class Within(Generic[T]):
-    """`with Within(setting, value):`, or the same as a decorator of functions, of generators (each
-    of their steps) and of coroutines. One object may be entered again, also within itself."""
+class Entered(Generic[T]):
+    """What `with` can enter, again and again, also within itself."""
 
-    def __init__(self, setting: Setting[T], value: T) -> None:
+    def __init__(self, setting: Setting[T] | Shared[T], value: T) -> None:
         self.setting, self.value = setting, value
         self._looked_up: dict[int, tuple[list[Block[T]], list[Block[T]]]] = {}
 
@@ -149,19 +182,24 @@ class Within(Generic[T]):
 
     def block(self) -> Block[T]:
         """The Block of the next entering."""
-        return self.setting.block(self.value, self.setting.in_force())
+        return Block(self.value, self.value)
 
     def looked_up(self) -> tuple[list[Block[T]], list[Block[T]]]:
         """This thread's Blocks of which one half was looked up: __exit__ only, __enter__ only."""
         return self._looked_up.setdefault(get_ident(), ([], []))
 
-    def entered(self, block: Block[T]) -> bool:
-        found = self.setting.in_force()
-        while isinstance(found, Block):
-            if found is block:
-                return True
-            found = found.before
-        return False
+
+class Within(Entered[T]):
+    """`with Within(setting, value):`, or the same as a decorator of functions, of generators (each
+    of their steps) and of coroutines."""
+
+    setting: Setting[T]
+
+    def __init__(self, setting: Setting[T], value: T) -> None:
+        super().__init__(setting, value)
+
+    def block(self) -> Block[T]:
+        return self.setting.block(self.value, self.setting.in_force())
 
     def __call__(self, function: F) -> F:
         called: Callable[..., Any]

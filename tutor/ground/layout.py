@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
+from collections.abc import Iterator
 from typing import Any
 
 from tutor.errors import AxisError, OutOfRangeError, ShapeError
@@ -70,7 +71,8 @@ def is_beyond_count(shape: Shape) -> bool:
 
 def sizes_of(args: tuple[Any, ...]) -> Any:
     """Shapes may be given as one tuple or as separate numbers: `(2, 3)` either way."""
-    return args[0] if len(args) == 1 and hasattr(args[0], "__iter__") else args
+    given = args[0] if len(args) == 1 else args
+    return tuple(given) if isinstance(given, (list, Iterator)) else given  # it may be kept
 
 
 def _remembered(shape: Shape) -> Shape:

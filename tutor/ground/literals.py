@@ -20,9 +20,15 @@ def is_number(x: object) -> TypeGuard[Number]:
     return isinstance(x, NUMBERS)
 
 
+class IsTensor:
+    """What every Tensor inherits, so that a file that its class is built on can tell one."""
+
+    __slots__ = ()
+
+
 def is_tensor(x: object) -> TypeGuard[Any]:
-    """A Tensor, told by what only a Tensor can do: its class is built on this file."""
-    return hasattr(x, "over")
+    """A Tensor, or a thing of a class derived from it."""
+    return isinstance(x, IsTensor)
 
 
 def holds_numbers(x: Any) -> bool:

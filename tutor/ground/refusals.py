@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tutor.errors import DomainError, DTypeError, GraphError, ShapeError
+from tutor.errors import ArgumentError, DomainError, DTypeError, GraphError, ShapeError
 from tutor.ground.literals import is_tensor
 
 
@@ -149,6 +149,46 @@ def read_only(t: Any) -> DomainError:
         f"to write into a Tensor of shape {t.shape}",
         "its memory is read-only: a constant's, or another library's",
         "write into a .copy()",
+    )
+
+
+def check_parameters(op: Any) -> None:
+    """ArgumentError where nobody knows a parameter, or one is missing."""
+    if op.accepts is not None and not op.accepts.issuperset(op.params):
+        wrong = next(n for n in op.params if n not in op.accepts)
+        raise ArgumentError(
+            f"{op.name}({wrong}=...)",
+            f"there is no parameter {wrong!r}",
+            f"its parameters are {', '.join(sorted(op.accepts)) or 'none'}",
+        )
+    if missing := sorted(op.required - op.params.keys()):
+        raise ArgumentError(
+            f"{op.name} without {', '.join(missing)}",
+            f"it was given {', '.join(op.params) or 'no parameters'}",
+            f"write apply({op.name!r}, ..., {', '.join(f'{n}=...' for n in missing)})",
+        )
+
+
+def no_tensor(op: Any) -> ShapeError | DTypeError:
+    if not op.inputs:
+        return ShapeError(f"{op.name} of no tensors", "an empty list", "give at least one")
+    kinds = ", ".join(type(x).__name__ for x in op.inputs)
+    return DTypeError(f"{op.name} of {kinds}", "none is a Tensor", "write Tensor(...)")
+
+
+def wrong_number(op: Any) -> ArgumentError:
+    return ArgumentError(
+        f"{op.name} of {len(op.inputs)} operands",
+        f"it takes {len(op.takes)}",
+        f"give {', '.join(op.takes)}",
+    )
+
+
+def wrong_operand(op: Any, i: int, wanted: Any) -> DTypeError:
+    return DTypeError(
+        f"{op.name} of {', '.join(x.buf.dtype.name for x in op.inputs)}",
+        f"operand {i + 1} is {op.inputs[i].buf.dtype.name}, not {wanted.name}",
+        f"cast it first: .cast({wanted.name!r})",
     )
 
 

@@ -26,9 +26,7 @@ class Indexing(Views):
     def __getitem__(self, key: Key) -> Self:
         """NumPy's indexing: ints, slices, None and Ellipsis give a view, arrays of positions and
         bools a copy (tutor/methods/selection.py)."""
-        if keys.is_basic(key):
-            return apply("index", self, key=keys.checked_key(key))
-        return selection.select(self, key)
+        return apply("index", self, key=key)
 
     def __setitem__(self, key: Key, value: TensorLike) -> None:
         instead = "use where(cond, a, b), or make the change under no_grad() or on a .detach()"

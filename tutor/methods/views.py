@@ -27,20 +27,11 @@ class Views(InPlace):
     def reshape(self, *shape: ShapeLike) -> Self:
         """The same numbers in another shape; one size may be -1. A view if strides allow, else a
         view of a copy."""
-        to = layout.fill_in(layout.sizes_of(shape), self.numel())
-        fits = layout.reshape_strides(self.shape, self.strides, to) is not None
-        return apply("reshape", self if fits else self.copy(), shape=to)
+        return apply("reshape", self, shape=layout.sizes_of(shape))
 
     def view(self, *shape: ShapeLike) -> Self:
         """As `reshape`, but never a copy: ShapeError where no strides can walk the new shape."""
-        to = layout.fill_in(layout.sizes_of(shape), self.numel())
-        if layout.reshape_strides(self.shape, self.strides, to) is None:
-            raise ShapeError(
-                f"to view shape {self.shape}, strides {self.strides} as {to}",
-                "no strides can walk this memory in that order",
-                "use .reshape(...), which copies, or .contiguous().view(...)",
-            )
-        return apply("reshape", self, shape=to)
+        return apply("reshape", self, shape=layout.sizes_of(shape), copy=False)
 
     def flatten(self, start: int = 0, end: int = -1) -> Self:
         """The axes from `start` to `end`, both included, as one."""
@@ -57,18 +48,11 @@ class Views(InPlace):
 
     def permute(self, *axes: ShapeLike) -> Self:
         """All axes in a new order."""
-        order = tuple(layout.axis_of(a, self.ndim) for a in layout.sizes_of(axes))
-        if sorted(order) != list(range(self.ndim)):
-            raise AxisError(f"permute{order}", f"{self.ndim} axes", "name each axis exactly once")
-        return apply("permute", self, axes=order)
+        return apply("permute", self, axes=layout.sizes_of(axes))
 
     def transpose(self, a: int = -2, b: int = -1) -> Self:
         """Axes a and b exchanged."""
-        order = list(range(self.ndim))
-        a, b = layout.axis_of(a, self.ndim or 1), layout.axis_of(b, self.ndim or 1)
-        if order:
-            order[a], order[b] = b, a
-        return apply("permute", self, axes=tuple(order))
+        return apply("transpose", self, a=a, b=b)
 
     swapaxes = transpose
 
@@ -98,15 +82,11 @@ class Views(InPlace):
     @property
     def T(self) -> Self:  # noqa: N802 - as in mathematics
         """All axes in reverse order: the transpose of a matrix."""
-        return apply("permute", self, axes=tuple(reversed(range(self.ndim))))
+        return apply("permute", self)
 
     def expand(self, *shape: ShapeLike) -> Self:
         """Axes of size 1 stretched, new ones added at the front; -1 keeps a size. No copy."""
-        asked = tuple(layout.sizes_of(shape))
-        old = (-1,) * (len(asked) - self.ndim) + self.shape
-        to = tuple(o if n == -1 else n for n, o in zip(asked, old, strict=False))
-        to = layout.checked_shape(to)
-        return self if to == self.shape else apply("expand", self, shape=to)
+        return apply("expand", self, shape=layout.sizes_of(shape))
 
     def broadcast_to(self, *shape: ShapeLike) -> Self:
         """`expand`, by NumPy's name."""
@@ -114,18 +94,11 @@ class Views(InPlace):
 
     def squeeze(self, axis: Axes | None = None) -> Self:
         """Without the axes of size 1 (or without those named, which must have size 1)."""
-        axes = layout.axes_of(axis, self.ndim)
-        wrong = [a for a in axes if self.shape[a] != 1]
-        if axis is not None and wrong:
-            raise ShapeError(f"squeeze(axis={axis})", f"shape {self.shape}", "name axes of size 1")
-        gone = set(axes) - set(wrong)
-        return apply("reshape", self, shape=tuple(
-            n for a, n in enumerate(self.shape) if a not in gone))  # fmt: skip
+        return apply("squeeze", self, axis=axis)
 
     def unsqueeze(self, axis: int) -> Self:
         """With a new axis of size 1 at that position."""
-        at = layout.axis_of(axis, self.ndim + 1)
-        return apply("reshape", self, shape=(*self.shape[:at], 1, *self.shape[at:]))
+        return apply("unsqueeze", self, axis=axis)
 
     def flip(self, axis: Axes | None = None) -> Self:
         """The named axes (default: all) walked backwards."""
@@ -140,24 +113,14 @@ class Views(InPlace):
 
     def diagonal(self, k: int = 0, axis1: int = 0, axis2: int = 1) -> Self:
         """The elements [i, i + k] of axes axis1 and axis2, as a new last axis. A view."""
-        a, b = layout.axis_of(axis1, self.ndim), layout.axis_of(axis2, self.ndim)
-        if a == b:
-            raise AxisError(f"diagonal({axis1=}, {axis2=})", "they are the same", "name two axes")
-        return apply("diagonal", self, k=layout.whole_number(k, "a diagonal"), a=a, b=b)
+        return apply("diagonal", self, k=k, axis1=axis1, axis2=axis2)
 
     def unfold(self, axis: int, size: int, step: int = 1, dilation: int = 1) -> Self:
         """What a window of `size` elements, each `dilation` behind the one before, sees along axis,
         moved on by `step`: its places along axis, its elements as a new last axis. A view."""
         if not self.shape:
-            return apply("index", self.reshape(1).unfold(axis, size, step, dilation), key=(0,))
-        return apply(
-            "windows",
-            self,
-            axis=layout.axis_of(axis, self.ndim),
-            size=layout.checked_shape((size,), "a window's size")[0],
-            step=layout.positive(step, "a step"),
-            dilation=layout.positive(dilation, "a dilation"),
-        )
+            return apply("index", self.reshape(1).unfold(axis, size, step, dilation), key=0)
+        return apply("windows", self, axis=axis, size=size, step=step, dilation=dilation)
 
     def split(self, sizes: Sizes, axis: int = 0) -> tuple[Self, ...]:
         """Views side by side along axis: of `sizes` elements each (the last may be smaller), or
@@ -213,11 +176,10 @@ class Views(InPlace):
         mode "constant": `value`; "edge": the outermost element again; "reflect": what is behind it,
         mirrored: c b | a b c | b a.
         """
-        pairs = layout.pairs_of(widths, self.ndim, "pad")
         if mode == "constant":
             number = checks.number("pad(value=...)", value)
-            return apply("pad", self, widths=pairs, value=number)
-        x = self
+            return apply("pad", self, widths=widths, value=number)
+        x, pairs = self, layout.pairs_of(widths, self.ndim, "pad")
         for axis, (before, after) in enumerate(pairs):
             if before or after:
                 size = self.shape[axis]

@@ -5,23 +5,25 @@
     TUTOR_DEBUG=3 python train.py    # and layouts and the line of the program that asked for it,
                                      # copies of strided operands, where the first nan or inf arises
 
-All of it goes to stderr. Without the variable kernels are called as they are.
+All of it goes to stderr. Without the variable nobody watches.
 """
 
 from __future__ import annotations
 
 import atexit
+import functools
 import math
 import os
 import sys
 import threading
 from collections import Counter
+from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any
 
 from tutor import memory
 from tutor.backends import registry
-from tutor.dtype import DType
+from tutor.backends.step import Step, emit, watch
 from tutor.errors import DomainError
 from tutor.ground import layout
 
@@ -49,34 +51,26 @@ def _say(text: str) -> None:
     print(f"tutor: {text}", file=sys.stderr)
 
 
-def watcher(level: int) -> registry.Observer:
-    """What stands before each kernel at that level."""
-
-    def observer(kernel: registry.Kernel, name: str, dtype: DType) -> registry.Kernel:
-        title = f"{name} {dtype.name}"
-
-        def watched(out: Any, *ins: Any, **params: Any) -> None:
-            were_finite = level > 2 and all(map(is_finite, ins))
-            start = perf_counter_ns()
-            kernel(out, *ins, **params)
-            ns = perf_counter_ns() - start
-            with _lock:
-                _calls[title] += 1
-                _time[title] += ns
-            if level > 1:
-                shown = [_layout(x) if level > 2 else str(tuple(x.shape)) for x in (*ins, out)]
-                line = f"{title} {' '.join(shown[:-1])} -> {shown[-1]}  {ns / 1e3:.1f} us"
-                _say(line if level == 2 else f"{line}  {_place()}")
-            if level > 2:
-                if name == "copy" and not layout.is_contiguous(ins[0].shape, ins[0].strides):
-                    _say(f"warning: a copy, for {_layout(ins[0])} is not contiguous: {_place()}")
-                if were_finite and not is_finite(out) and (*user_line(), title) not in _places:
-                    _places.add((*user_line(), title))
-                    _say(f"warning: {title} of finite numbers gave a nan or inf: {_place()}")
-
-        return watched
-
-    return observer
+def observe(level: int, step: Step, go: Callable[[], None]) -> None:
+    """What is done about each kernel call at that level."""
+    title, ins, out = f"{step.kernel} {step.dtype.name}", step.ins, step.out
+    were_finite = level > 2 and all(map(is_finite, ins))
+    start = perf_counter_ns()
+    go()
+    ns = perf_counter_ns() - start
+    with _lock:
+        _calls[title] += 1
+        _time[title] += ns
+    if level > 1:
+        shown = [_layout(x) if level > 2 else str(tuple(x.shape)) for x in (*ins, out)]
+        line = f"{title} {' '.join(shown[:-1])} -> {shown[-1]}  {ns / 1e3:.1f} us"
+        _say(line if level == 2 else f"{line}  {_place()}")
+    if level > 2:
+        if step.kernel == "copy" and not layout.is_contiguous(ins[0].shape, ins[0].strides):
+            _say(f"warning: a copy, for {_layout(ins[0])} is not contiguous: {_place()}")
+        if were_finite and not is_finite(out) and (*user_line(), title) not in _places:
+            _places.add((*user_line(), title))
+            _say(f"warning: {title} of finite numbers gave a nan or inf: {_place()}")
 
 
 def _place() -> str:
@@ -96,7 +90,7 @@ def is_finite(x: Any) -> bool:
     end = registry.Operand(type(x.buf).empty(1, dtype), (), (), 0)
     for name in ("max", "min"):
         if (name, dtype) in rows:
-            rows[name, dtype](end, x, axis=axes)
+            emit(Step(name, dtype, end, (x,), {"axis": axes}))
             if not math.isfinite(end.buf[0]):
                 return False
     return True
@@ -124,5 +118,5 @@ def _level(text: str) -> int:
 
 LEVEL = _level(os.environ.get("TUTOR_DEBUG", ""))
 if LEVEL:
-    registry.observe(watcher(LEVEL))
+    watch(functools.partial(observe, LEVEL)).__enter__()  # as long as the process lasts
     atexit.register(lambda: print(summary(), file=sys.stderr))

@@ -23,7 +23,7 @@ from typing import Any
 
 from tutor.backends import registry
 from tutor.backends.cases.draws import Case, Spec
-from tutor.backends.cases.operands import elements, execute, images
+from tutor.backends.cases.operands import elements, execute, images, through
 from tutor.backends.signatures import FLOATS
 from tutor.dtype import DType, float32, float64
 from tutor.ground.layout import axes_of, contiguous_strides
@@ -117,4 +117,5 @@ def wide(spec: Spec, values: list[Any] | None) -> Spec:
 
 
 def call(kernel: str, case: Case) -> list[bytes]:
-    return execute(registry.table("python_ref")[kernel, float64], case, images(case))
+    exactly = registry.table("python_ref")[kernel, float64]
+    return execute(through(kernel, float64, exactly), case, images(case))

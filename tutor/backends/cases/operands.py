@@ -9,6 +9,7 @@ from typing import Any
 from tutor.backends.cases.draws import Case, Repeated, Spec
 from tutor.backends.memory import Holder, Memory
 from tutor.backends.registry import Kernel, Operand
+from tutor.backends.step import Step, emit
 from tutor.dtype import DType
 from tutor.ground.bits import UNSIGNED, pack, unpack
 from tutor.ground.layout import contiguous_strides
@@ -54,6 +55,11 @@ def operand(spec: Spec, memory: bytes) -> Operand:
     block = Block(Memory(spec.room, dtype.itemsize, dtype.format), dtype)
     block.raw[:] = memory
     return Operand(block, spec.shape, spec.strides, spec.offset)
+
+
+def through(name: str, dtype: DType, kernel: Kernel) -> Kernel:
+    """The kernel of that name, called as every other is: as a Step."""
+    return lambda out, *ins, **params: emit(Step(name, dtype, out, ins, params), kernel)
 
 
 def execute(kernel: Kernel, case: Case, before: Sequence[bytes]) -> list[bytes]:
