@@ -50,6 +50,7 @@ from tutor.ground.recording import (
 from tutor.methods.tensor import Tensor
 from tutor.ops.movement import cat, concatenate, meshgrid, stack
 from tutor.random import initial_seed, manual_seed
+from tutor.watching import debug  # noqa: F401 - which sees to TUTOR_DEBUG
 from tutor.watching.profiler import profile
 
 __version__ = "0.1.0"

@@ -7,7 +7,6 @@ counters, and the same seed and counters give the same bits whenever and whereve
 
 from __future__ import annotations
 
-import atexit
 import operator
 import os
 import sys
@@ -19,7 +18,6 @@ from tutor.dtype import int64, uint32
 from tutor.errors import NumberRangeError
 from tutor.ground.atomic import exchange
 from tutor.ground.spelling import spelled
-from tutor.watching import debug
 
 _PERMUTATIONS = 1 << 63  # permutations count from here, far from what tensors are filled with
 
@@ -86,14 +84,10 @@ def take(blocks: int) -> tuple[int, int]:
             return state
 
 
-def _say_seed() -> None:
+def say_seed() -> None:
     """With TUTOR_DEBUG, at the end: what has to be given to see the same numbers again."""
     if _stream.state is not None:
         print(f"tutor: random numbers: seed {initial_seed()}", file=sys.stderr)
-
-
-if debug.LEVEL:
-    atexit.register(_say_seed)
 
 
 def bits(count: int, seed: int, counter: int) -> Buffer:

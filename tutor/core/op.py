@@ -22,11 +22,12 @@ from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import Any, ClassVar, TypeAlias, cast
 
+from tutor.backends import catalogue
 from tutor.backends.forms import Form, Rule, dtype_of
 from tutor.backends.signatures import Signature
 from tutor.dtype import DType
 from tutor.errors import DTypeError
-from tutor.ground import catalogue, refusals
+from tutor.ground import refusals
 from tutor.ground.typing import AnyTensor as Tensor
 
 Gradients: TypeAlias = Tensor | tuple[Tensor | None, ...] | None

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeGuard
 
-from tutor.backends.memory import Memory
 from tutor.dtype import BY_NAME, DType, bool_, check_numbers, float32, int64
 from tutor.errors import DTypeError, NumberRangeError, OutOfMemoryError, ShapeError
 from tutor.ground import bits
 from tutor.ground.layout import MAX_DIMS, checked_shape
+from tutor.ground.memory import Memory
 from tutor.ground.typing import Number
 
 NUMBERS = (bool, int, float)
