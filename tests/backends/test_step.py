@@ -6,10 +6,12 @@ import ast
 import contextlib
 import gc
 import itertools
+import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,7 +23,8 @@ from tutor.backends.forms import FORMS
 from tutor.backends.signatures import SIGNATURES, TABLE_OF_KERNELS
 from tutor.backends.step import WATCHES, emit, watchers
 from tutor.dtype import DType, float32, float64, int64
-from tutor.errors import ArgumentError, DomainError, KernelNotFound, ShapeError
+from tutor.errors import ArgumentError, DomainError, KernelNotFound, OutOfRangeError, ShapeError
+from tutor.ground.literals import is_tensor
 
 PACKAGE = Path(tutor.__file__).parent
 FILES = [path for path in sorted(PACKAGE.rglob("*.py")) if "learn" not in path.parts]
@@ -310,6 +313,14 @@ def test_making_an_op_does_nothing_and_running_has_one_way() -> None:
             assert op(x, [1], nonsense="!").inputs == (x, [1])
 
 
+def test_what_is_a_tensor_is_asked_in_one_way() -> None:
+    said = {path.name for path in FILES if re.search(r"hasattr\(\w+, \"over\"\)", path.read_text())}
+    assert not said
+    x = Tensor([1.0])
+    assert is_tensor(x)
+    assert not is_tensor(SimpleNamespace(over=x.over, buf=x.buf))
+
+
 def test_no_rule_reads_numbers() -> None:
     """What `infer`, `layout` and the forms ask for are shapes, strides and dtypes."""
 
@@ -333,6 +344,18 @@ def test_no_rule_reads_numbers() -> None:
     assert set(views) == set(sample)
     for name, params in sample.items():
         assert len(views[name].layout(tutor.Op(), x, **params)) == 3
+
+
+def test_the_numbers_are_read_only_where_nothing_else_can_say_the_shape(backend: str) -> None:
+    x = Tensor([0, 2])
+    with tutor.profile() as p:
+        assert x.one_hot(3).tolist() == [[1, 0, 0], [0, 0, 1]]
+    assert not {call.kernel for call in p.calls} & {"max", "min"}
+    for wrong in ([0, -1], [3, 0], [-3, 0]):
+        with pytest.raises(OutOfRangeError, match="one_hot into 3 classes"):
+            Tensor(wrong).one_hot(3)
+    with pytest.raises(ShapeError):
+        x.one_hot(-1)
 
 
 def test_a_wrong_call_of_an_op_says_so(backend: str) -> None:

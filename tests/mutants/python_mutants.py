@@ -266,6 +266,42 @@ PYTHON_MUTANTS = [
         "a backend that is registered again goes on with its old kernels",
     ),
     Mutant(
+        "an observer is shown what it computes itself", "tutor/backends/step.py",
+        "_observing.set(True)", "_observing.set(False)",
+        "backends/test_step.py",
+        "who looks at a result in an observer is called by his own look, without an end",
+    ),
+    Mutant(
+        "an observer may leave the kernel out", "tutor/backends/step.py",
+        "if len(calls) != 1:", "if len(calls) > 1:",
+        "backends/test_step.py",
+        "a watch that forgets go() turns results into what memory held before",
+    ),
+    Mutant(
+        "an interrupted profile goes on", "tutor/watching/profiler.py",
+        "self.ends = weakref.ref(leave, self.unlock)", "self.ends = weakref.ref(leave)",
+        "watching/test_profiler.py core/test_interrupts.py",
+        "every later kernel call is written down, until memory is full",
+    ),
+    Mutant(
+        "a Buffer's arithmetic goes past the Steps", "tutor/backends/arithmetic.py",
+        "        emit(step)\n", "        registry.kernel(kernel, self.dtype)(whole, *step.ins)\n",
+        "backends/test_step.py",
+        "a recorded training step leaves out what is done to p.buf.data",
+    ),
+    Mutant(
+        "max of nothing is asked of the kernel", "tutor/backends/forms.py",
+        'signature.work == "chooses" and', 'signature.work == "choses" and',
+        "ops/test_ops.py test_messages.py",
+        "the maximum of no elements is whatever stood in memory",
+    ),
+    Mutant(
+        "an axis of a scan is counted by its first operand", "tutor/backends/forms.py",
+        'form in ("elementwise", "scan")', 'form in ("elementwise",)',
+        "ops/test_ops.py methods/test_selection.py",
+        "cumsum fails, for its constant 1 has no axes",
+    ),
+    Mutant(
         "memory that is lent read-only says nothing of it", "tutor/methods/dlpack.py",
         "READ_ONLY * walk.memory.readonly", "0 * walk.memory.readonly",
         "methods/test_dlpack.py",

@@ -63,6 +63,11 @@ class Step:
         return SIGNATURES[self.kernel]
 
     @property
+    def device(self) -> str:
+        """Where out's memory is, and so where the kernel is to run."""
+        return str(self.out.buf.device)
+
+    @property
     def layouts(self) -> tuple[forms.Layout, ...]:
         """Shape, strides and dtype: of out, then of the inputs."""
         return tuple([(x.shape, x.strides, x.buf.dtype) for x in (self.out, *self.ins)])
@@ -86,7 +91,7 @@ class Step:
 def emit(step: Step, kernel: Kernel | None = None) -> None:
     """Run the step: the one place where a kernel is called. `kernel` is another than the one in
     use, for who compares two."""
-    run = kernel or registry.kernel(step.kernel, step.dtype)
+    run = kernel or registry.kernel(step.kernel, step.dtype, step.device)
     if WATCHES:
         _watched(step, run)
     else:

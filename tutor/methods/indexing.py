@@ -7,7 +7,7 @@ from typing import Self
 
 from tutor.core.engine import apply, engine
 from tutor.dtype import int64
-from tutor.errors import DTypeError, OutOfRangeError, ShapeError
+from tutor.errors import DTypeError, ShapeError
 from tutor.ground import keys, layout
 from tutor.ground.literals import is_tensor
 from tutor.ground.spelling import spelled
@@ -106,24 +106,3 @@ class Indexing(Views):
             found.append(rest % size)
             rest = rest // size
         return tuple(reversed(found))
-
-    def one_hot(self, classes: int | None = None) -> Self:
-        """For each class number 0 ... classes - 1 a row (the last axis) of int64: 1 there, else 0.
-        Without `classes`: as many as the largest number asks for."""
-        if not self.dtype.is_integer:
-            raise DTypeError(
-                f"one_hot of {self.dtype.name}", "a class is a whole number", "cast it to int64"
-            )
-        ends = [apply(end, self, axis=None).item() for end in ("min", "max") if self.numel()]
-        low, high = map(int, ends or (0, -1))
-        n = high + 1 if classes is None else layout.whole_number(classes, "a number of classes")
-        if low < 0 or high >= n:
-            raise OutOfRangeError(
-                f"one_hot into {n} classes",
-                f"the numbers reach from {low} to {high}",
-                f"give classes from 0 to {n - 1}",
-            )
-        place = self.cast(int64).unsqueeze(-1)
-        out = place.like(0, (*self.shape, n))
-        engine.call("scatter", int64, out, out, place, place.like(1), axis=self.ndim)
-        return out

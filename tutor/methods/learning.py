@@ -1,11 +1,13 @@
-"""Towards a loss: softmax, cross entropy, convolution and pooling."""
+"""Towards a loss: softmax, cross entropy, classes, convolution and pooling."""
 
 from __future__ import annotations
 
 from typing import Self
 
-from tutor.core.engine import apply
-from tutor.ground import checks
+from tutor.core.engine import apply, engine
+from tutor.dtype import int64
+from tutor.errors import DTypeError, OutOfRangeError
+from tutor.ground import checks, layout
 from tutor.ground.spelling import spelled
 from tutor.ground.typing import Padding, Sizes, TensorLike
 from tutor.methods import windows
@@ -32,6 +34,32 @@ class Learning(Conversions):
         return apply("cross_entropy", self, targets, reduction=reduction)
 
     sparse_categorical_crossentropy = cross_entropy
+
+    # ---- classes ---------------------------------------------------------------------------------
+
+    def one_hot(self, classes: int | None = None) -> Self:
+        """For each class number 0 ... classes - 1 a row (the last axis) of int64: 1 there, else 0.
+        Without `classes`: as many as the largest number asks for."""
+        if not self.dtype.is_integer:
+            raise DTypeError(
+                f"one_hot of {self.dtype.name}", "a class is a whole number", "cast it to int64"
+            )
+        if classes is None:  # only the numbers themselves can say it
+            n = max(int(self.max().item()) + 1, 0) if self.numel() else 0
+        else:
+            (n,) = layout.checked_shape((classes,), "a number of classes")
+        place = self.cast(int64).unsqueeze(-1)
+        out = place.like(0, (*self.shape, n))
+        place = apply("where", place < 0, n, place)  # n is no class, so the kernel refuses it
+        try:
+            engine.call("scatter", int64, out, out, place, place.like(1), axis=self.ndim)
+        except OutOfRangeError:
+            raise OutOfRangeError(
+                f"one_hot into {n} classes",
+                f"the numbers reach from {self.min().item()} to {self.max().item()}",
+                f"give classes from 0 to {n - 1}",
+            ) from None
+        return out
 
     # ---- windows: (N, C, *S), see tutor/methods/windows.py ---------------------------------------
 

@@ -116,16 +116,10 @@ class Forward:
         inputs, first = op.inputs, op.promotes
         if first is None:
             return
-        try:  # most often there is nothing to do
-            dtype = inputs[first].buf.dtype
-            for x in inputs[first:]:
-                if x.buf.dtype is not dtype:
-                    break
-            else:
-                if (dtype.kind == "float" or not op.wants_float) and inputs[0].buf is not None:
-                    return
-        except (AttributeError, IndexError):  # a number, a list, an array, or nothing
-            pass
+        if all(map(is_tensor, inputs)):  # most often there is nothing to do
+            found = {x.buf.dtype for x in inputs[first:]}
+            if len(found) == 1 and (not op.wants_float or found.pop().is_float):
+                return
         like = next((x for x in inputs if is_tensor(x)), None)
         if like is None:
             raise refusals.no_tensor(op)
