@@ -49,10 +49,12 @@ struct Class {
         return *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + place[which]);
     }
 
-    // Fills in the places. false if the class itself, not a base of it, has not all of the slots.
+    // Fills in the places. false if the class or a base of it has not all of the slots.
     bool learn(PyTypeObject* learned, const char* const* names, int count) {
         for (int i = 0; i < count; ++i) {
-            PyObject* found = PyDict_GetItemString(learned->tp_dict, names[i]);
+            PyObject* name = PyUnicode_InternFromString(names[i]);
+            PyObject* found = name ? _PyType_Lookup(learned, name) : nullptr;
+            Py_XDECREF(name);
             if (!found || !Py_IS_TYPE(found, &PyMemberDescr_Type)) return false;
             const PyMemberDef* member = reinterpret_cast<PyMemberDescrObject*>(found)->d_member;
             if (member->type != T_OBJECT_EX) return false;
