@@ -324,6 +324,12 @@ for forgery in border.NO_MEMORY:
     border.test_no_way_out_of_a_buffer_believes_its_memory(forgery)
 border.test_other_memory_of_the_same_kind_takes_its_place()
 border.test_strides_of_axes_that_are_never_walked_may_be_anything()
+from tests.core import test_buffer as buffers
+for reader in buffers.READERS:
+    buffers.test_asking_for_bytes_keeps_a_promise_once(reader, "python_ref")
+buffers.test_what_is_known_of_a_promise_does_not_keep_it()
+buffers.test_a_promise_that_fails_says_why_and_can_be_kept_later("python_ref")
+buffers.test_device_is_what_the_memory_says()
 print("all refused")
 """
 

@@ -194,6 +194,12 @@ NATIVE_MUTANTS = [
         only="not what_it_is and not levels",  # of these two, one level alone is a failure
     ),
     Mutant(
+        "a promise of memory is kept anew for every kernel", f"{CPP}/holder.cpp",
+        "if (memory && PyObject_SetAttr(buf, names[MEMORY], memory) != 0) Py_CLEAR(memory);", "",
+        "core/test_buffer.py",
+        "a kernel that writes into a promise writes into memory that nobody sees again",
+    ),
+    Mutant(
         "read-only memory is exported as writable", f"{CPP}/memory.cpp",
         "if ((flags & PyBUF_WRITABLE) && self->readonly) {", "if (false) {",
         "backends/test_simd_memory.py",

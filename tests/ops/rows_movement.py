@@ -45,7 +45,7 @@ CASES = [
     Case("place",
          lambda x: apply("place", x, view="index", shape=(4, 5), key=(1, slice(4, None, -2))),
          ((3,),)),
-    Case("place", lambda x: apply("place", x, view="diagonal", shape=(3, 4), k=1, a=0, b=1),
+    Case("place", lambda x: apply("place", x, view="diagonal", shape=(3, 4), k=1, axis1=0, axis2=1),
          ((3,),)),
     Case("diagonal", lambda x: x.diagonal(), ((3, 4),), np.diagonal),
     Case("diagonal", lambda x: x.diagonal(-1, 2, 0), ((3, 2, 4),), lambda x: x.diagonal(-1, 2, 0)),

@@ -3,7 +3,7 @@
 A Buffer *has* memory: bytes, or a promise of bytes that asking for them keeps.
 
     count, format, device    how many items of which `struct` format there are, and where: at once
-    keep()                   the Memory; of a promise it is what it comes to, made now
+    keep()                   the Memory; of a promise what it comes to, the same one each time
 
 Whoever needs bytes (`raw`, `address`, a kernel) goes one way to them: `kept(buf, ...)` here, and
 `memory_of` in simd_cpp/memory.hpp.

@@ -9,6 +9,8 @@ PyTypeObject* memory_type = nullptr;
 
 namespace {
 
+PyObject* cpu = nullptr;  // the name of the one device there is
+
 // ---- Dtypes as the buffer protocol spells them --------------------------------------------------
 
 const char formats[DTYPES][2] = {
@@ -244,7 +246,7 @@ PyObject* memory_readonly(PyObject* self, void*) {
     return PyBool_FromLong(reinterpret_cast<Memory*>(self)->readonly);
 }
 
-PyObject* memory_device(PyObject*, void*) { return PyUnicode_InternFromString("cpu"); }
+PyObject* memory_device(PyObject*, void*) { return Py_NewRef(cpu); }
 
 PyObject* memory_keep(PyObject* self, PyObject*) { return Py_NewRef(self); }
 
@@ -331,7 +333,8 @@ PyObject* raw_of(Memory* memory) {
 
 bool make_memory_type() {
     memory_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-    return memory_type != nullptr;
+    cpu = PyUnicode_InternFromString("cpu");
+    return memory_type && cpu;
 }
 
 }  // namespace tutor
