@@ -2,7 +2,7 @@
 
 Four boxes: Buffer (numbers in a row, and the memory it has for them), Tensor (a Buffer plus walking
 instructions), Op (forward and backward of one operation), Engine (runs Ops, keeps the graph, walks
-it backward). Read `tutor/core` in the order buffer, op, engine, tensor. Kernels are found in one
+it backward). Read `tutor/core` in the order buffer, tensor, op, engine. Kernels are found in one
 registry; `python_ref` defines what is right, `simd_cpp` must agree with it and is fast.
 """
 

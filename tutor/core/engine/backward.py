@@ -12,7 +12,7 @@ from tutor.ground import refusals
 from tutor.ground.atomic import exchange
 from tutor.ground.literals import is_tensor
 from tutor.ground.recording import asking, recording
-from tutor.ground.typing import AnyTensor as Tensor  # the box above this one
+from tutor.ground.typing import AnyTensor as Tensor
 from tutor.ground.typing import TensorLike
 
 Hook = Callable[[Any], Any]
