@@ -154,8 +154,7 @@ class Create(Operators):
     ) -> Self:
         """n rows of m numbers (default n): 1 on diagonal k (0 is the main one), else 0."""
         out = cls.zeros(n, n if m is None else m, dtype=dtype)
-        k = layout.whole_number(k, "a diagonal")
-        engine.call("fill", out.dtype, apply("diagonal", out, k=k, a=0, b=1), value=1)
+        engine.call("fill", out.dtype, apply("diagonal", out, k=k, axis1=0, axis2=1), value=1)
         return out
 
     @classmethod
