@@ -240,6 +240,7 @@ NO_TENSOR = {
     "Interop.__dlpack__ *", "Operators.__eq__ *", "Operators.__ne__ *",  # as protocols have it
     "use_backend.__call__ *", "set_grad_enabled.__call__ *",  # decorators
     "Module.* inputs",  # what forward takes
+    "Buffer.over memory",  # a Memory, or the promise of one
     # they find out whether it is a number
     "whole_number number", "Limit.checked *", "Optimizer.__setattr__ value",
     "Optimizer.state_dict return", "Optimizer.load_state_dict state",  # Tensors, and a count

@@ -395,13 +395,15 @@ CASES: dict[str, list[Case]] = {
     "gather": [
         Case(np.take_along_axis, lambda d: [sample(d, 6, 4), indices(6, 3, 4)], rows(0)),
         Case(np.take_along_axis, lambda d: [sample(d, 3, 2, 4), indices(2, 3, 9, 4)], rows(1)),
+        Case(np.take_along_axis, lambda d: [sample(d, 6, 4), indices(6, 3, 4) - 4], rows(0)),
     ],
     "scatter_add": [
         Case(
             scatter_add,
-            lambda d: [sample(d, 5, 4), indices(5, 9, 3), sample(d, 9, 3, start=3)],
+            lambda d, low=low: [sample(d, 5, 4), indices(5, 9, 3) - low, sample(d, 9, 3, start=3)],
             rows(0),
         )
+        for low in (0, 3)
     ],
     "scatter": [
         Case(
@@ -414,11 +416,17 @@ CASES: dict[str, list[Case]] = {
             lambda d: [sample(d, 2, 5), indices(5, 2, 7), sample(d, 2, 7, start=3)],
             rows(1),
         ),
+        Case(
+            scatter,
+            lambda d: [sample(d, 2, 5), indices(5, 2, 7) - 3, sample(d, 2, 7, start=3)],
+            rows(1),
+        ),
     ],
     "nonzero": [Case(np.flatnonzero, lambda d: [indices(3, 4, 5) == 1])],
     "index_select": [
         Case(np.take, lambda d: [sample(d, 6, 4), indices(6, 9)], rows(0)),
         Case(np.take, lambda d: [sample(d, 3, 6, 4), indices(6, 5)], rows(1)),
+        Case(np.take, lambda d: [sample(d, 3, 6, 4), indices(6, 5) - 6], rows(1)),
     ],
     "softmax": [Case(precise(softmax), samples((3, 4, 5)), rows(axis), 2) for axis in (-1, (0, 2))],
     "log_softmax": [

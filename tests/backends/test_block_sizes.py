@@ -147,7 +147,7 @@ def steps(n: int) -> Iterator[Row]:
         for dtype in (float16, float32):
             d = Draw(name, dtype, n)
             for m in near(n):
-                yield name, dtype, fused.step(d, (m,), plain(d))
+                yield name, dtype, fused.step(d, (m,), ("contiguous",) * fused.moved(name))
 
 
 def convolutions(x: Callable[[int], tuple[int, ...]], outputs: Callable[[int], int]) -> Cases:
@@ -244,12 +244,13 @@ CROSSED: dict[str, Cases | tuple[Cases, ...]] = {
         sorts(lambda n: (4 * n,), float32), sorts(lambda n: (8 * n,), int64),
         sorts(lambda n: (8 * n + 1,), float64),
     ),
-    "kernels/fused.cpp:GRAIN": (rows_of_scores(lambda n: (n // 10 + 1, 10)), steps),
+    "kernels/fused.cpp:GRAIN": rows_of_scores(lambda n: (n // 10 + 1, 10)),
     "kernels/fused.cpp:SHORT": rows_of_scores(lambda n: (5, n)),
     "kernels/fused.cpp:TOGETHER": rows_of_scores(lambda n: (n, 7), 0),
     "kernels/fused.cpp:ENTRIES": rows_of_scores(lambda n: (n // 64, 70), 0),
     "kernels/fused.cpp:TURN": rows_of_scores(lambda n: (n, 40), 0),
-    "kernels/fused.cpp:TILE": steps,
+    "kernels/optimizer.cpp:GRAIN": steps,
+    "kernels/optimizer.cpp:TILE": steps,
     "kernels/conv.cpp:HEIGHT": convolutions(lambda n: (2, 2, 4, 9), lambda n: n),
     "kernels/conv.cpp:VECTORS": tuple(
         convolutions(lambda n, lanes=lanes: (1, 2, 4, n * lanes + 2), lambda n: 3)
@@ -265,7 +266,7 @@ CROSSED: dict[str, Cases | tuple[Cases, ...]] = {
     "kernels/random.cpp:BLOCKS": randoms,
     "kernels/random.cpp:BATCH": randoms,
     "kernels/random.cpp:BATCHES": lambda n: randoms(n * READ["kernels/random.cpp:BLOCKS"][0]),
-    "kernels/movement.cpp:GRAIN_BYTES": moves,
+    "moving.hpp:GRAIN_BYTES": moves,
     "operand.hpp:ON_STACK": joins,
 }  # fmt: skip
 

@@ -214,6 +214,22 @@ def test_an_interrupted_step_is_not_counted_and_the_next_one_is() -> None:
     COUNTS["Adam, twice"] = k - 1
 
 
+@pytest.mark.parametrize("backend", ["python_ref", registry.current()])
+def test_an_interrupted_draw_has_taken_its_numbers_or_none(backend: str) -> None:
+    k, interrupted, stream = 0, True, tutor.random.Stream(5)
+    before = set[tuple[int, int]]()
+    out = Tensor.zeros(3)
+    with tutor.use_backend(backend):
+        stream.draw("uniform", out, 2)
+        while interrupted:
+            stream.state = 5, 9
+            interrupted = run_until(k, lambda: stream.draw("uniform", out, 2))
+            before.add(stream.state)
+            k += 1
+    COUNTS[f"a draw, {backend}"] = k - 1
+    assert before == {(5, 9), (5, 11)}
+
+
 def test_an_interrupted_backward_adds_to_all_or_none() -> None:
     k, outcomes, interrupted = 0, set[tuple[float, ...]](), True
     while interrupted:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tutor import Tensor, no_grad
+import tutor
+from tutor import Tensor, no_grad, registry
 from tutor.errors import DTypeError, GraphError, OutOfRangeError, ShapeError, TutorError
 from tutor.testing import gradcheck
 
@@ -134,6 +135,62 @@ def test_tensors_lists_and_arrays_are_keys():
     assert x[[]].shape == (0, 2)
     x[x > 2] = 0
     assert x.tolist() == [[1, 2], [0, 0]]
+
+
+CHOSEN = {
+    "index_select": (lambda x, at: x.index_select(1, at), lambda a, at: a[:, at]),
+    "gather": (lambda x, at: x.gather(1, [at, at]), lambda a, at: a[:, at]),
+    "take_along_axis": (lambda x, at: x.take_along_axis([at], 1), lambda a, at: a[:, at]),
+    "brackets": (lambda x, at: x[[0, 0, -1], at], lambda a, at: a[[0, 0, -1], at]),
+    "two axes": (lambda x, at: x[:, [at]], lambda a, at: a[:, [at]]),
+}
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_negative_positions_count_from_the_end_and_so_do_their_gradients(name):
+    ours, numpys = CHOSEN[name]
+    a, at = np.arange(8.0).reshape(2, 4), [-1, 3, -4]
+    assert ours(Tensor(a), at).tolist() == numpys(a, at).tolist()
+    gradcheck(lambda x: ours(x, at) ** 2, a)
+    for wrong in (4, -5):
+        with pytest.raises(OutOfRangeError, match=f"index {wrong} in axis 1"):
+            ours(Tensor(a), [0, wrong, 0])
+
+
+@pytest.mark.parametrize("name", ["scatter", "scatter_add"])
+def test_what_is_written_at_negative_positions(name):
+    scatter = getattr(Tensor, name)
+    a, src, at = np.ones((2, 4)), np.arange(6.0).reshape(2, 3), [[-1, 0, -4], [3, -2, 1]]
+    expected = a.copy()
+    for (i, j), k in np.ndenumerate(at):
+        expected[i, k] = src[i, j] + (expected[i, k] if name == "scatter_add" else 0)
+    assert scatter(Tensor(a), 1, at, Tensor(src)).tolist() == expected.tolist()
+    gradcheck(lambda x, s: scatter(x, 1, at, s) ** 2, a, src)
+
+
+def test_selecting_reads_no_position_back(backend):
+    """Rows of a table are one kernel call, whatever the rows are."""
+    made = []
+
+    def watched(name, kernel):
+        return lambda *operands, **params: (made.append(name), kernel(*operands, **params))[1]
+
+    table = registry.table(backend)
+    registry.register("watched", {key: watched(key[0], table[key]) for key in table})
+    x, ids, at = Tensor.randn(8, 8), Tensor([1, -5, 2]), np.array([[0, -1], [7, 3]])
+    y = Tensor.randn(4, 5, 6)
+    try:
+        with tutor.use_backend("watched"):
+            for key in (ids, [1, -5, 2], (ids,), (slice(None), ids), at, (..., ids)):
+                made.clear()
+                x[key]
+                assert made == ["index_select"], key
+            for key in ((ids, ids), (0, ids), ([1, -4, 2], slice(None), [[0], [1]])):
+                made.clear()
+                (x if len(key) == 2 else y % 3)[key]
+                assert not {"min", "max", "where", "lt", "nonzero"} & {*made}, key
+    finally:
+        registry._tables.pop("watched")
 
 
 def test_basic_keys_still_give_views():

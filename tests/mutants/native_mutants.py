@@ -108,8 +108,8 @@ NATIVE_MUTANTS = [
         only="largest",
     ),
     Mutant(
-        "an index may be the size itself", f"{CPP}/kernels/movement.cpp",
-        "if (found < 0 || found >= size) return", "if (found < 0 || found > size) return",
+        "an index may be the size itself", f"{CPP}/kernels/select.cpp",
+        "-size <= index && index < size", "-size <= index && index <= size",
         "backends/test_refused.py",
         "reads one element beyond the memory",
     ),
@@ -138,14 +138,14 @@ NATIVE_MUTANTS = [
     ),
     # ---- optimizers, losses, random numbers ------------------------------------------------------
     Mutant(
-        "Adam's eps is added before the correction", f"{CPP}/kernels/fused.cpp",
+        "Adam's eps is added before the correction", f"{CPP}/kernels/optimizer.cpp",
         "xsimd::sqrt(v) / correction + eps", "(xsimd::sqrt(v) + eps) / correction",
         AGREE + " nn/test_optim.py",
         "the first steps of Adam are another algorithm's where gradients are small",
         only="adam or fifty",
     ),
     Mutant(
-        "the end of a parameter has a step of its own", f"{CPP}/kernels/fused.cpp",
+        "the end of a parameter has a step of its own", f"{CPP}/kernels/optimizer.cpp",
         "for (int64_t j = 0; j < padded; j += WIDTH) step(computed, j);",
         "for (int64_t j = 0; j + WIDTH < padded || j == 0; j += WIDTH) step(computed, j);",
         AGREE,
@@ -169,6 +169,12 @@ NATIVE_MUTANTS = [
         "const uint64_t block = counter + ((first + i) & 0x3fff);",
         SAME + "a_random_stream_never_repeats",
         "rows of a large weight are copies of each other",
+    ),
+    Mutant(
+        "a draw leaves its counter where it was", f"{CPP}/call.cpp",
+        "*counter += params->integer[Draw::BLOCKS];", "",
+        "nn/test_again.py",
+        "each mask of dropout is the one before",
     ),
     # ---- narrow floats ---------------------------------------------------------------------------
     Mutant(

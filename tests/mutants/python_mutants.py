@@ -153,7 +153,7 @@ PYTHON_MUTANTS = [
     # ---- indexing and layout ---------------------------------------------------------------------
     Mutant(
         "an index may be the size itself", SELECTION,
-        "or high >= size:", "or high > size:",
+        "flat % max(size, 1) + seen", "flat % max(size, 1)",
         "methods/test_selection.py",
         "reads or writes beyond the end of an axis, into the next row",
     ),
@@ -229,13 +229,13 @@ PYTHON_MUTANTS = [
     # ---- python_ref: the definition --------------------------------------------------------------
     Mutant(
         "Adam's eps is added before the correction", "tutor/backends/python_ref/optimizer.py",
-        "sqrt(vi) / correction + eps", "(sqrt(vi) + eps) / correction",
+        "div(sqrt(vi), correction) + eps", "div(sqrt(vi) + eps, correction)",
         "nn/test_optim.py",
         "the first steps of Adam are another algorithm's where gradients are small",
     ),
     Mutant(
-        "Adam corrects by the step before", "tutor/optim.py",
-        "(b1, b2), t = self.betas, self.steps + 1", "(b1, b2), t = self.betas, max(self.steps, 1)",
+        "Adam corrects by the step before", "tutor/backends/python_ref/optimizer.py",
+        "1 - power(beta1, count + 1.0)", "1 - power(beta1, max(count, 1.0))",
         "nn/test_optim.py",
         "every step but the first is too long",
     ),
@@ -254,9 +254,15 @@ PYTHON_MUTANTS = [
     ),
     Mutant(
         "a random stream forgets its counter", "tutor/random.py",
-        "((state[0], state[1] + blocks),)", "((state[0], state[1]),)",
+        "*self.cells, blocks=blocks)", "*self.cells, blocks=0)",
         "test_tiny.py core/test_tensor.py ops/test_ops.py nn/test_modules.py",
         "all layers begin with the same weights",
+    ),
+    Mutant(
+        "the count of steps stands still", "tutor/optim.py",
+        "self.count.wrap(1, uint64)", "self.count.wrap(0, uint64)",
+        "nn/test_again.py",
+        "Adam corrects each step as if it were the first",
     ),
     # ---- registry, memory, exchange --------------------------------------------------------------
     Mutant(
@@ -302,7 +308,7 @@ PYTHON_MUTANTS = [
         "cumsum fails, for its constant 1 has no axes",
     ),
     Mutant(
-        "a promise of memory is kept anew for everyone who asks", "tutor/backends/memory.py",
+        "a promise of memory is kept anew for everyone who asks", "tutor/ground/memory.py",
         "            buf.memory = memory\n", "            pass\n",
         "core/test_buffer.py",
         "each look at a result calculates it again, and a change of it is lost",

@@ -5,9 +5,9 @@ is computed. An Op with a kernel needs no rule of its own: it takes that of its 
 names are those of `enum class Form` in simd_cpp/kernel.hpp, which states the same for C++.
 
     elementwise         operands are stretched to one shape, and so is the result
-    update              as elementwise, without stretching; inputs after the first are written, too
+    update              as out; those of letter T are written but for input 1, the others are cells
     scan                as elementwise; each element depends on those before it along `axis`
-    fill                no inputs: out is given
+    fill, draw          out is given; to draw takes cells: seed, and counter, which is written
     reduce              x without the axes in `axis`
     mat_mul             (..., m, k), (..., k, n) -> (..., m, n); leading axes are stretched
     linear              x (..., k), w (n, k), b (n) -> (..., n)
@@ -34,7 +34,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tutor.backends.signatures import SIGNATURES, Signature
-from tutor.dtype import DType, accumulator, bool_, int64, uint32
+from tutor.dtype import DType, accumulator, bool_, float64, int64, uint32, uint64
 from tutor.errors import ShapeError
 from tutor.ground.layout import Shape, axes_of, axis_of, broadcast_shapes, broadcast_strides
 
@@ -282,6 +282,7 @@ FORMS: dict[str, Form] = {
     "update": Form(_as_first),
     "scan": Form(_stretched, _stretch_all),
     "fill": Form(),
+    "draw": Form(),
     "reduce": Form(_reduced, flops=_one_each_read),
     "mat_mul": Form(_product, _stretch_leading, _terms_of_rows),
     "linear": Form(_layer, flops=_terms_of_rows),
@@ -307,7 +308,7 @@ def dtype_of(letter: str, dtype: DType) -> DType | None:
     """What a letter of `types` stands for, in a kernel for `dtype`; None for any."""
     if letter == "S":
         return accumulator(dtype)
-    return {"T": dtype, "b": bool_, "i": int64, "u": uint32}.get(letter)
+    return {"T": dtype, "b": bool_, "i": int64, "u": uint32, "n": uint64, "d": float64}.get(letter)
 
 
 def counted_axis(form: str, axis: Any, shapes: Sequence[Shape]) -> Any:
@@ -333,12 +334,12 @@ def flops(kernel: str, layouts: Sequence[Layout]) -> int | None:
 
 def nbytes(kernel: str, layouts: Sequence[Layout]) -> int:
     """Bytes read and written, each element counted once for each operand that it is in."""
-    form = SIGNATURES[kernel].form
+    types, form = SIGNATURES[kernel].types, SIGNATURES[kernel].form
     moved = [_elements(shape, strides) * dtype.itemsize for shape, strides, dtype in layouts]
     if form in ("gather", "index_select"):  # they read as many elements as they write
         moved[1] = moved[0]
-    if form == "update":  # reads what it writes, and writes the state
-        moved += moved[:1] + moved[2:]
+    if form == "update":  # reads what it writes, and writes the state, but no cell
+        moved += [n for i, n in enumerate(moved) if types[i] == "T" and i != 1]
     return sum(moved)
 
 

@@ -10,6 +10,10 @@ or, for inputs, 0: transposed, sliced, reversed and expanded operands are all ta
 `types` spells the dtypes of `out` and the inputs, one letter each: `T` the dtype the kernel is
 registered for, `b` bool, `i` int64, `u` uint32, `*` any dtype, `S` what a sum of T gives (int64
 for bool and signed, uint64 for unsigned, T for floats). A trailing `+` repeats the last letter.
+`d` and `n` are cells, operands of shape () that hold one float64 or one uint64: what changes from
+call to call (a learning rate, a count) stands in memory, so the same call made again follows it.
+
+An index names a position from -size to size - 1 along `axis`; negative ones count from the end.
 
 A bool is true where its byte is not 0, whatever else it is (memory from elsewhere may hold any);
 those that a kernel writes are 0 or 1.
@@ -187,7 +191,8 @@ TABLE_OF_KERNELS = (
     Signature("cat", "TT+", ALL, "exact", "z = the inputs one after another along axis", ("axis",),
         form="cat", work="moves"),
     Signature("gather", "TTi", ALL, "exact",
-        "z[.., i, ..] = x[.., index[.., i, ..], ..] along axis", ("axis",),
+        "z[.., i, ..] = x[.., index[.., i, ..], ..] along axis; any other index raises "
+        "OutOfRangeError, here and below", ("axis",),
         form="gather", work="moves"),
     Signature("scatter_add", "TTiT", ALL, "sum",
         "z = x, then z[..., index[..., i, ...], ...] += src[..., i, ...] along axis, in "
@@ -211,29 +216,32 @@ TABLE_OF_KERNELS = (
         "z_j = scale * g * (softmax(x)_j - [j = t]) for each row of x and its g (...)", ("scale",),
         form="cross_entropy_grad"),
     # ---- optimizer steps: `out` (and the state) are read and updated in place --------------------
-    Signature("descend", "TT", FLOATS, "sum",
-        "p <- p - lr * (g + weight_decay * p), with p = out, ins = (g,)", ("lr", "weight_decay"),
+    Signature("descend", "TTdd", FLOATS, "sum",
+        "p <- p - lr * (g + weight_decay * p), with p = out, ins = (g, lr, weight_decay)",
         form="update"),
-    Signature("sgd", "TTT", FLOATS, "sum",
+    Signature("sgd", "TTTddd", FLOATS, "sum",
         "d = g + weight_decay * p; v <- momentum * v + d; p <- p - lr * v, with p = out, ins = "
-        "(g, v)", ("lr", "momentum", "weight_decay"), form="update"),
-    Signature("adam", "TTTT", FLOATS, "sum",
-        "d = g + weight_decay * p; m <- beta1 * m + (1 - beta1) * d; v <- beta2 * v + (1 - "
-        "beta2) * d * d; p <- p - lr * m / (sqrt(v) / correction + eps), with p = out, ins = (g, "
-        "m, v)", ("lr", "beta1", "beta2", "eps", "correction", "weight_decay"), form="update"),
+        "(g, v, lr, momentum, weight_decay)", form="update"),
+    Signature("adam", "TTTTdddddn", FLOATS, "sum",
+        "t = count + 1; d = g + weight_decay * p; m <- beta1 * m + (1 - beta1) * d; v <- beta2 * v "
+        "+ (1 - beta2) * d * d; p <- p - lr / (1 - beta1**t) * m / (sqrt(v) / sqrt(1 - beta2**t) + "
+        "eps), with p = out, ins = (g, m, v, lr, beta1, beta2, eps, weight_decay, count)",
+        form="update"),
     # ---- random numbers: Philox4x32-10 makes w0 w1 w2 w3, 32 bits each, of (seed, block) ---------
     # h(a, b) is the top 53 bits of the 64-bit number a << 32 | b. Elements i are counted row-major.
-    Signature("random_bits", "u", (uint32,), "exact",
-        "z_i = word i%4 of block counter + i//4", ("seed", "counter"), form="fill"),
-    Signature("uniform", "T", FLOATS, "exact",
+    # ins = (seed, counter), two cells; when the call returns, counter is larger by `blocks`.
+    Signature("random_bits", "unn", (uint32,), "exact",
+        "z_i = word i%4 of block counter + i//4; counter <- counter + blocks", ("blocks",),
+        form="draw"),
+    Signature("uniform", "Tnn", FLOATS, "exact",
         "z_i in [0, 1), of block counter + i//4: word i%4 >> 8, times 2**-24 (float32), >> 21, "
         "times 2**-11 (float16), or >> 24, times 2**-8 (bfloat16); float64, of block counter + "
-        "i//2: h(w0, w1) for even i, h(w2, w3) for odd i, times 2**-53", ("seed", "counter"),
-        form="fill"),
-    Signature("normal", "T", FLOATS, "ulp(1)",
+        "i//2: h(w0, w1) for even i, h(w2, w3) for odd i, times 2**-53; counter <- counter + "
+        "blocks", ("blocks",), form="draw"),
+    Signature("normal", "Tnn", FLOATS, "ulp(1)",
         "z_2i, z_2i+1 = sqrt(-2 ln u) * (cos 2 pi v, sin 2 pi v) in float64, u = (h(w0, w1) + 1) "
-        "* 2**-53, v = h(w2, w3) * 2**-53 of block counter + i (Box-Muller)", ("seed", "counter"),
-        form="fill"),
+        "* 2**-53, v = h(w2, w3) * 2**-53 of block counter + i (Box-Muller); counter <- counter + "
+        "blocks", ("blocks",), form="draw"),
 )
 # fmt: on
 

@@ -12,8 +12,9 @@ import math
 
 from tutor import dtype as dtypes
 from tutor import random
+from tutor.core.buffer import Buffer
 from tutor.core.engine import apply
-from tutor.dtype import float64, int64, uint64
+from tutor.dtype import float64, int64, uint32, uint64
 from tutor.errors import DomainError, DTypeError, ShapeError
 from tutor.ground import layout
 from tutor.ground.recording import no_grad
@@ -115,8 +116,9 @@ def multinomial(weights: TensorLike, num_samples: int, replacement: bool = False
 
 def _words(count: int) -> Tensor:
     """`count` random uint64: two of the generator's uint32 each."""
-    bits = random.bits(2 * count, *random.take(-(-count // 2)))
-    halves = Tensor(bits, (count, 2)).cast(uint64)
+    bits = Tensor(Buffer.empty(2 * count, uint32), (count, 2))
+    random.stream().draw("random_bits", bits, 4)
+    halves = bits.cast(uint64)
     return (halves[:, 0] << 32) | halves[:, 1]
 
 

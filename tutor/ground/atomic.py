@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain, repeat
-from operator import attrgetter, is_
+from operator import add, attrgetter, is_, mod
 from typing import Any
 
 
@@ -28,3 +28,20 @@ def exchange(owners: Sequence[Any], name: str, old: Sequence[Any], new: Sequence
     unchanged = map(is_, map(attrgetter(name), owners), old)
     are_set = map(is_, map(setattr, owners, repeat(name), new), repeat(None))  # as setattr returns
     return all(chain(unchanged, are_set))  # `all` stops at the first False, and it is the one call
+
+
+def advance(numbers: memoryview, index: int, by: int) -> int:
+    """Add `by` to one of some uint64 in memory, modulo 2**64, and return what it was.
+
+    Of several threads that do so each gets another number: "fetch and add".
+
+        >>> from array import array
+        >>> place = memoryview(array("Q", [7, 2**64 - 1]))
+        >>> advance(place, 1, 3), advance(place, 1, 3), place.tolist()
+        (18446744073709551615, 2, [7, 5])
+    """
+    before: list[int] = []
+    is_read = map(before.append, map(numbers.__getitem__, (index,)))
+    sums = map(mod, map(add, before, (by,)), (2**64,))  # of `before`, as it is when it is asked
+    any(chain(is_read, map(numbers.__setitem__, (index,), sums)))  # `any` is the one call
+    return before[0]

@@ -22,12 +22,16 @@ class HasBuffer(Protocol):
 
 
 class Walked(Protocol):
-    """Memory, and how to walk it: a Tensor."""
+    """Memory and how to walk it: a Tensor, or a registry.Operand."""
 
-    buf: Any
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    offset: int
+    @property
+    def buf(self) -> Any: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def strides(self) -> tuple[int, ...]: ...
+    @property
+    def offset(self) -> int: ...
 
 
 class AnyTensor(Walked, Protocol):

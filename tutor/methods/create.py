@@ -170,8 +170,7 @@ class Create(Operators):
                 "use a float dtype, and .cast() the result if need be",
             )
         out = cls(Buffer.empty(math.prod(sizes), found), sizes, device=device)
-        seed, counter = random.take(-(-out.numel() // 2))  # two numbers a block
-        engine.call(kernel, found, out, seed=seed, counter=counter)
+        random.stream().draw(kernel, out, 2)
         return out.requires_grad_() if requires_grad else out
 
     @classmethod

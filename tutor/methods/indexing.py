@@ -41,12 +41,12 @@ class Indexing(Views):
         engine.write(self.over(self.buf, shape, strides, offset), value)
 
     def gather(self, axis: int, index: TensorLike) -> Self:
-        """z[..., i, ...] = self[..., index[..., i, ...], ...] along axis."""
+        """z[..., i, ...] = self[..., index[..., i, ...], ...] along axis. Here and below positions
+        are from -size to size - 1, negative ones counted from the end; else OutOfRangeError."""
         return apply("gather", self, index, axis=axis)
 
     def take_along_axis(self, index: TensorLike, axis: int = -1) -> Self:
-        """`gather` as NumPy has it: negative positions count from the end, and beside axis the two
-        are stretched to fit each other."""
+        """`gather` as NumPy has it: beside axis the two are stretched to fit each other."""
         a = layout.axis_of(axis, self.ndim)
         at = index if is_tensor(index) else self.wrap(index, None)
         if at.ndim != self.ndim:
@@ -61,8 +61,7 @@ class Indexing(Views):
             (*at.shape[:a], 1, *at.shape[a + 1 :]),
         )
         x = self.expand((*beside[:a], self.shape[a], *beside[a + 1 :]))
-        at = at.expand((*beside[:a], at.shape[a], *beside[a + 1 :])).cast(int64)
-        return x.gather(a, apply("where", at < 0, at + self.shape[a], at))
+        return x.gather(a, at.expand((*beside[:a], at.shape[a], *beside[a + 1 :])))
 
     def scatter(self, axis: int, index: TensorLike, src: TensorLike) -> Self:
         """self with src[..., i, ...] written to [..., index[..., i, ...], ...] along axis; of

@@ -5,6 +5,9 @@ the axes they index, if those stand side by side, else comes first. An int besid
 them. A mask stands for the positions where it is true, one array for each of its axes. Slices, None
 and Ellipsis mean what they always do. Positions may be negative; where one is too large for its
 axis, OutOfRangeError says which. Reading gives a copy, through which gradients flow.
+
+No position is read back to Python on the way: the kernels count negative ones from the end, and
+refuse those that are none. `x[rows]` is one of them, index_select.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from __future__ import annotations
 import math
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from tutor.backends import registry
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply, engine
 from tutor.dtype import int64
@@ -28,7 +32,7 @@ class Plan(NamedTuple, Generic[T]):
 
     x: T
     axes: tuple[int, ...]  # of x, that are indexed by
-    positions: tuple[T, ...]  # int64, in range, all of one shape
+    positions: tuple[T, ...]  # int64, all of one shape; a single one may be negative
     place: int  # where the axes of that shape come in the result
 
     @property
@@ -38,20 +42,30 @@ class Plan(NamedTuple, Generic[T]):
 
 def select(t: T, key: Any) -> T:
     """`t[key]`: slices of t, chosen along the indexed axes as if these were one."""
-    plan = planned(t, key)
+    if not isinstance(key, tuple):
+        key = key if is_tensor(key) else array_of(t, key)
+        if len(key.shape) == 1 and t.shape and key.dtype.is_integer:  # rows of a table, most often
+            return apply("index_select", t, key, axis=0)
+    plan = planned(t, key, one_may_be_negative=True)
     x, axes, shape = plan.x, plan.axes, plan.shape
     kept = tuple(n for a, n in enumerate(x.shape) if a not in axes)
-    if len(axes) == 1:  # rows of a table, most often
-        rows = apply("index_select", x, plan.positions[0].flatten(), axis=axes[0])
-        return rows.reshape((*kept[: axes[0]], *shape, *kept[axes[0] :]))
+    if len(axes) == 1:
+        rows = apply("index_select", x, in_row(plan.positions[0]), axis=axes[0])
+        to = (*kept[: axes[0]], *shape, *kept[axes[0] :])
+        return rows if len(shape) == 1 else rows.reshape(to)
     sizes = [x.shape[a] for a in axes]
     number = plan.positions[0]  # row-major, among the elements of the indexed axes
     for size, more in zip(sizes[1:], plan.positions[1:], strict=True):
         number = number * size + more
     rows = x.movedim(axes, tuple(range(len(axes)))).reshape((math.prod(sizes), *kept))
-    chosen = apply("index_select", rows, number.flatten(), axis=0)
-    chosen = chosen.reshape((*shape, *kept))
+    chosen = apply("index_select", rows, in_row(number), axis=0)
+    chosen = chosen if len(shape) == 1 else chosen.reshape((*shape, *kept))
     return moved(chosen, len(shape), plan.place)
+
+
+def in_row(x: T) -> T:
+    """x with one axis."""
+    return x if x.ndim == 1 else x.flatten()
 
 
 def assign(t: Views, key: Any, value: Any) -> None:
@@ -80,7 +94,7 @@ def moved(x: T, count: int, place: int) -> T:
     return x.movedim(tuple(range(count)), tuple(range(place, place + count))) if place else x
 
 
-def planned(t: T, key: Any) -> Plan[T]:
+def planned(t: T, key: Any, one_may_be_negative: bool = False) -> Plan[T]:
     """The key as basic indexing, which is done here, and arrays of positions, which are left."""
     border.check(t, "an index by arrays")
     parts = [array_of(t, part) for part in (key if isinstance(key, tuple) else (key,))]
@@ -93,6 +107,13 @@ def planned(t: T, key: Any) -> Plan[T]:
         )
     if not any(part is Ellipsis for part in parts):
         parts.append(Ellipsis)
+    # Whether the kernel that selects is to see the positions as they are: it names the axis in its
+    # errors, so there must be no new one before it.
+    as_given = (
+        one_may_be_negative
+        and sum(map(is_tensor, parts)) == 1
+        and not any(part is None for part in parts)
+    )
     basic: list[Any] = []  # a view of t in which every indexed axis is whole
     axes: list[int] = []  # of that view
     arrays: list[Any] = []
@@ -102,7 +123,11 @@ def planned(t: T, key: Any) -> Plan[T]:
         groups += is_array and not inside
         inside = is_array
         if is_array:
-            several = positions_of(part, t.shape[axis : axis + axes_taken(part)], axis)
+            sizes = t.shape[axis : axis + axes_taken(part)]
+            if part.dtype.kind == "bool":
+                several = positions_of_mask(part, sizes, axis)
+            else:
+                several = [part.cast(int64) if as_given else positions_of(part, sizes[0], axis)]
             for positions in several:
                 axes.append(len(basic))
                 basic.append(slice(None) if axes_taken(part) else None)
@@ -153,23 +178,28 @@ def axes_taken(part: Any) -> int:
     return part.ndim if getattr(part, "dtype", int64).kind == "bool" else 1
 
 
-def positions_of(part: Any, shape: layout.Shape, axis: int) -> list[Any]:
-    """An array of positions, or a mask, as int64 arrays: one for each of its axes."""
-    if part.dtype.kind == "bool":
-        if part.shape != shape:
-            raise ShapeError(
-                f"a mask of shape {part.shape}",
-                f"the axes it stands for, from {axis} on, have shape {shape}",
-                "a mask must have the shape of what it chooses from",
-            )
-        return list(part.nonzero())  # of a single bool: position 0 on a new axis, or none
-    (size,) = shape
-    low, high = (part.min().item(), part.max().item()) if part.numel() else (0, -1)
-    if low < -size or high >= size:
-        raise OutOfRangeError(
-            f"index {low if low < -size else high} in axis {axis}",
-            f"the axis has size {size}",
-            f"use {-size} to {size - 1}" if size else "the axis is empty",
+def positions_of_mask(mask: Any, shape: layout.Shape, axis: int) -> list[Any]:
+    """Where a mask is true: for each axis that it stands for an int64 array of positions."""
+    if mask.shape != shape:
+        raise ShapeError(
+            f"a mask of shape {mask.shape}",
+            f"the axes it stands for, from {axis} on, have shape {shape}",
+            "a mask must have the shape of what it chooses from",
         )
-    part = part.cast(int64)
-    return [part if low >= 0 else apply("where", part < 0, part + size, part)]
+    return list(mask.nonzero())  # of a single bool: position 0 on a new axis, or none
+
+
+def positions_of(index: T, size: int, axis: int) -> T:
+    """The index as positions from 0 to size - 1 along that axis.
+
+    The remainder counts negative ones from the end. Zeros are added, selected along an axis of that
+    size: a kernel that refuses what is no position, with an error that names the axis.
+    """
+    n, ahead = index.numel(), (1,) * axis
+    flat = in_row(index.cast(int64))
+    zeros = registry.Operand(flat.wrap(0, int64).buf, (*ahead, size), (0,) * (axis + 1), 0)
+    seen = flat.over(Buffer.empty(n, int64), (n,))
+    out = registry.Operand(seen.buf, (*ahead, n), (0,) * axis + (1,), 0)
+    engine.call("index_select", int64, out, zeros, flat, axis=axis)
+    found = flat % max(size, 1) + seen
+    return found if index.ndim == 1 else found.reshape(index.shape)

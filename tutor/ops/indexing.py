@@ -1,4 +1,8 @@
-"""Selecting by index tensors (int64), and adding back to where something was selected from."""
+"""Selecting by index tensors (int64), and adding back to where something was selected from.
+
+An index is a position from -size to size - 1 along the axis; the kernels count negative ones from
+the end, and refuse any other with an OutOfRangeError.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,7 @@ def positions(op: Op, index: Any) -> Any:
             "positions are whole numbers",
             "give an integer Tensor or a list of ints",
         )
-    return index.cast(int64)
+    return index if index.dtype is int64 else index.cast(int64)
 
 
 class Indexed(Along, abstract=True):

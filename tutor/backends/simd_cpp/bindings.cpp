@@ -51,9 +51,8 @@ PyObject* call(const Kernel* self, PyObject* const* args, Py_ssize_t count, PyOb
     for (int i = 0; i < count; ++i) {
         if (!operands.read(i, args[i], row.name)) return nullptr;
     }
-    if (!operands.check_writable(0, row.name)) return nullptr;
-    for (int i = 2; row.form == Form::Update && i < count; ++i) {
-        if (!operands.check_writable(i, row.name)) return nullptr;
+    for (int i = 0; i < count; ++i) {
+        if (is_written(row, i) && !operands.check_writable(i, row.name)) return nullptr;
     }
     Params params;
     if (!check_dtypes(row, operands) ||

@@ -12,7 +12,8 @@ namespace tutor {
 // The Python error for a C++ exception, none of which may cross into the interpreter: nullptr.
 PyObject* raise(const std::exception& exception);
 
-// Runs the kernel on operands that were checked. None, or nullptr with a Python error set.
-PyObject* run(const Row& row, const Operands& operands, const Params& params);
+// Runs the kernel on operands that were checked. None, or nullptr with a Python error set. A draw
+// finds in `params` where its numbers begin.
+PyObject* run(const Row& row, const Operands& operands, Params& params);
 
 }  // namespace tutor

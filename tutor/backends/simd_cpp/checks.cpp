@@ -147,15 +147,29 @@ bool all_alike(const Operands& operands) {
     return true;
 }
 
-// nullptr if the shapes fit, else what the form demands of them.
-const char* unmet(Form form, const Operands& o, const Params& params) {
+bool updated(const Row& row, const Operands& operands) {
+    for (int i = 1; i < operands.count(); ++i) {
+        const bool cell = letter_of(row, i) != 'T';
+        if (cell ? operands[i].ndim != 0 : !alike(operands[0], operands[i])) return false;
+    }
+    return true;
+}
+
+// nullptr if the shapes fit, else what row.form demands of them.
+const char* unmet(const Row& row, const Operands& o, const Params& params) {
     int64_t axis = params.axis_count ? params.axis[0] : NONE;
     auto demand = [](bool met, const char* text) { return met ? nullptr : text; };
-    switch (form) {
+    switch (row.form) {
         case Form::Elementwise:
-        case Form::Update:
         case Form::Scan:
             return demand(all_alike(o), "every operand has the shape of out");
+        case Form::Update:
+            return demand(updated(row, o),
+                          "gradient and state have the shape of out, and the settings and the"
+                          " count, one number each, the shape ()");
+        case Form::Draw:
+            return demand(o[1].ndim == 0 && o[2].ndim == 0,
+                          "seed and counter, one number each, have the shape ()");
         case Form::Fill:
             return demand(o.count() == 1, "there are no inputs");
         case Form::Reduce:
@@ -220,7 +234,14 @@ DType meaning(char letter, DType dtype) {
            : letter == 'b' ? Bool
            : letter == 'i' ? Int64
            : letter == 'u' ? UInt32
+           : letter == 'n' ? UInt64
+           : letter == 'd' ? Float64
                            : DTYPES;
+}
+
+bool is_written(const Row& row, int i) {
+    return i == 0 || (row.form == Form::Update && i > 1 && letter_of(row, i) == 'T') ||
+           (row.form == Form::Draw && i == 2);
 }
 
 bool check_dtypes(const Row& row, const Operands& operands) {
@@ -236,7 +257,7 @@ bool check_dtypes(const Row& row, const Operands& operands) {
 }
 
 bool check_shapes(const Row& row, const Operands& operands, const Params& params) {
-    const char* demand = unmet(row.form, operands, params);
+    const char* demand = unmet(row, operands, params);
     if (!demand) return true;
     std::string found = "out " + shape_of(operands[0]);
     for (int i = 1; i < operands.count(); ++i) {

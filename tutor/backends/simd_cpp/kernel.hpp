@@ -72,6 +72,11 @@ struct Params {
     uint64_t integer[MAX_PARAMS];
 };
 
+// Where a kernel of Form::Draw finds its numbers among params.integer.
+struct Draw {
+    enum { BLOCKS, SEED, COUNTER };
+};
+
 // What a kernel reports about values it meets, to be raised as a Python exception by the bindings.
 struct Status {
     enum Kind {
@@ -95,9 +100,11 @@ using KernelFunction = Status (*)(const Operand& out, const Operand* ins, int co
 // before the kernel runs.
 enum class Form {
     Elementwise,       // every operand has out's shape
-    Update,            // the same, and the inputs after the first are written, too
+    Update,            // the same for those of letter T, which are written but for the first
+                       // input; the others are cells, of one number
     Scan,              // the same, along axis[0]
     Fill,              // no inputs
+    Draw,              // seed and counter, cells of one number; the counter is written
     Reduce,            // out = x without the axes in `axis`
     MatMul,            // (..., m, k), (..., k, n) -> (..., m, n)
     Linear,            // x (..., k), w (n, k), b (n) -> (..., n)

@@ -135,6 +135,13 @@ inline void convert_row(int64_t n, To* to, const From* from) {
         for (int64_t i = 0; i < n; i++) to[i] = static_cast<To>(from[i]);
 }
 
+// n elements from one array to another, converted if their types differ.
+template <class From, class To>
+inline void move_row(const From* from, int64_t from_stride, To* to, int64_t to_stride, int64_t n) {
+    if (from_stride == 1 && to_stride == 1) return convert_row(n, to, from);
+    for (int64_t i = 0; i < n; i++) to[i * to_stride] = convert<To>(from[i * from_stride]);
+}
+
 // ---- order --------------------------------------------------------------------------------------
 
 // To be compared, values become keys: integers in the order of the values, with nan on top. IEEE

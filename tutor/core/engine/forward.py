@@ -9,7 +9,7 @@ from typing import Any
 
 from tutor import dtype as dtypes
 from tutor.backends.forms import counted_axis
-from tutor.backends.step import NONE, Step, Walked, emit
+from tutor.backends.step import NONE, Step, emit
 from tutor.core.buffer import Buffer
 from tutor.core.op import OPS, Op
 from tutor.core.tensor import TensorBase as Tensor
@@ -17,7 +17,7 @@ from tutor.dtype import DType
 from tutor.ground import border, refusals
 from tutor.ground.literals import is_number, is_tensor
 from tutor.ground.recording import is_grad_enabled
-from tutor.ground.typing import TensorLike
+from tutor.ground.typing import TensorLike, Walked
 
 _serials = itertools.count()
 _requires_grad = operator.attrgetter("requires_grad")
