@@ -17,8 +17,8 @@ import pytest
 
 import tutor
 from tutor import Buffer, Tensor, float32, memory, nn, optim
-from tutor.backends.memory import Memory, PythonMemory
 from tutor.errors import DomainError
+from tutor.ground.memory import Memory, PythonMemory
 
 ROOT = Path(tutor.__file__).parents[1]
 CHUNK = 2**24
@@ -252,7 +252,7 @@ def test_eight_threads_share_no_block(policy: str, cls: type) -> None:
 FORK = """
 import os, threading
 from tutor import memory
-from tutor.backends.memory import Memory
+from tutor.ground.memory import Memory
 
 stop = threading.Event()
 

@@ -118,7 +118,9 @@ class Cube(Op):
         return g * 3 * x * x
 
 
-assert_type(Cube(x).apply(), Tensor)
+assert_type(tutor.apply("cube", x), Tensor)
+assert_type(tutor.apply("sub", 1.0, x), Tensor)
+cubed: Tensor = Cube(x).apply()
 
 
 @tutor.no_grad()
@@ -224,6 +226,9 @@ MODULES = (tutor, tutor.nn, F, tutor.optim, tutor.data, tutor.testing, tutor.viz
 # Where a public function may say Any: it is no Tensor, or not for certain.
 NO_TENSOR = {
     "apply params", "Op.* inputs", "Op.* params", "Op.backward saved",
+    # Tensors, whose class is built on the Engine; what `apply` gives, its overloads say
+    "Forward.run return", "apply return", "Op.apply return", "Op.forward return", "Op.backward g",
+    "*.record out",
     "*.call params", "Function.apply params",  # a subclass names its own, of any kind
     # bool, int or float, as the dtype says
     "Buffer.__getitem__ return", "Buffer.__iter__ return", "Buffer.tolist return",
@@ -232,7 +237,7 @@ NO_TENSOR = {
     "Interop.from_dlpack x", "from_dlpack x", "Interop.to_device stream",  # any library's
     "Interop.__array_namespace__ return", "Interop.__array__ *", "Interop.__array_ufunc__ *",
     "Interop.__array_function__ *", "Interop.__reduce_ex__ *", "Buffer.__reduce__ return",
-    "Interop.__dlpack__ *", "Interop.__eq__ *", "Interop.__ne__ *",  # as those protocols have it
+    "Interop.__dlpack__ *", "Operators.__eq__ *", "Operators.__ne__ *",  # as protocols have it
     "use_backend.__call__ *", "set_grad_enabled.__call__ *",  # decorators
     "Module.* inputs",  # what forward takes
     "Buffer.over memory",  # a Memory, or the promise of one

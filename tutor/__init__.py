@@ -2,13 +2,12 @@
 
 Four boxes: Buffer (numbers in a row, and the memory it has for them), Tensor (a Buffer plus walking
 instructions), Op (forward and backward of one operation), Engine (runs Ops, keeps the graph, walks
-it backward). Read `tutor/core` in the order buffer, op, engine, tensor. Kernels are found in one
+it backward). Read `tutor/core` in the order buffer, tensor, op, engine. Kernels are found in one
 registry; `python_ref` defines what is right, `simd_cpp` must agree with it and is fast.
 """
 
 # ruff: noqa: F405 - data, graph and viz are not there before they are asked for
 
-import importlib
 from typing import Any
 
 from tutor import errors, functions, memory, nn, ops, optim, random, testing
@@ -18,7 +17,6 @@ from tutor.backends.step import Step, watch
 from tutor.core.buffer import Buffer
 from tutor.core.engine import Engine, apply, engine
 from tutor.core.op import OPS, Op
-from tutor.core.tensor import Tensor
 from tutor.dtype import TABLE as DTYPES
 from tutor.dtype import (
     bfloat16,
@@ -41,6 +39,7 @@ from tutor.functions.custom import Function
 from tutor.functions.einsum import einsum
 from tutor.functions.gradients import backward, grad
 from tutor.functions.sampling import bernoulli, multinomial, randint, randperm
+from tutor.ground import later
 from tutor.ground.recording import (
     enable_grad,
     inference_mode,
@@ -48,12 +47,21 @@ from tutor.ground.recording import (
     no_grad,
     set_grad_enabled,
 )
+from tutor.methods.tensor import Tensor
 from tutor.ops import twin
 from tutor.ops.movement import cat, concatenate, meshgrid, stack
 from tutor.random import initial_seed, manual_seed
+from tutor.watching import debug  # noqa: F401 - which sees to TUTOR_DEBUG
 from tutor.watching.profiler import profile
 
 __version__ = "0.1.0"
+later.PLACES.update(
+    array_api="tutor.array_api",
+    data="tutor.data",
+    linalg="tutor.linalg",
+    numpy_protocol="tutor.exchange.numpy_protocol",
+    viz="tutor.viz",
+)
 __all__ = [  # and the names of tutor.functions.__all__
     "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Step", "Tensor", "apply", "arange",
     "backward", "bernoulli", "bfloat16", "bool", "cat", "concatenate", "data", "einsum",
@@ -71,9 +79,10 @@ __all__ += functions.__all__
 def __getattr__(name: str) -> Any:
     """Imported when first asked for: `tutor.viz`, `tutor.graph`, and `tutor.data`, which brings all
     that a download needs."""
-    if name in ("data", "viz", "graph"):
-        module = importlib.import_module("tutor.data" if name == "data" else "tutor.viz")
-        return module.graph if name == "graph" else module
+    if name in ("data", "viz"):
+        return later.load(name)
+    if name == "graph":
+        return later.load("viz").graph
     raise AttributeError(f"module 'tutor' has no attribute {name!r}")
 
 

@@ -17,11 +17,11 @@ from numbers import Real
 from typing import Any, NamedTuple, Self
 
 from tutor.core.engine import engine
-from tutor.core.tensor import Tensor
 from tutor.dtype import float64, uint64
 from tutor.errors import DataError, DomainError, GraphError
+from tutor.ground.callers import user_line
 from tutor.ground.spelling import spelled
-from tutor.watching import debug
+from tutor.methods.tensor import Tensor
 
 
 class Limit(NamedTuple):
@@ -149,7 +149,7 @@ class Optimizer:
         Where it is interrupted, some have moved and others not; `steps` counts whole steps only,
         and of each that has moved it is known that it changed (its version).
         """
-        here = debug.user_line()
+        here = user_line()
         for i, p in enumerate(self.params):
             if p.grad is not None:
                 p.buf.touch(here)

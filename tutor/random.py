@@ -9,13 +9,11 @@ moves the counter on: so the same call, made again, gives the next numbers.
 
 from __future__ import annotations
 
-import atexit
 import math
 import operator
 import os
 import struct
 import sys
-from typing import TYPE_CHECKING
 
 from tutor.backends.registry import Operand
 from tutor.core.buffer import Buffer
@@ -24,10 +22,7 @@ from tutor.dtype import int64, uint32, uint64
 from tutor.errors import NumberRangeError
 from tutor.ground.atomic import advance, exchange
 from tutor.ground.spelling import spelled
-from tutor.watching import debug
-
-if TYPE_CHECKING:
-    from tutor.core.tensor import Tensor
+from tutor.ground.typing import Walked
 
 _PERMUTATIONS = 1 << 63  # permutations count from here, far from what tensors are filled with
 
@@ -52,7 +47,7 @@ class Stream:
     def state(self, state: tuple[int, int]) -> None:
         self.buf.raw[:] = struct.pack("QQ", *state)
 
-    def draw(self, kernel: str, out: Operand | Tensor, per_block: int) -> None:
+    def draw(self, kernel: str, out: Walked, per_block: int) -> None:
         """Fill `out`, moving on by a block for each `per_block` of its numbers."""
         blocks = -(-math.prod(out.shape) // per_block)
         engine.call(kernel, out.buf.dtype, out, *self.cells, blocks=blocks)
@@ -124,14 +119,10 @@ def take(blocks: int) -> tuple[int, int]:
     return numbers[0], advance(numbers, 1, operator.index(blocks))
 
 
-def _say_seed() -> None:
+def say_seed() -> None:
     """With TUTOR_DEBUG, at the end: what has to be given to see the same numbers again."""
     if _process.stream is not None:
         print(f"tutor: random numbers: seed {initial_seed()}", file=sys.stderr)
-
-
-if debug.LEVEL:
-    atexit.register(_say_seed)
 
 
 def bits(count: int, seed: int, counter: int) -> Buffer:

@@ -20,12 +20,12 @@ from tutor.backends.cases.bounds import WRITTEN
 from tutor.backends.cases.draws import Draw
 from tutor.backends.cases.elementwise import domains
 from tutor.backends.cases.operands import Block
-from tutor.backends.memory import Memory
 from tutor.backends.registry import Kernel, Operand, Table
 from tutor.backends.signatures import SIGNATURES
 from tutor.dtype import TABLE, DType, bfloat16, float16, float32, float64
 from tutor.ground.bits import pack
 from tutor.ground.layout import contiguous_strides
+from tutor.ground.memory import Memory
 
 LENGTHS = range(131)
 MOST = 8 * (len(LENGTHS) + 4)  # elements of any operand

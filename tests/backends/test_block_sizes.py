@@ -21,8 +21,8 @@ from tutor.backends.cases import elementwise, fused, movement, reduce, scan, win
 from tutor.backends.cases.draws import Case, Draw
 from tutor.backends.cases.operands import execute, images
 from tutor.backends.conformance import agreement, differences
-from tutor.backends.memory import Memory
 from tutor.dtype import DType, bool_, float16, float32, float64, int8, int64, uint32
+from tutor.ground.memory import Memory
 
 READ = constants.read()
 Row = tuple[str, DType, Case]

@@ -21,9 +21,9 @@ import pytest
 
 import tutor
 from tutor import Buffer, Tensor
-from tutor.backends.memory import Memory, PythonMemory
 from tutor.errors import ShapeError, TutorError
 from tutor.ground.border import check
+from tutor.ground.memory import Memory, PythonMemory
 from tutor.nn import checkpoint
 
 pytestmark = pytest.mark.usefixtures("backend")

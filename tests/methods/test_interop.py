@@ -20,7 +20,6 @@ from hypothesis.extra import numpy as hnp
 
 import tutor
 from tutor import Tensor, nn, optim
-from tutor.backends.memory import PythonHolder
 from tutor.dtype import DEFAULTS
 from tutor.errors import (
     DomainError,
@@ -30,6 +29,7 @@ from tutor.errors import (
     ShapeError,
     TutorError,
 )
+from tutor.ground.memory import PythonHolder
 from tutor.nn import checkpoint
 
 NUMPYS = [d for d in tutor.DTYPES if d.name != "bfloat16"]

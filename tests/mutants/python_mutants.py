@@ -290,7 +290,7 @@ PYTHON_MUTANTS = [
         "every later kernel call is written down, until memory is full",
     ),
     Mutant(
-        "a Buffer's arithmetic goes past the Steps", "tutor/ground/arithmetic.py",
+        "a Buffer's arithmetic goes past the Steps", "tutor/backends/arithmetic.py",
         "        emit(step)\n", "        registry.kernel(kernel, self.dtype)(whole, *step.ins)\n",
         "backends/test_step.py",
         "a recorded training step leaves out what is done to p.buf.data",
@@ -308,7 +308,7 @@ PYTHON_MUTANTS = [
         "cumsum fails, for its constant 1 has no axes",
     ),
     Mutant(
-        "a promise of memory is kept anew for everyone who asks", "tutor/backends/memory.py",
+        "a promise of memory is kept anew for everyone who asks", "tutor/ground/memory.py",
         "            buf.memory = memory\n", "            pass\n",
         "core/test_buffer.py",
         "each look at a result calculates it again, and a change of it is lost",

@@ -20,7 +20,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar, copy_context
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from tutor.backends import forms, registry
 from tutor.backends.registry import Kernel
@@ -28,22 +28,10 @@ from tutor.backends.signatures import SIGNATURES, Signature
 from tutor.dtype import DType
 from tutor.errors import DomainError
 from tutor.ground.blocks import Entered, Shared
+from tutor.ground.typing import Walked
 
 F = TypeVar("F", bound=Callable[..., Any])
 NONE: Mapping[str, object] = {}
-
-
-class Walked(Protocol):
-    """Memory and how to walk it: a Tensor, or a registry.Operand."""
-
-    @property
-    def buf(self) -> Any: ...
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-    @property
-    def strides(self) -> tuple[int, ...]: ...
-    @property
-    def offset(self) -> int: ...
 
 
 class Step:

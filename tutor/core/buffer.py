@@ -4,36 +4,34 @@
     >>> b[-1], len(b), b.dtype, b.nbytes
     (3.0, 3, tutor.float32, 12)
 
-Its memory (tutor/backends/memory.py) is bytes on a device, or a promise of bytes, which is kept as
+Its memory (tutor/ground/memory.py) is bytes on a device, or a promise of bytes, which is kept as
 soon as somebody asks for them. Shapes are the Tensor's business, gradients the Engine's. Arithmetic
-on whole Buffers, past every graph, stands in tutor/ground/arithmetic.py.
+on whole Buffers, past every graph, stands in tutor/backends/arithmetic.py.
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tutor import dtype as dtypes
-from tutor.backends.memory import Holder, Memory, set_buffers
+from tutor.backends.arithmetic import Arithmetic
 from tutor.dtype import DType
 from tutor.errors import OutOfMemoryError, OutOfRangeError, ShapeError
 from tutor.ground import bits, border, literals
-from tutor.ground.arithmetic import Arithmetic
-from tutor.watching import debug
-
-if TYPE_CHECKING:
-    from tutor.ground.typing import DTypeLike, HasBuffer, TensorLike
+from tutor.ground.callers import user_line
+from tutor.ground.memory import Memory, set_buffers
+from tutor.ground.typing import DTypeLike, HasBuffer, TensorLike
 
 
-class Buffer(Arithmetic, Holder):  # type: ignore[misc]  # the base is chosen when tutor is imported
+class Buffer(Arithmetic):
     """`Buffer(data, *, dtype=None)`: a copy of `data`, flattened row by row.
 
     `data` is a number, a (nested) list, an array, or anything with the buffer protocol. Changing it
     later never changes the Buffer. Raises DTypeError, ShapeError (ragged) or NumberRangeError.
     The memory starts at a multiple of 64 bytes and can be read through `memoryview(buffer)`.
-    `p.buf.data -= 0.01 * p.grad.buf.data` and its like: tutor/ground/arithmetic.py.
+    `p.buf.data -= 0.01 * p.grad.buf.data` and its like: tutor/backends/arithmetic.py.
     """
 
     __slots__ = ("changed_at", "dtype", "version")
@@ -148,7 +146,7 @@ class Buffer(Arithmetic, Holder):  # type: ignore[misc]  # the base is chosen wh
         """Say that the numbers are about to change, `at` a line: what a graph saved is out of date.
         First this, then the change: so it is noticed even if the change is interrupted."""
         self.version += 1
-        self.changed_at = at or debug.user_line()
+        self.changed_at = at or user_line()
 
     # ---- as text, and as a pickle ---------------------------------------------------------------
 

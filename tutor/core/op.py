@@ -20,18 +20,17 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Mapping
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
+from typing import Any, ClassVar, TypeAlias, cast
 
+from tutor.backends import catalogue
 from tutor.backends.forms import Form, Rule, dtype_of
 from tutor.backends.signatures import Signature
 from tutor.dtype import DType
 from tutor.errors import DTypeError
-from tutor.ground import catalogue, refusals
+from tutor.ground import refusals
+from tutor.ground.typing import AnyTensor as Tensor
 
-if TYPE_CHECKING:
-    from tutor.core.tensor import Tensor
-
-    Gradients: TypeAlias = Tensor | tuple[Tensor | None, ...] | None
+Gradients: TypeAlias = Tensor | tuple[Tensor | None, ...] | None
 
 Shape = tuple[int, ...]
 OPS: dict[str, type[Op]] = catalogue.OPS  # every Op class by its name
@@ -85,7 +84,7 @@ class Op:
     is_view: ClassVar[bool] = False
     finishes: ClassVar[bool] = False
     differentiable: ClassVar[bool] = False
-    execute: ClassVar[Callable[[Op], Tensor]]  # how an Op is run: the Engine puts itself here
+    execute: ClassVar[Callable[[Op], Any]]  # how an Op is run: the Engine puts itself here
 
     __slots__ = (
         "hooks", "inputs", "kept", "needs", "params", "saved", "serial", "shape", "states",
@@ -100,13 +99,13 @@ class Op:
         self.params = params
         self.saved: tuple[Any, ...] | None = None  # () or more once recorded, None again when freed
 
-    def apply(self) -> Tensor:
+    def apply(self) -> Any:
         """Run it: the resulting Tensor, which remembers this Op if a gradient may be wanted."""
         return Op.execute(self)
 
     # ---- what the Engine asks, in this order -----------------------------------------------------
 
-    def settle(self) -> Tensor | None:
+    def settle(self) -> Any:
         """Before anything else: bring `inputs` and `params` into the shape that the rules below
         know. Where other ops do what is asked, their result, and nothing else is done."""
         return None
@@ -130,19 +129,19 @@ class Op:
         can, and it is a view of a copy."""
         raise NotImplementedError(f"{type(self).__name__} has neither a kernel nor a layout")
 
-    def forward(self, *inputs: Any, **params: Any) -> Tensor:
+    def forward(self, *inputs: Any, **params: Any) -> Any:
         """The result, for an op without a kernel; a view's walks the Buffer of its operand."""
         x: Any = inputs[0]
         while (found := self.layout(x, **params)) is None:
             x = OPS["copy"](x).apply()
             self.inputs = (x,)
-        return x.over(x.buf, *found)  # type: ignore[no-any-return]
+        return x.over(x.buf, *found)
 
-    def finish(self, out: Tensor) -> Tensor:
+    def finish(self, out: Any) -> Any:
         """The result as it is handed out, over what the kernel has filled."""
         return out
 
-    def backward(self, g: Tensor, /, *saved: Any) -> Gradients:
+    def backward(self, g: Any, /, *saved: Any) -> Gradients:
         """The gradients of the inputs, given `g`, the gradient of the result."""
         raise NotImplementedError(f"{type(self).__name__} has no derivative")
 
@@ -152,7 +151,7 @@ class Op:
 
     # ---- as a node of the graph ------------------------------------------------------------------
 
-    def record(self, out: Tensor, needs: tuple[bool, ...], serial: int) -> None:
+    def record(self, out: Any, needs: tuple[bool, ...], serial: int) -> None:
         """Become the node that made `out`. A later op has a higher `serial`, so sorting by it puts
         every op after the ops it depends on."""
         self.needs, self.serial, self.shape = needs, serial, out.shape

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tutor import dtype as dtypes
-from tutor.core.tensor import Tensor
 from tutor.dtype import DType, bfloat16, float16, float32, int64
 from tutor.errors import DomainError, DTypeError
 from tutor.ground import layout
 from tutor.ground.literals import is_number
+from tutor.methods.tensor import Tensor
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
 KINDS: dict[str, tuple[str, ...]] = {

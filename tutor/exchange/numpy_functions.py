@@ -12,11 +12,11 @@ from typing import Any
 
 from tutor import array_api as xp
 from tutor.core.engine import apply
-from tutor.core.tensor import Tensor
 from tutor.errors import ShapeError
 from tutor.functions.einsum import einsum
 from tutor.ground import layout
 from tutor.ground.literals import is_number
+from tutor.methods.tensor import Tensor
 
 
 def operand(x: Any) -> Any:

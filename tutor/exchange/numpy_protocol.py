@@ -23,10 +23,10 @@ from typing import Any
 
 from tutor import array_api as xp
 from tutor.core.engine import apply
-from tutor.core.tensor import Tensor
 from tutor.errors import DTypeError, GraphError
 from tutor.exchange.numpy_functions import FUNCTIONS, operand
 from tutor.ground.recording import is_grad_enabled
+from tutor.methods.tensor import Tensor
 
 # ---- ufuncs --------------------------------------------------------------------------------------
 

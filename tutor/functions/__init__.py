@@ -17,14 +17,12 @@ from __future__ import annotations
 import builtins
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from tutor.core.tensor import Tensor
 from tutor.ground.literals import is_number
+from tutor.ground.typing import TensorLike
 from tutor.methods.elementwise import Elementwise
-
-if TYPE_CHECKING:
-    from tutor.ground.typing import TensorLike
+from tutor.methods.tensor import Tensor
 
 __all__ = [
     "abs", "acos", "acosh", "add", "all", "allclose", "any", "argmax", "argmin", "argsort", "asin",

@@ -24,9 +24,9 @@ from contextvars import ContextVar, copy_context
 from typing import Any
 
 from tutor.core.op import Op, state_of
-from tutor.core.tensor import Tensor
 from tutor.errors import GraphError
 from tutor.ground.recording import recording
+from tutor.methods.tensor import Tensor
 
 # What the backward that runs just now has saved, and whose it is: a ContextVar, so that nothing has
 # to be taken away again when it ends, however it ends.
@@ -68,7 +68,8 @@ class Function(Op, abstract=True):
                 f"{', '.join(others)} among the inputs" if others else "no inputs",
                 "give Tensors by position, and parameters by keyword, as forward(ctx, x, *, n)",
             )
-        return Op.execute(cls(*inputs, **params))
+        result: Tensor = Op.execute(cls(*inputs, **params))
+        return result
 
     @property
     def saved_tensors(self) -> tuple[Tensor, ...]:
@@ -87,7 +88,7 @@ class Function(Op, abstract=True):
         `ctx.saved_tensors`."""
         self.to_save = [(t, state_of(t)) for t in tensors]
 
-    def record(self, out: Tensor, needs: tuple[bool, ...], serial: int) -> None:
+    def record(self, out: Any, needs: tuple[bool, ...], serial: int) -> None:
         """Put what was saved where every Op has it: the Engine checks and frees it there."""
         super().record(out, needs, serial)
         kept, inputs = self.__dict__.pop("to_save", []), {id(t.buf) for t in self.inputs}

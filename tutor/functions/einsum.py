@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-from tutor.core.tensor import Tensor
 from tutor.errors import ShapeError
 from tutor.ground.spelling import spelled
-
-if TYPE_CHECKING:
-    from tutor.ground.typing import TensorLike
+from tutor.ground.typing import TensorLike
+from tutor.methods.tensor import Tensor
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 

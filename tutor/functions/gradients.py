@@ -3,19 +3,16 @@ them, and touches no `.grad`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, overload
+from typing import Any, Literal, overload
 
 from tutor.core.engine import engine
 from tutor.ground import refusals
 from tutor.ground.recording import asking, recording
 from tutor.ground.spelling import spelled
+from tutor.ground.typing import TensorLike
+from tutor.methods.tensor import Tensor
 
-if TYPE_CHECKING:
-    from tutor.core.op import Op
-    from tutor.core.tensor import Tensor
-    from tutor.ground.typing import TensorLike
-
-    Tensors = tuple[Tensor, ...] | list[Tensor]
+Tensors = tuple[Tensor, ...] | list[Tensor]
 
 
 @spelled
@@ -81,7 +78,7 @@ def grad(
     keep = create_graph if retain_graph is None else retain_graph
     ask = asking(create_graph)
 
-    def walked() -> dict[Op | Tensor, Tensor]:
+    def walked() -> dict[Any, Any]:
         walk = engine.walk(y, ops, seed, keep, create_graph, ask, between)
         arrived = {node: g for node, g, _ in walk if node in targets}
         return dict(zip(arrived, engine.owned(arrived.values(), seed), strict=True))

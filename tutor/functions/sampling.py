@@ -9,21 +9,18 @@ draws on every backend, and every outcome has exactly the probability that it sh
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from tutor import dtype as dtypes
 from tutor import random
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply
-from tutor.core.tensor import Tensor
 from tutor.dtype import float64, int64, uint32, uint64
 from tutor.errors import DomainError, DTypeError, ShapeError
 from tutor.ground import layout
 from tutor.ground.recording import no_grad
 from tutor.ground.spelling import spelled
-
-if TYPE_CHECKING:
-    from tutor.ground.typing import DTypeLike, ShapeLike, TensorLike
+from tutor.ground.typing import DTypeLike, ShapeLike, TensorLike
+from tutor.methods.tensor import Tensor
 
 WHOLE = 62  # bits that the weights of one draw may add up to, as whole numbers
 

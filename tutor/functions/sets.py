@@ -3,15 +3,13 @@ sets and on searching, each made of two sorts."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from tutor.core.engine import apply
-from tutor.core.tensor import Tensor
 from tutor.dtype import bool_, int64
 from tutor.errors import DomainError
-
-if TYPE_CHECKING:
-    from tutor.ground.typing import TensorLike
+from tutor.ground.typing import TensorLike
+from tutor.methods.tensor import Tensor
 
 
 class UniqueAll(NamedTuple):

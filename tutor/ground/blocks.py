@@ -25,11 +25,12 @@ from _thread import allocate_lock, get_ident
 from collections.abc import Callable, Generator
 from contextvars import Context, ContextVar, copy_context
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from tutor.errors import DomainError
 
 T = TypeVar("T")
+R = TypeVar("R")  # what a C function gives
 F = TypeVar("F", bound=Callable[..., Any])
 
 # From 3.14 on a `with` statement looks up __exit__ before __enter__.
@@ -128,7 +129,7 @@ class Shared(Generic[T]):
         return block in self.blocks
 
 
-class _LookUp:
+class _LookUp(Generic[R]):
     """What `with` finds under `__enter__` or `__exit__`: a C function, made by `find`."""
 
     def __init__(self, find: Callable[[Entered[Any]], Callable[..., Any]]) -> None:
@@ -137,7 +138,7 @@ class _LookUp:
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
-    def __get__(self, instance: Entered[Any] | None, owner: type) -> Callable[..., Any]:
+    def __get__(self, instance: Entered[Any] | None, owner: type) -> Callable[..., R]:
         if instance is None:  # contextlib.ExitStack asks the class
             return lambda within, *exception: getattr(within, self.name)(*exception)
         return self.find(instance)
@@ -173,12 +174,8 @@ class Entered(Generic[T]):
         self.setting, self.value = setting, value
         self._looked_up: dict[int, tuple[list[Block[T]], list[Block[T]]]] = {}
 
-    if TYPE_CHECKING:
-
-        def __enter__(self) -> Any: ...
-        def __exit__(self, *exception: object) -> None: ...
-    else:
-        __enter__, __exit__ = _LookUp(_enter), _LookUp(_leave)
+    __enter__: _LookUp[Any] = _LookUp(_enter)
+    __exit__: _LookUp[None] = _LookUp(_leave)
 
     def block(self) -> Block[T]:
         """The Block of the next entering."""

@@ -13,11 +13,11 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from tutor.backends.memory import kept
 from tutor.dtype import DType
 from tutor.errors import DTypeError, OutOfRangeError, ShapeError
 from tutor.ground import layout
 from tutor.ground.literals import is_tensor
+from tutor.ground.memory import kept
 
 REMEDY = (
     "leave buf, shape, strides and offset as they were made; to walk a Buffer in another way,"

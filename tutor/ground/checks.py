@@ -8,25 +8,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from tutor.errors import DomainError, DTypeError, ShapeError
 from tutor.ground.literals import is_number, is_tensor
 
-if TYPE_CHECKING:
-    from tutor.core.tensor import Tensor
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def tensor(what: str, x: object) -> Tensor:
+def tensor(what: str, x: object) -> Any:
     """x, which must be a Tensor."""
     if is_tensor(x):
         return x
     raise DTypeError(what, f"{said(x)} is no Tensor", "write Tensor(...) around the numbers")
 
 
-def tensors(what: str, xs: Any) -> tuple[Tensor, ...]:
+def tensors(what: str, xs: Any) -> tuple[Any, ...]:
     """Several of them, in a list or tuple (or any other row of Tensors)."""
     if isinstance(xs, str) or not hasattr(xs, "__iter__") or not getattr(xs, "shape", True):
         raise DTypeError(what, f"{said(xs)} is no row of Tensors", "give a list of Tensors")
@@ -62,7 +59,7 @@ def function(what: str, f: F) -> F:
     return f
 
 
-def at_most(what: str, x: Tensor, axes: int) -> Tensor:
+def at_most(what: str, x: Any, axes: int) -> Any:
     """x, a Tensor of at most so many axes."""
     if x.ndim > axes:
         raise ShapeError(
@@ -71,7 +68,7 @@ def at_most(what: str, x: Tensor, axes: int) -> Tensor:
     return x
 
 
-def at_least(what: str, x: object, axes: int) -> Tensor:
+def at_least(what: str, x: object, axes: int) -> Any:
     """x, a Tensor of at least so many axes."""
     t = tensor(what, x)
     if t.ndim < axes:

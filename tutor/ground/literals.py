@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeGuard
 
-from tutor.backends.memory import Memory
 from tutor.dtype import BY_NAME, DType, bool_, check_numbers, float32, int64
 from tutor.errors import DTypeError, NumberRangeError, OutOfMemoryError, ShapeError
 from tutor.ground import bits
 from tutor.ground.layout import MAX_DIMS, checked_shape
-
-if TYPE_CHECKING:
-    from typing_extensions import TypeIs  # it comes with mypy
-
-    from tutor.core.tensor import Tensor
-    from tutor.ground.typing import Number
+from tutor.ground.memory import Memory
+from tutor.ground.typing import Number
 
 NUMBERS = (bool, int, float)
 
 
-def is_number(x: object) -> TypeIs[Number]:
+def is_number(x: object) -> TypeGuard[Number]:
     """A Python number; NumPy's float64 is one, its float32 is not."""
     return isinstance(x, NUMBERS)
 
@@ -31,7 +26,7 @@ class IsTensor:
     __slots__ = ()
 
 
-def is_tensor(x: object) -> TypeIs[Tensor]:
+def is_tensor(x: object) -> TypeGuard[Any]:
     """A Tensor, or a thing of a class derived from it."""
     return isinstance(x, IsTensor)
 

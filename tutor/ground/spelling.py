@@ -165,8 +165,8 @@ def _refuse(f: Any, unknown: dict[str, Any], names: Iterable[str]) -> NoReturn:
 
 def _title(f: Any) -> str:
     """As it is called: `Tensor.sum`, `Linear`, `mse_loss`."""
-    if f.__module__.startswith("tutor.methods"):
-        return f"Tensor.{f.__name__}"  # which inherits it
+    if f.__module__.startswith(("tutor.methods", "tutor.core.tensor")):  # Tensor inherits it
+        return f"Tensor.{f.__name__}".removesuffix(".__init__")
     return str(f.__qualname__).removesuffix(".__init__")
 
 

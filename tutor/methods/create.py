@@ -7,38 +7,36 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Unpack
+from typing import Self, Unpack
 
 from tutor import dtype as dtypes
 from tutor import random
 from tutor.core.buffer import Buffer
-from tutor.core.engine import engine
+from tutor.core.engine import apply, engine
 from tutor.errors import DTypeError, NumberRangeError, ShapeError
 from tutor.ground import checks, layout
 from tutor.ground.literals import is_number, is_tensor
 from tutor.ground.spelling import spelled
-
-if TYPE_CHECKING:
-    from tutor.core.tensor import Tensor
-    from tutor.ground.typing import DTypeLike, LikeOptions, Options, ShapeLike, TensorLike
+from tutor.ground.typing import DTypeLike, LikeOptions, Options, ShapeLike, TensorLike
+from tutor.methods.operators import Operators
 
 
 @spelled
-class Create:
+class Create(Operators):
     """What Tensor inherits to be made in other ways than from data."""
 
     __slots__ = ()
 
     @classmethod
     def full(
-        cls: type[Tensor],
+        cls,
         shape: ShapeLike,
         value: bool | int | float,
         *,
         dtype: DTypeLike | None = None,
         requires_grad: bool = False,
         device: str = "cpu",
-    ) -> Tensor:
+    ) -> Self:
         """Every element is `value`; without `dtype`, the dtype of `Tensor(value)`."""
         one = cls(value, dtype=dtype, device=device)  # checks the value
         out = one.like(value if is_number(value) else one.item(), layout.checked_shape(shape))
@@ -46,39 +44,39 @@ class Create:
 
     @classmethod
     def zeros(
-        cls: type[Tensor],
+        cls,
         *shape: ShapeLike,
         dtype: DTypeLike = dtypes.float32,
         **options: Unpack[Options],
-    ) -> Tensor:
+    ) -> Self:
         return cls.full(layout.sizes_of(shape), 0, dtype=dtype, **options)
 
     @classmethod
     def ones(
-        cls: type[Tensor],
+        cls,
         *shape: ShapeLike,
         dtype: DTypeLike = dtypes.float32,
         **options: Unpack[Options],
-    ) -> Tensor:
+    ) -> Self:
         return cls.full(layout.sizes_of(shape), 1, dtype=dtype, **options)
 
     @classmethod
-    def zeros_like(cls: type[Tensor], t: TensorLike, **options: Unpack[LikeOptions]) -> Tensor:
+    def zeros_like(cls, t: TensorLike, **options: Unpack[LikeOptions]) -> Self:
         like = t if is_tensor(t) else cls(t)
         given: LikeOptions = {"dtype": like.dtype, **options}
         return cls.full(like.shape, 0, **given)
 
     @classmethod
-    def ones_like(cls: type[Tensor], t: TensorLike, **options: Unpack[LikeOptions]) -> Tensor:
+    def ones_like(cls, t: TensorLike, **options: Unpack[LikeOptions]) -> Self:
         like = t if is_tensor(t) else cls(t)
         given: LikeOptions = {"dtype": like.dtype, **options}
         return cls.full(like.shape, 1, **given)
 
     @classmethod
     def arange(
-        cls: type[Tensor], *bounds: int | float, dtype: DTypeLike | None = None,
+        cls, *bounds: int | float, dtype: DTypeLike | None = None,
         requires_grad: bool = False, device: str = "cpu",
-    ) -> Tensor:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """`arange([start,] stop[, step])`: start, start + step, ... before stop."""
         if not 1 <= len(bounds) <= 3 or not all(map(is_number, bounds)):
             raise ShapeError(f"arange{bounds}", "these are no bounds", "give one to three numbers")
@@ -101,9 +99,9 @@ class Create:
 
     @classmethod
     def linspace(
-        cls: type[Tensor], start: float, stop: float, num: int, *, endpoint: bool = True,
+        cls, start: float, stop: float, num: int, *, endpoint: bool = True,
         dtype: DTypeLike | None = None, requires_grad: bool = False, device: str = "cpu",
-    ) -> Tensor:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """`num` numbers at equal distances from start to stop, which, with endpoint=False, would be
         the next one. Each is computed from its own position, so no error adds up."""
         count = layout.whole_number(num, "num")
@@ -115,7 +113,11 @@ class Create:
         parts, step = max(count - 1 if endpoint else count, 1), stop - start
         if math.isinf(step) and math.isfinite(start) and math.isfinite(stop):  # go half of the way
             half = cls.linspace(start / 2, stop / 2, count, endpoint=endpoint, dtype="float64")
-            return cls((half * 2).cast(wanted).buf, requires_grad=requires_grad, device=device)
+            return cls(
+                apply("cast", half * 2, dtype=wanted).buf,
+                requires_grad=requires_grad,
+                device=device,
+            )
         out = cls._evenly(count, start, step, parts, wanted, device)
         if endpoint and count > 1:
             last = out.over(out.buf, (1,), (1,), count - 1)
@@ -124,9 +126,9 @@ class Create:
 
     @classmethod
     def _evenly(
-        cls: type[Tensor], count: int, start: int | float, step: int | float, parts: int,
+        cls, count: int, start: int | float, step: int | float, parts: int,
         dtype: dtypes.DType, device: str,
-    ) -> Tensor:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """start + step * (i / parts) for each i < count; as integers only if they are whole and in
         range, or else NumberRangeError."""
         found = dtype
@@ -139,27 +141,27 @@ class Create:
             start, step, parts = _whole(start, step, count, parts, found)
         out = cls(Buffer.empty(count, found), device=device)
         engine.call("arange", found, out, start=start, step=step, parts=parts)
-        return out if found is dtype else cls(out.cast(dtype).buf)
+        return out if found is dtype else cls(apply("cast", out, dtype=dtype).buf)
 
     @classmethod
     def eye(
-        cls: type[Tensor],
+        cls,
         n: int,
         m: int | None = None,
         k: int = 0,
         *,
         dtype: DTypeLike = dtypes.float32,
-    ) -> Tensor:
+    ) -> Self:
         """n rows of m numbers (default n): 1 on diagonal k (0 is the main one), else 0."""
         out = cls.zeros(n, n if m is None else m, dtype=dtype)
-        engine.call("fill", out.dtype, out.diagonal(k), value=1)
+        engine.call("fill", out.dtype, apply("diagonal", out, k=k, axis1=0, axis2=1), value=1)
         return out
 
     @classmethod
     def _random(
-        cls: type[Tensor], kernel: str, shape: tuple[ShapeLike, ...], dtype: DTypeLike,
+        cls, kernel: str, shape: tuple[ShapeLike, ...], dtype: DTypeLike,
         requires_grad: bool, device: str,
-    ) -> Tensor:  # fmt: skip
+    ) -> Self:  # fmt: skip
         sizes, found = layout.checked_shape(layout.sizes_of(shape)), dtypes.of(dtype)
         if not found.is_float:
             raise DTypeError(
@@ -173,24 +175,22 @@ class Create:
 
     @classmethod
     def rand(
-        cls: type[Tensor], *shape: ShapeLike, dtype: DTypeLike = dtypes.float32,
+        cls, *shape: ShapeLike, dtype: DTypeLike = dtypes.float32,
         requires_grad: bool = False, device: str = "cpu",
-    ) -> Tensor:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """Uniform in [0, 1), from the generator that `tutor.manual_seed` sets."""
         return cls._random("uniform", shape, dtype, requires_grad, device)
 
     @classmethod
     def randn(
-        cls: type[Tensor], *shape: ShapeLike, dtype: DTypeLike = dtypes.float32,
+        cls, *shape: ShapeLike, dtype: DTypeLike = dtypes.float32,
         requires_grad: bool = False, device: str = "cpu",
-    ) -> Tensor:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """Normal, mean 0 and variance 1."""
         return cls._random("normal", shape, dtype, requires_grad, device)
 
     @classmethod
-    def glorot_uniform(
-        cls: type[Tensor], *shape: ShapeLike, **options: Unpack[LikeOptions]
-    ) -> Tensor:
+    def glorot_uniform(cls, *shape: ShapeLike, **options: Unpack[LikeOptions]) -> Self:
         """Uniform in +-sqrt(6 / (fan_in + fan_out)), for a weight (out, in, ...): each of the axes
         behind multiplies both fans. Glorot & Bengio 2010, equation 16."""
         sizes = layout.checked_shape(layout.sizes_of(shape))

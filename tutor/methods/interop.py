@@ -2,43 +2,23 @@
 
 from __future__ import annotations
 
-import importlib
 import math
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Self
 
 from tutor.core.buffer import Buffer
-from tutor.core.engine import apply
-from tutor.dtype import DType, bfloat16
+from tutor.dtype import bfloat16
 from tutor.errors import DomainError, DTypeError, MissingPackageError, ScalarError, ShapeError
-from tutor.ground import bits, border, literals
+from tutor.ground import border, later
 from tutor.ground.literals import is_tensor
 from tutor.ground.spelling import spelled
+from tutor.ground.typing import Drawing
 from tutor.methods import dlpack, printing
-
-if TYPE_CHECKING:
-    from tutor.core.tensor import Tensor
-    from tutor.ground.typing import Number
-    from tutor.viz.svg import Picture
-
-
-def _equality(name: str) -> Callable[[Tensor, object], Tensor]:
-    """`x == y` of each element. Beside what holds no numbers at all (None, a str, an object that
-    knows nothing of tensors), Python decides: it asks the other, and else says False."""
-
-    def operator(self: Tensor, other: Any) -> Any:
-        try:
-            return apply(name, self, other)
-        except DTypeError:
-            if literals.holds_numbers(other):
-                raise
-            return NotImplemented
-
-    return operator
+from tutor.methods.learning import Learning
 
 
 @spelled
-class Interop:
+class Interop(Learning):
     """What Tensor inherits to be read by others."""
 
     __slots__ = ()
@@ -46,38 +26,7 @@ class Interop:
     # ---- what it is ------------------------------------------------------------------------------
 
     @property
-    def dtype(self: Tensor) -> DType:
-        """What its numbers are: one of `tutor.DTYPES`."""
-        try:
-            return self.buf.dtype
-        except AttributeError:
-            border.check(self, "the dtype of a Tensor")  # says what was put there for a Buffer
-            raise
-
-    @property
-    def ndim(self: Tensor) -> int:
-        """How many axes there are."""
-        try:
-            return len(self.shape)
-        except TypeError:
-            border.check(self, "the number of axes")
-            raise
-
-    def numel(self: Tensor) -> int:
-        """How many numbers there are."""
-        try:
-            return math.prod(self.shape)
-        except TypeError:
-            border.check(self, "the number of elements")
-            raise
-
-    @property
-    def size(self: Tensor) -> int:
-        """The same, as NumPy and the array API call it."""
-        return self.numel()
-
-    @property
-    def device(self: Tensor) -> str:
+    def device(self) -> str:
         """Where its memory is."""
         try:
             return self.buf.device
@@ -87,20 +36,7 @@ class Interop:
 
     # ---- numbers, lists, arrays ------------------------------------------------------------------
 
-    def item(self: Tensor) -> Number:
-        """The number in a one-element tensor, as a Python number."""
-        memory = border.check(self, "item()")
-        if self.numel() != 1:
-            raise ShapeError(
-                f"item() of shape {self.shape}",
-                f"it holds {self.numel()} numbers",
-                "pick one by indexing, or reduce with .sum() or .mean()",
-            )
-        start, size = self.offset * self.dtype.itemsize, self.dtype.itemsize
-        number: Number = bits.unpack(memory[start : start + size], self.dtype)[0]
-        return number
-
-    def tolist(self: Tensor) -> Any:
+    def tolist(self) -> Any:
         """The numbers as (nested) lists."""
         border.check(self, "tolist()")
         nested = self.buf.tolist() if self.is_whole() else self.copy().buf.tolist()
@@ -109,11 +45,11 @@ class Interop:
             nested = [nested[i * size : (i + 1) * size] for i in range(rows)]
         return nested if self.shape else nested[0]
 
-    def is_whole(self: Tensor) -> bool:
+    def is_whole(self) -> bool:
         """True if this is its whole Buffer, row-major."""
         return self.is_contiguous() and self.offset == 0 and self.numel() == len(self.buf)
 
-    def numpy(self: Tensor) -> Any:
+    def numpy(self) -> Any:
         """A NumPy array over the same memory: a change on either side is seen on the other.
 
         NumPy's strides can walk whatever a Tensor can, so nothing is ever copied. Raises DTypeError
@@ -143,7 +79,7 @@ class Interop:
 
     to_numpy = numpy  # as data frames call it: what matplotlib looks for
 
-    def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         """What np.asarray(t) calls; as np.array does, copy=False raises where a cast needs one."""
         array = self.numpy()
         if dtype is None or dtype == array.dtype:
@@ -156,30 +92,27 @@ class Interop:
             )
         return array.astype(dtype)
 
-    def __array_ufunc__(self: Tensor, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         """What NumPy calls for `np.sin(t)`, and for every operator of an array and a Tensor."""
-        protocol = importlib.import_module("tutor.exchange.numpy_protocol")  # built on all of this
-        return protocol.call_ufunc(ufunc, method, inputs, options)
+        return later.load("numpy_protocol").call_ufunc(ufunc, method, inputs, options)
 
-    def __array_function__(self: Tensor, function: Any, types: Any, args: Any, options: Any) -> Any:
+    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
         """What NumPy calls for its other functions of Tensors: `np.mean(t)`, `np.stack([t, t])`."""
-        protocol = importlib.import_module("tutor.exchange.numpy_protocol")
-        return protocol.call_function(function, types, args, options)
+        return later.load("numpy_protocol").call_function(function, types, args, options)
 
-    def explain(self: Tensor, highlight: int | Sequence[int] | None = None) -> Picture:
+    def explain(self, highlight: int | Sequence[int] | None = None) -> Drawing:
         """A picture of where each element stands in memory: tutor/viz/memory.py."""
         border.check(self, "a picture of a Tensor")
-        viz: Any = importlib.import_module("tutor.viz")  # built on all of this
-        picture: Picture = viz.explain(self, highlight)
+        picture: Drawing = later.load("viz").explain(self, highlight)
         return picture
 
     # ---- other libraries: DLPack and the array API -----------------------------------------------
 
-    def __dlpack_device__(self: Tensor) -> tuple[int, int]:
+    def __dlpack_device__(self) -> tuple[int, int]:
         return dlpack.CPU
 
     def __dlpack__(
-        self: Tensor,
+        self,
         *,
         stream: Any = None,
         max_version: tuple[int, int] | None = None,
@@ -209,9 +142,7 @@ class Interop:
         return dlpack.give(walk, max_version is not None and max_version[0] >= 1, copied)
 
     @classmethod
-    def from_dlpack(
-        cls: type[Tensor], x: Any, /, *, device: str | None = None, copy: bool | None = None
-    ) -> Tensor:
+    def from_dlpack(cls, x: Any, /, *, device: str | None = None, copy: bool | None = None) -> Self:
         """A Tensor over the memory of `x`, an array of any library (or its capsule): a change on
         either side is seen on the other. With copy=True it has memory of its own."""
         if device not in (None, "cpu") or (
@@ -228,16 +159,13 @@ class Interop:
         t = cls(buf, shape, strides, offset)
         return t.copy() if copy else t
 
-    def __array_namespace__(self: Tensor, *, api_version: str | None = None) -> Any:
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """The functions of the array API standard (data-apis.org/array-api): tutor.array_api."""
-        namespace = importlib.import_module("tutor.array_api")  # built on all of this
+        namespace = later.load("array_api")
         namespace.check_version(api_version)
         return namespace
 
-    def __pos__(self: Tensor) -> Tensor:
-        return self
-
-    def to_device(self: Tensor, device: str, /, *, stream: Any = None) -> Tensor:
+    def to_device(self, device: str, /, *, stream: Any = None) -> Self:
         """Itself: the CPU is the only device here."""
         if device != "cpu" or stream is not None:
             raise DomainError(
@@ -247,24 +175,20 @@ class Interop:
 
     # ---- as Python sees it -----------------------------------------------------------------------
 
-    def __len__(self: Tensor) -> int:
+    def __len__(self) -> int:
         border.check(self, "len() of a Tensor")
         if not self.shape:
             raise ScalarError("len() of a Tensor", "it is a single number", "use .numel()")
         return self.shape[0]
 
-    def __iter__(self: Tensor) -> Iterator[Tensor]:
+    def __iter__(self) -> Iterator[Self]:
         return (self[i] for i in range(len(self)))
 
-    def __contains__(self: Tensor, value: object) -> bool:
+    def __contains__(self, value: object) -> bool:
         equal: object = self == value  # False beside what holds no numbers
         return is_tensor(equal) and bool(equal.any())
 
-    # typeshed has them give a bool, for every object
-    __eq__, __ne__ = _equality("eq"), _equality("ne")  # type: ignore[assignment]
-    __hash__ = object.__hash__  # == compares elements; as a dict key a tensor is itself
-
-    def __bool__(self: Tensor) -> bool:
+    def __bool__(self) -> bool:
         border.check(self, "a yes or no (bool)")
         if self.numel() != 1:
             raise ShapeError(
@@ -274,25 +198,25 @@ class Interop:
             )
         return bool(self.item())
 
-    def __float__(self: Tensor) -> float:
+    def __float__(self) -> float:
         return float(self.item())
 
-    def __int__(self: Tensor) -> int:
+    def __int__(self) -> int:
         return int(self.item())
 
-    def __index__(self: Tensor) -> int:
+    def __index__(self) -> int:
         if not self.dtype.is_integer:
             raise DTypeError("a position", f"a {self.dtype.name} Tensor", "use an integer Tensor")
         return int(self.item())
 
-    def __format__(self: Tensor, spec: str) -> str:
+    def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec else repr(self)
 
-    def __repr__(self: Tensor) -> str:
+    def __repr__(self) -> str:
         border.check(self, "the text of a Tensor")
         return printing.format_tensor(self)
 
-    def __reduce_ex__(self: Tensor, protocol: Any) -> tuple[Any, ...]:
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         """How `copy` and `pickle` take a tensor apart: its class, and all of its attributes, those
         of a subclass among them. So `copy.copy` shares the Buffer, `copy.deepcopy` and pickle copy
         it whole, once for all views of it that go along; `.grad` comes with it. A graph does not:

@@ -13,26 +13,26 @@ refuse those that are none. `x[rows]` is one of them, index_select.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from tutor.backends import registry
 from tutor.core.buffer import Buffer
-from tutor.core.engine import engine
+from tutor.core.engine import apply, engine
 from tutor.dtype import int64
 from tutor.errors import DTypeError, NumberRangeError, OutOfRangeError, ShapeError
 from tutor.ground import border, keys, layout
 from tutor.ground.literals import is_tensor
+from tutor.methods.views import Views
 
-if TYPE_CHECKING:
-    from tutor.core.tensor import Tensor
+T = TypeVar("T", bound=Views)
 
 
-class Plan(NamedTuple):
+class Plan(NamedTuple, Generic[T]):
     """A key, understood: its basic parts are done, the arrays are left."""
 
-    x: Tensor
+    x: T
     axes: tuple[int, ...]  # of x, that are indexed by
-    positions: tuple[Tensor, ...]  # int64, all of one shape; a single one may be negative
+    positions: tuple[T, ...]  # int64, all of one shape; a single one may be negative
     place: int  # where the axes of that shape come in the result
 
     @property
@@ -40,17 +40,17 @@ class Plan(NamedTuple):
         return self.positions[0].shape
 
 
-def select(t: Tensor, key: Any) -> Tensor:
+def select(t: T, key: Any) -> T:
     """`t[key]`: slices of t, chosen along the indexed axes as if these were one."""
     if not isinstance(key, tuple):
         key = key if is_tensor(key) else array_of(t, key)
         if len(key.shape) == 1 and t.shape and key.dtype.is_integer:  # rows of a table, most often
-            return t.index_select(0, key)
+            return apply("index_select", t, key, axis=0)
     plan = planned(t, key, one_may_be_negative=True)
     x, axes, shape = plan.x, plan.axes, plan.shape
     kept = tuple(n for a, n in enumerate(x.shape) if a not in axes)
     if len(axes) == 1:
-        rows = x.index_select(axes[0], in_row(plan.positions[0]))
+        rows = apply("index_select", x, in_row(plan.positions[0]), axis=axes[0])
         to = (*kept[: axes[0]], *shape, *kept[axes[0] :])
         return rows if len(shape) == 1 else rows.reshape(to)
     sizes = [x.shape[a] for a in axes]
@@ -58,17 +58,17 @@ def select(t: Tensor, key: Any) -> Tensor:
     for size, more in zip(sizes[1:], plan.positions[1:], strict=True):
         number = number * size + more
     rows = x.movedim(axes, tuple(range(len(axes)))).reshape((math.prod(sizes), *kept))
-    chosen = rows.index_select(0, in_row(number))
+    chosen = apply("index_select", rows, in_row(number), axis=0)
     chosen = chosen if len(shape) == 1 else chosen.reshape((*shape, *kept))
     return moved(chosen, len(shape), plan.place)
 
 
-def in_row(x: Tensor) -> Tensor:
+def in_row(x: T) -> T:
     """x with one axis."""
     return x if x.ndim == 1 else x.flatten()
 
 
-def assign(t: Tensor, key: Any, value: Any) -> None:
+def assign(t: Views, key: Any, value: Any) -> None:
     """`t[key] = value`: written straight to where the elements stand in t's Buffer."""
     plan = planned(t.detach(), key)
     x, kept = plan.x, [a for a in range(plan.x.ndim) if a not in plan.axes]
@@ -89,12 +89,12 @@ def assign(t: Tensor, key: Any, value: Any) -> None:
     engine.call("scatter", t.dtype, whole, whole, *flat, axis=0)
 
 
-def moved(x: Tensor, count: int, place: int) -> Tensor:
+def moved(x: T, count: int, place: int) -> T:
     """The first `count` axes moved behind the next `place` ones."""
     return x.movedim(tuple(range(count)), tuple(range(place, place + count))) if place else x
 
 
-def planned(t: Tensor, key: Any, one_may_be_negative: bool = False) -> Plan:
+def planned(t: T, key: Any, one_may_be_negative: bool = False) -> Plan[T]:
     """The key as basic indexing, which is done here, and arrays of positions, which are left."""
     border.check(t, "an index by arrays")
     parts = [array_of(t, part) for part in (key if isinstance(key, tuple) else (key,))]
@@ -139,10 +139,15 @@ def planned(t: Tensor, key: Any, one_may_be_negative: bool = False) -> Plan:
         axis += t.ndim - named if part is Ellipsis else axes_taken(part)
     shape = layout.broadcast_shapes("an index by arrays", *(x.shape for x in arrays))
     place = axes[0] if groups == 1 else 0
-    return Plan(t[tuple(basic)], tuple(axes), tuple(x.expand(shape) for x in arrays), place)
+    return Plan(
+        apply("index", t, key=tuple(basic)),
+        tuple(axes),
+        tuple(x.expand(shape) for x in arrays),
+        place,
+    )
 
 
-def array_of(t: Tensor, part: Any) -> Any:
+def array_of(t: Views, part: Any) -> Any:
     """One part of a key: None, Ellipsis, a slice, an int, or a Tensor of ints or bools."""
     if keys.is_basic((part,)):
         (part,) = keys.checked_key((part,))
@@ -173,7 +178,7 @@ def axes_taken(part: Any) -> int:
     return part.ndim if getattr(part, "dtype", int64).kind == "bool" else 1
 
 
-def positions_of_mask(mask: Tensor, shape: layout.Shape, axis: int) -> list[Tensor]:
+def positions_of_mask(mask: Any, shape: layout.Shape, axis: int) -> list[Any]:
     """Where a mask is true: for each axis that it stands for an int64 array of positions."""
     if mask.shape != shape:
         raise ShapeError(
@@ -184,7 +189,7 @@ def positions_of_mask(mask: Tensor, shape: layout.Shape, axis: int) -> list[Tens
     return list(mask.nonzero())  # of a single bool: position 0 on a new axis, or none
 
 
-def positions_of(index: Tensor, size: int, axis: int) -> Tensor:
+def positions_of(index: T, size: int, axis: int) -> T:
     """The index as positions from 0 to size - 1 along that axis.
 
     The remainder counts negative ones from the end. Zeros are added, selected along an axis of that

@@ -12,18 +12,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 from tutor.core.engine import apply
 from tutor.errors import DomainError, ShapeError
 from tutor.ground import checks
 from tutor.ground.layout import Shape, positive, whole_numbers
-
-if TYPE_CHECKING:
-    from tutor.core.tensor import Tensor
-    from tutor.ground.typing import Padding, Sizes
+from tutor.ground.typing import Padding, Sizes
+from tutor.methods.reductions import Reductions
 
 CONV = ("stride_h", "stride_w", "dilation_h", "dilation_w", "groups")  # of the op conv2d
+
+T = TypeVar("T", bound=Reductions)
 
 
 def each(number: Sizes | str, dims: int, name: str, least: int = 1) -> Shape:
@@ -39,7 +39,7 @@ def each(number: Sizes | str, dims: int, name: str, least: int = 1) -> Shape:
     return found
 
 
-def batched(x: Tensor, dims: int, name: str) -> tuple[Tensor, bool]:
+def batched(x: T, dims: int, name: str) -> tuple[T, bool]:
     """x as (N, C, *S), and whether N was there."""
     if checks.tensor(name, x).ndim not in (dims + 1, dims + 2):
         raise ShapeError(
@@ -50,14 +50,14 @@ def batched(x: Tensor, dims: int, name: str) -> tuple[Tensor, bool]:
     return (x, True) if x.ndim == dims + 2 else (x.unsqueeze(0), False)
 
 
-def windows(x: Tensor, size: Shape, step: Shape, dilation: Shape) -> Tensor:
+def windows(x: T, size: Shape, step: Shape, dilation: Shape) -> T:
     """(N, C, *S) -> (N, C, *places, *size): a view."""
     for i, (n, s, d) in enumerate(zip(size, step, dilation, strict=True)):
         x = x.unfold(2 + i, n, s, d)
     return x
 
 
-def around(x: Tensor, before: Sequence[int], after: Sequence[int], value: float = 0) -> Tensor:
+def around(x: T, before: Sequence[int], after: Sequence[int], value: float = 0) -> T:
     """x with that much padding on its spatial axes."""
     if not any(before) and not any(after):
         return x
@@ -68,9 +68,9 @@ def around(x: Tensor, before: Sequence[int], after: Sequence[int], value: float 
 
 
 def conv(
-    x: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,
+    x: T, weight: T, bias: T | None = None, stride: Sizes = 1,
     padding: Padding = 0, dilation: Sizes = 1, groups: int = 1, *, dims: int,
-) -> Tensor:  # fmt: skip
+) -> T:  # fmt: skip
     """z[n, o, p] = bias[o] + sum_c,k weight[o, c, k] * x[n, c, p * stride + k * dilation - padding]
 
     weight (O, C / groups, *K); the channels are cut into `groups`, each seen by O / groups outputs.
@@ -89,7 +89,7 @@ def conv(
     return finished(z, bias, was_batched)
 
 
-def conv_direct(x: Tensor, weight: Tensor, step: Shape, gap: Shape, groups: int) -> Tensor:
+def conv_direct(x: T, weight: T, step: Shape, gap: Shape, groups: int) -> T:
     """By the kernel for two spatial axes; a single one is a picture of one row."""
     flat = len(step) == 1
     x, weight = (t.unsqueeze(2) if flat else t for t in (x, weight))
@@ -103,7 +103,7 @@ def settings(step: Shape, gap: Shape) -> dict[str, int]:
     return {"stride_h": sh, "stride_w": sw, "dilation_h": dh, "dilation_w": dw}
 
 
-def conv2d_input(g: Tensor, w: Tensor, shape: Shape, **params: int) -> Tensor:
+def conv2d_input(g: T, w: T, shape: Shape, **params: int) -> T:
     """x's gradient, for an x of `shape`: every g[n, o, p, q] goes back to where its window was.
 
     That is a convolution again: of g with zeros between its elements (for the stride) and around
@@ -123,7 +123,7 @@ def conv2d_input(g: Tensor, w: Tensor, shape: Shape, **params: int) -> Tensor:
     return apply("conv2d", g, w, **{**params, "stride_h": 1, "stride_w": 1})
 
 
-def conv_by_product(x: Tensor, weight: Tensor, step: Shape, gap: Shape, groups: int) -> Tensor:
+def conv_by_product(x: T, weight: T, step: Shape, gap: Shape, groups: int) -> T:
     """By one matrix product, over any number of spatial axes: each place is a row."""
     n, channels, outputs = x.shape[0], x.shape[1], weight.shape[0]
     dims, size = len(step), weight.shape[2:]
@@ -141,10 +141,10 @@ def conv_by_product(x: Tensor, weight: Tensor, step: Shape, gap: Shape, groups: 
 
 
 def conv_transpose(
-    x: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,
+    x: T, weight: T, bias: T | None = None, stride: Sizes = 1,
     padding: Padding = 0, output_padding: Sizes = 0, groups: int = 1,
     dilation: Sizes = 1, *, dims: int,
-) -> Tensor:  # fmt: skip
+) -> T:  # fmt: skip
     """What `conv` is, backwards: every x[n, c, p] writes weight[c, o, k] times itself to
     p * stride + k * dilation - padding, and what meets is added up. weight (C, O / groups, *K).
     """
@@ -170,9 +170,7 @@ def conv_transpose(
     return finished(z, bias, was_batched)
 
 
-def transpose_direct(
-    x: Tensor, weight: Tensor, lengths: Shape, step: Shape, gap: Shape, groups: int
-) -> Tensor:
+def transpose_direct(x: T, weight: T, lengths: Shape, step: Shape, gap: Shape, groups: int) -> T:
     """As the gradient that a convolution by this weight has for its input."""
     flat = len(step) == 1
     x, weight = (t.unsqueeze(2) if flat else t for t in (x, weight))
@@ -182,8 +180,8 @@ def transpose_direct(
 
 
 def transpose_by_product(
-    x: Tensor, weight: Tensor, lengths: Shape, step: Shape, gap: Shape, groups: int
-) -> Tensor:
+    x: T, weight: T, lengths: Shape, step: Shape, gap: Shape, groups: int
+) -> T:
     """By one matrix product, whose rows are folded back to where their windows were."""
     n, channels, outputs = x.shape[0], x.shape[1], weight.shape[1] * groups
     dims, size, places = len(step), weight.shape[2:], x.shape[2:]
@@ -212,7 +210,7 @@ def conv_padding(
     return tuple(t // 2 for t in total), tuple(t - t // 2 for t in total)
 
 
-def window_of(weight: Tensor, dims: int) -> Shape:
+def window_of(weight: T, dims: int) -> Shape:
     """The spatial sizes of a weight."""
     if checks.tensor("the weight of a convolution", weight).ndim != dims + 2:
         raise ShapeError(
@@ -232,7 +230,7 @@ def check_groups(groups: int, channels: int, wanted: int, outputs: int, shape: S
         )
 
 
-def finished(z: Tensor, bias: Tensor | None, was_batched: bool) -> Tensor:
+def finished(z: T, bias: T | None, was_batched: bool) -> T:
     if bias is not None:
         if checks.tensor("the bias of a convolution", bias).shape != z.shape[1:2]:
             raise ShapeError(f"bias {bias.shape}", f"{z.shape[1]} outputs", "give one for each")
@@ -263,9 +261,9 @@ def pool_padding(
 
 
 def max_pool(
-    x: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Padding = 0,
+    x: T, kernel_size: Sizes, stride: Sizes | None = None, padding: Padding = 0,
     dilation: Sizes = 1, ceil_mode: bool = False, *, dims: int,
-) -> Tensor:  # fmt: skip
+) -> T:  # fmt: skip
     """The largest in each window of x (N, C, *S); stride None: as large as the window."""
     x, was_batched = batched(x, dims, f"max_pool{dims}d")
     size = each(kernel_size, dims, "kernel_size")
@@ -277,7 +275,7 @@ def max_pool(
     return finished(slide(around(x, p, after, lowest), size, step, gap), None, was_batched)
 
 
-def max_direct(x: Tensor, size: Shape, step: Shape, gap: Shape) -> Tensor:
+def max_direct(x: T, size: Shape, step: Shape, gap: Shape) -> T:
     """By the kernel for two spatial axes."""
     flat = len(step) == 1
     x = x.unsqueeze(2) if flat else x
@@ -286,15 +284,15 @@ def max_direct(x: Tensor, size: Shape, step: Shape, gap: Shape) -> Tensor:
     return z.squeeze(2) if flat else z
 
 
-def max_by_windows(x: Tensor, size: Shape, step: Shape, gap: Shape) -> Tensor:
+def max_by_windows(x: T, size: Shape, step: Shape, gap: Shape) -> T:
     """By the reduction of a view, over any number of spatial axes."""
     return windows(x, size, step, gap).max(axis=tuple(range(-len(size), 0)))
 
 
 def avg_pool(
-    x: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Padding = 0,
+    x: T, kernel_size: Sizes, stride: Sizes | None = None, padding: Padding = 0,
     ceil_mode: bool = False, count_include_pad: bool = True, *, dims: int,
-) -> Tensor:  # fmt: skip
+) -> T:  # fmt: skip
     """The mean of each window of x (N, C, *S). Padding counts as zeros, or, if not
     count_include_pad, not at all; what ceil_mode adds never counts."""
     x, was_batched = batched(x, dims, f"avg_pool{dims}d")
@@ -311,7 +309,7 @@ def avg_pool(
     return finished(z, None, was_batched)
 
 
-def adaptive_avg_pool(x: Tensor, output_size: Sizes, *, dims: int) -> Tensor:
+def adaptive_avg_pool(x: T, output_size: Sizes, *, dims: int) -> T:
     """The mean of output_size windows that cover each axis evenly: from floor(i n / m) up to
     ceil((i + 1) n / m) for place i of m in an axis of n. None keeps an axis as it is."""
     x, was_batched = batched(x, dims, f"adaptive_avg_pool{dims}d")

@@ -6,19 +6,16 @@ Losses take `reduction`: "mean" (the default), "sum", or "none" for one number p
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from tutor import functions
 from tutor.core.engine import apply
-from tutor.core.tensor import Tensor
 from tutor.errors import DomainError, DTypeError, OutOfRangeError, ShapeError
 from tutor.ground import checks, literals
 from tutor.ground.layout import whole_number
 from tutor.ground.spelling import spelled
+from tutor.ground.typing import Number, Padding, Sizes, TensorLike
 from tutor.methods import windows
-
-if TYPE_CHECKING:
-    from tutor.ground.typing import Number, Padding, Sizes, TensorLike
+from tutor.methods.tensor import Tensor
 
 LINEAR = {None: "linear", "relu": "linear_relu"}
 
@@ -170,8 +167,8 @@ def alike(name: str, input: Tensor, target: TensorLike) -> Tensor:
 
 def as_tensor(name: str, input: Tensor, target: TensorLike) -> Tensor:
     """`target` as a Tensor, beside an input that is one."""
-    like = checks.tensor(f"{name}(input)", input)
-    return target if literals.is_tensor(target) else like.wrap(target)
+    checks.tensor(f"{name}(input)", input)
+    return target if isinstance(target, Tensor) else input.wrap(target)
 
 
 @spelled

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tutor.core.tensor import Tensor
 from tutor.errors import DTypeError
 from tutor.ground import checks, layout
 from tutor.ground.spelling import spelled
+from tutor.ground.typing import DTypeLike, Padding, Sizes
+from tutor.methods.tensor import Tensor
 from tutor.methods.windows import check_groups, each
 from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
 from tutor.nn.module import Module
-
-if TYPE_CHECKING:
-    from tutor.ground.typing import DTypeLike, Padding, Sizes
 
 
 @spelled

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from tutor.core.engine import apply, engine
 from tutor.core.op import OPS, Op
@@ -30,11 +30,9 @@ from tutor.ground.layout import (
 )
 from tutor.ground.literals import is_tensor
 from tutor.ground.spelling import spelled
+from tutor.ground.typing import Row, TensorLike
 from tutor.methods import selection
-
-if TYPE_CHECKING:
-    from tutor.core.tensor import Tensor
-    from tutor.ground.typing import Row, TensorLike
+from tutor.methods.tensor import Tensor
 
 # ---- views: no kernel, only other walking instructions -------------------------------------------
 
@@ -322,7 +320,7 @@ def row_of(name: str, tensors: Row) -> list[Tensor]:
         raise DTypeError(
             f"{name}({tensors!r:.40})", "no list of tensors", f"{name}([x, y], axis=0)"
         )
-    found = list(tensors)
+    found: list[Any] = list(tensors)
     if not found:
         raise ShapeError(f"{name} of no tensors", "an empty list", "give at least one")
     like: Tensor | None = next((x for x in found if is_tensor(x)), None)

@@ -19,9 +19,9 @@ from tutor.backends import registry, simd_cpp, step
 from tutor.core.buffer import Buffer
 from tutor.core.engine import engine, forward
 from tutor.core.op import OPS, Op
-from tutor.core.tensor import Tensor
 from tutor.ground import border, refusals
 from tutor.ground.recording import is_grad_enabled, recording
+from tutor.methods.tensor import Tensor
 from tutor.ops import along, elementwise, indexing, matmul, movement, reduce
 
 # Methods of ops that are known in C++ by these names (engine/info.hpp): a class that has another

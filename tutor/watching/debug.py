@@ -1,4 +1,4 @@
-"""Seeing what happens: the user's own line, for errors that must name it, and TUTOR_DEBUG.
+"""Seeing what happens, by the variable TUTOR_DEBUG.
 
     TUTOR_DEBUG=1 python train.py    # at the end: kernels, time, memory
     TUTOR_DEBUG=2 python train.py    # and a line for each kernel call: dtype, shapes, time
@@ -21,26 +21,12 @@ from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any
 
-from tutor import memory
+from tutor import memory, random
 from tutor.backends import registry
 from tutor.backends.step import Step, emit, watch
 from tutor.errors import DomainError
 from tutor.ground import layout
-
-
-def user_line() -> tuple[str, int]:
-    """File and line number of the innermost caller that is not part of tutor."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
-        frame = frame.f_back
-    return frame.f_code.co_filename, frame.f_lineno
-
-
-def _is_ours(module: str) -> bool:
-    return module == "tutor" or module.startswith("tutor.")
-
-
-# ---- TUTOR_DEBUG ---------------------------------------------------------------------------------
+from tutor.ground.callers import user_line
 
 _calls, _time = Counter[str](), Counter[str]()  # by "kernel dtype"; time in nanoseconds
 _places: set[tuple[str, int, str]] = set()  # where a nan or inf was reported already
@@ -120,3 +106,4 @@ LEVEL = _level(os.environ.get("TUTOR_DEBUG", ""))
 if LEVEL:
     watch(functools.partial(observe, LEVEL)).__enter__()  # as long as the process lasts
     atexit.register(lambda: print(summary(), file=sys.stderr))
+    atexit.register(random.say_seed)

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from tutor.backends.cases.draws import Case, Repeated, Spec
-from tutor.backends.memory import Holder, Memory
 from tutor.backends.registry import Kernel, Operand
 from tutor.backends.step import Step, emit
 from tutor.dtype import DType
 from tutor.ground.bits import UNSIGNED, pack, unpack
 from tutor.ground.layout import contiguous_strides
+from tutor.ground.memory import Holder, Memory
 
 
 class Block(Holder):  # type: ignore[misc]  # the base is chosen when tutor is imported

@@ -2,7 +2,7 @@ from typing import Any, final
 
 @final
 class Memory:
-    """Room for `count` items, contents undefined; see tutor/backends/memory.py."""
+    """Room for `count` items, contents undefined; see tutor/ground/memory.py."""
 
     def __new__(cls, count: int, itemsize: int, format: str) -> Memory: ...
     @classmethod
@@ -33,7 +33,7 @@ class Memory:
     def configure(policy: str, limit: int) -> None: ...
 
 class Holder:
-    """What has memory; see tutor/backends/memory.py."""
+    """What has memory; see tutor/ground/memory.py."""
 
     memory: Any
     @property

@@ -10,18 +10,18 @@ its result, and pass on what it returns, until only leaves are left. No formula 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar, overload
 
 from tutor.backends import simd_cpp
 from tutor.core.engine.backward import Backward
 from tutor.core.engine.forward import Forward
 from tutor.core.op import OPS, Op
+from tutor.core.tensor import TensorBase
 from tutor.errors import unknown
 from tutor.ground import border
+from tutor.ground.typing import Nested, Number, TensorLike
 
-if TYPE_CHECKING:
-    from tutor.core.tensor import Tensor  # the box above this one
-    from tutor.ground.typing import TensorLike
+T = TypeVar("T", bound=TensorBase)
 
 
 class Engine(Forward, Backward):
@@ -31,7 +31,13 @@ class Engine(Forward, Backward):
 engine = Engine()
 
 
-def apply(name: str, *inputs: TensorLike, **params: Any) -> Tensor:
+@overload
+def apply(name: str, x: T, *others: TensorLike, **params: Any) -> T: ...
+@overload
+def apply(name: str, x: Number | Nested, y: T, *others: TensorLike, **params: Any) -> T: ...
+@overload
+def apply(name: str, *inputs: TensorLike, **params: Any) -> Any: ...
+def apply(name: str, *inputs: TensorLike, **params: Any) -> Any:
     """Run the op of that name from the catalogue: `apply("mul", x, y)` is `Mul(x, y).apply()`."""
     op = OPS.get(name)
     if op is None:

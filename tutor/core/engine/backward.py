@@ -5,21 +5,19 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import Any
 
 from tutor.core.op import Op, state_of
 from tutor.ground import refusals
 from tutor.ground.atomic import exchange
 from tutor.ground.literals import is_tensor
 from tutor.ground.recording import asking, recording
+from tutor.ground.typing import AnyTensor as Tensor
+from tutor.ground.typing import TensorLike
 
-if TYPE_CHECKING:
-    from tutor.core.tensor import Tensor  # the box above this one
-    from tutor.ground.typing import TensorLike
-
-    Hook = Callable[[Tensor], Tensor | None]
-    Ask = Callable[[Hook, Tensor], Tensor | None]  # calls the hook with the gradient
-    Share = tuple[Tensor, Tensor]  # an input, and its part of the gradient
+Hook = Callable[[Any], Any]
+Ask = Callable[[Hook, Tensor], Tensor | None]  # calls the hook with the gradient
+Share = tuple[Tensor, Tensor]  # an input, and its part of the gradient
 
 
 class Backward:

@@ -5,21 +5,19 @@ from __future__ import annotations
 import itertools
 import math
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tutor import dtype as dtypes
 from tutor.backends.forms import counted_axis
-from tutor.backends.step import NONE, Step, Walked, emit
+from tutor.backends.step import NONE, Step, emit
 from tutor.core.buffer import Buffer
 from tutor.core.op import OPS, Op
+from tutor.core.tensor import TensorBase as Tensor
 from tutor.dtype import DType
 from tutor.ground import border, refusals
 from tutor.ground.literals import is_number, is_tensor
 from tutor.ground.recording import is_grad_enabled
-
-if TYPE_CHECKING:
-    from tutor.core.tensor import Tensor  # the box above this one
-    from tutor.ground.typing import TensorLike
+from tutor.ground.typing import TensorLike, Walked
 
 serials = itertools.count()
 walk_of = operator.attrgetter("buf", "shape", "strides", "offset")
@@ -28,7 +26,7 @@ walk_of = operator.attrgetter("buf", "shape", "strides", "offset")
 class Forward:
     """What Engine inherits to run Ops."""
 
-    def run(self, op: Op) -> Tensor:
+    def run(self, op: Op) -> Any:
         """Execute `op` and return its result: prepare, emit, remember."""
         self.bring_together(op)
         if op.params or op.defaults or op.required:
@@ -74,8 +72,9 @@ class Forward:
     def write(self, target: Tensor, value: TensorLike) -> None:
         """`target[...] = value` in place, cast and stretched to fit; no graph sees it."""
         self.check_writable(target)
-        source = value if is_tensor(value) else target.wrap(  # a number must fit, an array is cast
-            value, target.buf.dtype if is_number(value) else None)  # fmt: skip
+        source: Any = value
+        if not is_tensor(value):  # a number must fit, an array is cast
+            source = target.wrap(value, target.buf.dtype if is_number(value) else None)
         border.check(source, "a value to be written into a Tensor")
         if walk_of(source) == walk_of(target):  # itself: `t[0] += 1` ends with t[0] = t[0]
             return
@@ -123,7 +122,7 @@ class Forward:
         like = next((x for x in inputs if is_tensor(x)), None)
         if like is None:
             raise refusals.no_tensor(op)
-        given = [x if is_number(x) or is_tensor(x) else like.wrap(x) for x in inputs]
+        given: list[Any] = [x if is_number(x) or is_tensor(x) else like.wrap(x) for x in inputs]
         dtype = dtypes.common(x if is_number(x) else x.buf.dtype for x in given[first:])
         if op.wants_float and dtype is not None and not dtype.is_float:
             dtype = dtypes.float32

@@ -6,33 +6,21 @@ and dtype. The kernels are those that Tensors are calculated with.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from tutor import dtype as dtypes
 from tutor.backends import registry
 from tutor.backends.step import Step, emit
 from tutor.errors import DTypeError, NumberRangeError, ShapeError
 from tutor.ground import literals
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from tutor.ground.typing import Number
+from tutor.ground.memory import Holder
+from tutor.ground.typing import Number
 
 
-class Arithmetic:
-    """What Buffer inherits to be calculated with."""
+class Arithmetic(Holder):  # type: ignore[misc]  # which of two is chosen when tutor is imported
+    """What Buffer inherits to be calculated with: itself what has memory."""
 
     __slots__ = ()
-
-    if TYPE_CHECKING:
-        dtype: dtypes.DType
-
-        @classmethod
-        def empty(cls, count: int, dtype: dtypes.DType) -> Self: ...
-        def touch(self) -> None: ...
-        def __len__(self) -> int: ...
-        def __init__(self, data: Any, *, dtype: Any = None) -> None: ...
 
     @property
     def data(self) -> Self:
@@ -46,13 +34,13 @@ class Arithmetic:
 
     def _combine(self, kernel: str, *others: Any, out: Self | None = None) -> Self:
         """`out = kernel(*others)`, element by element; numbers stand for all elements at once."""
-        out = type(self).empty(len(self), self.dtype) if out is None else out
-        whole = registry.Operand(out, (len(out),), (1,), 0)
+        to: Self = type(self).empty(len(self), self.dtype) if out is None else out
+        whole = registry.Operand(to, (len(to),), (1,), 0)
         step = Step(kernel, self.dtype, whole, tuple([self._operand(other) for other in others]))
-        if out is self:
+        if to is self:
             self.touch()
         emit(step)
-        return out
+        return to
 
     def _operand(self, other: Any) -> registry.Operand:
         if isinstance(other, Arithmetic):
@@ -73,7 +61,9 @@ class Arithmetic:
                 f"{self.dtype.name} cannot hold it",
                 "use a float Buffer, or a whole number",
             )
-        return registry.Operand(type(self)(other, dtype=self.dtype), (len(self),), (0,), 0)
+        one = self.empty(1, self.dtype)
+        one.raw[:] = literals.pack([other], self.dtype)
+        return registry.Operand(one, (len(self),), (0,), 0)
 
     def __add__(self, other: Self | Number) -> Self:
         return self._combine("add", self, other)
