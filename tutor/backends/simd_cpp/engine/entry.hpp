@@ -1,4 +1,4 @@
-// What the module offers to tutor/core/engine/twin.py.
+// What the module offers to tutor/ops/twin.py.
 #pragma once
 
 #include <Python.h>
