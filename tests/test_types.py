@@ -228,7 +228,7 @@ NO_TENSOR = {
     "apply params", "Op.* inputs", "Op.* params", "Op.backward saved",
     # Tensors, whose class is built on the Engine; what `apply` gives, its overloads say
     "Forward.run return", "apply return", "Op.apply return", "Op.forward return", "Op.backward g",
-    "*.record out",
+    "*.record out", "Op.settle return", "Op.finish *",
     "*.call params", "Function.apply params",  # a subclass names its own, of any kind
     # bool, int or float, as the dtype says
     "Buffer.__getitem__ return", "Buffer.__iter__ return", "Buffer.tolist return",
@@ -243,6 +243,7 @@ NO_TENSOR = {
     "Buffer.over memory",  # a Memory, or the promise of one
     # they find out whether it is a number
     "whole_number number", "Limit.checked *", "Optimizer.__setattr__ value",
+    "Optimizer.__new__ *", "Optimizer.__getattr__ return",  # settings
     "Optimizer.state_dict return", "Optimizer.load_state_dict state",  # Tensors, and a count
     "graph *", "walk *",  # a Tensor, or an object of a class of the reader's own
     "__getattr__ return",  # a module
