@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import decimal
+import importlib
 import math
+import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -24,6 +27,8 @@ from kernel_inputs import (
     tame,
 )
 
+from tutor.backends.conformance import agreement
+from tutor.backends.signatures import SIGNATURES, TABLE_OF_KERNELS
 from tutor.dtype import DType
 
 # ---- one row per kernel --------------------------------------------------------------------------
@@ -447,3 +452,23 @@ CASES: dict[str, list[Case]] = {
         )
     ],
 }
+
+
+def of_its_op(kernel: str, inputs: int) -> list[Case]:
+    """Of an elementwise kernel without a row above: the formula of its op's row in tests/ops."""
+    sys.path.append(str(Path(__file__).parents[1] / "ops"))
+    table = importlib.import_module("rows_elementwise").CASES
+    kind, ulps = agreement(kernel, SIGNATURES[kernel].dtypes[-1])
+    oracles = [
+        row.oracle if kind == "exact" else precise(row.oracle)
+        for row in table
+        if row.op == kernel and len(row.shapes) == inputs and row.oracle is not None
+    ]
+    return [Case(oracle, (one, pairs)[inputs - 1], ulps=ulps) for oracle in oracles[:1]]
+
+
+for signature in TABLE_OF_KERNELS:
+    alike = signature.form == "elementwise" and signature.types in ("TT", "TTT", "bTT")
+    wanted = alike and signature.name not in CASES
+    if wanted and (found := of_its_op(signature.name, len(signature.types) - 1)):
+        CASES[signature.name] = found

@@ -201,20 +201,21 @@ def joins(n: int) -> Iterator[Row]:
 # Where each constant is crossed. Numbers that are multiplied there are those of other constants.
 ROWS = READ["packing.hpp:ROWS"]
 CROSSED: dict[str, Cases | tuple[Cases, ...]] = {
-    "formulas.hpp:grain": maps("add", "sqrt", "exp", "pow"),
-    "kernels/elementwise.cpp:GRAIN": (maps("where"), maps("copy", dtype=bool_)),
-    "loops.hpp:TILE": (maps("add", layout="sliced"), maps("mul", dtype=float16)),
-    "loops.hpp:SIDE": lambda n: (
+    "elementwise.hpp:grain": (
+        maps("add", "sqrt", "exp", "pow"), maps("where"), maps("copy", dtype=bool_),
+    ),
+    "each.cpp:TILE": (maps("add", layout="sliced"), maps("mul", dtype=float16)),
+    "each.cpp:SIDE": lambda n: (
         ("copy", t, elementwise.alike(Draw("copy", t, m), (m, n + 1), ("contiguous", "transposed")))
         for m in near(n) for t in (int8, float32, float64)
     ),
     "half.hpp:STRETCH": maps("exp", "pow", dtype=float16),
     "packing.hpp:ROWS": products(lambda n: (n, 3, 5), lambda n: (5, 3, n)),
     "packing.hpp:PAGES": products(lambda n: (3, n, 40)),
-    "gemm.hpp:WIDE": tuple(
+    "micro_kernel.hpp:WIDE": tuple(
         products(lambda n, lanes=lanes: (1, 9, n * lanes)) for lanes in (4, 8, 16)
     ),
-    "gemm.hpp:AHEAD": products(lambda n: (1, n, 40), lambda n: (40, n, 1)),
+    "micro_kernel.hpp:AHEAD": products(lambda n: (1, n, 40), lambda n: (40, n, 1)),
     "gemm.hpp:KC": products(lambda n: (3, n, 5), lambda n: (1, n, 33), lambda n: (7, 2 * n, 9)),
     "gemm.hpp:NC": products(lambda n: (3, 4, n)),
     "gemm.hpp:MC": products(lambda n: (n, 2, 3)),
@@ -223,49 +224,49 @@ CROSSED: dict[str, Cases | tuple[Cases, ...]] = {
         for rows in ROWS
     ),
     "gemm.hpp:GRAIN": products(lambda n: (64, 64, n // 4096), lambda n: (64, 65, n // 4096)),
-    "rows.hpp:SUM_LANES": (sums(("n",), ("n", 9), (2, "n")), rows_of_scores(lambda n: (3, n))),
-    "rows.hpp:BLOCK": (
+    "tree.hpp:SUM_LANES": (sums(("n",), ("n", 9), (2, "n")), rows_of_scores(lambda n: (3, n))),
+    "tree.hpp:BLOCK": (
         sums(("n",), ("n", 9), (2, "n"), dtypes=(float32, int64)),
         rows_of_scores(lambda n: (2, n)),
     ),
-    "kernels/reduce.cpp:TILE_BYTES": (
+    "reducer.hpp:TILE_BYTES": (
         lambda n: sums((3, "n"))(n), lambda n: kept(n // 4, float32), lambda n: kept(n // 8, int64),
         lambda n: kept(n // 16, float64),
     ),
-    "kernels/reduce.cpp:GRAIN": sums(("n",), ("n", 2)),
-    "kernels/arange.cpp:GRAIN": evens,
-    "kernels/scan.cpp:GRAIN": (scans(lambda n: (n,), 0), scans(lambda n: (2, n // 2), 1)),
-    "kernels/scan.cpp:WIDTH": scans(lambda n: (3, n), 0),
-    "kernels/scan.cpp:FEW": scans(lambda n: (n, 9), 1),
-    "kernels/sort.cpp:GRAIN": sorts(lambda n: (n // 8, 8), float32),
-    "kernels/sort.cpp:SHORT": sorts(lambda n: (2, n), float32, int8),
-    "kernels/sort.cpp:MANY": (
+    "reduce.cpp:GRAIN": sums(("n",), ("n", 2)),
+    "arange.cpp:GRAIN": evens,
+    "scan.cpp:GRAIN": (scans(lambda n: (n,), 0), scans(lambda n: (2, n // 2), 1)),
+    "scan.cpp:WIDTH": scans(lambda n: (3, n), 0),
+    "scan.cpp:FEW": scans(lambda n: (n, 9), 1),
+    "sort.cpp:GRAIN": sorts(lambda n: (n // 8, 8), float32),
+    "sort.cpp:SHORT": sorts(lambda n: (2, n), float32, int8),
+    "sort.cpp:MANY": (
         sorts(lambda n: (n,), int8), sorts(lambda n: (2 * n,), float16),
         sorts(lambda n: (4 * n,), float32), sorts(lambda n: (8 * n,), int64),
         sorts(lambda n: (8 * n + 1,), float64),
     ),
-    "kernels/fused.cpp:GRAIN": rows_of_scores(lambda n: (n // 10 + 1, 10)),
-    "kernels/fused.cpp:SHORT": rows_of_scores(lambda n: (5, n)),
-    "kernels/fused.cpp:TOGETHER": rows_of_scores(lambda n: (n, 7), 0),
-    "kernels/fused.cpp:ENTRIES": rows_of_scores(lambda n: (n // 64, 70), 0),
-    "kernels/fused.cpp:TURN": rows_of_scores(lambda n: (n, 40), 0),
-    "kernels/optimizer.cpp:GRAIN": steps,
-    "kernels/optimizer.cpp:TILE": steps,
-    "kernels/conv.cpp:HEIGHT": convolutions(lambda n: (2, 2, 4, 9), lambda n: n),
-    "kernels/conv.cpp:VECTORS": tuple(
+    "scores.hpp:GRAIN": rows_of_scores(lambda n: (n // 10 + 1, 10)),
+    "scores.hpp:SHORT": rows_of_scores(lambda n: (5, n)),
+    "scores.hpp:TOGETHER": rows_of_scores(lambda n: (n, 7), 0),
+    "scores.hpp:ENTRIES": rows_of_scores(lambda n: (n // 64, 70), 0),
+    "scores.hpp:TURN": rows_of_scores(lambda n: (n, 40), 0),
+    "optimizer.cpp:GRAIN": steps,
+    "optimizer.cpp:TILE": steps,
+    "conv.cpp:HEIGHT": convolutions(lambda n: (2, 2, 4, 9), lambda n: n),
+    "conv.cpp:VECTORS": tuple(
         convolutions(lambda n, lanes=lanes: (1, 2, 4, n * lanes + 2), lambda n: 3)
         for lanes in (4, 8, 16)
     ),
-    "kernels/conv.cpp:POSITIONS": convolutions(lambda n: (2, 1, 9, n // 8 + 2), lambda n: 2),
-    "kernels/conv.cpp:INPUT": convolutions(lambda n: (1, n // 1024, 3, 130), lambda n: 1),
-    "kernels/conv.cpp:GRAIN": convolutions(lambda n: (4, 3, 34, n // 8192), lambda n: 3),
-    "kernels/conv.cpp:PARTS": convolutions(lambda n: (n, 1, 34, 34), lambda n: 1),
-    "kernels/conv.cpp:SUMS": convolutions(lambda n: (1, 64, 3, 5), lambda n: n // (64 * 6 * 128)),
-    "kernels/pool.cpp:GRAIN": pools(lambda n: (2, 2, 90, n // 360)),
-    "kernels/pool.cpp:TOGETHER": pools(lambda n: (1, 1, 66, n // 32)),
-    "kernels/random.cpp:BLOCKS": randoms,
-    "kernels/random.cpp:BATCH": randoms,
-    "kernels/random.cpp:BATCHES": lambda n: randoms(n * READ["kernels/random.cpp:BLOCKS"][0]),
+    "conv.cpp:POSITIONS": convolutions(lambda n: (2, 1, 9, n // 8 + 2), lambda n: 2),
+    "conv.cpp:INPUT": convolutions(lambda n: (1, n // 1024, 3, 130), lambda n: 1),
+    "conv.cpp:GRAIN": convolutions(lambda n: (4, 3, 34, n // 8192), lambda n: 3),
+    "conv.cpp:PARTS": convolutions(lambda n: (n, 1, 34, 34), lambda n: 1),
+    "conv.cpp:SUMS": convolutions(lambda n: (1, 64, 3, 5), lambda n: n // (64 * 6 * 128)),
+    "pool.cpp:GRAIN": pools(lambda n: (2, 2, 90, n // 360)),
+    "pool.cpp:TOGETHER": pools(lambda n: (1, 1, 66, n // 32)),
+    "random.cpp:BLOCKS": randoms,
+    "random.cpp:BATCH": randoms,
+    "random.cpp:BATCHES": lambda n: randoms(n * READ["random.cpp:BLOCKS"][0]),
     "moving.hpp:GRAIN_BYTES": moves,
     "operand.hpp:ON_STACK": joins,
 }  # fmt: skip
@@ -278,7 +279,8 @@ NO_SIZES = {
 }  # fmt: skip
 ELSEWHERE = {
     "matmul_steps.hpp:SIDE": "tests/backends/test_matmul_steps.py",
-    "kernels/reduce.cpp:MOST": "2**30 rows take gigabytes",
+    "sum_steps.hpp:BRANCH": "tests/backends/test_sum_steps.py",
+    "reducer.hpp:MOST": "2**30 rows take gigabytes",
     "blocks.cpp:CLASSES": "test_every_class_of_the_pool",
     "blocks.hpp:SMALL": "test_every_class_of_the_pool",
     "blocks.cpp:CHUNK": "test_every_class_of_the_pool",
@@ -304,7 +306,7 @@ def test_every_constant_is_crossed_on_purpose() -> None:
 
 def test_the_parser_reads_what_is_there() -> None:
     assert READ["gemm.hpp:NC"] == [256, 512]
-    assert READ["kernels/reduce.cpp:GRAIN"] == [64 * READ["rows.hpp:BLOCK"][0]]
+    assert READ["reduce.cpp:GRAIN"] == [64 * READ["tree.hpp:BLOCK"][0]]
     assert constants.values("1 << 14", {}) == [1 << 14]
     assert constants.values("ROWS > 8 ? 16 : 8", {"ROWS": [6, 14]}) == [8, 16]
     assert len(READ) > 60

@@ -153,4 +153,5 @@ def test_counts_in_text_are_those_of_the_code(counts):
                 right = counts[what.lower()]
                 said.append(what.lower())
                 assert count == right, f"{page}:{number} has {word} {what}: write {right} {what}"
-    assert {"ops", "kernels", "dtypes", "chapters", "exercises"} <= set(said), said
+    # Of ops and kernels no page says how many: adding one should not change the README.
+    assert {"dtypes", "chapters", "exercises"} <= set(said), said

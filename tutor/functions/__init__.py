@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from tutor.core.tensor import Tensor
 from tutor.ground.literals import is_number
+from tutor.methods.elementwise import Elementwise
 
 if TYPE_CHECKING:
     from tutor.ground.typing import TensorLike
@@ -239,3 +240,12 @@ index_select = function(Tensor.index_select)
 masked_select = function(Tensor.masked_select)
 nonzero = function(Tensor.nonzero)
 one_hot = function(Tensor.one_hot)
+
+# ---- the rest ------------------------------------------------------------------------------------
+
+# Every method of the elementwise family is a function. A line above, and its name in __all__, let
+# type checkers know it, too.
+for _name, _method in vars(Elementwise).items():
+    if not _name.startswith("_") and _name not in __all__:
+        globals()[_name] = operator(_method)
+        __all__.append(_name)

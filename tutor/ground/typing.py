@@ -12,7 +12,6 @@ from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeAlias, TypedDict
 
 if TYPE_CHECKING:
-    from tutor.backends import registry
     from tutor.core.tensor import Tensor
     from tutor.dtype import DType
 
@@ -54,7 +53,6 @@ Nested: TypeAlias = "Sequence[Number | HasList | Nested]"
 TensorLike: TypeAlias = "Tensor | Number | Nested | HasList | HasBuffer"
 Row: TypeAlias = "Tensor | Sequence[TensorLike]"  # of several: a list of them, or a Tensor's rows
 DTypeLike: TypeAlias = "DType | str | type[Any] | HasDType"
-Operand: TypeAlias = "Tensor | registry.Operand"  # what a kernel is handed
 Axis: TypeAlias = SupportsIndex
 Axes: TypeAlias = SupportsIndex | Sequence[SupportsIndex]  # one, or several
 ShapeLike: TypeAlias = SupportsIndex | Sequence[SupportsIndex]  # one size, or all of them

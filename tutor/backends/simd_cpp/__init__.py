@@ -83,8 +83,9 @@ def table(level: str) -> registry.Table:
 
 
 def variants(level: str) -> dict[str, registry.Kernel]:
-    """The steps from the definition of a kernel to the one in use, for float32: `matmul.naive`,
-    `.ikj`, `.tiled`, `.packed`, `.threaded` (matmul_steps.hpp says what each adds).
+    """The steps from the definition of a kernel to the one in use, for float32: `sum.naive` to
+    `sum.threaded` and `matmul.naive` to `matmul.threaded`. kernels/sum_steps.hpp and
+    kernels/matmul_steps.hpp say what each adds.
     """
     return {name: kernel for (name, _), kernel in _module().kernels(level).items() if "." in name}
 

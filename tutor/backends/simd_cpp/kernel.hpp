@@ -7,13 +7,12 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 namespace tutor {
 
 // One list for every dtype: enum name, C++ type, and the `struct` format character that
 // tutor/dtype.py uses. half_t and bfloat_t are storage only: 16 bits that are widened to float
-// before any arithmetic (half.hpp).
+// before any arithmetic (math/half.hpp).
 struct half_t {
     uint16_t bits;
 };
@@ -137,8 +136,7 @@ struct Rows {
     int64_t count;
 };
 
-// ---- threads.cpp: one pool for the process
-// ------------------------------------------------------------------------
+// ---- threads.cpp: one pool of threads for the process -------------------------------------------
 
 // Calls task(context, i) for each i in [0, chunks), on the caller and on whichever workers are
 // awake; returns when all are done. The caller takes every chunk that no worker has begun, so a

@@ -1,5 +1,6 @@
 // Moving whole blocks of elements: pad cat. Inputs must not overlap `out`.
-#include "moving.hpp"
+#include "movement.rows.hpp"
+#include "walk/moving.hpp"
 
 namespace tutor {
 namespace TUTOR_LEVEL {
@@ -44,19 +45,13 @@ Status cat(const Operand& out, const Operand* ins, int count, const Params& para
     return OK;
 }
 
-// ---- the table ----------------------------------------------------------------------------------
-
-const Row rows[] = {
-#define ROW(dtype, type, format)                                \
-    {"pad", dtype, Form::Pad, "TT", "before value", pad<type>}, \
-        {"cat", dtype, Form::Cat, "TT+", "axis", cat<type>},
-    TUTOR_FOR_EACH_DTYPE(ROW)
-#undef ROW
-};
-
 }  // namespace
 
-Rows movement() { return {rows, sizeof rows / sizeof *rows}; }
+// clang-format off
+TABLE(movement,
+      KERNEL(pad, pad<T>),
+      KERNEL(cat, cat<T>))
+// clang-format on
 
 }  // namespace TUTOR_LEVEL
 }  // namespace tutor

@@ -3,8 +3,10 @@
 //
 // What changes from step to step, the settings and the count of steps, stands in cells: operands of
 // one number. So the same call, made again, is the next step.
-#include "math.hpp"
-#include "rows.hpp"
+#include "math/computed.hpp"
+#include "math/math.hpp"
+#include "optimizer.rows.hpp"
+#include "walk/nest.hpp"
 
 namespace tutor {
 namespace TUTOR_LEVEL {
@@ -176,20 +178,14 @@ Status update(const Operand& out, const Operand* ins, int, const Params&) {
     return {Status::Ok, 0, 0};
 }
 
-// ---- the table ----------------------------------------------------------------------------------
-
-const Row rows[] = {
-#define ROWS(name, type)                                                \
-    {"descend", name, Form::Update, "TTdd", "", update<type, Descend>}, \
-        {"sgd", name, Form::Update, "TTTddd", "", update<type, Sgd>},   \
-        {"adam", name, Form::Update, "TTTTdddddn", "", update<type, Adam>},
-    ROWS(Float16, half_t) ROWS(BFloat16, bfloat_t) ROWS(Float32, float) ROWS(Float64, double)
-#undef ROWS
-};
-
 }  // namespace
 
-Rows optimizer() { return {rows, sizeof rows / sizeof *rows}; }
+// clang-format off
+TABLE(optimizer,
+      KERNEL(descend, update<T, Descend>),
+      KERNEL(sgd, update<T, Sgd>),
+      KERNEL(adam, update<T, Adam>))
+// clang-format on
 
 }  // namespace TUTOR_LEVEL
 }  // namespace tutor

@@ -4,8 +4,10 @@
 // when it was made (`run` in call.cpp).
 #include <cmath>
 
-#include "math.hpp"
-#include "rows.hpp"
+#include "math/computed.hpp"
+#include "math/math.hpp"
+#include "random.rows.hpp"
+#include "walk/nest.hpp"
 
 namespace tutor {
 namespace TUTOR_LEVEL {
@@ -152,21 +154,14 @@ Status fill(const Operand& out, const Operand*, int, const Params& params) {
     return {Status::Ok, 0, 0};
 }
 
-constexpr Row rows[] = {
-    {"random_bits", UInt32, Form::Draw, "unn", "blocks", fill<RandomBits>},
-    {"uniform", Float16, Form::Draw, "Tnn", "blocks", fill<Uniform<half_t>>},
-    {"uniform", BFloat16, Form::Draw, "Tnn", "blocks", fill<Uniform<bfloat_t>>},
-    {"uniform", Float32, Form::Draw, "Tnn", "blocks", fill<Uniform<float>>},
-    {"uniform", Float64, Form::Draw, "Tnn", "blocks", fill<Uniform<double>>},
-    {"normal", Float16, Form::Draw, "Tnn", "blocks", fill<Normal<half_t>>},
-    {"normal", BFloat16, Form::Draw, "Tnn", "blocks", fill<Normal<bfloat_t>>},
-    {"normal", Float32, Form::Draw, "Tnn", "blocks", fill<Normal<float>>},
-    {"normal", Float64, Form::Draw, "Tnn", "blocks", fill<Normal<double>>},
-};
-
 }  // namespace
 
-Rows random() { return {rows, sizeof rows / sizeof *rows}; }
+// clang-format off
+TABLE(random,
+      KERNEL(random_bits, fill<RandomBits>),
+      KERNEL(uniform, fill<Uniform<T>>),
+      KERNEL(normal, fill<Normal<T>>))
+// clang-format on
 
 }  // namespace TUTOR_LEVEL
 }  // namespace tutor

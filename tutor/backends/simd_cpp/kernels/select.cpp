@@ -3,7 +3,8 @@
 // An index is a position along the indexed axis, from -size to size - 1: a negative one counts from
 // the end. Inputs must not overlap `out`, except for the x of scatter_add and scatter, which may be
 // `out` itself.
-#include "moving.hpp"
+#include "select.rows.hpp"
+#include "walk/moving.hpp"
 
 namespace tutor {
 namespace TUTOR_LEVEL {
@@ -256,22 +257,16 @@ Status nonzero(const Operand& out, const Operand* ins, int, const Params&) {
     return OK;
 }
 
-// ---- the table ----------------------------------------------------------------------------------
-
-const Row rows[] = {
-#define ROW(dtype, type, format)                                                                \
-    {"gather", dtype, Form::Gather, "TTi", "axis", gather<Moved<type>>},                        \
-        {"index_select", dtype, Form::IndexSelect, "TTi", "axis", index_select<Moved<type>>},   \
-        {"scatter", dtype, Form::Scatter, "TTiT", "axis", scatter<Item<Moved<type>>, Replace>}, \
-        {"scatter_add", dtype, Form::Scatter, "TTiT", "axis", scatter<Stored<type>, Add>},
-    TUTOR_FOR_EACH_DTYPE(ROW)
-#undef ROW
-        {"nonzero", Bool, Form::Nonzero, "ib", "", nonzero},
-};
-
 }  // namespace
 
-Rows select() { return {rows, sizeof rows / sizeof *rows}; }
+// clang-format off
+TABLE(select,
+      KERNEL(gather, gather<Moved<T>>),
+      KERNEL(index_select, index_select<Moved<T>>),
+      KERNEL(scatter, scatter<Item<Moved<T>>, Replace>),
+      KERNEL(scatter_add, scatter<Stored<T>, Add>),
+      KERNEL(nonzero, nonzero))
+// clang-format on
 
 }  // namespace TUTOR_LEVEL
 }  // namespace tutor

@@ -2,18 +2,38 @@
 //
 // none(position) of none of those from that position on; add(partial, term, position) includes one
 // more; both(a, b) joins two stretches, b after a; result(partial, count) is the answer. LANES says
-// over how many partial results a block is spread, see rows.hpp: 32 for sums and products of
+// over how many partial results a block is spread, see tree.hpp: 32 for sums and products of
 // floats, and 1 where order changes nothing.
 #pragma once
 
 #include <limits>
 #include <type_traits>
 
-#include "rows.hpp"
+#include "math/order.hpp"
+#include "walk/tree.hpp"
 
 namespace tutor {
 namespace TUTOR_LEVEL {
 namespace {
+
+// How two partial results become one, apart from the ops: many have the same.
+template <class Partial, class Combine>
+struct Combined {
+    static Partial both(Partial a, Partial b) { return Combine()(a, b); }
+};
+template <class Key>
+struct Larger {
+    static Key both(Key a, Key b) { return a < b ? b : a; }
+};
+template <class Key>
+struct Place {
+    Key key;
+    int64_t position;
+};
+template <class Key>
+struct FirstLarger {
+    static Place<Key> both(Place<Key> a, Place<Key> b) { return a.key < b.key ? b : a; }
+};
 
 // A sum or a product.
 template <class T, class Combine>
@@ -29,7 +49,8 @@ struct Fold {
     static Partial none(int64_t) { return Combine::neutral; }
     static Term of(T x) { return convert<Term>(x); }
     static void add(Partial& all, Term x, int64_t) { all = both(all, x); }
-    static Partial both(Partial a, Partial b) { return Combine()(a, b); }
+    using Join = Combined<Partial, Combine>;
+    static Partial both(Partial a, Partial b) { return Join::both(a, b); }
     static Result result(Partial all, int64_t) { return convert<Result>(all); }
 };
 
@@ -66,7 +87,8 @@ struct Extreme {
         return Order::nan_on_top(x, TURNED ? Term(~number) : number);
     }
     static void add(Partial& largest, Term key, int64_t) { largest = both(largest, key); }
-    static Partial both(Partial a, Partial b) { return a < b ? b : a; }
+    using Join = Larger<Partial>;
+    static Partial both(Partial a, Partial b) { return Join::both(a, b); }
     static T result(Partial key, int64_t) { return Order::value(TURNED ? Partial(~key) : key); }
 };
 template <class T>
@@ -129,11 +151,14 @@ int64_t first_of(int64_t n, const T* x, T most) {
         while (key(x[i]) != key(most)) i++;
     } else {
         constexpr int L = lanes<T>;
-        const auto found = [&](auto number) {
-            return most != most ? number != number : number == decltype(number)(most);
+        const auto search = [&](const auto& found) {
+            while (i + L <= n && !xsimd::any(found(load(x + i)))) i += L;
+            while (!found(x[i])) i++;
         };
-        while (i + L <= n && !xsimd::any(found(load(x + i)))) i += L;
-        while (!found(x[i])) i++;
+        if (most != most)
+            search([](auto number) { return number != number; });
+        else
+            search([&](auto number) { return number == decltype(number)(most); });
     }
     return i;
 }
@@ -143,15 +168,12 @@ struct ArgExtreme {
     using Keys = Extreme<T, TURNED>;
     using Element = T;
     using Term = typename Keys::Term;
-    struct Partial {
-        Term key;
-        int64_t position;
-    };
+    using Partial = Place<Term>;
+    using Join = FirstLarger<Term>;
     using Result = int64_t;
     static constexpr int LANES = 1;
     static Partial none(int64_t position) { return {Keys::none(0), position}; }
     static Term of(T x) { return Ordered<T>::zeros_alike(Keys::of(x)); }
-    static Partial both(Partial a, Partial b) { return a.key < b.key ? b : a; }
     static Result result(Partial best, int64_t) { return best.position; }
     static T most(int64_t n, const T* x) { return most_of<TURNED>(n, x); }
     static int64_t first(int64_t n, const T* x, T most) { return first_of(n, x, most); }

@@ -1,8 +1,9 @@
 // What kernels read and write for a dtype, where that is not the C++ type itself: bools.
 #pragma once
 
-#include <cstdint>
 #include <type_traits>
+
+#include "kernel.hpp"
 
 namespace tutor {
 namespace TUTOR_LEVEL {
@@ -26,6 +27,18 @@ static_assert(sizeof(bool_t) == 1);
 
 template <class T>
 using Stored = std::conditional_t<std::is_same<T, bool>::value, bool_t, T>;
+
+// Signed or not makes no difference to integers that only wrap: the two share their code.
+template <class T, bool IS_INTEGER = std::is_integral_v<T> && !std::is_same_v<T, bool>>
+struct SignTaken {
+    using type = T;
+};
+template <class T>
+struct SignTaken<T, true> {
+    using type = std::make_unsigned_t<T>;
+};
+template <class T>
+using WithoutSign = typename SignTaken<T>::type;
 
 }  // namespace
 }  // namespace TUTOR_LEVEL

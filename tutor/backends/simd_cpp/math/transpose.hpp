@@ -4,7 +4,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "simd.hpp"
+#include "math/simd.hpp"
 
 namespace tutor {
 namespace TUTOR_LEVEL {

@@ -16,7 +16,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "simd.hpp"
+#include "math/simd.hpp"
 
 namespace tutor {
 namespace TUTOR_LEVEL {

@@ -1,12 +1,13 @@
 // The rarer functions, for a register full of doubles whose results are then rounded to float or to
 // 16 bits: they err by less than 2^-40 of the result, so that the nearest float comes out almost
-// always. (Kernels of float64, which need the last bits, too, ask the C library: see formulas.hpp.)
+// always. (Kernels of float64, which need the last bits, too, ask the C library: see
+// kernels/functions.cpp.)
 //
 // Most are one line of algebra over exp and log, chosen such that nothing cancels. Where a function
 // is odd, the sign is taken off first and put back last, which also keeps -0.
 #pragma once
 
-#include "math.hpp"
+#include "math/math.hpp"
 
 namespace tutor {
 namespace TUTOR_LEVEL {

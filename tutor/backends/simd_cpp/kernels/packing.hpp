@@ -5,9 +5,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "half.hpp"
-#include "rows.hpp"
-#include "transpose.hpp"
+#include "math/computed.hpp"
+#include "math/transpose.hpp"
+#include "walk/nest.hpp"
 
 namespace tutor {
 namespace TUTOR_LEVEL {

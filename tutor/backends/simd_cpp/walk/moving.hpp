@@ -2,8 +2,9 @@
 // whatever their dtype; only bools are made 0 or 1.
 #pragma once
 
-#include "loops.hpp"
-#include "rows.hpp"
+#include "math/computed.hpp"
+#include "walk/each.hpp"
+#include "walk/items.hpp"
 
 namespace tutor {
 namespace TUTOR_LEVEL {

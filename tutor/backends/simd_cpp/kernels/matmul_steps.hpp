@@ -3,7 +3,7 @@
 // All take any strides, and C must not overlap A or B.
 #pragma once
 
-#include "gemm.hpp"
+#include "kernels/gemm.hpp"
 
 namespace tutor {
 namespace TUTOR_LEVEL {

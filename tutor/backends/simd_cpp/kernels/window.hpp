@@ -1,7 +1,8 @@
 // Windows that slide over the last two axes of (n, c, h, w), and copies of the rows they see.
 #pragma once
 
-#include "rows.hpp"
+#include "math/computed.hpp"
+#include "walk/nest.hpp"
 
 namespace tutor {
 namespace TUTOR_LEVEL {
