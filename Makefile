@@ -110,7 +110,8 @@ sanitize-thread: ## run the tests of threads under the thread sanitizer
 	LD_PRELOAD="$$(g++ -print-file-name=libtsan.so)" TUTOR_BACKEND=simd \
 	    TSAN_OPTIONS=exitcode=66:die_after_fork=0:allocator_may_return_null=1 \
 	    setarch -R $(VENV)-thread/bin/python -m pytest --capture=sys tests/backends/test_threads.py \
-	    tests/backends/test_simd_border.py tests/backends/test_launch.py $(ARGS)
+	    tests/backends/test_simd_border.py tests/backends/test_step.py tests/ops/test_twin.py \
+	    $(ARGS)
 
 fuzz: setup-env ## throw calls that no sane program makes at the border to C++, for a minute
 	$(BIN)/python tests/backends/fuzz.py $(ARGS)
@@ -131,4 +132,4 @@ clean: ## remove all that the targets above have made
 	rm -rf $(VENV) $(VENV)-sanitize $(VENV)-thread build dist docs/_build docs/api docs/chapters
 	rm -rf *.egg-info
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find tutor tests docs benchmarks -name __pycache__ -exec rm -rf {} +
+	find tutor course tests docs benchmarks -name __pycache__ -exec rm -rf {} +

@@ -23,9 +23,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import tutor
-from tutor import Tensor, data, files, nn, no_grad, optim
+from tutor import Tensor, data, nn, no_grad, optim
 from tutor.backends import registry, simd_cpp
 from tutor.errors import DataError, DomainError, TutorError
+from tutor.ground import files
 from tutor.nn import checkpoint
 from tutor.viz import training
 

@@ -42,7 +42,7 @@ def _steps(
     }
 
 
-EAGER = {32: 1.5, 64: 1.3, 128: 1.2, 512: 1.1}
+EAGER = {32: 2.0, 64: 1.3, 128: 1.2, 512: 1.1}
 TARGETS: dict[str, Target] = {
     "1M": Target("1M add, mul, exp, relu, sum of float32", 1.0),
     "chain lazy": Target("((x*2+1).relu()).sum() at 1M", 5.0, "torch", later="lazy or jit"),
@@ -58,8 +58,12 @@ TARGETS: dict[str, Target] = {
     **_steps("Adam", " jit", {32: 2.5, 128: 1.8}, "jit"),
     "epoch": Target("one MNIST epoch, jit, batch 128, indexed by hand", 2.0, "torch", later="jit"),
     "epoch loader": Target("the same, torch with DataLoader", 3.5, "torch", later="jit"),
-    "add 1": Target("add of two 1-element tensors, without grad", 1.0, "torch"),
-    "add 1 grad": Target("add of two 1-element tensors, with grad", 1.0, "torch"),
+    "small": Target("one call on (8, 8): arithmetic, sums, views, an index", 1.0, "torch"),
+    "add 1": Target("add of two 1-element tensors, without grad", 2.0, "torch"),
+    "add 1 grad": Target("add of two 1-element tensors, with grad", 1.5, "torch"),
+    "lstm": Target("LSTM written by hand, 100 steps, forward and backward", 1.5, "torch"),
+    "node": Target("an add in a recorded chain, in microseconds", most=1.2),
+    "node bytes": Target("the memory of one, in bytes", most=500),
     "ten ops": Target("10 operations on tiny tensors, forward and backward", 2.5, "torch"),
     "cnn": Target("CNN training step, batch 128", 3.0, "torch"),
     "gpt": Target("GPT step, AdamW", 1.1, "torch", later="GPT"),

@@ -44,8 +44,8 @@ autodoc_preserve_defaults = True
 add_module_names = False
 nitpick_ignore = [  # base classes that are documented elsewhere, and no page here asks another host
     ("py:class", "tutor.backends.simd_cpp._simd.Memory"),
-    ("py:class", "tutor.recording._Recording"),
-    ("py:obj", "tutor.blocks.T"),
+    ("py:class", "tutor.ground.recording._Recording"),
+    ("py:obj", "tutor.ground.blocks.T"),
     ("py:class", "ctypes.Structure"),
 ]
 

@@ -88,8 +88,8 @@ def test_the_lines_say_what_was_measured_and_on_what(everything):
 def test_a_run_is_added_to_the_file(tmp_path):
     _, first = bench(tmp_path, "overhead", start=without("torch"))
     _, both = bench(tmp_path, "overhead", start=without("torch"))
-    assert len(first) == 3
-    assert both[:3] == first and len(both) == 6
+    assert len(first) > 3
+    assert both[: len(first)] == first and len(both) == 2 * len(first)
 
 
 def test_numpy_is_compared(everything):
@@ -119,7 +119,9 @@ def test_a_missing_library_has_an_empty_column(missing, column, tmp_path):
         assert set(row["results"]) <= {"tutor", column}
         assert row["torch"] is None
         if column is None:
-            assert row["ratio"] is None and row["met"] is None
+            assert row["ratio"] is None
+            alone = row["case"].startswith(("an add in a graph", "its memory"))
+            assert (row["met"] is None) is not alone  # "at most" needs no rival
 
 
 # ---- equality ------------------------------------------------------------------------------------

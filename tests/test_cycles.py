@@ -271,6 +271,7 @@ ROWS: dict[str, Callable[[], Any]] = {
     "tutor.random.permutation": lambda: tutor.random.permutation(4, 1),
     "tutor.random.manual_seed": lambda: tutor.manual_seed(1),
     "tutor.manual_seed": lambda: tutor.manual_seed(1),
+    "tutor.random.Stream": lambda: tutor.random.Stream(1).state,
     "tutor.random.bits": lambda: tutor.random.bits(8, 1, 2),
     "tutor.random.set_state": lambda: tutor.random.set_state(tutor.random.get_state()),
     "Module.load_state_dict": lambda: nn.load_state_dict(model(), nn.state_dict(model())),

@@ -9,9 +9,11 @@ import threading
 from pathlib import Path
 
 import pytest
+from backend_names import BACKENDS
 
 import tutor
-from tutor import Tensor, random
+from tutor import Buffer, Tensor, random, registry
+from tutor.dtype import uint32
 from tutor.errors import NumberRangeError
 
 ROOT = str(Path(tutor.__file__).parents[1])
@@ -85,6 +87,54 @@ def test_threads_take_different_numbers() -> None:
     assert len(set(starts)) == len(starts) == 12_000
 
 
+BLOCKS = [registry.table(name)["random_bits", uint32] for name in (*BACKENDS, *BACKENDS)]
+
+
+def test_threads_on_different_backends_draw_different_numbers() -> None:
+    """Each call takes its place in the one stream as if at one instant, whatever kernel it is."""
+    drawn: list[tuple[int, ...]] = []
+    stream, interval = random.Stream(7), sys.getswitchinterval()
+
+    def draw(kernel: registry.Kernel) -> None:
+        for _ in range(300):
+            out = registry.Operand(Buffer.empty(4, uint32), (4,), (1,), 0)
+            kernel(out, *stream.cells, blocks=1)
+            drawn.append(tuple(out.buf.tolist()))
+
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=draw, args=(kernel,)) for kernel in BLOCKS]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert len(drawn) == len(set(drawn)) == 300 * len(BLOCKS)
+    assert stream.state == (7, len(drawn))
+
+
+def test_a_seed_gives_the_numbers_that_it_always_gave(backend: str) -> None:
+    """Written down once: who has published a seed relies on them."""
+    tutor.manual_seed(3)
+    uniform = [0.8166549801826477, 0.11682552099227905, 0.656050443649292]
+    assert Tensor.rand(5).tolist()[:3] == uniform
+    normal = [-0.8702286551028717, -1.787549922017398, -0.19581694037944297]
+    assert Tensor.randn(3, dtype="float64").tolist() == pytest.approx(normal, rel=1e-15)
+    assert tutor.randint(0, 100, (4,)).tolist() == [6, 50, 5, 91]
+    assert random.get_state() == (3, 9)
+    assert random.permutation(6, 1, 2) == [4, 0, 3, 2, 1, 5]
+
+
+def test_a_counter_that_runs_over_begins_anew(backend: str) -> None:
+    random.set_state((5, 2**64 - 1))
+    Tensor.rand(8)
+    assert random.get_state() == (5, 3)
+    x = Tensor.rand(4).tolist()
+    random.set_state((5, 3))
+    assert Tensor.rand(4).tolist() == x
+
+
 @pytest.mark.parametrize(("draw", "said"), [("tutor.rand(1)", "seed 77"), ("", "")])
 def test_tutor_debug_names_the_seed_at_the_end(draw: str, said: str) -> None:
     code = f"import tutor\nif {draw!r}: tutor.manual_seed(77); {draw or 'pass'}"
@@ -98,7 +148,7 @@ def test_tutor_debug_names_the_seed_at_the_end(draw: str, said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "state", [None, 1, (1,), (1, 2, 3), (1.0, 2), (-1, 0), (2**64, 0), (1, -1)]
+    "state", [None, 1, (1,), (1, 2, 3), (1.0, 2), (-1, 0), (2**64, 0), (1, -1), (1, 2**64)]
 )
 def test_what_is_no_state_is_refused(state):
     before = random.get_state()

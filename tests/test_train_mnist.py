@@ -15,8 +15,9 @@ import pytest
 
 import train_mnist
 import tutor
-from tutor import Tensor, data, files, nn, optim
+from tutor import Tensor, data, nn, optim
 from tutor.data import fetch, mnist
+from tutor.ground import files
 from tutor.nn import checkpoint
 
 ROOT = Path(__file__).parents[1]

@@ -1,24 +1,22 @@
 """tutor: a deep-learning library a person can read completely, and that is nevertheless fast.
 
-Four boxes: Buffer (flat typed memory), Tensor (a Buffer plus walking instructions), Op (forward and
-backward of one operation), Engine (runs Ops, keeps the graph, walks it backward). Read `tutor/core`
-in the order buffer, op, engine, tensor. Kernels are found in one registry; `python_ref` defines
-what is right, `simd_cpp` must agree with it and is fast.
+Four boxes: Buffer (numbers in a row, and the memory it has for them), Tensor (a Buffer plus walking
+instructions), Op (forward and backward of one operation), Engine (runs Ops, keeps the graph, walks
+it backward). Read `tutor/core` in the order buffer, tensor, op, engine. Kernels are found in one
+registry; `python_ref` defines what is right, `simd_cpp` must agree with it and is fast.
 """
 
 # ruff: noqa: F405 - data, graph and viz are not there before they are asked for
 
-import importlib
 from typing import Any
 
 from tutor import errors, functions, memory, nn, ops, optim, random, testing
 from tutor.backends import python_ref, registry, simd_cpp
 from tutor.backends.registry import set_backend, use_backend
+from tutor.backends.step import Step, watch
 from tutor.core.buffer import Buffer
 from tutor.core.engine import Engine, apply, engine
 from tutor.core.op import OPS, Op
-from tutor.core.tensor import Tensor
-from tutor.custom import Function
 from tutor.dtype import TABLE as DTYPES
 from tutor.dtype import (
     bfloat16,
@@ -36,32 +34,44 @@ from tutor.dtype import (
     uint64,
 )
 from tutor.dtype import bool_ as bool  # named as NumPy and the array API name it
-from tutor.einsum import einsum
 from tutor.functions import *  # noqa: F403 - the methods as functions
-from tutor.gradients import backward, grad
-from tutor.ops.movement import cat, concatenate, meshgrid, stack
-from tutor.profiler import profile
-from tutor.random import initial_seed, manual_seed
-from tutor.recording import (
+from tutor.functions.custom import Function
+from tutor.functions.einsum import einsum
+from tutor.functions.gradients import backward, grad
+from tutor.functions.sampling import bernoulli, multinomial, randint, randperm
+from tutor.ground import later
+from tutor.ground.recording import (
     enable_grad,
     inference_mode,
     is_grad_enabled,
     no_grad,
     set_grad_enabled,
 )
-from tutor.sampling import bernoulli, multinomial, randint, randperm
+from tutor.methods.tensor import Tensor
+from tutor.ops import twin
+from tutor.ops.movement import cat, concatenate, meshgrid, stack
+from tutor.random import initial_seed, manual_seed
+from tutor.watching import debug  # noqa: F401 - which sees to TUTOR_DEBUG
+from tutor.watching.profiler import profile
 
 __version__ = "0.1.0"
+later.PLACES.update(
+    array_api="tutor.array_api",
+    data="tutor.data",
+    linalg="tutor.linalg",
+    numpy_protocol="tutor.exchange.numpy_protocol",
+    viz="tutor.viz",
+)
 __all__ = [  # and the names of tutor.functions.__all__
-    "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Tensor", "apply", "arange", "backward",
-    "bernoulli", "bfloat16", "bool", "cat", "concatenate", "data", "einsum", "enable_grad",
-    "engine", "errors", "eye", "float16", "float32", "float64", "from_dlpack", "full", "functions",
-    "grad", "graph", "inference_mode", "initial_seed", "int8", "int16", "int32", "int64",
-    "is_grad_enabled", "linspace", "manual_seed", "memory", "meshgrid", "multinomial", "nn",
-    "no_grad", "ones", "ones_like", "ops", "optim", "profile", "promote", "python_ref", "rand",
-    "randint", "randn", "random", "randperm", "registry", "set_backend", "set_grad_enabled",
-    "simd_cpp", "stack", "testing", "uint8", "uint16", "uint32", "uint64", "use_backend", "viz",
-    "zeros", "zeros_like",
+    "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Step", "Tensor", "apply", "arange",
+    "backward", "bernoulli", "bfloat16", "bool", "cat", "concatenate", "data", "einsum",
+    "enable_grad", "engine", "errors", "eye", "float16", "float32", "float64", "from_dlpack",
+    "full", "functions", "grad", "graph", "inference_mode", "initial_seed", "int8", "int16",
+    "int32", "int64", "is_grad_enabled", "linspace", "manual_seed", "memory", "meshgrid",
+    "multinomial", "nn", "no_grad", "ones", "ones_like", "ops", "optim", "profile", "promote",
+    "python_ref", "rand", "randint", "randn", "random", "randperm", "registry", "set_backend",
+    "set_grad_enabled", "simd_cpp", "stack", "testing", "uint8", "uint16", "uint32", "uint64",
+    "use_backend", "viz", "watch", "zeros", "zeros_like",
 ]  # fmt: skip
 __all__ += functions.__all__
 
@@ -69,9 +79,10 @@ __all__ += functions.__all__
 def __getattr__(name: str) -> Any:
     """Imported when first asked for: `tutor.viz`, `tutor.graph`, and `tutor.data`, which brings all
     that a download needs."""
-    if name in ("data", "viz", "graph"):
-        module = importlib.import_module("tutor.data" if name == "data" else "tutor.viz")
-        return module.graph if name == "graph" else module
+    if name in ("data", "viz"):
+        return later.load(name)
+    if name == "graph":
+        return later.load("viz").graph
     raise AttributeError(f"module 'tutor' has no attribute {name!r}")
 
 
@@ -84,3 +95,4 @@ zeros, ones, full, arange, eye = Tensor.zeros, Tensor.ones, Tensor.full, Tensor.
 linspace, from_dlpack = Tensor.linspace, Tensor.from_dlpack
 zeros_like, ones_like = Tensor.zeros_like, Tensor.ones_like
 rand, randn = Tensor.rand, Tensor.randn
+twin.hand_over()

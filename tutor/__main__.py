@@ -11,10 +11,10 @@ import sys
 from pathlib import Path
 
 import tutor
+from course import shell
 from tutor.backends import cases, conformance, registry, simd_cpp
 from tutor.data import fetch, mnist
 from tutor.errors import KernelNotFound, TutorError
-from tutor.learn import shell
 
 OPTIONAL = {  # what a package is there for, and the extra of pyproject.toml that brings it
     "numpy": ("t.numpy() and NumPy's functions", "train"),

@@ -15,14 +15,15 @@ float32, as `__array_namespace_info__()` says; float16 and bfloat16 are here bey
 from __future__ import annotations
 
 import builtins
-import importlib
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from tutor import dtype as dtypes
-from tutor import layout
-from tutor.array_info import (  # noqa: F401 - the standard has these, too
+from tutor.core.buffer import Buffer
+from tutor.core.engine import apply
+from tutor.errors import AxisError, DomainError, DTypeError, GraphError, ScalarError, ShapeError
+from tutor.exchange.array_info import (  # noqa: F401 - the standard has these, too
     KINDS,
     VERSIONS,
     FInfo,
@@ -36,28 +37,24 @@ from tutor.array_info import (  # noqa: F401 - the standard has these, too
     isdtype,
     result_type,
 )
-from tutor.core.buffer import Buffer
-from tutor.core.engine import apply
-from tutor.core.tensor import Tensor
-from tutor.einsum import LETTERS, einsum
-from tutor.errors import AxisError, DomainError, DTypeError, GraphError, ScalarError, ShapeError
-from tutor.literals import is_number
-from tutor.ops import movement
-from tutor.recording import is_grad_enabled
-from tutor.sets import (  # noqa: F401 - so are these
+from tutor.functions.einsum import LETTERS, einsum
+from tutor.functions.sets import (  # noqa: F401 - so are these
     searchsorted,
     unique_all,
     unique_counts,
     unique_inverse,
     unique_values,
 )
+from tutor.ground import later, layout
+from tutor.ground.literals import is_number
+from tutor.ground.recording import is_grad_enabled
+from tutor.ground.typing import DTypeLike, Number, ShapeLike, Sizes, TensorLike
+from tutor.methods.tensor import Tensor
+from tutor.ops import movement
 
-if TYPE_CHECKING:
-    from tutor.typing import DTypeLike, Number, ShapeLike, Sizes, TensorLike
-
-    Dtype: TypeAlias = DTypeLike | None
-    Device: TypeAlias = str | None
-    Value: TypeAlias = Tensor | Number
+Dtype: TypeAlias = DTypeLike | None
+Device: TypeAlias = str | None
+Value: TypeAlias = Tensor | Number
 
 __array_api_version__ = "2024.12"
 e, inf, nan, newaxis, pi = math.e, math.inf, math.nan, None, math.pi
@@ -75,7 +72,7 @@ def __getattr__(name: str) -> Any:
     """The extension `linalg`, which is built on all of this. (For a type checker, here are also the
     functions of the two tables below.)"""
     if name == "linalg":
-        return importlib.import_module("tutor.linalg")
+        return later.load("linalg")
     raise AttributeError(f"module 'tutor.array_api' has no attribute {name!r}")
 
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tutor.errors import DTypeError, NumberRangeError
-from tutor.spelling import spelled
+from tutor.ground.spelling import spelled
 
 # Floats (IEEE 754, and bfloat16: float32 without its lower half): the bits behind the binary point,
 # and the exponent of the largest numbers.

@@ -15,8 +15,8 @@ from typing import Any
 from einops import _backends  # type: ignore[import-not-found,unused-ignore]
 
 from tutor.core.engine import apply
-from tutor.core.tensor import Tensor
-from tutor.einsum import einsum
+from tutor.functions.einsum import einsum
+from tutor.methods.tensor import Tensor
 
 
 class Backend(_backends.AbstractBackend):  # type: ignore[misc,unused-ignore]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tutor.array_api import (  # noqa: F401 - the standard has these four in both places
     matmul,
@@ -17,11 +17,9 @@ from tutor.array_api import (  # noqa: F401 - the standard has these four in bot
     tensordot,
     vecdot,
 )
-from tutor.core.tensor import Tensor
-from tutor.numpy_protocol import as_tensors, by_numpy
-
-if TYPE_CHECKING:
-    from tutor.typing import Axes, DTypeLike
+from tutor.exchange.numpy_protocol import as_tensors, by_numpy
+from tutor.ground.typing import Axes, DTypeLike
+from tutor.methods.tensor import Tensor
 
 COMPUTED_BY_NUMPY = """
     cholesky cross det eigh eigvalsh inv matrix_norm matrix_power matrix_rank pinv qr slogdet solve

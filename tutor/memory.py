@@ -11,7 +11,8 @@ A Buffer's bytes are had under one of three policies, which may be changed at an
 - "plain": each block from the system, and back to it as soon as its Buffer goes.
 - "pool", the default: a block that was given back waits for the next Buffer of its size class.
   Training asks for the same sizes in every step, so after the first few steps no block comes from
-  the system any more, and no page is touched for the first time.
+  the system any more, and no page is touched for the first time. Numbers of up to 256 bytes stand
+  in the Memory object itself, which Python takes from a pool of its own.
 - "arena": blocks are cut one after another from a chunk of 16 MiB, which is free again when the
   last of them has gone. Nothing is simpler, and nothing wastes more if one of them stays.
 
@@ -24,8 +25,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tutor.backends.memory import Memory
 from tutor.errors import DomainError
+from tutor.ground.memory import Memory
 
 POLICIES = ("plain", "pool", "arena")
 

@@ -3,6 +3,10 @@
 Each step is one kernel call per parameter, which reads the gradient and updates the parameter and
 the optimizer's state in place. The formulas are in the class docstrings; python_ref has them in
 plain Python.
+
+What changes between steps, the settings and the count of steps, stands in cells: Tensors of one
+number, which the kernels read when they run. `optimizer.lr = 0.1` writes into such a cell, and the
+end of a step adds 1 to the count. So the same kernel calls, made again, are the next step.
 """
 
 from __future__ import annotations
@@ -10,13 +14,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
-from tutor import debug
 from tutor.core.engine import engine
-from tutor.core.tensor import Tensor
+from tutor.dtype import float64, uint64
 from tutor.errors import DataError, DomainError, GraphError
-from tutor.spelling import spelled
+from tutor.ground.callers import user_line
+from tutor.ground.spelling import spelled
+from tutor.methods.tensor import Tensor
 
 
 class Limit(NamedTuple):
@@ -63,21 +68,52 @@ class Optimizer:
     A subclass states `slots` (the names of its state per parameter), `limits` (what its settings
     may be, whenever they are set) and `update`. The state starts at zero. GraphError for params
     that cannot be moved, DomainError for a setting out of its limits.
+
+    `cells[name]` are the cells of a setting, one float64 each, and `count` that of `steps`: what
+    `update` hands to a kernel.
     """
 
     slots: tuple[str, ...] = ()
     limits: Mapping[str, Limit] = {"lr": RATE}
+    cells: dict[str, list[Tensor]]
+
+    def __new__(cls, *args: Any, **options: Any) -> Self:
+        self = super().__new__(cls)
+        self.cells = {}  # before __init__, which sets the settings
+        return self
 
     def __init__(self, params: Iterable[Tensor], lr: float) -> None:
         self.params = self._leaves(params)
         self.lr = lr
-        self.steps = 0
+        self.count = Tensor(0, dtype=uint64)
         self.state = {name: [p.detach().like(0) for p in self.params] for name in self.slots}
 
+    @property
+    def steps(self) -> int:
+        """How many steps were taken."""
+        return int(self.count.buf[0])
+
+    @steps.setter
+    def steps(self, count: int) -> None:
+        self.count.buf[0] = count
+
+    def __getattr__(self, name: str) -> Any:
+        """A setting, as float or tuple of floats: what its cells hold now."""
+        if name not in self.limits or name not in self.cells:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        numbers = tuple([cell.buf.raw.cast("d")[0] for cell in self.cells[name]])
+        return numbers if self.limits[name].pair else numbers[0]
+
     def __setattr__(self, name: str, value: Any) -> None:
-        if limit := self.limits.get(name):
-            value = limit.checked(f"{type(self).__name__} with {name}={value!r}", value)
-        super().__setattr__(name, value)
+        limit = self.limits.get(name)
+        if limit is None:
+            return super().__setattr__(name, value)
+        value = limit.checked(f"{type(self).__name__} with {name}={value!r}", value)
+        numbers = value if limit.pair else (value,)
+        if name not in self.cells:
+            self.cells[name] = [Tensor(x, dtype=float64) for x in numbers]
+        for cell, number in zip(self.cells[name], numbers, strict=True):
+            cell.buf[0] = number
 
     def _leaves(self, params: Iterable[Tensor]) -> list[Tensor]:
         """The params as a list of Tensors that an optimizer can move, each of them once."""
@@ -113,15 +149,15 @@ class Optimizer:
         Where it is interrupted, some have moved and others not; `steps` counts whole steps only,
         and of each that has moved it is known that it changed (its version).
         """
-        here = debug.user_line()
+        here = user_line()
         for i, p in enumerate(self.params):
             if p.grad is not None:
                 p.buf.touch(here)
                 self.update(p, p.grad, *(self.state[name][i] for name in self.slots))
-        self.steps += 1
+        engine.call("add", uint64, self.count, self.count, self.count.wrap(1, uint64))
 
     def update(self, p: Tensor, g: Tensor, *state: Tensor) -> None:
-        """Move p in place along its gradient g; `self.steps` steps were taken before this one."""
+        """Move p in place along its gradient g; `self.count` steps were taken before this one."""
         raise NotImplementedError(f"{type(self).__name__} has no update(self, p, g, ...)")
 
     def state_dict(self) -> dict[str, Any]:
@@ -137,7 +173,7 @@ class Optimizer:
         wrong += [
             n for n, t in own.items() if n in state and n != "steps" and not alike(t, state[n])
         ]
-        if wrong or type(steps) is not int or steps < 0:
+        if wrong or type(steps) is not int or not 0 <= steps < 2**64:
             raise DataError(
                 f"to load a state into {type(self).__name__} over {len(self.params)} parameters",
                 f"missing, too much or of another shape or dtype: {', '.join(wrong) or 'steps'}",
@@ -175,17 +211,23 @@ class SGD(Optimizer):
         self.slots = ("velocity",) if self.momentum else ()
         super().__init__(params, lr)
 
-    def update(self, p: Tensor, g: Tensor, *state: Tensor) -> None:
-        kernel, params = "descend", {"lr": self.lr, "weight_decay": self.weight_decay}
-        if state:
-            kernel, params["momentum"] = "sgd", self.momentum
-        elif self.momentum:
+    def step(self) -> None:
+        """Move every parameter that has a gradient: `Optimizer.step`."""
+        if not self.slots and self.momentum:
             raise DomainError(
                 f"momentum={self.momentum} for an SGD that was made without",
                 "it has kept no velocity",
                 "make another one: SGD(params, lr, momentum)",
             )
-        engine.call(kernel, p.dtype, p, g, *state, **params)
+        super().step()
+
+    def update(self, p: Tensor, g: Tensor, *state: Tensor) -> None:
+        cells = self.cells
+        if state:
+            settings = (*cells["lr"], *cells["momentum"], *cells["weight_decay"])
+            engine.call("sgd", p.dtype, p, g, *state, *settings)
+        else:
+            engine.call("descend", p.dtype, p, g, *cells["lr"], *cells["weight_decay"])
 
 
 @spelled
@@ -213,9 +255,6 @@ class Adam(Optimizer):
         super().__init__(params, lr)
 
     def update(self, p: Tensor, g: Tensor, *state: Tensor) -> None:
-        (b1, b2), t = self.betas, self.steps + 1
-        engine.call(
-            "adam", p.dtype, p, g, *state,
-            lr=self.lr / (1 - b1**t), beta1=b1, beta2=b2, eps=self.eps,
-            correction=math.sqrt(1 - b2**t), weight_decay=self.weight_decay,
-        )  # fmt: skip
+        cells = self.cells
+        settings = (*cells["lr"], *cells["betas"], *cells["eps"], *cells["weight_decay"])
+        engine.call("adam", p.dtype, p, g, *state, *settings, self.count)

@@ -1,35 +1,74 @@
 """Randomness: one counter-based generator, the same numbers on every backend.
 
 Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3") turns
-(seed, counter) into 128 random bits. There is no hidden state: whoever draws takes a range of
-counters, and the same seed and counters give the same bits whenever and wherever they are asked.
+(seed, counter) into 128 random bits. The same seed and counters give the same bits whenever and
+wherever they are asked. The process has one stream of them: two cells in memory, the seed and the
+counter, which every kernel that draws is handed. It begins at the block that the counter names, and
+moves the counter on: so the same call, made again, gives the next numbers.
 """
 
 from __future__ import annotations
 
-import atexit
+import math
 import operator
 import os
+import struct
 import sys
 
-from tutor import debug
-from tutor.atomic import exchange
-from tutor.backends import registry
+from tutor.backends.registry import Operand
 from tutor.core.buffer import Buffer
-from tutor.dtype import int64, uint32
+from tutor.core.engine import engine
+from tutor.dtype import int64, uint32, uint64
 from tutor.errors import NumberRangeError
-from tutor.spelling import spelled
+from tutor.ground.atomic import advance, exchange
+from tutor.ground.spelling import spelled
+from tutor.ground.typing import Walked
 
 _PERMUTATIONS = 1 << 63  # permutations count from here, far from what tensors are filled with
 
 
-class _Stream:
-    """Where the sequence stands: (seed, counter); None until the first number is asked for."""
+class Stream:
+    """Random numbers, one after another: the cells `seed` and `counter` say where it stands."""
 
-    state: tuple[int, int] | None = None
+    __slots__ = ("buf", "cells")
+
+    def __init__(self, seed: int, counter: int = 0) -> None:
+        self.buf = Buffer.empty(2, uint64)
+        self.cells = tuple(Operand(self.buf, (), (), i) for i in range(2))
+        self.state = seed, counter
+
+    @property
+    def state(self) -> tuple[int, int]:
+        """(seed, counter), both read, or written, as if at one instant."""
+        seed, counter = struct.unpack("QQ", self.buf.raw.tobytes())
+        return seed, counter
+
+    @state.setter
+    def state(self, state: tuple[int, int]) -> None:
+        self.buf.raw[:] = struct.pack("QQ", *state)
+
+    def draw(self, kernel: str, out: Walked, per_block: int) -> None:
+        """Fill `out`, moving on by a block for each `per_block` of its numbers."""
+        blocks = -(-math.prod(out.shape) // per_block)
+        engine.call(kernel, out.buf.dtype, out, *self.cells, blocks=blocks)
 
 
-_stream = _Stream()
+class _Process:
+    """The stream of the process; None until the first number is asked for."""
+
+    stream: Stream | None = None
+
+
+_process = _Process()
+
+
+def stream() -> Stream:
+    """The stream that everything is drawn from; its seed is the system's, unless one was given."""
+    found = _process.stream
+    if found is None:
+        exchange((_process,), "stream", (None,), (Stream(int.from_bytes(os.urandom(8))),))
+        return stream()
+    return found
 
 
 @spelled
@@ -42,7 +81,7 @@ def manual_seed(seed: int) -> None:
         raise NumberRangeError(
             f"manual_seed({seed!r})", "a seed is a whole number of 64 bits", "use 0 to 2**64 - 1"
         )
-    _stream.state = seed, 0
+    stream().state = seed, 0
 
 
 def seed() -> int:
@@ -54,58 +93,48 @@ def seed() -> int:
 
 def initial_seed() -> int:
     """The seed that the sequence began with: give it to `manual_seed` to see the same numbers."""
-    return get_state()[0]
+    return stream().state[0]
 
 
 def get_state() -> tuple[int, int]:
     """(seed, counter): where the sequence stands. `set_state` continues from there."""
-    if _stream.state is None:
-        exchange((_stream,), "state", (None,), ((int.from_bytes(os.urandom(8)), 0),))
-    return _stream.state or get_state()
+    return stream().state
 
 
 def set_state(state: tuple[int, int]) -> None:
     """Go on from `state`, which `get_state` gave. NumberRangeError for what is no such thing."""
     whole = isinstance(state, tuple) and len(state) == 2 and {*map(type, state)} == {int}
-    if not whole or not 0 <= state[0] < 2**64 or state[1] < 0:
+    if not whole or not all(0 <= number < 2**64 for number in state):
         raise NumberRangeError(
             f"set_state({state!r:.60})",
-            "a state is a pair of whole numbers, a seed of 64 bits and a counter",
+            "a state is a pair of whole numbers of 64 bits, a seed and a counter",
             "give what get_state() returned",
         )
-    _stream.state = state
+    stream().state = state
 
 
 def take(blocks: int) -> tuple[int, int]:
     """(seed, first counter) of the next `blocks` blocks of 128 bits, which are then used up."""
-    blocks = operator.index(blocks)  # a Tensor would turn the counter into one
-    while True:  # no two threads may take the same ones
-        state = get_state()
-        if exchange((_stream,), "state", (state,), ((state[0], state[1] + blocks),)):
-            return state
+    numbers = stream().buf.raw.cast("Q")
+    return numbers[0], advance(numbers, 1, operator.index(blocks))
 
 
-def _say_seed() -> None:
+def say_seed() -> None:
     """With TUTOR_DEBUG, at the end: what has to be given to see the same numbers again."""
-    if _stream.state is not None:
+    if _process.stream is not None:
         print(f"tutor: random numbers: seed {initial_seed()}", file=sys.stderr)
 
 
-if debug.LEVEL:
-    atexit.register(_say_seed)
-
-
 def bits(count: int, seed: int, counter: int) -> Buffer:
-    """`count` random uint32, from the block `counter` on."""
+    """`count` random uint32, from the block `counter` (modulo 2**64) on."""
     out = Buffer.empty(count, uint32)
-    run = registry.kernel("random_bits", uint32)
-    run(registry.Operand(out, (count,), (1,), 0), seed=seed, counter=counter)
+    Stream(seed, counter % 2**64).draw("random_bits", Operand(out, (count,), (1,), 0), 4)
     return out
 
 
 def permutation(n: int, seed: int, round: int = 0) -> list[int]:
     """0 to n - 1 in an order that depends on (seed, round) alone: round is the epoch, say."""
     keys, order = bits(n, seed, _PERMUTATIONS + (round << 32)), Buffer.empty(n, int64)
-    whole = [registry.Operand(buf, (n,), (1,), 0) for buf in (order, keys)]
-    registry.kernel("argsort", uint32)(*whole, axis=0, descending=0)
+    whole = [Operand(buf, (n,), (1,), 0) for buf in (order, keys)]
+    engine.call("argsort", uint32, *whole, axis=0, descending=0)
     return order.tolist()

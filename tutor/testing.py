@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
-from tutor import checks, layout
-from tutor.core.tensor import Tensor
 from tutor.errors import GraphError
-from tutor.spelling import spelled
-
-if TYPE_CHECKING:
-    from tutor.typing import TensorLike
+from tutor.ground import checks, layout
+from tutor.ground.spelling import spelled
+from tutor.ground.typing import TensorLike
+from tutor.methods.tensor import Tensor
 
 Function = Callable[..., Tensor]
 

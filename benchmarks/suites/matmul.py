@@ -90,7 +90,8 @@ def _ladder(n: int) -> Iterator[Case]:
         return
     a, b = operand(n, n), operand(n, n)
     reference = libraries.runs(MATMUL, a, b)
-    for name, kernel in simd_cpp.variants(simd_cpp.level()).items():
+    steps = simd_cpp.variants(simd_cpp.level()).items()
+    for name, kernel in [step for step in steps if step[0].startswith("matmul.")]:
         runs: dict[str, Any] = {"tutor": lambda kernel=kernel: _step(kernel, a, b)}
         check = {**reference, **runs}  # not timed here: their lines are N = ... above
         yield Case(

@@ -17,7 +17,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from tutor.learn import notebooks
+from course import notebooks
 
 
 def write_pages(app: Sphinx) -> None:

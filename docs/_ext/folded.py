@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tutor.learn import notebooks
-from tutor.learn.exercise import Exercise, Question, find
+from course import notebooks
+from course.exercise import Exercise, Question, find
 
 Cell = dict[str, Any]
 

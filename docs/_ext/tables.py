@@ -73,13 +73,13 @@ class KernelTable(SphinxDirective):
                   INTEGERS: "integers", BITS: "bool, integers"}  # fmt: skip
         rows = (
             (
-                code(s.name), code(s.types),
+                code(s.name), s.form, code(s.types),
                 groups.get(s.dtypes) or ", ".join(d.name for d in s.dtypes),
                 s.formula, ", ".join(s.params), s.agree,
             )
             for s in TABLE_OF_KERNELS
         )  # fmt: skip
-        head = ("kernel", "types", "dtypes", "formula", "parameters", "agreement")
+        head = ("kernel", "form", "types", "dtypes", "formula", "parameters", "agreement")
         return [table(head, rows, "kernels")]
 
 

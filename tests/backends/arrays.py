@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from tutor.backends.registry import Operand
-from tutor.bits import pack, unpack
 from tutor.core.buffer import Buffer
-from tutor.dtype import TABLE, DType, bfloat16
+from tutor.dtype import TABLE, DType, bfloat16, float64
+from tutor.ground.bits import pack, unpack
 
 LAYOUTS: dict[str, Callable[[tuple[int, ...]], np.ndarray]] = {
     "contiguous": lambda shape: np.empty(shape, np.int8),
@@ -48,6 +48,11 @@ def operand(array: np.ndarray, layout: str = "contiguous", dtype: DType | None =
     x = Operand(buf, array.shape, model.strides, offset)
     cells(x)[...] = array.view(np.uint32) >> 16 if dtype is bfloat16 else array
     return x
+
+
+def cell(number: float, dtype: DType = float64) -> Operand:
+    """An operand of one number: a setting, a count, a seed."""
+    return operand(np.array(number, numpy_type(dtype)))
 
 
 def cells(x: Operand) -> np.ndarray:

@@ -30,11 +30,11 @@ def values(text: str, known: dict[str, list[int]]) -> list[int]:
 
 
 def read() -> dict[str, list[int]]:
-    """{"kernels/scan.cpp:GRAIN": [16384], ...}: each constant, and what it is on some level, for
+    """{"scan.cpp:GRAIN": [16384], ...}: each constant, and what it is on some level, for
     floats of some size. What depends on the registers' width or on templates is empty."""
     found: dict[str, list[int]] = {}
     shared: dict[str, list[int]] = {}
-    paths = [*SOURCES.glob("*.hpp"), *SOURCES.glob("*.cpp"), *SOURCES.glob("kernels/*.cpp")]
+    paths = [*SOURCES.rglob("*.hpp"), *SOURCES.rglob("*.cpp")]
     for path in sorted(
         paths, key=lambda path: (path.suffix != ".hpp", path.name != "packing.hpp", str(path))
     ):
@@ -44,7 +44,7 @@ def read() -> dict[str, list[int]]:
                 here = values(text, {**shared, **own})
                 own[name] = sorted({*own.get(name, []), *here})
         for name, options in own.items():
-            found[f"{path.relative_to(SOURCES)}:{name}"] = options
+            found[f"{path.name}:{name}"] = options
         if path.suffix == ".hpp":
             shared |= own
     return found

@@ -20,12 +20,12 @@ from tutor.backends.cases.bounds import WRITTEN
 from tutor.backends.cases.draws import Draw
 from tutor.backends.cases.elementwise import domains
 from tutor.backends.cases.operands import Block
-from tutor.backends.memory import Memory
 from tutor.backends.registry import Kernel, Operand, Table
 from tutor.backends.signatures import SIGNATURES
-from tutor.bits import pack
 from tutor.dtype import TABLE, DType, bfloat16, float16, float32, float64
-from tutor.layout import contiguous_strides
+from tutor.ground.bits import pack
+from tutor.ground.layout import contiguous_strides
+from tutor.ground.memory import Memory
 
 LENGTHS = range(131)
 MOST = 8 * (len(LENGTHS) + 4)  # elements of any operand
@@ -43,13 +43,11 @@ class Form(NamedTuple):
 
 
 AXIS = {"axis": 0}
-SGD = {"lr": 0.1, "momentum": 0.9, "weight_decay": 0.01}
-ADAM = {"lr": 0.1, "beta1": 0.9, "beta2": 0.99, "eps": 1e-8, "correction": 0.5, "weight_decay": 0.0}
 STEPS = {"stride_h": 1, "stride_w": 1, "dilation_h": 1, "dilation_w": 1}
 CONV = STEPS | {"groups": 1}
 POOL = STEPS | {"size_h": 2, "size_w": 3, "stride_w": 2}
 SMALL = ("small", "small")
-DRAWN = {"seed": 1, "counter": 2}
+RATES = ("part",) * 6  # the settings of an optimizer, cells
 
 
 def lines(n: int) -> tuple[Shape, ...]:
@@ -97,22 +95,27 @@ FORMS = {
     ),
     "pad": Form(lambda n: ((n + 3,), (n,)), {"before": (1,), "value": 1}, ("any",)),
     "cat": Form(lambda n: ((n + 5,), (n,), (5,)), AXIS, ("any", "any")),
-    "gather": Form(lambda n: ((n,), (n + 4,), (n,)), AXIS, ("any", "index")),
-    "scatter": Form(lambda n: ((n + 4,), (n + 4,), (n,), (n,)), AXIS, ("any", "index", "any")),
+    "gather": Form(lambda n: ((n,), (n + 4,), (n,)), AXIS, ("any", "position")),
+    "scatter": Form(lambda n: ((n + 4,), (n + 4,), (n,), (n,)), AXIS, ("any", "position", "any")),
     "scatter_add": Form(
-        lambda n: ((n + 4,), (n + 4,), (n,), (n,)), AXIS, ("small", "index", "small")
+        lambda n: ((n + 4,), (n + 4,), (n,), (n,)), AXIS, ("small", "position", "small")
     ),
     "nonzero": Form(lambda n: ((), (n,)), {}, ("any",)),  # as many elements as are true: see below
-    "index_select": Form(lambda n: ((3, n), (4, n), (3,)), AXIS, ("any", "index")),
+    "index_select": Form(lambda n: ((3, n), (4, n), (3,)), AXIS, ("any", "position")),
     **dict.fromkeys(("softmax", "log_softmax"), Form(lines, AXIS, ("small",), 1)),
     "cross_entropy": Form(losses, {"scale": 0.5}, ("small", "index"), 4),
     "cross_entropy_grad": Form(
         lambda n: ((3, n), *losses(n)[1:], (3,)), {"scale": 0.5}, ("small", "index", "small"), 4
     ),
-    "descend": Form(lambda n: ((n,),) * 2, {"lr": 0.1, "weight_decay": 0.01}, ("small",)),
-    "sgd": Form(lambda n: ((n,),) * 3, SGD, ("small", "small")),
-    "adam": Form(lambda n: ((n,),) * 4, ADAM, ("small", "small", "positive")),
-    **dict.fromkeys(("random_bits", "uniform", "normal"), Form(lambda n: ((n,),), DRAWN, ())),
+    "descend": Form(lambda n: ((n,),) * 2 + ((),) * 2, {}, ("small", *RATES[:2])),
+    "sgd": Form(lambda n: ((n,),) * 3 + ((),) * 3, {}, ("small", "small", *RATES[:3])),
+    "adam": Form(
+        lambda n: ((n,),) * 4 + ((),) * 6, {}, ("small", "small", "positive", *RATES[:5], "index")
+    ),
+    **dict.fromkeys(
+        ("random_bits", "uniform", "normal"),
+        Form(lambda n: ((n,), (), ()), {"blocks": 5}, ("index", "index")),
+    ),
 }  # fmt: skip
 
 
@@ -132,7 +135,11 @@ def calls(kernel: str, dtype: DType, lengths: range = LENGTHS) -> Iterator[tuple
     form = FORMS.get(kernel) or Form(lambda n: ((n,),) * (1 + len(d.ins)), {}, tuple(domains(d)))
     ins = [d.ins[min(i, len(d.ins) - 1)] for i in range(len(form.domains))]  # cat has any number
     drawn = [
-        [i % 4 for i in range(MOST)] if domain == "index" else d.values(MOST, domain, t)
+        [i % 4 for i in range(MOST)]
+        if domain == "index"
+        else [i % 8 - 4 for i in range(MOST)]
+        if domain == "position"
+        else d.values(MOST, domain, t)
         for domain, t in zip(form.domains, ins, strict=True)
     ]
     pools = [pack(values, t) for values, t in zip(drawn, ins, strict=True)]
@@ -168,8 +175,7 @@ def between(call: Call, start: list[int], kernel: Kernel) -> list[bytes]:
     for (dtype, shape, elements), at in zip(call.operands, start, strict=True):
         guard, size = GUARDS[dtype], dtype.itemsize
         image = guard[: 64 + at] + elements + guard
-        block = Memory.__new__(Block, len(image) // size, size, dtype.format)
-        block.dtype = dtype
+        block = Block(Memory(len(image) // size, size, dtype.format), dtype)
         block.raw[:] = image
         operands.append(Operand(block, shape, contiguous_strides(shape), (64 + at) // size))
     kernel(*operands, **call.params)
@@ -222,13 +228,13 @@ class Island:
         """The elements right at the end of the memory, or at its start."""
         at = ROOM - len(elements) if at_end else 0
         self.raw[at : at + len(elements)] = elements
-        block = Memory.borrow(self.raw, ROOM // dtype.itemsize, dtype.itemsize, dtype.format)
-        return Operand(block, shape, contiguous_strides(shape), at // dtype.itemsize)
+        lent = Memory.borrow(self.raw, ROOM // dtype.itemsize, dtype.itemsize, dtype.format)
+        return Operand(Block(lent, dtype), shape, contiguous_strides(shape), at // dtype.itemsize)
 
 
 def on_pages(level: str) -> int:
     """Every kernel of a level, for one dtype of each size, on such pages; how many calls."""
-    table, islands, count = simd_cpp.table(level), [Island() for _ in range(5)], 0
+    table, islands, count = simd_cpp.table(level), [Island() for _ in range(10)], 0
     for kernel, signature in SIGNATURES.items():
         by_size = {dtype.itemsize: dtype for dtype in signature.dtypes}
         for dtype in by_size.values():

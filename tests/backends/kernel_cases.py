@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import decimal
+import importlib
 import math
+import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -24,6 +27,8 @@ from kernel_inputs import (
     tame,
 )
 
+from tutor.backends.conformance import agreement
+from tutor.backends.signatures import SIGNATURES, TABLE_OF_KERNELS
 from tutor.dtype import DType
 
 # ---- one row per kernel --------------------------------------------------------------------------
@@ -395,13 +400,15 @@ CASES: dict[str, list[Case]] = {
     "gather": [
         Case(np.take_along_axis, lambda d: [sample(d, 6, 4), indices(6, 3, 4)], rows(0)),
         Case(np.take_along_axis, lambda d: [sample(d, 3, 2, 4), indices(2, 3, 9, 4)], rows(1)),
+        Case(np.take_along_axis, lambda d: [sample(d, 6, 4), indices(6, 3, 4) - 4], rows(0)),
     ],
     "scatter_add": [
         Case(
             scatter_add,
-            lambda d: [sample(d, 5, 4), indices(5, 9, 3), sample(d, 9, 3, start=3)],
+            lambda d, low=low: [sample(d, 5, 4), indices(5, 9, 3) - low, sample(d, 9, 3, start=3)],
             rows(0),
         )
+        for low in (0, 3)
     ],
     "scatter": [
         Case(
@@ -414,11 +421,17 @@ CASES: dict[str, list[Case]] = {
             lambda d: [sample(d, 2, 5), indices(5, 2, 7), sample(d, 2, 7, start=3)],
             rows(1),
         ),
+        Case(
+            scatter,
+            lambda d: [sample(d, 2, 5), indices(5, 2, 7) - 3, sample(d, 2, 7, start=3)],
+            rows(1),
+        ),
     ],
     "nonzero": [Case(np.flatnonzero, lambda d: [indices(3, 4, 5) == 1])],
     "index_select": [
         Case(np.take, lambda d: [sample(d, 6, 4), indices(6, 9)], rows(0)),
         Case(np.take, lambda d: [sample(d, 3, 6, 4), indices(6, 5)], rows(1)),
+        Case(np.take, lambda d: [sample(d, 3, 6, 4), indices(6, 5) - 6], rows(1)),
     ],
     "softmax": [Case(precise(softmax), samples((3, 4, 5)), rows(axis), 2) for axis in (-1, (0, 2))],
     "log_softmax": [
@@ -439,3 +452,23 @@ CASES: dict[str, list[Case]] = {
         )
     ],
 }
+
+
+def of_its_op(kernel: str, inputs: int) -> list[Case]:
+    """Of an elementwise kernel without a row above: the formula of its op's row in tests/ops."""
+    sys.path.append(str(Path(__file__).parents[1] / "ops"))
+    table = importlib.import_module("rows_elementwise").CASES
+    kind, ulps = agreement(kernel, SIGNATURES[kernel].dtypes[-1])
+    oracles = [
+        row.oracle if kind == "exact" else precise(row.oracle)
+        for row in table
+        if row.op == kernel and len(row.shapes) == inputs and row.oracle is not None
+    ]
+    return [Case(oracle, (one, pairs)[inputs - 1], ulps=ulps) for oracle in oracles[:1]]
+
+
+for signature in TABLE_OF_KERNELS:
+    alike = signature.form == "elementwise" and signature.types in ("TT", "TTT", "bTT")
+    wanted = alike and signature.name not in CASES
+    if wanted and (found := of_its_op(signature.name, len(signature.types) - 1)):
+        CASES[signature.name] = found

@@ -78,18 +78,18 @@ def nonzero(out: Operand, x: Operand) -> None:
     view(out)[...] = found
 
 
-def checked(kernel: str, index: Array, size: int) -> Array:
-    for i in index[(index < 0) | (index >= size)].flat:
+def checked(kernel: str, index: Array, size: int, low: int = 0) -> Array:
+    for i in index[(index < low) | (index >= size)].flat:
         raise OutOfRangeError(f"kernel {kernel}", f"index {i} into {size}", "stay below the size")
     return index
 
 
 def gather(x: Array, index: Array, axis: int) -> Array:
-    return np.take_along_axis(x, checked("gather", index, x.shape[axis]), axis)
+    return np.take_along_axis(x, checked("gather", index, x.shape[axis], -x.shape[axis]), axis)
 
 
 def index_select(x: Array, index: Array, axis: int) -> Array:
-    return np.take(x, checked("index_select", index, x.shape[axis]), axis)
+    return np.take(x, checked("index_select", index, x.shape[axis], -x.shape[axis]), axis)
 
 
 def log_softmax(x: Array, axis: int) -> Array:
@@ -109,11 +109,13 @@ def cross_entropy_grad(x: Array, target: Array, g: Array, scale: float) -> Array
     return scale * g[..., None] * (np.exp(log_softmax(x, -1)) - (np.arange(x.shape[-1]) == t))
 
 
-def descend(p: Operand, g: Operand, *, lr: float, weight_decay: float) -> None:
+def descend(p: Operand, g: Operand, *settings: Operand) -> None:
+    lr, weight_decay = map(view, settings)
     view(p)[...] = wide(view(p)) - lr * (wide(view(g)) + weight_decay * wide(view(p)))
 
 
-def sgd(p: Operand, g: Operand, v: Operand, *, lr: float, momentum: float, weight_decay: float):
+def sgd(p: Operand, g: Operand, v: Operand, *settings: Operand) -> None:
+    lr, momentum, weight_decay = map(view, settings)
     view(v)[...] = momentum * wide(view(v)) + wide(view(g)) + weight_decay * wide(view(p))
     view(p)[...] = wide(view(p)) - lr * wide(view(v))
 

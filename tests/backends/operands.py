@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from tutor.backends.cases.operands import Block
 from tutor.backends.simd_cpp import _simd
-from tutor.bits import pack, unpack
 from tutor.dtype import TABLE, DType, float32
+from tutor.ground.bits import pack, unpack
 
 DTYPES = {d.format: d for d in TABLE}
 
@@ -28,7 +29,7 @@ def operand(*shape: int, dtype: DType = float32, cls: type = Operand) -> Any:
         strides.insert(0, count)
         count *= size
     memory = _simd.Memory(count, dtype.itemsize, dtype.format)
-    return cls(buf=memory, shape=shape, strides=tuple(strides), offset=0)
+    return cls(buf=Block(memory, dtype), shape=shape, strides=tuple(strides), offset=0)
 
 
 def filled(values: list[Any], dtype: DType = float32, cls: type = Operand) -> Any:
@@ -40,4 +41,4 @@ def filled(values: list[Any], dtype: DType = float32, cls: type = Operand) -> An
 
 def values(x: Any) -> list[Any]:
     """Everything in the memory of `x`."""
-    return unpack(x.buf.raw, DTYPES[x.buf.format])
+    return unpack(x.buf.raw, DTYPES[x.buf.memory.format])

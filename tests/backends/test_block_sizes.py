@@ -21,8 +21,8 @@ from tutor.backends.cases import elementwise, fused, movement, reduce, scan, win
 from tutor.backends.cases.draws import Case, Draw
 from tutor.backends.cases.operands import execute, images
 from tutor.backends.conformance import agreement, differences
-from tutor.backends.memory import Memory
 from tutor.dtype import DType, bool_, float16, float32, float64, int8, int64, uint32
+from tutor.ground.memory import Memory
 
 READ = constants.read()
 Row = tuple[str, DType, Case]
@@ -147,7 +147,7 @@ def steps(n: int) -> Iterator[Row]:
         for dtype in (float16, float32):
             d = Draw(name, dtype, n)
             for m in near(n):
-                yield name, dtype, fused.step(d, (m,), plain(d))
+                yield name, dtype, fused.step(d, (m,), ("contiguous",) * fused.moved(name))
 
 
 def convolutions(x: Callable[[int], tuple[int, ...]], outputs: Callable[[int], int]) -> Cases:
@@ -201,20 +201,21 @@ def joins(n: int) -> Iterator[Row]:
 # Where each constant is crossed. Numbers that are multiplied there are those of other constants.
 ROWS = READ["packing.hpp:ROWS"]
 CROSSED: dict[str, Cases | tuple[Cases, ...]] = {
-    "formulas.hpp:grain": maps("add", "sqrt", "exp", "pow"),
-    "kernels/elementwise.cpp:GRAIN": (maps("where"), maps("copy", dtype=bool_)),
-    "loops.hpp:TILE": (maps("add", layout="sliced"), maps("mul", dtype=float16)),
-    "loops.hpp:SIDE": lambda n: (
+    "elementwise.hpp:grain": (
+        maps("add", "sqrt", "exp", "pow"), maps("where"), maps("copy", dtype=bool_),
+    ),
+    "each.cpp:TILE": (maps("add", layout="sliced"), maps("mul", dtype=float16)),
+    "each.cpp:SIDE": lambda n: (
         ("copy", t, elementwise.alike(Draw("copy", t, m), (m, n + 1), ("contiguous", "transposed")))
         for m in near(n) for t in (int8, float32, float64)
     ),
     "half.hpp:STRETCH": maps("exp", "pow", dtype=float16),
     "packing.hpp:ROWS": products(lambda n: (n, 3, 5), lambda n: (5, 3, n)),
     "packing.hpp:PAGES": products(lambda n: (3, n, 40)),
-    "gemm.hpp:WIDE": tuple(
+    "micro_kernel.hpp:WIDE": tuple(
         products(lambda n, lanes=lanes: (1, 9, n * lanes)) for lanes in (4, 8, 16)
     ),
-    "gemm.hpp:AHEAD": products(lambda n: (1, n, 40), lambda n: (40, n, 1)),
+    "micro_kernel.hpp:AHEAD": products(lambda n: (1, n, 40), lambda n: (40, n, 1)),
     "gemm.hpp:KC": products(lambda n: (3, n, 5), lambda n: (1, n, 33), lambda n: (7, 2 * n, 9)),
     "gemm.hpp:NC": products(lambda n: (3, 4, n)),
     "gemm.hpp:MC": products(lambda n: (n, 2, 3)),
@@ -223,49 +224,50 @@ CROSSED: dict[str, Cases | tuple[Cases, ...]] = {
         for rows in ROWS
     ),
     "gemm.hpp:GRAIN": products(lambda n: (64, 64, n // 4096), lambda n: (64, 65, n // 4096)),
-    "rows.hpp:SUM_LANES": (sums(("n",), ("n", 9), (2, "n")), rows_of_scores(lambda n: (3, n))),
-    "rows.hpp:BLOCK": (
+    "tree.hpp:SUM_LANES": (sums(("n",), ("n", 9), (2, "n")), rows_of_scores(lambda n: (3, n))),
+    "tree.hpp:BLOCK": (
         sums(("n",), ("n", 9), (2, "n"), dtypes=(float32, int64)),
         rows_of_scores(lambda n: (2, n)),
     ),
-    "kernels/reduce.cpp:TILE_BYTES": (
+    "reducer.hpp:TILE_BYTES": (
         lambda n: sums((3, "n"))(n), lambda n: kept(n // 4, float32), lambda n: kept(n // 8, int64),
         lambda n: kept(n // 16, float64),
     ),
-    "kernels/reduce.cpp:GRAIN": sums(("n",), ("n", 2)),
-    "kernels/arange.cpp:GRAIN": evens,
-    "kernels/scan.cpp:GRAIN": (scans(lambda n: (n,), 0), scans(lambda n: (2, n // 2), 1)),
-    "kernels/scan.cpp:WIDTH": scans(lambda n: (3, n), 0),
-    "kernels/scan.cpp:FEW": scans(lambda n: (n, 9), 1),
-    "kernels/sort.cpp:GRAIN": sorts(lambda n: (n // 8, 8), float32),
-    "kernels/sort.cpp:SHORT": sorts(lambda n: (2, n), float32, int8),
-    "kernels/sort.cpp:MANY": (
+    "reduce.cpp:GRAIN": sums(("n",), ("n", 2)),
+    "arange.cpp:GRAIN": evens,
+    "scan.cpp:GRAIN": (scans(lambda n: (n,), 0), scans(lambda n: (2, n // 2), 1)),
+    "scan.cpp:WIDTH": scans(lambda n: (3, n), 0),
+    "scan.cpp:FEW": scans(lambda n: (n, 9), 1),
+    "sort.cpp:GRAIN": sorts(lambda n: (n // 8, 8), float32),
+    "sort.cpp:SHORT": sorts(lambda n: (2, n), float32, int8),
+    "sort.cpp:MANY": (
         sorts(lambda n: (n,), int8), sorts(lambda n: (2 * n,), float16),
         sorts(lambda n: (4 * n,), float32), sorts(lambda n: (8 * n,), int64),
         sorts(lambda n: (8 * n + 1,), float64),
     ),
-    "kernels/fused.cpp:GRAIN": (rows_of_scores(lambda n: (n // 10 + 1, 10)), steps),
-    "kernels/fused.cpp:SHORT": rows_of_scores(lambda n: (5, n)),
-    "kernels/fused.cpp:TOGETHER": rows_of_scores(lambda n: (n, 7), 0),
-    "kernels/fused.cpp:ENTRIES": rows_of_scores(lambda n: (n // 64, 70), 0),
-    "kernels/fused.cpp:TURN": rows_of_scores(lambda n: (n, 40), 0),
-    "kernels/fused.cpp:TILE": steps,
-    "kernels/conv.cpp:HEIGHT": convolutions(lambda n: (2, 2, 4, 9), lambda n: n),
-    "kernels/conv.cpp:VECTORS": tuple(
+    "scores.hpp:GRAIN": rows_of_scores(lambda n: (n // 10 + 1, 10)),
+    "scores.hpp:SHORT": rows_of_scores(lambda n: (5, n)),
+    "scores.hpp:TOGETHER": rows_of_scores(lambda n: (n, 7), 0),
+    "scores.hpp:ENTRIES": rows_of_scores(lambda n: (n // 64, 70), 0),
+    "scores.hpp:TURN": rows_of_scores(lambda n: (n, 40), 0),
+    "optimizer.cpp:GRAIN": steps,
+    "optimizer.cpp:TILE": steps,
+    "conv.cpp:HEIGHT": convolutions(lambda n: (2, 2, 4, 9), lambda n: n),
+    "conv.cpp:VECTORS": tuple(
         convolutions(lambda n, lanes=lanes: (1, 2, 4, n * lanes + 2), lambda n: 3)
         for lanes in (4, 8, 16)
     ),
-    "kernels/conv.cpp:POSITIONS": convolutions(lambda n: (2, 1, 9, n // 8 + 2), lambda n: 2),
-    "kernels/conv.cpp:INPUT": convolutions(lambda n: (1, n // 1024, 3, 130), lambda n: 1),
-    "kernels/conv.cpp:GRAIN": convolutions(lambda n: (4, 3, 34, n // 8192), lambda n: 3),
-    "kernels/conv.cpp:PARTS": convolutions(lambda n: (n, 1, 34, 34), lambda n: 1),
-    "kernels/conv.cpp:SUMS": convolutions(lambda n: (1, 64, 3, 5), lambda n: n // (64 * 6 * 128)),
-    "kernels/pool.cpp:GRAIN": pools(lambda n: (2, 2, 90, n // 360)),
-    "kernels/pool.cpp:TOGETHER": pools(lambda n: (1, 1, 66, n // 32)),
-    "kernels/random.cpp:BLOCKS": randoms,
-    "kernels/random.cpp:BATCH": randoms,
-    "kernels/random.cpp:BATCHES": lambda n: randoms(n * READ["kernels/random.cpp:BLOCKS"][0]),
-    "kernels/movement.cpp:GRAIN_BYTES": moves,
+    "conv.cpp:POSITIONS": convolutions(lambda n: (2, 1, 9, n // 8 + 2), lambda n: 2),
+    "conv.cpp:INPUT": convolutions(lambda n: (1, n // 1024, 3, 130), lambda n: 1),
+    "conv.cpp:GRAIN": convolutions(lambda n: (4, 3, 34, n // 8192), lambda n: 3),
+    "conv.cpp:PARTS": convolutions(lambda n: (n, 1, 34, 34), lambda n: 1),
+    "conv.cpp:SUMS": convolutions(lambda n: (1, 64, 3, 5), lambda n: n // (64 * 6 * 128)),
+    "pool.cpp:GRAIN": pools(lambda n: (2, 2, 90, n // 360)),
+    "pool.cpp:TOGETHER": pools(lambda n: (1, 1, 66, n // 32)),
+    "random.cpp:BLOCKS": randoms,
+    "random.cpp:BATCH": randoms,
+    "random.cpp:BATCHES": lambda n: randoms(n * READ["random.cpp:BLOCKS"][0]),
+    "moving.hpp:GRAIN_BYTES": moves,
     "operand.hpp:ON_STACK": joins,
 }  # fmt: skip
 
@@ -273,14 +275,15 @@ CROSSED: dict[str, Cases | tuple[Cases, ...]] = {
 NO_SIZES = {
     "MAX_DIMS", "MAX_PARAMS", "MAX_INS", "MAX_INPUTS", "MAX_OPERANDS", "MAX_THREADS", "SLOTS",
     "OPERANDS", "LANES", "SIDE_BY_SIDE", "WORDS", "per_block", "neutral", "NONE", "mantissa",
-    "bias",    "widest", "ALIGNMENT", "HEADER", "VECTORS",
+    "bias",    "widest", "ALIGNMENT", "GIVEN", "HEADER", "VECTORS",
 }  # fmt: skip
 ELSEWHERE = {
     "matmul_steps.hpp:SIDE": "tests/backends/test_matmul_steps.py",
-    "kernels/reduce.cpp:MOST": "2**30 rows take gigabytes",
-    "memory.cpp:CLASSES": "test_every_class_of_the_pool",
-    "memory.cpp:SMALLEST": "test_every_class_of_the_pool",
-    "memory.cpp:CHUNK": "test_every_class_of_the_pool",
+    "sum_steps.hpp:BRANCH": "tests/backends/test_sum_steps.py",
+    "reducer.hpp:MOST": "2**30 rows take gigabytes",
+    "blocks.cpp:CLASSES": "test_every_class_of_the_pool",
+    "blocks.hpp:SMALL": "test_every_class_of_the_pool",
+    "blocks.cpp:CHUNK": "test_every_class_of_the_pool",
 }
 
 
@@ -303,7 +306,7 @@ def test_every_constant_is_crossed_on_purpose() -> None:
 
 def test_the_parser_reads_what_is_there() -> None:
     assert READ["gemm.hpp:NC"] == [256, 512]
-    assert READ["kernels/reduce.cpp:GRAIN"] == [64 * READ["rows.hpp:BLOCK"][0]]
+    assert READ["reduce.cpp:GRAIN"] == [64 * READ["tree.hpp:BLOCK"][0]]
     assert constants.values("1 << 14", {}) == [1 << 14]
     assert constants.values("ROWS > 8 ? 16 : 8", {"ROWS": [6, 14]}) == [8, 16]
     assert len(READ) > 60
@@ -338,12 +341,13 @@ def test_both_sides_of_a_block_boundary(name: str, level: str) -> None:
 @pytest.mark.skipif(not LEVELS, reason="the extension was not built")
 def test_every_class_of_the_pool(policy: str) -> None:
     """Blocks of neighbouring classes hold what was written to them, side by side and again."""
-    smallest, chunk = READ["memory.cpp:SMALLEST"][0], READ["memory.cpp:CHUNK"][0]
+    smallest, chunk = READ["blocks.hpp:SMALL"][0], READ["blocks.cpp:CHUNK"][0]
     sizes = [smallest]
     while sizes[-1] < chunk:  # four classes per doubling
         base = sizes[-1] if len(sizes) % 4 == 1 else base  # noqa: F821 - the first size is one
         sizes.append(sizes[-1] + base // 4)
-    assert len(sizes) < READ["memory.cpp:CLASSES"][0]
+    assert len(sizes) < READ["blocks.cpp:CLASSES"][0]
+    sizes[:0] = range(48, smallest, 16)  # as Python's own pool rounds
     before, rng = memory.config(), random.Random(1)
     try:
         memory.configure(policy=policy)

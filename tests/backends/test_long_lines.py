@@ -12,8 +12,8 @@ from operands import Operand, filled, operand, values
 
 from tutor.backends import registry
 from tutor.backends.python_ref.reduce import argmax, argmin
-from tutor.bits import pack
 from tutor.dtype import TABLE, DType, int64
+from tutor.ground.bits import pack
 
 LENGTHS = [1, 11, 12, 13, 100, 255, 511, 512, 513, 700, 5000]
 

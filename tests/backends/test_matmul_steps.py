@@ -16,7 +16,8 @@ STEPS = ("naive", "ikj", "tiled", "packed", "threaded")
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_all_steps_are_there(level):
-    assert sorted(simd_cpp.variants(level)) == sorted(f"matmul.{step}" for step in STEPS)
+    found = [name for name in simd_cpp.variants(level) if name.startswith("matmul.")]
+    assert sorted(found) == sorted(f"matmul.{step}" for step in STEPS)
 
 
 @pytest.mark.parametrize("level", LEVELS)

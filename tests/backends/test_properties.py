@@ -18,9 +18,9 @@ from tutor.backends.cases.draws import LAYOUTS, OUT_LAYOUTS, Case, Draw, Spec, s
 from tutor.backends.cases.elementwise import allowed, domains
 from tutor.backends.cases.operands import execute, images
 from tutor.backends.signatures import SIGNATURES
-from tutor.bits import pack, unpack
 from tutor.dtype import TABLE, DType, bool_, float32
-from tutor.layout import axes_of
+from tutor.ground.bits import pack, unpack
+from tutor.ground.layout import axes_of
 
 KERNELS = [
     name

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from arrays import LAYOUTS, assert_same, numpy_type, operand, rounded, view
+from arrays import LAYOUTS, assert_same, cell, numpy_type, operand, rounded, view
+from backend_names import BACKENDS
 from kernel_cases import CASES, Case
 from kernel_inputs import FIRST_BLOCK, result_dtype, sample, values
 
@@ -23,10 +24,12 @@ from tutor.dtype import (
     float32,
     float64,
     int64,
+    uint64,
 )
 from tutor.errors import OutOfRangeError
 
 KERNELS = registry.table("python_ref")
+TABLES = [registry.table(name) for name in BACKENDS]
 FLOATS = pytest.mark.parametrize(
     "dtype", [float16, bfloat16, float32, float64], ids=lambda d: d.name
 )
@@ -128,8 +131,7 @@ def test_sgd(dtype: DType) -> None:
     p, g, v = (sample(dtype, 4, 3, start=i) for i in (0, 5, 9))
     new_v = rounded(0.5 * v.astype(float) + (g + 0.25 * p.astype(float)), dtype)
     out, state = operand(p, "sliced", dtype), operand(v, "transposed", dtype)
-    settings = {"lr": 0.125, "momentum": 0.5, "weight_decay": 0.25}
-    KERNELS["sgd", dtype](out, laid(g, dtype), state, **settings)
+    KERNELS["sgd", dtype](out, laid(g, dtype), state, cell(0.125), cell(0.5), cell(0.25))
     assert_same(view(state), new_v)
     assert_same(view(out), rounded(p - 0.125 * new_v.astype(float), dtype))
 
@@ -138,7 +140,7 @@ def test_sgd(dtype: DType) -> None:
 def test_descend(dtype: DType) -> None:
     p, g = (sample(dtype, 4, 3, start=i) for i in (0, 5))
     out = operand(p, "sliced", dtype)
-    KERNELS["descend", dtype](out, laid(g, dtype, "transposed"), lr=0.125, weight_decay=0.25)
+    KERNELS["descend", dtype](out, laid(g, dtype, "transposed"), cell(0.125), cell(0.25))
     assert_same(view(out), rounded(p - 0.125 * (g + 0.25 * p.astype(float)), dtype))
 
 
@@ -149,10 +151,11 @@ def test_adam(dtype: DType) -> None:
     d = g + 0.25 * p.astype(float)
     new_m = rounded(0.75 * m.astype(float) + 0.25 * d, dtype)
     new_v = rounded(0.5 * v.astype(float) + 0.5 * d * d, dtype)
-    step = 0.125 * new_m.astype(float) / (np.sqrt(new_v.astype(float)) / 0.5 + 0.0625)
+    rate, root = 0.125 / (1 - 0.75**3), np.sqrt(1 - 0.5**3)  # of the third step
+    step = rate * new_m.astype(float) / (np.sqrt(new_v.astype(float)) / root + 0.0625)
     out, moments = operand(p, "sliced", dtype), [laid(m, dtype, "transposed"), laid(v, dtype)]
-    settings = {"lr": 0.125, "beta1": 0.75, "beta2": 0.5, "eps": 0.0625, "correction": 0.5}
-    KERNELS["adam", dtype](out, laid(g, dtype), *moments, **settings, weight_decay=0.25)
+    settings = [cell(x) for x in (0.125, 0.75, 0.5, 0.0625, 0.25)]
+    KERNELS["adam", dtype](out, laid(g, dtype), *moments, *settings, cell(2, uint64))
     assert_same(view(moments[0]), new_m)
     assert_same(view(moments[1]), new_v)
     assert_same(view(out), rounded(p - step, dtype))
@@ -161,23 +164,24 @@ def test_adam(dtype: DType) -> None:
 def test_adam_at_rest() -> None:
     """No gradient ever, and no eps: 0 / 0, as IEEE 754 has it."""
     p, zeros = operand(np.ones(2, "f")), [operand(np.zeros(2, "f")) for _ in range(3)]
-    settings = {"lr": 1, "beta1": 0.5, "beta2": 0.5, "correction": 1, "weight_decay": 0}
-    KERNELS["adam", float32](p, *zeros, **settings, eps=1e-8)
-    assert_same(view(p), np.ones(2, "f"))
-    KERNELS["adam", float32](p, *zeros, **settings, eps=0)
+    for eps in (1e-8, 0.0):
+        assert_same(view(p), np.ones(2, "f"))
+        settings = [cell(x) for x in (1, 0.5, 0.5, eps, 0)]
+        KERNELS["adam", float32](p, *zeros, *settings, cell(0, uint64))
     assert_same(view(p), np.full(2, np.nan, "f"))
 
 
 # ---- errors --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("index", [-1, 4, 2**40])
+@pytest.mark.parametrize("index", [-5, -1, 4, 2**40, -(2**63), 2**63 - 1])
 @pytest.mark.parametrize(
     ("name", "shapes"),
     [
         ("gather", [(2,), (4,)]),
         ("index_select", [(2,), (4,)]),
         ("scatter_add", [(4,), (4,)]),
+        ("scatter", [(4,), (4,)]),
         ("cross_entropy", [(2,), (2, 4)]),
         ("cross_entropy_grad", [(2, 4), (2, 4)]),
     ],
@@ -186,9 +190,27 @@ def test_index_out_of_range(name: str, shapes: list[tuple[int, ...]], index: int
     out, x = (operand(np.ones(shape, "f")) for shape in shapes)
     numbers = [x, operand(np.array([1, index])), operand(np.ones(2, "f"))]
     params = {"scale": 1.0} if "scale" in SIGNATURES[name].params else {"axis": 0}
-    with pytest.raises(OutOfRangeError, match=f"kernel {name}(.|\n)*index {index} into 4 elements"):
-        KERNELS[name, float32](out, *numbers[: len(SIGNATURES[name].types) - 1], **params)
-    assert (view(out) == 1).all()  # nothing is written
+    axis, low = len(shapes[1]) - 1, 0 if "cross" in name else -4
+    if low <= index < 4:  # a target is no position: it does not count from the end
+        return
+    for table in TABLES:
+        with pytest.raises(OutOfRangeError) as caught:
+            table[name, float32](out, *numbers[: len(SIGNATURES[name].types) - 1], **params)
+        assert str(caught.value).splitlines() == [
+            f"asked: kernel {name}, index {index} in axis {axis}",
+            "found: the axis has size 4",
+            f"to do: use {low} to 3",
+        ]
+        assert (view(out) == 1).all()  # nothing is written
+
+
+@pytest.mark.parametrize("name", ["gather", "index_select", "scatter", "scatter_add"])
+def test_an_empty_axis_has_no_positions(name: str) -> None:
+    out, x, index = operand(np.ones(1, "f")), operand(np.ones(0, "f")), operand(np.array([0]))
+    operands = (x, x, index, out) if "scatter" in name else (out, x, index)
+    for table in TABLES:
+        with pytest.raises(OutOfRangeError, match=r"size 0\n.*axis is empty"):
+            table[name, float32](*operands, axis=0)
 
 
 def test_negative_exponent() -> None:

@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from arrays import assert_same, numpy_type, operand, rounded, view
+from arrays import assert_same, cell, numpy_type, operand, rounded, view
 from kernel_inputs import FIRST_BLOCK
 
 from tutor.backends import registry
 from tutor.backends.python_ref.random import normal_of, philox
 from tutor.backends.signatures import SIGNATURES
-from tutor.dtype import DType
+from tutor.dtype import DType, uint64
 
 KERNELS = registry.table("python_ref")
 
@@ -34,9 +34,14 @@ def test_philox_known_answers(seed: int, counter: int, words: str) -> None:
     assert " ".join(f"{word:08x}" for word in philox(seed, counter)) == words
 
 
-def draw(name: str, dtype: DType, count: int, layout: str = "contiguous", **at: int) -> np.ndarray:
+def draw(
+    name: str, dtype: DType, count: int, layout: str = "contiguous", *, seed: int, counter: int
+) -> np.ndarray:
     out = operand(np.zeros(count, numpy_type(dtype)), layout, dtype)
-    KERNELS[name, dtype](out, **at)
+    cells = cell(seed, uint64), cell(counter, uint64)
+    KERNELS[name, dtype](out, *cells, blocks=7)
+    assert view(cells[0]) == seed
+    assert view(cells[1]) == (counter + 7) % 2**64
     return view(out)
 
 
@@ -48,7 +53,7 @@ def test_stream(name: str, dtype: DType) -> None:
     assert_same(draw(name, dtype, len(wanted), seed=0, counter=0), wanted)
     # A stream can be entered at any block, and is laid down row-major wherever `out` stands.
     stream = draw(name, dtype, 41, "reversed", seed=2**63 + 5, counter=2**64 - 3)
-    rest = draw(name, dtype, 40 - 5 * len(wanted), "sliced", seed=2**63 + 5, counter=2**64 + 2)
+    rest = draw(name, dtype, 40 - 5 * len(wanted), "sliced", seed=2**63 + 5, counter=2)
     assert not np.array_equal(stream[5 * len(wanted) : 40], rest)  # counters have 64 bits
     rest = draw(name, dtype, 41 - 2 * len(wanted), "sliced", seed=2**63 + 5, counter=2**64 - 1)
     assert_same(stream[2 * len(wanted) :], rest)

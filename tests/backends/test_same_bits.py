@@ -22,7 +22,7 @@ from tutor.backends.cases.draws import OUT_LAYOUTS, Case, Draw
 from tutor.backends.cases.operands import elements, execute, images
 from tutor.backends.conformance import agreement, differences
 from tutor.backends.signatures import SIGNATURES, TABLE_OF_KERNELS
-from tutor.dtype import TABLE, DType, bfloat16, float16, float32, float64, int64, uint32
+from tutor.dtype import TABLE, DType, bfloat16, float16, float32, float64, int64, uint32, uint64
 
 PAGE = Path(__file__).parents[2] / "docs" / "kernels.md"
 ROUNDING = [row for row in TABLE_OF_KERNELS if row.agree != "exact"]
@@ -152,7 +152,8 @@ def test_a_random_stream_never_repeats(backend: str, kernel: str, per_block: int
 
 def numbers(backend: str, kernel: str, dtype: DType, count: int, counter: int) -> list[Any]:
     d = Draw(kernel, dtype, 0)
-    case = Case(d.result((count,)), (), {"seed": 11, "counter": counter})
+    cells = d.cell(11, uint64), d.cell(counter, uint64)
+    case = Case(d.result((count,)), cells, {"blocks": 1})
     return elements(
         case.out, execute(registry.table(backend)[kernel, dtype], case, images(case))[0]
     )

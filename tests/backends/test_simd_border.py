@@ -220,7 +220,7 @@ def test_an_empty_operand_reaches_nothing(offset, stride):
     empty = changed(shape=(2, 0), strides=(stride, stride), offset=offset)
     KERNELS["neg", float32](empty, empty)
     KERNELS["add", float32](operand(2, 0), empty, operand(2, 0))
-    assert operand(2, 0).buf.count == 0
+    assert operand(2, 0).buf.memory.count == 0
 
 
 # ---- The Kernel type, and the module -------------------------------------------------------------

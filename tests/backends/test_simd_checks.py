@@ -5,11 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from operands import Operand, filled, operand, values
+from operands import Block, Operand, filled, operand, values
 
 from tutor.backends import simd_cpp
 from tutor.backends.simd_cpp import _simd
-from tutor.dtype import BY_NAME, bfloat16, bool_, float16, float32, int8, int32, int64, uint64
+from tutor.dtype import (
+    BY_NAME,
+    bfloat16,
+    bool_,
+    float16,
+    float32,
+    float64,
+    int8,
+    int32,
+    int64,
+    uint32,
+    uint64,
+)  # fmt: skip
 from tutor.errors import AxisError, DomainError, DTypeError, OutOfRangeError, ShapeError
 
 KERNELS = simd_cpp.table(simd_cpp.levels()[-1])
@@ -68,6 +80,12 @@ SHAPES = {
     "max_pool2d, too large": (operand(1, 2, 4, 5), operand(1, 2, 5, 6), POOL | {"size_h": 2**62}),
     "max_pool2d_grad": (*[operand(1, 2, 5, 6)] * 2, *[operand(1, 2, 4, 4)] * 2, POOL),
     "prod": (operand(2), X, {"axis": 0}),
+    "descend": (X, operand(3, 2), *[operand(dtype=float64)] * 2),
+    "descend, a cell": (X, X, operand(dtype=float64), operand(1, dtype=float64)),
+    "sgd, the state": (X, X, operand(2), *[operand(dtype=float64)] * 3),
+    "adam, the count": (*[X] * 4, *[operand(dtype=float64)] * 5, operand(1, dtype=uint64)),
+    "normal": (X, operand(1, dtype=uint64), operand(dtype=uint64), {"blocks": 1}),
+    "uniform": (X, operand(dtype=uint64), operand(0, dtype=uint64), {"blocks": 1}),
     "index_select": (operand(2, 3), X, index(0, 1), {"axis": 1}),
     "index_select, 2-D": (X, X, operand(2, 3, dtype=int64), {"axis": 1}),
     "cross_entropy": (operand(2), X, index(0, 1, 2), {"scale": 1}),
@@ -104,6 +122,8 @@ DTYPES = {
     "cast": [(int32, int32)],
     "add for bfloat16": [(bfloat16, float16, bfloat16), (float16, bfloat16, bfloat16)],
     "argsort": [(float32, float32), (int32, float32)],
+    "descend": [(float32, float32, float32, float64), (float32, float64, float64, float64)],
+    "uniform": [(float32, uint64, int64), (float32, uint32, uint64)],
     "nonzero for bool": [(int32, bool_), (int64, int8), (bool_, bool_)],
 }
 
@@ -186,15 +206,19 @@ def test_numbers_keep_their_bits():
 
 
 def test_out_must_be_writable_and_without_repeated_elements():
-    frozen = Operand(_simd.Memory.borrow(bytes(24), 6, 4, "f"), (6,), (1,))
+    frozen = Operand(Block(_simd.Memory.borrow(bytes(24), 6, 4, "f"), float32), (6,), (1,))
     with pytest.raises(DTypeError, match="read-only"):
         KERNELS["neg", float32](frozen, operand(6))
     KERNELS["neg", float32](operand(6), frozen)
     with pytest.raises(ShapeError, match="stride 0"):
         KERNELS["neg", float32](Operand(operand(6).buf, (6,), (0,)), operand(6))
-    state = {"lr": 0.1, "momentum": 0.0, "weight_decay": 0.0}
+    settings = [operand(dtype=float64)] * 3
     with pytest.raises(DTypeError, match="read-only"):
-        KERNELS["sgd", float32](operand(6), operand(6), frozen, **state)
+        KERNELS["sgd", float32](operand(6), operand(6), frozen, *settings)
+    stopped = Operand(Block(_simd.Memory.borrow(bytes(8), 1, 8, "Q"), uint64), (), ())
+    with pytest.raises(DTypeError, match=r"input 2(.|\n)*read-only"):
+        KERNELS["uniform", float32](operand(6), operand(dtype=uint64), stopped, blocks=1)
+    KERNELS["uniform", float32](operand(6), stopped, operand(dtype=uint64), blocks=1)
 
 
 def test_nonzero_takes_any_shape_and_gives_one_axis():

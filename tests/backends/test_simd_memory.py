@@ -1,4 +1,4 @@
-"""The C++ `Memory` type: construction, alignment, the buffer protocol, borrowing."""
+"""The C++ types `Memory`, construction, alignment, the buffer protocol, borrowing; and `Holder`."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ import gc
 import io
 import mmap
 import struct
+import sys
 import weakref
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from tutor.backends.memory import PythonMemory
 from tutor.backends.simd_cpp import _simd
-from tutor.bits import pack
 from tutor.dtype import TABLE, bfloat16, float16, float32
+from tutor.errors import DTypeError
+from tutor.ground.bits import pack
+from tutor.ground.memory import PythonMemory
 
 Memory = _simd.Memory
 HUGE = 2**62
@@ -23,10 +26,13 @@ HUGE = 2**62
 every_dtype = pytest.mark.parametrize("dtype", TABLE, ids=lambda d: d.name)
 
 
-class Buffer(Memory):
+class Buffer(_simd.Holder):
     """As the Buffer of the core: a subclass with slots."""
 
     __slots__ = ("__weakref__", "dtype", "version")
+
+    def __init__(self, count: int, itemsize: int, format: str) -> None:
+        self.memory = Memory(count, itemsize, format)
 
 
 @every_dtype
@@ -74,26 +80,54 @@ def test_the_python_memory_does_the_same(dtype):
 
 
 def test_views_keep_the_memory_alive():
-    memory = Buffer(4, 4, "f")
+    before = Memory.counts()[2]
+    buffer = Buffer(4, 4, "f")
+    memory = buffer.memory
     memory.raw[:] = struct.pack("4f", 1, 2, 3, 4)
-    dead = weakref.ref(memory)
-    raw, typed = memory.raw, memoryview(memory)
-    del memory
-    assert dead() is not None
-    assert typed.tolist() == [1, 2, 3, 4]
-    del typed
+    raw, typed, through = memory.raw, memoryview(memory), memoryview(buffer)
+    del memory, buffer
+    assert Memory.counts()[2] == before + 16
+    assert typed.tolist() == through.tolist() == [1, 2, 3, 4]
+    del typed, through
     assert bytes(raw) == struct.pack("4f", 1, 2, 3, 4)
     del raw
-    assert dead() is None
+    assert Memory.counts()[2] == before
+
+
+@pytest.mark.parametrize("policy", ["plain", "pool", "arena"])
+@pytest.mark.usefixtures("_settings_as_before")
+def test_getsizeof_counts_what_is_its_own(policy):
+    Memory.configure(policy, 2**20)
+    bare = sys.getsizeof(Memory.borrow(bytearray(4000), 1000, 4, "f"))
+    for count in (0, 1, 4, 5, 64, 65, 1000):
+        found = sys.getsizeof(Memory(count, 4, "f"))
+        least = bare + 4 * count if count > 4 or policy != "pool" else bare
+        assert least <= found <= bare + 4 * count + 48
+
+
+def test_no_class_can_be_built_on_memory():
+    with pytest.raises(TypeError, match="not an acceptable base type"):
+        type("Own", (Memory,), {})
+
+
+def test_memory_that_is_swapped_lives_on_while_it_is_seen():
+    buffer = Buffer(4, 4, "f")
+    buffer.raw[:] = struct.pack("4f", 1, 2, 3, 4)
+    seen, address = memoryview(buffer), buffer.address
+    buffer.memory = Memory(2, 4, "f")
+    assert (len(buffer), seen.tolist()) == (2, [1, 2, 3, 4])
+    assert buffer.address != address
 
 
 def test_a_subclass_with_slots():
-    buffer = Memory.__new__(Buffer, 4, 4, "f")
-    assert type(buffer) is Buffer
+    buffer = Buffer(4, 4, "f")
     buffer.dtype, buffer.version = float32, 0
-    assert memoryview(buffer).nbytes == 16
-    assert type(Buffer.borrow(bytearray(16), 4, 4, "f")) is Buffer
-    assert isinstance(Buffer(count=1, itemsize=2, format="e"), Memory)
+    assert memoryview(buffer).nbytes == len(buffer.raw) == 16
+    assert (len(buffer), buffer.device, buffer.address) == (4, "cpu", buffer.memory.address)
+    empty = Buffer.__new__(Buffer)
+    for read in (len, memoryview, lambda b: b.raw, lambda b: b.address, lambda b: b.device):
+        with pytest.raises(DTypeError, match="without memory"):
+            read(empty)
     with pytest.raises(AttributeError):
         buffer.other = 1
 
@@ -102,6 +136,13 @@ def test_a_subclass_in_a_cycle_is_collected():
     buffer = Buffer(4, 4, "f")
     dead = weakref.ref(buffer)
     buffer.dtype = [buffer]
+    del buffer
+    gc.collect()
+    assert dead() is None
+
+    buffer = Buffer(4, 4, "f")
+    dead = weakref.ref(buffer)
+    buffer.memory = SimpleNamespace(keep=None, of=buffer)  # a promise that leads back to it
     del buffer
     gc.collect()
     assert dead() is None
@@ -242,11 +283,11 @@ def _settings_as_before():
 @pytest.mark.parametrize("policy", ["plain", "pool", "arena"])
 def test_counts_belong_to_all_memory(policy):
     Memory.configure(policy, 2**20)
-    assert Buffer.config() == Memory.config() == (policy, 2**20)
+    assert Memory.config() == (policy, 2**20)
     before = Memory.counts()
     blocks = [Memory(10, 4, "f"), Buffer(3, 8, "d"), Memory(0, 1, "B")]
-    borrowed = Buffer.borrow(blocks[0], 5, 4, "f")
-    allocations, _, in_use, _, peak = Buffer.counts()
+    borrowed = Memory.borrow(blocks[0], 5, 4, "f")
+    allocations, _, in_use, _, peak = Memory.counts()
     assert (allocations - before[0], in_use - before[2]) == (3, 64)
     assert peak >= in_use
     del blocks

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from arrays import operand as python_operand
 from arrays import view
-from operands import Operand, operand
+from operands import Block, Operand, operand
 
 from tutor.backends import registry, simd_cpp
 from tutor.backends.simd_cpp import _simd
@@ -32,7 +32,7 @@ def _restore_the_number_of_threads():
 def random(*shape, dtype=float32):
     numbers = np.random.default_rng(1).normal(size=shape).astype(dtype.name)
     memory = _simd.Memory.borrow(numbers, numbers.size, dtype.itemsize, dtype.format)
-    return Operand(memory, shape, tuple(s // dtype.itemsize for s in numbers.strides))
+    return Operand(Block(memory, dtype), shape, tuple(s // dtype.itemsize for s in numbers.strides))
 
 
 CONV = {"stride_h": 1, "stride_w": 1, "dilation_h": 1, "dilation_w": 1, "groups": 1}
@@ -51,7 +51,7 @@ CASES = {
     "conv2d_weight": ((9, 5, 3, 3), [(20, 5, 30, 30), (20, 9, 28, 28)], CONV),
     "softmax": ((500, 1000), [(500, 1000)], {"axis": 1}),
     "cat": ((1000, 1000), [(400, 1000), (600, 1000)], {"axis": 0}),
-    "normal": ((1_000_001,), [], {"seed": 1, "counter": 2}),
+    "normal": ((1_000_001,), [], {"blocks": 500_001}),
 }
 
 
@@ -64,13 +64,18 @@ def test_the_number_of_threads_changes_no_bit(case, dtype):
     for count in COUNTS:
         simd_cpp.set_num_threads(count)
         out = operand(*shape, dtype=dtype)
-        KERNELS[case.split(",")[0], dtype](out, *ins, **params)
+        KERNELS[case.split(",")[0], dtype](out, *(ins if inputs else place(2)), **params)
         results.append(bytes(out.buf.raw))
     assert results[0] != bytes(len(results[0]))
     assert results == [results[0]] * len(COUNTS)
     found = np.frombuffer(results[0], dtype.name).reshape(shape)
     for part, wanted in right(case, dtype):  # alike, and right
         np.testing.assert_allclose(found[part], wanted, rtol=1e-3, atol=1e-3)
+
+
+def place(counter):
+    """Where a random stream stands: its seed and its counter."""
+    return [python_operand(np.array(n, np.uint64)) for n in (1, counter)]
 
 
 def right(case, dtype):
@@ -81,8 +86,7 @@ def right(case, dtype):
     if name == "normal":
         for start in (0, 500_000, 999_000):
             out = python_operand(np.zeros(1000, dtype.name))
-            at = {**params, "counter": params["counter"] + start // 2}
-            registry.table("python_ref")[name, dtype](out, **at)
+            registry.table("python_ref")[name, dtype](out, *place(2 + start // 2), **params)
             yield slice(start, start + 1000), view(out)
     elif name == "cat":
         yield ..., np.concatenate(arrays, params["axis"])
@@ -145,12 +149,16 @@ from tutor.backends import registry, simd_cpp
 from tutor.backends.simd_cpp import _simd
 from tutor.dtype import float32
 
+class Block(_simd.Holder):
+    pass
+
 class Operand:
     __slots__ = ("buf", "shape", "strides", "offset")
 
     def __init__(self, value):
         n = 500_000
-        self.buf, self.shape, self.strides, self.offset = _simd.Memory(n, 4, "f"), (n,), (1,), 0
+        self.buf, self.shape, self.strides, self.offset = Block(), (n,), (1,), 0
+        self.buf.memory = _simd.Memory(n, 4, "f")
         fill(self, value=value)
 
 rows = registry.table("simd_cpp")

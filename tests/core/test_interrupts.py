@@ -21,6 +21,7 @@ import pytest
 
 import tutor
 from tutor import Function, Tensor, optim, registry
+from tutor.backends.step import watchers
 
 PACKAGE = str(Path(tutor.__file__).parent)
 COUNTS: dict[str, int] = {}  # interrupts, by scenario
@@ -28,8 +29,8 @@ COUNTS: dict[str, int] = {}  # interrupts, by scenario
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 
-def modes() -> tuple[bool, str]:
-    return tutor.is_grad_enabled(), registry.current()
+def modes() -> tuple[bool, str, list[Any]]:
+    return tutor.is_grad_enabled(), registry.current(), watchers()
 
 
 def run_until(k: int, function: Callable[[], object]) -> bool:
@@ -165,6 +166,8 @@ SCENARIOS: dict[str, Callable[[Scene], Any]] = {
     "backward with create_graph": lambda scene: scene.loss().backward(create_graph=True),
     "grad": lambda scene: tutor.grad(scene.loss(), scene.leaves),
     "a Function": lambda scene: Cube.apply(scene.x).sum().backward(),
+    "watch": block(lambda: tutor.watch(lambda step, go: go())),
+    "profile": block(tutor.profile),
     "SGD": sgd,
     "Adam": adam,
     "changes in place": by_hand,
@@ -211,6 +214,22 @@ def test_an_interrupted_step_is_not_counted_and_the_next_one_is() -> None:
     COUNTS["Adam, twice"] = k - 1
 
 
+@pytest.mark.parametrize("backend", ["python_ref", registry.current()])
+def test_an_interrupted_draw_has_taken_its_numbers_or_none(backend: str) -> None:
+    k, interrupted, stream = 0, True, tutor.random.Stream(5)
+    before = set[tuple[int, int]]()
+    out = Tensor.zeros(3)
+    with tutor.use_backend(backend):
+        stream.draw("uniform", out, 2)
+        while interrupted:
+            stream.state = 5, 9
+            interrupted = run_until(k, lambda: stream.draw("uniform", out, 2))
+            before.add(stream.state)
+            k += 1
+    COUNTS[f"a draw, {backend}"] = k - 1
+    assert before == {(5, 9), (5, 11)}
+
+
 def test_an_interrupted_backward_adds_to_all_or_none() -> None:
     k, outcomes, interrupted = 0, set[tuple[float, ...]](), True
     while interrupted:
@@ -244,7 +263,9 @@ def strike(function: Callable[[], object], delay: float) -> bool:
     not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread(),
     reason="alarms interrupt the main thread, on Unix",
 )
-@pytest.mark.parametrize("name", ["backward", "no_grad", "nested blocks", "SGD", "by decorator"])
+@pytest.mark.parametrize(
+    "name", ["backward", "no_grad", "nested blocks", "profile", "SGD", "by decorator"]
+)
 def test_real_signals_at_random_moments(name: str) -> None:
     def interrupt(signum: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt

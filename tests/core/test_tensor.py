@@ -9,6 +9,7 @@ import pytest
 
 import tutor
 from tutor import Buffer, Tensor
+from tutor.core.tensor import TensorBase
 from tutor.errors import DomainError, DTypeError, ShapeError
 
 
@@ -147,3 +148,27 @@ def test_a_dtype_beside_a_buffer_must_be_the_buffer_s():
         Tensor(Buffer([1, 2]), dtype="float32")
     with pytest.raises(ShapeError):
         Tensor(Buffer([1, 2]), (3,))
+
+
+# ---- the class, floor by floor -------------------------------------------------------------------
+
+
+def test_the_floors_of_a_tensor():
+    """Each class inherits the one below and nothing else; the page of the room names them."""
+    floors = Tensor.__mro__[: Tensor.__mro__.index(TensorBase)]
+    assert all(len(floor.__bases__) == 1 and not vars(floor)["__slots__"] for floor in floors)
+    named = [floor.__module__.removeprefix("tutor.methods.") for floor in reversed(floors)]
+    assert ", ".join(named) in " ".join(tutor.methods.__doc__.split())
+
+
+def test_every_result_is_a_tensor_whatever_was_calculated_with():
+    class Mine(Tensor):
+        __slots__ = ()
+
+    assert TensorBase.public is Tensor
+    x = Mine([[1.0, 2.0]], requires_grad=True)
+    for y in (x + 1, 1 - x, x.T, x[0], x.sum(), x.alias(), x.like(3), x.wrap(2), x.wrap([1, 2]),
+              x.exp(), x @ x.T, x.cast("float64"), x.split(1)[0]):  # fmt: skip
+        assert type(y) is Tensor
+    (x * x).sum().backward()
+    assert type(x.grad) is Tensor and x.grad.tolist() == [[2.0, 4.0]]

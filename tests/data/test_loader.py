@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tutor.backends import registry
-from tutor.core.tensor import Tensor
 from tutor.data import batches
 from tutor.dtype import float32, uint8
 from tutor.errors import DTypeError, ShapeError
+from tutor.methods.tensor import Tensor
 
 
 def rows(n, dtype="uint8"):

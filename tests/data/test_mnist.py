@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from mirrors import PAYLOAD
 
 from tutor import data
-from tutor.core.tensor import Tensor
 from tutor.data import mnist
 from tutor.dtype import uint8
 from tutor.errors import DataError, NumberRangeError
+from tutor.methods.tensor import Tensor
 
 REAL_DATA = os.environ.get("TUTOR_DATA")
 SHAPE = (3, 2, 4)

@@ -87,8 +87,8 @@ def test_the_boxes_have_examples():
 
 
 def test_readme_lists_every_environment_variable():
-    sources = [*ROOT.glob("train_mnist.py"), *(ROOT / "tutor").rglob("*.py")]
-    sources += (ROOT / "tutor").rglob("*.cpp")
+    sources = [*ROOT.glob("train_mnist.py"), *(ROOT / "course").rglob("*.py")]
+    sources += [*(ROOT / "tutor").rglob("*.py"), *(ROOT / "tutor").rglob("*.cpp")]
     text = "".join(source.read_text(encoding="utf-8") for source in sources)
     read = set(re.findall(r"[\"'](TUTOR_[A-Z_]+)[\"']", text))
     assert "TUTOR_BACKEND" in read

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tutor.learn import notebooks
-from tutor.learn.exercise import Exercise, find
+from course import notebooks
+from course.exercise import Exercise, find
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs/_ext"))
 from folded import page

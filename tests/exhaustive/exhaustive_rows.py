@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -11,8 +12,8 @@ from typing import Any, NamedTuple
 
 from tutor.backends.conformance import agreement
 from tutor.backends.signatures import FLOATS, TABLE_OF_KERNELS
-from tutor.bits import pack, unpack
 from tutor.dtype import TABLE, DType, bool_
+from tutor.ground.bits import pack, unpack
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "exhaustive.jsonl"
@@ -59,10 +60,19 @@ class Task(NamedTuple):
         return f"{self.kernel} {self.dtype.name}{to}"
 
 
+def defined() -> set[str]:
+    """The kernels of which expected.cpp says what should come out."""
+    text = Path(__file__).with_name("expected.cpp").read_text(encoding="utf-8")
+    return set(re.findall(r'^    \{"(\w+)",(?: |$)', text, re.MULTILINE)) - {d.name for d in TABLE}
+
+
 def tasks() -> list[Task]:
-    """Every elementwise kernel that has at most 2^32 inputs: of one float, or of two of 16 bits."""
+    """Every defined kernel that has at most 2^32 inputs: of one float, or of two of 16 bits."""
     found = []
+    known = defined()
     for row in TABLE_OF_KERNELS:
+        if row.name not in known:
+            continue
         out, ins = row.types[0], row.types[1:]
         if row.params or row.agree == "sum" or set(ins) != {"T"} or len(ins) > 2:
             continue  # reductions, products, and what has more operands (`where`) or none

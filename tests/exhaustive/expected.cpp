@@ -44,9 +44,10 @@ constexpr DType DTYPES[] = {
     {"float64", 8, DType::Float, 52, 1023},
 };
 
-const DType* dtype_named(const char* name) {
-    for (const DType& dtype : DTYPES)
-        if (std::strcmp(dtype.name, name) == 0) return &dtype;
+template <class Row, size_t count>
+const Row* row_named(const Row (&rows)[count], const char* name) {
+    for (const Row& row : rows)
+        if (std::strcmp(row.name, name) == 0) return &row;
     return nullptr;
 }
 
@@ -229,13 +230,6 @@ constexpr OfTwo OF_TWO[] = {
     {"ge", [](double x, double y) { return x >= y ? 1.0 : 0.0; }},
 };
 
-template <class Row, size_t count>
-const Row* row_named(const Row (&rows)[count], const char* name) {
-    for (const Row& row : rows)
-        if (std::strcmp(row.name, name) == 0) return &row;
-    return nullptr;
-}
-
 bool is_nan(const DType& t, uint64_t bits) {
     return t.kind == DType::Float && (bits & (t.sign() - 1)) > t.infinity();
 }
@@ -266,7 +260,7 @@ extern "C" void inputs(int bytes, int64_t n, const uint32_t* index, void* x, voi
 // false if the kernel or a dtype is not known here.
 extern "C" bool expect(const char* kernel, const char* in, const char* out, int64_t n,
                        const void* x, const void* y, double* exact, uint64_t* expected) {
-    const DType *from = dtype_named(in), *to = dtype_named(out);
+    const DType *from = row_named(DTYPES, in), *to = row_named(DTYPES, out);
     const OfOne* one = y ? nullptr : row_named(OF_ONE, kernel);
     const OfTwo* two = y ? row_named(OF_TWO, kernel) : nullptr;
     if (!from || !to || (!one && !two)) return false;
@@ -292,7 +286,7 @@ struct Found {
 // Adds what became of n results to `found`. They are unlike where one is special and the other not.
 extern "C" void compare(const char* out, int64_t n, const uint32_t* index, const double* exact,
                         const uint64_t* expected, const void* results, Found* found) {
-    const DType& t = *dtype_named(out);
+    const DType& t = *row_named(DTYPES, out);
     const double doubt = 0.5 + std::ldexp(1.0, t.mantissa - 49);  // eight units of a double
     for (int64_t i = 0; i < n; i++) {
         const uint64_t got = read(t.bytes, results, i), wanted = expected[i];
@@ -324,7 +318,7 @@ struct Hardest {
 // Looks for harder inputs among these. They are the first whose results change when a formula does.
 extern "C" void harder(const char* out, int64_t n, const uint32_t* index, const double* exact,
                        Hardest* hardest) {
-    const DType& t = *dtype_named(out);
+    const DType& t = *row_named(DTYPES, out);
     for (int64_t i = 0; i < n; i++) {
         const double size = std::fabs(exact[i]);
         const int unit = unit_exponent(t, size);
@@ -341,7 +335,7 @@ extern "C" void harder(const char* out, int64_t n, const uint32_t* index, const 
 // A number that changes if one of these results does: FNV-1a, over 64 bits at a time. The payload
 // of a nan and its sign are nobody's business.
 extern "C" uint64_t digest(const char* out, int64_t n, const void* results) {
-    const DType& t = *dtype_named(out);
+    const DType& t = *row_named(DTYPES, out);
     uint64_t hash = 0xcbf29ce484222325;
     for (int64_t i = 0; i < n; i++) {
         const uint64_t bits = read(t.bytes, results, i);

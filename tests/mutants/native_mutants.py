@@ -10,20 +10,20 @@ SAME = "backends/test_same_bits.py::test_"
 NATIVE_MUTANTS = [
     # ---- sums and products -----------------------------------------------------------------------
     Mutant(
-        "a sum by columns is added up in another order", f"{CPP}/kernels/reduce.cpp",
+        "a sum by columns is added up in another order", f"{CPP}/kernels/reducer.hpp",
         "(position + r) % Op::LANES", "(position + r) / 2 % Op::LANES",
         SAME + "sums_by_rows_and_by_columns_are_one_tree",
         "the same numbers have another sum when they are transposed",
     ),
     Mutant(
-        "a later block of a product takes the place of the first", f"{CPP}/gemm.hpp",
+        "a later block of a product takes the place of the first", f"{CPP}/kernels/gemm.hpp",
         "kernel(here, a_panel, a_row, a_col, b_sliver, b_row, to, sums_row, p > 0, last);",
         "kernel(here, a_panel, a_row, a_col, b_sliver, b_row, to, sums_row, false, last);",
         "backends/test_matmul_steps.py",
         "products over more than 384 numbers lose all but the last of them",
     ),
     Mutant(
-        "the edge of a product forgets the blocks before", f"{CPP}/gemm.hpp",
+        "the edge of a product forgets the blocks before", f"{CPP}/kernels/gemm.hpp",
         "copy_few(width, edge + r * SLIVER<F>, to + r * sums_row);",
         "copy_few(width, edge + r * SLIVER<F>, to);",
         "backends/test_matmul_steps.py " + AGREE,
@@ -31,13 +31,13 @@ NATIVE_MUTANTS = [
         only="matmul",
     ),
     Mutant(
-        "a tile of a product is finished with the first tile's bias", f"{CPP}/gemm.hpp",
+        "a tile of a product is finished with the first tile's bias", f"{CPP}/kernels/gemm.hpp",
         "c.block(i, j, height, width), finish.at(i, j));", "c.block(i, j, height, width), finish);",
         "backends/test_matmul_steps.py::test_every_tile_of_a_layer_has_its_own_part_of_the_bias",
         "wide layers add the wrong bias to all columns but the first tile's",
     ),
     Mutant(
-        "what is left of a reduction's row is left out", f"{CPP}/kernels/reduce.cpp",
+        "what is left of a reduction's row is left out", f"{CPP}/kernels/reducer.hpp",
         "convert_row(left, last, x + n - left);",
         "convert_row(left - (left > 3), last, x + n - left);",
         AGREE,
@@ -46,7 +46,7 @@ NATIVE_MUTANTS = [
     ),
     # ---- loops -----------------------------------------------------------------------------------
     Mutant(
-        "the last number of an elementwise loop is not written", f"{CPP}/loops.hpp",
+        "the last number of an elementwise loop is not written", f"{CPP}/kernels/elementwise.hpp",
         "for (int k = 0; k < n - i; k++) z[i + k] = zs[k];",
         "for (int k = 0; k < n - i - (n > 64); k++) z[i + k] = zs[k];",
         AGREE,
@@ -54,15 +54,15 @@ NATIVE_MUTANTS = [
         only="exp",
     ),
     Mutant(
-        "the last chunk of an elementwise loop is short of a block", f"{CPP}/loops.hpp",
-        "first + per_chunk < blocks ? first + per_chunk : blocks;",
-        "first + per_chunk < blocks ? first + per_chunk : blocks - (first > 0);",
+        "the last chunk of an elementwise loop is short of a block", f"{CPP}/walk/each.cpp",
+        "smaller(blocks, (chunk + 1) * per_chunk)",
+        "smaller(blocks - (chunk > 0), (chunk + 1) * per_chunk)",
         BLOCKS,
         "the end of a large tensor is what stood in memory before",
         only="grain",
     ),
     Mutant(
-        "a shorter block is taken for the one before", f"{CPP}/loops.hpp",
+        "a shorter block is taken for the one before", f"{CPP}/walk/each.cpp",
         "content.from == at && content.rows == rows && content.columns == columns",
         "content.from == at",
         AGREE + " backends/test_properties.py backends/test_long_lines.py",
@@ -70,7 +70,7 @@ NATIVE_MUTANTS = [
         only="add or every_level",
     ),
     Mutant(
-        "a transposed copy turns one square too few", f"{CPP}/loops.hpp",
+        "a transposed copy turns one square too few", f"{CPP}/walk/each.cpp",
         "for (int64_t j = i < whole_rows ? whole_columns : 0; j < columns; j++)",
         "for (int64_t j = whole_columns; j < columns; j++)",
         "backends/test_long_lines.py",
@@ -93,23 +93,23 @@ NATIVE_MUTANTS = [
         only="argsort",
     ),
     Mutant(
-        "of equals in two chunks the last is the largest", f"{CPP}/reductions.hpp",
-        "static Partial both(Partial a, Partial b) { return a.key < b.key ? b : a; }",
-        "static Partial both(Partial a, Partial b) { return a.key <= b.key ? b : a; }",
+        "of equals in two chunks the last is the largest", f"{CPP}/kernels/reductions.hpp",
+        "return a.key < b.key ? b : a;",
+        "return a.key <= b.key ? b : a;",
         "backends/test_long_lines.py",
         "argmax of a long row depends on where it is cut",
         only="another_chunk",
     ),
     Mutant(
-        "argmax steps over a nan in a long row", f"{CPP}/reductions.hpp",
+        "argmax steps over a nan in a long row", f"{CPP}/kernels/reductions.hpp",
         "if (xsimd::any(is_nan)) return std::numeric_limits<T>::quiet_NaN();", "",
         "backends/test_long_lines.py",
         "a network that has gone wrong predicts something plausible",
         only="largest",
     ),
     Mutant(
-        "an index may be the size itself", f"{CPP}/kernels/movement.cpp",
-        "if (found < 0 || found >= size) return", "if (found < 0 || found > size) return",
+        "an index may be the size itself", f"{CPP}/kernels/select.cpp",
+        "-size <= index && index < size", "-size <= index && index <= size",
         "backends/test_refused.py",
         "reads one element beyond the memory",
     ),
@@ -138,14 +138,14 @@ NATIVE_MUTANTS = [
     ),
     # ---- optimizers, losses, random numbers ------------------------------------------------------
     Mutant(
-        "Adam's eps is added before the correction", f"{CPP}/kernels/fused.cpp",
+        "Adam's eps is added before the correction", f"{CPP}/kernels/optimizer.cpp",
         "xsimd::sqrt(v) / correction + eps", "(xsimd::sqrt(v) + eps) / correction",
         AGREE + " nn/test_optim.py",
         "the first steps of Adam are another algorithm's where gradients are small",
         only="adam or fifty",
     ),
     Mutant(
-        "the end of a parameter has a step of its own", f"{CPP}/kernels/fused.cpp",
+        "the end of a parameter has a step of its own", f"{CPP}/kernels/optimizer.cpp",
         "for (int64_t j = 0; j < padded; j += WIDTH) step(computed, j);",
         "for (int64_t j = 0; j + WIDTH < padded || j == 0; j += WIDTH) step(computed, j);",
         AGREE,
@@ -153,7 +153,7 @@ NATIVE_MUTANTS = [
         only="adam",
     ),
     Mutant(
-        "scores of a long row are not taken relative to the largest", f"{CPP}/kernels/fused.cpp",
+        "scores of a long row are not taken relative to the largest", f"{CPP}/kernels/scores.hpp",
         "for (int64_t i = WIDTH; i < size; i += WIDTH) all = xsimd::max(all, read(x, i));\n"
         "        if (ROWS > 1) return all;",
         "for (int64_t i = WIDTH; i < smaller(size, 8 * WIDTH); i += WIDTH)\n"
@@ -170,16 +170,22 @@ NATIVE_MUTANTS = [
         SAME + "a_random_stream_never_repeats",
         "rows of a large weight are copies of each other",
     ),
+    Mutant(
+        "a draw leaves its counter where it was", f"{CPP}/call.cpp",
+        "*counter += params->integer[Draw::BLOCKS];", "",
+        "nn/test_again.py",
+        "each mask of dropout is the one before",
+    ),
     # ---- narrow floats ---------------------------------------------------------------------------
     Mutant(
-        "a double is rounded to 16 bits twice", f"{CPP}/half.hpp",
+        "a double is rounded to 16 bits twice", f"{CPP}/math/half.hpp",
         "floats[k] = rounded<T>(from[i + k]);", "floats[k] = static_cast<float>(from[i + k]);",
         "backends/test_by_hand.py " + AGREE,
         "ties go the wrong way",
         only="cast or rounded",
     ),
     Mutant(
-        "a bfloat16 is cut off instead of rounded", f"{CPP}/half.hpp",
+        "a bfloat16 is cut off instead of rounded", f"{CPP}/math/half.hpp",
         "(bits + 0x7fff + (bits >> 16 & 1)) >> 16;", "bits >> 16;",
         AGREE,
         "every result in bfloat16 is too small: networks drift",
@@ -194,17 +200,23 @@ NATIVE_MUTANTS = [
         only="not what_it_is and not levels",  # of these two, one level alone is a failure
     ),
     Mutant(
-        "a launcher takes shapes that are not alike", f"{CPP}/launch.cpp",
-        "std::memcmp(x.shape, y.shape, x.ndim * sizeof(int64_t)) == 0;", "true;",
-        "backends/test_launch.py::test_launched_or_not_is_the_same",
+        "shapes that do not fit are taken for such that do", f"{CPP}/engine/rules.cpp",
+        "if (found != 1) return false;", "",
+        "ops/test_twin.py::test_shapes_that_broadcast_and_those_that_do_not",
         "x + row reads beyond the row",
     ),
     Mutant(
-        "a result in one call forgets who wants a gradient", f"{CPP}/launch.cpp",
-        "wanted |= tensor.slot(args[i], REQUIRES_GRAD) == Py_True;",
-        "wanted = tensor.slot(args[i], REQUIRES_GRAD) == Py_True;",
-        "backends/test_launch.py::test_the_graph core/test_engine.py",
+        "a node forgets who wants a gradient", f"{CPP}/engine/remember.cpp",
+        "wanted |= is_tensor(ins_[i]) && requires_grad(ins_[i]);",
+        "wanted = is_tensor(ins_[i]) && requires_grad(ins_[i]);",
+        "ops/test_twin.py core/test_engine.py",
         "of w * x, with x a constant, nothing is recorded",
+    ),
+    Mutant(
+        "a promise of memory is kept anew for every kernel", f"{CPP}/holder.cpp",
+        "if (memory && PyObject_SetAttr(buf, names[MEMORY], memory) != 0) Py_CLEAR(memory);", "",
+        "core/test_buffer.py",
+        "a kernel that writes into a promise writes into memory that nobody sees again",
     ),
     Mutant(
         "read-only memory is exported as writable", f"{CPP}/memory.cpp",

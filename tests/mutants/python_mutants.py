@@ -4,7 +4,7 @@ from mutant import Mutant
 
 ENGINE, ELEMENTWISE = "tutor/core/engine/backward.py", "tutor/ops/elementwise.py"
 REDUCE, MOVEMENT = "tutor/ops/reduce.py", "tutor/ops/movement.py"
-SELECTION, LAYOUT = "tutor/selection.py", "tutor/layout.py"
+SELECTION, LAYOUT = "tutor/methods/selection.py", "tutor/ground/layout.py"
 
 PYTHON_MUTANTS = [
     # ---- the walk backward -----------------------------------------------------------------------
@@ -68,7 +68,7 @@ PYTHON_MUTANTS = [
     Mutant(
         "a hook's gradient is thrown away", ENGINE,
         "if other is None:\n                continue", "if True:\n                continue",
-        "test_custom.py",
+        "functions/test_custom.py",
         "a hook that clips gradients clips nothing",
     ),
     Mutant(
@@ -128,23 +128,23 @@ PYTHON_MUTANTS = [
         "an index_select of one row twice overwrites", "tutor/ops/indexing.py",
         'return apply("scatter_add", x.like(0), spread, g, axis=axis), None',
         'return apply("scatter", x.like(0), spread, g, axis=axis), None',
-        "test_selection.py::test_gradients_add_up_where_an_element_was_chosen_twice",
+        "methods/test_selection.py::test_gradients_add_up_where_an_element_was_chosen_twice",
         "a word that stands in a sentence twice learns from one place alone",
     ),
     Mutant(
         "permute goes back the way it came", MOVEMENT,
-        "axes=tuple(axes.index(a) for a in range(len(axes))))", "axes=axes)",
+        "axes=tuple(order.index(a) for a in range(len(order))))", "axes=order)",
         "ops/test_ops.py::test_derivatives_of_first_and_second_order",
         "right for two axes, wrong for a cycle of three",
     ),
     Mutant(
-        "a kernel's gradient is not turned", "tutor/windows.py",
+        "a kernel's gradient is not turned", "tutor/methods/windows.py",
         ".flip((2, 3))\n", "\n",
         "nn/test_functional.py",
         "convolutions learn mirrored filters",
     ),
     Mutant(
-        "padding 'same' puts the odd one in front", "tutor/windows.py",
+        "padding 'same' puts the odd one in front", "tutor/methods/windows.py",
         "return tuple(t // 2 for t in total), tuple(t - t // 2 for t in total)",
         "return tuple(t - t // 2 for t in total), tuple(t // 2 for t in total)",
         "nn/test_functional.py",
@@ -153,50 +153,50 @@ PYTHON_MUTANTS = [
     # ---- indexing and layout ---------------------------------------------------------------------
     Mutant(
         "an index may be the size itself", SELECTION,
-        "or high >= size:", "or high > size:",
-        "test_selection.py",
+        "flat % max(size, 1) + seen", "flat % max(size, 1)",
+        "methods/test_selection.py",
         "reads or writes beyond the end of an axis, into the next row",
     ),
     Mutant(
         "an Ellipsis does not separate index arrays", SELECTION,
         "inside = is_array\n", "inside = inside or is_array\n",
-        "test_selection.py",
+        "methods/test_selection.py",
         "x[i, ..., j] has its axes in another order than NumPy's",
     ),
     Mutant(
         "a mask counts as one axis", SELECTION,
         'return part.ndim if getattr(part, "dtype", int64).kind == "bool" else 1', "return 1",
-        "test_selection.py",
+        "methods/test_selection.py",
         "x[mask, 0] takes the wrong axis",
     ),
     Mutant(
         "an axis of size 1 keeps a step of 2**62", LAYOUT,
         "stride * step if count > 1 else stride)", "stride * step)",
-        "core/test_layout.py test_border.py",
+        "ground/test_layout.py ground/test_border.py",
         "x[:1:2**62] has a stride whose bytes overflow in C and in NumPy",
     ),
     Mutant(
         "an axis of size 1 breaks contiguity", LAYOUT,
         "if size != 1:\n            if stride != step:", "if True:\n            if stride != step:",
-        "core/test_layout.py",
+        "ground/test_layout.py",
         "x[:, None] is copied where a view would do",
     ),
     Mutant(
         "a reshape merges axes that do not continue each other", LAYOUT,
         "if runs and runs[-1][1] == stride * size:", "if runs and runs[-1][1] >= stride * size:",
-        "core/test_layout.py",
+        "ground/test_layout.py",
         "x[:, :2].reshape(-1) shows elements between the columns",
     ),
     Mutant(
         "a negative step reaches below the Buffer", LAYOUT,
         "if low < 0 or high >= length:", "if high >= length:",
-        "core/test_layout.py core/test_tensor.py",
+        "ground/test_layout.py core/test_tensor.py",
         "a forged layout reads memory of others",
     ),
     Mutant(
         "an expanded view can be written to", LAYOUT,
         "if any(n > 1 and s == 0 for n, s in zip(shape, strides, strict=True)):", "if False:",
-        "core/test_tensor.py core/test_layout.py",
+        "core/test_tensor.py ground/test_layout.py",
         "one number takes the last of several values, in silence",
     ),
     # ---- dtypes ----------------------------------------------------------------------------------
@@ -215,13 +215,13 @@ PYTHON_MUTANTS = [
         "x * 2.0 turns a float64 tensor into float32",
     ),
     Mutant(
-        "python_ref rounds an int to bfloat16 twice", "tutor/bits.py",
+        "python_ref rounds an int to bfloat16 twice", "tutor/ground/bits.py",
         "if 0 < abs(number) < 1e300:", "if isinstance(number, float) and 0 < abs(number) < 1e300:",
         "test_dtype.py backends/test_same_bits.py",
         "the definition of what is right is off by a bit at ties",
     ),
     Mutant(
-        "a nan becomes an infinite bfloat16", "tutor/bits.py",
+        "a nan becomes an infinite bfloat16", "tutor/ground/bits.py",
         "return bits >> 16 | quiet", "return 0x7F80 if quiet else bits >> 16",
         "test_dtype.py backends/test_same_bits.py",
         "what went wrong in a network looks like a large number",
@@ -229,13 +229,13 @@ PYTHON_MUTANTS = [
     # ---- python_ref: the definition --------------------------------------------------------------
     Mutant(
         "Adam's eps is added before the correction", "tutor/backends/python_ref/optimizer.py",
-        "sqrt(vi) / correction + eps", "(sqrt(vi) + eps) / correction",
+        "div(sqrt(vi), correction) + eps", "div(sqrt(vi) + eps, correction)",
         "nn/test_optim.py",
         "the first steps of Adam are another algorithm's where gradients are small",
     ),
     Mutant(
-        "Adam corrects by the step before", "tutor/optim.py",
-        "(b1, b2), t = self.betas, self.steps + 1", "(b1, b2), t = self.betas, max(self.steps, 1)",
+        "Adam corrects by the step before", "tutor/backends/python_ref/optimizer.py",
+        "1 - power(beta1, count + 1.0)", "1 - power(beta1, max(count, 1.0))",
         "nn/test_optim.py",
         "every step but the first is too long",
     ),
@@ -254,40 +254,87 @@ PYTHON_MUTANTS = [
     ),
     Mutant(
         "a random stream forgets its counter", "tutor/random.py",
-        "((state[0], state[1] + blocks),)", "((state[0], state[1]),)",
+        "*self.cells, blocks=blocks)", "*self.cells, blocks=0)",
         "test_tiny.py core/test_tensor.py ops/test_ops.py nn/test_modules.py",
         "all layers begin with the same weights",
+    ),
+    Mutant(
+        "the count of steps stands still", "tutor/optim.py",
+        "self.count.wrap(1, uint64)", "self.count.wrap(0, uint64)",
+        "nn/test_again.py",
+        "Adam corrects each step as if it were the first",
     ),
     # ---- registry, memory, exchange --------------------------------------------------------------
     Mutant(
         "a new table leaves kernels of the last one in place", "tutor/backends/registry.py",
-        "        backend.kernels.clear()\n", "",
+        "        backend.kernels = {}", "        pass",
         "backends/test_registry.py",
-        "a backend that is registered again, or observed, goes on with its old kernels",
+        "a backend that is registered again goes on with its old kernels",
     ),
     Mutant(
-        "a new table leaves launchers of the last one in place", "tutor/backends/registry.py",
-        "        backend.launchers.clear()\n", "",
-        "backends/test_registry.py test_profiler.py"
-        " backends/test_launch.py::test_launchers_are_those_of_the_backend_in_use",
-        "the shortest way goes past the profiler, or to kernels that are gone",
+        "an observer is shown what it computes itself", "tutor/backends/step.py",
+        "_observing.set(True)", "_observing.set(False)",
+        "backends/test_step.py",
+        "who looks at a result in an observer is called by his own look, without an end",
     ),
     Mutant(
-        "memory that is lent read-only says nothing of it", "tutor/dlpack.py",
+        "an observer may leave the kernel out", "tutor/backends/step.py",
+        "if len(calls) != 1:", "if len(calls) > 1:",
+        "backends/test_step.py",
+        "a watch that forgets go() turns results into what memory held before",
+    ),
+    Mutant(
+        "an interrupted profile goes on", "tutor/watching/profiler.py",
+        "self.ends = weakref.ref(leave, self.unlock)", "self.ends = weakref.ref(leave)",
+        "watching/test_profiler.py",
+        "every later kernel call is written down, until memory is full",
+    ),
+    Mutant(
+        "a Buffer's arithmetic goes past the Steps", "tutor/backends/arithmetic.py",
+        "        emit(step)\n", "        registry.kernel(kernel, self.dtype)(whole, *step.ins)\n",
+        "backends/test_step.py",
+        "a recorded training step leaves out what is done to p.buf.data",
+    ),
+    Mutant(
+        "max of nothing is asked of the kernel", "tutor/backends/forms.py",
+        'signature.work == "chooses" and', 'signature.work == "choses" and',
+        "test_messages.py",
+        "the maximum of no elements is whatever stood in memory",
+    ),
+    Mutant(
+        "an axis of a scan is counted by its first operand", "tutor/backends/forms.py",
+        'form in ("elementwise", "scan")', 'form in ("elementwise",)',
+        "ops/test_dtypes.py",
+        "cumsum fails, for its constant 1 has no axes",
+    ),
+    Mutant(
+        "a promise of memory is kept anew for everyone who asks", "tutor/ground/memory.py",
+        "            buf.memory = memory\n", "            pass\n",
+        "core/test_buffer.py",
+        "each look at a result calculates it again, and a change of it is lost",
+    ),
+    Mutant(
+        "the border takes memory of another dtype", "tutor/ground/border.py",
+        "if dtype.format != memory.format:", "if False:",
+        "ground/test_border.py",
+        "bytes of integers are read as floats, without a word",
+    ),
+    Mutant(
+        "memory that is lent read-only says nothing of it", "tutor/methods/dlpack.py",
         "READ_ONLY * walk.memory.readonly", "0 * walk.memory.readonly",
-        "test_dlpack.py",
+        "methods/test_dlpack.py",
         "another library overwrites the constant 2 of every x * 2",
     ),
     Mutant(
-        "read-only memory is borrowed as writable", "tutor/dlpack.py",
+        "read-only memory is borrowed as writable", "tutor/methods/dlpack.py",
         "memory.toreadonly() if readonly else memory", "memory",
-        "test_dlpack.py",
+        "methods/test_dlpack.py",
         "an array that somebody has protected is overwritten",
     ),
     Mutant(
-        "memory walked backwards begins at its end", "tutor/dlpack.py",
+        "memory walked backwards begins at its end", "tutor/methods/dlpack.py",
         "+ tensor.byte_offset - before * dtype.itemsize", "+ tensor.byte_offset",
-        "test_dlpack.py",
+        "methods/test_dlpack.py",
         "a reversed array of another library is read beyond its memory",
     ),
     Mutant(
@@ -350,15 +397,15 @@ PYTHON_MUTANTS = [
     ),
     # ---- the course ------------------------------------------------------------------------------
     Mutant(
-        "the judge is 100 times too lenient", "tutor/learn/compare.py",
+        "the judge is 100 times too lenient", "course/compare.py",
         "size <= atol + rtol * _size", "size <= atol + 100 * rtol * _size",
-        "learn/test_check.py",
+        "course/test_check.py",
         "a wrong formula passes, and a learner believes in it",
     ),
     Mutant(
-        "the judge lets nan pass", "tutor/learn/compare.py",
+        "the judge lets nan pass", "course/compare.py",
         "within = math.isfinite(size) and size <= atol", "within = not size > atol",
-        "learn/test_check.py",
+        "course/test_check.py",
         "an answer that divides by zero is right",
     ),
 ]  # fmt: skip

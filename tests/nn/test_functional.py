@@ -6,8 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from tutor import Tensor, nn, windows
+from tutor import Tensor, nn
 from tutor.errors import DomainError, DTypeError, OutOfRangeError, ShapeError
+from tutor.methods import windows
 from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
 from tutor.testing import gradcheck
 

@@ -13,10 +13,16 @@ CASES = [
     Case("reshape", lambda x: x.reshape(3, -1), ((2, 3),), lambda x: x.reshape(3, 2)),
     Case("reshape", lambda x: x.T.reshape(6), ((2, 3),), lambda x: x.T.reshape(6)),
     Case(
-        "reshape", lambda x: x.unsqueeze(1).squeeze(), ((2, 3),), lambda x: x
+        "squeeze", lambda x: x.unsqueeze(1).squeeze(), ((2, 3),), lambda x: x
     ),
     Case("permute", lambda x: x.permute(2, 0, 1), ((2, 3, 4),), lambda x: x.transpose(2, 0, 1)),
-    Case("permute", lambda x: x.transpose(0, -1), ((2, 3, 4),), lambda x: x.swapaxes(0, 2)),
+    Case("permute", lambda x: x.T, ((2, 3, 4),), lambda x: x.T),
+    Case("transpose", lambda x: x.transpose(0, -1), ((2, 3, 4),), lambda x: x.swapaxes(0, 2)),
+    Case("transpose", lambda x: x.mT, ((2, 3, 4),), lambda x: x.swapaxes(1, 2)),
+    Case("unsqueeze", lambda x: x.T.unsqueeze(1), ((2, 3),), lambda x: x.T[:, None]),
+    Case("unsqueeze", lambda x: x.unsqueeze(-1), ((2, 3),), lambda x: x[..., None]),
+    Case("squeeze", lambda x: x.squeeze(), ((1, 3, 1),), lambda x: x.squeeze()),
+    Case("squeeze", lambda x: x.squeeze((0, -1)), ((1, 3, 1),), lambda x: x.squeeze((0, 2))),
     Case(
         "expand", lambda x: x.expand(4, 2, 3), ((2, 1),), lambda x: np.broadcast_to(x, (4, 2, 3))
     ),
@@ -39,7 +45,7 @@ CASES = [
     Case("place",
          lambda x: apply("place", x, view="index", shape=(4, 5), key=(1, slice(4, None, -2))),
          ((3,),)),
-    Case("place", lambda x: apply("place", x, view="diagonal", shape=(3, 4), k=1, a=0, b=1),
+    Case("place", lambda x: apply("place", x, view="diagonal", shape=(3, 4), k=1, axis1=0, axis2=1),
          ((3,),)),
     Case("diagonal", lambda x: x.diagonal(), ((3, 4),), np.diagonal),
     Case("diagonal", lambda x: x.diagonal(-1, 2, 0), ((3, 2, 4),), lambda x: x.diagonal(-1, 2, 0)),

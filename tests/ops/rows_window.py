@@ -3,7 +3,7 @@
 from case import Case
 
 from tutor import Tensor, apply
-from tutor.windows import conv_by_product, max_by_windows
+from tutor.methods.windows import conv_by_product, max_by_windows
 
 PLAIN = {"stride_h": 1, "stride_w": 1, "dilation_h": 1, "dilation_w": 1, "groups": 1}
 MIXED = {"stride_h": 2, "stride_w": 1, "dilation_h": 1, "dilation_w": 2, "groups": 2}

@@ -10,10 +10,10 @@ import rows_indexing
 import rows_movement
 import rows_reduce
 import rows_window
+from named_methods import METHODS
 
 import tutor
 from tutor import OPS, Tensor, apply
-from tutor.methods import Methods
 from tutor.methods.inplace import InPlace
 from tutor.testing import gradcheck
 
@@ -71,11 +71,11 @@ BY_OTHER_NAMES = {  # in the rows of the ops that they apply
 }  # fmt: skip
 ELSEWHERE = {
     "conv1d", "conv2d", "conv_transpose2d", "max_pool2d", "avg_pool2d",  # tests/nn
-    # tests/test_conversions.py
+    # tests/methods/test_conversions.py
     "allclose", "bfloat16", "bool", "cpu", "dim", "double", "expand_as", "float", "half", "int",
     "is_floating_point", "isclose", "long", "ndimension", "realize", "reshape_as", "size", "t",
     "to", "type_as", "view_as",
-    # tests/test_inplace.py
+    # tests/methods/test_inplace.py
     "add_", "assign", "clamp_", "clip_", "copy_", "data", "div_", "fill_", "mul_",
     "sub_", "zero_",
 }  # fmt: skip
@@ -83,15 +83,15 @@ ELSEWHERE = {
 
 def test_every_method_has_a_row():
     done = {case.op for case in CASES}
-    methods = {name for name in dir(Methods) if not name.startswith("_")}
-    methods -= set(vars(InPlace))  # tests/test_inplace.py
+    methods = set(METHODS)
+    methods -= set(vars(InPlace))  # tests/methods/test_inplace.py
     assert not methods - done - set(ALIASES) - set(BY_OTHER_NAMES) - ELSEWHERE
     assert set(BY_OTHER_NAMES.values()) <= done
 
 
 @pytest.mark.parametrize(("alias", "name"), ALIASES.items())
 def test_aliases(alias, name):
-    assert getattr(Methods, alias) is getattr(Methods, name)
+    assert getattr(Tensor, alias) is getattr(Tensor, name)
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.oracle], ids=lambda c: c.op)

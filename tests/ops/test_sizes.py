@@ -74,6 +74,14 @@ ABSURD: dict[str, Callable[[], Any]] = {
         Tensor.ones(1, 1, 2, 2), ONE[None, None], padding=2**40
     ),
     "Buffer": lambda: tutor.Buffer.empty(10**30, tutor.int8),
+    "range": lambda: Tensor(range(10**18)),
+    "range of more than a size can be": lambda: Tensor(range(10**30)),
+    "range in a list": lambda: Tensor([range(10**18)]),
+    "range added": lambda: Tensor([1.0]) + range(10**18),
+    "range as a shape": lambda: Tensor.zeros(range(10**18)),
+    "range as a shape of views": lambda: ONE.reshape(range(10**18)),
+    "range as an index": lambda: Tensor([1.0])[range(10**18)],
+    "range to memory": lambda: tutor.Buffer(range(10**18)),
 }
 
 

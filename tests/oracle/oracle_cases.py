@@ -238,7 +238,7 @@ INDEXING = [
     Case("place", lambda x: apply("place", x, view="index", shape=(4, 5), key=(1, slice(4, 0, -2))),
          ((2,),), lambda x: torch.zeros(4, 5, dtype=x.dtype).index_put(
              (torch.tensor(1), torch.tensor([4, 2])), x)),
-    Case("place", lambda x: apply("place", x, view="diagonal", shape=(3, 4), k=1, a=0, b=1),
+    Case("place", lambda x: apply("place", x, view="diagonal", shape=(3, 4), k=1, axis1=0, axis2=1),
          ((3,),), lambda x: theirs.pad(torch.diag(x), (1, 0))),
     Case("gather", lambda x: x.gather(1, T23), ((2, 4),), lambda x: x.gather(1, i23)),
     Case("gather", lambda x: x.gather(0, T32), ((3, 4),), lambda x: x.gather(0, i32)),

@@ -7,14 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from named_methods import METHODS
 from oracle import ORDERS, TORCH, TUTOR, ask, compare, draw, graph, layouts_of
 from oracle_cases import BASIC
 from oracle_edges import ANSWERS, DIFFERENCES, EDGES, REFUSALS
 from oracle_learning import LEARNING
 
 import tutor.nn.functional
-from tutor import OPS, methods
+from tutor import OPS
 from tutor.errors import TutorError
+from tutor.methods.inplace import InPlace
 
 CASES = BASIC + LEARNING
 TOLERANCE, SINGLE = 1e-11, 1e-5  # float64; the values in float32, against PyTorch's float64
@@ -129,8 +131,7 @@ def test_every_differentiable_op_is_compared():
 
 def test_every_method_and_loss_is_compared():
     functions = vars(tutor.nn.functional)
-    names = {n for part in methods.Methods.__mro__ for n in vars(part)} - set(dir(object))
-    names -= set(vars(methods.InPlace))  # of the bits of the ops: tests/test_inplace.py
+    names = METHODS - set(vars(InPlace))  # of the bits of the ops: tests/methods/test_inplace.py
     names |= {n for n, f in functions.items() if callable(f) and n.islower() and n != "apply"}
     rows = {case.name for case in CASES}
     missing = {n for n in names if not n.startswith("_")} - rows - OTHERS

@@ -24,12 +24,12 @@ from typing import Any, NamedTuple
 from tutor.backends import cases, registry
 from tutor.backends.cases.bounds import ROUNDOFF, WRITTEN, bounds
 from tutor.backends.cases.draws import Case, Spec
-from tutor.backends.cases.operands import elements, execute, images
+from tutor.backends.cases.operands import elements, execute, images, through
 from tutor.backends.registry import Table
 from tutor.backends.signatures import SIGNATURES
-from tutor.bits import UNSIGNED
 from tutor.dtype import DType
 from tutor.errors import KernelNotFound
+from tutor.ground.bits import UNSIGNED
 
 
 class Verdict(NamedTuple):
@@ -68,7 +68,7 @@ def check(table: Table, kernel: str, dtype: DType, seed: int = 0) -> Verdict:
         count += 1
         layouts |= {spec.layout for spec in (case.out, *case.ins)}
         try:
-            got = execute(table[kernel, dtype], case, before)
+            got = execute(through(kernel, dtype, table[kernel, dtype]), case, before)
         except Exception as error:  # whatever it is, the reference did not raise it
             first = first or f"raised {type(error).__name__}: {error}{signed(kernel, dtype, case)}"
             continue
@@ -93,7 +93,7 @@ def prepared(kernel: str, dtype: DType, seed: int) -> list[tuple[Case, list[byte
     reference, found = registry.table("python_ref")[kernel, dtype], []
     for case in cases.draw(kernel, dtype, seed):
         before = images(case)
-        found.append((case, before, execute(reference, case, before)))
+        found.append((case, before, execute(through(kernel, dtype, reference), case, before)))
     return found
 
 

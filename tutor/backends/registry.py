@@ -1,7 +1,8 @@
 """The registry: the arrow from an Op to the kernel that executes it.
 
-A backend is a table `{(kernel name, dtype): kernel}`. `lookup` is the only place where one is
-chosen, and it never falls back in silence: what is missing raises `KernelNotFound`.
+A backend is a table `{(kernel name, dtype): kernel}` for the memory of one device. `lookup` is the
+only place where a kernel is chosen, by name, dtype and device, and it never falls back in silence:
+what is missing raises `KernelNotFound`. What it finds is called in one place only, step.py.
 
     TUTOR_BACKEND=simd python train.py      # for a whole process
     with tutor.use_backend("python"): ...   # for a block, or as a decorator for a function
@@ -19,21 +20,17 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from tutor.backends.signatures import SIGNATURES
-from tutor.blocks import Block, Setting, Within
+from tutor.backends.signatures import SIGNATURES, Signature
 from tutor.dtype import DType, bool_
 from tutor.errors import DTypeError, KernelNotFound
-from tutor.spelling import spelled
-
-if TYPE_CHECKING:
-    from tutor.core.tensor import Tensor
+from tutor.ground.blocks import Block, Setting, Within
+from tutor.ground.spelling import spelled
 
 Kernel = Callable[..., None]
 Table = Mapping[tuple[str, DType], Kernel]
-Launcher = Callable[..., "Tensor | None"]
-Observer = Callable[[Kernel, str, DType], Kernel]
+DEVICE = "cpu"  # where all memory is so far
 
 
 class Operand(NamedTuple):
@@ -48,23 +45,20 @@ class Operand(NamedTuple):
 ALIASES = {"python": "python_ref", "simd": "simd_cpp"}
 
 _tables: dict[str, Table] = {}
+_devices: dict[str, str] = {}  # of which device the memory is that a backend works on
 _loaders: dict[str, Callable[[], Table]] = {}
 _unavailable: dict[str, str] = {}  # built-in backends that could not be loaded: name -> what to do
-_kernels: dict[tuple[str, str, DType], Kernel] = {}  # what lookup has found so far
-_observers: list[Observer] = []  # who stands between the Engine and the kernels: nobody, mostly
+_kernels: dict[tuple[str, str, DType, str], Kernel] = {}  # what lookup has found so far
 
 
 class Backend:
     """A backend in use: its name, and what has been looked up of it so far."""
 
-    __slots__ = ("kernels", "launchers", "name")
+    __slots__ = ("kernels", "name")
 
     def __init__(self, name: str | None) -> None:
         self.name = name
-        self.kernels: dict[tuple[str, DType], Kernel] = {}
-        # A backend may have a shorter way, too: `launcher(*ins)` makes the resulting Tensor in one
-        # call, or gives None where that takes more than running the kernel. By name.
-        self.launchers: dict[str, Launcher] = {}
+        self.kernels: dict[tuple[str, DType, str], Kernel] = {}
 
 
 class _Held(Block[Backend]):
@@ -73,22 +67,20 @@ class _Held(Block[Backend]):
     __slots__ = ()
 
     @property
-    def kernels(self) -> dict[tuple[str, DType], Kernel]:
+    def kernels(self) -> dict[tuple[str, DType, str], Kernel]:
         return _setting.get().kernels
-
-    @property
-    def launchers(self) -> dict[str, Launcher]:
-        return _setting.get().launchers
 
 
 _default = Backend(None)  # the process's own; it gets its name when it is first asked for
 _chosen: dict[str, Backend] = {}
 _setting = Setting("tutor.backend", _default, _Held)
-in_use: Callable[[], Any] = _setting.variable.get  # in every call of an op: no Python is run here
+variable = _setting.variable
+in_use: Callable[[], Any] = variable.get  # in every call of an op: no Python is run here
 
 
-def register(name: str, table: Table) -> None:
-    """Add the backend `name`, or replace it. Rows that no signature names are refused."""
+def register(name: str, table: Table, device: str = DEVICE) -> None:
+    """Add the backend `name`, or replace it, for memory of that device. Rows that no signature
+    names are refused."""
     unknown = sorted({kernel for kernel, _ in table} - set(SIGNATURES))
     if unknown:
         raise KernelNotFound(
@@ -96,7 +88,7 @@ def register(name: str, table: Table) -> None:
             f"it has kernels that signatures.py does not list: {', '.join(unknown)}",
             "add a line to tutor/backends/signatures.py first, or rename the kernel",
         )
-    _tables[name] = table
+    _tables[name], _devices[name] = table, device
     _forget()
 
 
@@ -198,20 +190,12 @@ class use_backend(Within[Backend]):  # noqa: N801 - read as a verb: with use_bac
             )
 
 
-def kernel(name: str, dtype: DType) -> Kernel:
+def kernel(name: str, dtype: DType, device: str = DEVICE) -> Kernel:
     """`lookup` on the backend in use, which remembers it."""
-    found: Kernel | None = in_use().kernels.get((name, dtype))
-    return found or _activate(name, dtype)
-
-
-def _activate(name: str, dtype: DType) -> Kernel:
-    found, backend = lookup(name, current(), dtype), _setting.get()
-    launcher = getattr(found, "launcher", None)
-    if launcher is not None:  # of every dtype: a table may have a row that is not its own
-        rows = [row for (other, _), row in table(current()).items() if other == name]
-        if [getattr(row, "launcher", None) for row in rows] == [launcher] * len(launcher):
-            backend.launchers[name] = launcher
-    backend.kernels[name, dtype] = found  # last: with it, all of this has been done
+    found: Kernel | None = in_use().kernels.get((name, dtype, device))
+    if found is None:
+        found = lookup(name, current(), dtype, device)
+        _setting.get().kernels[name, dtype, device] = found
     return found
 
 
@@ -219,28 +203,29 @@ def _forget() -> None:
     """Let go of all that has been looked up: what is found now may be another."""
     _kernels.clear()
     for backend in (_default, *_chosen.values()):
-        backend.kernels.clear()
-        backend.launchers.clear()
+        backend.kernels = {}  # another one: who has kept what it found there sees that
 
 
-def lookup(kernel: str, backend: str, dtype: DType) -> Kernel:
-    """The kernel of that name for that dtype, on that backend. DTypeError where signatures.py has
-    no such dtype, KernelNotFound where this backend has no such kernel; both list what there is."""
-    found = _kernels.get((kernel, backend, dtype))
-    return found or _find(kernel, backend, dtype)
+def lookup(kernel: str, backend: str, dtype: DType, device: str = DEVICE) -> Kernel:
+    """The kernel of that name for that dtype and device, on that backend. DTypeError where
+    signatures.py has no such dtype, KernelNotFound where this backend has no such kernel, or works
+    on another device; all of them list what there is."""
+    found = _kernels.get((kernel, backend, dtype, device))
+    return found or _find(kernel, backend, dtype, device)
 
 
-def _find(kernel: str, backend: str, dtype: DType) -> Kernel:
+def _find(kernel: str, backend: str, dtype: DType, device: str) -> Kernel:
     rows = table(backend)
+    if _devices[ALIASES.get(backend, backend)] != device:
+        raise KernelNotFound(
+            f"kernel {kernel!r} for memory of the device {device!r} on backend {backend!r}",
+            f"{backend} works on memory of {_devices[ALIASES.get(backend, backend)]!r}",
+            "move the operands there, or choose another backend: with tutor.use_backend(...):",
+        )
     found = rows.get((kernel, dtype))
     signature = SIGNATURES.get(kernel)
     if found is None and signature is not None and dtype not in signature.dtypes:
-        also = " (of bools, ~x is not, x ^ y is where they differ)" if dtype is bool_ else ""
-        raise DTypeError(
-            f"{kernel} of {dtype.name}",
-            f"there is {kernel} of {', '.join(d.name for d in signature.dtypes)} only",
-            f"cast to one of those first, for example .cast({signature.dtypes[-1].name!r}){also}",
-        )
+        raise _no_such_dtype(signature, dtype)
     if found is None:
         dtypes = [d.name for name, d in rows if name == kernel]
         others = [b for b in backends() if (kernel, dtype) in table(b)]
@@ -251,17 +236,25 @@ def _find(kernel: str, backend: str, dtype: DType) -> Kernel:
             "cast the operands to a dtype that is there, or choose another backend:"
             " with tutor.use_backend(...):",
         )
-    for observer in _observers:
-        found = observer(found, kernel, dtype)
-    _kernels[kernel, backend, dtype] = found
+    _kernels[kernel, backend, dtype, device] = found
     return found
 
 
-def observe(observer: Observer, on: bool = True) -> None:
-    """From here on, call `observer(kernel, name, dtype)`'s result in place of each kernel that is
-    looked up; with `on=False` no longer. Without observers, kernels are called as they are."""
-    (_observers.append if on else _observers.remove)(observer)
-    _forget()
+def _no_such_dtype(signature: Signature, dtype: DType) -> DTypeError:
+    kernel, last = signature.name, signature.dtypes[-1]
+    if not any(d.is_float for d in signature.dtypes):  # made of bits, each of which means something
+        bools = bool_ in signature.dtypes
+        return DTypeError(
+            f"{kernel} of {dtype.name}",
+            f"it is for integers{' and bools' if bools else ''}",
+            "compare first (x > 0), use logical_and and its like, or .cast() to an integer dtype",
+        )
+    also = " (of bools, ~x is not, x ^ y is where they differ)" if dtype is bool_ else ""
+    return DTypeError(
+        f"{kernel} of {dtype.name}",
+        f"there is {kernel} of {', '.join(d.name for d in signature.dtypes)} only",
+        f"cast to one of those first, for example .cast({last.name!r}){also}",
+    )
 
 
 def report() -> str:

@@ -10,9 +10,17 @@ or, for inputs, 0: transposed, sliced, reversed and expanded operands are all ta
 `types` spells the dtypes of `out` and the inputs, one letter each: `T` the dtype the kernel is
 registered for, `b` bool, `i` int64, `u` uint32, `*` any dtype, `S` what a sum of T gives (int64
 for bool and signed, uint64 for unsigned, T for floats). A trailing `+` repeats the last letter.
+`d` and `n` are cells, operands of shape () that hold one float64 or one uint64: what changes from
+call to call (a learning rate, a count) stands in memory, so the same call made again follows it.
+
+An index names a position from -size to size - 1 along `axis`; negative ones count from the end.
 
 A bool is true where its byte is not 0, whatever else it is (memory from elsewhere may hold any);
 those that a kernel writes are 0 or 1.
+
+`form` says how the shapes of the operands go together: tutor/backends/forms.py states the rule of
+each form, and what it costs. `work` says what becomes of the numbers: new ones are computed, or
+they are moved as they are, or one of several is chosen (of none there is nothing to choose).
 
 `agree` says how close to `python_ref` every other backend must come:
 
@@ -41,6 +49,8 @@ class Signature(NamedTuple):
     agree: str
     formula: str
     params: tuple[str, ...] = ()
+    form: str = "elementwise"
+    work: str = "computes"  # or "moves", or "chooses"
 
 
 # fmt: off
@@ -77,14 +87,15 @@ TABLE_OF_KERNELS = (
     Signature("atanh", "TT", FLOATS, "ulp(2)", "z = the number whose tanh is x; nan beyond +-1"),
     Signature("erf", "TT", FLOATS, "ulp(1)", "z = 2/sqrt(pi) * integral of e**-t**2 from 0 to x"),
     Signature("sigmoid", "TT", FLOATS, "ulp(2)", "z = 1 / (1 + e**-x)"),
-    Signature("copy", "TT", ALL, "exact", "z = x"),
+    Signature("copy", "TT", ALL, "exact", "z = x", work="moves"),
     Signature("cast", "*T", ALL, "exact",
         "z = x in out's dtype: floats round to nearest even, float to integer cuts towards 0 "
-        "(nan gives 0, beyond the range gives the nearest end), integers wrap, to bool is x != 0"),
-    Signature("fill", "T", ALL, "exact", "z = value", ("value",)),
+        "(nan gives 0, beyond the range gives the nearest end), integers wrap, to bool is x != 0",
+        work="moves"),
+    Signature("fill", "T", ALL, "exact", "z = value", ("value",), form="fill", work="moves"),
     Signature("arange", "T", NUMBERS, "exact",
         "z_i = start + step * (i / parts) in float64; of integers start + step * i, which wraps; "
-        "elements i are counted row-major", ("start", "step", "parts")),
+        "elements i are counted row-major", ("start", "step", "parts"), form="fill"),
     # ---- elementwise, two or three operands ------------------------------------------------------
     Signature("add", "TTT", ALL, "exact", "z = x + y; integers wrap, bools or"),
     Signature("sub", "TTT", NUMBERS, "exact", "z = x - y; integers wrap"),
@@ -124,91 +135,113 @@ TABLE_OF_KERNELS = (
     Signature("le", "bTT", ALL, "exact", "z = x <= y"),
     Signature("gt", "bTT", ALL, "exact", "z = x > y"),
     Signature("ge", "bTT", ALL, "exact", "z = x >= y"),
-    Signature("where", "TbTT", ALL, "exact", "z = x if cond else y"),
+    Signature("where", "TbTT", ALL, "exact", "z = x if cond else y", work="moves"),
     # ---- reductions: the axes in `axis` go; out.shape is what is left ----------------------------
-    Signature("sum", "ST", ALL, "sum", "z = sum of x over axis; 0 where empty", ("axis",)),
-    Signature("prod", "ST", ALL, "sum", "z = product of x over axis; 1 where empty", ("axis",)),
-    Signature("mean", "TT", FLOATS, "sum", "z = sum of x / count; nan where empty", ("axis",)),
-    Signature("max", "TT", ALL, "exact", "z = largest; nan if any is nan", ("axis",)),
-    Signature("min", "TT", ALL, "exact", "z = smallest; nan if any is nan", ("axis",)),
+    Signature("sum", "ST", ALL, "sum", "z = sum of x over axis; 0 where empty", ("axis",),
+        form="reduce"),
+    Signature("prod", "ST", ALL, "sum", "z = product of x over axis; 1 where empty", ("axis",),
+        form="reduce"),
+    Signature("mean", "TT", FLOATS, "sum", "z = sum of x / count; nan where empty", ("axis",),
+        form="reduce"),
+    Signature("max", "TT", ALL, "exact", "z = largest; nan if any is nan", ("axis",),
+        form="reduce", work="chooses"),
+    Signature("min", "TT", ALL, "exact", "z = smallest; nan if any is nan", ("axis",),
+        form="reduce", work="chooses"),
     Signature("argmax", "iT", ALL, "exact",
-        "z = position of the first largest, row-major over axis; the first nan wins", ("axis",)),
+        "z = position of the first largest, row-major over axis; the first nan wins", ("axis",),
+        form="reduce", work="chooses"),
     Signature("argmin", "iT", ALL, "exact",
-        "z = position of the first smallest, row-major over axis; the first nan wins", ("axis",)),
+        "z = position of the first smallest, row-major over axis; the first nan wins", ("axis",),
+        form="reduce", work="chooses"),
     # ---- scans: along the one axis, each element depends on those before it ----------------------
     Signature("scan", "TTT", NUMBERS, "sum",
-        "z_0 = y_0, z_i = x_i * z_(i-1) + y_i along axis; integers wrap", ("axis",)),
-    Signature("cummax", "TT", ALL, "exact", "z_i = largest of x_0 ... x_i; nan stays", ("axis",)),
+        "z_0 = y_0, z_i = x_i * z_(i-1) + y_i along axis; integers wrap", ("axis",), form="scan"),
+    Signature("cummax", "TT", ALL, "exact", "z_i = largest of x_0 ... x_i; nan stays", ("axis",),
+        form="scan"),
     Signature("argsort", "iT", ALL, "exact",
         "z = the positions along axis that bring x into rising (descending: falling) order; "
-        "equals keep theirs, nan is above all", ("axis", "descending")),
+        "equals keep theirs, nan is above all", ("axis", "descending"), form="scan"),
     # ---- products: (..., m, k) @ (..., k, n) -> (..., m, n), same leading axes -------------------
-    Signature("matmul", "TTT", NUMBERS, "sum", "z_ij = sum_k x_ik * y_kj; integers wrap"),
+    Signature("matmul", "TTT", NUMBERS, "sum", "z_ij = sum_k x_ik * y_kj; integers wrap",
+        form="mat_mul"),
     Signature("linear", "TTTT", FLOATS, "sum",
         "z_ij = sum_k x_ik * w_jk + b_j, and 0 where that is below if relu; x (..., k), w (n, k), "
-        "b (n)", ("relu",)),
+        "b (n)", ("relu",), form="linear"),
     # ---- windows over the last two axes: p and q count those that fit, the caller pads -----------
     Signature("conv2d", "TTT", FLOATS, "sum",
         "z[n,o,p,q] = sum_c,i,j x[n,c,p*stride_h+i*dilation_h,q*stride_w+j*dilation_w] * "
         "w[o,c,i,j]; w (O, C/groups, K, L), each group of outputs sees its own group of channels",
-        ("stride_h", "stride_w", "dilation_h", "dilation_w", "groups")),
+        ("stride_h", "stride_w", "dilation_h", "dilation_w", "groups"), form="conv"),
     Signature("conv2d_weight", "TTT", FLOATS, "sum",
         "z[o,c,i,j] = sum_n,p,q x[n,c,p*stride_h+i*dilation_h,...] * g[n,o,p,q]: the gradient of "
         "conv2d for w; ins = (x, g)",
-        ("stride_h", "stride_w", "dilation_h", "dilation_w", "groups")),
+        ("stride_h", "stride_w", "dilation_h", "dilation_w", "groups"), form="conv_weight"),
     Signature("max_pool2d", "TT", ALL, "exact",
         "z[n,c,p,q] = largest of x[n,c,p*stride_h+i*dilation_h,...], i < size_h, j < size_w; nan "
         "if any is nan",
-        ("size_h", "size_w", "stride_h", "stride_w", "dilation_h", "dilation_w")),
+        ("size_h", "size_w", "stride_h", "stride_w", "dilation_h", "dilation_w"), form="pool"),
     Signature("max_pool2d_grad", "TTTT", FLOATS, "sum",
         "z = 0, then each window of x shares its g evenly among its elements that equal its "
         "largest m; ins = (x, m, g)",
-        ("size_h", "size_w", "stride_h", "stride_w", "dilation_h", "dilation_w")),
+        ("size_h", "size_w", "stride_h", "stride_w", "dilation_h", "dilation_w"), form="pool_grad"),
     # ---- moving and indexing ---------------------------------------------------------------------
     Signature("pad", "TT", ALL, "exact",
-        "z = value everywhere, x written from index `before` on", ("before", "value")),
-    Signature("cat", "TT+", ALL, "exact", "z = the inputs one after another along axis", ("axis",)),
+        "z = value everywhere, x written from index `before` on", ("before", "value"),
+        form="pad", work="moves"),
+    Signature("cat", "TT+", ALL, "exact", "z = the inputs one after another along axis", ("axis",),
+        form="cat", work="moves"),
     Signature("gather", "TTi", ALL, "exact",
-        "z[.., i, ..] = x[.., index[.., i, ..], ..] along axis", ("axis",)),
+        "z[.., i, ..] = x[.., index[.., i, ..], ..] along axis; any other index raises "
+        "OutOfRangeError, here and below", ("axis",),
+        form="gather", work="moves"),
     Signature("scatter_add", "TTiT", ALL, "sum",
         "z = x, then z[..., index[..., i, ...], ...] += src[..., i, ...] along axis, in "
-        "row-major order of src; bools or", ("axis",)),
+        "row-major order of src; bools or", ("axis",), form="scatter"),
     Signature("scatter", "TTiT", ALL, "exact",
         "z = x, then z[..., index[..., i, ...], ...] = src[..., i, ...] along axis, in row-major "
-        "order of src: the last one stays", ("axis",)),
+        "order of src: the last one stays", ("axis",), form="scatter", work="moves"),
     Signature("nonzero", "ib", (bool_,), "exact",
-        "z = the positions of what is true in x, row-major; out has as many elements as there are"),
+        "z = the positions of what is true in x, row-major; out has as many elements as there are",
+        form="nonzero"),
     Signature("index_select", "TTi", ALL, "exact",
-        "z = the slices of x at the 1-D index along axis", ("axis",)),
+        "z = the slices of x at the 1-D index along axis", ("axis",),
+        form="index_select", work="moves"),
     # ---- fused: each replaces a composition that its test keeps as the oracle --------------------
     Signature("softmax", "TT", FLOATS, "sum", "z = e**(x - max) / sum e**(x - max)", ("axis",)),
     Signature("log_softmax", "TT", FLOATS, "sum", "z = x - max - ln sum e**(x - max)", ("axis",)),
     Signature("cross_entropy", "TTi", FLOATS, "sum",
         "l = ln sum_j e**x_j - x_t for each row of x (..., classes) and target t (...); z = "
-        "scale * l, or scale * sum l where out is 0-d", ("scale",)),
+        "scale * l, or scale * sum l where out is 0-d", ("scale",), form="cross_entropy"),
     Signature("cross_entropy_grad", "TTiT", FLOATS, "sum",
-        "z_j = scale * g * (softmax(x)_j - [j = t]) for each row of x and its g (...)", ("scale",)),
+        "z_j = scale * g * (softmax(x)_j - [j = t]) for each row of x and its g (...)", ("scale",),
+        form="cross_entropy_grad"),
     # ---- optimizer steps: `out` (and the state) are read and updated in place --------------------
-    Signature("descend", "TT", FLOATS, "sum",
-        "p <- p - lr * (g + weight_decay * p), with p = out, ins = (g,)", ("lr", "weight_decay")),
-    Signature("sgd", "TTT", FLOATS, "sum",
+    Signature("descend", "TTdd", FLOATS, "sum",
+        "p <- p - lr * (g + weight_decay * p), with p = out, ins = (g, lr, weight_decay)",
+        form="update"),
+    Signature("sgd", "TTTddd", FLOATS, "sum",
         "d = g + weight_decay * p; v <- momentum * v + d; p <- p - lr * v, with p = out, ins = "
-        "(g, v)", ("lr", "momentum", "weight_decay")),
-    Signature("adam", "TTTT", FLOATS, "sum",
-        "d = g + weight_decay * p; m <- beta1 * m + (1 - beta1) * d; v <- beta2 * v + (1 - "
-        "beta2) * d * d; p <- p - lr * m / (sqrt(v) / correction + eps), with p = out, ins = (g, "
-        "m, v)", ("lr", "beta1", "beta2", "eps", "correction", "weight_decay")),
+        "(g, v, lr, momentum, weight_decay)", form="update"),
+    Signature("adam", "TTTTdddddn", FLOATS, "sum",
+        "t = count + 1; d = g + weight_decay * p; m <- beta1 * m + (1 - beta1) * d; v <- beta2 * v "
+        "+ (1 - beta2) * d * d; p <- p - lr / (1 - beta1**t) * m / (sqrt(v) / sqrt(1 - beta2**t) + "
+        "eps), with p = out, ins = (g, m, v, lr, beta1, beta2, eps, weight_decay, count)",
+        form="update"),
     # ---- random numbers: Philox4x32-10 makes w0 w1 w2 w3, 32 bits each, of (seed, block) ---------
     # h(a, b) is the top 53 bits of the 64-bit number a << 32 | b. Elements i are counted row-major.
-    Signature("random_bits", "u", (uint32,), "exact",
-        "z_i = word i%4 of block counter + i//4", ("seed", "counter")),
-    Signature("uniform", "T", FLOATS, "exact",
+    # ins = (seed, counter), two cells; when the call returns, counter is larger by `blocks`.
+    Signature("random_bits", "unn", (uint32,), "exact",
+        "z_i = word i%4 of block counter + i//4; counter <- counter + blocks", ("blocks",),
+        form="draw"),
+    Signature("uniform", "Tnn", FLOATS, "exact",
         "z_i in [0, 1), of block counter + i//4: word i%4 >> 8, times 2**-24 (float32), >> 21, "
         "times 2**-11 (float16), or >> 24, times 2**-8 (bfloat16); float64, of block counter + "
-        "i//2: h(w0, w1) for even i, h(w2, w3) for odd i, times 2**-53", ("seed", "counter")),
-    Signature("normal", "T", FLOATS, "ulp(1)",
+        "i//2: h(w0, w1) for even i, h(w2, w3) for odd i, times 2**-53; counter <- counter + "
+        "blocks", ("blocks",), form="draw"),
+    Signature("normal", "Tnn", FLOATS, "ulp(1)",
         "z_2i, z_2i+1 = sqrt(-2 ln u) * (cos 2 pi v, sin 2 pi v) in float64, u = (h(w0, w1) + 1) "
-        "* 2**-53, v = h(w2, w3) * 2**-53 of block counter + i (Box-Muller)", ("seed", "counter")),
+        "* 2**-53, v = h(w2, w3) * 2**-53 of block counter + i (Box-Muller); counter <- counter + "
+        "blocks", ("blocks",), form="draw"),
 )
 # fmt: on
 

@@ -1,8 +1,8 @@
-"""The four boxes, to be read in this order: buffer, op, engine, tensor."""
+"""The four boxes, to be read in this order: buffer, tensor, op, engine."""
 
 from tutor.core.buffer import Buffer
 from tutor.core.engine import Engine
 from tutor.core.op import Op
-from tutor.core.tensor import Tensor
+from tutor.core.tensor import TensorBase
 
-__all__ = ["Buffer", "Engine", "Op", "Tensor"]
+__all__ = ["Buffer", "Engine", "Op", "TensorBase"]

@@ -1,39 +1,42 @@
-"""Buffer: flat, typed memory. It knows how many numbers it holds and of which dtype; nothing else.
+"""Buffer: numbers of one dtype in a row. It has memory for them, and counts how often they change.
 
     >>> b = Buffer([1.0, 2.0, 3.0])
     >>> b[-1], len(b), b.dtype, b.nbytes
     (3.0, 3, tutor.float32, 12)
 
-Shapes are the Tensor's business, gradients the Engine's.
+Its memory (tutor/ground/memory.py) is bytes on a device, or a promise of bytes, which is kept as
+soon as somebody asks for them. Shapes are the Tensor's business, gradients the Engine's. Arithmetic
+on whole Buffers, past every graph, stands in tutor/backends/arithmetic.py.
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tutor import bits, border, debug, literals
 from tutor import dtype as dtypes
-from tutor.arithmetic import Arithmetic
-from tutor.backends.memory import Memory
+from tutor.backends.arithmetic import Arithmetic
 from tutor.dtype import DType
 from tutor.errors import OutOfMemoryError, OutOfRangeError, ShapeError
+from tutor.ground import bits, border, literals
+from tutor.ground.callers import user_line
+from tutor.ground.memory import Memory, set_buffers
+from tutor.ground.typing import DTypeLike, HasBuffer, TensorLike
 
-if TYPE_CHECKING:
-    from tutor.typing import DTypeLike, HasBuffer, TensorLike
 
-
-class Buffer(Arithmetic, Memory):  # type: ignore[misc]  # the base is chosen when tutor is imported
+class Buffer(Arithmetic):
     """`Buffer(data, *, dtype=None)`: a copy of `data`, flattened row by row.
 
     `data` is a number, a (nested) list, an array, or anything with the buffer protocol. Changing it
     later never changes the Buffer. Raises DTypeError, ShapeError (ragged) or NumberRangeError.
     The memory starts at a multiple of 64 bytes and can be read through `memoryview(buffer)`.
-    `p.buf.data -= 0.01 * p.grad.buf.data` and its like: tutor/arithmetic.py.
+    `p.buf.data -= 0.01 * p.grad.buf.data` and its like: tutor/backends/arithmetic.py.
     """
 
     __slots__ = ("changed_at", "dtype", "version")
+    memory: Any  # a Memory, or the promise of one
+    device: str  # where that is
     dtype: DType
     version: int  # counts changes in place, so that a saved value can be known to be stale
     changed_at: tuple[str, int] | None  # file and line of the latest change
@@ -41,22 +44,26 @@ class Buffer(Arithmetic, Memory):  # type: ignore[misc]  # the base is chosen wh
     def __new__(cls, data: TensorLike, *, dtype: DTypeLike | None = None) -> Buffer:
         wanted = None if dtype is None else dtypes.of(dtype)
         payload, _, found = literals.read(data, wanted)
-        self = cls.empty(len(payload) // found.itemsize, found)
-        self.raw[:] = payload
-        return self
+        return cls.from_memory(payload, dtype=found)
 
     @classmethod
     def empty(cls, count: int, dtype: DType) -> Buffer:
         """Room for `count` numbers, contents undefined."""
         try:
-            self: Buffer = Memory.__new__(cls, count, dtype.itemsize, dtype.format)
+            memory = Memory(count, dtype.itemsize, dtype.format)
         except (MemoryError, OverflowError):
             raise OutOfMemoryError(
                 f"room for {count} numbers of {dtype.name}",
                 f"{min(count, 2**999) * dtype.itemsize / 2**30:,.1f} GiB cannot be had",
                 "use a smaller shape or a narrower dtype, or let go of tensors you no longer need",
             ) from None
-        self.dtype, self.version, self.changed_at = dtype, 0, None
+        return cls.over(memory, dtype)
+
+    @classmethod
+    def over(cls, memory: Any, dtype: DType) -> Buffer:
+        """A Buffer that has `memory`, or the promise of it, of numbers of `dtype`."""
+        self: Buffer = object.__new__(cls)
+        self.memory, self.dtype, self.version, self.changed_at = memory, dtype, 0, None
         return self
 
     @classmethod
@@ -81,14 +88,9 @@ class Buffer(Arithmetic, Memory):  # type: ignore[misc]  # the base is chosen wh
             self = cls.empty(count, found)
             self.raw[:] = view.tobytes()
             return self
-        shared: Buffer = super().borrow(owner, count, found.itemsize, found.format)
-        shared.dtype, shared.version, shared.changed_at = found, 0, None
-        return shared
+        return cls.over(Memory.borrow(owner, count, found.itemsize, found.format), found)
 
     # ---- the numbers, one by one -----------------------------------------------------------------
-
-    def __len__(self) -> int:
-        return int(self.count)
 
     @property
     def nbytes(self) -> int:
@@ -144,7 +146,7 @@ class Buffer(Arithmetic, Memory):  # type: ignore[misc]  # the base is chosen wh
         """Say that the numbers are about to change, `at` a line: what a graph saved is out of date.
         First this, then the change: so it is noticed even if the change is interrupted."""
         self.version += 1
-        self.changed_at = at or debug.user_line()
+        self.changed_at = at or user_line()
 
     # ---- as text, and as a pickle ---------------------------------------------------------------
 
@@ -162,3 +164,6 @@ class Buffer(Arithmetic, Memory):  # type: ignore[misc]  # the base is chosen wh
 
 def _restore(payload: bytes, dtype: DType) -> Buffer:
     return Buffer.from_memory(payload, dtype=dtype)
+
+
+set_buffers([Buffer.empty(0, dtype) for dtype in dtypes.TABLE])  # so are those made natively

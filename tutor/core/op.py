@@ -2,39 +2,41 @@
 
     class Mul(Op):
         \"\"\"z = x * y\"\"\"
-        kernel, infer, saves = "mul", broadcast, ("x", "y")
+        kernel, promotes, saves = "mul", 0, ("x", "y")
 
         def backward(self, g, x, y):
             return g * y, g * x
 
-An Op says *what* is computed. `kernel` names the row of the kernel table that does it, `infer` is
-the rule for shape and dtype of the result, `saves` what backward needs. *How* and *where* it runs
-is the Engine's business: `Mul(x, y).apply()` hands it over, and so does `x * y`.
+An Op says *what* is computed. `kernel` names the row of the kernel table that does it; from the
+row's form follow shape and dtype of the result. `saves` is what backward needs. *How* and *where*
+it runs is the Engine's business: `Mul(x, y).apply()` hands it over, and so does `x * y`. Making an
+Op does nothing: whatever there is to do, to check or to find out is done when it runs.
 
 A recorded Op is a node of the graph: `inputs` are its edges, `saved` what it keeps for backward.
 """
 
 from __future__ import annotations
 
-import re
 import weakref
-from collections.abc import Callable
-from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from collections.abc import Callable, Mapping
+from operator import attrgetter
+from typing import Any, ClassVar, TypeAlias, cast
 
-from tutor.backends.signatures import SIGNATURES
+from tutor.backends import catalogue
+from tutor.backends.forms import Form, Rule, dtype_of
+from tutor.backends.signatures import Signature
 from tutor.dtype import DType
+from tutor.errors import DTypeError
+from tutor.ground import refusals
+from tutor.ground.typing import AnyTensor as Tensor
 
-if TYPE_CHECKING:
-    from tutor.core.tensor import Tensor
-
-    Gradients: TypeAlias = Tensor | tuple[Tensor | None, ...] | None
+Gradients: TypeAlias = Tensor | tuple[Tensor | None, ...] | None
 
 Shape = tuple[int, ...]
+OPS: dict[str, type[Op]] = catalogue.OPS  # every Op class by its name
 
 # What a saved value was: its memory, how often that had been changed, and how it was walked.
 state_of = attrgetter("buf", "buf.version", "shape", "strides", "offset")
-OPS: dict[str, type[Op]] = {}  # the catalogue: every Op class by its name
 
 
 class Op:
@@ -44,27 +46,45 @@ class Op:
 
     - `kernel`: a name in signatures.py. A view has none, it has a `layout` instead; an op that
       needs several kernels has none either, and calls them in its own `forward`.
-    - `infer(self, *inputs, **params) -> (shape, dtype)`: the result's, or a ShapeError.
     - `name`: in the catalogue; by default the kernel's, else the class's in lower case.
-    - `saves`: names among infer's operands, and "out", that `backward` gets after the gradient.
+    - `takes`: names of the operands; by default those of its `infer`, `layout` or `forward`, else
+      x, and y.
+    - `saves`: names among the operands, and "out", that `backward` gets after the gradient.
     - `promotes`: the operands from this position on are brought to one dtype; None: as they are.
     - `wants_float`: integer operands become float32 first.
+    - `defaults`: parameters that may be left out.
+    - `infer(self, *inputs, **params) -> (shape, dtype)`: where the form's rule is not the op's.
+    - `settle(self)`: what is to be done to operands and parameters first.
     - `backward(self, g, *saved)`: one gradient per input, None where there is none. It is written
       with Tensor operators, so it can be differentiated again. `self.needs` says which are wanted.
     """
 
     name: ClassVar[str]
     kernel: ClassVar[Any] = None  # its name
-    kernel_params: ClassVar[tuple[str, ...]] = ()
+    takes: ClassVar[tuple[str, ...]] = ()
     saves: ClassVar[tuple[str, ...]] = ()
-    save_positions: ClassVar[tuple[int, ...]] = ()  # of `saves` among the inputs; -1 is the output
-    pick: ClassVar[Any]  # of the inputs and the output, what stands at these positions
     promotes: ClassVar[int | None] = None
     wants_float: ClassVar[bool] = False
-    key: ClassVar[int] = 0  # the operand under whose dtype the kernel is looked up
-    rearranges: ClassVar[bool] = False  # has it `operands` of its own?
+    defaults: ClassVar[Mapping[str, Any]] = {}
+
+    # What follows from that, found out when the class is made: of a kernel its row, the row's form
+    # and parameters; the names of parameters, all (None: any) and those that kernel and rule read;
+    # the operand under whose dtype the kernel is looked up; where what is saved stands among the
+    # inputs (-1 is the output), and what picks it; which of the methods below are the op's own.
+    signature: ClassVar[Signature]
+    form: ClassVar[Form]
+    kernel_params: ClassVar[tuple[str, ...]] = ()
+    accepts: ClassVar[frozenset[str] | None] = None
+    required: ClassVar[frozenset[str]] = frozenset()
+    key: ClassVar[int] = 0
+    save_positions: ClassVar[tuple[int, ...]] = ()
+    pick: ClassVar[Any]
+    settles: ClassVar[bool] = False
+    infers: ClassVar[bool] = False
+    is_view: ClassVar[bool] = False
+    finishes: ClassVar[bool] = False
     differentiable: ClassVar[bool] = False
-    execute: ClassVar[Callable[[Op], Tensor]]  # how an Op is run: the Engine puts itself here
+    execute: ClassVar[Callable[[Op], Any]]  # how an Op is run: the Engine puts itself here
 
     __slots__ = (
         "hooks", "inputs", "kept", "needs", "params", "saved", "serial", "shape", "states",
@@ -72,71 +92,71 @@ class Op:
 
     def __init_subclass__(cls, abstract: bool = False) -> None:
         super().__init_subclass__()
-        cls.differentiable = cls.backward is not Op.backward
-        cls.rearranges = cls.operands is not Op.operands
-        cls.key = cls.promotes or 0
-        if abstract:
-            return
-        if "name" not in cls.__dict__:
-            cls.name = cls.kernel or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
-        taken = OPS.get(cls.name)
-        if taken is not None and (taken.__module__, taken.__name__) != (
-            cls.__module__,
-            cls.__name__,
-        ):
-            raise TypeError(f"op {cls.name!r} is {taken}; give {cls.__name__} a `name` of its own")
-        if cls.kernel is not None:
-            cls.kernel_params = SIGNATURES[cls.kernel].params
-        rule = cls.infer if cls.layout is Op.layout else cls.layout
-        code = rule.__code__
-        operands = code.co_varnames[1 : code.co_argcount]
-        unknown = set(cls.saves) - {*operands, "out"}
-        if unknown:
-            raise TypeError(f"{cls.__name__} saves {unknown}, its operands are {operands}")
-        cls.save_positions = tuple(-1 if n == "out" else operands.index(n) for n in cls.saves)
-        cls.pick = itemgetter(*cls.save_positions) if cls.saves else None
-        OPS[cls.name] = cls
+        catalogue.read(cls, Op, abstract)
 
     def __init__(self, *inputs: Any, **params: Any) -> None:
         self.inputs = inputs
         self.params = params
         self.saved: tuple[Any, ...] | None = None  # () or more once recorded, None again when freed
 
-    def apply(self) -> Tensor:
+    def apply(self) -> Any:
         """Run it: the resulting Tensor, which remembers this Op if a gradient may be wanted."""
         return Op.execute(self)
 
-    def infer(self, *inputs: Any, **params: Any) -> tuple[Shape, DType]:
-        """Shape and dtype of the result."""
-        raise NotImplementedError(f"{type(self).__name__} states no rule for shape and dtype")
+    # ---- what the Engine asks, in this order -----------------------------------------------------
 
-    def layout(self, *inputs: Any, **params: Any) -> tuple[Shape, Shape, int]:
-        """For a view: shape, strides and offset at which it walks x's Buffer."""
+    def settle(self) -> Any:
+        """Before anything else: bring `inputs` and `params` into the shape that the rules below
+        know. Where other ops do what is asked, their result, and nothing else is done."""
+        return None
+
+    def infer(self, *inputs: Any, **params: Any) -> tuple[Shape, DType]:
+        """Shape and dtype of the result, by the form of the kernel."""
+        dtype = inputs[self.key].buf.dtype
+        types, rule = self.signature.types, cast(Rule, self.form.rule)
+        if len(inputs) != len(types) - 1 and "+" not in types:
+            raise refusals.wrong_number(self)
+        if self.promotes != 0:  # else they are of one dtype
+            for i, x in enumerate(inputs):
+                wanted = dtype_of(types[min(i + 1, len(types) - 1)], dtype)
+                if wanted is not None and x.buf.dtype is not wanted:
+                    raise self.wrong_dtype(i, wanted)
+        shape = rule(self.signature, self.name, [x.shape for x in inputs], params)
+        return shape, dtype_of(types[0], dtype) or params["dtype"]
+
+    def layout(self, *inputs: Any, **params: Any) -> tuple[Shape, Shape, int] | None:
+        """For a view: shape, strides and offset at which it walks x's Buffer; None where no strides
+        can, and it is a view of a copy."""
         raise NotImplementedError(f"{type(self).__name__} has neither a kernel nor a layout")
 
-    def forward(self, *inputs: Any, **params: Any) -> Tensor:
+    def forward(self, *inputs: Any, **params: Any) -> Any:
         """The result, for an op without a kernel; a view's walks the Buffer of its operand."""
-        x: Tensor = inputs[0]
-        return x.over(x.buf, *self.layout(*inputs, **params))
+        x: Any = inputs[0]
+        while (found := self.layout(x, **params)) is None:
+            x = OPS["copy"](x).apply()
+            self.inputs = (x,)
+        return x.over(x.buf, *found)
 
-    def operands(self, shape: Shape, *inputs: Any) -> tuple[Any, ...]:
-        """The inputs as the kernel is to walk them, given the result's shape."""
-        return inputs
+    def finish(self, out: Any) -> Any:
+        """The result as it is handed out, over what the kernel has filled."""
+        return out
 
-    def backward(self, g: Tensor, /, *saved: Any) -> Gradients:
+    def backward(self, g: Any, /, *saved: Any) -> Gradients:
         """The gradients of the inputs, given `g`, the gradient of the result."""
         raise NotImplementedError(f"{type(self).__name__} has no derivative")
 
+    def wrong_dtype(self, i: int, wanted: DType) -> DTypeError:
+        """The error for input i, which is not of the dtype that the kernel wants there."""
+        return refusals.wrong_operand(self, i, wanted)
+
     # ---- as a node of the graph ------------------------------------------------------------------
 
-    def record(self, out: Tensor, needs: tuple[bool, ...], serial: int) -> None:
+    def record(self, out: Any, needs: tuple[bool, ...], serial: int) -> None:
         """Become the node that made `out`. A later op has a higher `serial`, so sorting by it puts
         every op after the ops it depends on."""
         self.needs, self.serial, self.shape = needs, serial, out.shape
         self.kept: weakref.ref[Tensor] | None = None  # the output, if it is to keep its gradient
-        self.hooks: list[Callable[[Tensor], Tensor | None]] | None = (
-            None  # they see the output's gradient
-        )
+        self.hooks: list[Any] | None = None  # they see the output's gradient
         # The output is saved as an alias without its op: `out -> op -> out` would be a cycle, and
         # graphs are to be freed the moment the last name for them goes.
         self.saved = ()
@@ -148,5 +168,6 @@ class Op:
 
     def __repr__(self) -> str:
         parts = [f"{tuple(x.shape)}" for x in self.inputs if hasattr(x, "shape")]
-        parts += [f"{name}={value}" for name, value in self.params.items()]
+        given = {n: v for n, v in self.params.items() if v is not self.defaults.get(n, self)}
+        parts += [f"{name}={value}" for name, value in given.items()]
         return f"{type(self).__name__}({', '.join(parts)})"

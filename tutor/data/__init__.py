@@ -13,11 +13,11 @@ import hashlib
 import sys
 from typing import NamedTuple
 
-from tutor.core.tensor import Tensor
 from tutor.data import digits, mnist
 from tutor.data.fetch import MissingDataError
 from tutor.data.loader import batches
 from tutor.errors import DataError, NumberRangeError
+from tutor.methods.tensor import Tensor
 
 __all__ = ["Dataset", "MissingDataError", "batches", "digits", "load", "mnist"]
 

@@ -20,9 +20,9 @@ from math import ceil, sqrt
 from random import Random
 
 from tutor.core.buffer import Buffer
-from tutor.core.tensor import Tensor
 from tutor.dtype import uint8
 from tutor.errors import DataError, NumberRangeError
+from tutor.methods.tensor import Tensor
 
 SIDE = 28
 SPLITS = {"train": (10_000, 1), "test": (2_000, 2)}  # how many, from which seed

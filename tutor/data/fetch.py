@@ -33,8 +33,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
-from tutor import files
 from tutor.errors import DataError
+from tutor.ground import files
 
 T = TypeVar("T")
 

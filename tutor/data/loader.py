@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tutor import random
 from tutor.core.buffer import Buffer
-from tutor.core.tensor import Tensor
 from tutor.dtype import int64
 from tutor.errors import DTypeError, ShapeError
-
-if TYPE_CHECKING:
-    from tutor.typing import TensorLike
+from tutor.ground.typing import TensorLike
+from tutor.methods.tensor import Tensor
 
 
 def _as_tensor(data: TensorLike) -> Tensor:

@@ -14,10 +14,10 @@ import math
 import struct
 
 from tutor.core.buffer import Buffer
-from tutor.core.tensor import Tensor
 from tutor.data.fetch import File, fetch
 from tutor.dtype import uint8
 from tutor.errors import DataError
+from tutor.methods.tensor import Tensor
 
 MIRRORS = (
     "https://ossci-datasets.s3.amazonaws.com/mnist/",

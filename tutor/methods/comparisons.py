@@ -2,56 +2,54 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Self
 
-from tutor import checks
 from tutor.core.engine import apply
 from tutor.dtype import of_number
-from tutor.literals import is_number, is_tensor
-from tutor.spelling import spelled
-
-if TYPE_CHECKING:
-    from tutor.core.tensor import Tensor
-    from tutor.typing import TensorLike
+from tutor.ground import checks
+from tutor.ground.literals import is_number, is_tensor
+from tutor.ground.spelling import spelled
+from tutor.ground.typing import TensorLike
+from tutor.methods.reductions import Reductions
 
 
 @spelled
-class Comparisons:
+class Comparisons(Reductions):
     """Yes or no, for each element. None of these has a derivative."""
 
     __slots__ = ()
 
-    def eq(self: Tensor, other: TensorLike) -> Tensor:
+    def eq(self, other: TensorLike) -> Self:
         """x == y; nan equals nothing"""
         return apply("eq", self, other)
 
-    def ne(self: Tensor, other: TensorLike) -> Tensor:
+    def ne(self, other: TensorLike) -> Self:
         """x != y"""
         return apply("ne", self, other)
 
-    def lt(self: Tensor, other: TensorLike) -> Tensor:
+    def lt(self, other: TensorLike) -> Self:
         """x < y"""
         return apply("lt", self, other)
 
-    def le(self: Tensor, other: TensorLike) -> Tensor:
+    def le(self, other: TensorLike) -> Self:
         """x <= y"""
         return apply("le", self, other)
 
-    def gt(self: Tensor, other: TensorLike) -> Tensor:
+    def gt(self, other: TensorLike) -> Self:
         """x > y"""
         return apply("gt", self, other)
 
-    def ge(self: Tensor, other: TensorLike) -> Tensor:
+    def ge(self, other: TensorLike) -> Self:
         """x >= y"""
         return apply("ge", self, other)
 
     def isclose(
-        self: Tensor,
+        self,
         other: TensorLike,
         rtol: float = 1e-5,
         atol: float = 1e-8,
         equal_nan: bool = False,
-    ) -> Tensor:
+    ) -> Self:
         """|x - y| <= atol + rtol |y|, which infinities are only if they are equal, and nans only
         with equal_nan. Computed in float64, unless both are float32 or narrower."""
         checks.number("isclose(rtol=...)", rtol, 0, nan=False)
@@ -68,7 +66,7 @@ class Comparisons:
         return close + (x != x) * (y != y) if equal_nan else close
 
     def allclose(
-        self: Tensor,
+        self,
         other: TensorLike,
         rtol: float = 1e-5,
         atol: float = 1e-8,

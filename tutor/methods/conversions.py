@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import builtins
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
-from tutor import checks, layout
+from tutor.core.tensor import TensorBase
 from tutor.errors import DTypeError
-from tutor.layout import Shape
-from tutor.literals import is_tensor
-from tutor.spelling import spelled
-
-if TYPE_CHECKING:
-    from tutor.core.op import Op
-    from tutor.core.tensor import Tensor
-    from tutor.typing import Axis, DTypeLike, TensorLike
+from tutor.ground import checks, layout
+from tutor.ground.layout import Shape
+from tutor.ground.literals import is_tensor
+from tutor.ground.spelling import spelled
+from tutor.ground.typing import Axis, DTypeLike, TensorLike
+from tutor.methods.comparisons import Comparisons
 
 
 class Size(int):
@@ -45,95 +43,96 @@ class Size(int):
 
 
 @spelled
-class Conversions:
+class Conversions(Comparisons):
     """To other dtypes; sizes."""
 
     __slots__ = ()
 
-    def to(self: Tensor, target: Tensor | DTypeLike) -> Tensor:
+    def to(self, target: TensorBase | DTypeLike) -> Self:
         """In the dtype `target`; of a Tensor: in its dtype. "cpu" is where everything is already,
         and any other device a DTypeError."""
-        wanted = target.dtype if is_tensor(target) else target
+        wanted: Any = target.dtype if is_tensor(target) else target
         if isinstance(wanted, str) and wanted.lower() == "cpu":
             return self.cast(self.dtype)
         if isinstance(wanted, str) and wanted.partition(":")[0] in ("cuda", "mps", "xpu", "gpu"):
             raise DTypeError(f"to({target!r})", "the only device here is 'cpu'", "leave it out")
         return self.cast(wanted)
 
-    def cpu(self: Tensor) -> Tensor:
+    def cpu(self) -> Self:
         """Itself: the CPU is the only device here."""
         return self.cast(self.dtype)
 
-    def type_as(self: Tensor, other: TensorLike) -> Tensor:
+    def type_as(self, other: TensorLike) -> Self:
         """In the dtype of `other`, a Tensor."""
         return self.cast(checks.tensor("type_as", other).dtype)
 
-    def half(self: Tensor) -> Tensor:
+    def half(self) -> Self:
         """As float16."""
         return self.cast("float16")
 
-    def bfloat16(self: Tensor) -> Tensor:
+    def bfloat16(self) -> Self:
         """As bfloat16: 8 bits of precision, the range of float32."""
         return self.cast("bfloat16")
 
-    def float(self: Tensor) -> Tensor:
+    def float(self) -> Self:
         """As float32."""
         return self.cast("float32")
 
-    def double(self: Tensor) -> Tensor:
+    def double(self) -> Self:
         """As float64."""
         return self.cast("float64")
 
-    def int(self: Tensor) -> Tensor:
+    def int(self) -> Self:
         """As int32, cut towards 0."""
         return self.cast("int32")
 
-    def long(self: Tensor) -> Tensor:
+    def long(self) -> Self:
         """As int64, cut towards 0."""
         return self.cast("int64")
 
-    def bool(self: Tensor) -> Tensor:
+    def bool(self) -> Self:
         """True where x is not 0."""
         return self.cast("bool")
 
-    def is_floating_point(self: Tensor) -> builtins.bool:
+    def is_floating_point(self) -> builtins.bool:
         """Is the dtype a float?"""
         return self.dtype.is_float
 
     # ---- how large -------------------------------------------------------------------------------
 
     @property
-    def size(self: Tensor) -> Size:
+    def size(self) -> Size:
         """How many numbers there are; `size()` is the shape, `size(axis)` one of its sizes."""
         return Size(self.shape)
 
     @property
-    def _ctx(self: Tensor) -> Op | None:
+    def _ctx(self) -> Any:
         """The op that made this tensor, under the name that lessons use."""
         return self.op
 
-    def dim(self: Tensor) -> builtins.int:
+    def dim(self) -> builtins.int:
         """How many axes: `ndim`, as PyTorch calls it."""
         return self.ndim
 
     ndimension = dim
 
-    def expand_as(self: Tensor, other: TensorLike) -> Tensor:
+    def expand_as(self, other: TensorLike) -> Self:
         """Stretched to the shape of `other`, a Tensor."""
         return self.expand(checks.tensor("expand_as", other).shape)
 
-    def reshape_as(self: Tensor, other: TensorLike) -> Tensor:
+    def reshape_as(self, other: TensorLike) -> Self:
         """In the shape of `other`, a Tensor."""
         return self.reshape(checks.tensor("reshape_as", other).shape)
 
-    def view_as(self: Tensor, other: TensorLike) -> Tensor:
+    def view_as(self, other: TensorLike) -> Self:
         """In the shape of `other`, a Tensor; never a copy."""
         return self.view(checks.tensor("view_as", other).shape)
 
-    def t(self: Tensor) -> Tensor:
+    def t(self) -> Self:
         """A matrix with its rows as columns; a vector or a single number as it is."""
-        return checks.at_most("t()", self, 2).T
+        checks.at_most("t()", self, 2)
+        return self.T
 
-    def realize(self: Tensor) -> Tensor:
+    def realize(self) -> Self:
         """Itself: every call is executed at once, so the numbers are here already."""
         return self.cast(self.dtype)

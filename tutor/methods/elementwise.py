@@ -3,281 +3,284 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self, TypeVar
 
 from tutor.core.engine import apply
 from tutor.errors import DomainError
-from tutor.literals import is_number, is_tensor
-from tutor.spelling import spelled
+from tutor.ground.literals import is_number, is_tensor
+from tutor.ground.spelling import spelled
+from tutor.ground.typing import Number, TensorLike
+from tutor.methods.create import Create
 
-if TYPE_CHECKING:
-    from tutor.core.tensor import Tensor
-    from tutor.typing import Number, TensorLike
+T = TypeVar("T", bound=Create)
 
 
 @spelled
-class Elementwise:
+class Elementwise(Create):
     """Functions of each element."""
 
     __slots__ = ()
 
     # ---- one operand -----------------------------------------------------------------------------
 
-    def neg(self: Tensor) -> Tensor:
+    def neg(self) -> Self:
         """-x"""
         return apply("neg", self)
 
-    def abs(self: Tensor) -> Tensor:
+    def abs(self) -> Self:
         """|x|"""
         return apply("abs", self)
 
-    def sign(self: Tensor) -> Tensor:
+    def sign(self) -> Self:
         """-1, 0 or 1: the sign of x"""
         return apply("sign", self)
 
-    def square(self: Tensor) -> Tensor:
+    def square(self) -> Self:
         """x * x"""
         return self * self
 
-    def reciprocal(self: Tensor) -> Tensor:
+    def reciprocal(self) -> Self:
         """1 / x"""
         return 1 / self
 
-    def sqrt(self: Tensor) -> Tensor:
+    def sqrt(self) -> Self:
         """The square root."""
         return apply("sqrt", self)
 
-    def rsqrt(self: Tensor) -> Tensor:
+    def rsqrt(self) -> Self:
         """1 / sqrt(x)"""
         return 1 / self.sqrt()
 
-    def exp(self: Tensor) -> Tensor:
+    def exp(self) -> Self:
         """e**x"""
         return apply("exp", self)
 
-    def exp2(self: Tensor) -> Tensor:
+    def exp2(self) -> Self:
         """2**x"""
         return apply("exp2", self)
 
-    def expm1(self: Tensor) -> Tensor:
+    def expm1(self) -> Self:
         """e**x - 1, precise near 0"""
         return apply("expm1", self)
 
-    def log(self: Tensor) -> Tensor:
+    def log(self) -> Self:
         """The natural logarithm."""
         return apply("log", self)
 
-    def log2(self: Tensor) -> Tensor:
+    def log2(self) -> Self:
         """The logarithm to base 2."""
         return apply("log2", self)
 
-    def log10(self: Tensor) -> Tensor:
+    def log10(self) -> Self:
         """The logarithm to base 10."""
         return apply("log10", self)
 
-    def log1p(self: Tensor) -> Tensor:
+    def log1p(self) -> Self:
         """ln(1 + x), precise near 0"""
         return apply("log1p", self)
 
-    def sin(self: Tensor) -> Tensor:
+    def sin(self) -> Self:
         """The sine of an angle in radians."""
         return apply("sin", self)
 
-    def cos(self: Tensor) -> Tensor:
+    def cos(self) -> Self:
         """The cosine."""
         return apply("cos", self)
 
-    def tan(self: Tensor) -> Tensor:
+    def tan(self) -> Self:
         """The tangent."""
         return apply("tan", self)
 
-    def asin(self: Tensor) -> Tensor:
+    def asin(self) -> Self:
         """The angle whose sine is x."""
         return apply("asin", self)
 
-    def acos(self: Tensor) -> Tensor:
+    def acos(self) -> Self:
         """The angle whose cosine is x."""
         return apply("acos", self)
 
-    def atan(self: Tensor) -> Tensor:
+    def atan(self) -> Self:
         """The angle whose tangent is x."""
         return apply("atan", self)
 
-    def sinh(self: Tensor) -> Tensor:
+    def sinh(self) -> Self:
         """(e**x - e**-x) / 2"""
         return apply("sinh", self)
 
-    def cosh(self: Tensor) -> Tensor:
+    def cosh(self) -> Self:
         """(e**x + e**-x) / 2"""
         return apply("cosh", self)
 
-    def tanh(self: Tensor) -> Tensor:
+    def tanh(self) -> Self:
         """sinh(x) / cosh(x)"""
         return apply("tanh", self)
 
-    def asinh(self: Tensor) -> Tensor:
+    def asinh(self) -> Self:
         """The number whose sinh is x."""
         return apply("asinh", self)
 
-    def acosh(self: Tensor) -> Tensor:
+    def acosh(self) -> Self:
         """The number >= 0 whose cosh is x."""
         return apply("acosh", self)
 
-    def atanh(self: Tensor) -> Tensor:
+    def atanh(self) -> Self:
         """The number whose tanh is x."""
         return apply("atanh", self)
 
-    def erf(self: Tensor) -> Tensor:
+    def erf(self) -> Self:
         """The error function: 2 / sqrt(pi) times the integral of e**-t**2 from 0 to x."""
         return apply("erf", self)
 
-    def floor(self: Tensor) -> Tensor:
+    def floor(self) -> Self:
         """The largest integer <= x, in the dtype of x."""
         return apply("floor", self)
 
-    def ceil(self: Tensor) -> Tensor:
+    def ceil(self) -> Self:
         """The smallest integer >= x."""
         return apply("ceil", self)
 
-    def round(self: Tensor) -> Tensor:
+    def round(self) -> Self:
         """The nearest integer; halves go to the even one."""
         return apply("round", self)
 
-    def trunc(self: Tensor) -> Tensor:
+    def trunc(self) -> Self:
         """x without its fraction."""
         return apply("trunc", self)
 
-    def isnan(self: Tensor) -> Tensor:
+    def isnan(self) -> Self:
         """True where x is no number."""
         return self != self
 
-    def isinf(self: Tensor) -> Tensor:
+    def isinf(self) -> Self:
         """True where x is infinite."""
         return self.abs() == math.inf if self.dtype.is_float else self != self
 
-    def isfinite(self: Tensor) -> Tensor:
+    def isfinite(self) -> Self:
         """True where x is neither infinite nor nan."""
         return self.abs() < math.inf if self.dtype.is_float else self == self
 
-    def bitwise_not(self: Tensor) -> Tensor:
+    def bitwise_not(self) -> Self:
         """~x, bit by bit; of bools, not."""
         return apply("bitwise_not", self)
 
-    def logical_not(self: Tensor) -> Tensor:
+    def logical_not(self) -> Self:
         """True where x is 0."""
         return self == 0
 
     # ---- two operands ----------------------------------------------------------------------------
 
-    def add(self: Tensor, other: TensorLike) -> Tensor:
+    def add(self, other: TensorLike) -> Self:
         """x + y"""
         return apply("add", self, other)
 
-    def sub(self: Tensor, other: TensorLike) -> Tensor:
+    def sub(self, other: TensorLike) -> Self:
         """x - y"""
         return apply("sub", self, other)
 
-    def mul(self: Tensor, other: TensorLike) -> Tensor:
+    def mul(self, other: TensorLike) -> Self:
         """x * y"""
         return apply("mul", self, other)
 
-    def div(self: Tensor, other: TensorLike) -> Tensor:
+    def div(self, other: TensorLike) -> Self:
         """x / y; integers divide as float32"""
         return apply("div", self, other)
 
-    def pow(self: Tensor, other: TensorLike) -> Tensor:
+    def pow(self, other: TensorLike) -> Self:
         """x**y"""
         return apply("pow", self, other)
 
-    def floor_divide(self: Tensor, other: TensorLike) -> Tensor:
+    def floor_divide(self, other: TensorLike) -> Self:
         """The largest integer <= x / y."""
         return apply("floor_divide", self, other)
 
-    def remainder(self: Tensor, other: TensorLike) -> Tensor:
+    def remainder(self, other: TensorLike) -> Self:
         """x - y * floor(x / y): it has the sign of y."""
         return apply("remainder", self, other)
 
-    def fmod(self: Tensor, other: TensorLike) -> Tensor:
+    def fmod(self, other: TensorLike) -> Self:
         """x - y * trunc(x / y): it has the sign of x."""
         return apply("fmod", self, other)
 
-    def maximum(self: Tensor, other: TensorLike) -> Tensor:
+    def maximum(self, other: TensorLike) -> Self:
         """The larger of two, element by element."""
         return apply("maximum", self, other)
 
-    def minimum(self: Tensor, other: TensorLike) -> Tensor:
+    def minimum(self, other: TensorLike) -> Self:
         """The smaller of two, element by element."""
         return apply("minimum", self, other)
 
-    def hypot(self: Tensor, other: TensorLike) -> Tensor:
+    def hypot(self, other: TensorLike) -> Self:
         """sqrt(x**2 + y**2)"""
         return apply("hypot", self, other)
 
-    def atan2(self: Tensor, other: TensorLike) -> Tensor:
+    def atan2(self, other: TensorLike) -> Self:
         """The angle of the point (other, self), self its height."""
         return apply("atan2", self, other)
 
-    def logaddexp(self: Tensor, other: TensorLike) -> Tensor:
+    def logaddexp(self, other: TensorLike) -> Self:
         """ln(e**x + e**y)"""
         return apply("logaddexp", self, other)
 
-    def copysign(self: Tensor, other: TensorLike) -> Tensor:
+    def copysign(self, other: TensorLike) -> Self:
         """|x| with the sign of y."""
         return apply("copysign", self, other)
 
-    def bitwise_and(self: Tensor, other: TensorLike) -> Tensor:
+    def bitwise_and(self, other: TensorLike) -> Self:
         """x & y"""
         return apply("bitwise_and", self, other)
 
-    def bitwise_or(self: Tensor, other: TensorLike) -> Tensor:
+    def bitwise_or(self, other: TensorLike) -> Self:
         """x | y"""
         return apply("bitwise_or", self, other)
 
-    def bitwise_xor(self: Tensor, other: TensorLike) -> Tensor:
+    def bitwise_xor(self, other: TensorLike) -> Self:
         """x ^ y"""
         return apply("bitwise_xor", self, other)
 
-    def bitwise_left_shift(self: Tensor, other: TensorLike) -> Tensor:
+    def bitwise_left_shift(self, other: TensorLike) -> Self:
         """x << y"""
         return apply("bitwise_left_shift", self, other)
 
-    def bitwise_right_shift(self: Tensor, other: TensorLike) -> Tensor:
+    def bitwise_right_shift(self, other: TensorLike) -> Self:
         """x >> y"""
         return apply("bitwise_right_shift", self, other)
 
-    def logical_and(self: Tensor, other: TensorLike) -> Tensor:
+    def logical_and(self, other: TensorLike) -> Self:
         """True where x and y are both not 0."""
         return apply("bitwise_and", self != 0, _true(self, other))
 
-    def logical_or(self: Tensor, other: TensorLike) -> Tensor:
+    def logical_or(self, other: TensorLike) -> Self:
         """True where at least one of x and y is not 0."""
         return apply("bitwise_or", self != 0, _true(self, other))
 
-    def logical_xor(self: Tensor, other: TensorLike) -> Tensor:
+    def logical_xor(self, other: TensorLike) -> Self:
         """True where exactly one of x and y is not 0."""
         return apply("bitwise_xor", self != 0, _true(self, other))
 
     # ---- choosing --------------------------------------------------------------------------------
 
-    def where(self: Tensor, x: TensorLike, y: TensorLike) -> Tensor:
+    def where(self, x: TensorLike, y: TensorLike) -> Self:
         """`cond.where(x, y)`: x where cond (a bool Tensor) is true, else y."""
         return apply("where", self, x, y)
 
-    def masked_fill(self: Tensor, mask: TensorLike, value: TensorLike) -> Tensor:
+    def masked_fill(self, mask: TensorLike, value: TensorLike) -> Self:
         """`value` where the bool `mask` is true, else x."""
-        return apply("where", mask, value, self)
+        filled: Self = apply("where", mask, value, self)
+        return filled
 
-    def clip(self: Tensor, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor:
+    def clip(self, min: TensorLike | None = None, max: TensorLike | None = None) -> Self:
         """x, but at least `min` and at most `max` (numbers or Tensors; None: no such end).
 
         The gradient passes where x lies between them, the ends included.
         """
         low = self if min is None else apply("where", _or_nan(self < min, min), min, self)
-        return low if max is None else apply("where", _or_nan(low > max, max), max, low)
+        if max is not None:
+            low = apply("where", _or_nan(low > max, max), max, low)
+        return low
 
     clamp = clip
 
-    def lerp(self: Tensor, end: Tensor | Number, weight: TensorLike) -> Tensor:
+    def lerp(self, end: Self | Number, weight: TensorLike) -> Self:
         """x + weight * (end - x), from the nearer end: exactly x at weight 0, `end` at 1."""
         away = end - self
         if is_number(weight):
@@ -287,23 +290,23 @@ class Elementwise:
 
     # ---- activations -----------------------------------------------------------------------------
 
-    def relu(self: Tensor) -> Tensor:
+    def relu(self) -> Self:
         """x where x > 0, else 0."""
         return apply("relu", self)
 
-    def sigmoid(self: Tensor) -> Tensor:
+    def sigmoid(self) -> Self:
         """1 / (1 + e**-x)"""
         return apply("sigmoid", self)
 
-    def softplus(self: Tensor, beta: float = 1.0) -> Tensor:
+    def softplus(self, beta: float = 1.0) -> Self:
         """ln(1 + e**(beta x)) / beta: a relu without the kink."""
         return apply("logaddexp", self * beta, 0.0) / beta
 
-    def silu(self: Tensor) -> Tensor:
+    def silu(self) -> Self:
         """x * sigmoid(x), also called swish (Elfwing, Uchibe and Doya 2018)."""
         return self * self.sigmoid()
 
-    def gelu(self: Tensor, approximate: str = "none") -> Tensor:
+    def gelu(self, approximate: str = "none") -> Self:
         """x * P(X <= x) for a standard normal X (Hendrycks and Gimpel 2016): exact, by erf; or with
         approximate="tanh" their formula x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x**3)))."""
         if approximate == "tanh":
@@ -313,16 +316,16 @@ class Elementwise:
             raise DomainError(f"gelu(approximate={approximate!r})", "no such way", "'none', 'tanh'")
         return self * 0.5 * ((self * math.sqrt(0.5)).erf() + 1)
 
-    def elu(self: Tensor, alpha: float = 1.0) -> Tensor:
+    def elu(self, alpha: float = 1.0) -> Self:
         """x where x > 0, else alpha * (e**x - 1)."""
         below = apply("where", self > 0, 0.0, self).expm1()  # nothing overflows where it is unused
         return apply("where", self > 0, self, below * alpha)
 
-    def leaky_relu(self: Tensor, negative_slope: float = 0.01) -> Tensor:
+    def leaky_relu(self, negative_slope: float = 0.01) -> Self:
         """x where x > 0, else negative_slope * x."""
         return apply("where", self > 0, self, self * negative_slope)
 
-    def hardtanh(self: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    def hardtanh(self, min_val: float = -1.0, max_val: float = 1.0) -> Self:
         """x between min_val and max_val, which it does not leave; from the ends on it is flat.
         Integers stay what they are if both ends are whole numbers."""
         if self.dtype.is_integer and float(min_val).is_integer() and float(max_val).is_integer():
@@ -330,16 +333,16 @@ class Elementwise:
         upper = apply("where", self >= max_val, max_val, self)
         return apply("where", upper <= min_val, min_val, upper)
 
-    def relu6(self: Tensor) -> Tensor:
+    def relu6(self) -> Self:
         """x between 0 and 6, which it does not leave."""
         return self.hardtanh(0.0, 6.0)
 
 
-def _true(like: Tensor, x: TensorLike) -> Tensor:
+def _true(like: T, x: TensorLike) -> T:
     """Where x, whatever stands for a Tensor, is not 0."""
     return (x if is_tensor(x) else like.wrap(x)) != 0
 
 
-def _or_nan(beyond: Tensor, bound: Any) -> Tensor:
+def _or_nan(beyond: T, bound: Any) -> T:
     """Where x is beyond the bound, or the bound is nan, which must not be lost."""
     return beyond if is_number(bound) and bound == bound else beyond + (bound != bound)

@@ -1,35 +1,52 @@
-"""Choosing elements by position or by a mask, and writing to them. `t[...]`: tutor/selection.py."""
+"""Choosing elements by position or by a mask, and writing to them. `t[...]`: selection.py."""
 
 from __future__ import annotations
 
 from collections.abc import Sized
-from typing import TYPE_CHECKING
+from typing import Self
 
-from tutor import layout
 from tutor.core.engine import apply, engine
 from tutor.dtype import int64
-from tutor.errors import DTypeError, OutOfRangeError, ShapeError
-from tutor.literals import is_tensor
-from tutor.spelling import spelled
-
-if TYPE_CHECKING:
-    from tutor.core.tensor import Tensor
-    from tutor.typing import TensorLike
+from tutor.errors import DTypeError, ShapeError
+from tutor.ground import keys, layout
+from tutor.ground.literals import is_tensor
+from tutor.ground.spelling import spelled
+from tutor.ground.typing import Key, TensorLike
+from tutor.methods import selection
+from tutor.methods.inplace import check_in_place
+from tutor.methods.views import Views
 
 
 @spelled
-class Indexing:
+class Indexing(Views):
     """Elements by position."""
 
     __slots__ = ()
 
-    def gather(self: Tensor, axis: int, index: TensorLike) -> Tensor:
-        """z[..., i, ...] = self[..., index[..., i, ...], ...] along axis."""
+    def __getitem__(self, key: Key) -> Self:
+        """NumPy's indexing: ints, slices, None and Ellipsis give a view, arrays of positions and
+        bools a copy (tutor/methods/selection.py)."""
+        return apply("index", self, key=key)
+
+    def __setitem__(self, key: Key, value: TensorLike) -> None:
+        instead = "use where(cond, a, b), or make the change under no_grad() or on a .detach()"
+        check_in_place(self, "t[...] = value", instead, value)
+        engine.check_writable(self)
+        if not keys.is_basic(key):
+            selection.assign(self, key, value)
+            return
+        shape, strides, offset = layout.slice_layout(
+            keys.checked_key(key), self.shape, self.strides, self.offset
+        )
+        engine.write(self.over(self.buf, shape, strides, offset), value)
+
+    def gather(self, axis: int, index: TensorLike) -> Self:
+        """z[..., i, ...] = self[..., index[..., i, ...], ...] along axis. Here and below positions
+        are from -size to size - 1, negative ones counted from the end; else OutOfRangeError."""
         return apply("gather", self, index, axis=axis)
 
-    def take_along_axis(self: Tensor, index: TensorLike, axis: int = -1) -> Tensor:
-        """`gather` as NumPy has it: negative positions count from the end, and beside axis the two
-        are stretched to fit each other."""
+    def take_along_axis(self, index: TensorLike, axis: int = -1) -> Self:
+        """`gather` as NumPy has it: beside axis the two are stretched to fit each other."""
         a = layout.axis_of(axis, self.ndim)
         at = index if is_tensor(index) else self.wrap(index, None)
         if at.ndim != self.ndim:
@@ -44,20 +61,19 @@ class Indexing:
             (*at.shape[:a], 1, *at.shape[a + 1 :]),
         )
         x = self.expand((*beside[:a], self.shape[a], *beside[a + 1 :]))
-        at = at.expand((*beside[:a], at.shape[a], *beside[a + 1 :])).cast(int64)
-        return x.gather(a, apply("where", at < 0, at + self.shape[a], at))
+        return x.gather(a, at.expand((*beside[:a], at.shape[a], *beside[a + 1 :])))
 
-    def scatter(self: Tensor, axis: int, index: TensorLike, src: TensorLike) -> Tensor:
+    def scatter(self, axis: int, index: TensorLike, src: TensorLike) -> Self:
         """self with src[..., i, ...] written to [..., index[..., i, ...], ...] along axis; of
         several to one place, the last stays. `src` may be a number, or larger than index: then
         what is beyond is left out."""
         return apply("scatter", self, *self._source(index, src), axis=axis)
 
-    def scatter_add(self: Tensor, axis: int, index: TensorLike, src: TensorLike) -> Tensor:
+    def scatter_add(self, axis: int, index: TensorLike, src: TensorLike) -> Self:
         """self with src[..., i, ...] added at [..., index[..., i, ...], ...] along axis."""
         return apply("scatter_add", self, *self._source(index, src), axis=axis)
 
-    def _source(self: Tensor, index: TensorLike, src: TensorLike) -> tuple[Tensor, Tensor]:
+    def _source(self, index: TensorLike, src: TensorLike) -> tuple[Self, Self]:
         nothing = isinstance(index, Sized) and not len(index)  # a list of none is one of ints
         at = index if is_tensor(index) else self.wrap(index, int64 if nothing else None)
         given = src if is_tensor(src) else self.wrap(src, self.dtype)
@@ -68,11 +84,11 @@ class Indexing:
             given = given.shrink(tuple((0, min(n, m)) for n, m in ends))
         return at, given
 
-    def index_select(self: Tensor, axis: int, index: TensorLike) -> Tensor:
+    def index_select(self, axis: int, index: TensorLike) -> Self:
         """The slices along axis at the positions in the 1-D `index`."""
         return apply("index_select", self, index, axis=axis)
 
-    def masked_select(self: Tensor, mask: TensorLike) -> Tensor:
+    def masked_select(self, mask: TensorLike) -> Self:
         """The elements where the bool `mask` is true, 1-D; the two are stretched to one shape."""
         chosen = mask if is_tensor(mask) else self.wrap(mask, None)
         if chosen.dtype.kind != "bool":
@@ -81,7 +97,7 @@ class Indexing:
         positions = apply("nonzero", chosen.expand(shape))
         return self.expand(shape).flatten().index_select(0, positions)
 
-    def nonzero(self: Tensor) -> tuple[Tensor, ...]:
+    def nonzero(self) -> tuple[Self, ...]:
         """Where x is not 0: for each axis the positions along it, int64, in row-major order."""
         shape = self.shape or (1,)
         rest, found = apply("nonzero", self), []
@@ -89,23 +105,3 @@ class Indexing:
             found.append(rest % size)
             rest = rest // size
         return tuple(reversed(found))
-
-    def one_hot(self: Tensor, classes: int | None = None) -> Tensor:
-        """For each class number 0 ... classes - 1 a row (the last axis) of int64: 1 there, else 0.
-        Without `classes`: as many as the largest number asks for."""
-        if not self.dtype.is_integer:
-            raise DTypeError(
-                f"one_hot of {self.dtype.name}", "a class is a whole number", "cast it to int64"
-            )
-        low, high = (int(self.min()), int(self.max())) if self.numel() else (0, -1)
-        n = high + 1 if classes is None else layout.whole_number(classes, "a number of classes")
-        if low < 0 or high >= n:
-            raise OutOfRangeError(
-                f"one_hot into {n} classes",
-                f"the numbers reach from {low} to {high}",
-                f"give classes from 0 to {n - 1}",
-            )
-        place = self.cast(int64).unsqueeze(-1)
-        out = place.like(0, (*self.shape, n))
-        engine.call("scatter", int64, out, out, place, place.like(1), axis=self.ndim)
-        return out

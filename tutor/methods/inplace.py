@@ -9,22 +9,22 @@ and `x = x + y` is what to write. Under `no_grad()` this is how parameters move.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self, TypeVar
 
-from tutor import refusals
 from tutor.core.engine import engine
 from tutor.core.op import OPS
+from tutor.core.tensor import TensorBase
 from tutor.dtype import DType
 from tutor.errors import DTypeError, ShapeError
-from tutor.layout import Shape
-from tutor.literals import is_number, is_tensor
-from tutor.recording import is_grad_enabled
-from tutor.spelling import spelled
+from tutor.ground import refusals
+from tutor.ground.layout import Shape
+from tutor.ground.literals import is_number, is_tensor
+from tutor.ground.recording import is_grad_enabled
+from tutor.ground.spelling import spelled
+from tutor.ground.typing import TensorLike
+from tutor.methods.elementwise import Elementwise
 
-if TYPE_CHECKING:
-    from tutor.core.tensor import Tensor
-    from tutor.typing import Number, TensorLike
-
+T = TypeVar("T", bound=Elementwise)
 KINDS = ("bool", "uint", "int", "float")  # a dtype can hold what is of its kind or an earlier one
 NEW = "which makes a new tensor; to change a parameter by hand, do it under no_grad()"
 
@@ -33,7 +33,7 @@ def _operator(name: str, sign: str) -> Callable[[Any, Any], Any]:
     """`x += y`: the op of that name, whose result takes the place of x's numbers."""
     what, instead = f"x {sign}= y", f"x = x {sign} y"
 
-    def operator(self: Tensor, other: TensorLike) -> Tensor:
+    def operator(self: T, other: TensorLike) -> T:
         check_in_place(self, what, f"write {instead}, {NEW}", other)
         op = OPS[name](self, other)
         engine.bring_together(op)
@@ -44,7 +44,7 @@ def _operator(name: str, sign: str) -> Callable[[Any, Any], Any]:
     return operator
 
 
-def _imatmul(self: Tensor, other: TensorLike) -> Tensor:
+def _imatmul(self: T, other: TensorLike) -> T:
     check_in_place(self, "x @= y", f"write x = x @ y, {NEW}", other)
     product = self @ other  # read as a whole, before anything is written
     check_fits(self, (product.shape, product.dtype), "x @= y", "x = x @ y")
@@ -52,13 +52,13 @@ def _imatmul(self: Tensor, other: TensorLike) -> Tensor:
     return self
 
 
-def check_in_place(x: Tensor, what: str, instead: str, value: TensorLike | None = None) -> None:
+def check_in_place(x: TensorBase, what: str, instead: str, value: TensorLike | None = None) -> None:
     """Raise GraphError where a gradient is wanted of the tensor, or of the value."""
     if is_grad_enabled() and (x.requires_grad or getattr(value, "requires_grad", False)):
         raise refusals.in_place(x, what, instead)
 
 
-def check_fits(x: Tensor, result: tuple[Shape, DType], what: str, instead: str) -> None:
+def check_fits(x: TensorBase, result: tuple[Shape, DType], what: str, instead: str) -> None:
     """The result's shape must be x's; its dtype may be rounded to x's, but not change the kind."""
     shape, dtype = result
     if shape != x.shape:
@@ -75,19 +75,20 @@ def check_fits(x: Tensor, result: tuple[Shape, DType], what: str, instead: str) 
         )
 
 
-def _overwrite(x: Tensor, value: TensorLike, what: str) -> Tensor:
+def _overwrite(x: T, value: TensorLike, what: str) -> T:
     check_in_place(x, what, "make the change under no_grad()", value)
     engine.write(x, value)
     return x
 
 
-def _times(x: Tensor, y: TensorLike, alpha: float) -> Tensor | Number:
+def _times(x: TensorBase, y: Any, alpha: float) -> Any:
     """alpha * y, of a list as of the Tensor it stands for: 2 * [1, 2] is [1, 2, 1, 2] to Python."""
-    return (y if is_number(y) or is_tensor(y) else x.wrap(y)) * alpha
+    given: Any = y if is_number(y) or is_tensor(y) else x.wrap(y)
+    return given * alpha
 
 
 @spelled
-class InPlace:
+class InPlace(Elementwise):
     """Changes in place. Each returns the tensor itself."""
 
     __slots__ = ()
@@ -103,42 +104,40 @@ class InPlace:
 
     # ---- PyTorch's names for it ------------------------------------------------------------------
 
-    def add_(self: Tensor, other: TensorLike, *, alpha: float = 1) -> Tensor:
+    def add_(self, other: TensorLike, *, alpha: float = 1) -> Self:
         """x += alpha * y"""
         self += other if alpha == 1 else _times(self, other, alpha)
         return self
 
-    def sub_(self: Tensor, other: TensorLike, *, alpha: float = 1) -> Tensor:
+    def sub_(self, other: TensorLike, *, alpha: float = 1) -> Self:
         """x -= alpha * y"""
         self -= other if alpha == 1 else _times(self, other, alpha)
         return self
 
-    def mul_(self: Tensor, other: TensorLike) -> Tensor:
+    def mul_(self, other: TensorLike) -> Self:
         """x *= y"""
         self *= other
         return self
 
-    def div_(self: Tensor, other: TensorLike) -> Tensor:
+    def div_(self, other: TensorLike) -> Self:
         """x /= y"""
         self /= other
         return self
 
-    def zero_(self: Tensor) -> Tensor:
+    def zero_(self) -> Self:
         """x[...] = 0: `p.grad.zero_()`"""
         return _overwrite(self, self.wrap(0, self.dtype), "x.zero_()")
 
-    def fill_(self: Tensor, value: TensorLike) -> Tensor:
+    def fill_(self, value: TensorLike) -> Self:
         """x[...] = value, one number, which the dtype must be able to hold."""
         number = value if is_tensor(value) else self.wrap(value, self.dtype)
         return _overwrite(self, number, "x.fill_(value)")
 
-    def copy_(self: Tensor, source: TensorLike) -> Tensor:
+    def copy_(self, source: TensorLike) -> Self:
         """x[...] = source, cast to x's dtype and stretched to its shape."""
         return _overwrite(self, source, "x.copy_(y)")
 
-    def clamp_(
-        self: Tensor, min: TensorLike | None = None, max: TensorLike | None = None
-    ) -> Tensor:
+    def clamp_(self, min: TensorLike | None = None, max: TensorLike | None = None) -> Self:
         """x = x.clip(min, max), in place."""
         check_in_place(self, "x.clamp_(min, max)", f"write x = x.clip(min, max), {NEW}")
         clipped = self.clip(min, max)
@@ -148,14 +147,14 @@ class InPlace:
 
     clip_ = clamp_
 
-    def assign(self: Tensor, value: TensorLike) -> Tensor:
+    def assign(self, value: TensorLike) -> Self:
         """x[...] = value, whatever is recorded: a graph that saved the old numbers will refuse to
         go on. Returns the tensor."""
         engine.write(self, value)
         return self
 
     @property
-    def data(self: Tensor) -> Tensor:
+    def data(self) -> Self:
         """The same numbers outside of any graph: `x.detach()`. A change of them is counted, so that
         no gradient is computed from numbers that are no longer there.
 
@@ -165,7 +164,7 @@ class InPlace:
         return self.detach()
 
     @data.setter
-    def data(self: Tensor, value: Tensor) -> None:
+    def data(self, value: Self) -> None:
         shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
         if shape != self.shape or dtype is not self.dtype:
             raise DTypeError(

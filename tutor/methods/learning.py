@@ -1,75 +1,102 @@
-"""Towards a loss: softmax, cross entropy, convolution and pooling."""
+"""Towards a loss: softmax, cross entropy, classes, convolution and pooling."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Self
 
-from tutor import checks, windows
-from tutor.core.engine import apply
-from tutor.spelling import spelled
-
-if TYPE_CHECKING:
-    from tutor.core.tensor import Tensor
-    from tutor.typing import Padding, Sizes, TensorLike
+from tutor.core.engine import apply, engine
+from tutor.dtype import int64
+from tutor.errors import DTypeError, OutOfRangeError
+from tutor.ground import checks, layout
+from tutor.ground.spelling import spelled
+from tutor.ground.typing import Padding, Sizes, TensorLike
+from tutor.methods import windows
+from tutor.methods.conversions import Conversions
 
 
 @spelled
-class Learning:
+class Learning(Conversions):
     """Layers and losses."""
 
     __slots__ = ()
 
-    def softmax(self: Tensor, axis: int = -1) -> Tensor:
+    def softmax(self, axis: int = -1) -> Self:
         """e**x / sum e**x along axis."""
         return apply("softmax", self, axis=axis)
 
-    def log_softmax(self: Tensor, axis: int = -1) -> Tensor:
+    def log_softmax(self, axis: int = -1) -> Self:
         """x - ln sum e**x along axis."""
         return apply("log_softmax", self, axis=axis)
 
-    def cross_entropy(self: Tensor, targets: TensorLike, reduction: str = "mean") -> Tensor:
+    def cross_entropy(self, targets: TensorLike, reduction: str = "mean") -> Self:
         """Logits (..., classes) against integer targets (...): see ops.fused.CrossEntropy."""
         checks.one_of("cross_entropy(reduction=...)", reduction, ("mean", "sum", "none"))
         return apply("cross_entropy", self, targets, reduction=reduction)
 
     sparse_categorical_crossentropy = cross_entropy
 
-    # ---- windows: (N, C, *S), see tutor/windows.py -----------------------------------------------
+    # ---- classes ---------------------------------------------------------------------------------
+
+    def one_hot(self, classes: int | None = None) -> Self:
+        """For each class number 0 ... classes - 1 a row (the last axis) of int64: 1 there, else 0.
+        Without `classes`: as many as the largest number asks for."""
+        if not self.dtype.is_integer:
+            raise DTypeError(
+                f"one_hot of {self.dtype.name}", "a class is a whole number", "cast it to int64"
+            )
+        if classes is None:  # only the numbers themselves can say it
+            n = max(int(self.max().item()) + 1, 0) if self.numel() else 0
+        else:
+            (n,) = layout.checked_shape((classes,), "a number of classes")
+        place = self.cast(int64).unsqueeze(-1)
+        out = place.like(0, (*self.shape, n))
+        place = apply("where", place < 0, n, place)  # n is no class, so the kernel refuses it
+        try:
+            engine.call("scatter", int64, out, out, place, place.like(1), axis=self.ndim)
+        except OutOfRangeError:
+            raise OutOfRangeError(
+                f"one_hot into {n} classes",
+                f"the numbers reach from {self.min().item()} to {self.max().item()}",
+                f"give classes from 0 to {n - 1}",
+            ) from None
+        return out
+
+    # ---- windows: (N, C, *S), see tutor/methods/windows.py ---------------------------------------
 
     def conv1d(
-        self: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,
+        self, weight: Self, bias: Self | None = None, stride: Sizes = 1,
         padding: Padding = 0, dilation: Sizes = 1, groups: int = 1,
-    ) -> Tensor:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """A convolution over the last axis."""
         return windows.conv(self, weight, bias, stride, padding, dilation, groups, dims=1)
 
     def conv2d(
-        self: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,
+        self, weight: Self, bias: Self | None = None, stride: Sizes = 1,
         padding: Padding = 0, dilation: Sizes = 1, groups: int = 1,
-    ) -> Tensor:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """A convolution over the last two axes."""
         return windows.conv(self, weight, bias, stride, padding, dilation, groups, dims=2)
 
     def conv_transpose2d(
-        self: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,
+        self, weight: Self, bias: Self | None = None, stride: Sizes = 1,
         padding: Padding = 0, output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
-    ) -> Tensor:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """`conv2d` backwards."""
         return windows.conv_transpose(
             self, weight, bias, stride, padding, output_padding, groups, dilation, dims=2
         )
 
     def max_pool2d(
-        self: Tensor, kernel_size: Sizes = 2, stride: Sizes | None = None, padding: Padding = 0,
+        self, kernel_size: Sizes = 2, stride: Sizes | None = None, padding: Padding = 0,
         dilation: Sizes = 1, ceil_mode: bool = False,
-    ) -> Tensor:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """The largest in each window."""
         return windows.max_pool(self, kernel_size, stride, padding, dilation, ceil_mode, dims=2)
 
     def avg_pool2d(
-        self: Tensor, kernel_size: Sizes = 2, stride: Sizes | None = None, padding: Padding = 0,
+        self, kernel_size: Sizes = 2, stride: Sizes | None = None, padding: Padding = 0,
         ceil_mode: bool = False, count_include_pad: bool = True,
-    ) -> Tensor:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """The mean of each window."""
         return windows.avg_pool(
             self, kernel_size, stride, padding, ceil_mode, count_include_pad, dims=2

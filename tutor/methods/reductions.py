@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import Self, TypeVar
 
-from tutor import checks, layout
 from tutor import dtype as dtypes
 from tutor.core.engine import apply
 from tutor.dtype import accumulator
 from tutor.errors import ShapeError
-from tutor.literals import is_tensor
-from tutor.spelling import paired, spelled
+from tutor.ground import checks, layout
+from tutor.ground.literals import is_tensor
+from tutor.ground.spelling import paired, spelled
+from tutor.ground.typing import Axes, Axis, DTypeLike, TensorLike
+from tutor.methods.indexing import Indexing
 
-if TYPE_CHECKING:
-    from tutor.core.tensor import Tensor
-    from tutor.typing import Axes, Axis, DTypeLike, TensorLike
+T = TypeVar("T", bound=Indexing)
 
 
 @spelled
-class Reductions:
+class Reductions(Indexing):
     """Many numbers become one, or come into order."""
 
     __slots__ = ()
@@ -27,36 +27,36 @@ class Reductions:
     # ---- many numbers become one -----------------------------------------------------------------
 
     def sum(
-        self: Tensor,
+        self,
         axis: Axes | None = None,
         keepdims: bool = False,
         *,
         dtype: DTypeLike | None = None,
-    ) -> Tensor:
+    ) -> Self:
         """The sum; of bools and integers as 64-bit integers. `dtype`: computed in that, and of
         that: integers wrap, bools or."""
         z = apply("sum", self._as(dtype), axis=axis, keepdims=keepdims)
         return z if dtype is None else z.cast(dtype)
 
     def prod(
-        self: Tensor,
+        self,
         axis: Axes | None = None,
         keepdims: bool = False,
         *,
         dtype: DTypeLike | None = None,
-    ) -> Tensor:
+    ) -> Self:
         """The product; of bools and integers as 64-bit integers. `dtype`: computed in that, and of
         that: integers wrap, bools and."""
         z = apply("prod", self._as(dtype), axis=axis, keepdims=keepdims)
         return z if dtype is None else z.cast(dtype)
 
     def mean(
-        self: Tensor,
+        self,
         axis: Axes | None = None,
         keepdims: bool = False,
         *,
         dtype: DTypeLike | None = None,
-    ) -> Tensor:
+    ) -> Self:
         """The sum divided by how many there are. `dtype`: computed in that, and of that: of an
         integer one, the sum wraps and the quotient loses its fraction, as in NumPy."""
         if dtype is None or dtypes.of(dtype).is_float:
@@ -64,42 +64,40 @@ class Reductions:
         count = math.prod(self.shape[a] for a in layout.axes_of(axis, self.ndim))
         return (self.sum(axis, keepdims, dtype=dtype).cast("float64") / count).cast(dtype)
 
-    def _as(self: Tensor, dtype: DTypeLike | None) -> Tensor:
+    def _as(self, dtype: DTypeLike | None) -> Self:
         return self if dtype is None else self.cast(dtype)
 
     @paired("argmax")
-    def max(self: Tensor, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
+    def max(self, axis: Axes | None = None, keepdims: bool = False) -> Self:
         """The largest; nan if any is nan. With `dim=`, PyTorch's pair: (values, indices)."""
         return apply("max", self, axis=axis, keepdims=keepdims)
 
     @paired("argmin")
-    def min(self: Tensor, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
+    def min(self, axis: Axes | None = None, keepdims: bool = False) -> Self:
         """The smallest; nan if any is nan. With `dim=`, PyTorch's pair: (values, indices)."""
         return apply("min", self, axis=axis, keepdims=keepdims)
 
-    def argmax(self: Tensor, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
+    def argmax(self, axis: Axes | None = None, keepdims: bool = False) -> Self:
         """Position of the (first) largest, int64."""
         return apply("argmax", self, axis=axis, keepdims=keepdims)
 
-    def argmin(self: Tensor, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
+    def argmin(self, axis: Axes | None = None, keepdims: bool = False) -> Self:
         """Position of the (first) smallest, int64."""
         return apply("argmin", self, axis=axis, keepdims=keepdims)
 
-    def count_nonzero(self: Tensor, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
+    def count_nonzero(self, axis: Axes | None = None, keepdims: bool = False) -> Self:
         """How many are not 0, int64."""
         return (self != 0).sum(axis, keepdims)
 
-    def any(self: Tensor, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
+    def any(self, axis: Axes | None = None, keepdims: bool = False) -> Self:
         """Is at least one not 0? False of none."""
         return (self != 0).sum(axis, keepdims) > 0
 
-    def all(self: Tensor, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
+    def all(self, axis: Axes | None = None, keepdims: bool = False) -> Self:
         """Are all not 0? True of none."""
         return (self == 0).sum(axis, keepdims) == 0
 
-    def var(
-        self: Tensor, axis: Axes | None = None, correction: float = 0, keepdims: bool = False
-    ) -> Tensor:
+    def var(self, axis: Axes | None = None, correction: float = 0, keepdims: bool = False) -> Self:
         """sum (x - mean)**2 / (n - correction): 0 for the variance of these n numbers, 1 (Bessel)
         to estimate that of what they were drawn from."""
         checks.number("var(correction=...)", correction)
@@ -109,15 +107,11 @@ class Reductions:
         total = (away * away).sum(axes, keepdims)
         return total / max(n - correction, 0)  # of too few numbers 0 / 0: nan
 
-    def std(
-        self: Tensor, axis: Axes | None = None, correction: float = 0, keepdims: bool = False
-    ) -> Tensor:
+    def std(self, axis: Axes | None = None, correction: float = 0, keepdims: bool = False) -> Self:
         """The square root of `var`. Of equal numbers the gradient is 0."""
         return root(self.var(axis, correction, keepdims), 2)
 
-    def norm(
-        self: Tensor, ord: float = 2, axis: Axes | None = None, keepdims: bool = False
-    ) -> Tensor:
+    def norm(self, ord: float = 2, axis: Axes | None = None, keepdims: bool = False) -> Self:
         """(sum |x|**ord)**(1/ord): the length of a vector at 2, the sum at 1, the largest at inf,
         how many are not 0 at 0. The gradient of the length of nothing but zeros is 0."""
         checks.number("norm(ord=...)", ord)
@@ -132,7 +126,7 @@ class Reductions:
         powers = (x * x if ord == 2 else x.abs() ** ord).sum(axis, keepdims)
         return root(powers, ord)
 
-    def logsumexp(self: Tensor, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
+    def logsumexp(self, axis: Axes | None = None, keepdims: bool = False) -> Self:
         """ln sum e**x, with the largest taken out first so that nothing overflows; -inf of none."""
         x = self if self.dtype.is_float else self.cast("float32")
         axes = layout.axes_of(axis, self.ndim)
@@ -142,20 +136,20 @@ class Reductions:
         total = (x - largest).exp().sum(axes, keepdims=True).log() + largest
         return total if keepdims else total.squeeze(axes)
 
-    def trace(self: Tensor) -> Tensor:
+    def trace(self) -> Self:
         """The sum of the diagonal of the first two axes."""
         return self.diagonal().sum(-1)
 
     # ---- running ---------------------------------------------------------------------------------
 
-    def cumsum(self: Tensor, axis: Axis, *, dtype: DTypeLike | None = None) -> Tensor:
+    def cumsum(self, axis: Axis, *, dtype: DTypeLike | None = None) -> Self:
         """z_i = x_0 + ... + x_i along axis; bools and integers as 64-bit integers. `dtype`:
         computed in that, and of that."""
         x, a = self._summand(dtype), layout.axis_of(axis, self.ndim or 1)
         z = apply("scan", x.like(1, ()), x, axis=a) if self.shape else x.copy()
         return z if dtype is None else z.cast(dtype)
 
-    def cumprod(self: Tensor, axis: Axis, *, dtype: DTypeLike | None = None) -> Tensor:
+    def cumprod(self, axis: Axis, *, dtype: DTypeLike | None = None) -> Self:
         """z_i = x_0 * ... * x_i along axis; bools and integers as 64-bit integers. `dtype`:
         computed in that, and of that."""
         z, a = self._summand(dtype), layout.axis_of(axis, self.ndim or 1)
@@ -167,31 +161,31 @@ class Reductions:
             z = z.copy()
         return z if dtype is None else z.cast(dtype)
 
-    def _summand(self: Tensor, dtype: DTypeLike | None) -> Tensor:
+    def _summand(self, dtype: DTypeLike | None) -> Self:
         """What a running sum adds up: of bools, how many there are."""
         x = self._as(dtype)
         return x.cast(accumulator(x.dtype)) if dtype is None or x.dtype.kind == "bool" else x
 
     @paired("_latest_max")
-    def cummax(self: Tensor, axis: Axis) -> Tensor:
+    def cummax(self, axis: Axis) -> Self:
         """z_i = the largest of x_0 ... x_i along axis. With `dim=` also where it was: a pair."""
         return apply("cummax", self, axis=axis)
 
     @paired("_latest_min")
-    def cummin(self: Tensor, axis: Axis) -> Tensor:
+    def cummin(self, axis: Axis) -> Self:
         """z_i = the smallest of x_0 ... x_i along axis. With `dim=` also where it was: a pair."""
         if self.dtype.is_float:
             return -(-self).cummax(axis)
         return ~(~self).cummax(axis)  # ~ turns the order of all integers round, - not the lowest's
 
-    def _latest_max(self: Tensor, axis: Axis) -> Tensor:
+    def _latest_max(self, axis: Axis) -> Self:
         """Where the largest of x_0 ... x_i was seen last (a nan stays the largest)."""
         return self._latest(self.cummax(axis), axis)
 
-    def _latest_min(self: Tensor, axis: Axis) -> Tensor:
+    def _latest_min(self, axis: Axis) -> Self:
         return self._latest(self.cummin(axis), axis)
 
-    def _latest(self: Tensor, z: Tensor, axis: Axis) -> Tensor:
+    def _latest(self, z: Self, axis: Axis) -> Self:
         a = layout.axis_of(axis, self.ndim)
         along = tuple(-1 if b == a else 1 for b in range(self.ndim))
         here = type(self).arange(self.shape[a]).reshape(along)
@@ -199,16 +193,16 @@ class Reductions:
 
     # ---- in order --------------------------------------------------------------------------------
 
-    def argsort(self: Tensor, axis: int = -1, descending: bool = False) -> Tensor:
+    def argsort(self, axis: int = -1, descending: bool = False) -> Self:
         """The positions that bring x into order along axis: stable, nan above all."""
         return apply("argsort", self, axis=axis, descending=descending)
 
     @paired("argsort")
-    def sort(self: Tensor, axis: int = -1, descending: bool = False) -> Tensor:
+    def sort(self, axis: int = -1, descending: bool = False) -> Self:
         """x in rising (or falling) order along axis. With `dim=` also where it was: a pair."""
         return self.gather(axis, self.argsort(axis, descending))
 
-    def topk(self: Tensor, k: int, axis: int = -1, largest: bool = True) -> tuple[Tensor, Tensor]:
+    def topk(self, k: int, axis: int = -1, largest: bool = True) -> tuple[Self, Self]:
         """The k largest (or smallest) along axis, the most extreme first, and their positions."""
         if not self.shape:  # a row of one
             values, positions = self.reshape(1).topk(k, axis, largest)
@@ -225,7 +219,7 @@ class Reductions:
         positions = order.shrink(tuple((0, k if b == a else n) for b, n in enumerate(self.shape)))
         return self.gather(a, positions), positions
 
-    def unique(self: Tensor) -> Tensor:
+    def unique(self) -> Self:
         """The different values, in rising order, 1-D. Each nan is different from all others."""
         x = self.flatten().sort()
         if x.numel() < 2:
@@ -234,13 +228,13 @@ class Reductions:
 
     # ---- products --------------------------------------------------------------------------------
 
-    def matmul(self: Tensor, other: TensorLike) -> Tensor:
+    def matmul(self, other: TensorLike) -> Self:
         """The matrix product over the last two axes; leading axes broadcast, 1-D is a vector."""
         return apply("matmul", self, other)
 
     dot = matmul
 
-    def outer(self: Tensor, other: TensorLike) -> Tensor:
+    def outer(self, other: TensorLike) -> Self:
         """z_ij = x_i y_j, of two vectors."""
         y = other if is_tensor(other) else self.wrap(other)
         if self.ndim != 1 or y.ndim != 1:
@@ -250,7 +244,7 @@ class Reductions:
         return self.unsqueeze(1) * y
 
 
-def root(x: Tensor, ord: float) -> Tensor:
+def root(x: T, ord: float) -> T:
     """x**(1/ord); where x is 0 and the root has no slope, the gradient is 0."""
     zero = x == 0
     some = apply("where", zero, 1.0, x)

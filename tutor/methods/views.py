@@ -4,47 +4,36 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING
+from typing import Self
 
-from tutor import checks, layout
 from tutor import dtype as dtypes
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply
 from tutor.errors import AxisError, ShapeError
-from tutor.spelling import spelled
-
-if TYPE_CHECKING:
-    from tutor.core.tensor import Tensor
-    from tutor.typing import Axes, DTypeLike, Pairs, ShapeLike, Sizes
+from tutor.ground import checks, layout
+from tutor.ground.spelling import spelled
+from tutor.ground.typing import Axes, DTypeLike, Pairs, ShapeLike, Sizes
+from tutor.methods.inplace import InPlace
 
 
 @spelled
-class Views:
+class Views(InPlace):
     """Shapes: what a Tensor inherits to be seen in other ways."""
 
     __slots__ = ()
 
     # ---- views: other walking instructions over the same Buffer ----------------------------------
 
-    def reshape(self: Tensor, *shape: ShapeLike) -> Tensor:
+    def reshape(self, *shape: ShapeLike) -> Self:
         """The same numbers in another shape; one size may be -1. A view if strides allow, else a
         view of a copy."""
-        to = layout.fill_in(layout.sizes_of(shape), self.numel())
-        fits = layout.reshape_strides(self.shape, self.strides, to) is not None
-        return apply("reshape", self if fits else self.copy(), shape=to)
+        return apply("reshape", self, shape=layout.sizes_of(shape))
 
-    def view(self: Tensor, *shape: ShapeLike) -> Tensor:
+    def view(self, *shape: ShapeLike) -> Self:
         """As `reshape`, but never a copy: ShapeError where no strides can walk the new shape."""
-        to = layout.fill_in(layout.sizes_of(shape), self.numel())
-        if layout.reshape_strides(self.shape, self.strides, to) is None:
-            raise ShapeError(
-                f"to view shape {self.shape}, strides {self.strides} as {to}",
-                "no strides can walk this memory in that order",
-                "use .reshape(...), which copies, or .contiguous().view(...)",
-            )
-        return apply("reshape", self, shape=to)
+        return apply("reshape", self, shape=layout.sizes_of(shape), copy=False)
 
-    def flatten(self: Tensor, start: int = 0, end: int = -1) -> Tensor:
+    def flatten(self, start: int = 0, end: int = -1) -> Self:
         """The axes from `start` to `end`, both included, as one."""
         if not self.shape:
             return self.reshape(1)
@@ -57,24 +46,17 @@ class Views:
 
     ravel = flatten
 
-    def permute(self: Tensor, *axes: ShapeLike) -> Tensor:
+    def permute(self, *axes: ShapeLike) -> Self:
         """All axes in a new order."""
-        order = tuple(layout.axis_of(a, self.ndim) for a in layout.sizes_of(axes))
-        if sorted(order) != list(range(self.ndim)):
-            raise AxisError(f"permute{order}", f"{self.ndim} axes", "name each axis exactly once")
-        return apply("permute", self, axes=order)
+        return apply("permute", self, axes=layout.sizes_of(axes))
 
-    def transpose(self: Tensor, a: int = -2, b: int = -1) -> Tensor:
+    def transpose(self, a: int = -2, b: int = -1) -> Self:
         """Axes a and b exchanged."""
-        order = list(range(self.ndim))
-        a, b = layout.axis_of(a, self.ndim or 1), layout.axis_of(b, self.ndim or 1)
-        if order:
-            order[a], order[b] = b, a
-        return apply("permute", self, axes=tuple(order))
+        return apply("transpose", self, a=a, b=b)
 
     swapaxes = transpose
 
-    def movedim(self: Tensor, source: Sizes, destination: Sizes) -> Tensor:
+    def movedim(self, source: Sizes, destination: Sizes) -> Self:
         """The axes `source` (an int or a tuple) moved to the places `destination`."""
         ndim = self.ndim or 1
         froms = [layout.axis_of(a, ndim) for a in layout.whole_numbers(source, "axes")]
@@ -93,75 +75,54 @@ class Views:
     moveaxis = movedim
 
     @property
-    def mT(self: Tensor) -> Tensor:  # noqa: N802
+    def mT(self) -> Self:  # noqa: N802
         """The last two axes exchanged: the transpose of each matrix."""
         return self.transpose()
 
     @property
-    def T(self: Tensor) -> Tensor:  # noqa: N802 - as in mathematics
+    def T(self) -> Self:  # noqa: N802 - as in mathematics
         """All axes in reverse order: the transpose of a matrix."""
-        return apply("permute", self, axes=tuple(reversed(range(self.ndim))))
+        return apply("permute", self)
 
-    def expand(self: Tensor, *shape: ShapeLike) -> Tensor:
+    def expand(self, *shape: ShapeLike) -> Self:
         """Axes of size 1 stretched, new ones added at the front; -1 keeps a size. No copy."""
-        asked = tuple(layout.sizes_of(shape))
-        old = (-1,) * (len(asked) - self.ndim) + self.shape
-        to = tuple(o if n == -1 else n for n, o in zip(asked, old, strict=False))
-        to = layout.checked_shape(to)
-        return self if to == self.shape else apply("expand", self, shape=to)
+        return apply("expand", self, shape=layout.sizes_of(shape))
 
-    def broadcast_to(self: Tensor, *shape: ShapeLike) -> Tensor:
+    def broadcast_to(self, *shape: ShapeLike) -> Self:
         """`expand`, by NumPy's name."""
         return self.expand(*shape)
 
-    def squeeze(self: Tensor, axis: Axes | None = None) -> Tensor:
+    def squeeze(self, axis: Axes | None = None) -> Self:
         """Without the axes of size 1 (or without those named, which must have size 1)."""
-        axes = layout.axes_of(axis, self.ndim)
-        wrong = [a for a in axes if self.shape[a] != 1]
-        if axis is not None and wrong:
-            raise ShapeError(f"squeeze(axis={axis})", f"shape {self.shape}", "name axes of size 1")
-        gone = set(axes) - set(wrong)
-        return apply("reshape", self, shape=tuple(
-            n for a, n in enumerate(self.shape) if a not in gone))  # fmt: skip
+        return apply("squeeze", self, axis=axis)
 
-    def unsqueeze(self: Tensor, axis: int) -> Tensor:
+    def unsqueeze(self, axis: int) -> Self:
         """With a new axis of size 1 at that position."""
-        at = layout.axis_of(axis, self.ndim + 1)
-        return apply("reshape", self, shape=(*self.shape[:at], 1, *self.shape[at:]))
+        return apply("unsqueeze", self, axis=axis)
 
-    def flip(self: Tensor, axis: Axes | None = None) -> Tensor:
+    def flip(self, axis: Axes | None = None) -> Self:
         """The named axes (default: all) walked backwards."""
         axes = layout.axes_of(axis, self.ndim)
         key = tuple(slice(None, None, -1 if a in axes else 1) for a in range(self.ndim))
         return apply("index", self, key=key)
 
-    def shrink(self: Tensor, bounds: Pairs) -> Tensor:
+    def shrink(self, bounds: Pairs) -> Self:
         """`bounds[a] = (start, stop)` for every axis: the box between them."""
         key = tuple(slice(*pair) for pair in layout.pairs_of(bounds, self.ndim, "shrink"))
         return apply("index", self, key=key)
 
-    def diagonal(self: Tensor, k: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+    def diagonal(self, k: int = 0, axis1: int = 0, axis2: int = 1) -> Self:
         """The elements [i, i + k] of axes axis1 and axis2, as a new last axis. A view."""
-        a, b = layout.axis_of(axis1, self.ndim), layout.axis_of(axis2, self.ndim)
-        if a == b:
-            raise AxisError(f"diagonal({axis1=}, {axis2=})", "they are the same", "name two axes")
-        return apply("diagonal", self, k=layout.whole_number(k, "a diagonal"), a=a, b=b)
+        return apply("diagonal", self, k=k, axis1=axis1, axis2=axis2)
 
-    def unfold(self: Tensor, axis: int, size: int, step: int = 1, dilation: int = 1) -> Tensor:
+    def unfold(self, axis: int, size: int, step: int = 1, dilation: int = 1) -> Self:
         """What a window of `size` elements, each `dilation` behind the one before, sees along axis,
         moved on by `step`: its places along axis, its elements as a new last axis. A view."""
         if not self.shape:
-            return self.reshape(1).unfold(axis, size, step, dilation)[0]
-        return apply(
-            "windows",
-            self,
-            axis=layout.axis_of(axis, self.ndim),
-            size=layout.checked_shape((size,), "a window's size")[0],
-            step=layout.positive(step, "a step"),
-            dilation=layout.positive(dilation, "a dilation"),
-        )
+            return apply("index", self.reshape(1).unfold(axis, size, step, dilation), key=0)
+        return apply("windows", self, axis=axis, size=size, step=step, dilation=dilation)
 
-    def split(self: Tensor, sizes: Sizes, axis: int = 0) -> tuple[Tensor, ...]:
+    def split(self, sizes: Sizes, axis: int = 0) -> tuple[Self, ...]:
         """Views side by side along axis: of `sizes` elements each (the last may be smaller), or
         of the sizes in a tuple, which add up to the axis's."""
         axis = layout.axis_of(axis, self.ndim)
@@ -180,10 +141,11 @@ class Views:
         before = (slice(None),) * axis
         ends = itertools.accumulate(each)
         return tuple(
-            self[(*before, slice(end - size, end))] for size, end in zip(each, ends, strict=True)
+            apply("index", self, key=(*before, slice(end - size, end)))
+            for size, end in zip(each, ends, strict=True)
         )
 
-    def chunk(self: Tensor, n: int, axis: int = 0) -> tuple[Tensor, ...]:
+    def chunk(self, n: int, axis: int = 0) -> tuple[Self, ...]:
         """Split into n parts along axis, as even as PyTorch's: ceil(size / n) each, the rest last;
         fewer parts where that is enough."""
         size = self.shape[layout.axis_of(axis, self.ndim)]
@@ -191,34 +153,33 @@ class Views:
 
     # ---- copies ----------------------------------------------------------------------------------
 
-    def copy(self: Tensor) -> Tensor:
+    def copy(self) -> Self:
         """The same numbers in memory of their own, row-major; gradients flow through."""
         return apply("copy", self)
 
     clone = copy
 
-    def contiguous(self: Tensor) -> Tensor:
+    def contiguous(self) -> Self:
         """Row-major in memory: itself if it is already, else a copy."""
         return self if self.is_contiguous() else apply("copy", self)
 
-    def cast(self: Tensor, dtype: DTypeLike) -> Tensor:
+    def cast(self, dtype: DTypeLike) -> Self:
         """The numbers in another dtype; itself if it is that already. `astype` is the same."""
         wanted = dtypes.of(dtype)
         return self if wanted is self.dtype else apply("cast", self, dtype=wanted)
 
     astype = cast
 
-    def pad(self: Tensor, widths: Pairs, value: float = 0, mode: str = "constant") -> Tensor:
+    def pad(self, widths: Pairs, value: float = 0, mode: str = "constant") -> Self:
         """`widths[a] = (before, after)` for every axis: that many elements around.
 
         mode "constant": `value`; "edge": the outermost element again; "reflect": what is behind it,
         mirrored: c b | a b c | b a.
         """
-        pairs = layout.pairs_of(widths, self.ndim, "pad")
         if mode == "constant":
             number = checks.number("pad(value=...)", value)
-            return apply("pad", self, widths=pairs, value=number)
-        x = self
+            return apply("pad", self, widths=widths, value=number)
+        x, pairs = self, layout.pairs_of(widths, self.ndim, "pad")
         for axis, (before, after) in enumerate(pairs):
             if before or after:
                 size = self.shape[axis]
@@ -229,10 +190,10 @@ class Views:
                 else:  # a b c b | a b c b | ...
                     period = 2 * (size - 1)
                     at = (at % period).minimum(-at % period)
-                x = x.index_select(axis, at)
+                x = apply("index_select", x, at, axis=axis)
         return x
 
-    def tile(self: Tensor, *repeats: ShapeLike) -> Tensor:
+    def tile(self, *repeats: ShapeLike) -> Self:
         """The whole tensor again and again: repeats[a] times along axis a (new axes in front)."""
         times = layout.checked_shape(layout.sizes_of(repeats), "repeats")
         times = (1,) * (self.ndim - len(times)) + times
@@ -243,7 +204,7 @@ class Views:
         together = tuple(t * n for t, n in zip(times, shape, strict=True))
         return self.reshape(apart).expand(wide).copy().reshape(together)
 
-    def repeat(self: Tensor, repeats: Sizes, axis: int | None = None) -> Tensor:
+    def repeat(self, repeats: Sizes, axis: int | None = None) -> Self:
         """Each element `repeats` times in a row, along axis (None: of the flattened tensor), as in
         NumPy. `repeats` is a number, or one per element. PyTorch's `repeat` is `tile` here."""
         x, a = (self.flatten(), 0) if axis is None else (self, layout.axis_of(axis, self.ndim))
@@ -262,12 +223,13 @@ class Views:
             )
         total = sum(times)
         ends = [end for end in itertools.accumulate(times[:-1]) if end < total]
-        index = type(self).zeros(total, dtype="int64")
-        return x.index_select(a, index.scatter_add(0, ends, 1).cumsum(0))
+        at = self.wrap(ends, dtypes.int64)  # where the next one begins
+        begun = apply("scatter_add", at.like(0, (total,)), at, at.like(1), axis=0)
+        return apply("index_select", x, apply("scan", begun.like(1, ()), begun, axis=0), axis=a)
 
     repeat_interleave = repeat
 
-    def roll(self: Tensor, shifts: Sizes, axis: Axes | None = None) -> Tensor:
+    def roll(self, shifts: Sizes, axis: Axes | None = None) -> Self:
         """Moved on by `shifts` places along axis; what falls off comes in again in front. With
         axis=None the flattened tensor is rolled. Tuples roll several axes."""
         by = layout.whole_numbers(shifts, "shifts")
@@ -284,15 +246,15 @@ class Views:
                 x = apply("cat", *reversed(x.split((tail, size - tail), a)), axis=a)
         return x if x is not self else self.copy()
 
-    def tril(self: Tensor, k: int = 0) -> Tensor:
+    def tril(self, k: int = 0) -> Self:
         """0 above diagonal k of the last two axes."""
         return self._triangle(k, True)
 
-    def triu(self: Tensor, k: int = 0) -> Tensor:
+    def triu(self, k: int = 0) -> Self:
         """0 below diagonal k of the last two axes."""
         return self._triangle(k, False)
 
-    def _triangle(self: Tensor, k: int, lower: bool) -> Tensor:
+    def _triangle(self, k: int, lower: bool) -> Self:
         if self.ndim < 2:
             raise ShapeError("a triangle", f"shape {self.shape}", "it takes rows and columns")
         Buffer.empty(self.numel(), self.dtype)  # is there room? Asked before rows are counted

@@ -18,11 +18,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from tutor import border, files
 from tutor import dtype as dtypes
 from tutor.core.buffer import Buffer
-from tutor.core.tensor import Tensor
 from tutor.errors import DataError, DTypeError, ShapeError
+from tutor.ground import border, files
+from tutor.methods.tensor import Tensor
 
 # The format's own names for dtypes (huggingface.co/docs/safetensors, "Format").
 CODES = {

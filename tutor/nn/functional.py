@@ -6,17 +6,16 @@ Losses take `reduction`: "mean" (the default), "sum", or "none" for one number p
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-from tutor import checks, functions, literals, windows
+from tutor import functions
 from tutor.core.engine import apply
-from tutor.core.tensor import Tensor
 from tutor.errors import DomainError, DTypeError, OutOfRangeError, ShapeError
-from tutor.layout import whole_number
-from tutor.spelling import spelled
-
-if TYPE_CHECKING:
-    from tutor.typing import Number, Padding, Sizes, TensorLike
+from tutor.ground import checks, literals
+from tutor.ground.layout import whole_number
+from tutor.ground.spelling import spelled
+from tutor.ground.typing import Number, Padding, Sizes, TensorLike
+from tutor.methods import windows
+from tutor.methods.tensor import Tensor
 
 LINEAR = {None: "linear", "relu": "linear_relu"}
 
@@ -51,7 +50,7 @@ def conv1d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,
     padding: Padding = 0, dilation: Sizes = 1, groups: int = 1,
 ) -> Tensor:  # fmt: skip
-    """A convolution over the last axis of x (N, C, L): see tutor.windows.conv"""
+    """A convolution over the last axis of x (N, C, L): see tutor.methods.windows.conv"""
     return windows.conv(input, weight, bias, stride, padding, dilation, groups, dims=1)
 
 
@@ -60,7 +59,7 @@ def conv2d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,
     padding: Padding = 0, dilation: Sizes = 1, groups: int = 1,
 ) -> Tensor:  # fmt: skip
-    """A convolution over the last two axes of x (N, C, H, W): see tutor.windows.conv"""
+    """A convolution over the last two axes of x (N, C, H, W): see tutor.methods.windows.conv"""
     return windows.conv(input, weight, bias, stride, padding, dilation, groups, dims=2)
 
 
@@ -69,7 +68,7 @@ def conv_transpose1d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,
     padding: Padding = 0, output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
 ) -> Tensor:  # fmt: skip
-    """`conv1d` backwards: see tutor.windows.conv_transpose"""
+    """`conv1d` backwards: see tutor.methods.windows.conv_transpose"""
     return windows.conv_transpose(
         input, weight, bias, stride, padding, output_padding, groups, dilation, dims=1
     )
@@ -80,7 +79,7 @@ def conv_transpose2d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,
     padding: Padding = 0, output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
 ) -> Tensor:  # fmt: skip
-    """`conv2d` backwards: see tutor.windows.conv_transpose"""
+    """`conv2d` backwards: see tutor.methods.windows.conv_transpose"""
     return windows.conv_transpose(
         input, weight, bias, stride, padding, output_padding, groups, dilation, dims=2
     )
@@ -91,7 +90,7 @@ def max_pool1d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Padding = 0,
     dilation: Sizes = 1, ceil_mode: bool = False,
 ) -> Tensor:  # fmt: skip
-    """The largest in each window of the last axis: see tutor.windows.max_pool"""
+    """The largest in each window of the last axis: see tutor.methods.windows.max_pool"""
     return windows.max_pool(input, kernel_size, stride, padding, dilation, ceil_mode, dims=1)
 
 
@@ -100,7 +99,7 @@ def max_pool2d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Padding = 0,
     dilation: Sizes = 1, ceil_mode: bool = False,
 ) -> Tensor:  # fmt: skip
-    """The largest in each window of the last two axes: see tutor.windows.max_pool"""
+    """The largest in each window of the last two axes: see tutor.methods.windows.max_pool"""
     return windows.max_pool(input, kernel_size, stride, padding, dilation, ceil_mode, dims=2)
 
 
@@ -109,7 +108,7 @@ def avg_pool1d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Padding = 0,
     ceil_mode: bool = False, count_include_pad: bool = True,
 ) -> Tensor:  # fmt: skip
-    """The mean of each window of the last axis: see tutor.windows.avg_pool"""
+    """The mean of each window of the last axis: see tutor.methods.windows.avg_pool"""
     return windows.avg_pool(
         input, kernel_size, stride, padding, ceil_mode, count_include_pad, dims=1
     )
@@ -120,7 +119,7 @@ def avg_pool2d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Padding = 0,
     ceil_mode: bool = False, count_include_pad: bool = True,
 ) -> Tensor:  # fmt: skip
-    """The mean of each window of the last two axes: see tutor.windows.avg_pool"""
+    """The mean of each window of the last two axes: see tutor.methods.windows.avg_pool"""
     return windows.avg_pool(
         input, kernel_size, stride, padding, ceil_mode, count_include_pad, dims=2
     )
@@ -168,8 +167,8 @@ def alike(name: str, input: Tensor, target: TensorLike) -> Tensor:
 
 def as_tensor(name: str, input: Tensor, target: TensorLike) -> Tensor:
     """`target` as a Tensor, beside an input that is one."""
-    like = checks.tensor(f"{name}(input)", input)
-    return target if literals.is_tensor(target) else like.wrap(target)
+    checks.tensor(f"{name}(input)", input)
+    return target if isinstance(target, Tensor) else input.wrap(target)
 
 
 @spelled

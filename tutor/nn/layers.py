@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tutor import checks, layout
-from tutor.core.tensor import Tensor
 from tutor.errors import DTypeError
+from tutor.ground import checks, layout
+from tutor.ground.spelling import spelled
+from tutor.ground.typing import DTypeLike, Padding, Sizes
+from tutor.methods.tensor import Tensor
+from tutor.methods.windows import check_groups, each
 from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
 from tutor.nn.module import Module
-from tutor.spelling import spelled
-from tutor.windows import check_groups, each
-
-if TYPE_CHECKING:
-    from tutor.typing import DTypeLike, Padding, Sizes
 
 
 @spelled
@@ -41,7 +39,7 @@ class Linear(Module):
 
 @spelled
 class Conv2d(Module):
-    """A convolution, x (N, inputs, H, W) -> (N, outputs, H', W'): see tutor.windows.conv
+    """A convolution, x (N, inputs, H, W) -> (N, outputs, H', W'): see tutor.methods.windows.conv
 
     `kernel_size`, `stride`, `padding` and `dilation` are one number, or one for each of H and W.
     The weight (outputs, inputs / groups, *kernel_size) starts uniform in +-sqrt(6 / (fan_in +
@@ -76,7 +74,7 @@ class Conv2d(Module):
 
 @spelled
 class MaxPool2d(Module):
-    """The largest in each window: see tutor.windows.max_pool"""
+    """The largest in each window: see tutor.methods.windows.max_pool"""
 
     def __init__(
         self, kernel_size: Sizes, stride: Sizes | None = None, padding: Padding = 0

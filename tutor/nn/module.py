@@ -2,69 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
-from tutor import checks
-from tutor.core.tensor import Tensor
 from tutor.errors import DataError, DTypeError
-from tutor.spelling import spelled
-
-if TYPE_CHECKING:
-    from tutor.nn.summary import Summary
-
-
-class Part(NamedTuple):
-    """What the walk through a model finds: a Tensor, a part that holds others, or a function."""
-
-    path: str  # the way there: `layers.0.weight`
-    value: Any
-    holder: str  # the path of the part that it is an attribute or an item of
-
-
-def parts_of(value: Any, path: str = "") -> Iterator[Part]:
-    """`value` and what is reachable from it through attributes, lists, tuples and dicts, in the
-    order in which it was set; a Tensor (or a part) that is reachable twice is given once."""
-    return _walk(Part(path, value, ""), set())
-
-
-def _walk(part: Part, seen: set[int]) -> Iterator[Part]:
-    value = part.value
-    if isinstance(value, Tensor) or callable_value(value):
-        items: Any = ()
-    elif isinstance(value, dict):
-        items = value.items()
-    elif isinstance(value, (list, tuple)):
-        items = enumerate(value)
-    elif hasattr(value, "__dict__") and not isinstance(value, type):
-        items = vars(value).items()
-    else:
-        return
-    if id(value) in seen:
-        return
-    if not callable_value(value):
-        seen.add(id(value))
-    yield part
-    for key, inner in items:
-        path = f"{part.path}.{key}" if part.path else str(key)
-        yield from _walk(Part(path, inner, part.path), seen)
-
-
-def named_tensors(model: object, prefix: str = "") -> Iterator[tuple[str, Tensor]]:
-    """Every Tensor reachable from `model` through attributes, lists, tuples and dicts, with the
-    way there as its name: `layers.0.weight`. DTypeError for what can hold none."""
-    if isinstance(model, (type, str)) or not (
-        isinstance(model, (dict, list, tuple, Tensor)) or hasattr(model, "__dict__")
-    ):
-        kind = f"the class {model.__name__}" if isinstance(model, type) else checks.said(model)
-        raise DTypeError("the Tensors of a model", kind, "give an object that holds Tensors")
-    found = parts_of(model, prefix)
-    return ((part.path, part.value) for part in found if isinstance(part.value, Tensor))
-
-
-def callable_value(part: Any) -> bool:
-    """Functions carry attributes too, but they are no part of a model."""
-    return hasattr(part, "__code__") or hasattr(part, "__func__")
+from tutor.ground import checks
+from tutor.ground.spelling import spelled
+from tutor.methods.tensor import Tensor
+from tutor.nn.parts import named_tensors
+from tutor.nn.summary import Summary
 
 
 @spelled
@@ -127,13 +73,7 @@ class Module:
         load_state_dict(self, state)
 
     def __repr__(self) -> str:
-        return repr(_summary(self))
+        return repr(Summary(self))
 
     def _repr_html_(self) -> str:
-        return _summary(self)._repr_html_()
-
-
-def _summary(model: object) -> Summary:
-    import tutor.nn.summary as built_on_this
-
-    return built_on_this.Summary(model)
+        return Summary(self)._repr_html_()

@@ -14,8 +14,8 @@ import html
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from tutor.core.tensor import Tensor
-from tutor.nn.module import parts_of
+from tutor.methods.tensor import Tensor
+from tutor.nn.parts import parts_of
 
 
 class Layer(NamedTuple):

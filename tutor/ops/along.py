@@ -5,19 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from tutor.core.op import Op
-from tutor.layout import axis_of
+from tutor.ground.layout import axis_of
 
 
 class Along(Op, abstract=True):
     """An op along one axis of its first operand, which may be a single number: as in PyTorch, that
     is then taken for a row of one, so that the axes 0 and -1 are there."""
 
-    def __init__(self, x: Any, *others: Any, axis: int, **params: Any) -> None:
-        super().__init__(x, *others, axis=axis_of(axis, len(x.shape) or 1), **params)
-
-    def apply(self) -> Any:
-        if self.inputs[0].shape:
-            return super().apply()
+    def settle(self) -> Any:
+        x, *others = self.inputs
+        self.params["axis"] = axis_of(self.params["axis"], len(x.shape) or 1)
+        if x.shape:
+            return None
         rows = [t if t.shape else t.reshape((1,)) for t in self.inputs]
         z = type(self)(*rows, **self.params).apply()
-        return z.reshape(()) if not any(t.shape for t in self.inputs[1:]) else z
+        return z.reshape(()) if not any(t.shape for t in others) else z

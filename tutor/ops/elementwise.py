@@ -6,67 +6,32 @@ Engine stretches operands before the kernel and sums gradients back to the opera
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 from tutor.core.engine import apply
-from tutor.core.op import Op, Shape
+from tutor.core.op import Op
 from tutor.dtype import DType, bool_
 from tutor.errors import DTypeError
-from tutor.layout import broadcast_shapes, broadcast_strides
-
-# ---- rules for shape and dtype -------------------------------------------------------------------
-
-Rule = Callable[..., tuple[Shape, DType]]  # of the op, its operands and parameters
-
-
-def same(op: Op, x: Any, **params: Any) -> tuple[Shape, DType]:
-    """One operand: the result is like it."""
-    return x.shape, x.buf.dtype
-
-
-def broadcast(op: Op, x: Any, y: Any) -> tuple[Shape, DType]:
-    """Two operands of one dtype: shapes stretched to fit each other."""
-    shape = x.shape if x.shape == y.shape else broadcast_shapes(op.name, x.shape, y.shape)
-    return shape, x.buf.dtype
-
-
-def compare(op: Op, x: Any, y: Any) -> tuple[Shape, DType]:
-    """As `broadcast`, answering yes or no."""
-    return broadcast(op, x, y)[0], bool_
-
-
-def stretch(x: Any, shape: Shape) -> Any:
-    """x as the kernel is to walk it: stride 0 along every axis it is stretched over."""
-    return x.over(x.buf, shape, broadcast_strides(x.shape, x.strides, shape), x.offset)
 
 
 class Unary(Op, abstract=True):
     """One operand; the result has its shape."""
 
-    infer: ClassVar[Rule] = same
     promotes: ClassVar[int | None] = 0
 
 
 class OfBools(Op, abstract=True):
     """A bool is what the op makes of it."""
 
-    def apply(self) -> Any:
-        x = self.inputs[0]
-        return x.copy() if getattr(x, "dtype", None) is bool_ else super().apply()
+    def settle(self) -> Any:
+        (x,) = self.inputs
+        return x.copy() if x.buf.dtype is bool_ else None
 
 
 class Binary(Op, abstract=True):
     """Two operands or more, brought to one dtype and stretched to one shape."""
 
-    infer: ClassVar[Rule] = broadcast
     promotes: ClassVar[int | None] = 0
-
-    def operands(self, shape: Shape, *inputs: Any) -> tuple[Any, ...]:
-        for x in inputs:
-            if x.shape != shape:
-                return tuple([x if x.shape == shape else stretch(x, shape) for x in inputs])
-        return inputs  # most often there is nothing to stretch
 
 
 # ---- arithmetic ----------------------------------------------------------------------------------
@@ -188,7 +153,7 @@ class Fmod(Binary):
 class CopySign(Binary):
     """z = |x| with the sign of y"""
 
-    kernel, name, saves, wants_float = "copysign", "copysign", ("x", "out"), True
+    kernel, saves, wants_float = "copysign", ("x", "out"), True
 
     def backward(self, g, x, z):
         return g * (x.sign() * z.sign()), g.like(0)
@@ -225,16 +190,15 @@ class Minimum(Extremum):
 class Where(Binary):
     """z = x where cond is true, else y"""
 
-    kernel, saves, promotes = "where", ("cond",), 1
+    kernel, takes, saves, promotes = "where", ("cond", "x", "y"), ("cond",), 1
 
-    def infer(self, cond, x, y):
-        if cond.buf.dtype is not bool_:
-            raise DTypeError(
-                f"where({cond.dtype.name}, ...)",
-                f"the condition is {cond.dtype.name}, not bool",
-                "the condition comes first: where(x > 0, a, b), or (x > 0).where(a, b)",
-            )
-        return broadcast_shapes(self.name, cond.shape, x.shape, y.shape), x.buf.dtype
+    def wrong_dtype(self, i: int, wanted: DType) -> DTypeError:
+        found = self.inputs[0].dtype.name
+        return DTypeError(
+            f"where({found}, ...)",
+            f"the condition is {found}, not bool",
+            "the condition comes first: where(x > 0, a, b), or (x > 0).where(a, b)",
+        )
 
     def backward(self, g, cond):
         gx = apply("where", cond, g, 0.0) if self.needs[1] else None
@@ -245,43 +209,37 @@ class Where(Binary):
 # ---- comparisons: yes or no, without a derivative ------------------------------------------------
 
 
-class Comparison(Binary, abstract=True):
-    """Yes or no."""
-
-    infer = compare
-
-
-class Eq(Comparison):
+class Eq(Binary):
     """z = x == y; nan equals nothing"""
 
     kernel = "eq"
 
 
-class Ne(Comparison):
+class Ne(Binary):
     """z = x != y"""
 
     kernel = "ne"
 
 
-class Lt(Comparison):
+class Lt(Binary):
     """z = x < y"""
 
     kernel = "lt"
 
 
-class Le(Comparison):
+class Le(Binary):
     """z = x <= y"""
 
     kernel = "le"
 
 
-class Gt(Comparison):
+class Gt(Binary):
     """z = x > y"""
 
     kernel = "gt"
 
 
-class Ge(Comparison):
+class Ge(Binary):
     """z = x >= y"""
 
     kernel = "ge"
@@ -303,9 +261,6 @@ class Cast(Unary):
     """z = x in another dtype"""
 
     kernel, promotes = "cast", None
-
-    def infer(self, x, *, dtype):
-        return x.shape, dtype
 
     def backward(self, g):
         return g.cast(self.inputs[0].dtype)

@@ -95,7 +95,7 @@ class Log1p(Function):
 class LogAddExp(Binary):
     """z = ln(e**x + e**y)"""
 
-    kernel, name, saves, wants_float = "logaddexp", "logaddexp", ("x", "y"), True
+    kernel, saves, wants_float = "logaddexp", ("x", "y"), True
 
     def backward(self, g, x, y):
         return g * (x - y).sigmoid(), g * (y - x).sigmoid() if self.needs[1] else None
@@ -295,9 +295,9 @@ class ReLUGrad(Binary):
 class Rounding(Flat, abstract=True):
     """An integer near x, as a float; of an integer tensor x itself."""
 
-    def apply(self):
-        x = self.inputs[0]
-        return super().apply() if x.dtype.is_float else x
+    def settle(self):
+        (x,) = self.inputs
+        return None if x.buf.dtype.is_float else x
 
 
 class Floor(Rounding):

@@ -5,13 +5,14 @@ Each has its composed form in tests/ops/test_ops.py, which it must equal.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from tutor.core.engine import apply
-from tutor.core.op import Op, Shape
-from tutor.dtype import DType, int64
+from tutor.core.op import Op
+from tutor.dtype import int64
 from tutor.errors import DomainError, DTypeError, ShapeError
-from tutor.literals import is_tensor
+from tutor.ground.literals import is_tensor
 from tutor.ops.along import Along
 
 
@@ -19,12 +20,7 @@ class Normalised(Along, abstract=True):
     """One operand, normalised along one axis."""
 
     saves, promotes, wants_float = ("out",), 0, True
-
-    def __init__(self, x: Any, *, axis: int = -1) -> None:
-        super().__init__(x, axis=axis)
-
-    def infer(self, x: Any, *, axis: int) -> tuple[Shape, DType]:
-        return x.shape, x.buf.dtype
+    defaults: ClassVar[Mapping[str, Any]] = {"axis": -1}
 
 
 class Softmax(Normalised):
@@ -45,22 +41,6 @@ class LogSoftmax(Normalised):
         return g - z.exp() * g.sum(axis=self.params["axis"], keepdims=True)
 
 
-def check_targets(x: Any, t: Any) -> None:
-    """Logits (..., classes) and integer targets (...)."""
-    if not t.dtype.is_integer:
-        raise DTypeError(
-            f"cross_entropy with {t.dtype.name} targets",
-            "a target is the number of a class",
-            "give integer targets, for example .argmax(axis=-1) of one-hot rows",
-        )
-    if not x.shape or t.shape != x.shape[:-1]:
-        raise ShapeError(
-            f"cross_entropy of logits {x.shape} with targets {t.shape}",
-            "there must be one target for each row of logits",
-            f"logits (..., classes) go with targets {x.shape[:-1]}; reshape one of them",
-        )
-
-
 class CrossEntropy(Op):
     """loss = ln sum_j e**x_j - x_t for each row of logits x and its target class t
 
@@ -69,12 +49,18 @@ class CrossEntropy(Op):
     Raises OutOfRangeError for a target outside of 0 to classes - 1.
     """
 
-    kernel, saves = "cross_entropy", ("x", "t")
+    kernel, takes, saves = "cross_entropy", ("x", "t"), ("x", "t")
+    defaults: ClassVar[Mapping[str, Any]] = {"reduction": "mean", "scale": None}
 
-    def __init__(self, x: Any, t: Any, *, reduction: str = "mean") -> None:
+    def settle(self) -> None:
+        (x, t), reduction = self.inputs, self.params["reduction"]
         t = t if is_tensor(t) else x.wrap(t)
-        x = x if x.dtype.is_float else x.cast("float32")
-        check_targets(x, t)
+        if not t.dtype.is_integer:
+            raise DTypeError(
+                f"cross_entropy with {t.dtype.name} targets",
+                "a target is the number of a class",
+                "give integer targets, for example .argmax(axis=-1) of one-hot rows",
+            )
         scales = {"mean": 1 / max(t.numel(), 1), "sum": 1.0, "none": 1.0}
         if reduction not in scales:
             raise DomainError(
@@ -84,10 +70,8 @@ class CrossEntropy(Op):
             )
         if reduction == "mean" and not t.numel():
             raise ShapeError("the mean cross_entropy of no rows", f"logits {x.shape}", "give rows")
-        super().__init__(x, t.cast(int64), reduction=reduction, scale=scales[reduction])
-
-    def infer(self, x, t, *, reduction, scale):
-        return (t.shape if reduction == "none" else ()), x.buf.dtype
+        self.params["scale"] = scales[reduction]
+        self.inputs = (x if x.dtype.is_float else x.cast("float32"), t.cast(int64))
 
     def backward(self, g, x, t):
         each = apply("expand", g, shape=t.shape)
@@ -97,10 +81,7 @@ class CrossEntropy(Op):
 class CrossEntropyGrad(Op):
     """z = scale * g * (softmax(x) - onehot(t)), row by row: the derivative of CrossEntropy"""
 
-    kernel, saves = "cross_entropy_grad", ("x", "t", "g")
-
-    def infer(self, x, t, g, *, scale):
-        return x.shape, x.buf.dtype
+    kernel, takes, saves = "cross_entropy_grad", ("x", "t", "g"), ("x", "t", "g")
 
     def backward(self, h, x, t, g):
         p = x.softmax(axis=-1)

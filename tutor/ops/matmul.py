@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from tutor.backends.forms import stretch
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply, engine
-from tutor.core.op import Op, Shape
+from tutor.core.op import Op
 from tutor.dtype import bool_, int64
 from tutor.errors import ShapeError
-from tutor.layout import broadcast_shapes
-from tutor.ops.elementwise import stretch
 
 
 class MatMul(Op):
@@ -22,45 +21,17 @@ class MatMul(Op):
 
     kernel, saves, promotes = "matmul", ("x", "y"), 0
 
-    def apply(self) -> Any:
-        engine.bring_together(self)
+    def settle(self) -> Any:
         x, y = self.inputs
-        if len(x.shape) == len(y.shape) == 2 and x.buf.dtype is not bool_:  # most often
-            return super().apply()
-        if x.dtype is bool_:  # or over and: is there a k with both?
+        if x.buf.dtype is bool_:  # or over and: is there a k with both?
             return MatMul(x.cast(int64), y.cast(int64)).apply() != 0
         if len(x.shape) != 1 and len(y.shape) != 1:
-            return super().apply()
+            return None
         row = x.unsqueeze(0) if len(x.shape) == 1 else x
         column = y.unsqueeze(1) if len(y.shape) == 1 else y
         z = MatMul(row, column).apply()
         z = z.squeeze(-1) if column is not y else z
         return z.squeeze(-1 if column is not y else -2) if row is not x else z
-
-    def infer(self, x, y):
-        if len(x.shape) < 2 or len(y.shape) < 2 or x.shape[-1] != y.shape[-2]:
-            raise ShapeError(
-                f"matmul of shapes {x.shape} and {y.shape}",
-                "a single number has no rows or columns"
-                if not (x.shape and y.shape)
-                else f"the inner sizes differ: {x.shape[-1]} columns against {y.shape[-2]} rows",
-                "use * for numbers"
-                if not (x.shape and y.shape)
-                else "they must be equal: (m, k) @ (k, n); transpose one with .T if need be",
-            )
-        lead = x.shape[:-2]
-        if lead != y.shape[:-2]:
-            lead = broadcast_shapes("matmul (leading axes)", lead, y.shape[:-2])
-        return (*lead, x.shape[-2], y.shape[-1]), x.buf.dtype
-
-    def operands(self, shape: Shape, *inputs: Any) -> tuple[Any, ...]:
-        x, y = inputs
-        lead = shape[:-2]
-        if x.shape[:-2] != lead:
-            x = stretch(x, (*lead, *x.shape[-2:]))
-        if y.shape[:-2] != lead:
-            y = stretch(y, (*lead, *y.shape[-2:]))
-        return x, y
 
     def backward(self, g, x, y):
         gx = gy = None

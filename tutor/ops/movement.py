@@ -6,59 +6,147 @@ repeated is summed up, what was cut out is put back in place.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
-from tutor import checks
-from tutor import dtype as dtypes
 from tutor.core.engine import apply, engine
 from tutor.core.op import OPS, Op
-from tutor.errors import DTypeError, ShapeError
-from tutor.layout import axis_of, broadcast_shapes, broadcast_strides, reshape_strides, slice_layout
-from tutor.literals import is_tensor
-from tutor.spelling import spelled
-
-if TYPE_CHECKING:
-    from tutor.core.tensor import Tensor
-    from tutor.typing import Row, TensorLike
+from tutor.errors import AxisError, DTypeError, ShapeError
+from tutor.ground import checks, keys
+from tutor.ground.layout import (
+    axes_of,
+    axis_of,
+    broadcast_shapes,
+    broadcast_strides,
+    checked_shape,
+    fill_in,
+    pairs_of,
+    positive,
+    reshape_strides,
+    slice_layout,
+    whole_number,
+)
+from tutor.ground.literals import is_tensor
+from tutor.ground.spelling import spelled
+from tutor.ground.typing import Row, TensorLike
+from tutor.methods import selection
+from tutor.methods.tensor import Tensor
 
 # ---- views: no kernel, only other walking instructions -------------------------------------------
 
 
 class Reshape(Op):
-    """z holds x's numbers, row-major, in another shape"""
+    """z holds x's numbers, row-major, in another shape; one size may be -1. A view where strides
+    can walk it, else a view of a copy, or with `copy=False` a ShapeError"""
 
-    def layout(self, x, *, shape):
-        return shape, reshape_strides(x.shape, x.strides, shape), x.offset
+    def layout(self, x, *, shape, copy=True):
+        to = fill_in(shape, math.prod(x.shape))
+        strides = reshape_strides(x.shape, x.strides, to)
+        if strides is not None:
+            return to, strides, x.offset
+        if copy:
+            return None
+        raise ShapeError(
+            f"to view shape {x.shape}, strides {x.strides} as {to}",
+            "no strides can walk this memory in that order",
+            "use .reshape(...), which copies, or .contiguous().view(...)",
+        )
+
+    def backward(self, g):
+        return g.reshape(self.inputs[0].shape)
+
+
+class Unsqueeze(Op):
+    """z is x with a new axis of size 1 at that position"""
+
+    def layout(self, x, *, axis):
+        at = axis_of(axis, len(x.shape) + 1)
+        step = x.shape[at] * x.strides[at] if at < len(x.shape) else 1
+        shape = (*x.shape[:at], 1, *x.shape[at:])
+        return shape, (*x.strides[:at], step, *x.strides[at:]), x.offset
+
+    def backward(self, g):
+        return g.reshape(self.inputs[0].shape)
+
+
+class Squeeze(Op):
+    """z is x without its axes of size 1, or without those named, which must have size 1"""
+
+    def layout(self, x, *, axis=None):
+        axes = axes_of(axis, len(x.shape))
+        if axis is not None and any(x.shape[a] != 1 for a in axes):
+            raise ShapeError(f"squeeze(axis={axis})", f"shape {x.shape}", "name axes of size 1")
+        kept = [a for a, n in enumerate(x.shape) if n != 1 or a not in axes]
+        return tuple([x.shape[a] for a in kept]), tuple([x.strides[a] for a in kept]), x.offset
 
     def backward(self, g):
         return g.reshape(self.inputs[0].shape)
 
 
 class Permute(Op):
-    """z[i_axes[0], i_axes[1], ...] = x[i_0, i_1, ...]"""
+    """z[i_axes[0], i_axes[1], ...] = x[i_0, i_1, ...]; without `axes` all in reverse order"""
 
-    def layout(self, x, *, axes):
-        shape, strides = x.shape, x.strides
-        return tuple([shape[a] for a in axes]), tuple([strides[a] for a in axes]), x.offset
+    def layout(self, x, *, axes=None):
+        order, shape, strides = order_of(axes, len(x.shape)), x.shape, x.strides
+        return tuple([shape[a] for a in order]), tuple([strides[a] for a in order]), x.offset
 
     def backward(self, g):
-        axes = self.params["axes"]
-        return apply("permute", g, axes=tuple(axes.index(a) for a in range(len(axes))))
+        order = order_of(self.params.get("axes"), len(g.shape))
+        return apply("permute", g, axes=tuple(order.index(a) for a in range(len(order))))
+
+
+def order_of(axes, ndim):
+    """All axes, counted from the front, in the order given; None is the reverse one."""
+    if axes is None:
+        return tuple(range(ndim - 1, -1, -1))
+    order = tuple([axis_of(a, ndim) for a in (axes if hasattr(axes, "__iter__") else (axes,))])
+    if sorted(order) != list(range(ndim)):
+        raise AxisError(f"permute{order}", f"{ndim} axes", "name each axis exactly once")
+    return order
+
+
+class Transpose(Op):
+    """z is x with axes a and b exchanged"""
+
+    def layout(self, x, *, a=-2, b=-1):
+        shape, strides, ndim = list(x.shape), list(x.strides), len(x.shape)
+        a, b = axis_of(a, ndim or 1), axis_of(b, ndim or 1)
+        if ndim:
+            shape[a], shape[b] = shape[b], shape[a]
+            strides[a], strides[b] = strides[b], strides[a]
+        return tuple(shape), tuple(strides), x.offset
+
+    def backward(self, g):
+        return apply("transpose", g, **self.params)
 
 
 class Expand(Op):
-    """z[..., i, ...] = x[..., 0, ...] along axes of size 1: stride 0"""
+    """z[..., i, ...] = x[..., 0, ...] along axes of size 1: stride 0; -1 keeps a size"""
 
     def layout(self, x, *, shape):
-        return shape, broadcast_strides(x.shape, x.strides, shape), x.offset
+        asked = tuple(shape) if hasattr(shape, "__iter__") else (shape,)
+        if -1 in asked:
+            old = (-1,) * (len(asked) - len(x.shape)) + x.shape
+            asked = tuple(o if n == -1 else n for n, o in zip(asked, old, strict=False))
+        to = checked_shape(asked)
+        return to, broadcast_strides(x.shape, x.strides, to), x.offset
 
     def backward(self, g):
         return g  # the Engine sums over what was stretched
 
 
 class Index(Op):
-    """z = x[key] for ints, slices, None and Ellipsis"""
+    """z = x[key]: a view for ints, slices, None and Ellipsis; for arrays of positions and bools a
+    copy (tutor/methods/selection.py)"""
+
+    def settle(self):
+        (x,), key = self.inputs, self.params["key"]
+        if not keys.is_basic(key):
+            return selection.select(x, key)
+        self.params["key"] = keys.checked_key(key)
+        return None
 
     def layout(self, x, *, key):
         return slice_layout(key, x.shape, x.strides, x.offset)
@@ -68,15 +156,24 @@ class Index(Op):
 
 
 class Diagonal(Op):
-    """z[..., i] = x[..., i, ..., i + k, ...]: axes a and b become one, the last"""
+    """z[..., i] = x[..., i, ..., i + k, ...]: axis1 and axis2 become one, the last"""
 
-    def layout(self, x, *, k, a, b):
-        rows, columns = x.shape[a] - max(-k, 0), x.shape[b] - max(k, 0)
-        kept = [axis for axis in range(len(x.shape)) if axis not in (a, b)]
+    defaults: ClassVar[Mapping[str, Any]] = {"k": 0, "axis1": 0, "axis2": 1}
+
+    def settle(self):
+        ndim, k = len(self.inputs[0].shape), whole_number(self.params["k"], "a diagonal")
+        axis1, axis2 = (axis_of(self.params[name], ndim) for name in ("axis1", "axis2"))
+        if axis1 == axis2:
+            raise AxisError(f"diagonal({axis1=}, {axis2=})", "they are the same", "name two axes")
+        self.params = {"k": k, "axis1": axis1, "axis2": axis2}
+
+    def layout(self, x, *, k, axis1, axis2):
+        rows, columns = x.shape[axis1] - max(-k, 0), x.shape[axis2] - max(k, 0)
+        kept = [axis for axis in range(len(x.shape)) if axis not in (axis1, axis2)]
         length = max(min(rows, columns), 0)
-        start = max(-k, 0) * x.strides[a] + max(k, 0) * x.strides[b] if length else 0
+        start = max(-k, 0) * x.strides[axis1] + max(k, 0) * x.strides[axis2] if length else 0
         shape = (*(x.shape[axis] for axis in kept), length)
-        strides = (*(x.strides[axis] for axis in kept), x.strides[a] + x.strides[b])
+        strides = (*(x.strides[axis] for axis in kept), x.strides[axis1] + x.strides[axis2])
         return shape, strides, x.offset + start
 
     def backward(self, g):
@@ -89,6 +186,15 @@ class Windows(Op):
     What a window of `size` elements sees from each place i along axis; j is the last axis. Nothing
     is copied, though most elements appear several times.
     """
+
+    def settle(self):
+        (x,), given = self.inputs, self.params
+        self.params = {
+            "axis": axis_of(given["axis"], len(x.shape)),
+            "size": checked_shape((given["size"],), "a window's size")[0],
+            "step": positive(given["step"], "a step"),
+            "dilation": positive(given["dilation"], "a dilation"),
+        }
 
     def layout(self, x, *, axis, size, step, dilation):
         span = dilation * (size - 1) + 1 if size else 0
@@ -117,12 +223,10 @@ class Place(Op):
 
     def forward(self, x, *, view, shape, **params):
         out = x.like(0, shape)
-        window = x.over(out.buf, *OPS[view].layout(self, out, **params))
+        at: Any = OPS[view].layout(self, out, **params)
+        window = x.over(out.buf, *at)
         engine.call("copy", x.dtype, window, x)
         return out
-
-    def infer(self, x, *, view, shape, **params):
-        return shape, x.buf.dtype
 
     def backward(self, g):
         params = {k: v for k, v in self.params.items() if k not in ("view", "shape")}
@@ -141,9 +245,6 @@ class Fold(Op):
             engine.call("add", x.dtype, to, to, x[..., j])
         return out
 
-    def infer(self, x, *, shape, axis, step, dilation):
-        return shape, x.buf.dtype
-
     def backward(self, g):
         params = {name: self.params[name] for name in ("axis", "step", "dilation")}
         return apply("windows", g, size=self.inputs[0].shape[-1], **params)
@@ -152,18 +253,12 @@ class Fold(Op):
 class Pad(Op):
     """z = value around x: `widths[a] = (before, after)`"""
 
-    kernel, promotes = "pad", None
+    kernel = "pad"
+    defaults: ClassVar[Mapping[str, Any]] = {"value": 0, "before": None}
 
-    def __init__(self, x: Any, *, widths: tuple[tuple[int, int], ...], value: float = 0) -> None:
-        before = tuple(pair[0] for pair in widths)
-        super().__init__(x, widths=widths, before=before, value=value)
-
-    def infer(self, x, *, widths, before, value):
-        if any(n < 0 for pair in widths for n in pair):
-            raise ShapeError(
-                f"pad({widths})", "a width is negative", "cut with .shrink() or by indexing"
-            )
-        return tuple(n + b + a for n, (b, a) in zip(x.shape, widths, strict=True)), x.buf.dtype
+    def settle(self):
+        widths = pairs_of(self.params["widths"], len(self.inputs[0].shape), "pad")
+        self.params.update(widths=widths, before=tuple([before for before, _ in widths]))
 
     def backward(self, g):
         widths, shape = self.params["widths"], self.inputs[0].shape
@@ -174,28 +269,10 @@ class Cat(Op):
     """z = the inputs one after another along axis"""
 
     kernel, promotes = "cat", 0
+    defaults: ClassVar[Mapping[str, Any]] = {"axis": 0}
 
-    def __init__(self, *xs: Any, axis: int = 0) -> None:
-        if not xs:
-            raise ShapeError("cat of no tensors", "an empty list", "give at least one")
-        kept = without_nothing(xs)
-        super().__init__(*kept, axis=axis_of(axis, max(len(kept[0].shape), 1)))
-
-    def infer(self, *xs, axis):
-        first = xs[0].shape
-        for x in xs:
-            if len(x.shape) != len(first) or any(
-                m != n for a, (m, n) in enumerate(zip(x.shape, first, strict=True)) if a != axis
-            ):
-                raise ShapeError(
-                    f"cat along axis {axis} of shapes {', '.join(str(x.shape) for x in xs)}",
-                    f"{x.shape} and {first} differ beyond axis {axis}",
-                    "all sizes but that axis's must be equal",
-                )
-        if not first:
-            raise ShapeError("cat of single numbers", "they have no axis", "use stack")
-        total = sum(x.shape[axis] for x in xs)
-        return (*first[:axis], total, *first[axis + 1 :]), xs[0].buf.dtype
+    def settle(self):
+        self.inputs = without_nothing(self.inputs)
 
     def backward(self, g):
         axis = self.params["axis"]
@@ -209,11 +286,10 @@ class Cat(Op):
 
 def without_nothing(xs: Any) -> Any:
     """The tensors without those of shape (0,) where others have more axes, as in PyTorch: what is
-    collected may begin with a Tensor([]). Its dtype counts."""
+    collected may begin with a Tensor([]). Its dtype has been brought together with theirs."""
     if len({len(x.shape) for x in xs}) == 1 or not any(x.shape == (0,) for x in xs):
         return xs
-    dtype = dtypes.common(x.buf.dtype for x in xs)
-    return [x.cast(dtype) for x in xs if x.shape != (0,)]
+    return tuple([x for x in xs if x.shape != (0,)])
 
 
 @spelled
@@ -244,7 +320,7 @@ def row_of(name: str, tensors: Row) -> list[Tensor]:
         raise DTypeError(
             f"{name}({tensors!r:.40})", "no list of tensors", f"{name}([x, y], axis=0)"
         )
-    found = list(tensors)
+    found: list[Any] = list(tensors)
     if not found:
         raise ShapeError(f"{name} of no tensors", "an empty list", "give at least one")
     like: Tensor | None = next((x for x in found if is_tensor(x)), None)

@@ -6,47 +6,25 @@ x is the operand, z the result, g its gradient. With `keepdims` a reduced axis s
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
+from tutor.backends.forms import without
 from tutor.core.engine import apply
-from tutor.core.op import Op, Shape
-from tutor.dtype import DType, accumulator, int64
-from tutor.errors import ShapeError
-from tutor.layout import axes_of
-
-
-def without(shape: Shape, axis: Shape, keepdims: bool = False) -> Shape:
-    """The shape when the axes in `axis` are reduced: gone, or of size 1 with keepdims."""
-    kept = (1 if a in axis else n for a, n in enumerate(shape) if keepdims or a not in axis)
-    return tuple(kept)
+from tutor.core.op import Op
 
 
 class Reduction(Op, abstract=True):
     """Shapes: x (..., n, ...) -> z (..., ...), or (..., 1, ...) with keepdims."""
 
     promotes = 0
-    of_none: bool = True  # is there a result for no elements at all?
+    defaults: ClassVar[Mapping[str, Any]] = {"axis": None, "keepdims": False}
 
-    def __init__(self, x: Any, *, axis: Any = None, keepdims: bool = False) -> None:
-        super().__init__(x, axis=axes_of(axis, len(x.shape)))
-        self.keepdims = keepdims
-
-    def apply(self) -> Any:
-        x, axis = self.inputs[0], self.params["axis"]
-        z = super().apply()
-        return z.reshape(without(x.shape, axis, keepdims=True)) if self.keepdims else z
-
-    def infer(self, x, *, axis):
-        if not self.of_none and math.prod(x.shape[a] for a in axis) == 0:
-            raise ShapeError(
-                f"{self.name} over axis {axis} of shape {x.shape}",
-                "there is no element to choose",
-                "reduce over axes that hold at least one element",
-            )
-        return without(x.shape, axis), self.result_dtype(x.buf.dtype)
-
-    def result_dtype(self, dtype: DType) -> DType:
-        return dtype
+    def finish(self, out: Any) -> Any:
+        if not self.params["keepdims"]:
+            return out
+        kept = without(self.inputs[0].shape, self.params["axis"], keepdims=True)
+        return out.over(out.buf, kept)
 
     def stretched(self, t: Any, x: Any) -> Any:
         """t, of z's shape, repeated along the reduced axes to x's shape."""
@@ -60,9 +38,6 @@ class Sum(Reduction):
 
     kernel = "sum"
 
-    def result_dtype(self, dtype):
-        return accumulator(dtype)
-
     def backward(self, g):
         return self.stretched(g, self.inputs[0])
 
@@ -71,9 +46,6 @@ class Prod(Reduction):
     """z = product of x; integers and bools as 64-bit integers"""
 
     kernel, saves = "prod", ("x",)
-
-    def result_dtype(self, dtype):
-        return accumulator(dtype)
 
     def backward(self, g, x):
         """The product of the others, also where x is 0: of those before times of those behind."""
@@ -106,7 +78,7 @@ class Mean(Reduction):
 class Choice(Reduction, abstract=True):
     """The largest or smallest; where several are, they share the gradient evenly."""
 
-    saves, of_none = ("x", "out"), False
+    saves = ("x", "out")
 
     def backward(self, g, x, z):
         axis = self.params["axis"]
@@ -126,22 +98,13 @@ class Min(Choice):
     kernel = "min"
 
 
-class Position(Reduction, abstract=True):
-    """Where something is, counted row-major over the reduced axes."""
-
-    of_none = False
-
-    def result_dtype(self, dtype):
-        return int64
-
-
-class ArgMax(Position):
-    """z = position of the first largest"""
+class ArgMax(Reduction):
+    """z = position of the first largest, counted row-major over the reduced axes"""
 
     kernel = "argmax"
 
 
-class ArgMin(Position):
-    """z = position of the first smallest"""
+class ArgMin(Reduction):
+    """z = position of the first smallest, counted row-major over the reduced axes"""
 
     kernel = "argmin"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from tutor.core.engine import apply
-from tutor.core.op import Shape
-from tutor.dtype import DType, int64
 from tutor.ops.along import Along
-from tutor.ops.elementwise import Binary, broadcast, same
+from tutor.ops.elementwise import Binary
 
 
 class Scan(Binary):
@@ -19,12 +18,6 @@ class Scan(Binary):
     """
 
     kernel, saves = "scan", ("x", "out")
-
-    def __init__(self, x: Any, y: Any, *, axis: int) -> None:
-        super().__init__(x, y, axis=axis)
-
-    def infer(self, x: Any, y: Any, *, axis: int) -> tuple[Shape, DType]:
-        return broadcast(self, x, y)
 
     def backward(self, g, x, z):
         """z_i is read by the result (g_i) and by z_(i+1), x_(i+1) times: the same recurrence, from
@@ -47,10 +40,7 @@ def shifted(x: Any, by: int, axis: int) -> Any:
 class CumMax(Along):
     """z_i = the largest of x_0 ... x_i along axis; of equal ones the last gets the gradient"""
 
-    kernel, name, infer, saves, promotes = "cummax", "cummax", same, ("x", "out"), 0
-
-    def __init__(self, x: Any, *, axis: int) -> None:
-        super().__init__(x, axis=axis)
+    kernel, saves, promotes = "cummax", ("x", "out"), 0
 
     def backward(self, g, x, z):
         axis = self.params["axis"]
@@ -67,10 +57,8 @@ class ArgSort(Along):
     """
 
     kernel, promotes = "argsort", 0
-    name = "argsort"
+    defaults: ClassVar[Mapping[str, Any]] = {"axis": -1, "descending": False}
 
-    def __init__(self, x: Any, *, axis: int = -1, descending: bool = False) -> None:
-        super().__init__(x, axis=axis, descending=bool(descending))
-
-    def infer(self, x: Any, *, axis: int, descending: bool) -> tuple[Shape, DType]:
-        return x.shape, int64
+    def settle(self) -> Any:
+        self.params["descending"] = bool(self.params["descending"])
+        return super().settle()

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from tutor.errors import DataError, DTypeError
+from tutor.ground.typing import Number, TensorLike
+from tutor.methods.tensor import Tensor
 from tutor.viz.axes import Frame, Point, apart, drawable, finite, labels, numbers_of, ticks
 from tutor.viz.svg import (
     SERIES,
@@ -26,12 +28,8 @@ from tutor.viz.svg import (
     width_of,
 )
 
-if TYPE_CHECKING:
-    from tutor.core.tensor import Tensor
-    from tutor.typing import Number, TensorLike
-
-    # numbers, or points (x, y); by name, where there are several of them
-    Series: TypeAlias = TensorLike | Mapping[str, TensorLike]
+# numbers, or points (x, y); by name, where there are several of them
+Series: TypeAlias = TensorLike | Mapping[str, TensorLike]
 
 WIDTH, MARGIN = 720, 24
 MOST_POINTS = 1200  # a longer curve is drawn by the lowest and highest value of each stretch

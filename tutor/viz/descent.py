@@ -5,14 +5,11 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from tutor.errors import DataError
+from tutor.ground.typing import TensorLike
 from tutor.viz.axes import Frame, drawable, finite, numbers_of
 from tutor.viz.svg import Picture, fit, number, path, polyline, short, tag, text
-
-if TYPE_CHECKING:
-    from tutor.typing import TensorLike
 
 WIDTH, HEIGHT, MARGIN = 720, 380, 24
 SAMPLES, HOLD, MOST_STEPS = 160, 2, 100

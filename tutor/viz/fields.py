@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tutor.errors import ShapeError
+from tutor.ground.typing import TensorLike
 from tutor.viz.axes import Frame, Point, drawable, numbers_of
 from tutor.viz.svg import (
     SERIES,
@@ -25,9 +26,6 @@ from tutor.viz.svg import (
     tint,
     width_of,
 )
-
-if TYPE_CHECKING:
-    from tutor.typing import TensorLike
 
 MARGIN, CELL_HIGH, SMALLEST, MOST_CELLS = 24, 34, 46, 4096
 LEVELS = 10  # shades of a colour

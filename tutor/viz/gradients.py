@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from tutor.core.engine import engine
 from tutor.core.op import Op
 from tutor.errors import GraphError
-from tutor.recording import recording
+from tutor.ground.recording import recording
 
 
 class Visit(NamedTuple):

@@ -7,16 +7,14 @@ import math
 import struct
 import zlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from tutor.errors import ShapeError
+from tutor.ground.typing import TensorLike
 from tutor.viz.axes import drawable, numbers_of
 from tutor.viz.svg import Picture, fit, rect, tag, text
 
-if TYPE_CHECKING:
-    from tutor.typing import TensorLike
-
-    Labels: TypeAlias = TensorLike | Sequence[object]
+Labels: TypeAlias = TensorLike | Sequence[object]
 
 MARGIN, SIDE, GAP = 24, 58, 12
 MOST = 200  # of more images the rest is left out

@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 import struct
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tutor import bits
 from tutor import dtype as dtypes
 from tutor.errors import DomainError, DTypeError
+from tutor.ground import bits
+from tutor.ground.typing import DTypeLike, HasBuffer
+from tutor.methods.tensor import Tensor
 from tutor.viz.svg import Picture, fit, rect, text, tint, width_of
-
-if TYPE_CHECKING:
-    from tutor.core.tensor import Tensor
-    from tutor.typing import DTypeLike, HasBuffer
 
 BYTE, LINE, STRIP = 42, 16, 34  # width of a byte, bytes in one line, height of a reading
 MOST = 64  # of more bytes the rest is left out

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from tutor.backends.cases import elementwise, fused, movement, reduce, scan, window
 from tutor.backends.cases.draws import Case, Draw
-from tutor.backends.signatures import SIGNATURES
+from tutor.backends.signatures import SIGNATURES, TABLE_OF_KERNELS
 from tutor.dtype import DType, float32
 from tutor.errors import KernelNotFound
 
@@ -26,18 +26,17 @@ FUNCTIONS = (
     "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh",
     "acosh", "atanh", "erf", "sigmoid",
 )  # fmt: skip
-OPERATORS = (
-    "neg", "abs", "relu", "bitwise_not", "copy", "add", "sub", "mul", "div", "copysign",
-    "bitwise_and", "bitwise_or", "bitwise_xor", "maximum", "minimum", "eq", "ne", "lt", "le",
-    "gt", "ge", "where",
-)  # fmt: skip
 GRADIENTS = ("relu_grad", "tanh_grad", "sigmoid_grad")
 PAIRS = ("floor_divide", "remainder", "fmod", "hypot", "atan2", "logaddexp")
 SHIFTS = ("bitwise_left_shift", "bitwise_right_shift")
 REDUCTIONS = ("sum", "prod", "mean", "max", "min", "argmax", "argmin")
 
 CASES: dict[str, tuple[Small, Large]] = {
-    **dict.fromkeys(OPERATORS, (elementwise.basic, elementwise.large)),
+    **{  # all that are elementwise, but for those below, which need operands of their own
+        row.name: (elementwise.basic, elementwise.large)
+        for row in TABLE_OF_KERNELS
+        if row.form == "elementwise"
+    },
     **dict.fromkeys(FUNCTIONS, (elementwise.function, elementwise.large)),
     **dict.fromkeys(PAIRS, (elementwise.pairs, elementwise.large)),
     **dict.fromkeys(GRADIENTS, (elementwise.gradient, elementwise.large)),

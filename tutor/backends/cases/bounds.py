@@ -23,16 +23,18 @@ from typing import Any
 
 from tutor.backends import registry
 from tutor.backends.cases.draws import Case, Spec
-from tutor.backends.cases.operands import elements, execute, images
-from tutor.backends.signatures import FLOATS
+from tutor.backends.cases.operands import elements, execute, images, through
+from tutor.backends.signatures import FLOATS, SIGNATURES
 from tutor.dtype import DType, float32, float64
-from tutor.layout import axes_of, contiguous_strides
+from tutor.ground.layout import axes_of, contiguous_strides
 
 ROUNDOFF = {dtype: dtype.eps / 2 for dtype in FLOATS}
 SMALLEST = {dtype: dtype.smallest_subnormal for dtype in FLOATS}
 COMPUTED = {dtype: dtype if dtype is float64 else float32 for dtype in FLOATS}  # in what width
 NORMAL = {dtype: COMPUTED[dtype].smallest_normal for dtype in FLOATS}
-WRITTEN = {"sgd": (0, 2), "adam": (0, 2, 3)}  # the operands a kernel writes; else out alone
+WRITTEN = {  # the operands a kernel writes; else out alone
+    "sgd": (0, 2), "adam": (0, 2, 3), **dict.fromkeys(("random_bits", "uniform", "normal"), (0, 2)),
+}  # fmt: skip
 
 
 def bounds(kernel: str, dtype: DType, case: Case, before: list[bytes]) -> dict[int, list[float]]:
@@ -82,8 +84,10 @@ def magnitudes(kernel: str, case: Case, before: list[bytes]) -> dict[int, list[f
         wide(spec, v and [abs(x) for x in v] if spec.dtype.is_float and i not in kept else v)
         for i, (spec, v) in enumerate(zip(specs, values, strict=True))
     )
-    params = {**case.params, "lr": -case.params["lr"]} if "lr" in case.params else case.params
-    absolute = Case(out, tuple(ins), params)
+    at = SIGNATURES[kernel].types.find("d") - 1  # the learning rate: so that nothing is taken away
+    if at >= 0:
+        ins[at] = wide(ins[at], [-x for x in ins[at].values or ()])
+    absolute = Case(out, tuple(ins), case.params)
     after = call(kernel, absolute)
     return {i: elements((out, *ins)[i], after[i]) for i in WRITTEN.get(kernel, (0,))}
 
@@ -117,4 +121,5 @@ def wide(spec: Spec, values: list[Any] | None) -> Spec:
 
 
 def call(kernel: str, case: Case) -> list[bytes]:
-    return execute(registry.table("python_ref")[kernel, float64], case, images(case))
+    exactly = registry.table("python_ref")[kernel, float64]
+    return execute(through(kernel, float64, exactly), case, images(case))

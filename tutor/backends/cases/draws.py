@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 from tutor import dtype as dtypes
 from tutor.backends.signatures import SIGNATURES
-from tutor.bits import pack, unpack
 from tutor.dtype import DType, bool_, float64, int64, uint64
-from tutor.layout import contiguous_strides
+from tutor.ground.bits import pack, unpack
+from tutor.ground.layout import contiguous_strides
 
 Shape = tuple[int, ...]
 
@@ -200,6 +200,7 @@ FLOAT_DOMAINS: dict[str, Callable[[random.Random], float]] = {
     "two": lambda rng: rng.choice((-2.0, -1.0, -0.5, 0.5, 1.0, 2.0)),
     "decay": lambda rng: rng.uniform(-1.2, 1.2),
     "sign": lambda rng: float(rng.randint(-1, 1)),
+    "part": lambda rng: rng.uniform(0.01, 0.99),
 }
 
 
@@ -218,7 +219,8 @@ class Draw:
         if letter == "S":
             kind = self.dtype.kind
             return self.dtype if kind == "float" else uint64 if kind == "uint" else int64
-        return {"b": bool_, "i": int64, "u": dtypes.uint32}.get(letter, self.dtype)
+        found = {"b": bool_, "i": int64, "u": dtypes.uint32, "d": float64, "n": uint64}
+        return found.get(letter, self.dtype)
 
     # ---- values, by domain -----------------------------------------------------------------------
 
@@ -233,6 +235,7 @@ class Draw:
         two        floats that are +-0.5, 1 or 2, so that their products are exact
         decay      floats up to 1.2 in magnitude: what is multiplied by them one by one dies away
         sign       floats that are -1, 0 or 1
+        part       floats above 0 and below 1
         exponent, divisor, count, tame    as any, but only what LEGAL allows
         """
         dtype, rng = dtype or self.dtype, self.rng
@@ -297,6 +300,10 @@ class Draw:
     def result(self, shape: Shape, layout: str = "contiguous", dtype: DType | None = None) -> Spec:
         """An output: memory without values."""
         return Spec.laid(dtype or self.out, shape, None, layout, self.rng)
+
+    def cell(self, value: float, dtype: DType) -> Spec:
+        """An input of one number, in any place."""
+        return self.spec((), [value], self.rng.choice(LAYOUTS), dtype)
 
     def layouts(self, inputs: int) -> Iterator[tuple[str, ...]]:
         """(layout of out, of input 1, ...): each alone on either side, then any mixture."""

@@ -18,8 +18,8 @@ from tutor.backends.cases.draws import (
     representable,
     specials,
 )
-from tutor.bits import pack, unpack
 from tutor.dtype import TABLE, DType, float32, float64
+from tutor.ground.bits import pack, unpack
 
 SMALL_SHAPES: tuple[Shape, ...] = ((), (1,), (0,), (3, 0, 2), (1, 1, 1), (2, 1, 3))
 LAID_SHAPES: tuple[Shape, ...] = ((5,), (3, 37), (2, 3, 9))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 from tutor.backends.cases.draws import OUT_LAYOUTS, Case, Draw, Shape, Spec
-from tutor.dtype import int64
+from tutor.backends.signatures import SIGNATURES
+from tutor.dtype import float64, int64, uint64
 
 # ---- softmax and the cross entropy ---------------------------------------------------------------
 
@@ -91,21 +91,20 @@ def step(d: Draw, shape: Shape, layouts: tuple[str, ...], still: bool = False) -
     count, decay = math.prod(shape), d.rng.choice((0.0, 0.01))
     p = d.values(count, "small")
     g = [math.copysign(x, y) for x, y in zip(d.values(count, "positive"), p, strict=True)]
-    state = [d.values(count, "small"), d.values(count, "positive")][: len(d.ins) - 1]
+    state = [d.values(count, "small"), d.values(count, "positive")][: moved(d.kernel) - 2]
     if still:
         g, state, decay = [0.0] * count, [[0.0] * count for _ in state], 0.0
     specs = [d.spec(shape, *each) for each in zip((p, g, *state), layouts, strict=True)]
-    params: dict[str, Any] = {"lr": d.rng.choice((0.1, 0.003)), "weight_decay": decay}
-    if d.kernel == "sgd":
-        params["momentum"] = d.rng.choice((0.0, 0.9))
-    elif d.kernel == "adam":
-        params |= {
-            "beta1": 0.9,
-            "beta2": 0.999,
-            "eps": 1e-8,
-            "correction": d.rng.choice((0.03, 0.7, 1.0)),
-        }
-    return Case(specs[0], tuple(specs[1:]), params, exact=still)
+    more = {"sgd": (d.rng.choice((0.0, 0.9)),), "adam": (0.9, 0.999, 1e-8)}.get(d.kernel, ())
+    specs += [d.cell(x, float64) for x in (d.rng.choice((0.1, 0.003)), *more, decay)]
+    if d.kernel == "adam":
+        specs.append(d.cell(d.rng.choice((0, 1, 9, 1000, 10**6, 2**64 - 1)), uint64))
+    return Case(specs[0], tuple(specs[1:]), exact=still)
+
+
+def moved(kernel: str) -> int:
+    """How many operands have the parameter's shape: itself, its gradient and the state."""
+    return SIGNATURES[kernel].types.count("T")
 
 
 MOVED: tuple[Shape, ...] = ((5,), (3, 37), (2, 3, 9))
@@ -114,7 +113,7 @@ ODDLY_MOVED: tuple[Shape, ...] = ((), (0,), (3, 0), (1, 1), (1031,))
 
 def optimizer(d: Draw) -> Iterator[Case]:
     """Every operand but the gradient is written, so only that one can be expanded."""
-    inputs = len(d.ins)
+    inputs = moved(d.kernel) - 1
 
     def writable(layouts: tuple[str, ...]) -> tuple[str, ...]:
         return tuple("mixed" if i != 1 and x == "expanded" else x for i, x in enumerate(layouts))
@@ -130,7 +129,7 @@ def optimizer(d: Draw) -> Iterator[Case]:
 
 
 def large_optimizer(d: Draw, count: int) -> Case:
-    return step(d, (count,), ("contiguous",) * (1 + len(d.ins)))
+    return step(d, (count,), ("contiguous",) * moved(d.kernel)).laid("contiguous", d.rng)
 
 
 # ---- random numbers ------------------------------------------------------------------------------
@@ -139,8 +138,9 @@ def large_optimizer(d: Draw, count: int) -> Case:
 def numbered(d: Draw, shape: Shape, layout: str = "contiguous") -> Case:
     """Any seed of 64 bits; counters also where their lowest 32 bits run over."""
     seed = d.rng.choice((0, 1, 2**64 - 1, d.rng.getrandbits(64)))
-    counter = d.rng.choice((0, 1, 2**32 - 3, 2**63 + 5, d.rng.getrandbits(63)))
-    return Case(d.result(shape, layout), (), {"seed": seed, "counter": counter})
+    counter = d.rng.choice((0, 1, 2**32 - 3, 2**64 - 2, d.rng.getrandbits(63)))
+    cells = d.cell(seed, uint64), d.cell(counter, uint64)
+    return Case(d.result(shape, layout), cells, {"blocks": d.rng.choice((0, 1, 5, 2**40))})
 
 
 def random(d: Draw) -> Iterator[Case]:
@@ -152,4 +152,4 @@ def random(d: Draw) -> Iterator[Case]:
 
 
 def large_random(d: Draw, count: int) -> Case:
-    return numbered(d, (count // 4,))
+    return numbered(d, (count // 4,)).laid("contiguous", d.rng)

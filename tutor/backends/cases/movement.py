@@ -60,7 +60,11 @@ def large_cat(d: Draw, count: int) -> Case:
 
 
 def indices(d: Draw, shape: Shape, size: int, layout: str) -> Spec:
-    return d.spec(shape, [d.rng.randrange(size) for _ in range(math.prod(shape))], layout, int64)
+    """Positions, in half of the cases from either end."""
+    low = d.rng.choice((0, -size))
+    return d.spec(
+        shape, [d.rng.randrange(low, size) for _ in range(math.prod(shape))], layout, int64
+    )
 
 
 def replaced(shape: Shape, axis: int, n: int) -> Shape:

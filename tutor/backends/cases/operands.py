@@ -7,16 +7,22 @@ from collections.abc import Sequence
 from typing import Any
 
 from tutor.backends.cases.draws import Case, Repeated, Spec
-from tutor.backends.memory import Memory
 from tutor.backends.registry import Kernel, Operand
-from tutor.bits import UNSIGNED, pack, unpack
-from tutor.layout import contiguous_strides
+from tutor.backends.step import Step, emit
+from tutor.dtype import DType
+from tutor.ground.bits import UNSIGNED, pack, unpack
+from tutor.ground.layout import contiguous_strides
+from tutor.ground.memory import Holder, Memory
 
 
-class Block(Memory):  # type: ignore[misc]  # the base is chosen when tutor is imported
-    """Memory that knows its dtype: what kernels expect of `buf`."""
+class Block(Holder):  # type: ignore[misc]  # the base is chosen when tutor is imported
+    """What kernels expect of `buf`: it has memory, and knows its dtype."""
 
     __slots__ = ("dtype",)
+    memory: Any
+
+    def __init__(self, memory: Any, dtype: DType) -> None:
+        self.memory, self.dtype = memory, dtype
 
 
 def image(spec: Spec) -> bytes:
@@ -45,10 +51,15 @@ def images(case: Case) -> list[bytes]:
 
 def operand(spec: Spec, memory: bytes) -> Operand:
     """The operand itself, over a copy of `memory`."""
-    block = Memory.__new__(Block, spec.room, spec.dtype.itemsize, spec.dtype.format)
-    block.dtype = spec.dtype
+    dtype = spec.dtype
+    block = Block(Memory(spec.room, dtype.itemsize, dtype.format), dtype)
     block.raw[:] = memory
     return Operand(block, spec.shape, spec.strides, spec.offset)
+
+
+def through(name: str, dtype: DType, kernel: Kernel) -> Kernel:
+    """The kernel of that name, called as every other is: as a Step."""
+    return lambda out, *ins, **params: emit(Step(name, dtype, out, ins, params), kernel)
 
 
 def execute(kernel: Kernel, case: Case, before: Sequence[bytes]) -> list[bytes]:

@@ -21,7 +21,7 @@ from tutor.backends.python_ref import (
     window,
 )
 from tutor.backends.signatures import TABLE_OF_KERNELS
-from tutor.border import guarded
+from tutor.ground.border import guarded
 
 KERNELS = {
     **elementwise.KERNELS,

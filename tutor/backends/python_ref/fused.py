@@ -35,7 +35,7 @@ def log_softmax(out: Operand, x: Operand, *, axis: int | tuple[int, ...]) -> Non
 
 def cross_entropy(out: Operand, x: Operand, target: Operand, *, scale: float) -> None:
     """l = ln sum_j e**x_j - x_t for each row; z = scale * l, or scale * sum l where out is 0-d"""
-    targets = checked("cross_entropy", read(target), x.shape[-1])
+    targets = checked("cross_entropy", target, x, len(x.shape) - 1, low=0)
     rows = zip(groups(x, -1), targets, strict=True)
     losses = [-log_softmax_of(row)[t] for row, t in rows]
     write(out, [scale * loss for loss in (losses if out.shape else [total(losses)])])
@@ -45,7 +45,7 @@ def cross_entropy_grad(
     out: Operand, x: Operand, target: Operand, g: Operand, *, scale: float
 ) -> None:
     """z_j = scale * g * (softmax(x)_j - [j = t]) for each row"""
-    targets = checked("cross_entropy_grad", read(target), x.shape[-1])
+    targets = checked("cross_entropy_grad", target, x, len(x.shape) - 1, low=0)
     write(
         out,
         [

@@ -20,7 +20,7 @@ from tutor.backends.python_ref.walk import (
     write,
 )
 from tutor.errors import OutOfRangeError, ShapeError
-from tutor.layout import axes_of
+from tutor.ground.layout import axes_of
 
 
 def pad(out: Operand, x: Operand, *, before: tuple[int, ...], value: Number) -> None:
@@ -74,7 +74,7 @@ def index_select(out: Operand, x: Operand, index: Operand, *, axis: int | tuple[
     """z[..., i, ...] = x[..., index[i], ...] along axis"""
     (a,) = axes_of(axis, len(x.shape))
     shape = (*x.shape[:a], 1, *x.shape[a + 1 :])
-    for i, j in enumerate(checked("index_select", read(index), x.shape[a])):
+    for i, j in enumerate(checked("index_select", index, x, a)):
         write(window(out, {a: i}, shape), read(window(x, {a: j}, shape)))
 
 
@@ -83,20 +83,25 @@ def chosen(kernel: str, x: Operand, index: Operand, axis: int | tuple[int, ...])
     (a,) = axes_of(axis, len(x.shape))
     stay = tuple(0 if b == a else stride for b, stride in enumerate(x.strides))
     bases = positions(Operand(x.buf, index.shape, stay, x.offset))
-    indices = checked(kernel, read(index), x.shape[a])
+    indices = checked(kernel, index, x, a)
     return [base + i * x.strides[a] for base, i in zip(bases, indices, strict=True)]
 
 
-def checked(kernel: str, indices: list[int], size: int) -> list[int]:
-    """`indices`, or OutOfRangeError for the first that is not from 0 to size - 1."""
-    for index in indices:
-        if not 0 <= index < size:
+def checked(
+    kernel: str, index: Operand, x: Operand, axis: int, low: int | None = None
+) -> list[int]:
+    """The positions along axis of x that index names, negative ones (down to `low`, by default
+    -size) counted from the end; OutOfRangeError for the first that is none."""
+    size, indices = x.shape[axis], read(index)
+    low = -size if low is None else low
+    for i in indices:
+        if not low <= i < size:
             raise OutOfRangeError(
-                f"kernel {kernel}",
-                f"index {index} into {size} elements",
-                "keep indices from 0 to size - 1",
+                f"kernel {kernel}, index {i} in axis {axis}",
+                f"the axis has size {size}",
+                f"use {low} to {size - 1}" if size else "choose nothing, for the axis is empty",
             )
-    return indices
+    return [i % size for i in indices]
 
 
 KERNELS: dict[str, Kernel] = {

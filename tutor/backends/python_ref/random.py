@@ -1,4 +1,4 @@
-"""Random numbers: a hash of their place in the stream, so no generator keeps a state.
+"""Random numbers: a hash of their place in the stream, which two cells say: (seed, counter).
 
 Philox4x32-10 turns (seed, counter) into a block of four 32-bit words (Salmon, Moraes, Dror and
 Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3"). Element i of `out`, row-major, takes its
@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from tutor.backends.python_ref.walk import Kernel, Number, Operand, write
+from tutor.backends.python_ref.walk import Kernel, Number, Operand, read, write
 from tutor.dtype import DType, bfloat16, float16, float32, float64
+from tutor.ground.atomic import advance
 
 Words = tuple[int, int, int, int]
 
@@ -33,19 +34,21 @@ def unit(high: int, low: int) -> float:
 
 
 def write_blocks(
-    out: Operand, numbers_of: Callable[[Words], Sequence[Number]], seed: int, counter: int
-) -> None:
-    """Fill out with the numbers of block `counter` (modulo 2**64), of the next block, and so on."""
-    count, block, values = math.prod(out.shape), counter % 2**64, list[Number]()
+    out: Operand, numbers_of: Callable[[Words], Sequence[Number]], seed: Operand, counter: Operand,
+    blocks: int,
+) -> None:  # fmt: skip
+    """Fill out with the numbers of block `counter`, of the next block, and so on; and move it."""
+    (key,), (_,), count, values = read(seed), read(counter), math.prod(out.shape), list[Number]()
+    block = advance(counter.buf.raw.cast("Q"), counter.offset, blocks)
     while len(values) < count:
-        values += numbers_of(philox(seed, block))
+        values += numbers_of(philox(key, block))
         block += 1
     write(out, values[:count])
 
 
-def random_bits(out: Operand, *, seed: int, counter: int) -> None:
+def random_bits(out: Operand, seed: Operand, counter: Operand, *, blocks: int) -> None:
     """z_i = word i%4 of philox(seed, counter + i//4)"""
-    write_blocks(out, tuple, seed, counter)
+    write_blocks(out, tuple, seed, counter, blocks)
 
 
 # dtype -> the numbers in [0, 1) of one block: as many bits of a word, or of two, as it can hold.
@@ -57,9 +60,9 @@ UNIFORM: dict[DType, Callable[[Words], Sequence[float]]] = {
 }
 
 
-def uniform(out: Operand, *, seed: int, counter: int) -> None:
+def uniform(out: Operand, seed: Operand, counter: Operand, *, blocks: int) -> None:
     """z_i in [0, 1), see UNIFORM"""
-    write_blocks(out, UNIFORM[out.buf.dtype], seed, counter)
+    write_blocks(out, UNIFORM[out.buf.dtype], seed, counter, blocks)
 
 
 def normal_of(words: Words) -> tuple[float, float]:
@@ -71,9 +74,9 @@ def normal_of(words: Words) -> tuple[float, float]:
     return radius * math.cos(angle), radius * math.sin(angle)
 
 
-def normal(out: Operand, *, seed: int, counter: int) -> None:
+def normal(out: Operand, seed: Operand, counter: Operand, *, blocks: int) -> None:
     """z_2i, z_2i+1 = the two numbers of block counter + i"""
-    write_blocks(out, normal_of, seed, counter)
+    write_blocks(out, normal_of, seed, counter, blocks)
 
 
 KERNELS: dict[str, Kernel] = {"random_bits": random_bits, "uniform": uniform, "normal": normal}

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tutor.backends.registry import Operand as Operand  # for those who import from here, too
-from tutor.bits import UNSIGNED, pack, unpack
 from tutor.dtype import DType
-from tutor.layout import axes_of, is_contiguous
+from tutor.ground.bits import UNSIGNED, pack, unpack
+from tutor.ground.layout import axes_of, is_contiguous
 
 Number = bool | int | float
 Kernel = Callable[..., None]

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import importlib
 import os
+from collections.abc import Callable
 from typing import Any
 
-from tutor import interpreter
 from tutor.backends import registry
 from tutor.dtype import BY_NAME
 from tutor.errors import KernelNotFound, TutorError
+from tutor.ground import interpreter
 
 NAME = __name__ + "._simd"
 
@@ -37,6 +38,24 @@ def _module() -> Any:
     if _native is None:
         raise KernelNotFound("the backend 'simd_cpp'", "its extension was not built", REMEDY)
     return _native
+
+
+def twins(engine: Any, apply: Callable[..., Any]) -> Any:
+    """The twin of `apply` in C++; and the methods of the Engine get theirs. They do the same, only
+    faster, and where in doubt ask for what they stand for. `TUTOR_NATIVE=0` leaves all as it is."""
+    if _native is None or os.environ.get("TUTOR_NATIVE") == "0":
+        return apply
+    methods = ("run", "order", "arrivals", "store")
+    _native.stand_for(apply, *[getattr(engine, name) for name in methods])
+    for name in methods:
+        setattr(engine, name, getattr(_native, name))
+    return _native.apply
+
+
+def take_over(things: dict[str, Any]) -> None:
+    """Hand the twins what they work with: tutor/ops/twin.py."""
+    if _native is not None:
+        _native.take_over(things)
 
 
 def levels() -> list[str]:
@@ -64,8 +83,9 @@ def table(level: str) -> registry.Table:
 
 
 def variants(level: str) -> dict[str, registry.Kernel]:
-    """The steps from the definition of a kernel to the one in use, for float32: `matmul.naive`,
-    `.ikj`, `.tiled`, `.packed`, `.threaded` (matmul_steps.hpp says what each adds).
+    """The steps from the definition of a kernel to the one in use, for float32: `sum.naive` to
+    `sum.threaded` and `matmul.naive` to `matmul.threaded`. kernels/sum_steps.hpp and
+    kernels/matmul_steps.hpp say what each adds.
     """
     return {name: kernel for (name, _), kernel in _module().kernels(level).items() if "." in name}
 
@@ -94,5 +114,4 @@ def _load() -> registry.Table:
 if _native is None:
     registry.register_unavailable("simd_cpp", REMEDY)
 else:
-    _native.set_dtypes(BY_NAME)
     registry.register_loader("simd_cpp", _load)

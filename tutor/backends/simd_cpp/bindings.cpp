@@ -3,15 +3,13 @@
 #include <pybind11/pybind11.h>
 #include <structmember.h>
 
-#include <array>
 #include <cstring>
-#include <map>
 #include <string>
 
 #include "call.hpp"
 #include "checks.hpp"
+#include "engine/entry.hpp"
 #include "errors.hpp"
-#include "launch.hpp"
 #include "levels.hpp"
 #include "memory.hpp"
 #include "operand.hpp"
@@ -30,10 +28,9 @@ struct Kernel {
     const Row* row;
     const char* level;
     Keywords keywords;
-    int inputs;          // how many; at least this many if types ends in '+'
-    bool more;           // whether it does
-    int index;           // the operand that holds indices (letter 'i'), 0 if none does
-    PyObject* launcher;  // of all kernels of this name and level; None if they have none
+    int inputs;  // how many; at least this many if types ends in '+'
+    bool more;   // whether it does
+    int index;   // the operand that holds indices (letter 'i'), 0 if none does
 };
 
 PyTypeObject* kernel_type = nullptr;
@@ -51,9 +48,8 @@ PyObject* call(const Kernel* self, PyObject* const* args, Py_ssize_t count, PyOb
     for (int i = 0; i < count; ++i) {
         if (!operands.read(i, args[i], row.name)) return nullptr;
     }
-    if (!operands.check_writable(0, row.name)) return nullptr;
-    for (int i = 2; row.form == Form::Update && i < count; ++i) {
-        if (!operands.check_writable(i, row.name)) return nullptr;
+    for (int i = 0; i < count; ++i) {
+        if (is_written(row, i) && !operands.check_writable(i, row.name)) return nullptr;
     }
     Params params;
     if (!check_dtypes(row, operands) ||
@@ -72,13 +68,12 @@ PyObject* kernel_call(PyObject* self, PyObject* const* args, size_t nargsf, PyOb
     }
 }
 
-PyObject* make_kernel(const Row* row, const char* level, PyObject* launcher) {
+PyObject* make_kernel(const Row* row, const char* level) {
     Kernel* self = PyObject_New(Kernel, kernel_type);
     if (!self) return nullptr;
     self->call = kernel_call;
     self->row = row;
     self->level = level;
-    self->launcher = Py_NewRef(launcher);
     self->keywords.names = nullptr;
     size_t letters = std::strlen(row->types);
     self->more = row->types[letters - 1] == '+';
@@ -92,7 +87,6 @@ PyObject* make_kernel(const Row* row, const char* level, PyObject* launcher) {
 void kernel_dealloc(PyObject* object) {
     PyTypeObject* type = Py_TYPE(object);
     Py_XDECREF(reinterpret_cast<Kernel*>(object)->keywords.names);
-    Py_XDECREF(reinterpret_cast<Kernel*>(object)->launcher);
     PyObject_Free(object);
     Py_DECREF(type);
 }
@@ -115,16 +109,10 @@ PyObject* kernel_level(PyObject* self, void*) {
     return PyUnicode_FromString(reinterpret_cast<Kernel*>(self)->level);
 }
 
-PyObject* kernel_launcher(PyObject* self, void*) {
-    return Py_NewRef(reinterpret_cast<Kernel*>(self)->launcher);
-}
-
 PyGetSetDef kernel_attributes[] = {
     {"name", kernel_name, nullptr, "The kernel's name in signatures.py.", nullptr},
     {"dtype", kernel_dtype, nullptr, "Name of the dtype it is for.", nullptr},
     {"level", kernel_level, nullptr, "Name of the instruction-set level.", nullptr},
-    {"launcher", kernel_launcher, nullptr,
-     "The Launcher of all kernels of this name and level, or None.", nullptr},
     {},
 };
 
@@ -168,21 +156,13 @@ py::dict kernels(const std::string& name) {
     for (int i = 0; i < LEVELS; ++i) {
         const Level& level = levels()[i];
         if (level.name != name || !level.supported) continue;
-        std::map<std::string, std::array<const Row*, DTYPES>> rows_by_name;
+        py::dict table;
         for (Table rows_of : level.tables) {
             Rows rows = rows_of();
             for (int64_t r = 0; r < rows.count; ++r) {
                 const Row* row = rows.begin + r;
-                rows_by_name[row->name][row->dtype] = row;
-            }
-        }
-        py::dict table;
-        for (const auto& [kernel, rows] : rows_by_name) {
-            py::object launcher = owned(make_launcher(rows.data()));
-            for (const Row* row : rows) {
-                if (!row) continue;
-                table[py::make_tuple(kernel, name_of(row->dtype))] =
-                    owned(make_kernel(row, level.name, launcher.ptr()));
+                table[py::make_tuple(row->name, name_of(row->dtype))] =
+                    owned(make_kernel(row, level.name));
             }
         }
         return table;
@@ -198,22 +178,32 @@ void set_num_threads(int count) {
 }
 
 }  // namespace
+
+const Row* row_of(PyObject* kernel) {
+    return Py_IS_TYPE(kernel, kernel_type) ? reinterpret_cast<Kernel*>(kernel)->row : nullptr;
+}
+
 }  // namespace tutor
 
 PYBIND11_MODULE(_simd, module) {
     using namespace tutor;
     module.doc() = "The kernels of the SIMD backend, one table per instruction-set level.";
     kernel_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&kernel_spec));
-    if (!kernel_type || !make_memory_type() || !make_operand_names() || !make_launcher_type())
+    if (!kernel_type || !make_memory_type() || !make_holder_type() || !make_operand_names())
         throw py::error_already_set();
+    if (!add_engine(module.ptr())) throw py::error_already_set();
     module.add_object("Memory", reinterpret_cast<PyObject*>(memory_type));
+    module.add_object("Holder", reinterpret_cast<PyObject*>(holder_type));
     module.add_object("Kernel", reinterpret_cast<PyObject*>(kernel_type));
     module.def("levels", supported_levels, "Levels this CPU can run, the best one last.");
     module.def("kernels", kernels, py::arg("level"),
                "{(kernel name, dtype name): Kernel} of a level.");
     module.def(
-        "set_dtypes", [](py::dict by_name) { set_dtypes(by_name.ptr()); }, py::arg("by_name"),
-        "Give the Buffers that launchers make these DType objects, {name: DType}.");
+        "set_buffers",
+        [](py::list buffers) {
+            if (!set_buffers(buffers.ptr())) throw py::error_already_set();
+        },
+        py::arg("buffers"), "Buffers made in C++ are to be copies of these: an empty one a dtype.");
     module.def("num_threads", thread_count, "How many threads kernels may use.");
     module.def("set_num_threads", set_num_threads, py::arg("count"),
                "Let kernels use `count` threads (at most 1024), the caller included.");

@@ -41,15 +41,28 @@ void come_back(PyThreadState* thread) {
     wait.armed = false;
 }
 
-PyObject* result_of(const Row& row, const Status& status) {
+// An index that is no position, or a target that is no class.
+PyObject* out_of_range(const Row& row, const Status& status, const Operands& operands,
+                       const Params& params) {
+    const bool selects = params.axis_count > 0;  // a target's axis is the last one, of the classes
+    const int64_t axis = selects ? params.axis[0] : operands[1].ndim - 1;
+    const std::string size = std::to_string(status.size);
+    return raise("OutOfRangeError",
+                 std::string("kernel ") + row.name + ", index " + std::to_string(status.found) +
+                     " in axis " + std::to_string(axis),
+                 "the axis has size " + size,
+                 status.size == 0 ? "choose nothing, for the axis is empty"
+                                  : "use " + (selects ? "-" + size : "0") + " to " +
+                                        std::to_string(status.size - 1));
+}
+
+PyObject* result_of(const Row& row, const Status& status, const Operands& operands,
+                    const Params& params) {
     switch (status.kind) {
         case Status::Ok:
             break;
         case Status::IndexOutOfRange:
-            return raise("OutOfRangeError", std::string("kernel ") + row.name,
-                         "index " + std::to_string(status.found) + " into " +
-                             std::to_string(status.size) + " elements",
-                         "keep indices from 0 to size - 1");
+            return out_of_range(row, status, operands, params);
         case Status::NegativeExponent:
             return raise("DomainError", std::string("kernel ") + row.name,
                          "an integer to a negative power is no integer",
@@ -74,6 +87,15 @@ PyObject* result_of(const Row& row, const Status& status) {
     Py_RETURN_NONE;
 }
 
+// Takes the next `blocks` blocks of a random stream: its cells are read, and the counter moves on,
+// while no other Python thread runs, so that no two get the same ones.
+void take_blocks(const Operands& operands, Params* params) {
+    uint64_t* counter = reinterpret_cast<uint64_t*>(operands[2].data);
+    params->integer[Draw::SEED] = *reinterpret_cast<const uint64_t*>(operands[1].data);
+    params->integer[Draw::COUNTER] = *counter;
+    *counter += params->integer[Draw::BLOCKS];
+}
+
 }  // namespace
 
 PyObject* raise(const std::exception& exception) {
@@ -82,11 +104,12 @@ PyObject* raise(const std::exception& exception) {
     return nullptr;
 }
 
-PyObject* run(const Row& row, const Operands& operands, const Params& params) {
+PyObject* run(const Row& row, const Operands& operands, Params& params) {
+    if (row.form == Form::Draw) take_blocks(operands, &params);
     PyThreadState* thread = is_long(row, operands) ? PyEval_SaveThread() : nullptr;
     Status status = row.run(operands[0], &operands[0] + 1, operands.count() - 1, params);
     if (thread) come_back(thread);
-    return result_of(row, status);
+    return result_of(row, status, operands, params);
 }
 
 }  // namespace tutor

@@ -9,6 +9,9 @@ namespace tutor {
 // What a letter of signatures.py demands of a kernel registered for `dtype`; DTYPES: nothing.
 DType meaning(char letter, DType dtype);
 
+// Whether a kernel writes to operand i.
+bool is_written(const Row& row, int i);
+
 // Whether `operands` have the dtypes that row.types spells. Else a DTypeError is set.
 bool check_dtypes(const Row& row, const Operands& operands);
 

@@ -7,13 +7,12 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 namespace tutor {
 
 // One list for every dtype: enum name, C++ type, and the `struct` format character that
 // tutor/dtype.py uses. half_t and bfloat_t are storage only: 16 bits that are widened to float
-// before any arithmetic (half.hpp).
+// before any arithmetic (math/half.hpp).
 struct half_t {
     uint16_t bits;
 };
@@ -72,6 +71,11 @@ struct Params {
     uint64_t integer[MAX_PARAMS];
 };
 
+// Where a kernel of Form::Draw finds its numbers among params.integer.
+struct Draw {
+    enum { BLOCKS, SEED, COUNTER };
+};
+
 // What a kernel reports about values it meets, to be raised as a Python exception by the bindings.
 struct Status {
     enum Kind {
@@ -95,9 +99,11 @@ using KernelFunction = Status (*)(const Operand& out, const Operand* ins, int co
 // before the kernel runs.
 enum class Form {
     Elementwise,       // every operand has out's shape
-    Update,            // the same, and the inputs after the first are written, too
+    Update,            // the same for those of letter T, which are written but for the first
+                       // input; the others are cells, of one number
     Scan,              // the same, along axis[0]
     Fill,              // no inputs
+    Draw,              // seed and counter, cells of one number; the counter is written
     Reduce,            // out = x without the axes in `axis`
     MatMul,            // (..., m, k), (..., k, n) -> (..., m, n)
     Linear,            // x (..., k), w (n, k), b (n) -> (..., n)
@@ -130,8 +136,7 @@ struct Rows {
     int64_t count;
 };
 
-// ---- threads.cpp: one pool for the process
-// ------------------------------------------------------------------------
+// ---- threads.cpp: one pool of threads for the process -------------------------------------------
 
 // Calls task(context, i) for each i in [0, chunks), on the caller and on whichever workers are
 // awake; returns when all are done. The caller takes every chunk that no worker has begun, so a

@@ -1,12 +1,7 @@
 #include "memory.hpp"
 
-#include <cstdlib>
+#include <algorithm>
 #include <cstring>
-#include <new>
-#include <string>
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 
 namespace tutor {
 
@@ -14,229 +9,7 @@ PyTypeObject* memory_type = nullptr;
 
 namespace {
 
-constexpr size_t ALIGNMENT = 64;  // a cache line, and the widest SIMD register
-
-// ---- Where bytes come from and go to ------------------------------------------------------------
-//
-// All of this happens with the GIL held: by one thread at a time, and by none at the moment when
-// the process forks. So there is no lock, and a count costs one addition.
-
-// How blocks are had. Another way may be chosen at any time; each block goes back the way it came.
-//   plain  from the system, and back to it at once
-//   pool   one of its size that was given back before, if there is one
-//   arena  one after another from a large chunk, which is free again when all of them are
-const char* const policies[] = {"plain", "pool", "arena"};
-
-#ifdef __SANITIZE_ADDRESS__  // the sanitizer is to see every use of what was given back
-Policy policy = Plain;
-#else
-Policy policy = Pool;
-#endif
-
-size_t limit = size_t(1) << 29;  // bytes that may wait unused; what is beyond goes back at once
-
-struct {
-    int64_t allocations;  // blocks handed out so far
-    int64_t misses;       // for how many of them the system was asked
-    size_t in_use;        // bytes that Memory has room for now
-    size_t held;          // bytes that wait unused
-    size_t peak;          // the most that were in use
-} counts;
-
-size_t give_back(size_t most);
-
-// `size` bytes, a multiple of ALIGNMENT, from the system; nullptr if it has no more.
-char* from_system(size_t size) {
-    void* block = std::aligned_alloc(ALIGNMENT, size);
-    if (!block && give_back(0)) block = std::aligned_alloc(ALIGNMENT, size);
-    counts.misses += block != nullptr;
-    return static_cast<char*>(block);
-}
-
-// The next multiple of ALIGNMENT, which is not 0: every block has an address of its own.
-size_t aligned(size_t nbytes) {
-    return (nbytes + (nbytes == 0) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
-
-// ---- The pool
-
-// A block of some size class that nobody uses. Asking the system for fresh pages costs more than
-// most kernels do with them (the first touch of 4 KiB about 0.25 us), and training asks for the
-// same sizes over and over: so a block that is given back waits here for the next who wants one
-// like it.
-struct Unused {
-    Unused* next;
-};
-
-// Sizes are rounded up to one of 4 per doubling, so that at most a fifth of a block is wasted.
-constexpr int CLASSES = 4 * 48;
-constexpr size_t SMALLEST = 4 * ALIGNMENT;
-
-Unused* unused[CLASSES];
-
-// The class for `nbytes`, and its size into `rounded`.
-int class_of(size_t nbytes, size_t* rounded) {
-    if (nbytes <= SMALLEST) return *rounded = SMALLEST, 0;
-    const int doubling =
-        63 - __builtin_clzll(nbytes - 1);  // 2^doubling < nbytes <= 2^(doubling + 1)
-    const size_t quarter = size_t(1) << (doubling - 2);
-    const size_t quarters = (nbytes + quarter - 1) / quarter;  // 5 to 8
-    *rounded = quarters * quarter;
-    return 4 * (doubling - 8) + static_cast<int>(quarters) - 4;
-}
-
-// The inverse: how large the blocks of class k are.
-size_t size_of(int k) {
-    return k == 0 ? SMALLEST : static_cast<size_t>((k - 1) % 4 + 5) << ((k - 1) / 4 + 6);
-}
-
-char* from_pool(size_t nbytes) {
-    size_t size;
-    const int k = class_of(nbytes, &size);
-    if (k >= CLASSES) return nullptr;
-    Unused* block = unused[k];
-    if (!block) return from_system(size);
-    unused[k] = block->next;
-    counts.held -= size;
-    return reinterpret_cast<char*>(block);
-}
-
-void to_pool(char* data, size_t nbytes) {
-    size_t size;
-    const int k = class_of(nbytes, &size);
-    if (policy != Pool || counts.held + size > limit) return std::free(data);
-    unused[k] = new (data) Unused{unused[k]};
-    counts.held += size;
-}
-
-// ---- The arena
-
-constexpr size_t CHUNK = size_t(1) << 24;
-
-}  // namespace
-
-struct Chunk {  // stands at its own beginning
-    size_t size;
-    size_t filled;  // bytes from the beginning that have been handed out
-    size_t blocks;  // of them in use
-};
-
-namespace {
-
-constexpr size_t HEADER = ALIGNMENT;
-static_assert(sizeof(Chunk) <= HEADER, "blocks begin behind it");
-
-Chunk* chunk = nullptr;  // the one that is being filled; the others wait for their last block
-
-void drop_empty_chunk() {
-    counts.held -= chunk->size;
-    std::free(chunk);
-    chunk = nullptr;
-}
-
-char* from_arena(size_t nbytes, Chunk** from) {
-    const size_t size = aligned(nbytes);
-    if (!chunk || size > chunk->size - chunk->filled) {
-        if (chunk && chunk->blocks == 0) drop_empty_chunk();
-        const size_t whole = size > CHUNK - HEADER ? size + HEADER : CHUNK;
-        char* fresh = from_system(whole);
-        if (!fresh) return nullptr;
-        chunk = new (fresh) Chunk{whole, HEADER, 0};
-        counts.held += whole;
-    }
-    if (chunk->blocks++ == 0) counts.held -= chunk->size;
-    char* data = reinterpret_cast<char*>(chunk) + chunk->filled;
-    chunk->filled += size;
-    *from = chunk;
-    return data;
-}
-
-void to_arena(Chunk* from) {
-    if (--from->blocks) return;
-    if (from != chunk) return std::free(from);
-    chunk->filled = HEADER;
-    counts.held += chunk->size;
-    if (policy != Arena || counts.held > limit) drop_empty_chunk();
-}
-
-// ---- All three
-
-// Frees what waits unused, the largest first, until at most `most` bytes are left; how many it was.
-size_t give_back(size_t most) {
-    const size_t before = counts.held;
-    if (counts.held > most && chunk && chunk->blocks == 0) drop_empty_chunk();
-    for (int k = CLASSES - 1; k >= 0; --k) {
-        while (counts.held > most && unused[k]) {
-            Unused* block = unused[k];
-            unused[k] = block->next;
-            counts.held -= size_of(k);
-            std::free(block);
-        }
-    }
-    return before - counts.held;
-}
-
-// Gives `self` room for `nbytes` bytes at a multiple of ALIGNMENT, contents undefined.
-bool allocate(Memory* self, size_t nbytes) {
-    self->policy = policy;
-    self->data = policy == Pool    ? from_pool(nbytes)
-                 : policy == Arena ? from_arena(nbytes, &self->chunk)
-                                   : from_system(aligned(nbytes));
-    if (!self->data) return false;
-    ++counts.allocations;
-    counts.in_use += nbytes;
-    if (counts.in_use > counts.peak) counts.peak = counts.in_use;
-    return true;
-}
-
-void release(Memory* self, size_t nbytes) {
-    counts.in_use -= nbytes;
-    if (self->policy == Pool) return to_pool(self->data, nbytes);
-    if (self->policy == Arena) return to_arena(self->chunk);
-    std::free(self->data);
-}
-
-// ---- What Python sees of it: tutor/memory.py ----------------------------------------------------
-
-PyObject* memory_counts(PyObject*, PyObject*) {
-    return Py_BuildValue("LLnnn", counts.allocations, counts.misses, counts.in_use, counts.held,
-                         counts.peak);
-}
-
-PyObject* memory_reset_peak(PyObject*, PyObject*) {
-    counts.peak = counts.in_use;
-    Py_RETURN_NONE;
-}
-
-PyObject* memory_trim(PyObject*, PyObject*) {
-    const size_t given_back = give_back(0);
-#ifdef __GLIBC__
-    malloc_trim(0);  // to this process; and from it to the machine
-#endif
-    return PyLong_FromSize_t(given_back);
-}
-
-PyObject* memory_config(PyObject*, PyObject*) {
-    return Py_BuildValue("sn", policies[policy], limit);
-}
-
-// Memory.configure(policy, limit)
-PyObject* memory_configure(PyObject*, PyObject* args) {
-    const char* name;
-    Py_ssize_t most;
-    if (!PyArg_ParseTuple(args, "sn:configure", &name, &most)) return nullptr;
-    int chosen = 0;
-    while (chosen < POLICIES && std::strcmp(policies[chosen], name) != 0) ++chosen;
-    if (chosen == POLICIES || most < 0) {
-        return PyErr_Format(PyExc_ValueError, "Memory.configure: policy '%s', limit %zd", name,
-                            most);
-    }
-    if (policy != chosen) give_back(0);  // another policy has no use for it
-    policy = Policy(chosen);
-    limit = most;
-    give_back(limit);
-    Py_RETURN_NONE;
-}
+PyObject* cpu = nullptr;  // the name of the one device there is
 
 // ---- Dtypes as the buffer protocol spells them --------------------------------------------------
 
@@ -265,52 +38,83 @@ DType dtype_of(PyObject* format) {
 
 // ---- Construction -------------------------------------------------------------------------------
 
-// A Memory of type `cls` without bytes yet.
-Memory* bare(PyTypeObject* cls, Py_ssize_t count, DType dtype) {
-    Memory* self = reinterpret_cast<Memory*>(cls->tp_alloc(cls, 0));  // all zero but the header
-    if (self) {
-        self->count = count;
-        self->dtype = dtype;
-    }
+constexpr size_t GIVEN = 16;  // of ALIGNMENT is what PyObject_Malloc gives
+
+// A Memory without bytes yet, followed by `room` bytes. nullptr: there is no room.
+Memory* bare(Py_ssize_t count, DType dtype, size_t room) {
+    void* object = PyObject_Malloc(sizeof(Memory) + room);
+    if (!object) return nullptr;
+    Memory* self = static_cast<Memory*>(std::memset(object, 0, sizeof(Memory)));
+    PyObject_Init(&self->head, memory_type);
+    self->count = count;
+    self->dtype = dtype;
     return self;
 }
 
-// The same of what Python gave. nullptr, with an error set, for bad arguments.
-Memory* bare(PyTypeObject* cls, PyObject* count, PyObject* itemsize, PyObject* format) {
-    DType dtype = dtype_of(format);
+char* aligned(char* from) {
+    const uintptr_t place = reinterpret_cast<uintptr_t>(from);
+    return from + (ALIGNMENT - place % ALIGNMENT) % ALIGNMENT;
+}
+
+// A Memory with its bytes inside. Most results of a few bytes are single numbers, and long chains
+// of them are recorded: so they take no more than the object itself. It relies on where
+// Python's allocator puts objects of 64 bytes: 48 bytes behind multiples of 64. Anywhere else they
+// stand behind the object, as more bytes do.
+Memory* with_bytes_inside(Py_ssize_t count, DType dtype, size_t nbytes) {
+    Memory* self = nullptr;
+    if (nbytes <= sizeof(Memory::few)) {
+        if (!(self = bare(count, dtype, 0))) return nullptr;
+        if (aligned(self->few) == self->few) return self->data = self->few, self;
+        Py_DECREF(self);
+    }
+    if (!(self = bare(count, dtype, ALIGNMENT - GIVEN + nbytes))) return nullptr;
+    self->data = aligned(reinterpret_cast<char*>(self + 1));
+    return self;
+}
+
+// What Python says that it wants.
+struct Wanted {
+    Py_ssize_t count;
+    DType dtype;
+
+    // false, with an error set, for bad arguments.
+    bool read(PyObject* items, PyObject* itemsize, PyObject* format);
+};
+
+bool Wanted::read(PyObject* items, PyObject* itemsize, PyObject* format) {
+    dtype = dtype_of(format);
     if (dtype == DTYPES) {
         PyErr_Format(PyExc_ValueError, "Memory: format %R names no dtype", format);
-        return nullptr;
+        return false;
     }
     Py_ssize_t size = itemsizes[dtype];
     int overflow;
     if (!PyLong_Check(itemsize) || PyLong_AsLongAndOverflow(itemsize, &overflow) != size) {
         PyErr_Format(PyExc_ValueError, "Memory: an item of format %R has %zd bytes, not %R", format,
                      size, itemsize);
-        return nullptr;
+        return false;
     }
-    if (!PyLong_Check(count)) {
+    if (!PyLong_Check(items)) {
         PyErr_Format(PyExc_TypeError, "Memory: count must be an int, not %s",
-                     Py_TYPE(count)->tp_name);
-        return nullptr;
+                     Py_TYPE(items)->tp_name);
+        return false;
     }
-    long long items = PyLong_AsLongLongAndOverflow(count, &overflow);
-    if (overflow < 0 || (overflow == 0 && items < 0)) {
-        PyErr_Format(PyExc_ValueError, "Memory: count must not be negative, as %R is", count);
-        return nullptr;
+    long long number = PyLong_AsLongLongAndOverflow(items, &overflow);
+    if (overflow < 0 || (overflow == 0 && number < 0)) {
+        PyErr_Format(PyExc_ValueError, "Memory: count must not be negative, as %R is", items);
+        return false;
     }
-    if (overflow || items > (PY_SSIZE_T_MAX - static_cast<Py_ssize_t>(ALIGNMENT)) / size) {
+    if (overflow || number > (PY_SSIZE_T_MAX - static_cast<Py_ssize_t>(ALIGNMENT)) / size) {
         PyErr_Format(PyExc_MemoryError,
-                     "Memory: %R items of %zd bytes are more than can be"
-                     " addressed",
-                     count, size);
-        return nullptr;
+                     "Memory: %R items of %zd bytes are more than can be addressed", items, size);
+        return false;
     }
-    return bare(cls, items, dtype);
+    count = number;
+    return true;
 }
 
 // Memory(count, itemsize, format)
-PyObject* memory_new(PyTypeObject* cls, PyObject* args, PyObject* kwargs) {
+PyObject* memory_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
     PyObject *count, *itemsize, *format;
     if (kwargs == nullptr && PyTuple_GET_SIZE(args) == 3) {  // the short way, for every Buffer
         count = PyTuple_GET_ITEM(args, 0);
@@ -323,15 +127,14 @@ PyObject* memory_new(PyTypeObject* cls, PyObject* args, PyObject* kwargs) {
             return nullptr;
         }
     }
-    Memory* self = bare(cls, count, itemsize, format);
-    if (!self) return nullptr;
-    if (!allocate(self, self->count * itemsizes[self->dtype])) {
-        PyErr_Format(PyExc_MemoryError, "Memory: no room for %zd items of %zd bytes", self->count,
-                     itemsizes[self->dtype]);
-        Py_DECREF(self);
-        return nullptr;
+    Wanted wanted;
+    if (!wanted.read(count, itemsize, format)) return nullptr;
+    Memory* self = new_memory(wanted.count, wanted.dtype);
+    if (!self) {
+        return PyErr_Format(PyExc_MemoryError, "Memory: no room for %zd items of %zd bytes",
+                            wanted.count, itemsizes[wanted.dtype]);
     }
-    return reinterpret_cast<PyObject*>(self);
+    return &self->head;
 }
 
 // The bytes of `owner`, writable if it allows that, into self->owner.
@@ -343,6 +146,7 @@ bool hold(Memory* self, PyObject* owner) {
         if (PyObject_GetBuffer(owner, view, PyBUF_SIMPLE) != 0) return PyMem_Free(view), false;
         self->readonly = true;
     }
+    self->place = Memory::Borrowed;
     self->owner = view;
     self->data = static_cast<char*>(view->buf);
     Py_ssize_t size = itemsizes[self->dtype];
@@ -363,29 +167,38 @@ bool hold(Memory* self, PyObject* owner) {
     return true;
 }
 
+// The same for whoever has read what is wanted: a Memory over the bytes of `owner`.
+PyObject* borrow(PyObject* owner, Wanted wanted) {
+    Memory* self = bare(wanted.count, wanted.dtype, 0);
+    if (!self) return PyErr_NoMemory();
+    if (!hold(self, owner)) Py_CLEAR(self);
+    return reinterpret_cast<PyObject*>(self);
+}
+
 // Memory.borrow(owner, count, itemsize, format)
-PyObject* memory_borrow(PyObject* cls, PyObject* args, PyObject* kwargs) {
+PyObject* memory_borrow(PyObject*, PyObject* args, PyObject* kwargs) {
     PyObject *owner, *count, *itemsize, *format;
     static const char* names[] = {"owner", "count", "itemsize", "format", nullptr};
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOO:borrow", const_cast<char**>(names), &owner,
                                      &count, &itemsize, &format)) {
         return nullptr;
     }
-    Memory* self = bare(reinterpret_cast<PyTypeObject*>(cls), count, itemsize, format);
-    if (self && !hold(self, owner)) Py_CLEAR(self);
-    return reinterpret_cast<PyObject*>(self);
+    Wanted wanted;
+    return wanted.read(count, itemsize, format) ? borrow(owner, wanted) : nullptr;
 }
 
 void memory_dealloc(PyObject* object) {
     Memory* self = reinterpret_cast<Memory*>(object);
     PyTypeObject* type = Py_TYPE(object);
-    if (self->owner) {
+    if (self->place == Memory::Borrowed) {
         PyBuffer_Release(self->owner);
         PyMem_Free(self->owner);
     } else if (self->data) {
-        release(self, self->count * itemsizes[self->dtype]);
+        counts.give(self->nbytes());
+        if (self->place == Memory::Outside)
+            release({self->data, self->chunk, self->policy}, self->nbytes());
     }
-    type->tp_free(object);
+    PyObject_Free(object);
     Py_DECREF(type);  // every instance of a heap type keeps it alive
 }
 
@@ -415,18 +228,7 @@ int memory_getbuffer(PyObject* object, Py_buffer* view, int flags) {
 
 // ---- Attributes ---------------------------------------------------------------------------------
 
-// A memoryview of Memory of bytes that is borrowed from this one and so keeps it alive. (A
-// memoryview cannot be cast from format 'e' to bytes.)
-PyObject* memory_raw(PyObject* object, void*) {
-    Memory* self = reinterpret_cast<Memory*>(object);
-    PyObject* bytes =
-        PyObject_CallMethod(reinterpret_cast<PyObject*>(memory_type), "borrow", "Onis", object,
-                            self->count * itemsizes[self->dtype], 1, "B");
-    if (!bytes) return nullptr;
-    PyObject* view = PyMemoryView_FromObject(bytes);
-    Py_DECREF(bytes);
-    return view;
-}
+PyObject* memory_raw(PyObject* self, void*) { return raw_of(reinterpret_cast<Memory*>(self)); }
 
 PyObject* memory_address(PyObject* self, void*) {
     return PyLong_FromVoidPtr(reinterpret_cast<Memory*>(self)->data);
@@ -444,11 +246,25 @@ PyObject* memory_readonly(PyObject* self, void*) {
     return PyBool_FromLong(reinterpret_cast<Memory*>(self)->readonly);
 }
 
+PyObject* memory_device(PyObject*, void*) { return Py_NewRef(cpu); }
+
+PyObject* memory_keep(PyObject* self, PyObject*) { return Py_NewRef(self); }
+
+// sys.getsizeof: the object, and its bytes unless they are somebody else's.
+PyObject* memory_sizeof(PyObject* object, PyObject*) {
+    const Memory* self = reinterpret_cast<Memory*>(object);
+    const size_t end = self->data + self->nbytes() - reinterpret_cast<const char*>(self);
+    return PyLong_FromSize_t(self->place == Memory::Inside    ? std::max(end, sizeof(Memory))
+                             : self->place == Memory::Outside ? sizeof(Memory) + self->nbytes()
+                                                              : sizeof(Memory));
+}
+
 PyGetSetDef attributes[] = {
     {"raw", memory_raw, nullptr, "Memoryview of the bytes, writable unless readonly.", nullptr},
     {"address", memory_address, nullptr, "Where the first byte stands.", nullptr},
     {"count", memory_count, nullptr, "How many items there are.", nullptr},
     {"format", memory_format, nullptr, "The struct format character of an item.", nullptr},
+    {"device", memory_device, nullptr, "Where the bytes are: the CPU's memory.", nullptr},
     {"readonly", memory_readonly, nullptr, "Whether the bytes may not be written.", nullptr},
     {},
 };
@@ -458,6 +274,9 @@ PyMethodDef methods[] = {
      METH_CLASS | METH_VARARGS | METH_KEYWORDS,
      "borrow(owner, count, itemsize, format)\n--\n\n"
      "Memory over the bytes of `owner`, any object with a contiguous buffer."},
+    {"keep", memory_keep, METH_NOARGS,
+     "The Memory itself: bytes that are there. (A promise returns the Memory that it comes to.)"},
+    {"__sizeof__", memory_sizeof, METH_NOARGS, "Bytes of the object and of what it owns."},
     {"counts", memory_counts, METH_STATIC | METH_NOARGS,
      "(allocations, misses, bytes in use, bytes held, peak) of all Memory: tutor.memory.stats."},
     {"reset_peak", memory_reset_peak, METH_STATIC | METH_NOARGS, "See tutor.memory."},
@@ -480,23 +299,42 @@ PyType_Slot slots[] = {
 };
 
 PyType_Spec spec = {"tutor.backends.simd_cpp._simd.Memory", sizeof(Memory), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_IMMUTABLETYPE, slots};
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, slots};
 
 }  // namespace
 
-PyObject* new_memory(PyTypeObject* cls, int64_t count, DType dtype, char** data) {
-    Memory* self = bare(cls, count, dtype);
-    if (self && !allocate(self, count * itemsizes[dtype])) {
-        Py_CLEAR(self);
-        return PyErr_NoMemory();
+Memory* new_memory(int64_t count, DType dtype) {
+    const size_t nbytes = count * itemsize_of[dtype];
+    Memory* self;
+    if (policy == Pool && nbytes <= SMALL) {
+        self = with_bytes_inside(count, dtype, nbytes);
+        if (!self) return nullptr;
+    } else {
+        Block block{};
+        if (!(self = bare(count, dtype, 0))) return nullptr;
+        self->place = Memory::Outside;
+        if (!allocate(nbytes, &block)) return Py_DECREF(self), nullptr;
+        self->data = block.data;
+        self->chunk = block.chunk;
+        self->policy = block.policy;
     }
-    if (self) *data = self->data;
-    return reinterpret_cast<PyObject*>(self);
+    counts.take(nbytes);
+    return self;
+}
+
+// It is a view of Memory of bytes that is borrowed from this one and so keeps it alive. (A
+// memoryview cannot be cast from format 'e' to bytes.)
+PyObject* raw_of(Memory* memory) {
+    PyObject* bytes = borrow(&memory->head, {static_cast<Py_ssize_t>(memory->nbytes()), UInt8});
+    PyObject* view = bytes ? PyMemoryView_FromObject(bytes) : nullptr;
+    Py_XDECREF(bytes);
+    return view;
 }
 
 bool make_memory_type() {
     memory_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-    return memory_type != nullptr;
+    cpu = PyUnicode_InternFromString("cpu");
+    return memory_type && cpu;
 }
 
 }  // namespace tutor

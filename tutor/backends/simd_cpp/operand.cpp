@@ -96,8 +96,9 @@ std::string asked(const char* kernel, int i) {
 
 bool not_an_operand(const char* kernel, int i, const std::string& found) {
     raise("DTypeError", asked(kernel, i), found,
-          "pass a Tensor, or any object with buf (a Memory), shape and strides (tuples of int) and"
-          " offset (int)");
+          "pass a Tensor, or any object with buf (whose memory is a Memory), shape and strides "
+          "(tuples"
+          " of int) and offset (int)");
     return false;
 }
 
@@ -188,9 +189,9 @@ bool Operands::read(int i, PyObject* from, const char* kernel) {
                               std::string("an object of type ") + Py_TYPE(from)->tp_name);
     }
     auto [buf, shape, strides, offset] = attributes.value;
-    if (!is_memory(buf)) {
-        return not_an_operand(kernel, i, std::string("buf is of type ") + Py_TYPE(buf)->tp_name);
-    }
+    std::string found;
+    memories_[i] = memory_of(buf, &found);
+    if (!memories_[i]) return PyErr_Occurred() ? false : not_an_operand(kernel, i, found);
     if (!PyTuple_Check(shape) || !PyTuple_Check(strides) || !PyLong_Check(offset)) {
         return not_an_operand(kernel, i,
                               std::string("shape, strides and offset are of types ") +
@@ -206,7 +207,6 @@ bool Operands::read(int i, PyObject* from, const char* kernel) {
         return false;
     }
     Operand& operand = operands_[i];
-    memories_[i] = reinterpret_cast<Memory*>(Py_NewRef(buf));
     const Memory& memory = *memories_[i];
     operand.dtype = memory.dtype;
     operand.ndim = static_cast<int>(ndim);

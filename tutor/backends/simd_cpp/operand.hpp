@@ -34,8 +34,12 @@ class Operands {
     // index that points anywhere would follow. false, with a MemoryError set, if there is no room.
     bool copy(int i);
 
-    // Makes operand i one that needs no check: there is no Python object behind it.
-    void put(int i, const Operand& operand) { operands_[i] = operand; }
+    // Operand i, to be made one that needs no check, as there is no Python object behind it; or to
+    // be walked in another way that stays within the same elements.
+    Operand& at(int i) { return operands_[i]; }
+
+    // Leaves the last ones out, which have not been read.
+    void shrink(int count) { count_ = count; }
 
     int count() const { return count_; }
     const Operand& operator[](int i) const { return operands_[i]; }

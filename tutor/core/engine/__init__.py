@@ -1,7 +1,8 @@
 """Engine: runs an Op, keeps the graph, walks it backward.
 
-Forward, `run` (forward.py): bring the operands together, infer the result, take a Buffer, look the
-kernel up, let it fill the Buffer, and remember the Op if somebody may ask for a gradient.
+Forward, `run` (forward.py): *prepare* a Step (bring the operands together, infer the result, take a
+Buffer), *emit* it (look the kernel up and let it fill the Buffer: tutor/backends/step.py, where all
+kernel calls of a process pass), and *remember* the Op if somebody may ask for a gradient.
 
 Backward, `backward` (backward.py): visit the recorded Ops newest first, hand each the gradient of
 its result, and pass on what it returns, until only leaves are left. No formula is known here.
@@ -9,19 +10,18 @@ its result, and pass on what it returns, until only leaves are left. No formula 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar, overload
 
-from tutor import border
-from tutor.backends import registry
+from tutor.backends import simd_cpp
 from tutor.core.engine.backward import Backward
 from tutor.core.engine.forward import Forward
 from tutor.core.op import OPS, Op
+from tutor.core.tensor import TensorBase
 from tutor.errors import unknown
-from tutor.recording import is_grad_enabled
+from tutor.ground import border
+from tutor.ground.typing import Nested, Number, TensorLike
 
-if TYPE_CHECKING:
-    from tutor.core.tensor import Tensor  # the box above this one
-    from tutor.typing import TensorLike
+T = TypeVar("T", bound=TensorBase)
 
 
 class Engine(Forward, Backward):
@@ -29,26 +29,25 @@ class Engine(Forward, Backward):
 
 
 engine = Engine()
+
+
+@overload
+def apply(name: str, x: T, *others: TensorLike, **params: Any) -> T: ...
+@overload
+def apply(name: str, x: Number | Nested, y: T, *others: TensorLike, **params: Any) -> T: ...
+@overload
+def apply(name: str, *inputs: TensorLike, **params: Any) -> Any: ...
+def apply(name: str, *inputs: TensorLike, **params: Any) -> Any:
+    """Run the op of that name from the catalogue: `apply("mul", x, y)` is `Mul(x, y).apply()`."""
+    op = OPS.get(name)
+    if op is None:
+        raise unknown("the op", name, OPS, "tutor.OPS")
+    try:
+        return op(*inputs, **params).apply()
+    except Exception:
+        border.check_all(inputs, name)  # was it for an operand that was tampered with?
+        raise
+
+
+apply = simd_cpp.twins(engine, apply)  # TUTOR_NATIVE=0 leaves the Engine as it is
 Op.execute = staticmethod(engine.run)
-
-
-def apply(name: str, *inputs: TensorLike, **params: Any) -> Tensor:
-    """Run the op of that name from the catalogue: `apply("mul", x, y)` is `Mul(x, y).apply()`.
-
-    Where the backend has a launcher for it and the operands are alike, that one call is all.
-    """
-    launch: registry.Launcher | None = registry.in_use().launchers.get(name)
-    if launch is None or params or (out := launch(*inputs)) is None:
-        op = OPS.get(name)
-        if op is None:
-            raise unknown("the op", name, OPS, "tutor.OPS")
-        try:
-            return op(*inputs, **params).apply()
-        except Exception:
-            border.check_all(inputs, name)  # was it for an operand that was tampered with?
-            raise
-    if out.requires_grad:
-        if is_grad_enabled():
-            return engine.remember(OPS[name](*inputs), out, True)
-        out.requires_grad = False
-    return out

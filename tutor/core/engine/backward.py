@@ -5,23 +5,19 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tutor import refusals
-from tutor.atomic import exchange
 from tutor.core.op import Op, state_of
-from tutor.literals import is_tensor
-from tutor.recording import asking, recording
+from tutor.ground import refusals
+from tutor.ground.atomic import exchange
+from tutor.ground.literals import is_tensor
+from tutor.ground.recording import asking, recording
+from tutor.ground.typing import AnyTensor as Tensor
+from tutor.ground.typing import TensorLike
 
-if TYPE_CHECKING:
-    from tutor.core.tensor import Tensor  # the box above this one
-    from tutor.typing import TensorLike
-
-    Hook = Callable[[Tensor], Tensor | None]
-    Ask = Callable[[Hook, Tensor], Tensor | None]  # calls the hook with the gradient
-    Share = tuple[Tensor, Tensor]  # an input, and its part of the gradient
-
-_serial = operator.attrgetter("serial")
+Hook = Callable[[Any], Any]
+Ask = Callable[[Hook, Tensor], Tensor | None]  # calls the hook with the gradient
+Share = tuple[Tensor, Tensor]  # an input, and its part of the gradient
 
 
 class Backward:
@@ -40,17 +36,19 @@ class Backward:
         """
         seed = self.seed(root, gradient)
         keep = create_graph if retain_graph is None else retain_graph
-        ask = asking(create_graph)
-        recording.during(create_graph, self._backward, root, seed, keep, create_graph, ask)
+        how = keep, create_graph, asking(create_graph)
+        recording.during(create_graph, lambda: self.store(self.arrivals(root, seed, *how), seed))
 
-    def _backward(self, root: Tensor, gradient: Tensor, *how: Any) -> None:
+    def arrivals(self, root: Tensor, gradient: Tensor, keep: bool, linked: bool, ask: Ask | None
+                 ) -> dict[Tensor, Tensor]:  # fmt: skip
+        """What a walk brings to each tensor that is to have a `.grad`."""
         arrived: dict[Tensor, Tensor] = {}
-        for node, g, _ in self.walk(root, self.order(root.op), gradient, *how):
+        for node, g, _ in self.walk(root, self.order(root.op), gradient, keep, linked, ask):
             if not isinstance(node, Op):
                 arrived[node] = g
             elif node.kept is not None and (kept := node.kept()) is not None:
                 arrived[kept] = g
-        self._store(arrived, gradient)
+        return arrived
 
     def walk(self, root: Tensor, ops: Iterable[Op], gradient: Tensor, keep: bool, linked: bool,
              ask: Ask | None, only: set[Op | Tensor] | None = None,
@@ -114,8 +112,7 @@ class Backward:
 
     @staticmethod
     def hook(tensor: Tensor, hook: Hook) -> Callable[[], None]:
-        """Show `hook` each gradient of `tensor` that a backward() arrives at. Calling what is
-        returned ends that."""
+        """Show `hook` each gradient of `tensor` in a backward() until the result is called."""
         if not callable(hook):
             raise refusals.no_hook(hook)
         if not tensor.requires_grad:
@@ -147,7 +144,7 @@ class Backward:
                 if x.op is not None and x.op not in found:
                     found.add(x.op)
                     unseen.append(x.op)
-        return sorted(found, key=_serial, reverse=True)
+        return sorted(found, key=operator.attrgetter("serial"), reverse=True)
 
     @staticmethod
     def _linked(op: Op) -> tuple[Tensor, ...]:
@@ -189,7 +186,7 @@ class Backward:
             owned.append(own)
         return owned
 
-    def _store(self, arrived: dict[Tensor, Tensor], seed: Tensor) -> None:
+    def store(self, arrived: dict[Tensor, Tensor], seed: Tensor) -> None:
         """Add to each tensor's `.grad`: to all of them at once. Who was overtaken by another thread
         in between adds to what that one has stored."""
         tensors, fresh, done = tuple(arrived), self.owned(arrived.values(), seed), False

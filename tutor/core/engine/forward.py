@@ -5,77 +5,76 @@ from __future__ import annotations
 import itertools
 import math
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tutor import border, refusals
 from tutor import dtype as dtypes
-from tutor.backends import registry
+from tutor.backends.forms import counted_axis
+from tutor.backends.step import NONE, Step, emit
 from tutor.core.buffer import Buffer
 from tutor.core.op import OPS, Op
+from tutor.core.tensor import TensorBase as Tensor
 from tutor.dtype import DType
-from tutor.errors import DTypeError
-from tutor.literals import is_number, is_tensor
-from tutor.recording import is_grad_enabled
+from tutor.ground import border, refusals
+from tutor.ground.literals import is_number, is_tensor
+from tutor.ground.recording import is_grad_enabled
+from tutor.ground.typing import TensorLike, Walked
 
-if TYPE_CHECKING:
-    from tutor.core.tensor import Tensor  # the box above this one
-    from tutor.typing import TensorLike
-
-_serials = itertools.count()
-_requires_grad = operator.attrgetter("requires_grad")
+serials = itertools.count()
 walk_of = operator.attrgetter("buf", "shape", "strides", "offset")
 
 
 class Forward:
     """What Engine inherits to run Ops."""
 
-    def run(self, op: Op) -> Tensor:
-        """Execute `op` and return its result."""
-        launch: registry.Launcher | None = registry.in_use().launchers.get(op.name)
-        if launch is not None and (out := launch(*op.inputs, **op.params)) is not None:
-            return self.remember(op, out) if out.requires_grad else out
-        if op.promotes is not None:
-            self.bring_together(op)
-        inputs = op.inputs
+    def run(self, op: Op) -> Any:
+        """Execute `op` and return its result: prepare, emit, remember."""
+        self.bring_together(op)
+        if op.params or op.defaults or op.required:
+            op.params = {**op.defaults, **op.params}
+            refusals.check_parameters(op)
+        if op.settles and (done := op.settle()) is not None:
+            return done
         if op.kernel is None:
-            out = op.forward(*inputs, **op.params)
-        else:
-            shape, dtype = op.infer(*inputs, **op.params)
-            out = inputs[0].over(Buffer.empty(math.prod(shape), dtype), shape)
-            ins = op.operands(shape, *inputs) if op.rearranges else inputs
-            params = {n: op.params[n] for n in op.kernel_params} if op.kernel_params else {}
-            registry.kernel(op.kernel, inputs[op.key].buf.dtype)(out, *ins, **params)
-        for x in inputs:
-            if x.requires_grad:
-                return self.remember(op, out)
+            return self.remember(op, op.forward(*op.inputs, **op.params))
+        step = self.prepare(op)
+        emit(step)
+        out: Any = step.out
+        return self.remember(op, op.finish(out) if op.finishes else out)
+
+    def prepare(self, op: Op) -> Step:
+        """The kernel call that does it: the result inferred and given a Buffer, the inputs as the
+        kernel is to walk them."""
+        inputs, form = op.inputs, op.form
+        if "axis" in op.kernel_params:
+            shapes = [x.shape for x in inputs]
+            op.params["axis"] = counted_axis(op.signature.form, op.params["axis"], shapes)
+        shape, dtype = op.infer(*inputs, **op.params)
+        out = inputs[0].over(Buffer.empty(math.prod(shape), dtype), shape)
+        ins = inputs if form.walks is None else form.walks(shape, inputs, op.params)
+        params = {n: op.params[n] for n in op.kernel_params} if op.kernel_params else NONE
+        return Step(op.kernel, inputs[op.key].buf.dtype, out, ins, params)
+
+    def remember(self, op: Op, out: Tensor) -> Tensor:
+        """Make `op` the node of the graph that `out` came from, if a graph is wanted."""
+        needs = tuple([x.requires_grad for x in op.inputs])
+        if True in needs:
+            graph = op.differentiable and out.buf.dtype.is_float and is_grad_enabled()
+            if graph:
+                op.record(out, needs, next(serials))
+                out.op = op
+            out.requires_grad = graph
         return out
 
-    def remember(self, op: Op, out: Tensor, recorded: bool | None = None) -> Tensor:
-        """Make `op` the node of the graph that `out` came from, if a graph is wanted: `recorded`
-        says so, or else the mode."""
-        graph = op.differentiable and out.buf.dtype.kind == "float"
-        graph = graph and (is_grad_enabled() if recorded is None else recorded)
-        if graph:
-            try:
-                needs = tuple(map(_requires_grad, op.inputs))
-            except AttributeError:  # a launcher takes numbers as they are; a graph is of Tensors
-                dtype, shape = out.buf.dtype, out.shape
-                given = [x if hasattr(x, "over") else out.wrap(x, dtype, shape) for x in op.inputs]
-                op.inputs, needs = tuple(given), tuple(map(_requires_grad, given))
-            op.record(out, needs, next(_serials))
-            out.op = op
-        out.requires_grad = graph
-        return out
-
-    def call(self, kernel: str, dtype: DType, out: Tensor, *ins: Tensor, **params: Any) -> None:
+    def call(self, kernel: str, dtype: DType, out: Walked, *ins: Walked, **params: Any) -> None:
         """Run one kernel by its name, for an op that has several."""
-        registry.kernel(kernel, dtype)(out, *ins, **params)
+        emit(Step(kernel, dtype, out, ins, params))
 
     def write(self, target: Tensor, value: TensorLike) -> None:
         """`target[...] = value` in place, cast and stretched to fit; no graph sees it."""
         self.check_writable(target)
-        source = value if is_tensor(value) else target.wrap(  # a number must fit, an array is cast
-            value, target.buf.dtype if is_number(value) else None)  # fmt: skip
+        source: Any = value
+        if not is_tensor(value):  # a number must fit, an array is cast
+            source = target.wrap(value, target.buf.dtype if is_number(value) else None)
         border.check(source, "a value to be written into a Tensor")
         if walk_of(source) == walk_of(target):  # itself: `t[0] += 1` ends with t[0] = t[0]
             return
@@ -95,7 +94,8 @@ class Forward:
             walk_of(x) == walk_of(target) or not x.buf.overlaps(target.buf) for x in inputs
         ):  # fmt: skip
             target.buf.touch()
-            self.call(op.kernel, dtype, target, *op.operands(target.shape, *inputs))
+            walks = op.form.walks or (lambda _shape, ins, _params: ins)
+            self.call(op.kernel, dtype, target, *walks(target.shape, inputs, op.params))
         else:
             self.write(target, op.apply())
 
@@ -112,22 +112,17 @@ class Forward:
         A Python number is weak: it takes the dtype beside it. An array or list keeps the one it
         would have alone. Casting is an op, so gradients find their way back through it.
         """
-        inputs, first = op.inputs, op.promotes or 0
-        try:  # most often there is nothing to do
-            dtype = inputs[first].buf.dtype
-            for x in inputs[first:]:
-                if x.buf.dtype is not dtype:
-                    break
-            else:
-                if (dtype.kind == "float" or not op.wants_float) and inputs[0].buf is not None:
-                    return
-        except AttributeError:  # a number, a list, an array
-            pass
-        like = next((x for x in inputs if hasattr(x, "over")), None)
+        inputs, first = op.inputs, op.promotes
+        if first is None:
+            return
+        if all(map(is_tensor, inputs)):  # most often there is nothing to do
+            found = {x.buf.dtype for x in inputs[first:]}
+            if len(found) == 1 and (not op.wants_float or found.pop().is_float):
+                return
+        like = next((x for x in inputs if is_tensor(x)), None)
         if like is None:
-            kinds = ", ".join(type(x).__name__ for x in inputs)
-            raise DTypeError(f"{op.name} of {kinds}", "none is a Tensor", "write Tensor(...)")
-        given = [x if is_number(x) or hasattr(x, "over") else like.wrap(x) for x in inputs]
+            raise refusals.no_tensor(op)
+        given: list[Any] = [x if is_number(x) or is_tensor(x) else like.wrap(x) for x in inputs]
         dtype = dtypes.common(x if is_number(x) else x.buf.dtype for x in given[first:])
         if op.wants_float and dtype is not None and not dtype.is_float:
             dtype = dtypes.float32
@@ -138,5 +133,3 @@ class Forward:
             elif wanted is not None and x.buf.dtype is not wanted:
                 given[i] = OPS["cast"](x, dtype=wanted).apply()
         op.inputs = tuple(given)
-
-    # ---- backward --------------------------------------------------------------------------------

@@ -1,6 +1,8 @@
 // Numbers at equal distances: arange. Each is computed from its own position, so no error adds up,
 // and threads can begin anywhere.
-#include "rows.hpp"
+#include "arange.rows.hpp"
+#include "math/computed.hpp"
+#include "walk/nest.hpp"
 
 namespace tutor {
 namespace TUTOR_LEVEL {
@@ -47,24 +49,9 @@ Status arange(const Operand& out, const Operand*, int, const Params& params) {
     return {Status::Ok, 0, 0};
 }
 
-struct Table {
-    Row rows[DTYPES] = {};
-    int64_t count = 0;
-
-    constexpr Table() {
-#define ROW(dtype, type, format)                    \
-    if constexpr (!std::is_same<type, bool>::value) \
-        rows[count++] = {"arange", dtype, Form::Fill, "T", "start step parts", arange<type>};
-        TUTOR_FOR_EACH_DTYPE(ROW)
-#undef ROW
-    }
-};
-
-constexpr Table table;
-
 }  // namespace
 
-Rows arange() { return {table.rows, table.count}; }
+TABLE(arange, KERNEL(arange, arange<T>))
 
 }  // namespace TUTOR_LEVEL
 }  // namespace tutor

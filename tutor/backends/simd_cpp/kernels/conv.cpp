@@ -17,7 +17,8 @@
 // products, too).
 #include <utility>
 
-#include "window.hpp"
+#include "conv.rows.hpp"
+#include "kernels/window.hpp"
 
 namespace tutor {
 namespace TUTOR_LEVEL {
@@ -220,6 +221,74 @@ Status conv2d(const Operand& out, const Operand* ins, int, const Params& params)
 constexpr int64_t PARTS = 16;
 constexpr int64_t SUMS = 1 << 20;  // bytes of vectors that one task adds to
 
+// What all tasks of one call share.
+template <class T>
+struct WeightCall {
+    using F = Computed<T>;
+    const Operand &x, &g;
+    const Window& window;
+    const Bands& bands;
+    const Blocks& blocks;
+    int64_t channels, terms;
+
+    // What `blocks` [from, to) of a group's outputs get from one band: added to `sums`. false: out
+    // of memory.
+    bool add_band(const Band& band, int64_t group, int64_t from, int64_t to, int64_t* at,
+                  F* sums) const {
+        constexpr int L = lanes<F>;
+        const int64_t row = ceil_div(band.positions, L) * L, input = channels * band.channel + L;
+        F* valid = static_cast<F*>(scratch(2, ((1 + HEIGHT) * row + input) * sizeof(F)));
+        if (!valid) return false;
+        F *padded = valid + row, *image = padded + HEIGHT * row;
+        copy_input<const T>(x, group * channels, channels, band, image);
+        band.places(channels, at);
+        for (int64_t s = 0; s < (1 + HEIGHT) * row; ++s) valid[s] = 0;
+        for (int64_t n = 0; n < band.images; ++n)
+            for (int64_t p = 0; p < band.rows; ++p)
+                for (int64_t q = 0; q < window.w.out; ++q) valid[band.position(n, p) + q] = 1;
+        for (int64_t b = from; b < to; ++b) {
+            const int64_t first = blocks.start(b), here = blocks.height(b);
+            for (int64_t o = 0; o < here; ++o)
+                copy_gradient(band, group * blocks.outputs + first + o, padded + o * row);
+            for (int64_t k = 0; here > 0 && k < terms; k += VECTORS) {
+                const int64_t vectors = smaller(VECTORS, terms - k);
+                F* add_to = sums + ((first - blocks.start(from)) * terms + k * here) * L;
+                if (!correlate_for<F, false>(here, vectors, HEIGHTS)(row, padded, row, image,
+                                                                     at + k, valid, add_to))
+                    correlate_for<F, true>(here, vectors, HEIGHTS)(row, padded, row, image, at + k,
+                                                                   valid, add_to);
+            }
+        }
+        return true;
+    }
+
+    // The band's part of output o, each row at its positions.
+    void copy_gradient(const Band& band, int64_t o, F* to) const {
+        for (int64_t n = 0; n < band.images; ++n)
+            for (int64_t p = 0; p < band.rows; ++p)
+                copy_row(window.w.out, to + band.position(n, p), 1,
+                         element<const T>(g, band.image + n, o, band.row + p), g.strides[3]);
+    }
+};
+
+// Adds up the parts of each sum, and brings them to `out`.
+template <class T, class F>
+void add_parts(const Operand& out, F* totals, int64_t parts, const Window& window) {
+    const int64_t terms = out.shape[1] * window.taps(), size = out.shape[0] * terms;
+    parallel_each(out.shape[0], terms * parts, GRAIN / 64, [&](int64_t o) {
+        F* total = totals + o * terms;
+        for (int64_t step = 1; step < parts; step *= 2)
+            for (int64_t part = 0; part + step < parts; part += 2 * step)
+                for (int64_t k = 0; k < terms; ++k)
+                    total[part * size + k] += total[(part + step) * size + k];
+        each_row(out.shape[1], window, [&](int64_t c, int64_t i, int64_t k) {
+            T* to = element<T>(out, o, c, i);
+            for (int64_t j = 0; j < window.w.taps; ++j)
+                to[j * out.strides[3]] = convert<T>(total[k + j]);
+        });
+    });
+}
+
 template <class T>
 Status conv2d_weight(const Operand& out, const Operand* ins, int, const Params& params) {
     using F = Computed<T>;
@@ -231,6 +300,7 @@ Status conv2d_weight(const Operand& out, const Operand* ins, int, const Params& 
     if (out.shape[0] * channels == 0) return OK;
     const Bands bands(window, x.shape[0], POSITIONS);
     const Blocks blocks{outputs};
+    const WeightCall<T> call{x, g, window, bands, blocks, channels, terms};
     const int64_t size = out.shape[0] * terms, parts = larger(1, smaller(PARTS, bands.count()));
     const int64_t most = SUMS / (HEIGHT * terms * L * int64_t(sizeof(F)));
     const int64_t together = larger(1, smaller(blocks.count, most));  // blocks of one task
@@ -248,38 +318,9 @@ Status conv2d_weight(const Operand& out, const Operand* ins, int, const Params& 
         if (!sums || !at) return __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
         for (int64_t s = 0; s < height * terms * L; ++s) sums[s] = 0;
         const int64_t end = bands.count() * (part + 1) / parts;
-        for (int64_t index = bands.count() * part / parts; index < end; ++index) {
-            const Band band = bands[index];
-            const int64_t row = ceil_div(band.positions, L) * L,
-                          input = channels * band.channel + L;
-            F* valid = static_cast<F*>(scratch(2, ((1 + HEIGHT) * row + input) * sizeof(F)));
-            if (!valid) return __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
-            F *padded = valid + row, *image = padded + HEIGHT * row;
-            copy_input<const T>(x, group * channels, channels, band, image);
-            band.places(channels, at);
-            for (int64_t s = 0; s < (1 + HEIGHT) * row; ++s) valid[s] = 0;
-            for (int64_t n = 0; n < band.images; ++n)
-                for (int64_t p = 0; p < band.rows; ++p)
-                    for (int64_t q = 0; q < window.w.out; ++q) valid[band.position(n, p) + q] = 1;
-            for (int64_t b = from; b < to; ++b) {
-                const int64_t first = blocks.start(b), here = blocks.height(b);
-                for (int64_t o = 0; o < here; ++o)
-                    for (int64_t n = 0; n < band.images; ++n)
-                        for (int64_t p = 0; p < band.rows; ++p)
-                            copy_row(window.w.out, padded + o * row + band.position(n, p), 1,
-                                     element<const T>(g, band.image + n,
-                                                      group * outputs + first + o, band.row + p),
-                                     g.strides[3]);
-                for (int64_t k = 0; here > 0 && k < terms; k += VECTORS) {
-                    const int64_t vectors = smaller(VECTORS, terms - k);
-                    F* add_to = sums + ((first - start) * terms + k * here) * L;
-                    if (!correlate_for<F, false>(here, vectors, HEIGHTS)(row, padded, row, image,
-                                                                         at + k, valid, add_to))
-                        correlate_for<F, true>(here, vectors, HEIGHTS)(row, padded, row, image,
-                                                                       at + k, valid, add_to);
-                }
-            }
-        }
+        for (int64_t index = bands.count() * part / parts; index < end; ++index)
+            if (!call.add_band(bands[index], group, from, to, at, sums))
+                return __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
         F* total = totals + part * size + (group * outputs + start) * terms;
         for (int64_t b = from; b < to; ++b)
             for (int64_t k = 0; k < terms; k += VECTORS)
@@ -288,35 +329,17 @@ Status conv2d_weight(const Operand& out, const Operand* ins, int, const Params& 
                         total[(o - start) * terms + k + v] = xsimd::reduce_add(load(sums));
     });
     if (failed) return OUT_OF_MEMORY;
-
-    parallel_each(out.shape[0], terms * parts, GRAIN / 64, [&](int64_t o) {
-        F* total = totals + o * terms;
-        for (int64_t step = 1; step < parts; step *= 2)
-            for (int64_t part = 0; part + step < parts; part += 2 * step)
-                for (int64_t k = 0; k < terms; ++k)
-                    total[part * size + k] += total[(part + step) * size + k];
-        each_row(channels, window, [&](int64_t c, int64_t i, int64_t k) {
-            T* to = element<T>(out, o, c, i);
-            for (int64_t j = 0; j < window.w.taps; ++j)
-                to[j * out.strides[3]] = convert<T>(total[k + j]);
-        });
-    });
+    add_parts<T>(out, totals, parts, window);
     return OK;
 }
 
-// ---- table --------------------------------------------------------------------------------------
-
-#define CONV "stride_h stride_w dilation_h dilation_w groups"
-#define FLOAT_ROWS(dtype, T)                               \
-    {"conv2d", dtype, Form::Conv, "TTT", CONV, conv2d<T>}, \
-        {"conv2d_weight", dtype, Form::ConvWeight, "TTT", CONV, conv2d_weight<T>},
-
-const Row rows[] = {FLOAT_ROWS(Float16, half_t) FLOAT_ROWS(BFloat16, bfloat_t)
-                        FLOAT_ROWS(Float32, float) FLOAT_ROWS(Float64, double)};
-
 }  // namespace
 
-Rows conv() { return {rows, sizeof rows / sizeof *rows}; }
+// clang-format off
+TABLE(conv,
+      KERNEL(conv2d, conv2d<T>),
+      KERNEL(conv2d_weight, conv2d_weight<T>))
+// clang-format on
 
 }  // namespace TUTOR_LEVEL
 }  // namespace tutor

@@ -1,7 +1,8 @@
 // The matrix product, for any layout of its operands: (..., m, k) @ (..., k, n) -> (..., m, n); and
 // the linear layer, which is one with a bias. How one product is computed stands in gemm.hpp; here
 // its operands become matrices.
-#include "matmul_steps.hpp"
+#include "kernels/matmul_steps.hpp"
+#include "matmul.rows.hpp"
 
 namespace tutor {
 namespace TUTOR_LEVEL {
@@ -109,33 +110,18 @@ Status run_step(const Operand& out, const Operand* ins, int, const Params&) {
     return {done ? Status::Ok : Status::OutOfMemory, 0, 0};
 }
 
-const Row rows[] = {
-    {"matmul.naive", Float32, Form::MatMul, "TTT", "", run_step<matmul_naive<float>>},
-    {"matmul.ikj", Float32, Form::MatMul, "TTT", "", run_step<matmul_ikj<float>>},
-    {"matmul.tiled", Float32, Form::MatMul, "TTT", "", run_step<matmul_tiled<float>>},
-    {"matmul.packed", Float32, Form::MatMul, "TTT", "", run_step<matmul_packed<float>>},
-    {"matmul.threaded", Float32, Form::MatMul, "TTT", "", run_step<matmul_threaded<float>>},
-    {"matmul", Int8, Form::MatMul, "TTT", "", run<uint8_t>},
-    {"matmul", Int16, Form::MatMul, "TTT", "", run<uint16_t>},
-    {"matmul", Int32, Form::MatMul, "TTT", "", run<uint32_t>},
-    {"matmul", Int64, Form::MatMul, "TTT", "", run<uint64_t>},
-    {"matmul", UInt8, Form::MatMul, "TTT", "", run<uint8_t>},
-    {"matmul", UInt16, Form::MatMul, "TTT", "", run<uint16_t>},
-    {"matmul", UInt32, Form::MatMul, "TTT", "", run<uint32_t>},
-    {"matmul", UInt64, Form::MatMul, "TTT", "", run<uint64_t>},
-    {"matmul", Float16, Form::MatMul, "TTT", "", run<half_t>},
-    {"matmul", BFloat16, Form::MatMul, "TTT", "", run<bfloat_t>},
-    {"matmul", Float32, Form::MatMul, "TTT", "", run<float>},
-    {"matmul", Float64, Form::MatMul, "TTT", "", run<double>},
-    {"linear", Float16, Form::Linear, "TTTT", "relu", linear<half_t>},
-    {"linear", BFloat16, Form::Linear, "TTTT", "relu", linear<bfloat_t>},
-    {"linear", Float32, Form::Linear, "TTTT", "relu", linear<float>},
-    {"linear", Float64, Form::Linear, "TTTT", "relu", linear<double>},
-};
-
 }  // namespace
 
-Rows matmul() { return {rows, sizeof rows / sizeof *rows}; }
+// clang-format off
+TABLE(matmul,
+      STEP(matmul, naive, run_step<matmul_naive<float>>),
+      STEP(matmul, ikj, run_step<matmul_ikj<float>>),
+      STEP(matmul, tiled, run_step<matmul_tiled<float>>),
+      STEP(matmul, packed, run_step<matmul_packed<float>>),
+      STEP(matmul, threaded, run_step<matmul_threaded<float>>),
+      KERNEL(matmul, run<WithoutSign<T>>),
+      KERNEL(linear, linear<T>))
+// clang-format on
 
 }  // namespace TUTOR_LEVEL
 }  // namespace tutor

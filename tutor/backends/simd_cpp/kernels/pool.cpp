@@ -1,5 +1,7 @@
 // Pooling over two axes by the largest number in each window, and its gradient.
-#include "window.hpp"
+#include "kernels/window.hpp"
+#include "math/order.hpp"
+#include "pool.rows.hpp"
 
 namespace tutor {
 namespace TUTOR_LEVEL {
@@ -30,7 +32,7 @@ void largest_along(const Axis& w, int64_t n, const Key* row, Key* z) {
 }
 
 // The largest of each column of a window first, all columns of some rows of windows; of these then
-// the largest of each window. Compared are the keys of rows.hpp, integers that order numbers, with
+// the largest of each window. Compared are the keys of order.hpp, integers that order numbers, with
 // nan on top. `pitch` numbers lie from one row to the next, a multiple of the stride: so the rows
 // are one long row.
 template <class T>
@@ -131,20 +133,85 @@ void share_2x2(int64_t n, const F* x, int64_t x_row, const F* m, const F* g, F* 
     }
 }
 
-// Tap by tap, for all windows of a band at once, as in conv.cpp: first how many elements equal the
-// largest, then to each of them its share. Bands are independent of each other where windows do
-// not overlap; else the whole image is one.
+// All windows of 2 x 2 that lie side by side, in the rows [row, row + rows) of windows; then zeros
+// in the rows of x up to `end`, which no window saw.
 template <class T>
-Status max_pool2d_grad(const Operand& out, const Operand* ins, int, const Params& params) {
+void share_pairs(const Window& window, const Operand& out, const Operand* ins, int64_t n, int64_t c,
+                 int64_t row, int64_t rows, int64_t end) {
+    const Operand &x = ins[0], &m = ins[1], &g = ins[2];
+    const Axis& w = window.w;
+    for (int64_t r = row; r < row + rows; ++r) {
+        T* z = element<T>(out, n, c, 2 * r);
+        share_2x2<T>(w.out, element<const T>(x, n, c, 2 * r), x.strides[2],
+                     element<const T>(m, n, c, r), element<const T>(g, n, c, r), z, out.strides[2]);
+        if (w.in > 2 * w.out) z[w.in - 1] = z[out.strides[2] + w.in - 1] = 0;
+    }
+    for (int64_t r = (row + rows) * 2; r < end; ++r)
+        std::memset(element<T>(out, n, c, r), 0, w.in * sizeof(T));
+}
+
+// Any windows: tap by tap, for all of a band at once, as in conv.cpp: first how many elements equal
+// the largest, then to each of them its share. false: out of memory.
+template <class T>
+bool share_band(const Band& band, const Operand& out, const Operand* ins, int64_t n, int64_t c,
+                int64_t end) {
     using F = Computed<T>;
     constexpr int L = lanes<F>;
+    const Axis &h = band.window.h, &w = band.window.w;
+    const int64_t size = band.channel + L, length = larger(0, ceil_div(band.positions, L) * L);
+    F* seen = static_cast<F*>(scratch(0, 2 * size * sizeof(F)));
+    F* largest = static_cast<F*>(scratch(1, 3 * length * sizeof(F)));
+    if (!seen || !largest) return false;
+    F *z = seen + size, *share = largest + length, *count = share + length;
+    copy_input<const T>(ins[0], c, 1, band, seen);
+    for (int64_t q = 0; q < size; ++q) z[q] = 0;
+    for (int64_t q = 0; q < length; ++q) {  // nan, which equals nothing, between the rows
+        largest[q] = std::numeric_limits<F>::quiet_NaN();
+        share[q] = count[q] = 0;
+    }
+    for (int64_t r = 0; r < band.rows; ++r) {
+        const int64_t at = band.position(0, r);
+        for (int k = 1; k <= 2; ++k)
+            copy_row(w.out, (k == 1 ? largest : share) + at, 1,
+                     element<const T>(ins[k], n, c, band.row + r), ins[k].strides[3]);
+    }
+    for (int64_t i = 0; i < h.taps; ++i)
+        for (int64_t j = 0; j < w.taps; ++j) {
+            const F* at = seen + band.shift(i, j);
+#pragma GCC ivdep
+            for (int64_t q = 0; q < length; ++q) count[q] += at[q] == largest[q] ? F(1) : F(0);
+        }
+    for (int64_t q = 0; q < length; ++q) share[q] /= count[q];
+    for (int64_t i = 0; i < h.taps; ++i)
+        for (int64_t j = 0; j < w.taps; ++j) {
+            const F* at = seen + band.shift(i, j);
+            F* to = z + band.shift(i, j);
+#pragma GCC ivdep
+            for (int64_t q = 0; q < length; ++q) to[q] += at[q] == largest[q] ? share[q] : F(0);
+        }
+    for (int64_t r = band.row * h.stride; r < end; ++r) {
+        const int64_t a = r % h.stride, line = r / h.stride - band.row;
+        T* to = element<T>(out, n, c, r);
+        if (a < h.phases() && line < band.height)
+            join_phases(w, z + a * w.phases() * band.plane + line * band.pitch, band.plane, to,
+                        out.strides[3]);
+        else
+            for (int64_t q = 0; q < w.in; ++q) to[q * out.strides[3]] = convert<T>(F(0));
+    }
+    return true;
+}
+
+// Bands are independent of each other where windows do not overlap; else the whole image is one.
+template <class T>
+Status max_pool2d_grad(const Operand& out, const Operand* ins, int, const Params& params) {
     const Operand &x = ins[0], &m = ins[1], &g = ins[2];
     const Window window = pool_of(params, x, m);
     const Axis &h = window.h, &w = window.w;
     const bool apart = (h.taps - 1) * h.dilation < h.stride;
     const bool side_by_side = x.strides[3] == 1 && m.strides[3] == 1 && g.strides[3] == 1;
     const bool in_pairs = h.taps == 2 && w.taps == 2 && h.stride == 2 && w.stride == 2 &&
-                          h.dilation == 1 && w.dilation == 1 && side_by_side && out.strides[3] == 1;
+                          h.dilation == 1 && w.dilation == 1 && side_by_side &&
+                          out.strides[3] == 1 && !is_16_bit_float<T>;
     const int64_t most = apart ? larger(1, TOGETHER / 4 / larger(1, w.length(w.out))) : h.out;
     const int64_t rows = larger(1, smaller(h.out, most));
     const int64_t stretches = larger(1, ceil_div(h.out, rows));
@@ -156,78 +223,21 @@ Status max_pool2d_grad(const Operand& out, const Operand* ins, int, const Params
         const Band band{window, n, 1, p, smaller(rows, h.out - p)};
         const bool last = p + band.rows >= h.out;
         const int64_t end = last ? h.in : (p + band.rows) * h.stride;  // of the rows of x
-        if constexpr (std::is_same<F, T>::value)
-            if (in_pairs) {
-                for (int64_t r = p; r < p + band.rows; ++r) {
-                    T* z = element<T>(out, n, c, 2 * r);
-                    share_2x2<T>(w.out, element<const T>(x, n, c, 2 * r), x.strides[2],
-                                 element<const T>(m, n, c, r), element<const T>(g, n, c, r), z,
-                                 out.strides[2]);
-                    if (w.in > 2 * w.out) z[w.in - 1] = z[out.strides[2] + w.in - 1] = 0;
-                }
-                for (int64_t r = (p + band.rows) * 2; r < end; ++r)
-                    std::memset(element<T>(out, n, c, r), 0, w.in * sizeof(T));
-                return;
-            }
-        const int64_t size = band.channel + L, length = larger(0, ceil_div(band.positions, L) * L);
-        F* seen = static_cast<F*>(scratch(0, 2 * size * sizeof(F)));
-        F* largest = static_cast<F*>(scratch(1, 3 * length * sizeof(F)));
-        if (!seen || !largest) return __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
-        F *z = seen + size, *share = largest + length, *count = share + length;
-        copy_input<const T>(x, c, 1, band, seen);
-        for (int64_t q = 0; q < size; ++q) z[q] = 0;
-        for (int64_t q = 0; q < length; ++q) {  // nan, which equals nothing, between the rows
-            largest[q] = std::numeric_limits<F>::quiet_NaN();
-            share[q] = count[q] = 0;
-        }
-        for (int64_t r = 0; r < band.rows; ++r) {
-            const int64_t at = band.position(0, r);
-            copy_row(w.out, largest + at, 1, element<const T>(m, n, c, p + r), m.strides[3]);
-            copy_row(w.out, share + at, 1, element<const T>(g, n, c, p + r), g.strides[3]);
-        }
-        for (int64_t i = 0; i < h.taps; ++i)
-            for (int64_t j = 0; j < w.taps; ++j) {
-                const F* at = seen + band.shift(i, j);
-#pragma GCC ivdep
-                for (int64_t q = 0; q < length; ++q) count[q] += at[q] == largest[q] ? F(1) : F(0);
-            }
-        for (int64_t q = 0; q < length; ++q) share[q] /= count[q];
-        for (int64_t i = 0; i < h.taps; ++i)
-            for (int64_t j = 0; j < w.taps; ++j) {
-                const F* at = seen + band.shift(i, j);
-                F* to = z + band.shift(i, j);
-#pragma GCC ivdep
-                for (int64_t q = 0; q < length; ++q) to[q] += at[q] == largest[q] ? share[q] : F(0);
-            }
-        for (int64_t r = p * h.stride; r < end; ++r) {
-            const int64_t a = r % h.stride, line = r / h.stride - p;
-            T* to = element<T>(out, n, c, r);
-            if (a < h.phases() && line < band.height)
-                join_phases(w, z + a * w.phases() * band.plane + line * band.pitch, band.plane, to,
-                            out.strides[3]);
-            else
-                for (int64_t q = 0; q < w.in; ++q) to[q * out.strides[3]] = convert<T>(F(0));
-        }
+        if constexpr (!is_16_bit_float<T>)
+            if (in_pairs) return share_pairs<T>(window, out, ins, n, c, p, band.rows, end);
+        if (!share_band<T>(band, out, ins, n, c, end))
+            __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
     });
     return failed ? OUT_OF_MEMORY : OK;
 }
 
-// ---- table --------------------------------------------------------------------------------------
-
-#define POOL "size_h size_w stride_h stride_w dilation_h dilation_w"
-#define GRAD(dtype, T) {"max_pool2d_grad", dtype, Form::PoolGrad, "TTTT", POOL, max_pool2d_grad<T>},
-
-const Row rows[] = {GRAD(Float16, half_t) GRAD(BFloat16, bfloat_t) GRAD(Float32, float)
-                        GRAD(Float64, double)
-#define ROW(name, type, format) \
-    {"max_pool2d", name, Form::Pool, "TT", POOL, max_pool2d<Stored<type>>},
-                            TUTOR_FOR_EACH_DTYPE(ROW)
-#undef ROW
-};
-
 }  // namespace
 
-Rows pool() { return {rows, sizeof rows / sizeof *rows}; }
+// clang-format off
+TABLE(pool,
+      KERNEL(max_pool2d, max_pool2d<Stored<T>>),
+      KERNEL(max_pool2d_grad, max_pool2d_grad<T>))
+// clang-format on
 
 }  // namespace TUTOR_LEVEL
 }  // namespace tutor

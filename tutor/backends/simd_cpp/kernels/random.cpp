@@ -1,10 +1,13 @@
 // Random numbers: random_bits uniform normal, all from Philox4x32-10 (J. Salmon, M. Moraes, R. Dror
 // and D. Shaw, Parallel random numbers: as easy as 1, 2, 3, 2011). Block number b of a stream is a
-// hash of (seed, b), so any thread can begin anywhere.
+// hash of (seed, b), so any thread can begin anywhere. Where a call begins, its cells have said
+// when it was made (`run` in call.cpp).
 #include <cmath>
 
-#include "math.hpp"
-#include "rows.hpp"
+#include "math/computed.hpp"
+#include "math/math.hpp"
+#include "random.rows.hpp"
+#include "walk/nest.hpp"
 
 namespace tutor {
 namespace TUTOR_LEVEL {
@@ -136,8 +139,8 @@ Status fill(const Operand& out, const Operand*, int, const Params& params) {
     const int64_t count = nest.count(), step = nest.depth > 0 ? nest.stride[nest.depth - 1][0] : 1;
     auto make_batch = [&](int64_t first) {
         T numbers[BATCH];
-        Numbers::make(philox(params.integer[0], params.integer[1], first / Numbers::per_block),
-                      numbers);
+        const uint64_t seed = params.integer[Draw::SEED], counter = params.integer[Draw::COUNTER];
+        Numbers::make(philox(seed, counter, first / Numbers::per_block), numbers);
         const int64_t n = smaller(BATCH, count - first);
         for (int64_t i = 0; i < n;) {
             int64_t offset[MAX_OPERANDS];
@@ -151,21 +154,14 @@ Status fill(const Operand& out, const Operand*, int, const Params& params) {
     return {Status::Ok, 0, 0};
 }
 
-constexpr Row rows[] = {
-    {"random_bits", UInt32, Form::Fill, "u", "seed counter", fill<RandomBits>},
-    {"uniform", Float16, Form::Fill, "T", "seed counter", fill<Uniform<half_t>>},
-    {"uniform", BFloat16, Form::Fill, "T", "seed counter", fill<Uniform<bfloat_t>>},
-    {"uniform", Float32, Form::Fill, "T", "seed counter", fill<Uniform<float>>},
-    {"uniform", Float64, Form::Fill, "T", "seed counter", fill<Uniform<double>>},
-    {"normal", Float16, Form::Fill, "T", "seed counter", fill<Normal<half_t>>},
-    {"normal", BFloat16, Form::Fill, "T", "seed counter", fill<Normal<bfloat_t>>},
-    {"normal", Float32, Form::Fill, "T", "seed counter", fill<Normal<float>>},
-    {"normal", Float64, Form::Fill, "T", "seed counter", fill<Normal<double>>},
-};
-
 }  // namespace
 
-Rows random() { return {rows, sizeof rows / sizeof *rows}; }
+// clang-format off
+TABLE(random,
+      KERNEL(random_bits, fill<RandomBits>),
+      KERNEL(uniform, fill<Uniform<T>>),
+      KERNEL(normal, fill<Normal<T>>))
+// clang-format on
 
 }  // namespace TUTOR_LEVEL
 }  // namespace tutor

@@ -1,109 +1,14 @@
 // Reductions: sum prod mean max min argmax argmin over any set of axes.
 //
-// Ops (what is computed, in reductions.hpp) -> Reducer (an op as functions on bytes) ->
-// reduce_axes() (which memory is walked in which order; compiled once for all ops).
-#include "reductions.hpp"
+// Ops (what is computed, in reductions.hpp) -> Reducer (an op as functions on bytes, in
+// reducer.hpp)
+// -> reduce_axes() (which memory is walked in which order; compiled once for all ops).
+#include "kernels/reducer.hpp"
+#include "reduce.rows.hpp"
 
 namespace tutor {
 namespace TUTOR_LEVEL {
 namespace {
-
-// ---- an op as functions on bytes ----------------------------------------------------------------
-
-// Some rows of a matrix; the elements of one column are reduced together.
-struct Columns {
-    const char* data;
-    int64_t rows, row_stride, columns, column_stride;
-};
-
-struct Reducer {
-    int element_size, partial_size, lanes;
-    void (*clear)(char* partials, int64_t count, int64_t position);
-    // Adds `count` <= 512 elements, side by side, to one partial result; of 32 lanes, a new one.
-    void (*add_row)(const char* elements, int64_t count, int64_t position, char* partial);
-    // Adds each row to the `columns` partial results of its lane; `position` is the first row's.
-    void (*add_columns)(const Columns& from, int64_t position, char* partials);
-    void (*merge)(char* partials, const char* later, int64_t count);
-    void (*finish)(const char* partials, int64_t count, int64_t terms, char* out, int64_t stride);
-};
-
-constexpr int TILE_BYTES = 512;  // partial results side by side; 32 lanes of them still fit in L1
-
-template <class Op>
-struct OnBytes {
-    using Element = typename Op::Element;
-    using Term = typename Op::Term;
-    using Partial = typename Op::Partial;
-    using Result = typename Op::Result;
-    static constexpr bool IN_TREE = Op::LANES > 1;  // floats, added or multiplied
-
-    static void clear(char* partials, int64_t count, int64_t position) {
-        for (int64_t i = 0; i < count; i++)
-            reinterpret_cast<Partial*>(partials)[i] = Op::none(position);
-    }
-
-    // Adds n <= 512 elements, side by side. Converted and combined in one pass.
-    static void add_row(const char* elements, int64_t n, int64_t position, char* partial) {
-        const Element* x = reinterpret_cast<const Element*>(elements);
-        Partial& to = *reinterpret_cast<Partial*>(partial);
-        if constexpr (IN_TREE) {
-            using How = typename Op::How;
-            const int64_t left = n % lanes<Term>;
-            Term last[lanes<Term>];
-            convert_row(left, last, x + n - left);
-            to = combine_block<Term, How>(
-                n, [&](int64_t i) { return load_wide(x + i); },
-                load_part(last, left, Term(How::neutral)));
-        } else if constexpr (std::is_same<Term, Partial>::value) {
-            Partial all = to;
-            for (int64_t i = 0; i < n; i++) all = Op::both(all, Op::of(x[i]));
-            to = all;
-        } else {  // argmax, argmin: where the largest stands matters only if it is a new one
-            const Element most = Op::most(n, x);
-            const Term key = Op::of(most);
-            if (to.key < key) to = {key, position + Op::first(n, x, most)};
-        }
-    }
-
-    static void add_columns(const Columns& from, int64_t position, char* partials) {
-        const Element* row = reinterpret_cast<const Element*>(from.data);
-        Partial* to = reinterpret_cast<Partial*>(partials);
-        if constexpr (!std::is_same<Term, Partial>::value) {  // argmax, argmin
-            constexpr int64_t MOST = 1 << 30;
-            static_assert(TILE_BYTES / sizeof(Partial) <= 64);
-            for (int64_t r = 0; r < from.rows; r += MOST)
-                Op::add_rows(smaller(MOST, from.rows - r), from.columns, row + r * from.row_stride,
-                             from.row_stride, from.column_stride, position + r, to);
-        } else {
-            for (int64_t r = 0; r < from.rows; r++, row += from.row_stride) {
-                Partial* lane = to + (position + r) % Op::LANES * from.columns;
-                if (from.column_stride == 1) {
-#pragma GCC ivdep
-                    for (int64_t c = 0; c < from.columns; c++)
-                        Op::add(lane[c], Op::of(row[c]), position + r);
-                } else {
-                    for (int64_t c = 0; c < from.columns; c++)
-                        Op::add(lane[c], Op::of(row[c * from.column_stride]), position + r);
-                }
-            }
-        }
-    }
-
-    static void merge(char* partials, const char* later, int64_t count) {
-        Partial* a = reinterpret_cast<Partial*>(partials);
-        const Partial* b = reinterpret_cast<const Partial*>(later);
-        for (int64_t i = 0; i < count; i++) a[i] = Op::both(a[i], b[i]);
-    }
-
-    static void finish(const char* partials, int64_t n, int64_t terms, char* out, int64_t stride) {
-        const Partial* from = reinterpret_cast<const Partial*>(partials);
-        for (int64_t i = 0; i < n; i++)
-            reinterpret_cast<Result*>(out)[i * stride] = Op::result(from[i], terms);
-    }
-
-    static constexpr Reducer reducer = {sizeof(Element), sizeof(Partial), Op::LANES, clear,
-                                        add_row,         add_columns,     merge,     finish};
-};
 
 // ---- the walk -----------------------------------------------------------------------------------
 
@@ -221,73 +126,98 @@ struct Tile {
 // here, are whole subtrees of the one tree.
 constexpr int64_t GRAIN = 64 * BLOCK;
 
-Status reduce_axes(const Reducer& op, const Operand& out, const Operand& x, const Params& params) {
-    bool reduced[MAX_DIMS] = {};
-    for (int i = 0; i < params.axis_count; i++) reduced[params.axis[i]] = true;
-    Nest kept, terms;
-    int axes[MAX_DIMS], out_axis[MAX_DIMS], count = 0;
-    for (int d = 0; d < x.ndim; d++) {
-        if (reduced[d]) {
-            terms.add(x.shape[d], {x.strides[d]});
-        } else {
-            out_axis[d] = count;
-            axes[count++] = d;
-        }
-    }
-    sort_axes(axes, count, x.strides);
-    for (int i = 0; i < count; i++)
-        kept.add(x.shape[axes[i]], {x.strides[axes[i]], out.strides[out_axis[axes[i]]]});
-    const Nest side = kept.split_inner();
-    const int64_t outputs = side.size[0], stride = side.stride[0][0],
-                  out_stride = side.stride[0][1];
-    const int64_t term_count = terms.count();
-
-    // By columns where that walks along memory, and where there are too few terms to fill vectors.
-    const int64_t step = terms.depth > 0 ? terms.stride[terms.depth - 1][0] : 0;
-    const bool by_columns = outputs > 1 && (term_count <= SUM_LANES ||
-                                            (outputs >= 8 && magnitude(stride) < magnitude(step)));
-
-    const int64_t width = TILE_BYTES / op.partial_size, tiles = ceil_div(outputs, width);
-    const int64_t chunks = larger(1, ceil_div(term_count, GRAIN));
-    const int64_t pieces = kept.count() * tiles * chunks;
+// One call: which axes are walked how, and how the work is cut into pieces, one for each tile of
+// outputs and each chunk of their terms.
+struct Reduction {
+    const Reducer& op;
+    const Operand &out, &x;
+    Nest kept, terms, side;  // `side`: the kept axis along which the outputs of a tile lie
+    int64_t term_count, outputs, width, tiles, chunks, pieces;
+    bool by_columns;
     char* partials = nullptr;  // of the chunks, where a sum is cut into several
-    if (chunks > 1) {
-        partials = static_cast<char*>(scratch(0, pieces * TILE_BYTES));
-        if (partials == nullptr) return {Status::OutOfMemory, 0, 0};
+
+    Reduction(const Reducer& how, const Operand& to, const Operand& from, const Params& params)
+        : op(how), out(to), x(from) {
+        add_axes(params);
+        side = kept.split_inner();
+        outputs = side.size[0];
+        term_count = terms.count();
+        // By columns where that walks along memory, and where there are too few terms to fill
+        // vectors.
+        const int64_t step = terms.depth > 0 ? terms.stride[terms.depth - 1][0] : 0;
+        by_columns =
+            outputs > 1 && (term_count <= SUM_LANES ||
+                            (outputs >= 8 && magnitude(side.stride[0][0]) < magnitude(step)));
+        width = TILE_BYTES / op.partial_size;
+        tiles = ceil_div(outputs, width);
+        chunks = larger(1, ceil_div(term_count, GRAIN));
+        pieces = kept.count() * tiles * chunks;
     }
-    auto tile_at = [&](int64_t index, char*& to) -> Tile {
+
+    void add_axes(const Params& params) {
+        bool reduced[MAX_DIMS] = {};
+        for (int i = 0; i < params.axis_count; i++) reduced[params.axis[i]] = true;
+        int axes[MAX_DIMS], out_axis[MAX_DIMS], count = 0;
+        for (int d = 0; d < x.ndim; d++) {
+            if (reduced[d]) {
+                terms.add(x.shape[d], {x.strides[d]});
+            } else {
+                out_axis[d] = count;
+                axes[count++] = d;
+            }
+        }
+        sort_axes(axes, count, x.strides);
+        for (int i = 0; i < count; i++)
+            kept.add(x.shape[axes[i]], {x.strides[axes[i]], out.strides[out_axis[axes[i]]]});
+    }
+
+    Tile tile_at(int64_t index, char*& to) const {
         int64_t offset[MAX_OPERANDS];
         kept.locate(index / tiles, offset);
         const int64_t first = index % tiles * width;
-        to = out.data + (offset[1] + first * out_stride) * itemsize_of[out.dtype];
+        to = out.data + (offset[1] + first * side.stride[0][1]) * itemsize_of[out.dtype];
         return {op,
                 terms,
                 term_count,
                 by_columns,
-                x.data + (offset[0] + first * stride) * op.element_size,
+                x.data + (offset[0] + first * side.stride[0][0]) * op.element_size,
                 smaller(width, outputs - first),
-                stride};
-    };
-    const int64_t blocks = larger(1, ceil_div(term_count, BLOCK)), per_chunk = GRAIN / BLOCK;
-    const int64_t cost = smaller(width, outputs) * smaller(GRAIN, term_count);
-    parallel_each(pieces, cost, GRAIN, [&](int64_t piece) {
+                side.stride[0][0]};
+    }
+
+    void run_piece(int64_t piece) const {
         alignas(64) char here[TILE_BYTES];
         char* to;
         const Tile tile = tile_at(piece / chunks, to);
+        const int64_t per_chunk = GRAIN / BLOCK;
+        const int64_t blocks = larger(1, ceil_div(term_count, BLOCK));
         const int64_t first = piece % chunks * per_chunk;
         char* result = chunks > 1 ? partials + piece * TILE_BYTES : here;
         tile.add_blocks(first, smaller(per_chunk, blocks - first), result);
-        if (chunks == 1) op.finish(here, tile.outputs, term_count, to, out_stride);
-    });
-    for (int64_t index = 0; chunks > 1 && index < pieces / chunks; index++) {
+        if (chunks == 1) op.finish(here, tile.outputs, term_count, to, side.stride[0][1]);
+    }
+
+    void join_chunks(int64_t index) const {
         alignas(64) char all[TILE_BYTES];
         char* to;
         const Tile tile = tile_at(index, to);
         tile.tree(index * chunks, chunks, all, [&](int64_t piece, char* into) {
             std::memcpy(into, partials + piece * TILE_BYTES, TILE_BYTES);
         });
-        op.finish(all, tile.outputs, term_count, to, out_stride);
+        op.finish(all, tile.outputs, term_count, to, side.stride[0][1]);
     }
+};
+
+Status reduce_axes(const Reducer& op, const Operand& out, const Operand& x, const Params& params) {
+    Reduction call(op, out, x, params);
+    if (call.chunks > 1) {
+        call.partials = static_cast<char*>(scratch(0, call.pieces * TILE_BYTES));
+        if (call.partials == nullptr) return {Status::OutOfMemory, 0, 0};
+    }
+    const int64_t cost = smaller(call.width, call.outputs) * smaller(GRAIN, call.term_count);
+    parallel_each(call.pieces, cost, GRAIN, [&](int64_t piece) { call.run_piece(piece); });
+    for (int64_t index = 0; call.chunks > 1 && index < call.pieces / call.chunks; index++)
+        call.join_chunks(index);
     return {Status::Ok, 0, 0};
 }
 
@@ -298,25 +228,18 @@ Status run(const Operand& out, const Operand* ins, int, const Params& params) {
     return reduce_axes(OnBytes<Op>::reducer, out, ins[0], params);
 }
 
-const Row rows[] = {
-#define ROW(name, type, format)                                                  \
-    {"sum", name, Form::Reduce, "ST", "axis", run<Sum<type>>},                   \
-        {"prod", name, Form::Reduce, "ST", "axis", run<Prod<type>>},             \
-        {"max", name, Form::Reduce, "TT", "axis", run<Max<Stored<type>>>},       \
-        {"min", name, Form::Reduce, "TT", "axis", run<Min<Stored<type>>>},       \
-        {"argmax", name, Form::Reduce, "iT", "axis", run<ArgMax<Stored<type>>>}, \
-        {"argmin", name, Form::Reduce, "iT", "axis", run<ArgMin<Stored<type>>>},
-    TUTOR_FOR_EACH_DTYPE(ROW)
-#undef ROW
-        {"mean", Float16, Form::Reduce, "TT", "axis", run<Mean<half_t>>},
-    {"mean", BFloat16, Form::Reduce, "TT", "axis", run<Mean<bfloat_t>>},
-    {"mean", Float32, Form::Reduce, "TT", "axis", run<Mean<float>>},
-    {"mean", Float64, Form::Reduce, "TT", "axis", run<Mean<double>>},
-};
-
 }  // namespace
 
-Rows reduce() { return {rows, sizeof rows / sizeof *rows}; }
+// clang-format off
+TABLE(reduce,
+      KERNEL(sum, run<Sum<T>>),
+      KERNEL(prod, run<Prod<T>>),
+      KERNEL(mean, run<Mean<T>>),
+      KERNEL(max, run<Max<Stored<T>>>),
+      KERNEL(min, run<Min<Stored<T>>>),
+      KERNEL(argmax, run<ArgMax<Stored<T>>>),
+      KERNEL(argmin, run<ArgMin<Stored<T>>>))
+// clang-format on
 
 }  // namespace TUTOR_LEVEL
 }  // namespace tutor

@@ -1,5 +1,8 @@
 // Along one axis, where each element depends on those before it: scan cummax.
-#include "rows.hpp"
+#include "math/computed.hpp"
+#include "math/order.hpp"
+#include "scan.rows.hpp"
+#include "walk/nest.hpp"
 
 namespace tutor {
 namespace TUTOR_LEVEL {
@@ -62,16 +65,24 @@ void scan_slices(const Line<T>& line, const int64_t* next, int64_t n) {
 constexpr int64_t WIDTH = 128;  // slices that go on together: their carries stay in the L1 cache
 constexpr int64_t FEW = 6;      // the same where each is contiguous: so are their cache lines
 
-// Element i of n <= WIDTH slices, which lie side by side as `line` says. With its steps known to be
-// 1, or 0 for a factor that repeats, the loop becomes one over vectors.
+// The first element of n <= WIDTH slices, which lie side by side as `line` says.
 template <class T, class Op>
-void scan_step(const Line<T>& line, int64_t i, int64_t n, typename Op::Carry* carry) {
+void scan_first(const Line<T>& line, int64_t n, typename Op::Carry* carry) {
+    for (int64_t c = 0; c < n; c++) {
+        carry[c] = Op::first(line.y[c * line.y_step]);
+        line.z[c * line.z_step] = Op::result(carry[c]);
+    }
+}
+
+// A later one. With its steps known to be 1, or 0 for a factor that repeats, the loop becomes one
+// over vectors.
+template <class T, class Op>
+void scan_step(const Line<T>& line, int64_t n, typename Op::Carry* carry) {
     const auto [z, x, y, z_step, x_step, y_step] = line;
     const auto step = [=](int64_t along_z, int64_t along_x, int64_t along_y) {
 #pragma GCC ivdep
         for (int64_t c = 0; c < n; c++) {
-            const T y_c = y[c * along_y];
-            carry[c] = i == 0 ? Op::first(y_c) : Op::next(carry[c], x[c * along_x], y_c);
+            carry[c] = Op::next(carry[c], x[c * along_x], y[c * along_y]);
             z[c * along_z] = Op::result(carry[c]);
         }
     };
@@ -124,37 +135,23 @@ Status scan(const Operand& out, const Operand* ins, int count, const Params& par
             return;
         }
         typename Op::Carry carry[WIDTH];
-        for (int64_t i = 0; i < length; i++)
-            scan_step<T, Op>({z_at + i * z_along, x_at + i * x_along, y_at + i * y_along, across[0],
-                              across[1], across[2]},
-                             i, n, carry);
+        const auto line = [&](int64_t i) {
+            return Line<T>{z_at + i * z_along, x_at + i * x_along, y_at + i * y_along,
+                           across[0],          across[1],          across[2]};
+        };
+        scan_first<T, Op>(line(0), n, carry);
+        for (int64_t i = 1; i < length; i++) scan_step<T, Op>(line(i), n, carry);
     });
     return {Status::Ok, 0, 0};
 }
 
-// ---- the table ----------------------------------------------------------------------------------
-
-struct Table {
-    Row rows[2 * DTYPES] = {};
-    int64_t count = 0;
-
-    constexpr Table() {
-#define ROW(dtype, type, format)                                                     \
-    if (dtype != Bool)                                                               \
-        add({"scan", dtype, Form::Scan, "TTT", "axis", scan<Stored<type>, Linear>}); \
-    add({"cummax", dtype, Form::Scan, "TT", "axis", scan<Stored<type>, Largest>});
-        TUTOR_FOR_EACH_DTYPE(ROW)
-#undef ROW
-    }
-
-    constexpr void add(Row row) { rows[count++] = row; }
-};
-
-constexpr Table table;
-
 }  // namespace
 
-Rows scan() { return {table.rows, table.count}; }
+// clang-format off
+TABLE(scan,
+      KERNEL(scan, scan<T, Linear>),
+      KERNEL(cummax, scan<Stored<T>, Largest>))
+// clang-format on
 
 }  // namespace TUTOR_LEVEL
 }  // namespace tutor

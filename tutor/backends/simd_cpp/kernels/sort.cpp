@@ -3,7 +3,9 @@
 // An element becomes an Entry, one unsigned integer: its key above, its position below. Then no two
 // are equal, equal keys stay in the order of their positions, and any way to sort integers will do.
 // Few are merged; many are dealt out by the digits of their keys, which compares nothing at all.
-#include "rows.hpp"
+#include "math/order.hpp"
+#include "sort.rows.hpp"
+#include "walk/nest.hpp"
 
 namespace tutor {
 namespace TUTOR_LEVEL {
@@ -85,14 +87,16 @@ const Entry* radix_sort(Entry* entries, Entry* other, int64_t n) {
 
 // ---- argsort ------------------------------------------------------------------------------------
 
-// The keys of rows.hpp as unsigned integers in the same order. ~ turns the order round.
+// The keys of order.hpp as unsigned integers in the same order. Turning all bits turns the order
+// round.
 template <class T>
 auto unsigned_key(T x, bool descending) {
     using Key = typename Ordered<T>::Key;
     using Bits = std::make_unsigned_t<Key>;
+    const Bits turn = static_cast<Bits>(-int(descending));  // all bits, or none
     constexpr Bits LOWEST = static_cast<Bits>(std::numeric_limits<Key>::min());
     const Bits key = static_cast<Bits>(Ordered<T>::zeros_alike(Ordered<T>::key(x)) - LOWEST);
-    return descending ? static_cast<Bits>(~key) : key;
+    return static_cast<Bits>(key ^ turn);
 }
 
 // n elements, `step` apart. false: out of memory.
@@ -135,16 +139,9 @@ Status argsort(const Operand& out, const Operand* ins, int, const Params& params
     return {failed ? Status::OutOfMemory : Status::Ok, 0, 0};
 }
 
-const Row rows[] = {
-#define ROW(dtype, type, format) \
-    {"argsort", dtype, Form::Scan, "iT", "axis descending", argsort<Stored<type>>},
-    TUTOR_FOR_EACH_DTYPE(ROW)
-#undef ROW
-};
-
 }  // namespace
 
-Rows sort() { return {rows, sizeof rows / sizeof *rows}; }
+TABLE(sort, KERNEL(argsort, argsort<Stored<T>>))
 
 }  // namespace TUTOR_LEVEL
 }  // namespace tutor

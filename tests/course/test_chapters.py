@@ -1,0 +1,305 @@
+"""Every chapter: its form, what it gives and asks, that it runs, that its checks can be trusted."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tutor
+from course import build, notebooks
+from course.exercise import Exercise, Question, everything
+
+HERE = Path(__file__).parent
+ROOT = Path(tutor.__file__).parents[1]
+CHAPTERS = notebooks.chapters()
+BUGS = {f"X{number:02}" for number in range(1, 28)}
+
+# What each chapter of Part I has to cover: ids of the project's list of requirements. A range such
+# as 000-07..11 stands for all of its rows.
+ROWS = {
+    "00": "",
+    "01": "000-03..04 000-45 001-01..02 001-10..11 001-30 001-39 002-06",
+    "02": "000-07..11 000-44 000-54 001-34 002-04 002-07 002-09 002-11 002-40 002-53 004-29..30"
+    " 004-40 004-72",
+    "03": "000-06 000-50 000-59 001-15 001-37 002-05 002-10 002-39 004-39",
+    "04": "000-05 000-19 000-21..22 000-57 000-63 001-16 001-35 002-12..15 002-21 002-31 004-20"
+    " 004-22 004-24 004-36..38 004-67",
+    "05": "000-01 000-18 000-20 000-47 000-55 001-36 002-02..03 002-08 002-17..20 002-37 002-47"
+    " 004-03..04 004-31..32 004-41 004-75",
+    "06": "000-23 001-38 001-47 002-41..44 002-52 004-06 004-57 004-59",
+    "07": "000-53 002-16 002-24 004-50..51",
+    "08": "000-61 001-48 002-22..23 002-25..28 004-08 004-53..54 004-68",
+}
+
+EXERCISES = [entry for entry in everything() if isinstance(entry, Exercise)]
+QUESTIONS = [entry for entry in everything() if isinstance(entry, Question)]
+each_chapter = pytest.mark.parametrize("chapter", CHAPTERS)
+each_exercise = pytest.mark.parametrize("entry", EXERCISES, ids=lambda entry: entry.id)
+each_question = pytest.mark.parametrize("entry", QUESTIONS, ids=lambda entry: entry.id)
+
+
+@functools.cache
+def notebook(chapter: str) -> notebooks.Notebook:
+    return notebooks.read(CHAPTERS[chapter])
+
+
+def about(chapter: str) -> dict[str, Any]:
+    return notebook(chapter)["metadata"]["tutor"]
+
+
+def ids(chapter: str, part: str) -> list[str]:
+    """The ids of a chapter's cells of one sort: exercise, check or question."""
+    found = map(notebooks.about, notebooks.code_cells(notebook(chapter)))
+    return [pair[1] for pair in found if pair and pair[0] == part]
+
+
+def prose(chapter: str) -> str:
+    cells = [cell for cell in notebook(chapter)["cells"] if cell["cell_type"] == "markdown"]
+    return "\n\n".join(map(notebooks.source, cells))
+
+
+# ---- running them --------------------------------------------------------------------------------
+
+
+@functools.cache
+def run(chapter: str, mode: str) -> dict[str, Any]:
+    """What running a chapter gives; in a process and a folder of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        own = {"PYTHONPATH": str(ROOT), "IPYTHONDIR": folder, "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
+        kept = {name: text for name, text in os.environ.items() if name != "TUTOR_PROGRESS"}
+        strict = [] if mode == "kernel" else ["-W", "error"]  # Jupyter's own warnings are not ours
+        if mode != "kernel":  # one run with all the training that a learner sees is enough
+            own["TUTOR_CHAPTER_QUICK"] = "1"
+        script = [str(HERE / "run_chapter.py"), str(CHAPTERS[chapter]), mode]
+        result = subprocess.run(
+            [sys.executable, *strict, *script],
+            env=kept | own,
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=900,
+            check=False,
+        )
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def verdicts(result: dict[str, Any]) -> dict[str, str]:
+    """What was said about each exercise and question: {"05.3": "unsolved"}."""
+    said = "\n".join(cell["output"] for cell in result["cells"])
+    return dict(re.findall(r"(?m)^(\d\d\.q?\d+) ([a-z]+)(?=:|$)", said))
+
+
+@pytest.mark.parametrize("mode", ["unsolved", "solved", "kernel"])
+@each_chapter
+def test_a_chapter_runs_from_top_to_bottom(chapter: str, mode: str) -> None:
+    result = run(chapter, mode)
+    errors = {cell["id"]: cell["error"] for cell in result["cells"] if cell["error"]}
+    assert not errors, "\n".join(f"{id}: {error}" for id, error in errors.items())
+    asked = ids(chapter, "check") + ids(chapter, "question")
+    said = verdicts(result)
+    assert sorted(said) == sorted(asked)
+    allowed = {"exact", "close"} if mode == "solved" else {"unsolved"}
+    assert {id: kind for id, kind in said.items() if kind not in allowed} == {}
+
+
+# ---- the proofs of an exercise -------------------------------------------------------------------
+
+
+def proofs(entry: Exercise) -> dict[str, dict[str, Any]]:
+    everyone = run(entry.id[:2], "unsolved")["proofs"]
+    found = {proof["answer"]: proof for proof in everyone if proof["id"] == entry.id}
+    assert found, f"no cell has the tag exercise-{entry.id}"
+    return found
+
+
+@each_exercise
+def test_the_stub_is_unsolved(entry: Exercise) -> None:
+    assert proofs(entry)["stub"]["kind"] == "unsolved", proofs(entry)["stub"]["text"]
+
+
+@each_exercise
+def test_the_solution_passes(entry: Exercise) -> None:
+    assert proofs(entry)["solution"]["passed"], proofs(entry)["solution"]["text"]
+
+
+@each_exercise
+def test_planted_wrong_answers_do_not_pass(entry: Exercise) -> None:
+    """They are wrong, not broken: one that raises says so first, as "raises: no return"."""
+    wrong = {why: p for why, p in proofs(entry).items() if why not in ("stub", "solution")}
+    assert len(wrong) >= 2, "plant two wrong answers at least, in tests/course/wrong"
+    for why, proof in wrong.items():
+        assert proof["kind"] != "broken" and "examined" not in proof, proof
+        allowed = {"wrong", "changed", "timeout"} | (
+            {"raised"} if why.startswith("raises") else set()
+        )
+        assert proof["kind"] in allowed, f"{why}: {proof['text']}"
+
+
+@each_exercise
+def test_hints_are_not_the_solution(entry: Exercise) -> None:
+    assert len(entry.hints) == 3 and all(hint.strip() for hint in entry.hints)
+    assert len(set(entry.hints)) == 3
+    for hint in entry.hints:
+        assert entry.solution.strip() not in hint
+    assert entry.task and entry.title and 0 < entry.minutes <= 20
+
+
+@each_question
+def test_a_question_takes_the_right_answer_only(entry: Question) -> None:
+    from course.checking import judged
+
+    assert judged(entry, entry.right).passed
+    assert judged(entry, ...).kind == "unsolved"
+    wrong = [letter for letter in entry.choices if letter != entry.right] or ["?", None, 1e99, [7]]
+    assert [answer for answer in wrong if judged(entry, answer).kind != "wrong"] == []
+    assert entry.why.strip() and entry.text.strip()
+
+
+# ---- what belongs together -----------------------------------------------------------------------
+
+
+@each_chapter
+def test_exercises_and_notebook_agree(chapter: str) -> None:
+    declared = [entry.id for entry in EXERCISES if entry.id.startswith(f"{chapter}.")]
+    asked = [entry.id for entry in QUESTIONS if entry.id.startswith(f"{chapter}.")]
+    assert sorted(ids(chapter, "exercise")) == sorted(declared)
+    assert sorted(ids(chapter, "check")) == sorted(declared)
+    assert sorted(ids(chapter, "question")) == sorted(asked)
+    wrong = import_module(f"wrong.ch{chapter}").WRONG
+    assert sorted(wrong) == sorted(declared)
+
+
+def test_every_exercise_has_its_chapter() -> None:
+    modules = {path.stem[2:] for path in (ROOT / "course/exercises").glob("ch*.py")}
+    assert modules == set(CHAPTERS)
+    for entry in everything():
+        check = getattr(entry, "check", None)
+        assert check is None or check.__module__.endswith(f"ch{entry.id[:2]}"), entry.id
+
+
+@each_chapter
+def test_cells_of_an_exercise_are_what_they_say(chapter: str) -> None:
+    """The stub defines the name; the check cell comes after it, and passes that name on."""
+    places: dict[str, int] = {}
+    for place, cell in enumerate(notebook(chapter)["cells"]):
+        part = notebooks.about(cell)
+        assert part is None or cell["cell_type"] == "code", cell["id"]
+        if part is None or part[0] == "question":
+            continue
+        entry = next(entry for entry in EXERCISES if entry.id == part[1])
+        text = notebooks.source(cell)
+        places["-".join(part)] = place
+        if part[0] == "check":
+            assert f'check("{entry.id}", {entry.answer})' in text
+            assert places[f"exercise-{entry.id}"] < place
+        else:
+            names = {getattr(node, "name", "") for node in ast.walk(ast.parse(text))}
+            names |= {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
+            assert entry.answer in names
+
+
+def builds(text: str) -> set[str]:
+    """The numbers of the modules course.built.chNN that a source imports."""
+    found = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("course.built"):
+            inner = [alias.name for alias in node.names]
+            names = inner if node.module == "course.built" else [str(node.module)]
+            found |= {name.rpartition("ch")[2] for name in names}
+        elif isinstance(node, ast.Import):
+            names = [a.name for a in node.names if a.name.startswith("course.built")]
+            found |= {name.rpartition("ch")[2] for name in names}
+    return found
+
+
+@each_chapter
+def test_a_chapter_needs_nothing_that_comes_later(chapter: str) -> None:
+    checks = (ROOT / f"course/exercises/ch{chapter}.py").read_text()
+    assert all(number <= chapter for number in builds(checks))
+    assert f"exercises.ch{chapter}" not in checks and "learn.exercises" not in checks
+    before = {f"{int(chapter) - 1:02}"}
+    for cell in notebooks.code_cells(notebook(chapter)):
+        assert builds(notebooks.source(cell)) <= before, cell["id"]
+
+
+def test_the_built_modules_are_what_the_chapters_keep() -> None:
+    files = build.modules()
+    assert {path.name for path in build.FOLDER.glob("ch*.py")} == {path.name for path in files}
+    for path, text in files.items():
+        assert path.read_text() == text, "run `python -m tutor chapters build`"
+
+
+# ---- the form of a chapter -----------------------------------------------------------------------
+
+
+@each_chapter
+def test_a_chapter_is_in_the_stored_form(chapter: str) -> None:
+    path = CHAPTERS[chapter]
+    assert path.read_text("utf-8") == notebooks.stored(path), "run `python -m tutor chapters build`"
+    assert notebooks.NAME.fullmatch(path.name)[1] == chapter
+
+
+@each_chapter
+def test_metadata_is_complete(chapter: str) -> None:
+    data = about(chapter)
+    assert sorted(data) == ["bugs", "builds", "goal", "id", "minutes", "rows", "title"]
+    assert data["id"] == chapter
+    assert all(data[name].strip() for name in ("title", "goal", "builds"))
+    assert 0 < data["minutes"] <= 180
+    assert set(data["bugs"]) <= BUGS
+
+
+def rows(text: str) -> set[str]:
+    """The rows that a line of ROWS stands for."""
+    found = set()
+    for part in text.split():
+        source, _, span = part.partition("-")
+        first, _, last = span.partition("..")
+        found |= {f"{source}-{n:02}" for n in range(int(first), int(last or first) + 1)}
+    return found
+
+
+def test_rows_are_read_rightly() -> None:
+    assert rows("000-09..11 002-04") == {"000-09", "000-10", "000-11", "002-04"}
+    assert [len(rows(text)) for text in ROWS.values()] == [0, 10, 18, 9, 21, 21, 11, 5, 12]
+
+
+@each_chapter
+def test_the_rows_of_the_plan_are_covered(chapter: str) -> None:
+    covered = {row for number in CHAPTERS for row in about(number).get("rows", [])}
+    assert sorted(rows(ROWS.get(chapter, "")) - covered) == []
+    assert all(re.fullmatch(r"00[0-4]-\d\d", row) for row in about(chapter)["rows"])
+
+
+def test_no_chapter_is_left_out() -> None:
+    assert list(CHAPTERS) == [f"{number:02}" for number in range(len(CHAPTERS))]
+
+
+@each_chapter
+def test_a_chapter_has_its_parts(chapter: str) -> None:
+    text, code = prose(chapter), notebooks.code_cells(notebook(chapter))
+    assert text.startswith(f"# {int(chapter)}. {about(chapter)['title']}\n")
+    assert any(re.search(r"(?m)^guess\w* = \.\.\.", notebooks.source(cell)) for cell in code)
+    assert 3 <= len(ids(chapter, "question")) <= 6
+    assert re.search(r"(?m)^##+ What the real one does more", text)
+    assert any(re.search(r"\bshow\(", notebooks.source(cell)) for cell in code)
+    reading = re.split(r"(?m)^##+ Further reading.*$", text)
+    assert len(reading) == 2, "one heading `Further reading`"
+    assert len(re.findall(r"(?m)^[-*] ", reading[1])) == 3, "three pointers"
+    if chapter == "00":
+        assert len(ids(chapter, "exercise")) == 1
+    else:
+        assert 4 <= len(ids(chapter, "exercise")) <= 7
+        assert about(chapter)["bugs"] and re.search(r"(?mi)^##+ .*bug hunt", text)

@@ -1,0 +1,97 @@
+// The Python classes whose instances the twin reads and makes, as Python has handed them over.
+#pragma once
+
+#include <Python.h>
+
+#include <vector>
+
+#include "../kernel.hpp"
+
+namespace tutor {
+
+// An owned reference, let go of at the end of its scope.
+class Ref {
+  public:
+    Ref() = default;
+    explicit Ref(PyObject* owned) : object_(owned) {}
+    Ref(Ref&& other) noexcept : object_(other.release()) {}
+    Ref& operator=(Ref&& other) noexcept {
+        PyObject* before = object_;
+        object_ = other.release();
+        Py_XDECREF(before);
+        return *this;
+    }
+    ~Ref() { Py_XDECREF(object_); }
+
+    static Ref to(PyObject* borrowed) { return Ref(Py_XNewRef(borrowed)); }
+    PyObject* get() const { return object_; }
+    PyObject* release() {
+        PyObject* object = object_;
+        object_ = nullptr;
+        return object;
+    }
+    explicit operator bool() const { return object_ != nullptr; }
+
+  private:
+    PyObject* object_ = nullptr;
+};
+
+// A class with __slots__. A new instance is a copy of a blank one that Python has made: so it has
+// whatever slots the class has, with the values that they begin with, also those unknown here.
+class Class {
+  public:
+    // Finds the slots called `names` (a tuple of str) in the class of `blank`, and all others that
+    // are not empty in it. false, with a Python error set, if it has no such slot.
+    bool learn(PyObject* blank, PyObject* names);
+
+    // A copy of the blank instance; nullptr, with a Python error set, without memory.
+    PyObject* fresh() const;
+
+    // The same for an object that was made elsewhere and is empty so far.
+    bool fill(PyObject* object) const;
+
+    PyTypeObject* type() const { return type_; }
+    bool has(PyObject* object) const { return PyObject_TypeCheck(object, type_); }
+    bool is_exactly(PyObject* object) const { return Py_IS_TYPE(object, type_); }
+
+    // The slot that was named in that place.
+    PyObject*& at(PyObject* object, int which) const {
+        return *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + places_[which]);
+    }
+
+    // Puts `owned` into a slot, in place of what is there.
+    void put(PyObject* object, int which, PyObject* owned) const {
+        PyObject*& slot = at(object, which);
+        PyObject* before = slot;
+        slot = owned;
+        Py_XDECREF(before);
+    }
+
+  private:
+    struct Value {
+        Py_ssize_t place;
+        PyObject* value;
+    };
+
+    PyTypeObject* type_ = nullptr;
+    std::vector<Py_ssize_t> places_;
+    std::vector<Value> values_;   // what fresh instances begin with
+    PyObject* others_ = nullptr;  // and, for a class with a __dict__, what is in it
+};
+
+// The slots, in the order in which tutor/ops/twin.py names them.
+enum TensorSlot { T_BUF, T_SHAPE, T_STRIDES, T_OFFSET, T_GRAD, T_OP, T_REQUIRES_GRAD, T_HOOKS };
+enum BufferSlot { B_DTYPE, B_VERSION };
+enum NodeSlot {
+    N_INPUTS,
+    N_PARAMS,
+    N_SAVED,
+    N_STATES,
+    N_SERIAL,
+    N_NEEDS,
+    N_SHAPE,
+    N_KEPT,
+    N_HOOKS
+};
+
+}  // namespace tutor

@@ -1,0 +1,48 @@
+// What Python hands over, once, when `tutor` is imported: tutor/ops/twin.py.
+#pragma once
+
+#include <Python.h>
+
+#include "classes.hpp"
+
+namespace tutor {
+
+// What the twins stand for, in the order in which tutor/backends/simd_cpp/__init__.py names them.
+enum Twin { APPLY, RUN, ORDER, ARRIVALS, STORE, TWINS };
+
+struct Given {
+    bool complete = false;    // has all of the following been handed over?
+    bool ready = false;       // and is it to be used?
+    PyObject* python[TWINS];  // the Engine's own functions: they define what happens
+    Class tensor, buffer, node, in_use;
+    PyObject* node_slots;      // the names of an Op's slots
+    PyObject* dtypes[DTYPES];  // the DType objects
+    PyObject* catalogue;       // {name: class of Op}
+    PyObject* plan;            // plan(class): what the class says about itself, or None
+    PyObject* serials;         // counts the Ops of all graphs
+    PyObject* recording;       // a ContextVar: True, False, or a block that is_recording knows
+    PyObject* is_recording;
+    PyObject* backend;     // a ContextVar: the backend in use, or a block
+    PyObject* kernels_of;  // the name of the attribute in which it keeps what was looked up
+    PyObject* lookup;      // lookup(name, dtype): the kernel
+    PyObject* watches;     // a dict: empty if nobody watches
+    PyObject* emit;        // emit(step), where somebody does
+    PyObject* step;        // Step(kernel, dtype, out, ins, params)
+    PyObject* constant;    // constant(number, dtype): a Tensor of that one number
+    PyObject* no_params;   // an empty mapping: the parameters of ops that have none
+    PyObject *settle, *forward, *finish, *backward;  // names of the methods that an Op may have
+    PyObject *after, *linked, *fit;                  // parts of the Engine's walk
+    PyObject* check_all;                             // check_all(inputs, name): the border
+    PyObject *freed, *changed, *wrong_count;         // make the errors of a walk
+};
+
+extern Given given;
+
+// Takes over a dict of all of these but the first two. false, with a Python error set, if one is
+// missing.
+bool take_over(PyObject* things);
+
+// The dtype of that object, DTYPES if it is none of them.
+DType dtype_of_object(PyObject* object);
+
+}  // namespace tutor

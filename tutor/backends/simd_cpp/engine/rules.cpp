@@ -1,0 +1,236 @@
+#include "rules.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tutor {
+
+namespace {
+
+void set_shape(Operand* out, const int64_t* shape, int ndim) {
+    out->ndim = ndim;
+    std::copy_n(shape, ndim, out->shape);
+}
+
+// Whether a is no larger than b along any axis, not regarding axis `but`.
+bool within(const Operand& a, const Operand& b, int64_t but) {
+    if (a.ndim != b.ndim) return false;
+    for (int d = 0; d < a.ndim; ++d) {
+        if (d != but && a.shape[d] > b.shape[d]) return false;
+    }
+    return true;
+}
+
+// Whether the shape of a is that of b without the last axis.
+bool rows_of(const Operand& a, const Operand& b) {
+    return b.ndim > 0 && a.ndim == b.ndim - 1 &&
+           std::memcmp(a.shape, b.shape, a.ndim * sizeof(int64_t)) == 0;
+}
+
+// The shape that the inputs' leading axes, all but the last `kept`, stretch to: aligned at the
+// right, sizes equal or 1.
+bool broadcast(const Operand* ins, int count, int kept, Operand* out) {
+    out->ndim = 0;
+    for (int i = 0; i < count; ++i) out->ndim = std::max(out->ndim, ins[i].ndim - kept);
+    std::fill_n(out->shape, out->ndim, 1);
+    for (int i = 0; i < count; ++i) {
+        const int axes = ins[i].ndim - kept, extra = out->ndim - axes;
+        for (int d = 0; d < axes; ++d) {
+            const int64_t size = ins[i].shape[d];
+            int64_t& found = out->shape[extra + d];
+            if (size == found || size == 1) continue;
+            if (found != 1) return false;
+            found = size;
+        }
+    }
+    return true;
+}
+
+// What is left of x without the axes in `params`.
+void reduce(const Operand& x, const Params& params, Operand* out) {
+    bool goes[MAX_DIMS] = {};
+    for (int a = 0; a < params.axis_count; ++a) goes[params.axis[a]] = true;
+    out->ndim = 0;
+    for (int d = 0; d < x.ndim; ++d) {
+        if (!goes[d]) out->shape[out->ndim++] = x.shape[d];
+    }
+}
+
+bool product(const Operand& x, const Operand& y, Operand* z) {
+    const Operand both[] = {x, y};
+    const int last = x.ndim - 1;
+    if (x.ndim < 2 || y.ndim < 2 || x.shape[last] != y.shape[y.ndim - 2] ||
+        !broadcast(both, 2, 2, z))
+        return false;
+    z->shape[z->ndim++] = x.shape[last - 1];
+    z->shape[z->ndim++] = y.shape[y.ndim - 1];
+    return true;
+}
+
+// The bias may be left out.
+bool layer(const Operand* ins, int count, Operand* z) {
+    const Operand &x = ins[0], &w = ins[1];
+    const int last = x.ndim - 1;
+    if (last < 0 || w.ndim != 2 || x.shape[last] != w.shape[1]) return false;
+    if (count > 2 && (ins[2].ndim != 1 || ins[2].shape[0] != w.shape[0])) return false;
+    set_shape(z, x.shape, x.ndim);
+    z->shape[last] = w.shape[0];
+    return true;
+}
+
+// out says how far it reaches behind the input.
+bool padded(const Operand& x, const Params& params, const Operand& out) {
+    if (out.ndim != x.ndim || params.axis_count != x.ndim) return false;
+    for (int d = 0; d < x.ndim; ++d) {
+        int64_t end;
+        if (params.axis[d] < 0 || __builtin_add_overflow(params.axis[d], x.shape[d], &end) ||
+            end > out.shape[d])
+            return false;
+    }
+    return true;
+}
+
+bool side_by_side(const Operand* ins, int count, int64_t axis, Operand* out) {
+    int64_t total = 0;
+    for (int i = 0; i < count; ++i) {
+        if (!alike(ins[0], ins[i], axis) || axis >= ins[i].ndim ||
+            __builtin_add_overflow(total, ins[i].shape[axis], &total))
+            return false;
+    }
+    set_shape(out, ins[0].shape, ins[0].ndim);
+    out->shape[axis] = total;
+    return true;
+}
+
+// Gather, scatter, index_select: x (and out) along one axis, by an index.
+bool indexed(Form form, const Operand* ins, int64_t axis, Operand* out) {
+    const Operand &x = ins[0], &index = ins[1];
+    if (form == Form::Gather) {
+        set_shape(out, index.shape, index.ndim);
+        return within(index, x, axis);
+    }
+    set_shape(out, x.shape, x.ndim);
+    if (form == Form::Scatter) return alike(index, ins[2]) && within(index, x, axis);
+    if (index.ndim != 1 || axis >= x.ndim) return false;
+    out->shape[axis] = index.shape[0];
+    return true;
+}
+
+bool entropy(Form form, const Operand* ins, Operand* out) {
+    const Operand &x = ins[0], &target = ins[1];
+    if (form == Form::CrossEntropyGrad) {
+        set_shape(out, x.shape, x.ndim);
+        return rows_of(target, x) && rows_of(ins[2], x);
+    }
+    if (out->ndim) set_shape(out, target.shape, target.ndim);
+    return rows_of(target, x);
+}
+
+}  // namespace
+
+bool infer(Form form, const Operand* ins, int count, const Params& params, Operand* out) {
+    const int64_t axis = params.axis_count ? params.axis[0] : -1;
+    switch (form) {
+        case Form::Elementwise:
+        case Form::Scan:
+            return broadcast(ins, count, 0, out);
+        case Form::Update:
+            return set_shape(out, ins[0].shape, ins[0].ndim), true;
+        case Form::Draw:
+            return count == 2 && ins[0].ndim == 0 && ins[1].ndim == 0;
+        case Form::Fill:
+            return count == 0;
+        case Form::Reduce:
+            return reduce(ins[0], params, out), true;
+        case Form::MatMul:
+            return product(ins[0], ins[1], out);
+        case Form::Linear:
+            return layer(ins, count, out);
+        case Form::Conv:
+            return infer_conv(ins[0], ins[1], params, out);
+        case Form::ConvWeight:
+            return infer_conv_weight(ins[0], ins[1], params, out);
+        case Form::Pool:
+            return infer_pool(ins[0], params, out);
+        case Form::PoolGrad:
+            return infer_pool_grad(ins, params, out);
+        case Form::Nonzero:
+            return out->ndim == 1;
+        case Form::Pad:
+            return padded(ins[0], params, *out);
+        case Form::Cat:
+            return side_by_side(ins, count, axis, out);
+        case Form::Gather:
+        case Form::Scatter:
+        case Form::IndexSelect:
+            return indexed(form, ins, axis, out);
+        case Form::CrossEntropy:
+        case Form::CrossEntropyGrad:
+            return entropy(form, ins, out);
+    }
+    return false;
+}
+
+void fit(Form form, const Operand& out, Operand* ins, int count, const Params& params) {
+    switch (form) {
+        case Form::Elementwise:
+        case Form::Scan:
+            for (int i = 0; i < count; ++i) stretch(&ins[i], out.shape, out.ndim);
+            return;
+        case Form::MatMul:
+            for (int i = 0; i < 2; ++i) stretch_leading(&ins[i], out, 2);
+            return;
+        case Form::Gather:  // x, cut to the index's sizes beside the axis
+            for (int d = 0; d < out.ndim; ++d) {
+                if (d != params.axis[0]) ins[0].shape[d] = out.shape[d];
+            }
+            return;
+        default:
+            return;
+    }
+}
+
+bool stretch(Operand* x, const int64_t* shape, int ndim) {
+    const int extra = ndim - x->ndim;
+    if (extra == 0 && std::equal(shape, shape + ndim, x->shape)) return true;  // most often
+    if (extra < 0) return false;
+    int64_t strides[MAX_DIMS] = {};
+    for (int d = 0; d < x->ndim; ++d) {
+        if (x->shape[d] == shape[extra + d])
+            strides[extra + d] = x->strides[d];
+        else if (x->shape[d] != 1)
+            return false;
+    }
+    set_shape(x, shape, ndim);
+    std::copy_n(strides, ndim, x->strides);
+    return true;
+}
+
+bool stretch_leading(Operand* x, const Operand& out, int kept) {
+    int64_t shape[MAX_DIMS];
+    const int lead = out.ndim - kept;
+    std::copy_n(out.shape, lead, shape);
+    std::copy_n(x->shape + x->ndim - kept, kept, shape + lead);
+    return stretch(x, shape, out.ndim);
+}
+
+int64_t lay_out(Operand* out) {
+    int64_t step = 1, count = 1;
+    for (int d = out->ndim - 1; d >= 0; --d) {
+        const int64_t size = out->shape[d];
+        out->strides[d] = step;
+        if (__builtin_mul_overflow(step, size > 0 ? size : 1, &step)) return -1;
+        count *= size;
+    }
+    return step > PTRDIFF_MAX / 16 ? -1 : count;
+}
+
+bool alike(const Operand& a, const Operand& b, int64_t but) {
+    if (a.ndim != b.ndim) return false;
+    for (int d = 0; d < a.ndim; ++d) {
+        if (d != but && a.shape[d] != b.shape[d]) return false;
+    }
+    return true;
+}
+
+}  // namespace tutor

@@ -1,0 +1,36 @@
+// Making Buffers and Tensors, and reading the walking instructions of Tensors.
+#pragma once
+
+#include <Python.h>
+
+#include "given.hpp"
+#include "views.hpp"
+
+namespace tutor {
+
+inline bool is_tensor(PyObject* object) { return given.tensor.has(object); }
+
+// A slot of a Tensor, borrowed.
+inline PyObject* part(PyObject* tensor, TensorSlot slot) { return given.tensor.at(tensor, slot); }
+
+inline bool requires_grad(PyObject* tensor) { return part(tensor, T_REQUIRES_GRAD) == Py_True; }
+
+// The dtype of a Tensor; DTYPES if its Buffer is none, or claims another dtype than it has.
+DType dtype_of(PyObject* tensor);
+
+// Whether all that a Tensor is made of is there: a slot may have been emptied.
+bool is_whole(PyObject* tensor);
+
+// Whether one of its sizes is 0.
+bool is_empty(PyObject* tensor);
+
+// The walking instructions of a Tensor; false if they are none that could be calculated with.
+bool walk_of(PyObject* tensor, Walk* walk);
+
+// A Tensor over `buf`, walked as told. Tuples that `like` has too, if it is given, are shared.
+PyObject* tensor_over(PyObject* buf, int ndim, const int64_t* shape, const int64_t* strides,
+                      int64_t offset, PyObject* like);
+
+PyObject* tuple_of(const int64_t* numbers, int count);
+
+}  // namespace tutor

@@ -1,0 +1,346 @@
+// The walk backward: the twin of tutor/core/engine/backward.py. Formulas are the Ops' own, in
+// Python; here it is found out in which order they are asked, and their gradients are added up.
+#include "walk.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "run.hpp"
+
+namespace tutor {
+
+namespace {
+
+PyObject* slot(PyObject* op, NodeSlot which) { return given.node.at(op, which); }
+
+bool is_op(PyObject* object) { return object && given.node.has(object); }
+
+// The Op that made a Tensor; nullptr for a leaf.
+PyObject* op_of(PyObject* tensor) {
+    PyObject* op = part(tensor, T_OP);
+    return is_op(op) ? op : nullptr;
+}
+
+// Whether two versions, shapes or the like are equal.
+bool same(PyObject* a, PyObject* b) { return a && b && PyObject_RichCompareBool(a, b, Py_EQ) == 1; }
+
+// Whether a saved value is what it was: its memory, how often that had been changed, its walk.
+bool is_fresh(PyObject* value, PyObject* state) {
+    if (!is_tensor(value) || !is_whole(value) || !PyTuple_Check(state) ||
+        PyTuple_GET_SIZE(state) != 5)
+        return false;
+    PyObject* buf = part(value, T_BUF);
+    return PyTuple_GET_ITEM(state, 0) == buf &&
+           same(PyTuple_GET_ITEM(state, 1), given.buffer.at(buf, B_VERSION)) &&
+           same(PyTuple_GET_ITEM(state, 2), part(value, T_SHAPE)) &&
+           same(PyTuple_GET_ITEM(state, 3), part(value, T_STRIDES)) &&
+           same(PyTuple_GET_ITEM(state, 4), part(value, T_OFFSET));
+}
+
+// Whether the graph behind this Op is there, and all that it has saved is fresh.
+bool can_be_walked(PyObject* op) {
+    PyObject *saved = slot(op, N_SAVED), *states = slot(op, N_STATES), *ins = slot(op, N_INPUTS);
+    if (!saved || !states || !ins || !PyTuple_Check(saved) || !PyTuple_Check(states) ||
+        !PyTuple_Check(ins) || PyTuple_GET_SIZE(states) != PyTuple_GET_SIZE(saved))
+        return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(states); ++i) {
+        if (!is_fresh(PyTuple_GET_ITEM(saved, i), PyTuple_GET_ITEM(states, i))) return false;
+    }
+    return true;
+}
+
+struct Found {
+    long long serial;
+    PyObject* op;  // borrowed; the list returned owns it
+};
+
+}  // namespace
+
+// The recorded ops behind `root`, and it, newest first.
+PyObject* order(PyObject* root) {
+    std::vector<Found> found;
+    if (root != Py_None) {
+        std::unordered_set<PyObject*> seen{root};
+        std::vector<PyObject*> unseen{root};
+        while (!unseen.empty()) {
+            PyObject* op = unseen.back();
+            unseen.pop_back();
+            if (!is_op(op) || !can_be_walked(op)) return nullptr;
+            PyObject* serial = slot(op, N_SERIAL);
+            if (!serial || !PyLong_Check(serial)) return nullptr;
+            found.push_back({PyLong_AsLongLong(serial), op});
+            PyObject* ins = slot(op, N_INPUTS);
+            for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(ins); ++i) {
+                PyObject* x = PyTuple_GET_ITEM(ins, i);
+                if (!is_tensor(x)) return nullptr;
+                PyObject* behind = op_of(x);
+                if (behind && seen.insert(behind).second) unseen.push_back(behind);
+            }
+        }
+        std::sort(found.begin(), found.end(),
+                  [](const Found& a, const Found& b) { return a.serial > b.serial; });
+    }
+    PyObject* list = PyList_New(static_cast<Py_ssize_t>(found.size()));
+    for (size_t i = 0; list && i < found.size(); ++i)
+        PyList_SET_ITEM(list, static_cast<Py_ssize_t>(i), Py_NewRef(found[i].op));
+    return list;
+}
+
+namespace {
+
+// ---- One walk -----------------------------------------------------------------------------------
+
+// What has come in so far for the Ops and leaves that are still to be visited, in the order in
+// which the first of it came.
+class Pending {
+  public:
+    ~Pending() {
+        for (Entry& entry : entries_) Py_XDECREF(entry.node), Py_XDECREF(entry.gradient);
+    }
+
+    // Adds a gradient. false, with a Python error set, if they cannot be added.
+    bool add(PyObject* node, PyObject* gradient) {
+        auto [place, is_new] = places_.try_emplace(node, entries_.size());
+        if (is_new) {
+            entries_.push_back({Py_NewRef(node), Py_NewRef(gradient)});
+            return true;
+        }
+        Ref before = Ref::to(entries_[place->second].gradient);
+        PyObject* sum = PyNumber_Add(before.get(), gradient);
+        if (!sum) return false;
+        Py_SETREF(entries_[place->second].gradient, sum);
+        return true;
+    }
+
+    // Takes out what has come in for a node; nothing if nothing has.
+    Ref take(PyObject* node) {
+        auto place = places_.find(node);
+        if (place == places_.end()) return Ref();
+        Entry& entry = entries_[place->second];
+        places_.erase(place);
+        Py_CLEAR(entry.node);
+        return Ref(std::exchange(entry.gradient, nullptr));
+    }
+
+    struct Entry {
+        PyObject *node, *gradient;  // owned; nullptr: taken out
+    };
+    std::vector<Entry>& entries() { return entries_; }
+
+  private:
+    std::vector<Entry> entries_;
+    std::unordered_map<PyObject*, size_t> places_;
+};
+
+struct Walking {
+    bool keep, linked;
+    PyObject* ask;  // what calls hooks; None: nothing does
+    Pending pending;
+    Ref arrived;  // a dict: what comes to each tensor that is to have a `.grad`
+};
+
+// Raises the error that a function of tutor/ground/refusals.py makes for these.
+bool refuse(PyObject* refusal, PyObject* op, PyObject* about = nullptr) {
+    PyObject* args[] = {op, about};
+    Ref error(PyObject_Vectorcall(refusal, args, about ? 2 : 1, nullptr));
+    if (error) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
+    return false;
+}
+
+// A slot of an Op that holds a tuple, which may have been assigned to; nullptr, with a Python error
+// set, if it holds none.
+Ref tuple_in(PyObject* op, NodeSlot which) {
+    PyObject* found = slot(op, which);
+    if (found && PyTuple_Check(found)) return Ref::to(found);
+    PyErr_Format(PyExc_TypeError, "%s: its place in the graph was assigned to",
+                 Py_TYPE(op)->tp_name);
+    return Ref();
+}
+
+// The gradient after the hooks have seen it.
+Ref after(PyObject* hooks, Ref g, PyObject* ask) {
+    if (!hooks || hooks == Py_None || ask == Py_None) return g;
+    const int some = PyObject_IsTrue(hooks);
+    if (some <= 0) return some < 0 ? Ref() : std::move(g);
+    PyObject* args[] = {hooks, g.get(), ask};
+    return Ref(PyObject_Vectorcall(given.after, args, 3, nullptr));
+}
+
+// What the op's own formula makes of the gradient of its result and of what it saved: a tuple.
+Ref gradients(PyObject* op, PyObject* g, bool linked) {
+    Ref saved = linked ? Ref(PyObject_CallOneArg(given.linked, op)) : tuple_in(op, N_SAVED);
+    if (!saved) return saved;
+    std::vector<PyObject*> args{op, g};
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(saved.get()); ++i)
+        args.push_back(PyTuple_GET_ITEM(saved.get(), i));
+    Ref result(PyObject_VectorcallMethod(given.backward, args.data(), args.size(), nullptr));
+    return !result || PyTuple_Check(result.get()) ? std::move(result)
+                                                  : Ref(PyTuple_Pack(1, result.get()));
+}
+
+// The gradient for an input, in that one's shape: where it was stretched, the sum over the copies.
+Ref fitted(PyObject* op, PyObject* x, PyObject* gx) {
+    if (is_tensor(gx) && same(part(gx, T_SHAPE), part(x, T_SHAPE)) && dtype_of(gx) == dtype_of(x) &&
+        dtype_of(x) != DTYPES)
+        return Ref::to(gx);
+    PyObject* args[] = {op, x, gx};
+    return Ref(PyObject_Vectorcall(given.fit, args, 3, nullptr));
+}
+
+// How often the memory of a gradient was changed.
+Ref version_of(PyObject* g) {
+    if (is_tensor(g) && is_whole(g)) return Ref::to(given.buffer.at(part(g, T_BUF), B_VERSION));
+    PyErr_SetString(PyExc_TypeError, "a gradient must be a Tensor");
+    return Ref();
+}
+
+// Hands on what an Op makes of its gradient.
+bool visit(PyObject* op, PyObject* g, Walking& walk) {
+    if (slot(op, N_SAVED) == Py_None) return refuse(given.freed, op);
+    Ref before = version_of(g);
+    Ref grads = before ? gradients(op, g, walk.linked) : Ref();
+    Ref now = grads ? version_of(g) : Ref();
+    if (!now) return false;
+    if (!same(before.get(), now.get())) return refuse(given.changed, op);
+    Ref ins = tuple_in(op, N_INPUTS), needs = ins ? tuple_in(op, N_NEEDS) : Ref();
+    if (!needs) return false;
+    const Py_ssize_t count = PyTuple_GET_SIZE(grads.get());
+    if (count != PyTuple_GET_SIZE(needs.get())) {
+        Ref found(PyLong_FromSsize_t(count));
+        return found && refuse(given.wrong_count, op, found.get());
+    }
+    for (Py_ssize_t i = 0; i < count && i < PyTuple_GET_SIZE(ins.get()); ++i) {
+        PyObject *x = PyTuple_GET_ITEM(ins.get(), i), *gx = PyTuple_GET_ITEM(grads.get(), i);
+        if (PyTuple_GET_ITEM(needs.get(), i) != Py_True || gx == Py_None) continue;
+        if (!is_tensor(x)) return PyErr_SetString(PyExc_TypeError, "an input is no Tensor"), false;
+        Ref fit = fitted(op, x, gx);
+        PyObject* behind = op_of(x);
+        if (!fit || !walk.pending.add(behind ? behind : x, fit.get())) return false;
+    }
+    return true;
+}
+
+// Lets go of what an Op has saved, and of the graph behind it.
+void release(PyObject* op) {
+    Ref nothing(PyTuple_New(0));
+    given.node.put(op, N_SAVED, Py_NewRef(Py_None));
+    given.node.put(op, N_INPUTS, Py_XNewRef(nothing.get()));
+    given.node.put(op, N_STATES, Py_XNewRef(nothing.get()));
+}
+
+// The gradient for a tensor inside of the graph that is to keep it.
+bool keep_inside(PyObject* op, PyObject* g, const Ref& arrived) {
+    PyObject* kept = slot(op, N_KEPT);
+    if (!kept || kept == Py_None) return true;
+    Ref tensor(PyObject_CallNoArgs(kept));
+    return tensor &&
+           (tensor.get() == Py_None || PyDict_SetItem(arrived.get(), tensor.get(), g) == 0);
+}
+
+bool walk_ops(PyObject* ops, Walking& walk) {
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(ops); ++i) {
+        Ref op = Ref::to(PyList_GET_ITEM(ops, i));
+        Ref g = walk.pending.take(op.get());
+        if (!g) continue;  // its only reader had no gradient for it
+        g = after(slot(op.get(), N_HOOKS), std::move(g), walk.ask);
+        if (!g || !visit(op.get(), g.get(), walk) || !keep_inside(op.get(), g.get(), walk.arrived))
+            return false;
+        if (!walk.keep) release(op.get());
+    }
+    return true;
+}
+
+bool reach_leaves(Walking& walk) {
+    for (Pending::Entry& entry : walk.pending.entries()) {
+        if (!entry.node) continue;
+        Ref leaf = Ref::to(entry.node);
+        PyObject* hooks = is_tensor(leaf.get()) ? part(leaf.get(), T_HOOKS) : nullptr;
+        Ref g = after(hooks, Ref::to(entry.gradient), walk.ask);
+        if (!g || PyDict_SetItem(walk.arrived.get(), leaf.get(), g.get()) < 0) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+PyObject* arrivals(PyObject* root, PyObject* gradient, bool keep, bool linked, PyObject* ask) {
+    PyObject* op = part(root, T_OP) ? part(root, T_OP) : Py_None;
+    Ref ops(order(op));
+    if (!ops) return nullptr;
+    Walking walk{keep, linked, ask, {}, Ref(PyDict_New())};
+    const bool done = walk.arrived && walk.pending.add(op == Py_None ? root : op, gradient) &&
+                      walk_ops(ops.get(), walk) && reach_leaves(walk);
+    return done ? walk.arrived.release() : nullptr;
+}
+
+// ---- .grad --------------------------------------------------------------------------------------
+
+namespace {
+
+bool has_zero(PyObject* strides) {
+    for (Py_ssize_t d = 0; strides && PyTuple_Check(strides) && d < PyTuple_GET_SIZE(strides);
+         ++d) {
+        int64_t stride;
+        if (!read_whole(PyTuple_GET_ITEM(strides, d), &stride) || stride == 0) return true;
+    }
+    return false;
+}
+
+// The tensors and, for each, a gradient with memory that nobody else has.
+struct Share {
+    Ref tensor, fresh, old, sum;
+};
+
+bool own(PyObject* arrived, PyObject* seed, std::vector<Share>* shares) {
+    std::unordered_set<PyObject*> handed_out{part(seed, T_BUF)};
+    PyObject *tensor, *g;
+    for (Py_ssize_t at = 0; PyDict_Next(arrived, &at, &tensor, &g);) {
+        if (!is_tensor(tensor) || !is_tensor(g) || !part(g, T_BUF)) return false;
+        shares->push_back({Ref::to(tensor), Ref::to(g), {}, {}});
+    }
+    for (Share& share : *shares) {
+        PyObject* fresh = share.fresh.get();
+        if (handed_out.count(part(fresh, T_BUF)) || has_zero(part(fresh, T_STRIDES))) {
+            share.fresh = Ref(run_named("copy", fresh, nullptr, nullptr));
+            if (!share.fresh) return false;
+        }
+        handed_out.insert(part(share.fresh.get(), T_BUF));
+    }
+    return true;
+}
+
+// What each `.grad` would become.
+bool add_up(std::vector<Share>& shares) {
+    for (Share& share : shares) {
+        PyObject* old = part(share.tensor.get(), T_GRAD);
+        share.old = Ref::to(old ? old : Py_None);
+        share.sum = share.old.get() == Py_None
+                        ? Ref::to(share.fresh.get())
+                        : Ref(PyNumber_Add(share.old.get(), share.fresh.get()));
+        if (!share.sum) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+// Adds to each tensor's `.grad`: to all of them at once. Who was overtaken by another thread in
+// between adds to what that one has stored.
+bool store(PyObject* arrived, PyObject* seed) {
+    std::vector<Share> shares;
+    if (!own(arrived, seed, &shares)) return false;
+    auto unchanged = [](const Share& share) {
+        return part(share.tensor.get(), T_GRAD) == share.old.get();
+    };
+    do {
+        if (!add_up(shares)) return false;
+    } while (!std::all_of(shares.begin(), shares.end(), unchanged));
+    for (Share& share : shares)  // no Python runs in between: what was there lives on in share.old
+        given.tensor.put(share.tensor.get(), T_GRAD, share.sum.release());
+    return true;
+}
+
+}  // namespace tutor

@@ -1,0 +1,191 @@
+// Optimizer steps: descend sgd adam. Each reads and writes a parameter once, and what the optimizer
+// keeps for it. float16 and bfloat16 are computed in float and rounded once.
+//
+// What changes from step to step, the settings and the count of steps, stands in cells: operands of
+// one number. So the same call, made again, is the next step.
+#include "math/computed.hpp"
+#include "math/math.hpp"
+#include "optimizer.rows.hpp"
+#include "walk/nest.hpp"
+
+namespace tutor {
+namespace TUTOR_LEVEL {
+namespace {
+
+constexpr int64_t GRAIN = 8192;  // elements in about 10 us of work
+constexpr int64_t TILE = 256;    // elements of each operand that are gathered on the stack
+
+inline double setting(const Operand& cell) { return *reinterpret_cast<const double*>(cell.data); }
+
+// What a later kernel would read back from memory: the vector rounded to T.
+template <class T>
+inline vec<Computed<T>> rounded(vec<Computed<T>> values) {
+    if constexpr (is_16_bit_float<T>) {
+        float wide[lanes<float>];
+        T stored[lanes<float>];
+        store(wide, values);
+        narrow(lanes<float>, stored, wide);
+        widen(lanes<float>, wide, stored);
+        return load(wide);
+    } else {
+        return values;
+    }
+}
+
+// Each formula is made of the cells, in the order of signatures.py, and is handed vectors of the
+// parameter p, its gradient g and the state.
+
+// p <- p - lr * (g + weight_decay * p)
+template <class T>
+struct Descend {
+    using F = Computed<T>;
+    static constexpr int OPERANDS = 2;  // p g
+    vec<F> lr, weight_decay;
+
+    explicit Descend(const Operand* cells)
+        : lr(F(setting(cells[0]))), weight_decay(F(setting(cells[1]))) {}
+
+    void operator()(F* const* at, int64_t i) const {
+        const vec<F> p = load(at[0] + i), g = load(at[1] + i);
+        store(at[0] + i, p - lr * (g + weight_decay * p));
+    }
+};
+
+// d = g + weight_decay * p;  v <- momentum * v + d;  p <- p - lr * v
+template <class T>
+struct Sgd {
+    using F = Computed<T>;
+    static constexpr int OPERANDS = 3;  // p g v
+    vec<F> lr, momentum, weight_decay;
+
+    explicit Sgd(const Operand* cells)
+        : lr(F(setting(cells[0]))),
+          momentum(F(setting(cells[1]))),
+          weight_decay(F(setting(cells[2]))) {}
+
+    void operator()(F* const* at, int64_t i) const {
+        const vec<F> p = load(at[0] + i), g = load(at[1] + i), d = g + weight_decay * p;
+        const vec<F> v = rounded<T>(momentum * load(at[2] + i) + d);
+        store(at[2] + i, v);
+        store(at[0] + i, p - lr * v);
+    }
+};
+
+// t = count + 1;  d = g + weight_decay * p;  m <- beta1 * m + (1 - beta1) * d;
+// v <- beta2 * v + (1 - beta2) * d * d;
+// p <- p - lr / (1 - beta1**t) * m / (sqrt(v) / sqrt(1 - beta2**t) + eps)
+// (Kingma and Ba, 2015). What is the same for all elements is computed in double.
+template <class T>
+struct Adam {
+    using F = Computed<T>;
+    static constexpr int OPERANDS = 4;  // p g m v
+    vec<F> lr, beta1, beta2, eps, weight_decay, correction, rest1, rest2;
+
+    explicit Adam(const Operand* cells)
+        : beta1(F(setting(cells[1]))),
+          beta2(F(setting(cells[2]))),
+          eps(F(setting(cells[3]))),
+          weight_decay(F(setting(cells[4]))),
+          rest1(F(1 - setting(cells[1]))),
+          rest2(F(1 - setting(cells[2]))) {
+        const uint64_t count = *reinterpret_cast<const uint64_t*>(cells[5].data);
+        const double t = static_cast<double>(count) + 1;
+        lr = vec<F>(F(setting(cells[0]) / (1 - std::pow(setting(cells[1]), t))));
+        correction = vec<F>(F(std::sqrt(1 - std::pow(setting(cells[2]), t))));
+    }
+
+    void operator()(F* const* at, int64_t i) const {
+        const vec<F> p = load(at[0] + i), g = load(at[1] + i), d = g + weight_decay * p;
+        const vec<F> m = rounded<T>(beta1 * load(at[2] + i) + rest1 * d);
+        const vec<F> v = rounded<T>(beta2 * load(at[3] + i) + rest2 * d * d);
+        store(at[2] + i, m);
+        store(at[3] + i, v);
+        store(at[0] + i, p - lr * m / (xsimd::sqrt(v) / correction + eps));
+    }
+};
+
+// ---- the loop -----------------------------------------------------------------------------------
+
+// The axes of all operands, the one with the smallest steps in memory last.
+template <int OPERANDS>
+Nest walk_of(const Operand* const* operands) {
+    const Operand& out = *operands[0];
+    Nest nest;
+    int axes[MAX_DIMS];
+    for (int d = 0; d < out.ndim; d++) axes[d] = d;
+    sort_axes(axes, out.ndim, out.strides);
+    for (int i = 0; i < out.ndim; i++) {
+        int64_t strides[MAX_OPERANDS] = {};
+        for (int k = 0; k < OPERANDS; k++) strides[k] = operands[k]->strides[axes[i]];
+        nest.add(out.shape[axes[i]], strides);
+    }
+    return nest;
+}
+
+// n elements that do not lie side by side, or not as F: through tiles on the stack, and back, but
+// for g (1), which is only read.
+template <class T, class Step>
+void step_in_tiles(const Step& step, T* const* stored, const int64_t* strides, int64_t n) {
+    using F = Computed<T>;
+    constexpr int WIDTH = lanes<F>, OPERANDS = Step::OPERANDS;
+    alignas(64) F tiles[OPERANDS][TILE];
+    F* computed[OPERANDS];
+    for (int64_t begin = 0; begin < n; begin += TILE) {
+        const int64_t count = smaller(TILE, n - begin), padded = ceil_div(count, WIDTH) * WIDTH;
+        for (int k = 0; k < OPERANDS; k++) {
+            computed[k] = tiles[k];
+            move_row(stored[k] + begin * strides[k], strides[k], tiles[k], 1, count);
+            for (int64_t j = count; j < padded; j++) tiles[k][j] = 0;
+        }
+        for (int64_t j = 0; j < padded; j += WIDTH) step(computed, j);
+        for (int k = 0; k < OPERANDS; k++)
+            if (k != 1) move_row(tiles[k], 1, stored[k] + begin * strides[k], strides[k], count);
+    }
+}
+
+// One optimizer step over all elements of the operands. Where they lie side by side they are
+// updated in place, vector by vector.
+template <class T, template <class> class Optimizer>
+Status update(const Operand& out, const Operand* ins, int, const Params&) {
+    using F = Computed<T>;
+    constexpr int WIDTH = lanes<F>, OPERANDS = Optimizer<T>::OPERANDS;
+    const Optimizer<T> step(ins + OPERANDS - 1);
+    const Operand* operands[OPERANDS];
+    for (int k = 0; k < OPERANDS; k++) operands[k] = k == 0 ? &out : &ins[k - 1];
+
+    Nest outer = walk_of<OPERANDS>(operands);
+    const Nest inner = outer.split_inner();
+    const int64_t length = inner.size[0], pieces = ceil_div(length, GRAIN);
+    bool in_place = std::is_same<T, F>::value;
+    for (int k = 0; k < OPERANDS; k++) in_place &= inner.stride[0][k] == 1;
+
+    parallel_each(outer.count() * pieces, smaller(length, GRAIN), GRAIN, [&](int64_t index) {
+        int64_t at[MAX_OPERANDS];
+        outer.locate(index / pieces, at);
+        const int64_t begin = index % pieces * GRAIN, n = smaller(GRAIN, length - begin);
+        const int64_t whole = in_place ? n / WIDTH * WIDTH : 0;
+        T* stored[OPERANDS];
+        F* computed[OPERANDS];
+        for (int k = 0; k < OPERANDS; k++) {
+            const int64_t stride = inner.stride[0][k];
+            stored[k] = reinterpret_cast<T*>(operands[k]->data) + at[k] + begin * stride;
+            computed[k] = reinterpret_cast<F*>(stored[k]);  // of no use unless they are alike
+            stored[k] += whole * stride;
+        }
+        for (int64_t j = 0; j < whole; j += WIDTH) step(computed, j);
+        step_in_tiles(step, stored, inner.stride[0], n - whole);
+    });
+    return {Status::Ok, 0, 0};
+}
+
+}  // namespace
+
+// clang-format off
+TABLE(optimizer,
+      KERNEL(descend, update<T, Descend>),
+      KERNEL(sgd, update<T, Sgd>),
+      KERNEL(adam, update<T, Adam>))
+// clang-format on
+
+}  // namespace TUTOR_LEVEL
+}  // namespace tutor

@@ -1,0 +1,104 @@
+// Windows that slide over the last two axes of (n, c, h, w), and copies of the rows they see.
+#pragma once
+
+#include "math/computed.hpp"
+#include "walk/nest.hpp"
+
+namespace tutor {
+namespace TUTOR_LEVEL {
+namespace {
+
+// One axis of a window: tap t of output p looks at p * stride + t * dilation.
+struct Axis {
+    int64_t taps, stride, dilation, in, out;
+
+    int64_t phase(int64_t t) const { return t * dilation % stride; }
+    int64_t shift(int64_t t) const { return t * dilation / stride; }
+    int64_t phases() const { return smaller(stride, (taps - 1) * dilation + 1); }
+    int64_t length(int64_t outputs) const { return outputs + shift(taps - 1); }  // of one phase
+    // How many elements of phase b there are, up to the last that is seen.
+    int64_t columns(int64_t b) const { return smaller(ceil_div(in - b, stride), length(out)); }
+};
+
+struct Window {
+    Axis h, w;
+    int64_t taps() const { return h.taps * w.taps; }
+};
+
+// Params hold the strides and dilations from number `first` on.
+Window window_of(const Params& params, int first, int64_t taps_h, int64_t taps_w, const Operand& x,
+                 const Operand& z) {
+    const auto number = [&](int i) { return static_cast<int64_t>(params.integer[first + i]); };
+    return {{taps_h, number(0), number(2), x.shape[2], z.shape[2]},
+            {taps_w, number(1), number(3), x.shape[3], z.shape[3]}};
+}
+
+// The outputs that are computed at one time: some rows of an image, or some whole images.
+struct Band {
+    const Window& window;
+    int64_t image, images, row, rows;
+    int64_t pitch = window.w.length(window.w.out), height = window.h.length(rows);
+    int64_t plane = images * height * pitch;
+    int64_t channel = plane * window.h.phases() * window.w.phases();
+    int64_t positions = (images * height - height + rows - 1) * pitch + window.w.out;
+
+    int64_t position(int64_t n, int64_t p) const { return (n * height + p) * pitch; }
+    int64_t shift(int64_t i, int64_t j) const {
+        const Axis &h = window.h, &w = window.w;
+        return (h.phase(i) * w.phases() + w.phase(j)) * plane + h.shift(i) * pitch + w.shift(j);
+    }
+    // at[k] for all k = (c, i, j).
+    void places(int64_t channels, int64_t* at) const {
+        for (int64_t c = 0; c < channels; ++c)
+            for (int64_t i = 0; i < window.h.taps; ++i)
+                for (int64_t j = 0; j < window.w.taps; ++j) *at++ = c * channel + shift(i, j);
+    }
+};
+
+// n numbers, `step` apart at both ends.
+template <class To, class From>
+inline void copy_row(int64_t n, To* to, int64_t to_step, const From* from, int64_t from_step) {
+    constexpr int L = lanes<Computed<To>>;
+    if (to_step == 1 && from_step == 2) {  // which compilers turn into shuffles
+        for (int64_t q = 0; q < n; ++q) to[q] = convert<To>(from[2 * q]);
+    } else if (to_step != 1 || from_step != 1) {
+        for (int64_t q = 0; q < n; ++q) to[q * to_step] = convert<To>(from[q * from_step]);
+    } else if constexpr (std::is_same<To, From>::value && !is_16_bit_float<To>) {
+        for (int64_t q = 0; q + L <= n; q += L) store(to + q, load(from + q));
+        if (n >= L) return store(to + n - L, load(from + n - L));  // overlaps what is there
+        for (int64_t q = 0; q < n; ++q) to[q] = from[q];
+    } else {
+        convert_row(n, to, from);
+    }
+}
+
+template <class T>
+T* element(const Operand& x, int64_t n, int64_t c, int64_t h) {
+    return reinterpret_cast<T*>(x.data) + n * x.strides[0] + c * x.strides[1] + h * x.strides[2];
+}
+
+// What a band sees of the channels from `first` on: phase by phase, image by image, row by row,
+// with zeros where the input ends, and behind it all, where the last register reaches.
+template <class T, class F>
+void copy_input(const Operand& x, int64_t first, int64_t channels, const Band& band, F* to) {
+    const Axis &h = band.window.h, &w = band.window.w;
+    for (int64_t c = 0; c < channels; ++c)
+        for (int64_t a = 0; a < h.phases(); ++a)
+            for (int64_t b = 0; b < w.phases(); ++b)
+                for (int64_t n = 0; n < band.images; ++n)
+                    for (int64_t r = 0; r < band.height; ++r, to += band.pitch) {
+                        const int64_t row = (band.row + r) * h.stride + a;
+                        const int64_t count = row < h.in ? w.columns(b) : 0;
+                        if (count > 0)
+                            copy_row(
+                                count, to, 1,
+                                element<T>(x, band.image + n, first + c, row) + b * x.strides[3],
+                                w.stride * x.strides[3]);
+                        for (int64_t q = count; q < band.pitch; ++q) to[q] = 0;
+                    }
+    for (int l = 0; l < lanes<F>; ++l) to[l] = 0;
+}
+
+}  // namespace
+}  // namespace TUTOR_LEVEL
+}  // namespace tutor

@@ -1,0 +1,164 @@
+"""Step: one kernel call as data; and `emit`, through which every kernel call of a process passes.
+
+    >>> from tutor import Tensor, watch
+    >>> seen = []
+    >>> with watch(lambda step, go: (seen.append(str(step)), go())):
+    ...     y = Tensor([1.0, 2.0]).exp().sum()
+    >>> seen
+    ['exp float32 (2,) -> (2,)', 'sum float32 (2,) axis=(0,) -> ()']
+
+An op, a derivative, an optimizer's step, a random number, a cast, a value written in place, a
+Buffer's own arithmetic: whatever asks for a kernel makes a Step and emits it. So who wants to see
+what a process computes has one place to stand at, and sees what really runs.
+
+This file stands below the Engine, because a Buffer and the conformance suite emit Steps, too.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar, copy_context
+from typing import Any, TypeVar
+
+from tutor.backends import forms, registry
+from tutor.backends.registry import Kernel
+from tutor.backends.signatures import SIGNATURES, Signature
+from tutor.dtype import DType
+from tutor.errors import DomainError
+from tutor.ground.blocks import Entered, Shared
+from tutor.ground.typing import Walked
+
+F = TypeVar("F", bound=Callable[..., Any])
+NONE: Mapping[str, object] = {}
+
+
+class Step:
+    """`kernel`, looked up for `dtype`, fills `out` from `ins` as `params` say."""
+
+    __slots__ = ("dtype", "ins", "kernel", "out", "params")
+
+    def __init__(
+        self, kernel: str, dtype: DType, out: Walked, ins: tuple[Walked, ...] = (),
+        params: Mapping[str, object] = NONE,
+    ) -> None:  # fmt: skip
+        self.kernel, self.dtype, self.out, self.ins, self.params = kernel, dtype, out, ins, params
+
+    @property
+    def signature(self) -> Signature:
+        """The kernel's row in signatures.py."""
+        return SIGNATURES[self.kernel]
+
+    @property
+    def device(self) -> str:
+        """Where out's memory is, and so where the kernel is to run."""
+        return str(self.out.buf.device)
+
+    @property
+    def layouts(self) -> tuple[forms.Layout, ...]:
+        """Shape, strides and dtype: of out, then of the inputs."""
+        return tuple([(x.shape, x.strides, x.buf.dtype) for x in (self.out, *self.ins)])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes read and written: forms.nbytes."""
+        return forms.nbytes(self.kernel, self.layouts)
+
+    @property
+    def flops(self) -> int | None:
+        """What is computed, None where that is open: forms.flops."""
+        return forms.flops(self.kernel, self.layouts)
+
+    def __repr__(self) -> str:
+        parts = [self.kernel, self.dtype.name, *(str(tuple(x.shape)) for x in self.ins)]
+        params = [f"{name}={value}" for name, value in self.params.items()]
+        return " ".join([*parts, *params, "->", str(tuple(self.out.shape))])
+
+
+def emit(step: Step, kernel: Kernel | None = None) -> None:
+    """Run the step: the one place where a kernel is called. `kernel` is another than the one in
+    use, for who compares two."""
+    run = kernel or registry.kernel(step.kernel, step.dtype, step.device)
+    if WATCHES:
+        _watched(step, run)
+    else:
+        run(step.out, *step.ins, **step.params)
+
+
+# ---- watching ------------------------------------------------------------------------------------
+
+Observer = Callable[[Step, Callable[[], None]], object]
+
+_shared: Shared[Observer] = Shared()
+WATCHES = _shared.blocks  # empty, mostly: then a step costs nothing more
+_observing: ContextVar[bool] = ContextVar("tutor.observing", default=False)
+
+
+class watch(Entered[Observer]):  # noqa: N801 - read as a verb: with watch(observer)
+    """`with watch(observer):` calls `observer(step, go)` for each kernel call of the process.
+
+    `go()` lets the kernel run, and must be called once: before it `step.out` is not yet filled,
+    after it the result stands there. What an observer raises, the call raises. Kernels that an
+    observer asks for itself are shown to nobody. All threads are watched, and watches may be
+    nested: the inner one is nearer to the kernel. Also `@watch(observer)` for a function.
+    """
+
+    def __init__(self, observer: Observer) -> None:
+        if not callable(observer):
+            raise DomainError(
+                f"watch({observer!r:.40})",
+                f"{type(observer).__name__} cannot be called",
+                "give a function observer(step, go), which calls go() once",
+            )
+        super().__init__(_shared, observer)
+
+    def __call__(self, function: F) -> F:
+        if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
+            raise DomainError(
+                f"watch as the decorator of {function.__qualname__}",
+                "what happens between its steps would be watched, too",
+                "write `with watch(...):` inside of it, around what it is meant for",
+            )
+
+        @functools.wraps(function)
+        def called(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return function(*args, **kwargs)
+
+        return called  # type: ignore[return-value]
+
+
+def watchers() -> list[Observer]:
+    """Who watches just now, the outermost first."""
+    return _shared.values()
+
+
+def _watched(step: Step, kernel: Kernel) -> None:
+    go = functools.partial(kernel, step.out, *step.ins, **step.params)
+    if not _observing.get():
+        for observer in reversed(watchers()):
+            go = functools.partial(_observed, observer, step, go)
+    go()
+
+
+def _observed(observer: Observer, step: Step, go: Callable[[], None]) -> None:
+    """The observer, in a context of its own in which nobody watches."""
+    calls: list[None] = []
+
+    def once() -> None:
+        calls.append(None)
+        if len(calls) == 1:
+            go()
+
+    def observe() -> None:
+        _observing.set(True)
+        observer(step, once)
+
+    copy_context().run(observe)
+    if len(calls) != 1:
+        raise DomainError(
+            f"to watch {step.kernel}",
+            f"the observer called go() {len(calls)} times",
+            "call it once: that is what lets the kernel run",
+        )

@@ -1,0 +1,91 @@
+"""Gradients, asked for by a function: `backward(loss)` adds them to `.grad`, `grad(y, xs)` returns
+them, and touches no `.grad`."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, overload
+
+from tutor.core.engine import engine
+from tutor.ground import refusals
+from tutor.ground.recording import asking, recording
+from tutor.ground.spelling import spelled
+from tutor.ground.typing import TensorLike
+from tutor.methods.tensor import Tensor
+
+Tensors = tuple[Tensor, ...] | list[Tensor]
+
+
+@spelled
+def backward(root: Tensor, gradient: TensorLike | None = None, *, retain_graph: bool | None = None,
+             create_graph: bool = False) -> None:  # fmt: skip
+    """`backward(loss)`: the same as `loss.backward()`; see `Engine.backward`."""
+    engine.backward(root, gradient, retain_graph, create_graph)
+
+
+@overload
+def grad(
+    y: Tensor, xs: Tensor, gradient: TensorLike | None = None, *, retain_graph: bool | None = None,
+    create_graph: bool = False, allow_unused: Literal[False] = False,
+) -> Tensor: ...  # fmt: skip
+@overload
+def grad(
+    y: Tensor, xs: Tensor, gradient: TensorLike | None = None, *, retain_graph: bool | None = None,
+    create_graph: bool = False, allow_unused: bool,
+) -> Tensor | None: ...  # fmt: skip
+@overload
+def grad(
+    y: Tensor, xs: Tensors, gradient: TensorLike | None = None, *, retain_graph: bool | None = None,
+    create_graph: bool = False, allow_unused: Literal[False] = False,
+) -> tuple[Tensor, ...]: ...  # fmt: skip
+@overload
+def grad(
+    y: Tensor, xs: Tensors, gradient: TensorLike | None = None, *, retain_graph: bool | None = None,
+    create_graph: bool = False, allow_unused: bool,
+) -> tuple[Tensor | None, ...]: ...  # fmt: skip
+@spelled
+def grad(
+    y: Tensor, xs: Tensor | Tensors, gradient: TensorLike | None = None, *,
+    retain_graph: bool | None = None, create_graph: bool = False, allow_unused: bool = False,
+) -> Tensor | tuple[Tensor | None, ...] | None:  # fmt: skip
+    """d y / d x for each x of `xs`: a tuple for a tuple or list, one Tensor for one.
+
+    Any tensors that require grad will do, leaves or computed ones. Only what lies between y and xs
+    is walked. `gradient` is d (what you want) / d y; needed unless y holds one number. The graph is
+    freed as the walk passes, unless `retain_graph`; `create_graph` keeps it, and records the walk,
+    for derivatives of derivatives. GraphError where an x does not require grad, or y was not
+    computed from it; with `allow_unused` that one has None.
+
+        >>> from tutor import Tensor
+        >>> x = Tensor(3.0, requires_grad=True)
+        >>> (slope,) = grad(x**3, (x,), create_graph=True)
+        >>> slope.item(), grad(slope, x)
+        (27.0, Tensor(18.))
+    """
+    wanted = tuple(xs) if isinstance(xs, (tuple, list)) else (xs,)
+    for x in wanted:
+        if not getattr(x, "requires_grad", False):
+            raise refusals.no_gradient_wanted(x)
+    seed = engine.seed(y, gradient)
+    ops, nodes = engine.order(y.op), [x.op or x for x in wanted]
+    targets, reached = set(nodes), {y.op or y}.union(*[[x.op or x for x in o.inputs] for o in ops])
+    for i, node in enumerate(nodes):
+        if node not in reached and not allow_unused:
+            raise refusals.unused(wanted[i], i)
+    between = set(targets)  # and what hands something on to them
+    for op in reversed(ops):  # oldest first
+        if any((x.op or x) in between for x in op.inputs):
+            between.add(op)
+    keep = create_graph if retain_graph is None else retain_graph
+    ask = asking(create_graph)
+
+    def walked() -> dict[Any, Any]:
+        walk = engine.walk(y, ops, seed, keep, create_graph, ask, between)
+        arrived = {node: g for node, g, _ in walk if node in targets}
+        return dict(zip(arrived, engine.owned(arrived.values(), seed), strict=True))
+
+    found = recording.during(create_graph, walked)
+    for i, node in enumerate(nodes):
+        if node not in found and not allow_unused:
+            raise refusals.unused(wanted[i], i)
+    result = tuple([found.get(node) for node in nodes])
+    return result if isinstance(xs, (tuple, list)) else result[0]

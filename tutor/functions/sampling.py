@@ -1,0 +1,160 @@
+"""Drawing whole numbers, orders and classes, from the generator that `tutor.manual_seed` sets.
+
+Everything from the random bits on is integer arithmetic, or exact: the same seed gives the same
+draws on every backend, and every outcome has exactly the probability that it should have (of
+`multinomial` and `bernoulli`: that of the weights as 53-bit numbers). `Tensor.rand`, `randn` and
+`glorot_uniform`, which fill a Tensor with floats, are in tutor/methods/create.py.
+"""
+
+from __future__ import annotations
+
+import math
+
+from tutor import dtype as dtypes
+from tutor import random
+from tutor.core.buffer import Buffer
+from tutor.core.engine import apply
+from tutor.dtype import float64, int64, uint32, uint64
+from tutor.errors import DomainError, DTypeError, ShapeError
+from tutor.ground import layout
+from tutor.ground.recording import no_grad
+from tutor.ground.spelling import spelled
+from tutor.ground.typing import DTypeLike, ShapeLike, TensorLike
+from tutor.methods.tensor import Tensor
+
+WHOLE = 62  # bits that the weights of one draw may add up to, as whole numbers
+
+
+@spelled
+@no_grad
+def randint(
+    low: int,
+    high: ShapeLike | None = None,
+    shape: ShapeLike | None = None,
+    *,
+    dtype: DTypeLike = int64,
+) -> Tensor:
+    """Whole numbers from low up to, but without, high, each equally likely: randint(0, 6, (2, 3)).
+
+    `randint(high, shape=...)` starts at 0, and so does PyTorch's `randint(high, shape)`. Raises
+    DomainError where there is no number to choose, or the dtype cannot hold all of them.
+    """
+    if shape is None and high is not None and hasattr(high, "__iter__"):
+        high, shape = None, high
+    start, stop = (0, low) if high is None else (low, high)
+    start = layout.whole_number(start, "randint(low)")
+    stop = layout.whole_number(stop, "randint(high)")
+    found = dtypes.of(dtype)
+    if stop <= start:
+        raise DomainError(f"randint({start}, {stop})", "no number lies there", "give high > low")
+    held = (found.min, found.max) if not found.is_float else (-(2**63), 2**63 - 1)
+    if not held[0] <= start <= stop - 1 <= held[1]:
+        raise DomainError(
+            f"randint({start}, {stop}) as {found.name}",
+            f"that can be {held[0]} to {held[1]}",
+            "use a wider dtype, or a smaller range",
+        )
+    sizes = layout.checked_shape(() if shape is None else shape)
+    words, span = _words(math.prod(sizes)), stop - start
+    drawn = words if span == 2**64 else _below(words.like(span), words.shape)
+    return (drawn + start % 2**64).cast(int64).cast(found).reshape(sizes)  # wraps to what it is
+
+
+@spelled
+def randperm(n: int, *, dtype: DTypeLike = int64) -> Tensor:
+    """The numbers 0 to n - 1 in an order of which each is equally likely."""
+    (count,) = layout.checked_shape(layout.whole_number(n, "randperm(n)"))
+    return _words(count).argsort().cast(dtype)
+
+
+@spelled
+@no_grad
+def bernoulli(p: TensorLike) -> Tensor:
+    """1 with probability p, else 0, for each p in a Tensor (or list, or a number), in its dtype."""
+    chance = p if isinstance(p, Tensor) else Tensor(p)
+    if not chance.dtype.is_float and chance.dtype is not dtypes.bool_:
+        raise DTypeError(
+            f"bernoulli of {chance.dtype.name}", "a probability is no integer", "give floats"
+        )
+    wide = chance.cast(float64)
+    if not bool(((wide >= 0) * (wide <= 1)).all()):
+        raise DomainError("bernoulli(p)", "a p that is not from 0 to 1", "clip or scale it")
+    return (Tensor.rand(*chance.shape, dtype=float64) < wide).cast(chance.dtype)
+
+
+@spelled
+@no_grad
+def multinomial(weights: TensorLike, num_samples: int, replacement: bool = False) -> Tensor:
+    """Classes, each with a probability in proportion to its weight: int64 (..., num_samples).
+
+    `weights` (..., classes) are numbers >= 0, finite, not all 0. Without replacement no class comes
+    twice: after each draw its weight is 0, so there must be as many weights above 0 as samples (and
+    each sample takes a walk over the weights). Raises DomainError where that is not so.
+    """
+    given = weights if isinstance(weights, Tensor) else Tensor(weights)
+    count = layout.positive(num_samples, "multinomial(num_samples)")
+    if not 1 <= given.ndim <= 2 or not given.shape[-1]:
+        raise ShapeError(
+            f"multinomial of shape {given.shape}", "no row of weights", "(classes) or (N, classes)"
+        )
+    whole = _whole_weights(given.cast(float64))
+    above = int((whole > 0).sum(-1).min().item()) if given.numel() else count
+    if above < (1 if replacement else count):
+        raise DomainError(
+            f"multinomial(num_samples={count}, replacement={replacement})",
+            f"a row has {above} weights above 0",
+            "give more classes, fewer samples, or replacement=True",
+        )
+    if replacement:
+        return _picked(whole, count)
+    classes, drawn = Tensor.arange(given.shape[-1]), []
+    for _ in range(count):
+        drawn.append(_picked(whole, 1))
+        whole = apply("where", classes == drawn[-1], 0, whole)
+    return apply("cat", *drawn, axis=-1)
+
+
+def _words(count: int) -> Tensor:
+    """`count` random uint64: two of the generator's uint32 each."""
+    bits = Tensor(Buffer.empty(2 * count, uint32), (count, 2))
+    random.stream().draw("random_bits", bits, 4)
+    halves = bits.cast(uint64)
+    return (halves[:, 0] << 32) | halves[:, 1]
+
+
+def _below(limits: Tensor, shape: layout.Shape) -> Tensor:
+    """For each uint64 limit a number below it, all equally likely, in that shape.
+
+    The remainder of a random word is, but for the words from the last whole multiple of the limit
+    on: those (2**64 % limit of them) are drawn anew.
+    """
+    words = _words(limits.numel())
+    rest = (~limits + 1) % limits
+    while bool((beyond := words > ~rest).any()):
+        words = apply("where", beyond, _words(limits.numel()), words)
+    return (words % limits).reshape(shape)
+
+
+def _whole_weights(w: Tensor) -> Tensor:
+    """Weights as int64 that add up to less than 2**WHOLE a row. None above 0 becomes 0."""
+    if not bool(((w >= 0) * w.isfinite()).all()):
+        raise DomainError("multinomial(weights)", "a negative, infinite or nan one", "check them")
+    if not w.numel():
+        return w.cast(int64)
+    largest = w.max(-1, keepdims=True)
+    scale = 2.0 ** (WHOLE - w.shape[-1].bit_length())
+    whole = (w / apply("where", largest == 0, 1.0, largest) * scale).cast(int64)
+    return apply("where", w > 0, whole.maximum(1), 0)
+
+
+def _picked(whole: Tensor, count: int) -> Tensor:
+    """`count` classes for each row of whole weights: where numbers below their sum fall.
+
+    Each class owns as many of those numbers as its weight; the class of a number is how many ends
+    of such runs are <= it. A stable sort of both together, the ends first, counts them.
+    """
+    ends = whole.cumsum(-1)
+    total = ends[..., -1:].expand((*whole.shape[:-1], count))
+    places = _below(total.cast(uint64).flatten(), total.shape).cast(int64)
+    order = apply("cat", ends, places, axis=-1).argsort(-1).argsort(-1)
+    return order[..., whole.shape[-1] :] - places.argsort(-1).argsort(-1)

@@ -1,0 +1,1 @@
+"""What everything stands on: layouts, keys, literals, checks, files, settings."""

@@ -1,0 +1,249 @@
+"""Settings with a value of its own for each context, and the `with` blocks that change them.
+
+Is a graph recorded? Which backend is in use? Every thread and every asyncio task has its own answer
+(a ContextVar); a new thread starts with the default, a new task with what holds where it is made:
+made within a block, it is in that block until the block ends.
+
+No exception may leave a setting changed, and a KeyboardInterrupt can come between any two
+bytecodes. So `__enter__` and `__exit__` cannot be written in Python: it might come before the first
+one in them. What is written in C is not interrupted, and this is made of it:
+
+- `with block:` first looks up `__enter__` and `__exit__`. Only these look-ups run Python: they make
+  a Block, which is in force for nobody yet. Entering then is a call of `ContextVar.set`, and
+  leaving a call of the `__exit__` of a lock.
+- A Block is in force as long as its lock is held. Who reads the setting passes by the others.
+- tutor itself changes a setting in a copy of the context only (`Setting.during`), as a decorated
+  function does. Nothing has to be put back then, however it ends.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import types
+from _thread import allocate_lock, get_ident
+from collections.abc import Callable, Generator
+from contextvars import Context, ContextVar, copy_context
+from functools import partial, wraps
+from typing import Any, Generic, TypeVar
+
+from tutor.errors import DomainError
+
+T = TypeVar("T")
+R = TypeVar("R")  # what a C function gives
+F = TypeVar("F", bound=Callable[..., Any])
+
+# From 3.14 on a `with` statement looks up __exit__ before __enter__.
+EXIT_FIRST = sys.version_info >= (3, 14)
+
+
+class Block(Generic[T]):
+    """One entering of a `with` block: it gives the setting a value while its lock is held."""
+
+    __slots__ = ("before", "held", "release", "value")
+    before: T | Block[T]  # what held when it was entered
+    held: Callable[[], bool]
+    release: Callable[..., None]
+
+    def __init__(self, value: T, before: T | Block[T]) -> None:
+        lock = allocate_lock()
+        lock.acquire()
+        self.value, self.before = value, before
+        self.held, self.release = lock.locked, lock.__exit__
+
+
+class Setting(Generic[T]):
+    """`Setting(name, default)`: a value for each context."""
+
+    def __init__(self, name: str, default: T, block: type[Block[T]] = Block) -> None:
+        self.block = block
+        self.variable: ContextVar[T | Block[T]] = ContextVar(name, default=default)
+
+    def get(self) -> T:
+        """The value here and now."""
+        found = self.in_force()
+        return found.value if isinstance(found, Block) else found
+
+    def in_force(self) -> T | Block[T]:
+        """The innermost block in force, or the value where there is none."""
+        last = found = self.variable.get()
+        while isinstance(found, Block) and not found.held():
+            found = found.before
+        if found is not last:
+            self.variable.set(found)
+        return found
+
+    def set(self, value: T) -> None:
+        """From here on; within a block, until it ends."""
+        found = self.in_force()
+        if isinstance(found, Block):
+            block = self.block(value, found.before)
+            block.held, block.release = found.held, found.release
+            self.variable.set(block)
+        else:
+            self.variable.set(value)
+
+    def context(self, value: T) -> Context:
+        """A copy of the present context, in which the setting has that value."""
+        context = copy_context()
+        context.run(self.variable.set, value)
+        return context
+
+    def during(self, value: T, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """`function(*args, **kwargs)`, run in a copy of the context with that value: what it sets
+        there, in whatever ContextVar, ends with it."""
+        return self.context(value).run(function, *args, **kwargs)
+
+    def entering(self, block: Block[T], within: Entered[T]) -> Callable[[], Any]:
+        """What enters the block, in C."""
+        return partial(self.variable.set, block)
+
+    def entered(self, block: Block[T]) -> bool:
+        """Was it entered, and is none of those around it over?"""
+        found = self.in_force()
+        while isinstance(found, Block):
+            if found is block:
+                return True
+            found = found.before
+        return False
+
+
+class Shared(Generic[T]):
+    """Blocks that are in force for the whole process, any number of them at once."""
+
+    def __init__(self) -> None:
+        self.blocks: dict[Block[T], Entered[T]] = {}  # in the order in which they were entered
+
+    def values(self) -> list[T]:
+        """Of the blocks in force, the first one first. Those that are over are forgotten."""
+        found = list(self.blocks)
+        for block in found:
+            if not block.held():
+                self.blocks.pop(block, None)
+        return [block.value for block in found if block.held()]
+
+    def entering(self, block: Block[T], within: Entered[T]) -> Callable[[], Entered[T]]:
+        return partial(self.blocks.setdefault, block, within)
+
+    def entered(self, block: Block[T]) -> bool:
+        return block in self.blocks
+
+
+class _LookUp(Generic[R]):
+    """What `with` finds under `__enter__` or `__exit__`: a C function, made by `find`."""
+
+    def __init__(self, find: Callable[[Entered[Any]], Callable[..., Any]]) -> None:
+        self.find = find
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Entered[Any] | None, owner: type) -> Callable[..., R]:
+        if instance is None:  # contextlib.ExitStack asks the class
+            return lambda within, *exception: getattr(within, self.name)(*exception)
+        return self.find(instance)
+
+
+def _enter(within: Entered[T]) -> Callable[[], Any]:
+    to_enter, to_leave = within.looked_up()
+    while to_enter and not to_enter[-1].held():
+        to_enter.pop()
+    if to_enter:
+        block = to_enter.pop()
+    else:
+        to_leave.append(block := within.block())
+    return within.setting.entering(block, within)
+
+
+def _leave(within: Entered[T]) -> Callable[..., None]:
+    to_enter, to_leave = within.looked_up()
+    while EXIT_FIRST and to_leave and not within.setting.entered(to_leave[-1]):
+        to_leave.pop()  # __enter__ was looked up, and never called
+    if to_leave:
+        return to_leave.pop().release
+    if not EXIT_FIRST:
+        raise DomainError("leaving a block", "it was not entered", "write `with block:`")
+    to_enter.append(block := within.block())
+    return block.release
+
+
+class Entered(Generic[T]):
+    """What `with` can enter, again and again, also within itself."""
+
+    def __init__(self, setting: Setting[T] | Shared[T], value: T) -> None:
+        self.setting, self.value = setting, value
+        self._looked_up: dict[int, tuple[list[Block[T]], list[Block[T]]]] = {}
+
+    __enter__: _LookUp[Any] = _LookUp(_enter)
+    __exit__: _LookUp[None] = _LookUp(_leave)
+
+    def block(self) -> Block[T]:
+        """The Block of the next entering."""
+        return Block(self.value, self.value)
+
+    def looked_up(self) -> tuple[list[Block[T]], list[Block[T]]]:
+        """This thread's Blocks of which one half was looked up: __exit__ only, __enter__ only."""
+        return self._looked_up.setdefault(get_ident(), ([], []))
+
+
+class Within(Entered[T]):
+    """`with Within(setting, value):`, or the same as a decorator of functions, of generators (each
+    of their steps) and of coroutines."""
+
+    setting: Setting[T]
+
+    def __init__(self, setting: Setting[T], value: T) -> None:
+        super().__init__(setting, value)
+
+    def block(self) -> Block[T]:
+        return self.setting.block(self.value, self.setting.in_force())
+
+    def __call__(self, function: F) -> F:
+        called: Callable[..., Any]
+        if inspect.isasyncgenfunction(function):
+            raise DomainError(
+                f"{type(self).__name__} as the decorator of {function.__qualname__}",
+                "an asynchronous generator has no steps that could be told apart",
+                "write `with ...:` inside of it, around what it is meant for",
+            )
+        if inspect.iscoroutinefunction(function):
+
+            async def called(*args: Any, **kwargs: Any) -> Any:
+                context = self.setting.context(self.value)
+                return await _awaited(_steps(context, function(*args, **kwargs)))
+
+        elif inspect.isgeneratorfunction(function):
+
+            def called(*args: Any, **kwargs: Any) -> Any:
+                context = self.setting.context(self.value)
+                return (yield from _steps(context, function(*args, **kwargs)))
+
+        else:
+
+            def called(*args: Any, **kwargs: Any) -> Any:
+                return self.setting.during(self.value, function, *args, **kwargs)
+
+        return wraps(function)(called)  # type: ignore[return-value]
+
+
+def _steps(context: Context, inner: Any) -> Generator[Any, Any, Any]:
+    """The generator or coroutine `inner`, each of whose steps runs in `context`; what happens
+    between them does not."""
+    step, value = inner.send, None
+    try:
+        while True:
+            request = context.run(step, value)
+            try:
+                step, value = inner.send, (yield request)
+            except GeneratorExit:
+                context.run(inner.close)
+                raise
+            except BaseException as error:
+                step, value = inner.throw, error
+    except StopIteration as stop:
+        return stop.value
+
+
+@types.coroutine
+def _awaited(steps: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+    return (yield from steps)

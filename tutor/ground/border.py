@@ -1,0 +1,107 @@
+"""The border: what is checked before memory is handed out, printed, saved or calculated with.
+
+A Tensor's attributes may be assigned to: `t.shape = (4096,)` is an ordinary line of Python. So
+nothing that reads memory believes them. Each way out of the library (`numpy`, DLPack, `item`,
+`tolist`, text, pickle, and every kernel of python_ref) calls `check` first; the kernels of
+simd_cpp check the same in C++ (simd_cpp/operand.cpp). After it, every element that the walking
+instructions reach lies in the memory there is, which holds numbers of the dtype that is claimed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from tutor.dtype import DType
+from tutor.errors import DTypeError, OutOfRangeError, ShapeError
+from tutor.ground import layout
+from tutor.ground.literals import is_tensor
+from tutor.ground.memory import kept
+
+REMEDY = (
+    "leave buf, shape, strides and offset as they were made; to walk a Buffer in another way,"
+    " write Tensor(buf, shape, strides, offset)"
+)
+
+
+def raw(buf: Any, asked: str) -> memoryview:
+    """The bytes of a Buffer, which are as many as it claims, of the dtype it claims."""
+    memory, dtype = kept(buf, asked), getattr(buf, "dtype", None)
+    if not isinstance(dtype, DType):
+        raise DTypeError(asked, f"a Buffer whose dtype is {dtype!r:.60}", REMEDY)
+    if dtype.format != memory.format:
+        found = f"a Buffer of {dtype.name}, whose memory is of format {memory.format!r}"
+        raise DTypeError(asked, found, REMEDY)
+    bytes_: memoryview = memory.raw
+    plain = isinstance(bytes_, memoryview) and bytes_.format == "B" and bytes_.c_contiguous
+    if not plain or bytes_.nbytes != memory.count * dtype.itemsize:
+        found = f"a Buffer of {memory.count} {dtype.name}, whose memory is {bytes_!r:.60}"
+        raise OutOfRangeError(asked, found, REMEDY)
+    return bytes_
+
+
+def check(x: Any, asked: str) -> memoryview:
+    """The bytes of x's Buffer, if x, anything with `buf`, `shape`, `strides` and `offset`, stays
+    within them. DTypeError for what is no operand, ShapeError or OutOfRangeError else."""
+    try:
+        buf, shape, strides, offset = x.buf, x.shape, x.strides, x.offset
+    except AttributeError:
+        found = f"an object of type {type(x).__name__}"
+        raise DTypeError(asked, found, "give a Tensor, or what has all that it has") from None
+    memory = raw(buf, asked)
+    if not (isinstance(shape, tuple) and isinstance(strides, tuple)):
+        kinds = f"{type(shape).__name__} and {type(strides).__name__}"
+        raise DTypeError(asked, f"shape and strides are of types {kinds}, not tuples", REMEDY)
+    for number in (*shape, *strides, offset):
+        if not isinstance(number, int):
+            raise DTypeError(asked, f"{number!r:.60} among shape, strides and offset", REMEDY)
+    if len(shape) != len(strides) or len(shape) > layout.MAX_DIMS:
+        found = f"{len(shape)} sizes and {len(strides)} strides"
+        raise ShapeError(asked, found, f"one stride per axis, and at most {layout.MAX_DIMS} axes")
+    if min(shape, default=0) < 0 or layout.is_beyond_count(shape):
+        found = f"shape {shape}, with a negative size or too many elements to count"
+        raise ShapeError(asked, found, "give sizes of 0 or more, of less than 2**60 elements")
+    if 0 not in shape:
+        low, high = layout.reach(shape, strides, offset)
+        count = memory.nbytes // buf.dtype.itemsize
+        if low < 0 or high >= count:
+            raise OutOfRangeError(
+                asked,
+                f"shape {shape} with strides {strides} from offset {offset} reaches from element"
+                f" {low} to {high} of a Buffer of {count}",
+                REMEDY,
+            )
+    return memory
+
+
+def check_all(inputs: Any, asked: str) -> None:
+    """`check` for each Tensor among the inputs of an op that has just failed: was it for that?"""
+    for i, x in enumerate(inputs):
+        if is_tensor(x):
+            check(x, f"{asked}, input {i + 1}")
+
+
+def check_writable(x: Any, asked: str) -> None:
+    """`check`, and that each element of x has a place of its own to be written to."""
+    check(x, asked)
+    layout.check_writable(x.shape, x.strides)
+
+
+def steps(x: Any) -> layout.Shape:
+    """The strides, to hand on. An axis that is never walked may carry any, and one beyond the
+    Buffer, which means nothing, could overflow in other hands."""
+    count = len(x.buf)
+    return tuple(s if -count <= s <= count else 0 for s in x.strides)
+
+
+def guarded(name: str, kernel: Callable[..., None]) -> Callable[..., None]:
+    """The kernel, which from now on gets operands alone that stay within their memory."""
+
+    @wraps(kernel)
+    def run(out: Any, *ins: Any, **params: Any) -> None:
+        for i, x in enumerate((out, *ins)):
+            check(x, f"kernel {name}, {f'input {i}' if i else 'out'}")
+        kernel(out, *ins, **params)
+
+    return run

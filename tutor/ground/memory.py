@@ -1,0 +1,217 @@
+"""Memory: bytes on a device; and what has it.
+
+A Buffer *has* memory: bytes, or a promise of bytes that asking for them keeps.
+
+    count, format, device    how many items of which `struct` format there are, and where: at once
+    keep()                   the Memory; of a promise what it comes to, the same one each time
+
+Whoever needs bytes (`raw`, `address`, a kernel) goes one way to them: `kept(buf, ...)` here, and
+`memory_of` in simd_cpp/memory.hpp.
+
+The C++ extension brings a `Memory` type that allocates quickly and hands its address to the kernels
+without a detour. Where the extension was not built, this file's classes do the same in plain
+Python. Both give `raw` (a writable memoryview of the bytes), `address`, the buffer protocol, and
+memory that starts at a multiple of 64 bytes: a cache line, and the widest SIMD register. And both
+count what they hand out; `tutor.memory` shows it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import os
+import threading
+from typing import Any
+
+from tutor.errors import DomainError, DTypeError
+
+ALIGNMENT = 64
+LEAVE = "leave the attributes buf and memory as they were made"
+
+_lock = threading.RLock()  # a collection of garbage may free Memory in the midst of counting
+os.register_at_fork(
+    before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+)
+
+
+class PythonMemory:
+    """`PythonMemory(count, itemsize, format)`: room for `count` items, contents undefined."""
+
+    __slots__ = ("count", "format", "own", "raw")
+    raw: memoryview
+    count: int
+    format: str
+    own: int  # bytes allocated for it; 0 if they are borrowed
+    device = "cpu"
+
+    def __new__(cls, count: int, itemsize: int, format: str) -> PythonMemory:
+        self = object.__new__(cls)
+        self.own = 0
+        nbytes = count * itemsize
+        block = memoryview(bytearray(nbytes + ALIGNMENT - 1))
+        start = -_address(block) % ALIGNMENT
+        self.raw = block[start : start + nbytes]
+        self.count, self.format = count, format
+        _count(1, nbytes)
+        self.own = nbytes
+        return self
+
+    @classmethod
+    def borrow(cls, owner: Any, count: int, itemsize: int, format: str) -> PythonMemory:
+        """Memory over the bytes of `owner`, any object with a writable, contiguous buffer."""
+        self = object.__new__(cls)
+        self.own = 0
+        self.raw = memoryview(owner).cast("B")[: count * itemsize]
+        self.count, self.format = count, format
+        return self
+
+    def __del__(self) -> None:
+        if self.own and _lock:  # which is None when Python itself is at its end
+            _count(0, -self.own)
+
+    def keep(self) -> PythonMemory:
+        """The Memory itself: bytes that are there."""
+        return self
+
+    @property
+    def readonly(self) -> bool:
+        """Whether the bytes may not be written."""
+        return bool(self.raw.readonly)
+
+    @property
+    def address(self) -> int:
+        """Where the first byte stands."""
+        return _address(self.raw)
+
+    def __buffer__(self, flags: int) -> memoryview:
+        """The buffer protocol (asked for by Python 3.12 and later; earlier ones use `raw`)."""
+        return self.raw if self.format in "eE" else self.raw.cast(self.format)  # type: ignore[call-overload]
+
+    # ---- what tutor.memory shows and sets --------------------------------------------------------
+
+    allocations = in_use = peak = 0  # of all PythonMemory together
+
+    @staticmethod
+    def counts() -> tuple[int, int, int, int, int]:
+        """(allocations, misses, bytes in use, bytes held, peak); nothing is ever held back here."""
+        with _lock:
+            total = PythonMemory
+            return total.allocations, total.allocations, total.in_use, 0, total.peak
+
+    @staticmethod
+    def reset_peak() -> None:
+        with _lock:
+            PythonMemory.peak = PythonMemory.in_use
+
+    @staticmethod
+    def trim() -> int:
+        return 0
+
+    @staticmethod
+    def config() -> tuple[str, int]:
+        return "plain", 0
+
+    @staticmethod
+    def configure(policy: str, limit: int) -> None:
+        if policy != "plain" or limit:
+            raise DomainError(
+                f"memory with policy {policy!r} and limit {limit}",
+                "memory in plain Python, for the C++ extension was not built: Python allocates it",
+                "leave it at policy 'plain' and limit 0, or install a C++ compiler and tutor again",
+            )
+
+
+def _count(blocks: int, nbytes: int) -> None:
+    with _lock:
+        PythonMemory.allocations += blocks
+        PythonMemory.in_use += nbytes
+        PythonMemory.peak = max(PythonMemory.peak, PythonMemory.in_use)
+
+
+def _address(raw: memoryview) -> int:
+    return ctypes.addressof(ctypes.c_char.from_buffer(raw)) if raw.nbytes else 0
+
+
+class PythonHolder:
+    """What Buffer is built on: it has memory, and answers from it."""
+
+    __slots__ = ("memory",)
+    memory: Any  # a Memory, or a promise of one
+
+    @property
+    def raw(self) -> memoryview:
+        """Memoryview of the bytes, writable unless they are read-only."""
+        raw: memoryview = kept(self, "the bytes of a Buffer").raw
+        return raw
+
+    @property
+    def address(self) -> int:
+        """Where the first byte stands."""
+        address: int = kept(self, "the address of a Buffer").address
+        return address
+
+    @property
+    def device(self) -> str:
+        """Where the memory is: "cpu"."""
+        return str(self._told("device"))
+
+    def __len__(self) -> int:
+        count = self._told("count")
+        if not isinstance(count, int) or count < 0:
+            found = f"the count of its memory is {count!r:.60}"
+            raise DTypeError("the length of a Buffer", found, LEAVE)
+        return count
+
+    def _told(self, name: str) -> Any:
+        """What the memory says of itself at once, a promise too."""
+        memory: Any = getattr(self, "memory", None)
+        if not hasattr(memory, "keep"):
+            memory = kept(self, f"the {name} of a Buffer's memory")  # says what it is instead
+        return getattr(memory, name)
+
+    def __buffer__(self, flags: int) -> memoryview:
+        """The buffer protocol, as of Memory."""
+        view: memoryview = kept(self, "the bytes of a Buffer").__buffer__(flags)
+        return view
+
+
+def _native() -> Any:
+    name = "tutor.backends.simd_cpp._simd"
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:  # any other ImportError is a build that is broken
+        if error.name != name:
+            raise
+        return None
+
+
+_simd = _native()
+Memory: Any = _simd.Memory if _simd else PythonMemory
+Holder: Any = _simd.Holder if _simd else PythonHolder
+
+
+def kept(buf: Any, asked: str) -> Any:
+    """The Memory that `buf` has. A promise is kept now, and what it comes to takes its place.
+
+    DTypeError, which begins with `asked`, for anything that has no memory.
+    """
+    found = "buf.memory"
+    memory: Any = getattr(buf, "memory", None)
+    if not isinstance(memory, Memory) and hasattr(memory, "keep"):
+        found, memory = "what buf.memory keeps", memory.keep()
+        if isinstance(memory, Memory):
+            buf.memory = memory
+    if not isinstance(memory, Memory):
+        kind = type(memory).__name__ if hasattr(buf, "memory") else ""
+        raise DTypeError(
+            asked,
+            f"{found} is of type {kind}" if kind else f"buf is of type {type(buf).__name__}",
+            LEAVE,
+        )
+    return memory
+
+
+def set_buffers(buffers: list[Any]) -> None:
+    """Buffers made natively are to be copies of these: an empty one of each dtype."""
+    if _simd is not None:
+        _simd.set_buffers(buffers)

@@ -1,0 +1,191 @@
+"""Keywords: PyTorch's spellings of ours, and what is said to one that nobody has.
+
+    >>> from tutor import Tensor
+    >>> Tensor([[1, 2], [3, 4]]).sum(dim=0, keepdim=True)  # axis=0, keepdims=True
+    Tensor([[4, 6]])
+
+`@spelled` stands above every class and function of the public surface. It puts a function of the
+same name, signature and docstring in front of each, which hands everything on as it comes. Only
+where Python then finds that the arguments do not fit the signature are the keywords looked at: a
+call with tutor's own names is never delayed by a search, and type checkers know one name only.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+from collections.abc import Callable, Iterable
+from types import FunctionType
+from typing import Any, NamedTuple, NoReturn, TypeVar
+
+from tutor.errors import ArgumentError, TutorError
+
+T = TypeVar("T")
+
+# What PyTorch calls these, wherever a function has a parameter of the name on the right.
+SPELLINGS = {"dim": "axis", "keepdim": "keepdims", "start_dim": "start", "end_dim": "end"}
+
+# What others call a thing. It is not accepted, as it may mean something else there, but it says
+# which of our names to look at first.
+MEANT = {
+    "axes": "axis", "dims": "axis", "dim0": "a", "dim1": "b", "diagonal": "k", "offset": "k",
+    "unbiased": "correction", "ddof": "correction", "p": "ord", "in_features": "inputs",
+    "out_features": "outputs", "in_channels": "inputs", "out_channels": "outputs",
+    "kernel": "kernel_size", "strides": "stride", "learning_rate": "lr", "inputs": "input",
+    "input": "x", "labels": "target", "targets": "target", "logits": "input", "src": "value",
+    "a_min": "min", "a_max": "max", "shape": "size", "parameters": "params", "grad": "gradient",
+    "data_type": "dtype", "size": "shape", "chunks": "n", "tensors": "arrays",
+}  # fmt: skip
+
+
+# Methods that the library itself calls for every op or layer: nothing is put in front of these.
+INNER = {"alias", "forward", "is_contiguous", "like", "numel", "over", "wrap"}
+
+
+class Pair(NamedTuple):
+    """What `x.max(dim=1)` gives: the values, and where along the axis they stood."""
+
+    values: Any
+    indices: Any
+
+
+def paired(positions: str) -> Callable[[T], T]:
+    """For a method that gives values where PyTorch's gives a pair: the method that finds their
+    positions. Who writes `dim=` or `keepdim=` writes PyTorch, and gets the pair."""
+
+    def mark(method: T) -> T:
+        method.__dict__["positions"] = positions
+        return method
+
+    return mark
+
+
+def spelled(target: T) -> T:
+    """A function, or a class with all its public methods, that understands other spellings and
+    says what to do about unknown ones."""
+    if isinstance(target, FunctionType):
+        understanding: T = _understanding(target)
+        return understanding
+    in_front: dict[Any, Any] = {}  # an alias stays the same function
+    for name, found in list(vars(target).items()):
+        function = found.__func__ if isinstance(found, classmethod) else found
+        if not isinstance(function, FunctionType) or name in INNER:
+            continue
+        if not name.startswith("_") or name == "__init__":
+            made = in_front.setdefault(function, _understanding(function))
+            setattr(target, name, classmethod(made) if isinstance(found, classmethod) else made)
+    return target
+
+
+def _understanding(f: Any) -> Any:
+    """What stands before f. Where there is nothing but operands it costs least."""
+    code = f.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    anything = code.co_flags & 0x0C  # *args or **kwargs
+    method: Any
+    if names == ("self",) and not anything:
+
+        def method(self: Any, **unknown: Any) -> Any:
+            if unknown:
+                _refuse(f, unknown, names)
+            return f(self)
+
+    elif names == ("self", "other") and not anything:
+
+        def method(self: Any, other: Any, **unknown: Any) -> Any:
+            if unknown:
+                _refuse(f, unknown, names)
+            return f(self, other)
+
+    else:
+
+        def method(*args: Any, **given: Any) -> Any:
+            try:
+                return f(*args, **given)
+            except TypeError as error:
+                if isinstance(error, TutorError) or _fits(f, args, given):
+                    raise
+            return _respelled(f, args, given)
+
+    return functools.wraps(f)(method)
+
+
+def _signature(f: Any) -> Any:
+    import inspect  # takes longer to import than the rest of this file, and only mistakes need it
+
+    return inspect.signature(f)
+
+
+def _fits(f: Any, args: tuple[Any, ...], given: dict[str, Any]) -> bool:
+    try:
+        _signature(f).bind(*args, **given)
+    except TypeError:
+        return False
+    return True
+
+
+def _respelled(f: Any, args: tuple[Any, ...], given: dict[str, Any]) -> Any:
+    """The call in our spelling, or the error that says how it would be written."""
+    parameters = list(_signature(f).parameters)
+    kept = {SPELLINGS.get(name, name) if name not in parameters else name: value
+            for name, value in given.items()}  # fmt: skip
+    unknown = {name: given[name] for name in given if SPELLINGS.get(name, name) not in parameters}
+    if unknown:
+        _refuse(f, unknown, parameters)
+    if len(kept) < len(given) or not _fits(f, args, kept):
+        names = ", ".join([*map(_short, args[_is_method(f) :]), *map(_text, given.items())])
+        try:
+            _signature(f).bind(*args, **kept)
+            found = "one parameter is given twice, in two spellings"
+        except TypeError as error:
+            found = str(error)
+        raise ArgumentError(f"{_title(f)}({names})", found, f"its parameters are {_described(f)}")
+    values = f(*args, **kept)
+    bound = _signature(f).bind(*args, **kept).arguments
+    if hasattr(f, "positions") and bound.get("axis") is not None:
+        self = bound.pop("self")
+        return Pair(values, getattr(self, f.positions)(**bound))
+    return values
+
+
+def _refuse(f: Any, unknown: dict[str, Any], names: Iterable[str]) -> NoReturn:
+    known = [name for name in names if name not in ("self", "cls")]
+    wrong = next(iter(unknown))
+    candidates = {**MEANT, **SPELLINGS, **{name: name for name in known}}
+    near = [candidates[word] for word in difflib.get_close_matches(wrong, candidates, 5, 0.7)]
+    meant = next((name for name in [MEANT.get(wrong), *near] if name in known), None)
+    written = ", ".join(map(_text, unknown.items()))
+    raise ArgumentError(
+        f"{_title(f)}({written})",
+        f"there is no parameter {wrong!r}",
+        (f"write {meant}=; " if meant else "leave it out; ")
+        + (f"its parameters are {_described(f)}" if known else "it takes nothing by keyword"),
+    )
+
+
+def _title(f: Any) -> str:
+    """As it is called: `Tensor.sum`, `Linear`, `mse_loss`."""
+    if f.__module__.startswith(("tutor.methods", "tutor.core.tensor")):  # Tensor inherits it
+        return f"Tensor.{f.__name__}".removesuffix(".__init__")
+    return str(f.__qualname__).removesuffix(".__init__")
+
+
+def _is_method(f: Any) -> bool:
+    return next(iter(_signature(f).parameters), "") in ("self", "cls")
+
+
+def _described(f: Any) -> str:
+    """`axis=None, keepdims=False, *, dtype=None`: as in the signature, without the types."""
+    signature = _signature(f)
+    bare = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
+    bare = [p for p in bare if p.name not in ("self", "cls")]
+    return str(signature.replace(parameters=bare, return_annotation=signature.empty))[1:-1]
+
+
+def _short(value: Any) -> str:
+    text = repr(value) if isinstance(value, (int, float, str, tuple, list, type(None))) else "..."
+    return text if len(text) <= 30 else "..."
+
+
+def _text(item: tuple[str, Any]) -> str:
+    return f"{item[0]}={_short(item[1])}"

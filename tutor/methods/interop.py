@@ -1,0 +1,230 @@
+"""Tensors as Python and other libraries see them: numbers, lists, arrays, text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, Self
+
+from tutor.core.buffer import Buffer
+from tutor.dtype import bfloat16
+from tutor.errors import DomainError, DTypeError, MissingPackageError, ScalarError, ShapeError
+from tutor.ground import border, later
+from tutor.ground.literals import is_tensor
+from tutor.ground.spelling import spelled
+from tutor.ground.typing import Drawing
+from tutor.methods import dlpack, printing
+from tutor.methods.learning import Learning
+
+
+@spelled
+class Interop(Learning):
+    """What Tensor inherits to be read by others."""
+
+    __slots__ = ()
+
+    # ---- what it is ------------------------------------------------------------------------------
+
+    @property
+    def device(self) -> str:
+        """Where its memory is."""
+        try:
+            return self.buf.device
+        except AttributeError:
+            border.check(self, "the device of a Tensor")  # says what was put there for a Buffer
+            raise
+
+    # ---- numbers, lists, arrays ------------------------------------------------------------------
+
+    def tolist(self) -> Any:
+        """The numbers as (nested) lists."""
+        border.check(self, "tolist()")
+        nested = self.buf.tolist() if self.is_whole() else self.copy().buf.tolist()
+        for axis in range(self.ndim - 1, 0, -1):  # bracket the last axis first
+            size, rows = self.shape[axis], math.prod(self.shape[:axis])
+            nested = [nested[i * size : (i + 1) * size] for i in range(rows)]
+        return nested if self.shape else nested[0]
+
+    def is_whole(self) -> bool:
+        """True if this is its whole Buffer, row-major."""
+        return self.is_contiguous() and self.offset == 0 and self.numel() == len(self.buf)
+
+    def numpy(self) -> Any:
+        """A NumPy array over the same memory: a change on either side is seen on the other.
+
+        NumPy's strides can walk whatever a Tensor can, so nothing is ever copied. Raises DTypeError
+        for bfloat16, which NumPy does not have, MissingPackageError where NumPy is not installed.
+        """
+        try:
+            import numpy as np  # only who asks for arrays needs NumPy
+        except ModuleNotFoundError as error:
+            if error.name != "numpy":
+                raise
+            raise MissingPackageError(
+                "a NumPy array",
+                "the package numpy is not installed",
+                'pip install "tutorgrad[train]"; t.tolist() and memoryview(t.buf) do without',
+            ) from None
+        raw = border.check(self, "a NumPy array over a Tensor's memory")
+        if self.dtype is bfloat16:
+            raise DTypeError(
+                "a NumPy array of bfloat16",
+                "NumPy has no such dtype",
+                'use .cast("float32").numpy(), which changes no number',
+            )
+        size = self.dtype.itemsize
+        steps = tuple(stride * size for stride in border.steps(self))
+        start = self.offset * size if self.numel() else 0
+        return np.ndarray(self.shape, self.dtype.name, raw, start, steps)
+
+    to_numpy = numpy  # as data frames call it: what matplotlib looks for
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        """What np.asarray(t) calls; as np.array does, copy=False raises where a cast needs one."""
+        array = self.numpy()
+        if dtype is None or dtype == array.dtype:
+            return array.copy() if copy else array
+        if copy is False:
+            raise DomainError(
+                f"an array of {dtype} that shares memory (copy=False)",
+                f"the memory holds {self.dtype.name}",
+                "leave copy or dtype out",
+            )
+        return array.astype(dtype)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        """What NumPy calls for `np.sin(t)`, and for every operator of an array and a Tensor."""
+        return later.load("numpy_protocol").call_ufunc(ufunc, method, inputs, options)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+        """What NumPy calls for its other functions of Tensors: `np.mean(t)`, `np.stack([t, t])`."""
+        return later.load("numpy_protocol").call_function(function, types, args, options)
+
+    def explain(self, highlight: int | Sequence[int] | None = None) -> Drawing:
+        """A picture of where each element stands in memory: tutor/viz/memory.py."""
+        border.check(self, "a picture of a Tensor")
+        picture: Drawing = later.load("viz").explain(self, highlight)
+        return picture
+
+    # ---- other libraries: DLPack and the array API -----------------------------------------------
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return dlpack.CPU
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """A capsule for another library's `from_dlpack`, which shares this memory from then on; its
+        changes are not seen by the graph. With copy=True it gets memory of its own, and by default
+        also where an axis is walked backwards, which not every consumer survives."""
+        if self.requires_grad:
+            raise dlpack.ExchangeError(
+                "to share a Tensor that requires grad",
+                "the other library's changes would not be in the graph",
+                "use .detach(), or compute under no_grad()",
+            )
+        if stream is not None or dl_device not in (None, dlpack.CPU):
+            raise dlpack.ExchangeError(
+                f"a capsule with {stream=}, {dl_device=}",
+                "all Tensors are on the CPU, where there are no streams",
+                f"leave stream out, and dl_device out or {dlpack.CPU}",
+            )
+        border.check(self, "a DLPack capsule")
+        copied = min(border.steps(self), default=0) < 0 if copy is None else copy
+        t = self.copy() if copied else self
+        start = t.offset if t.numel() else 0
+        walk = dlpack.Walk(t.buf.raw, t.dtype, t.shape, border.steps(t), start)
+        return dlpack.give(walk, max_version is not None and max_version[0] >= 1, copied)
+
+    @classmethod
+    def from_dlpack(cls, x: Any, /, *, device: str | None = None, copy: bool | None = None) -> Self:
+        """A Tensor over the memory of `x`, an array of any library (or its capsule): a change on
+        either side is seen on the other. With copy=True it has memory of its own."""
+        if device not in (None, "cpu") or (
+            hasattr(x, "__dlpack_device__") and x.__dlpack_device__()[0] != dlpack.CPU[0]
+        ):
+            raise dlpack.not_on_cpu(device or x.__dlpack_device__())
+        if hasattr(x, "__dlpack__"):
+            try:
+                x = x.__dlpack__(max_version=(1, 0))
+            except TypeError:  # a producer of the time before versions
+                x = x.__dlpack__()
+        memory, dtype, shape, strides, offset = dlpack.take(x)
+        buf = Buffer.from_memory(memory, dtype=dtype, copy=False)
+        t = cls(buf, shape, strides, offset)
+        return t.copy() if copy else t
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """The functions of the array API standard (data-apis.org/array-api): tutor.array_api."""
+        namespace = later.load("array_api")
+        namespace.check_version(api_version)
+        return namespace
+
+    def to_device(self, device: str, /, *, stream: Any = None) -> Self:
+        """Itself: the CPU is the only device here."""
+        if device != "cpu" or stream is not None:
+            raise DomainError(
+                f"to_device({device!r}, {stream=})", "the only device is 'cpu'", "'cpu'"
+            )
+        return self
+
+    # ---- as Python sees it -----------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        border.check(self, "len() of a Tensor")
+        if not self.shape:
+            raise ScalarError("len() of a Tensor", "it is a single number", "use .numel()")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Self]:
+        return (self[i] for i in range(len(self)))
+
+    def __contains__(self, value: object) -> bool:
+        equal: object = self == value  # False beside what holds no numbers
+        return is_tensor(equal) and bool(equal.any())
+
+    def __bool__(self) -> bool:
+        border.check(self, "a yes or no (bool)")
+        if self.numel() != 1:
+            raise ShapeError(
+                f"a yes or no (bool) of shape {self.shape}",
+                f"it holds {self.numel()} numbers, perhaps some true and some not",
+                "compare to `is None`, or reduce to one number first",
+            )
+        return bool(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        if not self.dtype.is_integer:
+            raise DTypeError("a position", f"a {self.dtype.name} Tensor", "use an integer Tensor")
+        return int(self.item())
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec else repr(self)
+
+    def __repr__(self) -> str:
+        border.check(self, "the text of a Tensor")
+        return printing.format_tensor(self)
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        """How `copy` and `pickle` take a tensor apart: its class, and all of its attributes, those
+        of a subclass among them. So `copy.copy` shares the Buffer, `copy.deepcopy` and pickle copy
+        it whole, once for all views of it that go along; `.grad` comes with it. A graph does not:
+        the copy of what an op computed is a leaf. Nor do hooks."""
+        border.check(self, "a copy of a Tensor")
+        parts: Any = object.__reduce_ex__(self, 2)  # a str would be a global's name: no Tensor's
+        make, args, state, *others = parts
+        if isinstance(state, tuple):  # (__dict__ or None, slots): a subclass may have its own way
+            kept = {name: value for name, value in state[1].items() if name != "_hooks"}
+            state = state[0], {**kept, "op": None}
+        return make, args, state, *others

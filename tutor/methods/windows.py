@@ -1,0 +1,325 @@
+"""Convolution and pooling: what a window sees from each place, weighted, averaged, or its largest.
+
+Shapes: x (N, C, *S), or (C, *S) for a single example, with one to three spatial axes S. A parameter
+given as one number holds for every spatial axis; else it is a tuple with one for each.
+
+Over one or two spatial axes kernels do it directly. The composed forms beside them serve any number
+of axes and integers: there the windows are views (Tensor.unfold), and only the matrix product needs
+them side by side in memory. They are also what the tests compare the kernels with.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TypeVar
+
+from tutor.core.engine import apply
+from tutor.errors import DomainError, ShapeError
+from tutor.ground import checks
+from tutor.ground.layout import Shape, positive, whole_numbers
+from tutor.ground.typing import Padding, Sizes
+from tutor.methods.reductions import Reductions
+
+CONV = ("stride_h", "stride_w", "dilation_h", "dilation_w", "groups")  # of the op conv2d
+
+T = TypeVar("T", bound=Reductions)
+
+
+def each(number: Sizes | str, dims: int, name: str, least: int = 1) -> Shape:
+    """A parameter as one int per spatial axis, none below `least`."""
+    found = whole_numbers(number, name)
+    found = found * dims if len(found) == 1 else found
+    if len(found) != dims or min(found) < least:
+        raise ShapeError(
+            f"{name}={number}",
+            f"there are {dims} spatial axes",
+            f"give one number, or {dims} of them, each {least} or more",
+        )
+    return found
+
+
+def batched(x: T, dims: int, name: str) -> tuple[T, bool]:
+    """x as (N, C, *S), and whether N was there."""
+    if checks.tensor(name, x).ndim not in (dims + 1, dims + 2):
+        raise ShapeError(
+            f"{name} of shape {x.shape}",
+            f"{x.ndim} axes",
+            f"give (N, C, ...) with {dims} spatial axes, or the same without N",
+        )
+    return (x, True) if x.ndim == dims + 2 else (x.unsqueeze(0), False)
+
+
+def windows(x: T, size: Shape, step: Shape, dilation: Shape) -> T:
+    """(N, C, *S) -> (N, C, *places, *size): a view."""
+    for i, (n, s, d) in enumerate(zip(size, step, dilation, strict=True)):
+        x = x.unfold(2 + i, n, s, d)
+    return x
+
+
+def around(x: T, before: Sequence[int], after: Sequence[int], value: float = 0) -> T:
+    """x with that much padding on its spatial axes."""
+    if not any(before) and not any(after):
+        return x
+    return x.pad(((0, 0), (0, 0), *zip(before, after, strict=True)), value)
+
+
+# ---- convolution ---------------------------------------------------------------------------------
+
+
+def conv(
+    x: T, weight: T, bias: T | None = None, stride: Sizes = 1,
+    padding: Padding = 0, dilation: Sizes = 1, groups: int = 1, *, dims: int,
+) -> T:  # fmt: skip
+    """z[n, o, p] = bias[o] + sum_c,k weight[o, c, k] * x[n, c, p * stride + k * dilation - padding]
+
+    weight (O, C / groups, *K); the channels are cut into `groups`, each seen by O / groups outputs.
+    padding "same" keeps the sizes S (at stride 1), "valid" is 0. (It is the cross-correlation that
+    every deep-learning library calls convolution.) Raises ShapeError where sizes do not fit.
+    """
+    x, was_batched = batched(x, dims, f"conv{dims}d")
+    size = window_of(weight, dims)
+    step, gap = each(stride, dims, "stride"), each(dilation, dims, "dilation")
+    groups = positive(groups, "groups")
+    before, after = conv_padding(padding, dims, size, step, gap)
+    check_groups(groups, x.shape[1], weight.shape[1] * groups, weight.shape[0], weight.shape)
+    x = around(x, before, after)
+    slide = conv_direct if dims < 3 and x.dtype.is_float else conv_by_product
+    z = slide(x, weight, step, gap, groups)
+    return finished(z, bias, was_batched)
+
+
+def conv_direct(x: T, weight: T, step: Shape, gap: Shape, groups: int) -> T:
+    """By the kernel for two spatial axes; a single one is a picture of one row."""
+    flat = len(step) == 1
+    x, weight = (t.unsqueeze(2) if flat else t for t in (x, weight))
+    z = apply("conv2d", x, weight, **settings(step, gap), groups=groups)
+    return z.squeeze(2) if flat else z
+
+
+def settings(step: Shape, gap: Shape) -> dict[str, int]:
+    """Stride and dilation as the kernels for two axes take them."""
+    (sh, sw), (dh, dw) = ((1,) * (2 - len(each)) + each for each in (step, gap))
+    return {"stride_h": sh, "stride_w": sw, "dilation_h": dh, "dilation_w": dw}
+
+
+def conv2d_input(g: T, w: T, shape: Shape, **params: int) -> T:
+    """x's gradient, for an x of `shape`: every g[n, o, p, q] goes back to where its window was.
+
+    That is a convolution again: of g with zeros between its elements (for the stride) and around
+    them, by the weights turned by half a turn, with inputs and outputs exchanged.
+    """
+    sh, sw, dh, dw, groups = (params[name] for name in CONV)
+    outputs, inputs, rows, columns = w.shape
+    if sh > 1 or sw > 1:
+        spread = tuple((n - 1) * s + 1 for n, s in zip(g.shape[2:], (sh, sw), strict=True))
+        every = (slice(None), slice(None), slice(None, None, sh), slice(None, None, sw))
+        g = apply("place", g, view="index", shape=(*g.shape[:2], *spread), key=every)
+    reach = (dh * (rows - 1), dw * (columns - 1))
+    ends = (shape[2] - g.shape[2], shape[3] - g.shape[3])
+    g = g.pad(((0, 0), (0, 0), (reach[0], ends[0]), (reach[1], ends[1])))
+    w = w.reshape((groups, outputs // groups, inputs, rows, columns)).transpose(1, 2)
+    w = w.reshape((groups * inputs, outputs // groups, rows, columns)).flip((2, 3))
+    return apply("conv2d", g, w, **{**params, "stride_h": 1, "stride_w": 1})
+
+
+def conv_by_product(x: T, weight: T, step: Shape, gap: Shape, groups: int) -> T:
+    """By one matrix product, over any number of spatial axes: each place is a row."""
+    n, channels, outputs = x.shape[0], x.shape[1], weight.shape[0]
+    dims, size = len(step), weight.shape[2:]
+    seen = windows(x, size, step, gap)
+    places = seen.shape[2 : 2 + dims]
+    # (N, G, C/G, *places, *K) -> (G, N, *places, C/G, *K) -> one row for each place
+    seen = seen.reshape((n, groups, channels // groups, *places, *size))
+    spatial = tuple(range(3, 3 + dims))
+    rows = seen.permute(1, 0, *spatial, 2, *(a + dims for a in spatial)).reshape(
+        (groups, n * math.prod(places), weight.shape[1] * math.prod(size))
+    )
+    matrix = weight.reshape((groups, outputs // groups, -1 if weight.numel() else 0))
+    z = (rows @ matrix.transpose()).reshape((groups, n, *places, outputs // groups))
+    return z.permute(1, 0, z.ndim - 1, *range(2, 2 + dims)).reshape((n, outputs, *places))
+
+
+def conv_transpose(
+    x: T, weight: T, bias: T | None = None, stride: Sizes = 1,
+    padding: Padding = 0, output_padding: Sizes = 0, groups: int = 1,
+    dilation: Sizes = 1, *, dims: int,
+) -> T:  # fmt: skip
+    """What `conv` is, backwards: every x[n, c, p] writes weight[c, o, k] times itself to
+    p * stride + k * dilation - padding, and what meets is added up. weight (C, O / groups, *K).
+    """
+    x, was_batched = batched(x, dims, f"conv_transpose{dims}d")
+    size, places = window_of(weight, dims), x.shape[2:]
+    step, gap = each(stride, dims, "stride"), each(dilation, dims, "dilation")
+    groups = positive(groups, "groups")
+    cut, extra = each(padding, dims, "padding", 0), each(output_padding, dims, "output_padding", 0)
+    if any(e >= max(s, d) for e, s, d in zip(extra, step, gap, strict=True)):
+        raise ShapeError(
+            f"{output_padding=}", f"stride={step}, dilation={gap}", "it must be smaller than those"
+        )
+    check_groups(groups, x.shape[1], weight.shape[0], weight.shape[1] * groups, weight.shape)
+    lengths = tuple(
+        (n - 1) * s + d * (k - 1) + 1 for n, s, d, k in zip(places, step, gap, size, strict=True)
+    )
+    spread = transpose_direct if dims < 3 and x.dtype.is_float else transpose_by_product
+    z = spread(x, weight, lengths, step, gap, groups)
+    z = around(z, (0,) * dims, extra)
+    if any(cut):
+        z = z[(slice(None), slice(None), *(slice(c, m - c) for c, m in
+                                           zip(cut, z.shape[2:], strict=True)))]  # fmt: skip
+    return finished(z, bias, was_batched)
+
+
+def transpose_direct(x: T, weight: T, lengths: Shape, step: Shape, gap: Shape, groups: int) -> T:
+    """As the gradient that a convolution by this weight has for its input."""
+    flat = len(step) == 1
+    x, weight = (t.unsqueeze(2) if flat else t for t in (x, weight))
+    shape = (x.shape[0], weight.shape[1] * groups, *(1,) * flat, *lengths)
+    z = conv2d_input(x, weight, shape, **settings(step, gap), groups=groups)
+    return z.squeeze(2) if flat else z
+
+
+def transpose_by_product(
+    x: T, weight: T, lengths: Shape, step: Shape, gap: Shape, groups: int
+) -> T:
+    """By one matrix product, whose rows are folded back to where their windows were."""
+    n, channels, outputs = x.shape[0], x.shape[1], weight.shape[1] * groups
+    dims, size, places = len(step), weight.shape[2:], x.shape[2:]
+    rows = x.reshape((n, groups, channels // groups, math.prod(places))).permute(1, 0, 3, 2)
+    matrix = weight.reshape((groups, 1, channels // groups, weight.shape[1] * math.prod(size)))
+    z = (rows @ matrix).reshape((groups, n, *places, weight.shape[1], *size))
+    spatial = tuple(range(2, 2 + dims))
+    z = z.permute(1, 0, 2 + dims, *spatial, *(a + dims + 1 for a in spatial))
+    z = z.reshape((n, outputs, *places, *size))
+    for i in reversed(range(dims)):  # the last window axis goes back into its spatial axis
+        shape = (*z.shape[: 2 + i], lengths[i], *z.shape[3 + i : -1])
+        z = apply("fold", z, shape=shape, axis=2 + i, step=step[i], dilation=gap[i])
+    return z
+
+
+def conv_padding(
+    padding: Padding, dims: int, size: Shape, step: Shape, gap: Shape
+) -> tuple[Shape, Shape]:
+    """How much comes before and after each spatial axis."""
+    if not isinstance(padding, str):
+        both = each(padding, dims, "padding", 0)
+        return both, both
+    if padding not in ("same", "valid") or (padding == "same" and set(step) != {1}):
+        raise DomainError(f"conv(padding={padding!r})", f"{step=}", "'same' (stride 1) or 'valid'")
+    total = [d * (n - 1) * (padding == "same") for n, d in zip(size, gap, strict=True)]
+    return tuple(t // 2 for t in total), tuple(t - t // 2 for t in total)
+
+
+def window_of(weight: T, dims: int) -> Shape:
+    """The spatial sizes of a weight."""
+    if checks.tensor("the weight of a convolution", weight).ndim != dims + 2:
+        raise ShapeError(
+            f"a convolution over {dims} axes with a weight of shape {weight.shape}",
+            f"it has {weight.ndim} axes",
+            f"give {dims + 2}: two for channels, {dims} for the window",
+        )
+    return weight.shape[2:]
+
+
+def check_groups(groups: int, channels: int, wanted: int, outputs: int, shape: Shape) -> None:
+    if channels != wanted or channels % groups or outputs % groups:
+        raise ShapeError(
+            f"a convolution of {channels} channels with a weight of shape {shape}, {groups=}",
+            f"that weight is for {wanted} channels and {outputs} outputs",
+            "channels must be equal, and channels and outputs multiples of groups",
+        )
+
+
+def finished(z: T, bias: T | None, was_batched: bool) -> T:
+    if bias is not None:
+        if checks.tensor("the bias of a convolution", bias).shape != z.shape[1:2]:
+            raise ShapeError(f"bias {bias.shape}", f"{z.shape[1]} outputs", "give one for each")
+        z = z + bias.reshape((-1, *[1] * (z.ndim - 2)))
+    return z if was_batched else z.squeeze(0)
+
+
+# ---- pooling -------------------------------------------------------------------------------------
+
+
+def pool_padding(
+    shape: Shape, size: Shape, step: Shape, padding: Shape, gap: Shape, ceil_mode: bool
+) -> Shape:
+    """How much comes after each axis. With ceil_mode the last window may reach beyond the end, but
+    it must begin inside of x or of the padding before it."""
+    after = []
+    for n, k, s, p, d in zip(shape, size, step, padding, gap, strict=True):
+        if 2 * p > d * (k - 1) + 1:
+            raise ShapeError(
+                f"pooling with {padding=}", f"a window of {k}", "pad by at most half a window"
+            )
+        left = n + 2 * p - d * (k - 1) - 1
+        places = (-(-left // s) if ceil_mode else left // s) + 1
+        if ceil_mode and (places - 1) * s >= n + p:
+            places -= 1
+        after.append(max((places - 1) * s + d * (k - 1) + 1 - n - p, p))
+    return tuple(after)
+
+
+def max_pool(
+    x: T, kernel_size: Sizes, stride: Sizes | None = None, padding: Padding = 0,
+    dilation: Sizes = 1, ceil_mode: bool = False, *, dims: int,
+) -> T:  # fmt: skip
+    """The largest in each window of x (N, C, *S); stride None: as large as the window."""
+    x, was_batched = batched(x, dims, f"max_pool{dims}d")
+    size = each(kernel_size, dims, "kernel_size")
+    step = size if stride is None else each(stride, dims, "stride")
+    p, gap = each(padding, dims, "padding", 0), each(dilation, dims, "dilation")
+    after = pool_padding(x.shape[2:], size, step, p, gap, ceil_mode)
+    lowest = -math.inf if x.dtype.is_float else x.dtype.min
+    slide = max_direct if dims < 3 else max_by_windows
+    return finished(slide(around(x, p, after, lowest), size, step, gap), None, was_batched)
+
+
+def max_direct(x: T, size: Shape, step: Shape, gap: Shape) -> T:
+    """By the kernel for two spatial axes."""
+    flat = len(step) == 1
+    x = x.unsqueeze(2) if flat else x
+    kh, kw = (1,) * (2 - len(size)) + size
+    z = apply("max_pool2d", x, size_h=kh, size_w=kw, **settings(step, gap))
+    return z.squeeze(2) if flat else z
+
+
+def max_by_windows(x: T, size: Shape, step: Shape, gap: Shape) -> T:
+    """By the reduction of a view, over any number of spatial axes."""
+    return windows(x, size, step, gap).max(axis=tuple(range(-len(size), 0)))
+
+
+def avg_pool(
+    x: T, kernel_size: Sizes, stride: Sizes | None = None, padding: Padding = 0,
+    ceil_mode: bool = False, count_include_pad: bool = True, *, dims: int,
+) -> T:  # fmt: skip
+    """The mean of each window of x (N, C, *S). Padding counts as zeros, or, if not
+    count_include_pad, not at all; what ceil_mode adds never counts."""
+    x, was_batched = batched(x, dims, f"avg_pool{dims}d")
+    size = each(kernel_size, dims, "kernel_size")
+    step = size if stride is None else each(stride, dims, "stride")
+    p, gap = each(padding, dims, "padding", 0), (1,) * dims
+    after = pool_padding(x.shape[2:], size, step, p, gap, ceil_mode)
+    z = windows(around(x, p, after), size, step, gap).sum(axis=tuple(range(-dims, 0)))
+    for axis, n in enumerate(x.shape[2:]):
+        pad = p[axis] if count_include_pad else 0
+        first = [i * step[axis] - p[axis] for i in range(z.shape[2 + axis])]
+        counts = [min(f + size[axis], n + pad) - max(f, -pad) for f in first]
+        z = z / x.wrap(counts, x.dtype).reshape((-1, *[1] * (dims - 1 - axis)))
+    return finished(z, None, was_batched)
+
+
+def adaptive_avg_pool(x: T, output_size: Sizes, *, dims: int) -> T:
+    """The mean of output_size windows that cover each axis evenly: from floor(i n / m) up to
+    ceil((i + 1) n / m) for place i of m in an axis of n. None keeps an axis as it is."""
+    x, was_batched = batched(x, dims, f"adaptive_avg_pool{dims}d")
+    asked = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * dims
+    sizes = tuple(n if m is None else m for m, n in zip(asked, x.shape[2:], strict=False))
+    for i, m in enumerate(each(sizes, dims, "output_size")):
+        n = x.shape[2 + i]
+        place, at = x.arange(m), x.arange(n).unsqueeze(1)
+        first, end = place * n // m, -((-n * (place + 1)) // m)
+        inside = ((first <= at) & (at < end)).cast(x.dtype if x.dtype.is_float else "float32")
+        weights = inside / (end - first).cast(inside.dtype)
+        x = (x.movedim(2 + i, -1) @ weights).movedim(-1, 2 + i)
+    return finished(x, None, was_batched)

@@ -1,0 +1,1 @@
+"""Seeing what happens: the profiler, and TUTOR_DEBUG."""
