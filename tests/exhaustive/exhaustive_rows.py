@@ -120,11 +120,12 @@ TEXT = """\
 A float32 has 32 bits, so a function of one of them has 4,294,967,296 inputs, and a computer can try
 them all. `make exhaustive` does: each elementwise kernel of one float32, float16 or bfloat16, and
 each of two 16-bit floats on all pairs, at every instruction-set level, against the definition: what
-the C library gives in double, rounded once, which is what `python_ref` computes. Nothing is left to
-a sample, and the largest error is known together with the input that has it. (CORE-MATH and RLIBM
-test mathematical libraries like this; a float64 has too many inputs.) `make exhaustive ARGS="exp
-log"` measures two kernels again, and in every run of the tests a sample of some hundred thousand
-inputs for each kernel says whether it still computes what was measured.
+the C library gives in double, rounded once, which is what `python_ref` computes. Where *inputs*
+says *all*, nothing is left to a sample, and the largest error is known together with the input that
+has it; where it gives a number, each 257th was tried so far, for all would take hours. (CORE-MATH
+and RLIBM test mathematical libraries like this; a float64 has too many inputs.) `make exhaustive
+ARGS="exp log"` measures two kernels again, and in every run of the tests a sample of some hundred
+thousand inputs for each kernel says whether it still computes what was measured.
 
 *Worst* is the largest distance from the defined result, counted in numbers of the dtype, as
 [the kernel table](kernels.md) states its bounds; behind it the error of the worst input in units in
