@@ -284,6 +284,9 @@ ELSEWHERE = {
     "blocks.cpp:CLASSES": "test_every_class_of_the_pool",
     "blocks.hpp:SMALL": "test_every_class_of_the_pool",
     "blocks.cpp:CHUNK": "test_every_class_of_the_pool",
+    "run.hpp:ON_STACK": "test_any_number_of_operands",
+    "remember.cpp:FEW": "test_any_number_of_operands",
+    "run.hpp:MOST_PARAMS": "test_any_number_of_parameters",
 }
 
 

@@ -43,8 +43,8 @@ def test_names_and_objects_are_the_same(capsys: pytest.CaptureFixture[str]) -> N
     ("thing", "words"),
     [
         ("tutor.errors", '"""Errors are lessons'),
-        ("tutor.Tensor.T", "def T(self: Tensor)"),
-        (Tensor.T, "def T(self: Tensor)"),
+        ("tutor.Tensor.T", "def T(self) -> Self"),
+        (Tensor.T, "def T(self) -> Self"),
         (tutor.no_grad, "no_grad"),
         ("tutor.use_backend", "use_backend"),
     ],

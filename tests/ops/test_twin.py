@@ -576,6 +576,33 @@ def test_the_engine_without_its_twin() -> None:
     assert engine.run is not Engine.run
 
 
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 6, 7, 30])
+def test_any_number_of_operands(count: int) -> None:
+    """A few have room on the stack, and share the tuple of who wants a gradient."""
+    for wanted in itertools.product((False, True), repeat=min(count, 4)):
+        xs = [numbers(1, 2).requires_grad_(wanted[i % len(wanted)]) for i in range(count)]
+        found = check(lambda xs=xs: apply("cat", *xs, axis=0))
+        assert found[6] == (count, 2)
+
+
+@pytest.mark.parametrize("more", [0, 1, 20])
+def test_any_number_of_parameters(more: int) -> None:
+    check(lambda: apply("cat", numbers(1, 2), axis=0, **{f"p{i}": i for i in range(more)}))
+    check(
+        lambda: apply(
+            "max_pool2d",
+            numbers(1, 1, 4, 4),
+            size_h=2,
+            size_w=2,
+            stride_h=1,
+            stride_w=1,
+            dilation_h=1,
+            dilation_w=1,
+            **{f"p{i}": i for i in range(more)},
+        )  # fmt: skip
+    )
+
+
 def test_another_thread_may_change_what_it_likes() -> None:
     """Operands whose attributes change while they are read end in results or errors."""
     import threading

@@ -55,14 +55,17 @@ COPYSIGN = "`copysign` of an infinity has a gradient."
 SPREAD = "`var` of an infinity has the gradient nan everywhere."
 PROD = "`prod` has the product of the others as its gradient beside an infinity, too."
 SOFTPLUS = "`softplus` has no threshold."
+NEGATIVE = (
+    "Positions may be negative in `gather`, `scatter`, `scatter_add` and `index_select`, too."
+)
 NO_ROWS = "The mean `cross_entropy` of no rows is refused."
 NO_NORM = "`norm` of nothing has an answer for every finite order."
 SECOND = "Second derivatives have a number in places where PyTorch has nan, or another one."
 FLOOR = "`//` has a derivative: 0."
 NUMPY_INDEX = "An int beside arrays of positions is one of them, as in NumPy."
 DIFFERENCES = (
-    TIES, STABLE, LAST, AT_NAN, SIGN, DOMAIN, POWER, PROD, COPYSIGN, SPREAD, SOFTPLUS, NO_ROWS,
-    NO_NORM, FLOOR, SECOND, NUMPY_INDEX, BOOLS, CLAMPED,
+    TIES, STABLE, NEGATIVE, LAST, AT_NAN, SIGN, DOMAIN, POWER, PROD, COPYSIGN, SPREAD, SOFTPLUS,
+    NO_ROWS, NO_NORM, FLOOR, SECOND, NUMPY_INDEX, BOOLS, CLAMPED,
 )  # fmt: skip
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, inf, -inf, nan]
@@ -311,4 +314,6 @@ ANSWERS = [
     Answer("norm", method("norm", -1), (0,), lambda x: torch.linalg.vector_norm(x, -1), NO_NORM,
            inf, []),
     Answer("floor_divide", lambda x: x // 2, (3,), None, FLOOR, [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]),
+    Answer("gather", lambda x: x.gather(0, [-1, 0]), (3,), lambda x: x.gather(0, at([-1, 0])),
+           NEGATIVE, [2.0, 0.0], [1.0, 0.0, 1.0]),
 ]  # fmt: skip
