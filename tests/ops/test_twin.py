@@ -599,7 +599,7 @@ def test_any_number_of_parameters(more: int) -> None:
             dilation_h=1,
             dilation_w=1,
             **{f"p{i}": i for i in range(more)},
-        )  # fmt: skip
+        )
     )
 
 
