@@ -12,7 +12,11 @@ namespace {
 
 // ---- the index ----------------------------------------------------------------------------------
 
-inline bool is_position(int64_t index, int64_t size) { return -size <= index && index < size; }
+// In one comparison: seen as unsigned, what is below -size is beyond 2 * size.
+inline bool is_position(int64_t index, int64_t size) {
+    return static_cast<uint64_t>(index) + static_cast<uint64_t>(size) <
+           2 * static_cast<uint64_t>(size);
+}
 
 // Whether every index is a position along an axis of `size`; if not, the first that is none.
 Status check_indices(const Operand& index, int64_t size) {
@@ -45,8 +49,8 @@ struct IndexedAxis {
     int64_t size, step;
 
     // How far from the first one the element is that an index names; negative ones count from the
-    // end.
-    int64_t offset(int64_t index) const { return (index < 0 ? index + size : index) * step; }
+    // end. Without a branch: index >> 63 is 0, or all bits of a negative one.
+    int64_t offset(int64_t index) const { return (index + ((index >> 63) & size)) * step; }
 };
 
 // Elements side by side along one axis of three operands: `main` (out, or what is added), `indexed`
@@ -95,9 +99,9 @@ void gather_run(const Run& run) {
     Item<Bits>* z = reinterpret_cast<Item<Bits>*>(run.main);
     const Item<Bits>* x = reinterpret_cast<const Item<Bits>*>(run.indexed);
     if (run.index_step != 0) {
-        for (int64_t j = 0; j < run.n; j++)
-            z[j * run.main_step] =
-                x[j * run.indexed_step + run.axis.offset(run.index[j * run.index_step])];
+        const Run r = run;  // a copy: nothing that z is written to can change it
+        for (int64_t j = 0; j < r.n; j++)
+            z[j * r.main_step] = x[j * r.indexed_step + r.axis.offset(r.index[j * r.index_step])];
         return;
     }
     x += run.axis.offset(*run.index);  // one index for the whole run: a piece of a slice
