@@ -109,7 +109,7 @@ NATIVE_MUTANTS = [
     ),
     Mutant(
         "an index may be the size itself", f"{CPP}/kernels/select.cpp",
-        "-size <= index && index < size", "-size <= index && index <= size",
+        "2 * static_cast<uint64_t>(size);", "2 * static_cast<uint64_t>(size) + 1;",
         "backends/test_refused.py",
         "reads one element beyond the memory",
     ),

@@ -12,7 +12,8 @@ namespace {
 
 // ---- the index ----------------------------------------------------------------------------------
 
-// In one comparison: seen as unsigned, what is below -size is beyond 2 * size.
+// From -size to size - 1, in one comparison: index + size is from 0 to 2 * size - 1, and as
+// unsigned a negative number is larger than any of those.
 inline bool is_position(int64_t index, int64_t size) {
     return static_cast<uint64_t>(index) + static_cast<uint64_t>(size) <
            2 * static_cast<uint64_t>(size);
