@@ -153,7 +153,7 @@ PYTHON_MUTANTS = [
     # ---- indexing and layout ---------------------------------------------------------------------
     Mutant(
         "an index may be the size itself", SELECTION,
-        "flat % max(size, 1) + seen", "flat % max(size, 1)",
+        'engine.call("index_select", int64, out, zeros, flat, axis=axis)', "seen = flat - flat",
         "methods/test_selection.py",
         "reads or writes beyond the end of an axis, into the next row",
     ),
