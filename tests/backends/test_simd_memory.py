@@ -7,6 +7,7 @@ import gc
 import io
 import mmap
 import struct
+import subprocess
 import sys
 import weakref
 from types import SimpleNamespace
@@ -330,3 +331,14 @@ def test_memory_of_one_policy_may_go_under_another():
         del block
         blocks.clear()
         assert Memory.counts()[3] == 0
+
+
+def test_an_extension_of_older_sources_says_so():
+    old = (
+        "import sys, types\n"
+        "name = 'tutor.backends.simd_cpp._simd'\n"
+        "sys.modules[name] = types.ModuleType(name)\n"
+        "import tutor"
+    )
+    run = subprocess.run([sys.executable, "-c", old], capture_output=True, text=True, check=False)
+    assert "older sources" in run.stderr and "pip install -e ." in run.stderr

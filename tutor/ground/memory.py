@@ -23,7 +23,7 @@ import os
 import threading
 from typing import Any
 
-from tutor.errors import DomainError, DTypeError
+from tutor.errors import DomainError, DTypeError, TutorError
 
 ALIGNMENT = 64
 LEAVE = "leave the attributes buf and memory as they were made"
@@ -178,11 +178,18 @@ class PythonHolder:
 def _native() -> Any:
     name = "tutor.backends.simd_cpp._simd"
     try:
-        return importlib.import_module(name)
+        module = importlib.import_module(name)
     except ModuleNotFoundError as error:  # any other ImportError is a build that is broken
         if error.name != name:
             raise
         return None
+    if not hasattr(module, "Holder"):
+        raise TutorError(
+            "to import tutor",
+            "its extension was built from older sources than these",
+            "build it again: pip install -e .",
+        )
+    return module
 
 
 _simd = _native()
