@@ -26,6 +26,11 @@ class Mutant(NamedTuple):
         """Must something be built to plant it?"""
         return self.file.endswith((".cpp", ".hpp"))
 
+    @property
+    def has_a_twin(self) -> bool:
+        """Does C++ do the same, so that it is noticed only where the twin is taken away?"""
+        return "/core/engine/" in self.file or self.file.endswith("/layout.py")
+
 
 class TroubleError(Exception):
     """A mutant that says nothing: its text is gone, its tests are gone, or it cannot be built."""
