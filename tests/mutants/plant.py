@@ -179,12 +179,12 @@ class Field:
         try:
             with self.with_bug(mutant):
                 if mutant.has_a_twin:
-                    os.environ["TUTOR_NATIVE"] = "0"
+                    self.variables["TUTOR_NATIVE"] = "0"
                 by = self.failing(mutant.tests, mutant.only)
         except TroubleError as error:
             trouble = str(error)
         finally:
-            os.environ.pop("TUTOR_NATIVE", None)
+            self.variables.pop("TUTOR_NATIVE", None)
         return Found(mutant, by, time.monotonic() - start, trouble)
 
 
