@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
+from at_once import at_once
 from backend_names import BACKENDS
 
 import tutor
@@ -71,19 +72,7 @@ def test_a_seed_is_a_whole_number(wrong: object) -> None:
 
 def test_threads_take_different_numbers() -> None:
     starts: list[int] = []
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        threads = [
-            threading.Thread(target=lambda: starts.extend(random.take(1)[1] for _ in range(2000)))
-            for _ in range(6)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(interval)
+    at_once([lambda: starts.extend(random.take(1)[1] for _ in range(2000))] * 6)
     assert len(set(starts)) == len(starts) == 12_000
 
 
@@ -93,7 +82,7 @@ BLOCKS = [registry.table(name)["random_bits", uint32] for name in (*BACKENDS, *B
 def test_threads_on_different_backends_draw_different_numbers() -> None:
     """Each call takes its place in the one stream as if at one instant, whatever kernel it is."""
     drawn: list[tuple[int, ...]] = []
-    stream, interval = random.Stream(7), sys.getswitchinterval()
+    stream = random.Stream(7)
 
     def draw(kernel: registry.Kernel) -> None:
         for _ in range(300):
@@ -101,15 +90,7 @@ def test_threads_on_different_backends_draw_different_numbers() -> None:
             kernel(out, *stream.cells, blocks=1)
             drawn.append(tuple(out.buf.tolist()))
 
-    sys.setswitchinterval(1e-6)
-    try:
-        threads = [threading.Thread(target=draw, args=(kernel,)) for kernel in BLOCKS]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(interval)
+    at_once([functools.partial(draw, kernel) for kernel in BLOCKS])
     assert len(drawn) == len(set(drawn)) == 300 * len(BLOCKS)
     assert stream.state == (7, len(drawn))
 
