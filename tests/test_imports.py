@@ -17,7 +17,7 @@ from tutor.backends.signatures import SIGNATURES
 PACKAGE = Path(tutor.__file__).parent
 COURSE = Path(course.__file__).parent
 FILES = sorted([*PACKAGE.rglob("*.py"), *COURSE.rglob("*.py")])
-MOST_ARROWS = 680
+MOST_ARROWS = 780
 OPTIONAL = ("numpy", "matplotlib", "safetensors", "tqdm", "IPython", "nbformat", "nbclient",
             "einops")  # fmt: skip
 
@@ -31,7 +31,7 @@ FLOORS = (
     ("ops",),
     ("functions",),
     ("array_api", "einops", "exchange", "linalg"),
-    ("data", "nn", "optim", "testing", "viz", "watching"),
+    ("data", "nn", "optim", "programs", "testing", "viz", "watching"),
     ("",),
     ("course",),
     ("__main__",),

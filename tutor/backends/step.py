@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar
 
@@ -35,15 +35,17 @@ NONE: Mapping[str, object] = {}
 
 
 class Step:
-    """`kernel`, looked up for `dtype`, fills `out` from `ins` as `params` say."""
+    """`kernel`, looked up for `dtype`, fills `out` from `ins` as `params` say. `where` is the line
+    of the user's that asked for it, if somebody has noted it."""
 
-    __slots__ = ("dtype", "ins", "kernel", "out", "params")
+    __slots__ = ("dtype", "ins", "kernel", "out", "params", "where")
 
     def __init__(
         self, kernel: str, dtype: DType, out: Walked, ins: tuple[Walked, ...] = (),
-        params: Mapping[str, object] = NONE,
+        params: Mapping[str, object] = NONE, where: tuple[str, int] | None = None,
     ) -> None:  # fmt: skip
         self.kernel, self.dtype, self.out, self.ins, self.params = kernel, dtype, out, ins, params
+        self.where = where
 
     @property
     def signature(self) -> Signature:
@@ -54,6 +56,37 @@ class Step:
     def device(self) -> str:
         """Where out's memory is, and so where the kernel is to run."""
         return str(self.out.buf.device)
+
+    @property
+    def operands(self) -> tuple[Walked, ...]:
+        """out, then the inputs."""
+        return (self.out, *self.ins)
+
+    @property
+    def writes(self) -> tuple[Walked, ...]:
+        """The operands that it writes: out first, then what it updates beside it."""
+        types, form, ins = self.signature.types, self.signature.form, self.ins
+        if form == "update":  # but for the first input, those of letter T
+            return (self.out, *[x for x, t in zip(ins[1:], types[2:], strict=True) if t == "T"])
+        if form == "draw":
+            return self.out, ins[1]  # the counter
+        if form == "fused":  # the last inputs are further results
+            return (self.out, *ins[len(ins) + 1 - int(str(self.params["results"])) :])
+        return (self.out,)
+
+    @property
+    def reads(self) -> tuple[Walked, ...]:
+        """The operands that it reads."""
+        if self.signature.form == "update":
+            return (self.out, *self.ins)
+        if self.signature.form == "fused":
+            return self.ins[: len(self.ins) + 1 - int(str(self.params["results"]))]
+        return self.ins
+
+    def over(self, operands: Sequence[Walked]) -> Step:
+        """The same call on other operands: out, then the inputs."""
+        out, *ins = operands
+        return Step(self.kernel, self.dtype, out, tuple(ins), self.params, self.where)
 
     @property
     def layouts(self) -> tuple[forms.Layout, ...]:

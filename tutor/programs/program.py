@@ -1,0 +1,192 @@
+"""Program: a list of Steps as data, in which the memory they work on is named, not there.
+
+Each operand of a Step is a Walk over a Slot. A Slot stands for a Buffer: it knows how many numbers
+of which dtype there are, and what part it plays (its `role`):
+
+    input     an argument of the call: another Buffer each time
+    state     a Buffer that was there before: a parameter, a cell, what an optimizer keeps
+    constant  numbers that were written down in the code: `value` holds them, no step writes them
+    temp      made by a step, gone when the Program ends
+    output    made by a step, and wanted afterwards
+
+Nothing here runs anything: tutor/programs/replay.py does. A pass (tutor/programs/passes) is a
+function from one Program to another that leaves the same numbers in the inputs, states and outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple, cast
+
+from tutor.backends.registry import DEVICE
+from tutor.backends.step import Step
+from tutor.dtype import DType
+from tutor.ground.layout import Shape
+
+ROLES = {"input": "x", "state": "s", "constant": "c", "temp": "t", "output": "y"}  # and initials
+
+
+class Slot:
+    """The place of a Buffer in a Program: `count` numbers of `dtype`.
+
+    `value` is the Buffer itself: of a constant always, of a state as it was found.
+    """
+
+    __slots__ = ("count", "dtype", "role", "value")
+    device = DEVICE
+
+    def __init__(self, role: str, count: int, dtype: DType, value: Any = None) -> None:
+        self.role, self.count, self.dtype, self.value = role, count, dtype, value
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __bool__(self) -> bool:  # also where it holds nothing
+        return True
+
+    @property
+    def nbytes(self) -> int:
+        return self.count * self.dtype.itemsize
+
+    @property
+    def lasts(self) -> bool:
+        """Is what a step leaves here seen by somebody after the Program has ended?"""
+        return self.role in ("input", "state", "output")
+
+    def __repr__(self) -> str:
+        return f"Slot({self.role}, {self.count} x {self.dtype.name})"
+
+
+class Walk(NamedTuple):
+    """An operand of a Step in a Program: how a slot's memory is walked."""
+
+    buf: Slot
+    shape: Shape
+    strides: Shape
+    offset: int = 0
+
+    @property
+    def is_whole(self) -> bool:
+        """Is it each number of the slot, in order?"""
+        return self.offset == 0 and self.buf.count == _count(self.shape) and self.is_dense
+
+    @property
+    def is_dense(self) -> bool:
+        """Does it lie in memory row by row, without gaps?"""
+        step = 1
+        for size, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
+            if size != 1 and stride != step:
+                return False
+            step *= size
+        return True
+
+
+def walks(step: Step) -> tuple[Walk, ...]:
+    """The operands of a Step in a Program: out, then the inputs."""
+    return cast(tuple[Walk, ...], step.operands)
+
+
+def _count(shape: Shape) -> int:
+    count = 1
+    for size in shape:
+        count *= size
+    return count
+
+
+class Program:
+    """`Program(steps)`: Steps whose operands are Walks over Slots; `slots` in order of appearance.
+
+    Two Programs are equal if they do the same on memory of the same kind: `a == b` compares their
+    text and their constants.
+    """
+
+    __slots__ = ("slots", "steps")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, steps: Iterable[Step], keep: Iterable[Slot] = ()) -> None:
+        self.steps = tuple(steps)
+        seen = [w.buf for step in self.steps for w in walks(step)]
+        self.slots: tuple[Slot, ...] = tuple(dict.fromkeys([*seen, *keep]))
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.steps)
+
+    def with_steps(self, steps: Iterable[Step]) -> Program:
+        """Another list of steps, over the same memory: every slot that lasts is still known."""
+        return Program(steps, [slot for slot in self.slots if slot.lasts])
+
+    def with_slots(self, other: Callable[[Slot], Slot]) -> Program:
+        """The same steps over other memory: each slot replaced by what `other` says."""
+        found = {slot: other(slot) for slot in self.slots}
+        return Program(
+            [step.over([w._replace(buf=found[w.buf]) for w in walks(step)]) for step in self],
+            [found[slot] for slot in self.slots if found[slot].lasts],
+        )
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes read and written by all steps."""
+        return sum(step.nbytes for step in self.steps)
+
+    @property
+    def flops(self) -> int:
+        """What all steps compute, as far as that is known."""
+        return sum(step.flops or 0 for step in self.steps)
+
+    def names(self) -> dict[Slot, str]:
+        """A short name for each slot: the initial of its role, and a number."""
+        count = dict.fromkeys(ROLES, 0)
+        found = {}
+        for slot in self.slots:
+            found[slot] = f"{ROLES[slot.role]}{count[slot.role]}"
+            count[slot.role] += 1
+        return found
+
+    def text(self) -> str:
+        """One line for each slot and each step: what two Programs are compared by."""
+        names = self.names()
+        lines = [f"{names[s]}: {s.role} {s.count} x {s.dtype.name}" for s in self.slots]
+        for step in self.steps:
+            params = "".join(f" {k}={v!r}" for k, v in step.params.items())
+            out, *ins = [_walk_text(names, w) for w in walks(step)]
+            lines.append(f"{out} = {step.kernel}.{step.dtype.name}({', '.join(ins)}){params}")
+        return "\n".join(lines)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Program):
+            return NotImplemented
+        return self.text() == other.text() and self._constants() == other._constants()
+
+    def _constants(self) -> list[bytes]:
+        return [s.value.raw.tobytes() for s in self.slots if s.role == "constant"]
+
+    def __repr__(self) -> str:
+        return f"Program({len(self.steps)} steps, {self.nbytes:,} bytes, {self.flops:,} flops)"
+
+    def __str__(self) -> str:
+        from_user = [f"{_file(step.where[0])}:{step.where[1]}" if step.where else ""
+                     for step in self.steps]  # fmt: skip
+        rows = [("", "kernel", "operands", "bytes", "flops", "where")]
+        names = self.names()
+        for i, step in enumerate(self.steps):
+            out, *ins = [f"{names[w.buf]}{w.shape}" for w in walks(step)]
+            what = f"{', '.join(ins)} -> {out}" if ins else f"-> {out}"
+            cost = f"{step.nbytes:,}", "" if step.flops is None else f"{step.flops:,}"
+            rows.append((str(i), step.kernel, what, *cost, from_user[i]))
+        wide = [max(len(row[c]) for row in rows) for c in range(6)]
+        lines = ["  ".join(cell.rjust(w) if c in (0, 3, 4) else cell.ljust(w)
+                           for c, (cell, w) in enumerate(zip(row, wide, strict=True))).rstrip()
+                 for row in rows]  # fmt: skip
+        return "\n".join([*lines, repr(self)])
+
+
+def _walk_text(names: dict[Slot, str], w: Walk) -> str:
+    name = f"{names[w.buf]}{list(w.shape)}"
+    return name if w.is_whole else f"{name}@{w.offset}/{','.join(map(str, w.strides))}"
+
+
+def _file(path: str) -> str:
+    return path.rpartition("/")[2]
