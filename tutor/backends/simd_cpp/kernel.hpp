@@ -2,9 +2,9 @@
 //
 // The bindings (bindings.cpp, border/, memory/, engine/) are compiled once, for any CPU. Each
 // kernels/*.cpp is compiled once per instruction-set level, into a namespace of its own. What
-// crosses the border is plain structs and function pointers: a kernel file that used a std container
-// could hand the linker a copy of its inline functions built for AVX-512, and every older CPU would
-// then run it.
+// crosses the border is plain structs and function pointers: a kernel file that used a std
+// container could hand the linker a copy of its inline functions built for AVX-512, and every older
+// CPU would then run it.
 #pragma once
 
 #include <cstdint>
