@@ -3,8 +3,9 @@
 A Tensor's attributes may be assigned to: `t.shape = (4096,)` is an ordinary line of Python. So
 nothing that reads memory believes them. Each way out of the library (`numpy`, DLPack, `item`,
 `tolist`, text, pickle, and every kernel of python_ref) calls `check` first; the kernels of
-simd_cpp check the same in C++ (simd_cpp/operand.cpp). After it, every element that the walking
-instructions reach lies in the memory there is, which holds numbers of the dtype that is claimed.
+simd_cpp check the same in C++ (simd_cpp/border/operand.cpp). After it, every element that the
+walking instructions reach lies in the memory there is, which holds numbers of the dtype that is
+claimed.
 """
 
 from __future__ import annotations
