@@ -65,8 +65,8 @@ later.PLACES.update(
     viz="tutor.viz",
 )
 __all__ = [  # and the names of tutor.functions.__all__
-    "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Program", "Step", "Tensor", "apply", "arange",
-    "backward", "bernoulli", "bfloat16", "bool", "cat", "concatenate", "data", "einsum",
+    "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Program", "Step", "Tensor", "apply",
+    "arange", "backward", "bernoulli", "bfloat16", "bool", "cat", "concatenate", "data", "einsum",
     "enable_grad", "engine", "errors", "eye", "float16", "float32", "float64", "from_dlpack",
     "full", "functions", "grad", "graph", "inference_mode", "initial_seed", "int8", "int16",
     "int32", "int64", "is_grad_enabled", "jit", "linspace", "manual_seed", "memory", "meshgrid",

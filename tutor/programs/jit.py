@@ -30,8 +30,7 @@ from tutor.ground.recording import is_grad_enabled
 from tutor.methods.tensor import Tensor
 from tutor.programs.places import PLAIN
 from tutor.programs.program import Program
-from tutor.programs.record import recorder
-from tutor.programs.trace import Trace, plain, record, window_of
+from tutor.programs.trace import Trace, plain, record, run_within, windows, within
 
 Key: TypeAlias = tuple[Any, ...]
 MOST_TRACES = 8  # kept for arguments of one kind; the oldest one goes
@@ -47,8 +46,9 @@ class Jitted:
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        functools.update_wrapper(self, function)
+        functools.update_wrapper(self, function, updated=())
         self.function = function
+        self._name = getattr(function, "__qualname__", type(function).__qualname__)
         self._traces: dict[Key, list[Trace]] = {}
         self._warm = False
         self._counts = {"eager": 0, "recorded": 0, "replayed": 0}
@@ -61,7 +61,7 @@ class Jitted:
         return self if instance is None else types.MethodType(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if recorder.get() is not None:  # part of another function that is recorded
+        if within.get():  # a part of another jitted function: of its Program, too
             return self.function(*args, **kwargs)
         call = Call(args, kwargs)
         traces, why = self._traces.get(call.key, ()), None
@@ -70,11 +70,11 @@ class Jitted:
             if why is None:
                 self._counts["replayed"] += 1
                 self._last, self._in_vain = trace, 0
-                return trace.run(call.tensors)
+                return trace.run(call.tensors, call.windows)
         if not self._warm:  # what is made in a first call only is then there
             self._warm = True
             self._counts["eager"] += 1
-            return plain(self.function(*args, **kwargs))
+            return plain(run_within(lambda: self.function(*args, **kwargs)))
         with self._lock:
             return self._record(call, why)
 
@@ -83,14 +83,19 @@ class Jitted:
             cause = f"{why} has changed" if why else "arguments of another kind"
             self._say(cause)
         before = call.contents()
-        roots = [(self.function, self.function.__qualname__), *call.roots]
-        result, trace = record(self.function, *call.handed, call.tensors, roots)
-        if call.contents() != before:
-            raise RecordError(
-                f"to record {self.function.__qualname__}",
-                "it has changed a list or dict among its arguments; a replay runs no Python",
-                "return what is to be added, and add it outside",
-            )
+
+        def function(*args: Any, **kwargs: Any) -> Any:
+            result = self.function(*args, **kwargs)
+            if call.contents() != before:
+                raise RecordError(
+                    f"to record {self._name}",
+                    "it has changed a list or dict among its arguments; a replay runs no Python",
+                    "return what is to be added, and add it outside",
+                )
+            return result
+
+        roots = [(self.function, self._name), *call.roots]
+        result, trace = record(function, call, roots)
         traces = self._traces.setdefault(call.key, [])
         traces.insert(0, trace)
         del traces[MOST_TRACES:]
@@ -102,7 +107,7 @@ class Jitted:
 
     def _say(self, cause: str) -> None:
         """With TUTOR_DEBUG, why it is recorded again; without, if that happens at each call."""
-        name = self.function.__qualname__
+        name = self._name
         self._in_vain += 1
         if os.environ.get("TUTOR_DEBUG"):
             print(f"tutor: jit records {name} again: {cause}", file=sys.stderr)
@@ -126,7 +131,7 @@ class Jitted:
     def _trace(self) -> Trace:
         if self._last is None:
             raise RecordError(
-                f"the Program of {self.function.__qualname__}",
+                f"the Program of {self._name}",
                 "nothing has been recorded yet",
                 "call it twice: the first call runs as ever, the second is recorded",
             )
@@ -165,19 +170,29 @@ class Call:
         self.tensors: list[Tensor] = []
         self.roots: list[tuple[Any, str]] = []
         self.containers: list[Any] = []
-        self._shared: dict[int, int] = {}  # how many Tensors came before one over the same Buffer
-        self.key = (
-            registry.current(),
-            is_grad_enabled(),
-            tuple([self._kind(a) for a in args]),
-            tuple([(name, self._kind(a)) for name, a in kwargs.items()]),
-        )
-        self.handed = args, kwargs
+        kinds = [self._kind(a) for a in args]
+        named = [(name, self._kind(a)) for name, a in kwargs.items()]
+        self.windows = windows(self.tensors)
+        walks = [
+            (
+                type(t),
+                t.shape,
+                t.strides,
+                t.offset - w.start,
+                w.size,
+                t.dtype,
+                t.requires_grad,
+                w.first,
+            )
+            for t, w in zip(self.tensors, self.windows, strict=True)
+        ]
+        self.key = (registry.current(), is_grad_enabled(), *kinds, *named, *walks)
+        self.args, self.kwargs = args, kwargs
 
     def _kind(self, value: Any) -> Any:
         kind = type(value)
         if isinstance(value, Tensor):
-            return self._kind_of_tensor(value)
+            return self._note(value)
         if kind in PLAIN:
             return kind, value
         if kind in (list, tuple):
@@ -189,18 +204,15 @@ class Call:
         self.roots.append((value, f"argument {len(self.roots) + 1}"))
         return id(value)
 
-    def _kind_of_tensor(self, t: Tensor) -> Any:
+    def _note(self, t: Tensor) -> int:
         if t.op is not None:
             raise RecordError(
                 "a jitted function with an argument that an op made",
                 f"a Tensor of shape {t.shape} with a graph behind it, which no replay sees",
                 "hand over x.detach(), or compute it inside",
             )
-        same = self._shared.setdefault(id(t.buf), len(self.tensors))
         self.tensors.append(t)
-        window = window_of(t)
-        offset = t.offset - window.start
-        return type(t), t.shape, t.strides, offset, window.size, t.dtype, t.requires_grad, same
+        return len(self.tensors)
 
     def contents(self) -> list[Any]:
         """Which things are in the lists and dicts among the arguments."""

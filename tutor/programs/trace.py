@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from contextvars import copy_context
-from typing import Any, NamedTuple
+from contextvars import ContextVar, copy_context
+from typing import Any, NamedTuple, Protocol
 
 from tutor.core.buffer import Buffer
 from tutor.errors import RecordError
@@ -25,6 +25,19 @@ from tutor.random import stream
 
 Walk = tuple[Any, ...]
 
+# Whether a jitted function is running here: one that it calls is a part of it.
+within: ContextVar[bool] = ContextVar("tutor.jit", default=False)
+
+
+def run_within(function: Callable[[], Any]) -> Any:
+    """`function()`, as the inside of a jitted one, in a context of its own."""
+
+    def run() -> Any:
+        within.set(True)
+        return function()
+
+    return copy_context().run(run)
+
 
 def walk_of(t: Tensor) -> Walk:
     """How a Tensor lies in memory, wherever that is: what two calls must have in common."""
@@ -32,12 +45,14 @@ def walk_of(t: Tensor) -> Walk:
 
 
 class Window(NamedTuple):
-    """A stretch of a Buffer: `size` numbers from `start` on."""
+    """A stretch of an argument's Buffer: `size` numbers from `start` on. `first` is the number of
+    the first argument over the same Buffer."""
 
     start: int
     size: int
+    first: int
 
-    def of(self, buf: Buffer) -> Buffer:
+    def over(self, buf: Buffer) -> Buffer:
         """These numbers as a Buffer of their own, which shares the memory."""
         if self.size == len(buf):
             return buf
@@ -46,13 +61,20 @@ class Window(NamedTuple):
         return Buffer.over(Memory.borrow(raw, self.size, size, dtype.format), dtype)
 
 
-def window_of(t: Tensor) -> Window:
-    """The stretch of its Buffer that an argument stands for. Of rows of something larger,
-    `images[i : i + 32]`, it is these rows: so it does not matter which ones they are."""
-    count = t.numel()
-    if count < len(t.buf) and t.is_contiguous():
-        return Window(t.offset, count)
-    return Window(0, len(t.buf))
+def windows(tensors: Sequence[Tensor]) -> list[Window]:
+    """For each argument the stretch of its Buffer that it stands for. Of rows of something larger,
+    `images[i : i + 32]`, it is these rows: so it does not matter which ones they are. Two over the
+    same Buffer stand for all of it."""
+    firsts: dict[int, int] = {}
+    first = [firsts.setdefault(id(t.buf), i) for i, t in enumerate(tensors)]
+    found = []
+    for i, t in enumerate(tensors):
+        size, whole = t.numel(), len(t.buf)
+        if size < whole and len(firsts) == len(tensors) and t.is_contiguous():
+            found.append(Window(t.offset, size, i))
+        else:
+            found.append(Window(0, whole, first[i]))
+    return found
 
 
 class Argument(NamedTuple):
@@ -121,13 +143,13 @@ class Trace:
                 return place.path
         return self.guards.changed()
 
-    def run(self, arguments: Sequence[Tensor]) -> Any:
+    def run(self, arguments: Sequence[Tensor], stretches: Sequence[Window]) -> Any:
         """The call again."""
         buffers: list[Any] = list(self.fixed)
-        for t, (at, _) in zip(arguments, self.arguments, strict=True):
+        for t, window, (at, _) in zip(arguments, stretches, self.arguments, strict=True):
             if at is not None:
-                buffers[at] = t.buf if len(t.buf) == t.numel() else window_of(t).of(t.buf)
-                if at in self.written:
+                buffers[at] = window.over(t.buf)
+                if at in self.written and buffers[at] is not t.buf:
                     t.buf.touch()
         for place, i, _ in self.read:
             buffers[i] = _of_call(place, arguments).get().buf
@@ -164,34 +186,36 @@ def _any_tensor() -> Tensor:
 # ---- recording one -------------------------------------------------------------------------------
 
 
+class Called(Protocol):
+    """A call, as `record` has to know it: tutor/programs/jit.py."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    tensors: list[Tensor]  # among the arguments
+    windows: list[Window]
+
+
 def record(
-    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
-    tensors: Sequence[Tensor], roots: Sequence[tuple[Any, str]],
-) -> tuple[Any, Trace]:  # fmt: skip
-    """Run the function, recorded: its result, and the Trace of the call. `tensors` are those among
-    the arguments, `roots` the function and the arguments that are objects."""
-    before = Reached(roots)
-    grads = [Place(Argument(i), "_grad", t._grad, f"argument {i + 1}.grad")
-             for i, t in enumerate(tensors) if t.requires_grad or t._grad is not None]  # fmt: skip
+    function: Callable[..., Any], call: Called, roots: Sequence[tuple[Any, str]]
+) -> tuple[Any, Trace]:
+    """Run the function, recorded: its result, and the Trace of the call. `roots` are the function,
+    as its author wrote it, and the arguments that are objects."""
+    before, tensors = Reached(roots), call.tensors
+    grads = [
+        Place(Argument(i), "_grad", t._grad, f"argument {i + 1}.grad")
+        for i, t in enumerate(tensors)
+        if t.requires_grad or t._grad is not None
+    ]
     states = [t.buf for t in before.tensors.values()]
     states += [p.value.buf for p in grads if p.value is not None]
-    windows: dict[int, Any] = {}
-    known = {id(buf) for buf in states}
-    for t in tensors:
-        whole = id(t.buf) in windows or id(t.buf) in known
-        windows[id(t.buf)] = t.buf, Window(0, len(t.buf)) if whole else window_of(t)
-    note = Recorder([(buf, *window) for buf, window in windows.values()], [*states, stream().buf])
-    result = plain(copy_context().run(note.run, lambda: function(*args, **kwargs)))
+    inputs = [(t.buf, w.start, w.size) for t, w in zip(tensors, call.windows, strict=True)]
+    note = Recorder(inputs, [*states, stream().buf])
+    result = plain(run_within(lambda: note.run(lambda: function(*call.args, **call.kwargs))))
     after = Reached(roots)
     _check_unchanged(before)
-    changed, moving = [], list(grads)
-    for place in before.places:
-        if _moves(place):
-            moving.append(place)
-    for place in moving:
-        now = _of_call(place, tensors).get()
-        if now is not place.value:
-            changed.append((place, now))
+    moving = [*grads, *filter(_moves, before.places)]
+    now = [_of_call(place, tensors).get() for place in moving]
+    changed = [(p, t) for p, t in zip(moving, now, strict=True) if t is not p.value]
     return result, _trace(note, before, after, moving, changed, tensors, result, roots)
 
 
