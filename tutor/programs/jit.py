@@ -171,19 +171,10 @@ class Call:
         self.roots: list[tuple[Any, str]] = []
         self.containers: list[Any] = []
         kinds = [self._kind(a) for a in args]
-        named = [(name, self._kind(a)) for name, a in kwargs.items()]
+        named = [(name, self._kind(a)) for name, a in kwargs.items()] if kwargs else ()
         self.windows = windows(self.tensors)
         walks = [
-            (
-                type(t),
-                t.shape,
-                t.strides,
-                t.offset - w.start,
-                w.size,
-                t.dtype,
-                t.requires_grad,
-                w.first,
-            )
+            (t.shape, t.strides, t.offset - w.start, w.size, t.buf.dtype, t.requires_grad, w.first)
             for t, w in zip(self.tensors, self.windows, strict=True)
         ]
         self.key = (registry.current(), is_grad_enabled(), *kinds, *named, *walks)
@@ -191,7 +182,7 @@ class Call:
 
     def _kind(self, value: Any) -> Any:
         kind = type(value)
-        if isinstance(value, Tensor):
+        if kind is Tensor or isinstance(value, Tensor):
             return self._note(value)
         if kind in PLAIN:
             return kind, value

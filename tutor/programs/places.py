@@ -100,7 +100,8 @@ class Reached:
         """What is reached from `value` in one step. Each place of it is noted."""
         if isinstance(value, Tensor):
             self.tensors[id(value)] = value
-            yield self._note(value, "_grad", value._grad, f"{path}.grad")
+            if value.requires_grad or value._grad is not None:
+                yield self._note(value, "_grad", value._grad, f"{path}.grad")
         elif isinstance(value, (list, tuple, dict)):
             yield from self._items(value, path)
         elif isinstance(value, (set, frozenset)):
@@ -138,23 +139,23 @@ class Reached:
                 yield item, f"{path}[{key!r}]"
 
     def _function(self, function: types.FunctionType, path: str) -> Iterator[tuple[Any, str]]:
-        users = is_users(function.__module__)
         names = set(mentioned(function.__code__))
         self.names |= names
-        self.by_text |= users and not names.isdisjoint(BY_TEXT)
-        cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        cells = list(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+        if not is_users(function.__module__):
+            inner = [Place(cell, "cell_contents", None, name).get() for name, cell in cells]
+            yield from ((f, path) for f in inner if callable(f))  # what a decorator holds
+            return
+        self.by_text |= not names.isdisjoint(BY_TEXT)
         for name, cell in cells:
-            held = Place(cell, "cell_contents", None, name).get()
-            if users:
-                yield self._note(cell, "cell_contents", held, name)
-            elif callable(held):  # what a decorator of a library holds
-                yield held, path
+            value = Place(cell, "cell_contents", None, name).get()
+            yield self._note(cell, "cell_contents", value, name)
         for held in (function.__defaults__, function.__kwdefaults__, function.__dict__):
-            yield held, path
-        if users:
-            inside = function.__globals__
-            for name in names & inside.keys():
-                yield self._note(inside, name, inside[name], name)
+            if held:
+                yield held, path
+        inside = function.__globals__
+        for name in names & inside.keys():
+            yield self._note(inside, name, inside[name], name)
 
     def _object(self, value: Any, path: str) -> Iterator[tuple[Any, str]]:
         attributes = getattr(value, "__dict__", None)
@@ -170,8 +171,10 @@ class Reached:
                 yield from self._methods(kind, NOT_CALLED)
 
     def _methods(self, kind: type, without: Collection[str]) -> Iterator[tuple[Any, str]]:
+        users = is_users(kind.__module__)
         for name, member in vars(kind).items():
-            if name in self.names or (name.startswith("__") and name not in without):
+            mentioned = name in self.names or (name.startswith("__") and name not in without)
+            if mentioned and (users or isinstance(member, (types.FunctionType, property))):
                 yield member, f"{kind.__name__}.{name}"
 
     def _mentioned(self, attributes: dict[str, Any], path: str) -> Iterator[tuple[Any, str]]:

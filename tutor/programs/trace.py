@@ -8,6 +8,7 @@ stand in places that have another Tensor each time (`p.grad`), what must still b
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar, copy_context
 from typing import Any, NamedTuple, Protocol
@@ -66,14 +67,15 @@ def windows(tensors: Sequence[Tensor]) -> list[Window]:
     `images[i : i + 32]`, it is these rows: so it does not matter which ones they are. Two over the
     same Buffer stand for all of it."""
     firsts: dict[int, int] = {}
-    first = [firsts.setdefault(id(t.buf), i) for i, t in enumerate(tensors)]
     found = []
     for i, t in enumerate(tensors):
-        size, whole = t.numel(), len(t.buf)
-        if size < whole and len(firsts) == len(tensors) and t.is_contiguous():
-            found.append(Window(t.offset, size, i))
-        else:
-            found.append(Window(0, whole, first[i]))
+        buf = t.buf
+        size, whole, first = math.prod(t.shape), len(buf), firsts.setdefault(id(buf), i)
+        if first != i:
+            ids = [id(t.buf) for t in tensors]
+            return [Window(0, len(t.buf), ids.index(id(t.buf))) for t in tensors]
+        part = size < whole and t.is_contiguous()
+        found.append(Window(t.offset, size, i) if part else Window(0, whole, i))
     return found
 
 
