@@ -21,13 +21,14 @@ import sys
 import threading
 import types
 import warnings
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from collections.abc import Callable, Collection
+from typing import Any, TypeAlias, overload
 
 from tutor.backends import registry
 from tutor.errors import RecordError
 from tutor.ground.recording import is_grad_enabled
 from tutor.methods.tensor import Tensor
+from tutor.programs.passes import known
 from tutor.programs.places import PLAIN
 from tutor.programs.program import Program
 from tutor.programs.trace import Trace, plain, record, run_within, windows, within
@@ -45,7 +46,9 @@ class Jitted:
     any pass, and `function` what it stands for.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], passes: Collection[str] | None = None) -> None:
+        known(passes)
+        self._passes = passes
         functools.update_wrapper(self, function, updated=())
         self.function = function
         self._name = getattr(function, "__qualname__", type(function).__qualname__)
@@ -95,7 +98,7 @@ class Jitted:
             return result
 
         roots = [(self.function, self._name), *call.roots]
-        result, trace = record(function, call, roots)
+        result, trace = record(function, call, roots, self._passes)
         traces = self._traces.setdefault(call.key, [])
         traces.insert(0, trace)
         del traces[MOST_TRACES:]
@@ -148,18 +151,29 @@ class Jitted:
         return f"jit({self.function!r})"
 
 
-def jit(function: Callable[..., Any]) -> Jitted:
+@overload
+def jit(function: Callable[..., Any], *, passes: Collection[str] | None = None) -> Jitted: ...
+@overload
+def jit(
+    function: None = None, *, passes: Collection[str] | None = None
+) -> Callable[[Callable[..., Any]], Jitted]: ...
+def jit(function: Any = None, *, passes: Collection[str] | None = None) -> Any:
     """`@tutor.jit`: replay what a function did, in place of running it again.
 
     Each call gives what the function itself would give, to the bit, and leaves behind what it would
     leave; but results carry no graph, and of its Python nothing runs from the third call on.
-    RecordError for what cannot be recorded.
+    `passes` are the names of those that improve the Program (tutor.programs.passes.PASSES; None:
+    all of them, () leaves it as it was recorded). RecordError for what cannot be recorded.
     """
+    if function is None and passes is not None:
+        return functools.partial(Jitted, passes=passes)
     if not callable(function):
         raise RecordError(
-            f"tutor.jit({function!r:.40})", "it cannot be called", "give a function, or write @jit"
+            f"tutor.jit({function!r:.40})",
+            "it cannot be called",
+            "give a function, or write @tutor.jit above one",
         )
-    return Jitted(function)
+    return Jitted(function, passes)
 
 
 class Call:

@@ -2,16 +2,17 @@
 
 A jitted function is recorded once and then replayed, so whatever it reads beside its arguments must
 be known: a model's parameters, an optimizer's cells, a flag, a number in a closure. Nobody lists
-these; they are found, by walking from the function to all that it can name:
+these; they are found, by walking from the function to all that its code names (mentions.py):
 
-- its closure and defaults, and the globals that its code mentions;
-- of an object, the attributes whose names are mentioned by code that is reached; lists, tuples and
-  dicts as a whole;
-- of a class, the methods whose names are mentioned (and those with __names__); and so on from them.
+- globals, variables of functions around it, and defaults;
+- of an object the attributes that are named, `self.model.layers`; where it is not known of which
+  object, `layer.weight` in a loop, those of that name wherever one is found;
+- lists, tuples and dicts as a whole;
+- the methods that are named, and those with __names__; and so on from them.
 
-Code of tutor, of Python and of installed packages is read for the names it mentions; its globals
-are its own business. What is mentioned as a text only (`getattr`, `vars`) makes every attribute
-count.
+The code of tutor, of Python and of installed packages is read for what it names, too, but their
+globals are their own business. Attributes that are named by a text (`getattr`, `vars`) make all
+attributes count.
 """
 
 from __future__ import annotations
@@ -20,10 +21,13 @@ import functools
 import operator
 import sys
 import types
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from tutor.core.buffer import Buffer
 from tutor.methods.tensor import Tensor
+from tutor.programs.mentions import AROUND, GLOBAL, chains
 
 MISSING: Any = object()
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
@@ -35,6 +39,7 @@ NOT_CALLED = {
     "__repr__", "__setstate__", "__slots__", "__str__", "__weakref__",
 }  # fmt: skip
 _walk_of = operator.attrgetter("buf", "shape", "strides", "offset", "requires_grad")
+Reach = tuple[Any, str]  # something that is reached, and how a person would write it
 
 
 class Place(NamedTuple):
@@ -72,36 +77,48 @@ def is_same(now: Any, before: Any) -> bool:
 
 
 class Reached:
-    """All that a walk from `roots` has found: places, sizes of containers, and Tensors."""
+    """All that a walk from `roots` has found: places, sizes of containers, Tensors and Buffers."""
 
-    def __init__(self, roots: Iterable[tuple[Any, str]]) -> None:
+    def __init__(self, roots: Iterable[Reach]) -> None:
         roots = list(roots)
-        self.names: set[str] = set()
+        self.named: dict[int, set[str]] = defaultdict(set)  # by an object's id: its attributes
+        self.anywhere: set[str] = set()  # attributes of objects that are not known
+        self.in_libraries: set[str] = set()  # the same, in code of libraries
         self.by_text = False
         found = -1
-        while found < len(self.names):  # code that is found mentions names of what is found next
-            found = len(self.names)
+        while found < (now := self._known()):  # code that is found names what is found next
+            found = now
             self.places: list[Place] = []
-            self.sizes: list[tuple[Any, int, str]] = []  # of lists and dicts that count as a whole
+            self.sizes: list[tuple[Any, int, str]] = []  # of lists and dicts
             self.tensors: dict[int, Tensor] = {}
-            self.seen: dict[int, Any] = {}  # kept alive, so that no id is given twice
+            self.buffers: list[Buffer] = []
+            self.seen: dict[Any, Any] = {}  # kept alive, so that no id is given twice
             self._walk(roots)
 
-    def _walk(self, roots: Iterable[tuple[Any, str]]) -> None:
+    def _known(self) -> int:
+        return len(self.anywhere) + len(self.in_libraries) + sum(map(len, self.named.values()))
+
+    def _walk(self, roots: Iterable[Reach]) -> None:
         unseen = list(roots)
         while unseen:
             value, path = unseen.pop()
-            if isinstance(value, PLAIN) or id(value) in self.seen:
+            if isinstance(value, PLAIN):
                 continue
-            self.seen[id(value)] = value
-            unseen.extend(self._inner(value, path))
+            key: Any = id(value)
+            if isinstance(value, types.MethodType):  # a new object each time
+                key = id(value.__func__), id(value.__self__)
+            if key not in self.seen:
+                self.seen[key] = value
+                unseen.extend(self._inner(value, path))
 
-    def _inner(self, value: Any, path: str) -> Iterator[tuple[Any, str]]:
+    def _inner(self, value: Any, path: str) -> Iterator[Reach]:
         """What is reached from `value` in one step. Each place of it is noted."""
         if isinstance(value, Tensor):
             self.tensors[id(value)] = value
             if value.requires_grad or value._grad is not None:
                 yield self._note(value, "_grad", value._grad, f"{path}.grad")
+        elif isinstance(value, Buffer):
+            self.buffers.append(value)
         elif isinstance(value, (list, tuple, dict)):
             yield from self._items(value, path)
         elif isinstance(value, (set, frozenset)):
@@ -109,86 +126,127 @@ class Reached:
         elif isinstance(value, functools.partial):
             yield from ((v, path) for v in (value.func, value.args, value.keywords))
         elif isinstance(value, types.MethodType):
-            yield from ((value.__self__, path), (value.__func__, path))
-        elif isinstance(value, (property, staticmethod, classmethod, functools.cached_property)):
-            inner = ("fget", "fset", "func", "__func__")
-            yield from ((getattr(value, name, None), path) for name in inner)
+            yield value.__self__, path
+            if isinstance(value.__func__, types.FunctionType):
+                yield from self._function(value.__func__, path, value.__self__)
         elif isinstance(value, types.FunctionType):
             yield from self._function(value, path)
         elif isinstance(value, types.ModuleType):
             if is_users(value.__name__):
-                yield from self._mentioned(vars(value), path)
+                yield from self._attributes(value, path)
         elif isinstance(value, type):
             if is_users(value.__module__):
-                yield from self._methods(value, ())
+                yield from self._methods(value, None, ())
+        elif hasattr(value, "__wrapped__"):  # what stands for a function, as a jitted one does
+            yield value.__wrapped__, path
         elif not isinstance(value, types.BuiltinFunctionType):
-            yield from self._object(value, path)
+            yield from self._attributes(value, path)
+            yield from self._methods(type(value), value, NOT_CALLED)
 
-    def _note(self, holder: Any, key: Any, value: Any, path: str) -> tuple[Any, str]:
+    def _note(self, holder: Any, key: Any, value: Any, path: str) -> Reach:
         self.places.append(Place(holder, key, value, path))
         return value, path
 
-    def _items(self, value: Any, path: str) -> Iterator[tuple[Any, str]]:
+    def _items(self, value: Any, path: str) -> Iterator[Reach]:
         if not isinstance(value, tuple):
             self.sizes.append((value, len(value), path))
-        pairs = list(value.items() if isinstance(value, dict) else enumerate(value))
-        for key, item in pairs:
+        for key, item in list(value.items() if isinstance(value, dict) else enumerate(value)):
             if type(value) in (list, dict):
                 yield self._note(value, key, item, f"{path}[{key!r}]")
             else:
                 yield item, f"{path}[{key!r}]"
 
-    def _function(self, function: types.FunctionType, path: str) -> Iterator[tuple[Any, str]]:
-        names = set(mentioned(function.__code__))
-        self.names |= names
-        cells = list(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-        if not is_users(function.__module__):
-            inner = [Place(cell, "cell_contents", None, name).get() for name, cell in cells]
-            yield from ((f, path) for f in inner if callable(f))  # what a decorator holds
-            return
-        self.by_text |= not names.isdisjoint(BY_TEXT)
-        for name, cell in cells:
-            value = Place(cell, "cell_contents", None, name).get()
-            yield self._note(cell, "cell_contents", value, name)
-        for held in (function.__defaults__, function.__kwdefaults__, function.__dict__):
-            if held:
-                yield held, path
-        inside = function.__globals__
-        for name in names & inside.keys():
-            yield self._note(inside, name, inside[name], name)
+    # ---- code ------------------------------------------------------------------------------------
 
-    def _object(self, value: Any, path: str) -> Iterator[tuple[Any, str]]:
+    def _function(self, function: types.FunctionType, path: str, bound: Any = None
+                  ) -> Iterator[Reach]:  # fmt: skip
+        """What a function names; of a method `bound` is the object whose it is."""
+        code, users = function.__code__, is_users(function.__module__)
+        cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+        first = code.co_varnames[0] if code.co_argcount and bound is not None else None
+        for kind, name, attributes in chains(code):
+            if kind == GLOBAL and users and name in BY_TEXT:
+                self.by_text = True
+            if name == first and kind != GLOBAL:
+                self._name(bound, attributes, users)
+            elif kind == GLOBAL and name in function.__globals__:
+                value = function.__globals__[name]
+                if users:
+                    yield self._note(function.__globals__, name, value, name)
+                    self._name(value, attributes, users)
+            elif kind == AROUND and name in cells:
+                value = Place(cells[name], "cell_contents", None, name).get()
+                if users:
+                    yield self._note(cells[name], "cell_contents", value, name)
+                    self._name(value, attributes, users)
+                elif callable(value):  # what a decorator of a library holds
+                    yield value if bound is None else types.MethodType(value, bound), path
+            else:
+                self._name(None, attributes, users)
+        for held in (function.__defaults__, function.__kwdefaults__) if users else ():
+            yield held, path
+
+    def _name(self, value: Any, attributes: Iterable[str], users: bool) -> None:
+        """Note that `value.attribute.attribute` is named; None: of an object that is not known."""
+        self.by_text |= users and not BY_TEXT.isdisjoint(attributes)
+        for attribute in attributes:
+            if value is None:
+                (self.anywhere if users else self.in_libraries).add(attribute)
+            elif not isinstance(value, (*PLAIN, Tensor)):
+                self.named[id(value)].add(attribute)
+                value = _held(value, attribute)
+
+    # ---- objects ---------------------------------------------------------------------------------
+
+    def _counts(self, value: Any, kind: type | None, name: str) -> bool:
+        """Is that attribute of the object named somewhere?"""
+        if name in self.named.get(id(value), ()) or name in self.anywhere:
+            return True
+        library = kind is not None and not is_users(kind.__module__)
+        return (library and name in self.in_libraries) or (
+            self.by_text and not name.startswith("__")
+        )
+
+    def _attributes(self, value: Any, path: str) -> Iterator[Reach]:
+        kind = None if isinstance(value, types.ModuleType) else type(value)
         attributes = getattr(value, "__dict__", None)
         if type(attributes) is dict:
-            yield from self._mentioned(attributes, path)
-        for kind in type(value).__mro__:
-            slots = vars(kind).get("__slots__", ())
+            for name, held in list(attributes.items()):
+                if self._counts(value, kind, name):
+                    yield self._note(attributes, name, held, f"{path}.{name}")
+        for base in kind.__mro__ if kind else ():
+            slots = vars(base).get("__slots__", ())
             for slot in (slots,) if isinstance(slots, str) else slots:
                 held = Place(value, slot, None, path).get()
-                if held is not MISSING and (slot in self.names or self.by_text):
+                if held is not MISSING and self._counts(value, kind, slot):
                     yield self._note(value, slot, held, f"{path}.{slot}")
-            if kind is not object:
-                yield from self._methods(kind, NOT_CALLED)
 
-    def _methods(self, kind: type, without: Collection[str]) -> Iterator[tuple[Any, str]]:
-        users = is_users(kind.__module__)
-        for name, member in vars(kind).items():
-            mentioned = name in self.names or (name.startswith("__") and name not in without)
-            if mentioned and (users or isinstance(member, (types.FunctionType, property))):
-                yield member, f"{kind.__name__}.{name}"
+    def _methods(self, kind: type, of: Any, without: Collection[str]) -> Iterator[Reach]:
+        """The methods, of an object or of none, that are named or have __names__."""
+        for base in kind.__mro__[:-1]:
+            for name, member in vars(base).items():
+                if name in without or not (name.startswith("__") or self._counts(of, kind, name)):
+                    continue
+                path = f"{base.__name__}.{name}"
+                member = getattr(member, "fget", None) or getattr(member, "__func__", member)
+                member = getattr(member, "func", member)  # of a cached_property
+                if isinstance(member, types.FunctionType):
+                    yield member if of is None else types.MethodType(member, of), path
+                elif is_users(base.__module__) and not name.startswith("__"):
+                    yield member, path
 
-    def _mentioned(self, attributes: dict[str, Any], path: str) -> Iterator[tuple[Any, str]]:
-        for name, value in list(attributes.items()):
-            if name in self.names or (self.by_text and not name.startswith("__")):
-                yield self._note(attributes, name, value, f"{path}.{name}")
 
-
-def mentioned(code: types.CodeType) -> Iterator[str]:
-    """The names of globals and attributes in some code, and in functions that it defines."""
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from mentioned(constant)
+def _held(value: Any, attribute: str) -> Any:
+    """The attribute as it stands in the object, no code of it is run; MISSING: not there."""
+    attributes = getattr(value, "__dict__", None)
+    if isinstance(attributes, dict) and attribute in attributes:
+        return attributes[attribute]
+    member = getattr(type(value), attribute, MISSING)
+    return (
+        getattr(value, attribute, MISSING)
+        if type(member).__name__ == "member_descriptor"
+        else MISSING
+    )
 
 
 @functools.cache
@@ -208,7 +266,9 @@ class Guards:
     def __init__(
         self, reached: Reached, except_for: Callable[[Place], bool], moving: Collection[int] = ()
     ) -> None:
-        places = [p for p in reached.places if not except_for(p)]
+        places = list(
+            {(id(p.holder), p.key): p for p in reached.places if not except_for(p)}.values()
+        )
         self.dicts = [(p.holder, p.key, p.value, p) for p in places if type(p.holder) is dict]
         self.others = [p for p in places if type(p.holder) is not dict]
         self.sizes = reached.sizes

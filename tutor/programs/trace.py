@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextvars import ContextVar, copy_context
 from typing import Any, NamedTuple, Protocol
 
@@ -101,12 +101,19 @@ class Made(NamedTuple):
 class Trace:
     """`run(tensors)` makes the call again if `why_not(tensors)` has nothing against it."""
 
-    def __init__(self, note: Recorder, guards: Guards, moving: list[Place], roots: Any) -> None:
+    def __init__(
+        self,
+        note: Recorder,
+        guards: Guards,
+        moving: list[Place],
+        roots: Any,
+        passes: Collection[str] | None,
+    ) -> None:
         self.roots = roots  # kept alive: a key has their ids
         self.guards = guards
         self.recorded = note.program()
         used = {w.buf for step in self.recorded for w in step.operands}
-        self.program = improved(self.recorded)
+        self.program = improved(self.recorded, passes)
         self.replay = Replay(self.program)
         self.at: dict[Any, int] = {slot: i for i, slot in enumerate(self.replay.slots)}
         self.fixed = [slot.value if slot.role == "state" else None for slot in self.replay.slots]
@@ -198,7 +205,10 @@ class Called(Protocol):
 
 
 def record(
-    function: Callable[..., Any], call: Called, roots: Sequence[tuple[Any, str]]
+    function: Callable[..., Any],
+    call: Called,
+    roots: Sequence[tuple[Any, str]],
+    passes: Collection[str] | None,
 ) -> tuple[Any, Trace]:
     """Run the function, recorded: its result, and the Trace of the call. `roots` are the function,
     as its author wrote it, and the arguments that are objects."""
@@ -209,7 +219,7 @@ def record(
         if t.requires_grad or t._grad is not None
     ]
     states = [t.buf for t in before.tensors.values()]
-    states += [p.value.buf for p in grads if p.value is not None]
+    states += [p.value.buf for p in grads if p.value is not None] + before.buffers
     inputs = [(t.buf, w.start, w.size) for t, w in zip(tensors, call.windows, strict=True)]
     note = Recorder(inputs, [*states, stream().buf])
     result = plain(run_within(lambda: note.run(lambda: function(*call.args, **call.kwargs))))
@@ -218,12 +228,13 @@ def record(
     moving = [*grads, *filter(_moves, before.places)]
     now = [_of_call(place, tensors).get() for place in moving]
     changed = [(p, t) for p, t in zip(moving, now, strict=True) if t is not p.value]
-    return result, _trace(note, before, after, moving, changed, tensors, result, roots)
+    return result, _trace(note, before, after, moving, changed, tensors, result, roots, passes)
 
 
 def _trace(
     note: Recorder, before: Reached, after: Reached, moving: list[Place],
     changed: list[tuple[Place, Any]], arguments: Sequence[Tensor], result: Any, roots: Any,
+    passes: Collection[str] | None,
 ) -> Trace:  # fmt: skip
     handed_out: list[Any] = []
     rebuild = taken_apart(result, handed_out)
@@ -246,7 +257,7 @@ def _trace(
     handed_out.clear()
     note.check_nothing_escaped()
     slots = [note.slots[id(t.buf)] for t in arguments]
-    trace = Trace(note, Guards(before, _moves, moves), moving, roots)
+    trace = Trace(note, Guards(before, _moves, moves), moving, roots, passes)
     trace.arguments = [(trace.at.get(s) if s.role == "input" else None,
                         s.value if s.role == "state" else None) for s in slots]  # fmt: skip
     trace.results, trace.rebuild, trace.effects = made, rebuild, effects
