@@ -58,6 +58,13 @@ def take_over(things: dict[str, Any]) -> None:
         _native.take_over(things)
 
 
+def caller(*spec: Any) -> Any:
+    """What makes a recorded call again without Python; None where there is no such twin."""
+    if _native is None or os.environ.get("TUTOR_NATIVE") == "0":
+        return None
+    return _native.Caller(*spec)
+
+
 def levels() -> list[str]:
     """The levels this CPU can run, the best one last."""
     found: list[str] = _module().levels()

@@ -14,6 +14,7 @@
 #include "engine/entry.hpp"
 #include "levels.hpp"
 #include "memory/memory.hpp"
+#include "replay/caller.hpp"
 
 namespace py = pybind11;
 
@@ -189,11 +190,13 @@ PYBIND11_MODULE(_simd, module) {
     using namespace tutor;
     module.doc() = "The kernels of the SIMD backend, one table per instruction-set level.";
     kernel_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&kernel_spec));
-    if (!kernel_type || !make_memory_type() || !make_holder_type() || !make_operand_names())
+    if (!kernel_type || !make_memory_type() || !make_holder_type() || !make_operand_names() ||
+        !make_caller_type())
         throw py::error_already_set();
     if (!add_engine(module.ptr())) throw py::error_already_set();
     module.add_object("Memory", reinterpret_cast<PyObject*>(memory_type));
     module.add_object("Holder", reinterpret_cast<PyObject*>(holder_type));
+    module.add_object("Caller", reinterpret_cast<PyObject*>(caller_type));
     module.add_object("Kernel", reinterpret_cast<PyObject*>(kernel_type));
     module.def("levels", supported_levels, "Levels this CPU can run, the best one last.");
     module.def("kernels", kernels, py::arg("level"),
