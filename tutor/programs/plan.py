@@ -6,7 +6,7 @@ fit into one block of memory, the arena, that is far smaller than their sum; it 
 first step runs, and no step waits for memory.
 
     >>> from tutor.programs.plan import plan
-    >>> layout = plan(program)  # pure: nothing is allocated
+    >>> layout = plan(program)  # nothing is allocated
     >>> layout.offsets[temp], layout.nbytes
 
 A step's result never takes the place of what that step reads, for kernels write before they have
@@ -15,13 +15,15 @@ read everything. (Where a step may work in place, the Program says so: tutor/pro
 
 from __future__ import annotations
 
-from bisect import bisect
+from bisect import insort
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 from tutor.errors import DomainError
 from tutor.programs.program import Program, Slot
 
 ALIGNMENT = 64  # bytes: a cache line, and the widest SIMD register
+LARGEST = 1000  # so many temps are placed with regard to each other: 0.05 s
 
 
 class Life(NamedTuple):
@@ -71,64 +73,57 @@ def _wrong(program: Program, number: int, slot: Slot, what: str) -> DomainError:
 def plan(program: Program) -> Layout:
     """Offsets for the temps, such that no two overlap that are needed at the same time.
 
-    Step by step, as an allocator would: what is needed no longer leaves a gap, and a new temp takes
-    the smallest gap that it fits in, or else grows the arena.
+    The largest temp comes first, and each takes the first gap that it fits in, between those that
+    were placed before it and are needed while it is. So small ones fill the gaps that large ones
+    leave. From step to step, as an allocator does it, a result that lives for a moment is put
+    between two that the backward pass needs, and leaves a gap that nothing fits in: the arena of an
+    MLP's training step has 1.4 times the bytes that one step needs at most, of a CNN's 1.33 times.
+    This way both have as many as are needed.
+
+    To look at all others for each temp takes time that grows with the square of their number. So
+    where there are more than a thousand, the rest, which are smaller, lie behind the large ones,
+    and share places only with temps of their own size.
     """
-    found = lives(program)
-    ends: list[list[Slot]] = [[] for _ in program]
-    for slot, life in found.items():
-        ends[life.last].append(slot)
-    offsets: dict[Slot, int] = {}
-    gaps = Gaps()
-    done = 0  # the steps whose temps have been given back
-    for slot, life in found.items():
-        for step in range(done, life.first):
-            for over in ends[step]:
-                gaps.give(offsets[over], aligned(over.nbytes))
-        done = max(done, life.first)
-        offsets[slot] = gaps.take(aligned(slot.nbytes))
-    return Layout(offsets, gaps.end)
+    found = {slot: life for slot, life in lives(program).items() if slot.nbytes}
+    by_size = sorted(found, key=lambda slot: slot.nbytes, reverse=True)
+    offsets = {slot: 0 for slot in lives(program) if not slot.nbytes}
+    end = _fit(by_size[:LARGEST], found, offsets)
+    rest = set(by_size[LARGEST:])
+    end = _share([slot for slot in found if slot in rest], found, offsets, end)
+    return Layout(offsets, end)
+
+
+def _fit(slots: list[Slot], found: dict[Slot, Life], offsets: dict[Slot, int]) -> int:
+    """Each in the first gap that it fits in; how large the arena is then."""
+    placed: list[tuple[int, int, Life]] = []  # from, to, when; in rising order
+    for slot in slots:
+        first, last = found[slot]
+        nbytes, at = aligned(slot.nbytes), 0
+        for begin, end, (other_first, other_last) in placed:
+            if other_first <= last and first <= other_last:
+                if begin - at >= nbytes:
+                    break
+                at = max(at, end)
+        offsets[slot] = at
+        insort(placed, (at, at + nbytes, found[slot]))
+    return max([end for _, end, _ in placed], default=0)
+
+
+def _share(slots: list[Slot], found: dict[Slot, Life], offsets: dict[Slot, int], end: int) -> int:
+    """Each where one of its own size is over, else behind `end`; `slots` are in the order in which
+    they are needed."""
+    over: dict[int, list[tuple[int, int]]] = {}  # for each size: (last step, offset), a heap
+    for slot in slots:
+        nbytes = aligned(slot.nbytes)
+        places = over.setdefault(nbytes, [])
+        if places and places[0][0] < found[slot].first:
+            _, offsets[slot] = heappop(places)
+        else:
+            offsets[slot], end = end, end + nbytes
+        heappush(places, (found[slot].last, offsets[slot]))
+    return end
 
 
 def aligned(nbytes: int) -> int:
     """The next multiple of ALIGNMENT."""
     return -(-nbytes // ALIGNMENT) * ALIGNMENT
-
-
-class Gaps:
-    """What is free in an arena: pairs (offset, end) in rising order, none of which touch."""
-
-    def __init__(self) -> None:
-        self.gaps: list[tuple[int, int]] = []
-        self.end = 0  # of the arena: what lies beyond it is free, too
-
-    def take(self, nbytes: int) -> int:
-        """Room for so many bytes: where it begins."""
-        if nbytes == 0:
-            return 0
-        fitting = [(end - at, i) for i, (at, end) in enumerate(self.gaps) if end - at >= nbytes]
-        if fitting:
-            _, i = min(fitting)
-        elif self.gaps and self.gaps[-1][1] == self.end:  # the arena grows from its last gap on
-            i = len(self.gaps) - 1
-        else:
-            self.end += nbytes
-            return self.end - nbytes
-        at, end = self.gaps.pop(i)
-        if end > at + nbytes:
-            self.gaps.insert(i, (at + nbytes, end))
-        self.end = max(self.end, at + nbytes)
-        return at
-
-    def give(self, at: int, nbytes: int) -> None:
-        """That room is free again; it becomes one with the gaps beside it."""
-        if nbytes == 0:
-            return
-        end = at + nbytes
-        i = bisect(self.gaps, (at, end))
-        if i < len(self.gaps) and self.gaps[i][0] == end:
-            end = self.gaps.pop(i)[1]
-        if i > 0 and self.gaps[i - 1][1] == at:
-            i -= 1
-            at = self.gaps.pop(i)[0]
-        self.gaps.insert(i, (at, end))
