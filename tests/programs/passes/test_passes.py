@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given as sampled
 from hypothesis import settings
 from hypothesis import strategies as st
-from random_programs import programs
+from random_steps import programs
 from small import given, run
 
 from tutor.programs.passes import PASSES, improved

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
+from tutor.errors import unknown
 from tutor.programs.passes.casts import casts
 from tutor.programs.passes.common import common
 from tutor.programs.passes.constants import constants
@@ -35,6 +36,13 @@ PASSES: dict[str, Pass] = {
 # Constants, casts and copies leave steps behind that nobody needs any more.
 ORDER = ("dead", "constants", "common", "casts", "copies", "dead", "epilogue", "updates",
          "inplace")  # fmt: skip
+
+
+def known(wanted: Collection[str] | None) -> None:
+    """DomainError for a name that is none of PASSES."""
+    for name in wanted or ():
+        if name not in PASSES:
+            raise unknown("the pass", name, PASSES, "tutor.programs.passes.PASSES")
 
 
 def improved(program: Program, wanted: Collection[str] | None = None) -> Program:

@@ -7,8 +7,8 @@
 
 #include <string>
 
-#include "blocks.hpp"
 #include "kernel.hpp"
+#include "memory/blocks.hpp"
 
 namespace tutor {
 
@@ -46,6 +46,9 @@ inline bool is_memory(PyObject* object) { return object && Py_IS_TYPE(object, me
 // A Memory for `count` items, contents undefined. nullptr, with no Python error set, if there is no
 // room.
 Memory* new_memory(int64_t count, DType dtype);
+
+// The dtype that the `struct` format character stands for, DTYPES if there is none.
+DType dtype_of_format(PyObject* format);
 
 // The memoryview `raw` of a Memory: its bytes. nullptr, with a Python error set, on failure.
 PyObject* raw_of(Memory* memory);
