@@ -293,15 +293,10 @@ def played(case: Case, step: Callable[..., Any], calls: int = 5) -> Iterator[Any
 
 @pytest.fixture(params=[True, False], ids=["twin", "readable"])
 def twin(request: pytest.FixtureRequest) -> Iterator[bool]:
-    """Whether the twins in C++ stand in for Trace and Engine; where there are none, only without."""
-    native = simd_cpp._native
-    if native is None:
-        assert not request.param or pytest.skip("the extension was not built")
-    else:
-        native.use_twin(request.param)
+    """Whether the twins in C++ stand in for Trace and Engine."""
+    simd_cpp._native.use_twin(request.param)
     yield request.param
-    if native is not None:
-        native.use_twin(True)
+    simd_cpp._native.use_twin(True)
 
 
 @pytest.mark.usefixtures("twin")
