@@ -33,6 +33,28 @@ class Memory:
     @staticmethod
     def configure(policy: str, limit: int) -> None: ...
 
+@final
+class Caller:
+    """A recorded call, made again: the twin of `why_not` and `run` of tutor/programs/trace.py."""
+
+    def __new__(
+        cls,
+        arguments: list[Any],
+        held: list[Any],
+        sizes: list[Any],
+        known: list[Any],
+        without_grad: list[Any],
+        states: list[Any],
+        fixed: list[Any],
+        fresh: list[Any],
+        touched: list[Any],
+        results: list[Any],
+        effects: list[Any],
+        run: Any,
+        /,
+    ) -> Caller: ...
+    def again(self, args: tuple[Any, ...], /) -> list[Any] | None: ...
+
 class Holder:
     """What has memory; see tutor/ground/memory.py."""
 

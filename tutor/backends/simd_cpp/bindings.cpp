@@ -6,13 +6,15 @@
 #include <cstring>
 #include <string>
 
-#include "call.hpp"
+#include "border/call.hpp"
+#include "border/checks.hpp"
+#include "border/errors.hpp"
+#include "border/operand.hpp"
+#include "border/params.hpp"
 #include "engine/entry.hpp"
-#include "errors.hpp"
 #include "levels.hpp"
-#include "memory.hpp"
-#include "operand.hpp"
-#include "params.hpp"
+#include "memory/memory.hpp"
+#include "replay/caller.hpp"
 #include "replay/plan.hpp"
 
 namespace py = pybind11;
@@ -176,11 +178,12 @@ PYBIND11_MODULE(_simd, module) {
     module.doc() = "The kernels of the SIMD backend, one table per instruction-set level.";
     kernel_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&kernel_spec));
     if (!kernel_type || !make_memory_type() || !make_holder_type() || !make_operand_names() ||
-        !make_plan_type())
+        !make_caller_type() || !make_plan_type())
         throw py::error_already_set();
     if (!add_engine(module.ptr())) throw py::error_already_set();
     module.add_object("Memory", reinterpret_cast<PyObject*>(memory_type));
     module.add_object("Holder", reinterpret_cast<PyObject*>(holder_type));
+    module.add_object("Caller", reinterpret_cast<PyObject*>(caller_type));
     module.add_object("Plan", reinterpret_cast<PyObject*>(plan_type));
     module.add_object("Kernel", reinterpret_cast<PyObject*>(kernel_type));
     module.def("levels", supported_levels, "Levels this CPU can run, the best one last.");

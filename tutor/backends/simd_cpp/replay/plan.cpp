@@ -1,10 +1,10 @@
 // Reading a Plan: what is checked once.
-#include "plan.hpp"
+#include "replay/plan.hpp"
 
 #include <algorithm>
 
-#include "../checks.hpp"
-#include "../errors.hpp"
+#include "border/checks.hpp"
+#include "border/errors.hpp"
 
 namespace tutor {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "../call.hpp"
-#include "../memory.hpp"
+#include "border/call.hpp"
+#include "memory/memory.hpp"
 
 namespace tutor {
 

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <memory>
 
-#include "../errors.hpp"
-#include "plan.hpp"
+#include "border/errors.hpp"
+#include "replay/plan.hpp"
 
 namespace tutor {
 

@@ -1,12 +1,12 @@
-#include "call.hpp"
+#include "border/call.hpp"
 
 #include <unistd.h>
 
 #include <new>
 #include <string>
 
-#include "checks.hpp"
-#include "errors.hpp"
+#include "border/checks.hpp"
+#include "border/errors.hpp"
 
 namespace tutor {
 

@@ -6,8 +6,8 @@
 
 #include <exception>
 
-#include "operand.hpp"
-#include "params.hpp"
+#include "border/operand.hpp"
+#include "border/params.hpp"
 
 namespace tutor {
 
