@@ -56,8 +56,10 @@ PyObject* out_of_range(const Row& row, const Status& status, const Operands& ope
                                         std::to_string(status.size - 1));
 }
 
-PyObject* result_of(const Row& row, const Status& status, const Operands& operands,
+PyObject* result_of(const Row& called, const Status& status, const Operands& operands,
                     const Params& params) {
+    const bool fused = called.form == Form::Fused && status.kind != Status::OutOfMemory;
+    const Row& row = fused && status.kind ? *params.code.of[status.found].row : called;
     switch (status.kind) {
         case Status::Ok:
             break;
