@@ -24,7 +24,13 @@ def known(wanted: Collection[str] | None) -> None:
 
 def improved(program: Program, wanted: Collection[str] | None = None) -> Program:
     """`program` after each pass in `wanted` (None: all of them)."""
+    return stages(program, wanted)[-1][1]
+
+
+def stages(program: Program, wanted: Collection[str] | None = None) -> list[tuple[str, Program]]:
+    """What there is after each pass in `wanted`: ("recorded", program), ("dead", ...), ..."""
+    found = [("recorded", program)]
     for name, run in PASSES.items():
         if wanted is None or name in wanted:
-            program = run(program)
-    return program
+            found.append((name, run(found[-1][1])))
+    return found
