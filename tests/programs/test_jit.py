@@ -546,10 +546,6 @@ def rewinds(x: Tensor) -> Tensor:
     return x
 
 
-def takes(x: Tensor) -> Tensor:
-    return x * tutor.random.take(1)[1]
-
-
 def returns_an_object(x: Tensor) -> Any:
     return object()
 
@@ -571,7 +567,6 @@ REFUSED: dict[str, tuple[Callable[..., Any], str]] = {
     "the count": (reads_the_count, "an item of a Buffer"),
     "seed": (seeds, "where the random numbers stand"),
     "random state": (rewinds, "where the random numbers stand"),
-    "random blocks": (takes, "where the random numbers stand"),
     "object": (returns_an_object, "object"),
 }
 
