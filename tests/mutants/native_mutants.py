@@ -171,7 +171,7 @@ NATIVE_MUTANTS = [
         "rows of a large weight are copies of each other",
     ),
     Mutant(
-        "a draw leaves its counter where it was", f"{CPP}/call.cpp",
+        "a draw leaves its counter where it was", f"{CPP}/border/call.cpp",
         "*counter += params->integer[Draw::BLOCKS];", "",
         "nn/test_again.py",
         "each mask of dropout is the one before",
@@ -193,7 +193,7 @@ NATIVE_MUTANTS = [
     ),
     # ---- memory, threads, the shortest way -------------------------------------------------------
     Mutant(
-        "the border believes in what stands before a Buffer", f"{CPP}/operand.cpp",
+        "the border believes in what stands before a Buffer", f"{CPP}/border/operand.cpp",
         "return low >= 0 && high < count;", "return high < count;",
         "backends/test_simd_border.py",
         "a forged offset reads memory of others",
@@ -213,13 +213,13 @@ NATIVE_MUTANTS = [
         "of w * x, with x a constant, nothing is recorded",
     ),
     Mutant(
-        "a promise of memory is kept anew for every kernel", f"{CPP}/holder.cpp",
+        "a promise of memory is kept anew for every kernel", f"{CPP}/memory/holder.cpp",
         "if (memory && PyObject_SetAttr(buf, names[MEMORY], memory) != 0) Py_CLEAR(memory);", "",
         "core/test_buffer.py",
         "a kernel that writes into a promise writes into memory that nobody sees again",
     ),
     Mutant(
-        "read-only memory is exported as writable", f"{CPP}/memory.cpp",
+        "read-only memory is exported as writable", f"{CPP}/memory/memory.cpp",
         "if ((flags & PyBUF_WRITABLE) && self->readonly) {", "if (false) {",
         "backends/test_simd_memory.py",
         "the constant 2 of every x * 2 can be overwritten",

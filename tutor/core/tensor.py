@@ -63,6 +63,8 @@ class TensorBase(literals.IsTensor):
                 )
         else:
             wanted = None if dtype is None else dtypes.of(dtype)
+            if not isinstance(data, literals.WRITTEN):
+                border.opened("a Tensor from an array")
             payload, found, stored = literals.read(data, wanted)
             self.buf = Buffer.from_memory(payload, dtype=stored)
         self.shape = found if shape is None else layout.checked_shape(shape)
@@ -144,7 +146,7 @@ class TensorBase(literals.IsTensor):
 
     def item(self) -> Number:
         """The number in a one-element tensor, as a Python number."""
-        memory = border.check(self, "item()")
+        memory = border.read(self, "item()")
         if self.numel() != 1:
             raise ShapeError(
                 f"item() of shape {self.shape}",

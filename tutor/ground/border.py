@@ -3,13 +3,15 @@
 A Tensor's attributes may be assigned to: `t.shape = (4096,)` is an ordinary line of Python. So
 nothing that reads memory believes them. Each way out of the library (`numpy`, DLPack, `item`,
 `tolist`, text, pickle, and every kernel of python_ref) calls `check` first; the kernels of
-simd_cpp check the same in C++ (simd_cpp/operand.cpp). After it, every element that the walking
-instructions reach lies in the memory there is, which holds numbers of the dtype that is claimed.
+simd_cpp check the same in C++ (simd_cpp/border/operand.cpp). After it, every element that the
+walking instructions reach lies in the memory there is, which holds numbers of the dtype that is
+claimed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from functools import wraps
 from typing import Any
 
@@ -39,6 +41,32 @@ def raw(buf: Any, asked: str) -> memoryview:
         found = f"a Buffer of {memory.count} {dtype.name}, whose memory is {bytes_!r:.60}"
         raise OutOfRangeError(asked, found, REMEDY)
     return bytes_
+
+
+# While a context is recorded for later, no number may leave memory for Python, nor enter it from
+# there: a replay would not do it again. Then this holds what refuses, and says so.
+closed: ContextVar[Callable[[str], None] | None] = ContextVar("tutor.closed", default=None)
+
+
+def opened(asked: str) -> None:
+    """Refuse what is `asked` if this context is recorded."""
+    refuse = closed.get()
+    if refuse is not None:
+        refuse(asked)
+
+
+def numbers(buf: Any, asked: str) -> memoryview:
+    """`raw`, for numbers that are handed to Python now, or come from there."""
+    memory = raw(buf, asked)
+    opened(asked)
+    return memory
+
+
+def read(x: Any, asked: str) -> memoryview:
+    """`check`, for numbers that are handed to Python now."""
+    memory = check(x, asked)
+    opened(asked)
+    return memory
 
 
 def check(x: Any, asked: str) -> memoryview:

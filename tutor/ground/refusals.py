@@ -15,8 +15,10 @@ from tutor.ground.literals import is_tensor
 def no_graph() -> GraphError:
     return GraphError(
         "backward() from a tensor that does not require grad",
-        "no input it was computed from requires grad, or it was computed under no_grad()",
-        "write Tensor(..., requires_grad=True) for what you want the gradient of",
+        "no input it was computed from requires grad, or it was computed under no_grad(), or it is "
+        "a result of tutor.jit, which has no graph",
+        "write Tensor(..., requires_grad=True) for what you want the gradient of; under tutor.jit "
+        "call backward() inside",
     )
 
 

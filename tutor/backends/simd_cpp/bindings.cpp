@@ -6,14 +6,14 @@
 #include <cstring>
 #include <string>
 
-#include "call.hpp"
-#include "checks.hpp"
+#include "border/call.hpp"
+#include "border/checks.hpp"
+#include "border/errors.hpp"
+#include "border/operand.hpp"
+#include "border/params.hpp"
 #include "engine/entry.hpp"
-#include "errors.hpp"
 #include "levels.hpp"
-#include "memory.hpp"
-#include "operand.hpp"
-#include "params.hpp"
+#include "memory/memory.hpp"
 
 namespace py = pybind11;
 

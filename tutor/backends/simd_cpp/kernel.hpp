@@ -1,9 +1,10 @@
 // The border between the bindings and the kernels.
 //
-// The bindings (bindings.cpp, memory.cpp) are compiled once, for any CPU. Each kernels/*.cpp is
-// compiled once per instruction-set level, into a namespace of its own. What crosses the border is
-// plain structs and function pointers: a kernel file that used a std container could hand the
-// linker a copy of its inline functions built for AVX-512, and every older CPU would then run it.
+// The bindings (bindings.cpp, border/, memory/, engine/) are compiled once, for any CPU. Each
+// kernels/*.cpp is compiled once per instruction-set level, into a namespace of its own. What
+// crosses the border is plain structs and function pointers: a kernel file that used a std
+// container could hand the linker a copy of its inline functions built for AVX-512, and every older
+// CPU would then run it.
 #pragma once
 
 #include <cstdint>
@@ -95,7 +96,7 @@ struct Status {
 using KernelFunction = Status (*)(const Operand& out, const Operand* ins, int count,
                                   const Params& params);
 
-// How the shapes of a kernel's operands must fit: checked once, in the bindings (checks.cpp),
+// How the shapes of a kernel's operands must fit: checked once, at the border (border/checks.cpp),
 // before the kernel runs.
 enum class Form {
     Elementwise,       // every operand has out's shape

@@ -8,10 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
+from tutor.errors import unknown
 from tutor.programs.program import Program
 
 Pass = Callable[[Program], Program]
 PASSES: dict[str, Pass] = {}
+
+
+def known(wanted: Collection[str] | None) -> None:
+    """DomainError for a name that is none of PASSES."""
+    for name in wanted or ():
+        if name not in PASSES:
+            raise unknown("the pass", name, PASSES, "tutor.programs.passes.PASSES")
 
 
 def improved(program: Program, wanted: Collection[str] | None = None) -> Program:

@@ -1,9 +1,9 @@
 // The functions of the module that stand for those of the Engine in Python.
-#include "entry.hpp"
+#include "engine/entry.hpp"
 
-#include "../call.hpp"
-#include "run.hpp"
-#include "walk.hpp"
+#include "border/call.hpp"
+#include "engine/run.hpp"
+#include "engine/walk.hpp"
 
 namespace tutor {
 

@@ -1,12 +1,12 @@
-#include "info.hpp"
+#include "engine/info.hpp"
 
 #include <cstring>
 #include <iterator>
 #include <string>
 #include <unordered_map>
 
-#include "../call.hpp"
-#include "given.hpp"
+#include "border/call.hpp"
+#include "engine/given.hpp"
 
 namespace tutor {
 

@@ -3,9 +3,9 @@
 
 #include <Python.h>
 
-#include "../kernel.hpp"
-#include "../params.hpp"
-#include "classes.hpp"
+#include "border/params.hpp"
+#include "engine/classes.hpp"
+#include "kernel.hpp"
 
 namespace tutor {
 

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "../checks.hpp"
-#include "rules.hpp"
-#include "run.hpp"
+#include "border/checks.hpp"
+#include "engine/rules.hpp"
+#include "engine/run.hpp"
 
 namespace tutor {
 

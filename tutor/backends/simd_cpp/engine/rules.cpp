@@ -1,4 +1,4 @@
-#include "rules.hpp"
+#include "engine/rules.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,12 +1,12 @@
 // Running an Op: what is done in which order, and emit.
-#include "run.hpp"
+#include "engine/run.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "../call.hpp"
-#include "../memory.hpp"
-#include "rules.hpp"
+#include "border/call.hpp"
+#include "engine/rules.hpp"
+#include "memory/memory.hpp"
 
 namespace tutor {
 

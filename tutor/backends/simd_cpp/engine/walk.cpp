@@ -1,6 +1,6 @@
 // The walk backward: the twin of tutor/core/engine/backward.py. Formulas are the Ops' own, in
 // Python; here it is found out in which order they are asked, and their gradients are added up.
-#include "walk.hpp"
+#include "engine/walk.hpp"
 
 #include <algorithm>
 #include <unordered_map>
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "run.hpp"
+#include "engine/run.hpp"
 
 namespace tutor {
 

@@ -1,10 +1,10 @@
-#include "checks.hpp"
+#include "border/checks.hpp"
 
 #include <string>
 #include <vector>
 
+#include "border/errors.hpp"
 #include "engine/rules.hpp"
-#include "errors.hpp"
 
 namespace tutor {
 

@@ -3,8 +3,8 @@
 
 #include <Python.h>
 
+#include "border/operand.hpp"
 #include "kernel.hpp"
-#include "operand.hpp"
 
 namespace tutor {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "kernel.hpp"
-#include "memory.hpp"
+#include "memory/memory.hpp"
 
 namespace tutor {
 

@@ -1,9 +1,9 @@
-#include "params.hpp"
+#include "border/params.hpp"
 
 #include <cmath>
 #include <string>
 
-#include "errors.hpp"
+#include "border/errors.hpp"
 
 namespace tutor {
 

@@ -5,7 +5,7 @@
 
 #include <exception>
 
-#include "operand.hpp"
+#include "border/operand.hpp"
 
 namespace tutor {
 

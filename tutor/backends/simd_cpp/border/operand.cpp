@@ -1,11 +1,11 @@
-#include "operand.hpp"
+#include "border/operand.hpp"
 
 #include <structmember.h>
 
 #include <algorithm>
 #include <string>
 
-#include "errors.hpp"
+#include "border/errors.hpp"
 
 namespace tutor {
 

@@ -1,4 +1,4 @@
-#include "blocks.hpp"
+#include "memory/blocks.hpp"
 
 #include <cstdlib>
 #include <cstring>

@@ -1,8 +1,8 @@
 // Checked before a kernel runs: do its operands fit together?
 #pragma once
 
+#include "border/operand.hpp"
 #include "kernel.hpp"
-#include "operand.hpp"
 
 namespace tutor {
 

@@ -1,11 +1,11 @@
-#include "call.hpp"
+#include "border/call.hpp"
 
 #include <unistd.h>
 
 #include <new>
 #include <string>
 
-#include "errors.hpp"
+#include "border/errors.hpp"
 
 namespace tutor {
 

@@ -1,12 +1,12 @@
 // What has memory: the Python type `Holder`, on which Buffer is built, and Buffers made natively.
-#include "memory.hpp"
+#include "memory/memory.hpp"
 // After Python.h:
 #include <structmember.h>
 
 #include <array>
 #include <vector>
 
-#include "errors.hpp"
+#include "border/errors.hpp"
 
 namespace tutor {
 

@@ -1,4 +1,4 @@
-#include "errors.hpp"
+#include "border/errors.hpp"
 
 namespace tutor {
 

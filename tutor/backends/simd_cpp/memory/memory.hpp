@@ -7,8 +7,8 @@
 
 #include <string>
 
-#include "blocks.hpp"
 #include "kernel.hpp"
+#include "memory/blocks.hpp"
 
 namespace tutor {
 
