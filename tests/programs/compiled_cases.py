@@ -1,12 +1,13 @@
-"""The cases of conformance as Programs: one step for each case, so that one compilation tries many."""
+"""The cases of conformance as Programs: a step for each, so that one compilation tries many."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from tutor.backends import conformance
+from tutor.backends import cases, conformance, registry
 from tutor.backends.cases.draws import Case, Spec
+from tutor.backends.cases.operands import execute, images, through
 from tutor.backends.signatures import SIGNATURES
 from tutor.backends.step import Step
 from tutor.dtype import DType
@@ -20,10 +21,15 @@ Prepared = tuple[str, DType, Case, list[bytes], list[bytes]]  # a case, its memo
 
 
 def chosen(kernel: str, dtype: DType, most: int) -> list[Prepared]:
-    """Some cases of one row: the longest lists of values, and an even choice of the others."""
-    found = [(kernel, dtype, *each) for each in conformance.prepared(kernel, dtype, 0)]
-    small = [each for each in found if each[2].out.room < 20_000]
-    return small[:: max(1, len(small) // most)] + small[-1:]
+    """Some cases of one row: those with lists of values, and an even choice of the others."""
+    reference = through(kernel, dtype, registry.table("python_ref")[kernel, dtype])
+    small = [case for case in cases.draw(kernel, dtype) if case.out.room < 20_000]
+    listed = [case for case in small if case.out.room > 300 and len(case.out.shape) == 1][-3:]
+    found = []
+    for case in [*small[:: max(1, len(small) // most)][:most], *listed]:
+        before = images(case)
+        found.append((kernel, dtype, case, before, execute(reference, case, before)))
+    return found
 
 
 def walk(slot: Slot, spec: Spec) -> Walk:
@@ -58,9 +64,7 @@ def failures(prepared: Sequence[Prepared]) -> list[str]:
         kind, limit = conformance.agreement(kernel, dtype)
         got = [memory.blocks[slot].raw.tobytes() for slot in slots]
         right: list[Any] = list(expected)
-        for error, say in conformance.differences(
-            kernel, dtype, kind, case, before, right, got
-        ):
+        for error, say in conformance.differences(kernel, dtype, kind, case, before, right, got):
             if error > limit:
                 wrong.append(say(error, kind, limit) + conformance.signed(kernel, dtype, case))
                 break

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from tutor.backends.step import Step
 from tutor.dtype import DType
@@ -20,8 +20,8 @@ class Call:
     index.
     """
 
-    def __init__(self, step: Step, names: Mapping[Slot, str], c: Dialect) -> None:
-        self.step, self.names, self.c = step, names, c
+    def __init__(self, number: int, step: Step, names: Mapping[Slot, str], c: Dialect) -> None:
+        self.name, self.step, self.names, self.c = f"step_{number}", step, names, c
         self.walks: tuple[Walk, ...] = walks(step)
 
     def dtype(self, operand: int) -> DType:
@@ -53,7 +53,8 @@ class Call:
 
 
 class Function:
-    """What a step becomes: statements, and whether they may refuse: return 1, nothing written."""
+    """What a step becomes: statements; whether they may refuse: return 1, nothing written; and the
+    functions that they call, which are theirs alone."""
 
-    def __init__(self, *body: Lines, refuses: bool = False) -> None:
-        self.body, self.refuses = body, refuses
+    def __init__(self, *body: Lines, refuses: bool = False, parts: Sequence[Lines] = ()) -> None:
+        self.body, self.refuses, self.parts = body, refuses, parts

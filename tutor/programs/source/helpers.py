@@ -100,6 +100,14 @@ static inline double log_add_exp(double x, double y) {
     return (x > y ? x : y) + log1p(exp(-fabs(x - y)));
 }"""
 
+_TANH_GRAD = """
+/* g times the slope of tanh where its result is z. */
+static inline double tanh_grad(double g, double z) { return g * ((1 - z) * (1 + z)); }"""
+
+_SIGMOID_GRAD = """
+/* g times the slope of the sigmoid where its result is z. */
+static inline double sigmoid_grad(double g, double z) { return g * (z * (1 - z)); }"""
+
 _WHOLE_POWER = """
 /* x to the power y by squaring, modulo 2^64, of which narrower integers keep the low bits. */
 static inline uint64_t whole_power(uint64_t x, uint64_t y) {
@@ -108,6 +116,13 @@ static inline uint64_t whole_power(uint64_t x, uint64_t y) {
         if (y & 1) z *= x;
     return z;
 }"""
+
+_EXTREME = """
+/* The {words}; nan if either is; of zeros {zero}. */
+static inline {type} {name}_{type}({type} x, {type} y) {{
+    if (x {sign} y) return x;
+    return y {sign} x ? y : x == y && x != 0 ? x : {other};
+}}"""
 
 _TREE = """
 /* A sum in pairs. Block number `block` joins the sums of those before it as a carry does in
@@ -135,6 +150,32 @@ static inline {type} multiply_add_{type}({type} x, {type} y, {type} z) {{
 #endif
 }}"""
 
+_INLINE = """
+/* A function that is compiled anew for each of its calls, as the sizes in them are known. */
+#ifdef __GNUC__
+#define INLINE static inline __attribute__((always_inline))
+#else
+#define INLINE static inline
+#endif"""
+
+_WIDE = """
+/* Columns of a tile: two registers of this processor. */
+#if defined __AVX512F__
+enum {{ WIDE_{type} = 128 / sizeof({type}) }};
+#elif defined __AVX__
+enum {{ WIDE_{type} = 64 / sizeof({type}) }};
+#else
+enum {{ WIDE_{type} = 32 / sizeof({type}) }};
+#endif"""
+
+_SUM_OF_LANES = """
+/* 16 lanes, the upper half added to the lower until one is left. */
+INLINE {type} sum_of_lanes_{type}({type} *lane) {{
+    for (int half = 8; half > 0; half /= 2)
+        for (int l = 0; l < half; l++) lane[l] += lane[l + half];
+    return lane[0];
+}}"""
+
 _ABOVE_0 = """
 /* relu: what is not above 0 is 0, but nan stays. */
 static inline {type} above_0_{type}({type} x) {{ return x <= 0 ? 0 : x; }}"""
@@ -152,11 +193,29 @@ HELPERS = {  # in the order in which C must see them
     "floor_divide": _FLOOR_DIVIDE,
     "modulo": _MODULO,
     "log_add_exp": _LOG_ADD_EXP,
+    "tanh_grad": _TANH_GRAD,
+    "sigmoid_grad": _SIGMOID_GRAD,
     "whole_power": _WHOLE_POWER,
+    **{
+        f"{name}_{kind}": _EXTREME.format(
+            words=words, name=name, type=kind, sign=sign, other=other, zero=zero
+        )
+        for name, words, sign, other, zero in (
+            ("maximum", "larger", ">", "x + y", "+0"),
+            ("minimum", "smaller", "<", "-(-x - y)", "-0"),
+        )
+        for kind in ("float", "double")
+    },
     **{
         f"join_{op}_{name}": _TREE.format(op=op, sign=sign, name=name, type=name)
         for op, sign in (("sum", "+"), ("product", "*"))
         for name in ("float", "double")
+    },
+    "INLINE": _INLINE,
+    **{
+        f"{name}_{kind}": text.format(type=kind)
+        for name, text in (("WIDE", _WIDE), ("sum_of_lanes", _SUM_OF_LANES))
+        for kind in ("float", "double", "uint32_t", "uint64_t")
     },
     "above_0_float": _ABOVE_0.format(type="float"),
     "above_0_double": _ABOVE_0.format(type="double"),

@@ -77,13 +77,13 @@ def summed(terms: Iterable[tuple[str, int]], offset: int = 0) -> str:
 
 def flat(name: str, axes: Sequence[Axis], operand: int) -> str:
     """The place of term number `name` of a walk over several axes, counted row-major."""
+    own = joined(Axis(axis.size, (axis.strides[operand],)) for axis in axes)
     terms: list[tuple[str, int]] = []
     inner = 1
-    for n, (size, strides) in reversed(list(enumerate(axes))):
+    for n, (size, (stride,)) in reversed(list(enumerate(own))):
         part = name if inner == 1 else f"{name} / {inner}"
         whole = part if n == 0 else f"{part} % {size}"
-        simple = whole == name
-        terms.insert(0, (whole if simple else f"({whole})", strides[operand]))
+        terms.insert(0, (name if whole == name else f"({whole})", stride))
         inner *= size
     return summed(terms)
 
@@ -95,10 +95,10 @@ def indented(lines: Iterable[str]) -> Lines:
     return ["    " + line if line else line for line in lines]
 
 
-def block(head: str, *body: Lines) -> Lines:
-    """`head` over its statements: in braces, if they are several."""
+def block(head: str, *body: Lines, braces: bool = False) -> Lines:
+    """`head` over its statements: in braces, if they are several, or where it must be."""
     inside = indented(line for statement in body for line in statement)
-    if len(body) == 1:
+    if len(body) == 1 and not braces:
         return [head, *inside]
     return [head + " {", *inside, "}"]
 

@@ -10,6 +10,7 @@ not wait for each other are a few vectors to the compiler.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -49,7 +50,7 @@ class Fold(NamedTuple):
 
     def add(self, lane: str, before: list[Lines], value: str) -> list[Lines]:
         """The statements that combine a lane with one more term."""
-        if self.tree or self.both("", "x").count("x") == 1:
+        if self.tree or len(re.findall(r"\bx\b", self.both("", "x"))) == 1:
             return [*before, [self.both(lane, value)]]
         return [*before, [f"const {self.kind} x = {value};"], [self.both(lane, "x")]]
 
@@ -129,9 +130,15 @@ def fold_of(kernel: str, dtype: DType, out: DType, c: Dialect) -> Fold:
             if dtype.is_integer
             else ("0", "1")
         )
+        kind = c.computed(dtype)
+
+        def both(a: str, b: str) -> str:
+            if dtype.is_float:
+                return f"{a} = {name}_{kind}({a}, {b});"
+            return f"{a} = {expression(name, dtype, [a, b], c)};"
+
         return Fold(
-            c.computed(dtype), ends[kernel == "min"],
-            lambda a, b: f"{a} = {expression(name, dtype, [a, b], c)};", "",
+            kind, ends[kernel == "min"], both, "",
             lambda found, _: stored(out, found),
         )  # fmt: skip
     sign = "*" if kernel == "prod" else "+"
@@ -149,14 +156,14 @@ def fold_of(kernel: str, dtype: DType, out: DType, c: Dialect) -> Fold:
     )  # fmt: skip
 
 
-def halves(fold: Fold, lanes: int, column: str = "") -> list[Lines]:
+def halves(fold: Fold, lanes: int, column: str = "", every: str = "") -> list[Lines]:
     """Lanes combined upper half to lower half, until one is left."""
     inner = fold.both(f"lane[l]{column}", f"lane[l + half]{column}")
     inner = inner.replace(f"({fold.kind})lane", "lane")
     limit = "l < half" if lanes == LANES else f"l < half && l + half < {lanes}"
     body = [inner]
     if column:
-        body = block("for (int64_t c = 0; c < wide; c++)", body)
+        body = block(every, body)
     return [
         block("for (int half = 16; half > 0; half /= 2)",
               block(f"for (int l = 0; {limit}; l++)", body))
@@ -170,97 +177,92 @@ def cleared(name: str, fold: Fold, lanes: int, tile: str = "") -> list[Lines]:
     head = [[f"{fold.kind} {name}[{lanes}]{tile};"]]
     set_all = [f"{name}[l]{'[c]' if tile else ''} = {fold.neutral};"]
     if tile:
-        set_all = block(f"for (int c = 0; c < {TILE}; c++)", set_all)
+        set_all = block(f"for (int c = 0; c < {tile[1:-1]}; c++)", set_all)
     return [*head, block(f"for (int l = 0; l < {lanes}; l++)", set_all)]
 
 
-def in_blocks(reduction: Reduction, fold: Fold, body: list[Lines], found: str) -> list[Lines]:
-    """The statements for the terms from `first` to `end`, for each block of them."""
+def in_blocks(reduction: Reduction, clear: list[Lines], body: list[Lines]) -> Lines:
+    """`body` for the terms from `first` to `end`, for each block of them."""
     n = reduction.many
-    if not fold.tree or n <= BLOCK:
-        return [[f"const int64_t first = 0, end = {n};"], *body]
-    return [
-        block(
-            f"for (int64_t first = 0; first < {n}; first += {BLOCK})",
-            [f"const int64_t end = first + {BLOCK} < {n} ? first + {BLOCK} : {n};"],
-            *body,
-            [found],
-        )
-    ]
+    return block(
+        f"for (int64_t first = 0; first < {n}; first += {BLOCK})",
+        [f"const int64_t end = first + {BLOCK} < {n} ? first + {BLOCK} : {n};"],
+        *clear,
+        *body,
+    )
 
 
 def rows(reduction: Reduction, fold: Fold, term: Term) -> list[Lines]:
     """One output after another, its terms 32 at a time."""
     kept, terms, n = named(reduction.kept), reduction.terms, reduction.many
     kept = [Var(v.name if v.name not in "kl" else v.name * 2, v.axis) for v in kept]
+    blocks = fold.tree != "" and n > BLOCK
+    first, end = ("first", "end") if blocks else ("0", str(n))
 
-    def combined(lane: str, position: Sequence[str]) -> list[Lines]:
+    def combined(lane: str, *position: str) -> list[Lines]:
         return fold.add(lane, *term(kept, position))
 
     if len(terms) > 1:  # the place of a term takes divisions: there is nothing to vectorise
-        walk = [block("for (int64_t k = first; k < end; k++)", *combined("lane[k % 32]", "k"))]
+        walk = [block(f"for (int64_t k = {first}; k < {end}; k++)", *combined("lane[k % 32]", "k"))]
+    elif n <= LANES:
+        walk = [block(f"for (int l = 0; l < {n}; l++)", *combined("lane[l]", "l"))]
     else:
-        side = combined("lane[l]", ("k", "l"))
+        side, more = combined("lane[l]", "k", "l"), blocks or n % LANES
         walk = [
-            ["int64_t k = first;"],
-            block("for (; k + 32 <= end; k += 32)",
-                  block("for (int l = 0; l < 32; l++)", *side)),
-            block("for (int l = 0; k + l < end; l++)", *side),
-        ]  # fmt: skip
-    body = [*cleared("lane", fold, LANES), *walk, *halves(fold, LANES)]
-    if fold.tree and n > BLOCK:
-        join = f"join_{fold.tree}_{fold.kind}"
-        found = f"count = {join}(waiting, count, first / {BLOCK}, lane[0]);"
+            block(f"for (; k + {LANES} <= {end}; k += {LANES})",
+                  block(f"for (int l = 0; l < {LANES}; l++)", *side)),
+            block(f"for (int l = 0; k + l < {end}; l++)", *side),
+        ][: 2 if more else 1]  # fmt: skip
+        walk.insert(0, [f"int64_t k = {first};"])
+    clear, add_up = cleared("lane", fold, LANES), [*walk, *halves(fold, LANES)]
+    if blocks:
+        join = f"join_{fold.tree}_{fold.kind}(waiting, count, first / {BLOCK}, lane[0])"
+        add_up.append([f"count = {join};"])
         body = [
             [f"{fold.kind} waiting[48];"],
             ["int count = 0;"],
-            *in_blocks(reduction, fold, body, found),
+            in_blocks(reduction, clear, add_up),
         ]
         result = f"join_all_{fold.tree}_{fold.kind}(waiting, count)"
     else:
-        body, result = in_blocks(reduction, fold, body, ""), "lane[0]"
-    body.append([reduction.out(kept, fold.result(result, n))])
-    return loops(kept, *body)
+        body, result = [*clear, *add_up], "lane[0]"
+    return loops(kept, *body, [reduction.out(kept, fold.result(result, n))])
 
 
 def columns(reduction: Reduction, fold: Fold, term: Term) -> list[Lines]:
     """Outputs that lie side by side, 64 at a time: each term of all of them, then the next."""
     *outer, last = reduction.kept
-    n, lanes = reduction.many, min(LANES, max(reduction.many, 1))
+    n, size, lanes = reduction.many, last.size, min(LANES, max(reduction.many, 1))
     kept = [Var(v.name if v.name not in "klc" else v.name * 2, v.axis) for v in named(outer)]
-    tile = Var("from", last)
-    column = Var("c", last)
+    out = [*kept, *[Var("from", last)] * (size > TILE), Var("c", last)]
+    wide = "wide" if size > TILE else str(size)
+    blocks = fold.tree != "" and n > BLOCK
+    first, end = ("first", "end") if blocks else ("0", str(n))
     lane = "lane[k % 32][c]" if n > LANES else "lane[k][c]"
-    add = fold.add(lane, *term([*kept, tile, column], ("k",)))
-    every = "for (int64_t c = 0; c < wide; c++)"
-    body = [
-        *cleared("lane", fold, lanes, f"[{TILE}]"),
-        block("for (int64_t k = first; k < end; k++)", block(every, *add)),
-        *halves(fold, lanes, "[c]"),
-    ]
-    out = [*kept, tile, column]
-    if fold.tree and n > BLOCK:
-        join = f"join_{fold.tree}_{fold.kind}"
+    every = f"for (int64_t c = 0; c < {wide}; c++)"
+    clear = cleared("lane", fold, lanes, f"[{min(size, TILE)}]")
+    add_up = [
+        block(f"for (int64_t k = {first}; k < {end}; k++)",
+              block(every, *fold.add(lane, *term(out, ("k",))))),
+        *halves(fold, lanes, "[c]", every),
+    ]  # fmt: skip
+    if blocks:
+        join = f"join_{fold.tree}_{fold.kind}(waiting[c], count, first / {BLOCK}, lane[0][c])"
+        add_up += [["int next = 0;"], block(every, [f"next = {join};"]), ["count = next;"]]
         body = [
-            [f"{fold.kind} waiting[{TILE}][48];"],
+            [f"{fold.kind} waiting[{min(size, TILE)}][48];"],
             ["int count = 0;"],
-            block(
-                f"for (int64_t first = 0; first < {n}; first += {BLOCK})",
-                [f"const int64_t end = first + {BLOCK} < {n} ? first + {BLOCK} : {n};"],
-                ["int next = 0;"],
-                *body,
-                block(every, [f"next = {join}(waiting[c], count, first / {BLOCK}, lane[0][c]);"]),
-                ["count = next;"],
-            ),
+            in_blocks(reduction, clear, add_up),
         ]
         result = f"join_all_{fold.tree}_{fold.kind}(waiting[c], count)"
     else:
-        body, result = [[f"const int64_t first = 0, end = {n};"], *body], "lane[0][c]"
+        body, result = [*clear, *add_up], "lane[0][c]"
     body.append(block(every, [reduction.out(out, fold.result(result, n))]))
-    size = last.size
-    head = f"for (int64_t from = 0; from < {size}; from += {TILE})"
-    wide = [f"const int64_t wide = {size} - from < {TILE} ? {size} - from : {TILE};"]
-    return loops(kept, block(head, wide, *body))
+    if size > TILE:
+        first_of_all = f"const int64_t wide = {size} - from < {TILE} ? {size} - from : {TILE};"
+        body = [block(f"for (int64_t from = 0; from < {size}; from += {TILE})",
+                      [first_of_all], *body)]  # fmt: skip
+    return loops(kept, *body)
 
 
 def position_of(

@@ -18,7 +18,7 @@ from tutor.programs.source.call import Call, Function
 from tutor.programs.source.dialect import C99, Dialect
 from tutor.programs.source.expressions import EXPRESSIONS
 from tutor.programs.source.helpers import needed
-from tutor.programs.source.loops import indented
+from tutor.programs.source.loops import Lines, indented
 
 Writer = Callable[[Call], Function | None]
 
@@ -86,7 +86,8 @@ def source(program: Program, dialect: Dialect = C99) -> str:
 
 def functions_of(program: Program, dialect: Dialect = C99) -> list[Function | None]:
     """The function for each step; None where it is left to the library."""
-    calls = [Call(step, names, dialect) for names in [program.names()] for step in program]
+    names = program.names()
+    calls = [Call(number, step, names, dialect) for number, step in enumerate(program)]
     writers = [WRITERS.get(step.kernel) for step in program]
     return [writer and writer(call) for writer, call in zip(writers, calls, strict=True)]
 
@@ -114,7 +115,15 @@ def step_text(
     body = indented(line for statement in function.body for line in statement)
     if function.refuses:
         body.append("    return 0;")
-    return "\n".join([comment, *head, *body, "}", ""])
+    parts = [line for part in function.parts for line in (*split(part), "")]
+    return "\n".join([comment, *parts, *head, *body, "}", ""])
+
+
+def split(part: Lines) -> Lines:
+    """A function whose first line may be too long."""
+    start, _, rest = part[0].partition("(")
+    parameters, _, end = rest.rpartition(")")
+    return [*wrapped(f"{start}(", parameters.split(", "), f"){end}"), *part[1:]]
 
 
 def comment_of(number: int, step: Step, names: dict[Slot, str]) -> str:

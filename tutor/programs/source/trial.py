@@ -28,6 +28,7 @@ from tutor.programs.program import Program, Slot, walks
 from tutor.programs.source.compiler import load
 from tutor.programs.source.function import Compiled
 from tutor.programs.source.text import source
+from tutor.programs.source.unfold import unfolded
 
 Images = dict[Slot, bytes]
 
@@ -259,13 +260,3 @@ def gradient(
     run("mul", out, out, rows)
     run("abs", out, out)
     return cast(Operand, run("mul", out, out, number(scale, x)))
-
-
-# ---- fused steps ---------------------------------------------------------------------------------
-
-
-def unfolded(program: Program) -> Program:
-    """The Program with the kernels of each fused step instead of it; itself where there is none."""
-    if all(step.kernel != "fused" for step in program):
-        return program
-    return program
