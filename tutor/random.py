@@ -10,7 +10,6 @@ moves the counter on: so the same call, made again, gives the next numbers.
 from __future__ import annotations
 
 import math
-import operator
 import os
 import struct
 import sys
@@ -20,7 +19,7 @@ from tutor.core.buffer import Buffer
 from tutor.core.engine import engine
 from tutor.dtype import int64, uint32, uint64
 from tutor.errors import NumberRangeError
-from tutor.ground.atomic import advance, exchange
+from tutor.ground.atomic import exchange
 from tutor.ground.spelling import spelled
 from tutor.ground.typing import Walked
 
@@ -111,12 +110,6 @@ def set_state(state: tuple[int, int]) -> None:
             "give what get_state() returned",
         )
     stream().state = state
-
-
-def take(blocks: int) -> tuple[int, int]:
-    """(seed, first counter) of the next `blocks` blocks of 128 bits, which are then used up."""
-    numbers = stream().buf.raw.cast("Q")
-    return numbers[0], advance(numbers, 1, operator.index(blocks))
 
 
 def say_seed() -> None:

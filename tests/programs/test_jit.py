@@ -6,7 +6,9 @@ gradients, the optimizer's state and the stream of random numbers must be the sa
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,6 +16,7 @@ import pytest
 
 import tutor
 from tutor import Tensor, nn, optim
+from tutor.backends import simd_cpp
 from tutor.errors import DomainError, GraphError, OutOfRangeError, RecordError
 
 pytestmark = pytest.mark.usefixtures("backend")
@@ -288,6 +291,15 @@ def played(case: Case, step: Callable[..., Any], calls: int = 5) -> Iterator[Any
     yield bits(results)  # none has changed since
 
 
+@pytest.fixture(params=[True, False], ids=["twin", "readable"])
+def twin(request: pytest.FixtureRequest) -> Iterator[bool]:
+    """Whether the twins in C++ stand in for Trace and Engine."""
+    simd_cpp._native.use_twin(request.param)
+    yield request.param
+    simd_cpp._native.use_twin(True)
+
+
+@pytest.mark.usefixtures("twin")
 @pytest.mark.parametrize("make", CASES, ids=lambda c: c.__name__)
 def test_each_call_is_as_without_jit(make: type[Case]) -> None:
     case, other = make(), make()
@@ -332,6 +344,7 @@ CHANGES: dict[str, Callable[[Model], Any]] = {
 }
 
 
+@pytest.mark.usefixtures("twin")
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_changes_is_noticed(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(globals(), "SCALE", 2.0)
@@ -668,6 +681,26 @@ def test_a_jitted_function_within_another_is_part_of_it() -> None:
         assert outer(Tensor([float(n), 1.0])).tolist() == [n + 1.0]
     assert inner.stats()["recorded"] == 0
     assert counted(outer) == (1, 2)
+
+
+def test_what_a_jitted_function_holds_is_let_go_of_with_it() -> None:
+    """Its trace knows the object whose method it is, which knows it: a circle."""
+
+    class Trainer:
+        def __init__(self) -> None:
+            self.w = Tensor([1.0])
+            self.step = tutor.jit(self.work)
+
+        def work(self, x: Tensor) -> Tensor:
+            return x * self.w
+
+    trainer = Trainer()
+    for _ in range(3):
+        trainer.step(Tensor([1.0]))
+    known = weakref.ref(trainer)
+    del trainer
+    gc.collect()
+    assert known() is None
 
 
 def test_threads_may_call_it_at_once() -> None:

@@ -33,6 +33,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from tutor.backends import windows
 from tutor.backends.signatures import SIGNATURES, Signature
 from tutor.dtype import DType, accumulator, bool_, float64, int64, uint32, uint64
 from tutor.errors import ShapeError
@@ -115,39 +116,6 @@ def _layer(_: Signature, name: str, shapes: Sequence[Shape], params: Params) -> 
     return (*x[:-1], w[0])
 
 
-def places(sizes: Shape, window: Shape, steps: Shape, gaps: Shape) -> Shape:
-    """How many windows there are along each axis; ShapeError if one does not fit at all."""
-    along = zip(sizes, window, steps, gaps, strict=True)
-    found = tuple([(n - d * (k - 1) - 1) // s + 1 for n, k, s, d in along])
-    if min(found) < 1 and 0 not in sizes:
-        raise ShapeError(
-            f"windows of {window}, {gaps} apart, over {sizes}",
-            "the window is larger than what it slides over",
-            "pad the image, or use a smaller window",
-        )
-    return tuple(max(n, 0) for n in found)
-
-
-def _slid(x: Shape, window: Shape, params: Params) -> Shape:
-    steps = params["stride_h"], params["stride_w"]
-    return places(x[2:], window, steps, (params["dilation_h"], params["dilation_w"]))
-
-
-def _convolved(_: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
-    x, w = shapes
-    return (x[0], w[0], *_slid(x, w[2:], params))
-
-
-def _weighed(_: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
-    x, g = shapes
-    return (g[1], x[1] // params["groups"], *params["size"])
-
-
-def _pooled(_: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
-    (x,) = shapes
-    return (*x[:2], *_slid(x, (params["size_h"], params["size_w"]), params))
-
-
 def _padded(_: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
     (x,), widths = shapes, params["widths"]
     if any(n < 0 for pair in widths for n in pair):
@@ -226,6 +194,18 @@ def _lost(_: Signature, name: str, shapes: Sequence[Shape], params: Params) -> S
     return t if params["reduction"] == "none" else ()
 
 
+def _lost_grad(_: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
+    x, t, g = shapes
+    _lost(_, name, (x, t), {"reduction": "none"})
+    if g != t:
+        raise ShapeError(
+            f"{name} of logits {x} with gradients {g}",
+            f"there are targets {t}",
+            "give one gradient for each target",
+        )
+    return x
+
+
 # ---- walking the inputs --------------------------------------------------------------------------
 
 
@@ -269,14 +249,6 @@ def _terms_of_rows(out: Shape, ins: Sequence[Shape]) -> int:
     return 2 * math.prod(out) * ins[0][-1]
 
 
-def _terms_of_windows(out: Shape, ins: Sequence[Shape]) -> int:
-    return 2 * math.prod(out) * math.prod(ins[1][1:])
-
-
-def _terms_of_weights(out: Shape, ins: Sequence[Shape]) -> int:
-    return 2 * math.prod(ins[1]) * math.prod(out[1:])
-
-
 FORMS: dict[str, Form] = {
     "elementwise": Form(_stretched, _stretch_all, _one_each),
     "update": Form(_as_first),
@@ -286,10 +258,10 @@ FORMS: dict[str, Form] = {
     "reduce": Form(_reduced, flops=_one_each_read),
     "mat_mul": Form(_product, _stretch_leading, _terms_of_rows),
     "linear": Form(_layer, flops=_terms_of_rows),
-    "conv": Form(_convolved, flops=_terms_of_windows),
-    "conv_weight": Form(_weighed, flops=_terms_of_weights, params=("size",)),
-    "pool": Form(_pooled),
-    "pool_grad": Form(_as_first),
+    "conv": Form(windows.convolved, flops=windows.terms),
+    "conv_weight": Form(windows.weighed, flops=windows.terms_of_weights, params=("size",)),
+    "pool": Form(windows.pooled),
+    "pool_grad": Form(windows.shared),
     "nonzero": Form(),
     "pad": Form(_padded, params=("widths",)),
     "cat": Form(_joined),
@@ -297,7 +269,7 @@ FORMS: dict[str, Form] = {
     "scatter": Form(_scattered),
     "index_select": Form(_selected),
     "cross_entropy": Form(_lost, params=("reduction",)),
-    "cross_entropy_grad": Form(_as_first),
+    "cross_entropy_grad": Form(_lost_grad),
 }
 
 

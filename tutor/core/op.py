@@ -68,14 +68,18 @@ class Op:
     defaults: ClassVar[Mapping[str, Any]] = {}
 
     # What follows from that, found out when the class is made: of a kernel its row, the row's form
-    # and parameters; the names of parameters, all (None: any) and those that kernel and rule read;
-    # the operand under whose dtype the kernel is looked up; where what is saved stands among the
+    # and parameters; the names of parameters, all (None: any), those that must be given, and those
+    # of a known kind; how many operands there are at least and at most (None: any number); the one
+    # under whose dtype the kernel is looked up; where what is saved stands among the
     # inputs (-1 is the output), and what picks it; which of the methods below are the op's own.
     signature: ClassVar[Signature]
     form: ClassVar[Form]
     kernel_params: ClassVar[tuple[str, ...]] = ()
     accepts: ClassVar[frozenset[str] | None] = None
     required: ClassVar[frozenset[str]] = frozenset()
+    checked: ClassVar[tuple[str, ...]] = ()
+    least: ClassVar[int] = 0
+    most: ClassVar[int | None] = None
     key: ClassVar[int] = 0
     save_positions: ClassVar[tuple[int, ...]] = ()
     pick: ClassVar[Any]
@@ -114,8 +118,6 @@ class Op:
         """Shape and dtype of the result, by the form of the kernel."""
         dtype = inputs[self.key].buf.dtype
         types, rule = self.signature.types, cast(Rule, self.form.rule)
-        if len(inputs) != len(types) - 1 and "+" not in types:
-            raise refusals.wrong_number(self)
         if self.promotes != 0:  # else they are of one dtype
             for i, x in enumerate(inputs):
                 wanted = dtype_of(types[min(i + 1, len(types) - 1)], dtype)

@@ -154,23 +154,6 @@ def read_only(t: Any) -> DomainError:
     )
 
 
-def check_parameters(op: Any) -> None:
-    """ArgumentError where nobody knows a parameter, or one is missing."""
-    if op.accepts is not None and not op.accepts.issuperset(op.params):
-        wrong = next(n for n in op.params if n not in op.accepts)
-        raise ArgumentError(
-            f"{op.name}({wrong}=...)",
-            f"there is no parameter {wrong!r}",
-            f"its parameters are {', '.join(sorted(op.accepts)) or 'none'}",
-        )
-    if missing := sorted(op.required - op.params.keys()):
-        raise ArgumentError(
-            f"{op.name} without {', '.join(missing)}",
-            f"it was given {', '.join(op.params) or 'no parameters'}",
-            f"write apply({op.name!r}, ..., {', '.join(f'{n}=...' for n in missing)})",
-        )
-
-
 def no_tensor(op: Any) -> ShapeError | DTypeError:
     if not op.inputs:
         return ShapeError(f"{op.name} of no tensors", "an empty list", "give at least one")
@@ -178,12 +161,28 @@ def no_tensor(op: Any) -> ShapeError | DTypeError:
     return DTypeError(f"{op.name} of {kinds}", "none is a Tensor", "write Tensor(...)")
 
 
-def wrong_number(op: Any) -> ArgumentError:
-    return ArgumentError(
-        f"{op.name} of {len(op.inputs)} operands",
-        f"it takes {len(op.takes)}",
-        f"give {', '.join(op.takes)}",
-    )
+def check_operands(op: Any) -> None:
+    """ArgumentError for too few or too many; DTypeError where the first, from which all follows, is
+    no Tensor."""
+    count, least, most = len(op.inputs), op.least, op.most
+    if count < least or (most is not None and count > most):
+        span = f"{least}" if most == least else f"{least} to {most}" if most else f"{least} or more"
+        raise ArgumentError(
+            f"{op.name} of {count} operands",
+            f"it takes {span}",
+            f"give {', '.join(op.takes)}" if op.takes else "leave them out",
+        )
+    if op.promotes is None:
+        check_tensors(op, op.inputs[:1])
+
+
+def check_tensors(op: Any, inputs: tuple[Any, ...]) -> None:
+    for x in inputs:
+        if not is_tensor(x):
+            kinds = ", ".join(type(x).__name__ for x in op.inputs)
+            raise DTypeError(
+                f"{op.name} of {kinds}", f"{type(x).__name__} is no Tensor", "write Tensor(...)"
+            )
 
 
 def wrong_operand(op: Any, i: int, wanted: Any) -> DTypeError:

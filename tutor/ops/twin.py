@@ -22,7 +22,7 @@ from tutor.core.op import OPS, Op
 from tutor.ground import border, refusals
 from tutor.ground.recording import is_grad_enabled, recording
 from tutor.methods.tensor import Tensor
-from tutor.ops import along, elementwise, indexing, matmul, movement, reduce
+from tutor.ops import along, elementwise, indexing, matmul, movement, reduce, window
 
 # Methods of ops that are known in C++ by these names (engine/info.hpp): a class that has another
 # method in place of one of them is run with that.
@@ -31,7 +31,7 @@ VIEWS = {
     movement.Squeeze.layout: "squeeze", movement.Permute.layout: "permute",
     movement.Transpose.layout: "transpose", movement.Expand.layout: "expand",
     movement.Index.layout: "index", movement.Diagonal.layout: "diagonal",
-    movement.Windows.layout: "windows",
+    window.Windows.layout: "windows",
 }  # fmt: skip
 SETTLES = {
     Op.settle: "never", along.Along.settle: "scalar", matmul.MatMul.settle: "vectors",
@@ -66,6 +66,8 @@ def plan(cls: type[Op]) -> dict[str, Any] | None:
         "accepts": cls.accepts,
         "defaults": dict(cls.defaults),
         "required": tuple(cls.required),
+        "least": cls.least,
+        "most": 2**31 - 1 if cls.most is None else cls.most,
         "saves": cls.save_positions,
     }
 

@@ -45,6 +45,7 @@ class Recorder:
 
     def __init__(self, inputs: Iterable[tuple[Buffer, int, int]], states: Iterable[Buffer]) -> None:
         self.steps: list[Step] = []
+        self.handed_out: list[Slot] = []
         self.first: list[Step] = []  # copies of constants, before any of them
         self.slots: dict[int, Slot] = {}  # by the id of the Buffer, which the slot keeps alive
         self.starts: dict[int, int] = {}  # where the slot begins in its Buffer
@@ -118,6 +119,7 @@ class Recorder:
             self.thaw(slot)
         if slot.role == "temp":
             slot.role = "output"
+        self.handed_out.append(slot)
         return slot
 
     def program(self) -> Program:
@@ -125,9 +127,7 @@ class Recorder:
         for slot in self.slots.values():
             if slot.role in ("temp", "output"):
                 slot.value = None
-        return Program(
-            [*self.first, *self.steps], [slot for slot in self.slots.values() if slot.lasts]
-        )
+        return Program([*self.first, *self.steps], self.handed_out)
 
     def check_nothing_escaped(self) -> None:
         """RecordError if a Buffer that was made in the call is kept where a replay would not put

@@ -8,6 +8,7 @@ import operator
 from typing import Any
 
 from tutor import dtype as dtypes
+from tutor.backends import parameters
 from tutor.backends.forms import counted_axis
 from tutor.backends.step import NONE, Step, emit
 from tutor.core.buffer import Buffer
@@ -28,12 +29,15 @@ class Forward:
 
     def run(self, op: Op) -> Any:
         """Execute `op` and return its result: prepare, emit, remember."""
+        refusals.check_operands(op)
         self.bring_together(op)
         if op.params or op.defaults or op.required:
             op.params = {**op.defaults, **op.params}
-            refusals.check_parameters(op)
+            parameters.check(op)
         if op.settles and (done := op.settle()) is not None:
             return done
+        if op.promotes is None:
+            refusals.check_tensors(op, op.inputs)
         if op.kernel is None:
             return self.remember(op, op.forward(*op.inputs, **op.params))
         step = self.prepare(op)

@@ -26,7 +26,13 @@ bool read_number(const Row& row, PyObject* name, PyObject* value, int i, Params*
     if (PyLong_Check(value)) {
         params->number[i] = PyLong_AsDouble(value);
         params->integer[i] = PyLong_AsUnsignedLongLongMask(value);
-        return !PyErr_Occurred();
+        if (!PyErr_Occurred()) return true;
+        PyErr_Clear();
+        const char* spelled = PyUnicode_AsUTF8(name);
+        if (spelled)
+            raise("NumberRangeError", std::string("kernel ") + row.name + ", " + spelled,
+                  "no float can hold it", "give a smaller number");
+        return false;
     }
     PyErr_Format(PyExc_TypeError, "kernel %s: %U must be an int, a float or a bool, not %s",
                  row.name, name, Py_TYPE(value)->tp_name);
