@@ -172,7 +172,8 @@ NATIVE_MUTANTS = [
     ),
     Mutant(
         "a draw leaves its counter where it was", f"{CPP}/border/call.cpp",
-        "*counter += params->integer[Draw::BLOCKS];", "",
+        "__atomic_fetch_add(counter, params->integer[Draw::BLOCKS], __ATOMIC_RELAXED);",
+        "__atomic_load_n(counter, __ATOMIC_RELAXED);",
         "nn/test_again.py",
         "each mask of dropout is the one before",
     ),
@@ -198,6 +199,18 @@ NATIVE_MUTANTS = [
         "backends/test_simd_border.py",
         "a forged offset reads memory of others",
         only="not what_it_is and not levels",  # of these two, one level alone is a failure
+    ),
+    Mutant(
+        "a Plan goes on where the memory was in the run before", f"{CPP}/replay/run.cpp",
+        "if (room->bases[place] == memory->data) continue;", "if (room->bases[place]) continue;",
+        "programs/test_replay.py::test_memory_may_change_between_runs",
+        "every batch but the first is the first one",
+    ),
+    Mutant(
+        "two threads that run a Plan share an arena", f"{CPP}/replay/run.cpp",
+        "idle_.pop_back();", "",
+        "programs/test_replay.py::test_threads_run_a_replay_at_once",
+        "a server's answers are made of several requests",
     ),
     Mutant(
         "shapes that do not fit are taken for such that do", f"{CPP}/engine/rules.cpp",
