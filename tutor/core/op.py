@@ -28,9 +28,9 @@ from tutor.backends.signatures import Signature
 from tutor.dtype import DType
 from tutor.errors import DTypeError
 from tutor.ground import refusals
-from tutor.ground.typing import AnyTensor as Tensor
+from tutor.ground.typing import AnyTensor
 
-Gradients: TypeAlias = Tensor | tuple[Tensor | None, ...] | None
+Gradients: TypeAlias = AnyTensor | tuple[AnyTensor | None, ...] | None
 
 Shape = tuple[int, ...]
 OPS: dict[str, type[Op]] = catalogue.OPS  # every Op class by its name
@@ -157,7 +157,7 @@ class Op:
         """Become the node that made `out`. A later op has a higher `serial`, so sorting by it puts
         every op after the ops it depends on."""
         self.needs, self.serial, self.shape = needs, serial, out.shape
-        self.kept: weakref.ref[Tensor] | None = None  # the output, if it is to keep its gradient
+        self.kept: weakref.ref[AnyTensor] | None = None  # the output, if it is to keep its gradient
         self.hooks: list[Any] | None = None  # they see the output's gradient
         # The output is saved as an alias without its op: `out -> op -> out` would be a cycle, and
         # graphs are to be freed the moment the last name for them goes.

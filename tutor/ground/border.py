@@ -103,6 +103,15 @@ def check(x: Any, asked: str) -> memoryview:
     return memory
 
 
+def told(x: Any, name: str) -> Any:
+    """What a Tensor's Buffer says of itself, or the error for what stands in its place."""
+    try:
+        return getattr(x.buf, name)
+    except AttributeError:
+        check(x, f"the {name} of a Tensor")
+        raise
+
+
 def check_all(inputs: Any, asked: str) -> None:
     """`check` for each Tensor among the inputs of an op that has just failed: was it for that?"""
     for i, x in enumerate(inputs):

@@ -165,6 +165,8 @@ def check_operands(op: Any) -> None:
     """ArgumentError for too few or too many; DTypeError where the first, from which all follows, is
     no Tensor."""
     count, least, most = len(op.inputs), op.least, op.most
+    if not count and most is None:
+        raise no_tensor(op)
     if count < least or (most is not None and count > most):
         span = f"{least}" if most == least else f"{least} to {most}" if most else f"{least} or more"
         raise ArgumentError(
