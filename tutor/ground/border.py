@@ -126,14 +126,14 @@ def check_writable(x: Any, asked: str) -> None:
 
 
 def steps(x: Any) -> layout.Shape:
-    """The strides, to hand on. An axis that is never walked may carry any, and one beyond the
-    Buffer, which means nothing, could overflow in other hands."""
+    """The strides, for another library. The stride of an axis of size 0 or 1 is never used, and
+    may be any number: a huge one, which could overflow there, becomes 0."""
     count = len(x.buf)
     return tuple(s if -count <= s <= count else 0 for s in x.strides)
 
 
 def guarded(name: str, kernel: Callable[..., None]) -> Callable[..., None]:
-    """The kernel, which from now on gets operands alone that stay within their memory."""
+    """The kernel, behind a check that every operand stays within its memory."""
 
     @wraps(kernel)
     def run(out: Any, *ins: Any, **params: Any) -> None:

@@ -1,4 +1,4 @@
-"""Softmax and the cross entropy: kernels that stand for a composition."""
+"""Softmax and the cross entropy: kernels that replace several others."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ class Backward:
                 continue
             if getattr(other, "shape", None) != g.shape or other.dtype is not g.dtype:
                 raise refusals.hooks_result(g, other)
-            g = other.copy()  # the hook may have kept it, and change it
+            g = other.copy()  # the hook may have kept its result, and change it later
         return g
 
     @staticmethod
@@ -186,8 +186,8 @@ class Backward:
         return owned
 
     def store(self, arrived: dict[AnyTensor, AnyTensor], seed: AnyTensor) -> None:
-        """Add to each tensor's `.grad`: to all of them at once. Who was overtaken by another thread
-        in between adds to what that one has stored."""
+        """Add to the `.grad` of all tensors at once. If another thread has stored a gradient in the
+        meantime, begin again, and add to that."""
         tensors, fresh, done = tuple(arrived), self.owned(arrived.values(), seed), False
         while not done:
             old = [t._grad for t in tensors]

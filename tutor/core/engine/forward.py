@@ -92,8 +92,8 @@ class Forward:
         """Execute `op`, elementwise, and write its result to `target`, whose shape it has."""
         self.check_writable(target)
         dtype, inputs = target.buf.dtype, op.inputs
-        # Straight into it, where no number is needed after it was overwritten. (Not integers: a
-        # kernel may refuse one in the middle, as a division does 0.)
+        # Straight into it, unless a number is needed after it was overwritten. (Not integers: a
+        # kernel may refuse one halfway, as a division refuses 0.)
         if dtype.is_float and inputs[op.key].buf.dtype is dtype and all(
             walk_of(x) == walk_of(target) or not x.buf.overlaps(target.buf) for x in inputs
         ):  # fmt: skip
