@@ -17,7 +17,7 @@ from tutor.backends.signatures import SIGNATURES
 PACKAGE = Path(tutor.__file__).parent
 COURSE = Path(course.__file__).parent
 FILES = sorted([*PACKAGE.rglob("*.py"), *COURSE.rglob("*.py")])
-MOST_ARROWS = 780
+MOST_ARROWS = 900
 OPTIONAL = ("numpy", "matplotlib", "safetensors", "tqdm", "IPython", "nbformat", "nbclient",
             "einops")  # fmt: skip
 
@@ -187,8 +187,9 @@ def test_the_four_boxes_are_under_1000_lines() -> None:
 
 
 def test_python_ref_has_about_ten_lines_for_each_kernel() -> None:
+    """That of chains, `fused`, counts as two."""
     lines = sum(length(path) for path in (PACKAGE / "backends/python_ref").glob("*.py"))
-    assert lines < 10 * (len(SIGNATURES) + 1)
+    assert lines < 10 * (len(SIGNATURES) + 2)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE.parent)))

@@ -37,25 +37,26 @@ Key: TypeAlias = tuple[Any, ...]
 MOST_TRACES = 8  # kept for arguments of one kind; the oldest one goes
 MOST_KINDS = 64  # of arguments
 IN_VAIN = 8  # recordings one after another that were never replayed, before it warns
+told: list[Callable[[Jitted], object]] = []  # called with each function that has been recorded
 
 
 class Jitted:
     """A function under `tutor.jit`.
 
     `stats()` counts its calls; `program` is what the last one replayed, `recorded` the same before
-    any pass, and `function` what it stands for.
+    any pass; `function` is what it stands for, and `name` what that is called.
     """
 
     def __init__(self, function: Callable[..., Any], passes: Collection[str] | None = None) -> None:
         known(passes)
-        self._passes = passes
+        self.passes = passes
         functools.update_wrapper(self, function, updated=())
         self.function = function
-        self._name = getattr(function, "__qualname__", type(function).__qualname__)
+        self.name = getattr(function, "__qualname__", type(function).__qualname__)
         self._traces: dict[Key, list[Trace]] = {}
         self._warm = False
         self._counts = {"eager": 0, "recorded": 0, "replayed": 0}
-        self._last: Trace | None = None
+        self._latest: tuple[Any, Key, Any] = (None, (), None)  # a Trace, its mode, its twin
         self._in_vain = 0
         self._lock = threading.RLock()
 
@@ -66,13 +67,20 @@ class Jitted:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if within.get():  # a part of another jitted function: of its Program, too
             return self.function(*args, **kwargs)
+        trace, mode, twin = self._latest  # read at once: another thread may set it
+        if twin and not kwargs and mode == (registry.current(), is_grad_enabled()):
+            made = twin.again(args)
+            if made is not None:
+                self._counts["replayed"] += 1
+                return trace.rebuild(made)
         call = Call(args, kwargs)
         traces, why = self._traces.get(call.key, ()), None
         for trace in traces:
             why = trace.why_not(call.tensors)
             if why is None:
                 self._counts["replayed"] += 1
-                self._last, self._in_vain = trace, 0
+                self._remember(trace, call)
+                self._in_vain = 0
                 return trace.run(call.tensors, call.windows)
         if not self._warm:  # what is made in a first call only is then there
             self._warm = True
@@ -91,26 +99,33 @@ class Jitted:
             result = self.function(*args, **kwargs)
             if call.contents() != before:
                 raise RecordError(
-                    f"to record {self._name}",
+                    f"to record {self.name}",
                     "it has changed a list or dict among its arguments; a replay runs no Python",
                     "return what is to be added, and add it outside",
                 )
             return result
 
-        roots = [(self.function, self._name), *call.roots]
-        result, trace = record(function, call, roots, self._passes)
+        roots = [(self.function, self.name), *call.roots]
+        result, trace = record(function, call, roots, self.passes)
         traces = self._traces.setdefault(call.key, [])
         traces.insert(0, trace)
         del traces[MOST_TRACES:]
         while len(self._traces) > MOST_KINDS:
             self._traces.pop(next(iter(self._traces)))
         self._counts["recorded"] += 1
-        self._last = trace
+        self._remember(trace, call)
+        for tell in told:
+            tell(self)
         return result
+
+    def _remember(self, trace: Trace, call: Call) -> None:
+        """This trace is the latest one; its twin, if it has one, is asked first from now on."""
+        if trace is not self._latest[0]:
+            self._latest = trace, call.key[:2], trace.twin(call.windows) if call.plain else None
 
     def _say(self, cause: str) -> None:
         """With TUTOR_DEBUG, why it is recorded again; without, if that happens at each call."""
-        name = self._name
+        name = self.name
         self._in_vain += 1
         if os.environ.get("TUTOR_DEBUG"):
             print(f"tutor: jit records {name} again: {cause}", file=sys.stderr)
@@ -132,19 +147,21 @@ class Jitted:
         return self._trace().recorded
 
     def _trace(self) -> Trace:
-        if self._last is None:
+        trace: Trace | None = self._latest[0]
+        if trace is None:
             raise RecordError(
-                f"the Program of {self._name}",
+                f"the Program of {self.name}",
                 "nothing has been recorded yet",
                 "call it twice: the first call runs as ever, the second is recorded",
             )
-        return self._last
+        return trace
 
     def stats(self) -> dict[str, int]:
         """How many calls ran eagerly, were recorded, were replayed; how many recordings are kept,
         and how many steps the last one has."""
         traces = sum(map(len, self._traces.values()))
-        steps = len(self._last.program) if self._last else 0
+        trace = self._latest[0]
+        steps = len(trace.program) if trace else 0
         return {**self._counts, "traces": traces, "steps": steps}
 
     def __repr__(self) -> str:
@@ -193,6 +210,7 @@ class Call:
         ]
         self.key = (registry.current(), is_grad_enabled(), *kinds, *named, *walks)
         self.args, self.kwargs = args, kwargs
+        self.plain = all(type(a) is Tensor and not a.requires_grad for a in args) and not kwargs
 
     def _kind(self, value: Any) -> Any:
         kind = type(value)

@@ -266,21 +266,14 @@ class Guards:
     def __init__(
         self, reached: Reached, except_for: Callable[[Place], bool], moving: Collection[int] = ()
     ) -> None:
-        places = list(
-            {(id(p.holder), p.key): p for p in reached.places if not except_for(p)}.values()
-        )
-        self.dicts = [(p.holder, p.key, p.value, p) for p in places if type(p.holder) is dict]
-        self.others = [p for p in places if type(p.holder) is not dict]
+        found = {(id(p.holder), p.key): p for p in reached.places if not except_for(p)}
+        self.places = list(found.values())
         self.sizes = reached.sizes
         self.tensors = [(t, _walk_of(t)) for i, t in reached.tensors.items() if i not in moving]
 
     def changed(self) -> str | None:
         """The path of the first thing that is no longer what it was; None: all are."""
-        for holder, key, value, place in self.dicts:
-            now = holder.get(key, MISSING)
-            if now is not value and not is_same(now, value):
-                return place.path
-        for place in self.others:
+        for place in self.places:
             now = place.get()
             if now is not place.value and not is_same(now, place.value):
                 return place.path

@@ -35,6 +35,8 @@ INSTEAD = {  # of what reads or writes numbers in Python: what to write
     "the text of a Tensor": "return the Tensor and print it outside",
     "to write an item": "set it outside of the jitted function: a learning rate stands in a cell, "
     "and a replay reads what it holds then",
+    "where the random numbers stand": "seed them, or keep their state, outside; what is drawn in "
+    "the function goes on by itself",
     "a Tensor from an array": "make the Tensor outside and hand it over as an argument",
 }
 
@@ -45,6 +47,7 @@ class Recorder:
 
     def __init__(self, inputs: Iterable[tuple[Buffer, int, int]], states: Iterable[Buffer]) -> None:
         self.steps: list[Step] = []
+        self.handed_out: list[Slot] = []
         self.first: list[Step] = []  # copies of constants, before any of them
         self.slots: dict[int, Slot] = {}  # by the id of the Buffer, which the slot keeps alive
         self.starts: dict[int, int] = {}  # where the slot begins in its Buffer
@@ -118,6 +121,7 @@ class Recorder:
             self.thaw(slot)
         if slot.role == "temp":
             slot.role = "output"
+        self.handed_out.append(slot)
         return slot
 
     def program(self) -> Program:
@@ -125,9 +129,7 @@ class Recorder:
         for slot in self.slots.values():
             if slot.role in ("temp", "output"):
                 slot.value = None
-        return Program(
-            [*self.first, *self.steps], [slot for slot in self.slots.values() if slot.lasts]
-        )
+        return Program([*self.first, *self.steps], self.handed_out)
 
     def check_nothing_escaped(self) -> None:
         """RecordError if a Buffer that was made in the call is kept where a replay would not put
@@ -163,11 +165,18 @@ def copy_of(source: Slot, target: Slot) -> Step:
     return Step("copy", source.dtype, whole(target), (whole(source),), {}, user_line())
 
 
+def instead(asked: str) -> str:
+    if asked.startswith("the setting "):
+        name = asked.split()[2]
+        return f"read it outside; a Tensor that a replay reads anew is optimizer.cells[{name!r}][0]"
+    return INSTEAD.get(asked, "do it outside of the jitted function")
+
+
 def refuse(asked: str) -> NoReturn:
     """RecordError, which names the user's line."""
     file, line = user_line()
     raise RecordError(
         f"{asked} at {file}:{line}, in a function under tutor.jit",
         "the call is recorded: its numbers are other ones each time it is replayed",
-        INSTEAD.get(asked, "do it outside of the jitted function"),
+        instead(asked),
     )

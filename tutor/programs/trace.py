@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextvars import ContextVar, copy_context
 from typing import Any, NamedTuple, Protocol
 
+from tutor.backends import simd_cpp
 from tutor.core.buffer import Buffer
 from tutor.errors import RecordError
 from tutor.ground.memory import Memory
@@ -128,6 +129,7 @@ class Trace:
         self.was_none = [p for p in moving if p.value is None]
         # For each argument where its Buffer goes, or which state's it is.
         self.arguments: list[tuple[int | None, Any]] = []
+        self.walks: list[Walk] = []  # of the arguments, as they were
         self.results: list[Made] = []
         self.rebuild: Callable[[Sequence[Any]], Any] = tuple
         self.effects: list[tuple[Place, int | None]] = []  # a place, and which of the results
@@ -137,6 +139,45 @@ class Trace:
         last = {w.buf: step.where for step in self.recorded for w in step.writes}
         return [(self.at[s], where) for s, where in last.items()
                 if s in self.at and s.role != "output"]  # fmt: skip
+
+    def twin(self, windows: Sequence[Window]) -> Any:
+        """What makes this call again without Python, where all about it is of the usual kind:
+        arguments over whole Buffers, and of places that move none but gradients that are not read.
+        `again(args)` has no result where `why_not` would have something to say."""
+        usual = (
+            not self.read
+            and all(isinstance(p.holder, Tensor) for p in self.was_none)
+            and all(isinstance(p.holder, Tensor) for p, _ in self.effects)
+            and all(w.first == i for i, w in enumerate(windows))
+        )
+        if not usual:
+            return None
+        arguments = [
+            (*walk[:3], walk[4], walk[3], -1 if at is None else at, state)
+            for walk, (at, state) in zip(self.walks, self.arguments, strict=True)
+        ]
+        guards = self.guards
+        results = [
+            (self.at[m.slot], *m.walk, m.requires_grad, -1, None)
+            if m.slot is not None
+            else (-1, None, None, None, None,
+                  *((m.known.number, None) if isinstance(m.known, Argument) else (-1, m.known)))
+            for m in self.results
+        ]  # fmt: skip
+        return simd_cpp.caller(
+            arguments,
+            [(p.holder, p.key, p.value) for p in guards.places],
+            [(container, size) for container, size, _ in guards.sizes],
+            [(t, *walk) for t, walk in guards.tensors],
+            [p.holder for p in self.was_none],
+            list(self.states.values()),
+            self.fixed,
+            [(at, count, dtype.index) for at, count, dtype in self.fresh],
+            self.touched,
+            results,
+            [(p.holder, -1 if which is None else which) for p, which in self.effects],
+            self.replay.run,
+        )
 
     def why_not(self, arguments: Sequence[Tensor]) -> str | None:
         """What is no longer as it was when this was recorded; None: nothing."""
@@ -261,6 +302,7 @@ def _trace(
     trace.arguments = [(trace.at.get(s) if s.role == "input" else None,
                         s.value if s.role == "state" else None) for s in slots]  # fmt: skip
     trace.results, trace.rebuild, trace.effects = made, rebuild, effects
+    trace.walks = [walk_of(t) for t in arguments]
     return trace
 
 

@@ -5,44 +5,15 @@
 #include <new>
 #include <string>
 
+#include "border/checks.hpp"
 #include "border/errors.hpp"
 
 namespace tutor {
 
 namespace {
 
-// Other Python threads may run meanwhile only where that is worth the 0.1 us it costs.
-bool is_long(const Row& row, const Operands& operands) {
-    constexpr double LONG = 1 << 14;
-    double work = 0;  // elements touched; a double, for the sum may not fit into 64 bits
-    for (int i = 0; i < operands.count(); ++i) work += numel(operands[i]);
-    if (row.form == Form::MatMul || row.form == Form::Linear) {
-        const Operand& x = operands[1];
-        work = static_cast<double>(numel(operands[0])) * x.shape[x.ndim - 1] / 16;
-    }
-    if (row.form == Form::Conv || row.form == Form::ConvWeight) {
-        const Operand &x = operands[1], &w = operands[row.form == Form::Conv ? 2 : 0];
-        work = static_cast<double>(numel(x)) * numel(w) / 16;
-    }
-    return work > LONG;
-}
-
-// Takes the GIL again. Where Python ends meanwhile, it ends this thread (until 3.13) by unwinding
-// its stack. Destructors would then touch Python objects without the GIL: better to wait here for
-// the end of the process, as 3.14 does.
-void come_back(PyThreadState* thread) {
-    struct Wait {
-        bool armed = true;
-        ~Wait() {
-            while (armed) pause();
-        }
-    } wait;
-    PyEval_RestoreThread(thread);
-    wait.armed = false;
-}
-
 // An index that is no position, or a target that is no class.
-PyObject* out_of_range(const Row& row, const Status& status, const Operands& operands,
+PyObject* out_of_range(const Row& row, const Status& status, const Operand* operands,
                        const Params& params) {
     const bool selects = params.axis_count > 0;  // a target's axis is the last one, of the classes
     const int64_t axis = selects ? params.axis[0] : operands[1].ndim - 1;
@@ -56,8 +27,40 @@ PyObject* out_of_range(const Row& row, const Status& status, const Operands& ope
                                         std::to_string(status.size - 1));
 }
 
-PyObject* result_of(const Row& row, const Status& status, const Operands& operands,
+}  // namespace
+
+double work_of(const Row& row, const Operand* operands, int count) {
+    double work = 0;  // a double, for the sum may not fit into 64 bits
+    for (int i = 0; i < count; ++i) work += numel(operands[i]);
+    if (row.form == Form::MatMul || row.form == Form::Linear) {
+        const Operand& x = operands[1];
+        work = static_cast<double>(numel(operands[0])) * x.shape[x.ndim - 1] / 16;
+    }
+    if (row.form == Form::Conv || row.form == Form::ConvWeight) {
+        const Operand &x = operands[1], &w = operands[row.form == Form::Conv ? 2 : 0];
+        work = static_cast<double>(numel(x)) * numel(w) / 16;
+    }
+    return work;
+}
+
+// Where Python ends meanwhile, it ends this thread (until 3.13) by unwinding
+// its stack. Destructors would then touch Python objects without the GIL: better to wait here for
+// the end of the process, as 3.14 does.
+void come_back(PyThreadState* thread) {
+    struct Wait {
+        bool armed = true;
+        ~Wait() {
+            while (armed) pause();
+        }
+    } wait;
+    PyEval_RestoreThread(thread);
+    wait.armed = false;
+}
+
+PyObject* result_of(const Row& called, const Status& status, const Operand* operands,
                     const Params& params) {
+    const bool fused = called.form == Form::Fused && status.kind != Status::OutOfMemory;
+    const Row& row = fused && status.kind ? *params.code.of[status.found].row : called;
     switch (status.kind) {
         case Status::Ok:
             break;
@@ -87,16 +90,32 @@ PyObject* result_of(const Row& row, const Status& status, const Operands& operan
     Py_RETURN_NONE;
 }
 
-// Takes the next `blocks` blocks of a random stream: its cells are read, and the counter moves on,
-// while no other Python thread runs, so that no two get the same ones.
-void take_blocks(const Operands& operands, Params* params) {
+// Atomic, for others may draw from the same stream meanwhile: a Plan does not hold the GIL.
+void take_blocks(const Operand* operands, Params* params) {
+    const uint64_t* seed = reinterpret_cast<const uint64_t*>(operands[1].data);
     uint64_t* counter = reinterpret_cast<uint64_t*>(operands[2].data);
-    params->integer[Draw::SEED] = *reinterpret_cast<const uint64_t*>(operands[1].data);
-    params->integer[Draw::COUNTER] = *counter;
-    *counter += params->integer[Draw::BLOCKS];
+    params->integer[Draw::SEED] = __atomic_load_n(seed, __ATOMIC_RELAXED);
+    params->integer[Draw::COUNTER] =
+        __atomic_fetch_add(counter, params->integer[Draw::BLOCKS], __ATOMIC_RELAXED);
 }
 
-}  // namespace
+bool takes(const Kernel& kernel, Py_ssize_t count) {
+    if (count - 1 == kernel.inputs || (kernel.more && count - 1 > kernel.inputs)) return true;
+    PyErr_Format(PyExc_TypeError, "kernel %s: takes out and %s%d inputs, not %zd operands",
+                 kernel.row->name, kernel.more ? "at least " : "", kernel.inputs, count);
+    return false;
+}
+
+bool check_call(const Kernel& kernel, const Operands& operands, PyObject* names,
+                PyObject* const* values, Params* params) {
+    const Row& row = *kernel.row;
+    for (int i = 0; i < operands.count(); ++i) {
+        if (is_written(row, i) && !operands.check_writable(i, row.name)) return false;
+    }
+    return check_dtypes(row, operands) &&
+           read_params(row, kernel.keywords, names, values, operands, params) &&
+           check_shapes(row, operands, *params);
+}
 
 PyObject* raise(const std::exception& exception) {
     const bool memory = dynamic_cast<const std::bad_alloc*>(&exception);
@@ -105,11 +124,13 @@ PyObject* raise(const std::exception& exception) {
 }
 
 PyObject* run(const Row& row, const Operands& operands, Params& params) {
-    if (row.form == Form::Draw) take_blocks(operands, &params);
-    PyThreadState* thread = is_long(row, operands) ? PyEval_SaveThread() : nullptr;
-    Status status = row.run(operands[0], &operands[0] + 1, operands.count() - 1, params);
+    const Operand* all = &operands[0];
+    if (row.form == Form::Draw) take_blocks(all, &params);
+    const bool is_long = work_of(row, all, operands.count()) > LONG;
+    PyThreadState* thread = is_long ? PyEval_SaveThread() : nullptr;
+    Status status = row.run(all[0], all + 1, operands.count() - 1, params);
     if (thread) come_back(thread);
-    return result_of(row, status, operands, params);
+    return result_of(row, status, all, params);
 }
 
 }  // namespace tutor

@@ -151,6 +151,12 @@ bool outside(const char* kernel, int i, const Operand& operand, int64_t offset, 
 
 }  // namespace
 
+bool read_only(const char* kernel, int i) {
+    raise("DTypeError", asked(kernel, i), "its Buffer borrows read-only memory",
+          "write into a copy");
+    return false;
+}
+
 std::string operand_name(int i) { return i == 0 ? "out" : "input " + std::to_string(i); }
 
 int64_t nearest_int64(PyObject* integer) {
@@ -192,6 +198,15 @@ bool Operands::read(int i, PyObject* from, const char* kernel) {
     std::string found;
     memories_[i] = memory_of(buf, &found);
     if (!memories_[i]) return PyErr_Occurred() ? false : not_an_operand(kernel, i, found);
+    const Memory& memory = *memories_[i];
+    int64_t start;
+    if (!lay(i, shape, strides, offset, memory.count, memory.dtype, kernel, &start)) return false;
+    operands_[i].data = memory.data + start * itemsize_of[memory.dtype];
+    return true;
+}
+
+bool Operands::lay(int i, PyObject* shape, PyObject* strides, PyObject* offset, int64_t count,
+                   DType dtype, const char* kernel, int64_t* start) {
     if (!PyTuple_Check(shape) || !PyTuple_Check(strides) || !PyLong_Check(offset)) {
         return not_an_operand(kernel, i,
                               std::string("shape, strides and offset are of types ") +
@@ -207,10 +222,9 @@ bool Operands::read(int i, PyObject* from, const char* kernel) {
         return false;
     }
     Operand& operand = operands_[i];
-    const Memory& memory = *memories_[i];
-    operand.dtype = memory.dtype;
+    operand.dtype = dtype;
     operand.ndim = static_cast<int>(ndim);
-    int64_t start = nearest_int64(offset);
+    *start = nearest_int64(offset);
     if (!read_integers(shape, operand.shape) || !read_integers(strides, operand.strides)) {
         return not_an_operand(kernel, i, "shape or strides hold something that is no int");
     }
@@ -221,26 +235,22 @@ bool Operands::read(int i, PyObject* from, const char* kernel) {
               "give sizes of 0 or more, of less than 2**60 elements in all");
         return false;
     }
-    if (elements > 0 && !inside(operand, start, memory.count)) {
-        return outside(kernel, i, operand, start, memory.count);
+    if (elements > 0 && !inside(operand, *start, count)) {
+        return outside(kernel, i, operand, *start, count);
     }
     // Axes that are never walked may carry any stride. Beyond the Buffer it means nothing, and
     // kernels could overflow by multiplying it.
     for (int d = 0; d < operand.ndim; ++d) {
         int64_t& stride = operand.strides[d];
-        if (stride > memory.count || stride < -memory.count) stride = 0;
+        if (stride > count || stride < -count) stride = 0;
     }
-    operand.data = memory.data + (elements > 0 ? start * itemsize_of[memory.dtype] : 0);
+    if (elements == 0) *start = 0;
     return true;
 }
 
 bool Operands::check_writable(int i, const char* kernel) const {
     const Operand& operand = operands_[i];
-    if (memories_[i]->readonly) {
-        raise("DTypeError", asked(kernel, i), "its Buffer borrows read-only memory",
-              "write into a copy");
-        return false;
-    }
+    if (memories_[i] && memories_[i]->readonly) return read_only(kernel, i);
     for (int d = 0; d < operand.ndim; ++d) {
         if (operand.shape[d] > 1 && operand.strides[d] == 0 && numel(operand) > 0) {
             raise("ShapeError", asked(kernel, i),
@@ -256,16 +266,29 @@ bool Operands::check_writable(int i, const char* kernel) const {
 bool Operands::copy(int i) {
     Operand& x = operands_[i];
     if (numel(x) == 0) return true;
-    int64_t strides[MAX_DIMS], total = 1;  // of the copy: an axis of stride 0 stays one
+    int64_t strides[MAX_DIMS];
+    const int64_t total = lay_out_copy(x, strides);
+    if (!(copy_ = PyMem_New(int64_t, total))) return PyErr_NoMemory(), false;
+    copy_elements(x, strides, total, copy_);
+    x.data = reinterpret_cast<char*>(copy_);
+    std::copy_n(strides, x.ndim, x.strides);
+    return true;
+}
+
+int64_t lay_out_copy(const Operand& x, int64_t* strides) {
+    int64_t total = 1;
     for (int d = x.ndim - 1; d >= 0; --d) {
         strides[d] = x.strides[d] == 0 ? 0 : total;
         if (strides[d]) total *= x.shape[d];
     }
-    if (!(copy_ = PyMem_New(int64_t, total))) return PyErr_NoMemory(), false;
+    return total;
+}
+
+void copy_elements(const Operand& x, const int64_t* strides, int64_t total, int64_t* to) {
     const int64_t* from = reinterpret_cast<const int64_t*>(x.data);
     int64_t index[MAX_DIMS] = {};
     for (int64_t n = 0; n < total; ++n) {
-        copy_[n] = *from;
+        to[n] = *from;
         for (int d = x.ndim - 1; d >= 0; --d) {  // on to the next one, as an odometer counts
             if (!strides[d]) continue;
             from += x.strides[d];
@@ -274,9 +297,6 @@ bool Operands::copy(int i) {
             index[d] = 0;
         }
     }
-    x.data = reinterpret_cast<char*>(copy_);
-    std::copy_n(strides, x.ndim, x.strides);
-    return true;
 }
 
 }  // namespace tutor

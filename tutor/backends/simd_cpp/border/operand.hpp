@@ -25,6 +25,12 @@ class Operands {
     // outside its Buffer. `kernel` is for the error.
     bool read(int i, PyObject* from, const char* kernel);
 
+    // The same for an operand that is no object: its shape, strides and offset, over memory of
+    // `count` elements of `dtype`. *start is where in it the first element stands; its address is
+    // left to whoever knows where that memory is.
+    bool lay(int i, PyObject* shape, PyObject* strides, PyObject* offset, int64_t count,
+             DType dtype, const char* kernel, int64_t* start);
+
     // Whether operand i can be written: it does not borrow read-only bytes, and no two of its
     // indices stand for one element by a stride of 0. Else a Python error is set.
     bool check_writable(int i, const char* kernel) const;
@@ -60,6 +66,17 @@ inline int64_t numel(const Operand& operand) {
     for (int d = 0; d < operand.ndim; ++d) count *= operand.shape[d];
     return count;
 }
+
+// Of a copy of `x` that stands alone: its strides (an axis of stride 0 stays one), and its number
+// of elements.
+int64_t lay_out_copy(const Operand& x, int64_t* strides);
+
+// Fills such a copy, of 64-bit integers.
+void copy_elements(const Operand& x, const int64_t* strides, int64_t total, int64_t* to);
+
+// The error for operand i, to be written to, whose memory is borrowed from bytes that are
+// read-only. Returns false.
+bool read_only(const char* kernel, int i);
 
 // How errors call operand i: out, input 1, input 2.
 std::string operand_name(int i);

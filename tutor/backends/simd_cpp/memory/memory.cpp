@@ -25,17 +25,6 @@ Py_ssize_t itemsizes[DTYPES] = {
 #undef ROW
 };
 
-// The dtype of `format`, DTYPES if there is none.
-DType dtype_of(PyObject* format) {
-    if (PyUnicode_Check(format) && PyUnicode_GET_LENGTH(format) == 1) {
-        Py_UCS4 letter = PyUnicode_READ_CHAR(format, 0);
-        for (int dtype = 0; dtype < DTYPES; ++dtype) {
-            if (static_cast<Py_UCS4>(formats[dtype][0]) == letter) return DType(dtype);
-        }
-    }
-    return DTYPES;
-}
-
 // ---- Construction -------------------------------------------------------------------------------
 
 constexpr size_t GIVEN = 16;  // of ALIGNMENT is what PyObject_Malloc gives
@@ -82,7 +71,7 @@ struct Wanted {
 };
 
 bool Wanted::read(PyObject* items, PyObject* itemsize, PyObject* format) {
-    dtype = dtype_of(format);
+    dtype = dtype_of_format(format);
     if (dtype == DTYPES) {
         PyErr_Format(PyExc_ValueError, "Memory: format %R names no dtype", format);
         return false;
@@ -302,6 +291,16 @@ PyType_Spec spec = {"tutor.backends.simd_cpp._simd.Memory", sizeof(Memory), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, slots};
 
 }  // namespace
+
+DType dtype_of_format(PyObject* format) {
+    if (PyUnicode_Check(format) && PyUnicode_GET_LENGTH(format) == 1) {
+        Py_UCS4 letter = PyUnicode_READ_CHAR(format, 0);
+        for (int dtype = 0; dtype < DTYPES; ++dtype) {
+            if (static_cast<Py_UCS4>(formats[dtype][0]) == letter) return DType(dtype);
+        }
+    }
+    return DTYPES;
+}
 
 Memory* new_memory(int64_t count, DType dtype) {
     const size_t nbytes = count * itemsize_of[dtype];

@@ -47,6 +47,9 @@ inline bool is_memory(PyObject* object) { return object && Py_IS_TYPE(object, me
 // room.
 Memory* new_memory(int64_t count, DType dtype);
 
+// The dtype that the `struct` format character stands for, DTYPES if there is none.
+DType dtype_of_format(PyObject* format);
+
 // The memoryview `raw` of a Memory: its bytes. nullptr, with a Python error set, on failure.
 PyObject* raw_of(Memory* memory);
 
