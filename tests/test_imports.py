@@ -156,6 +156,19 @@ def test_optional_packages_are_imported_where_they_are_used(module: str) -> None
     assert at_once & set(OPTIONAL) == registered
 
 
+def test_nothing_else_goes_by_the_name_of_tensor() -> None:
+    """TensorBase and AnyTensor are written out: who reads `Tensor` knows which class it is."""
+    aliases = [
+        f"{path.relative_to(PACKAGE)}: {name.name}"
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom)
+        for name in node.names
+        if name.asname == "Tensor"
+    ]
+    assert not aliases
+
+
 # ---- what keeps it readable ----------------------------------------------------------------------
 
 
