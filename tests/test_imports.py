@@ -174,8 +174,9 @@ def test_the_four_boxes_are_under_1000_lines() -> None:
 
 
 def test_python_ref_has_about_ten_lines_for_each_kernel() -> None:
+    """That of chains, `fused`, counts as two."""
     lines = sum(length(path) for path in (PACKAGE / "backends/python_ref").glob("*.py"))
-    assert lines < 10 * (len(SIGNATURES) + 1)
+    assert lines < 10 * (len(SIGNATURES) + 2)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE.parent)))

@@ -4,7 +4,8 @@
     pictures: true
     ---
 
-The blocks of a page run in order, in one namespace, when the site is built.
+and what a block prints, in pages that begin with `printed: true`. The blocks of a page run in
+order, in one namespace, when the site is built.
 """
 
 from __future__ import annotations
@@ -32,8 +33,9 @@ def run(code: str, namespace: dict[str, Any]) -> Any:
 
 
 def draw(app: Sphinx, page: nodes.document) -> None:
-    """Put each picture into the page, after the block that made it."""
-    if not app.env.metadata[app.env.docname].get("pictures"):
+    """Put what each block has drawn or printed into the page, after the block."""
+    wanted = app.env.metadata[app.env.docname]
+    if not (wanted.get("pictures") or wanted.get("printed")):
         return
     for file in Path(viz.__file__).parent.glob("*.py"):  # drawn anew when one of these changes
         app.env.note_dependency(str(file))
@@ -41,13 +43,16 @@ def draw(app: Sphinx, page: nodes.document) -> None:
     for block in list(page.findall(nodes.literal_block)):
         if block.get("language") != "python":
             continue
-        with contextlib.redirect_stdout(io.StringIO()):  # what a block prints, it says itself
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
             found = run(block.astext(), namespace)
+        below = block.parent.index(block) + 1
         if isinstance(found, viz.Picture):
             shown = nodes.raw(
                 "", f'<div class="picture">{found._repr_html_()}</div>', format="html"
             )
-            block.parent.insert(block.parent.index(block) + 1, shown)
+            block.parent.insert(below, shown)
+        if wanted.get("printed") and (said := printed.getvalue().rstrip()):
+            block.parent.insert(below, nodes.literal_block(said, said, language="text"))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

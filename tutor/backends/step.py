@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar
 
-from tutor.backends import forms, registry
+from tutor.backends import costs, registry
 from tutor.backends.registry import Kernel
 from tutor.backends.signatures import SIGNATURES, Signature
 from tutor.dtype import DType
@@ -89,19 +89,19 @@ class Step:
         return Step(self.kernel, self.dtype, out, tuple(ins), self.params, self.where)
 
     @property
-    def layouts(self) -> tuple[forms.Layout, ...]:
+    def layouts(self) -> tuple[costs.Layout, ...]:
         """Shape, strides and dtype: of out, then of the inputs."""
         return tuple([(x.shape, x.strides, x.buf.dtype) for x in (self.out, *self.ins)])
 
     @property
     def nbytes(self) -> int:
-        """Bytes read and written: forms.nbytes."""
-        return forms.nbytes(self.kernel, self.layouts)
+        """Bytes read and written: costs.nbytes."""
+        return costs.nbytes(self.kernel, self.layouts)
 
     @property
     def flops(self) -> int | None:
-        """What is computed, None where that is open: forms.flops."""
-        return forms.flops(self.kernel, self.layouts)
+        """What is computed, None where that is open: costs.flops."""
+        return costs.flops(self.kernel, self.layouts, self.params)
 
     def __repr__(self) -> str:
         parts = [self.kernel, self.dtype.name, *(str(tuple(x.shape)) for x in self.ins)]

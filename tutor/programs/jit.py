@@ -37,21 +37,22 @@ Key: TypeAlias = tuple[Any, ...]
 MOST_TRACES = 8  # kept for arguments of one kind; the oldest one goes
 MOST_KINDS = 64  # of arguments
 IN_VAIN = 8  # recordings one after another that were never replayed, before it warns
+told: list[Callable[[Jitted], object]] = []  # called with each function that has been recorded
 
 
 class Jitted:
     """A function under `tutor.jit`.
 
     `stats()` counts its calls; `program` is what the last one replayed, `recorded` the same before
-    any pass, and `function` what it stands for.
+    any pass; `function` is what it stands for, and `name` what that is called.
     """
 
     def __init__(self, function: Callable[..., Any], passes: Collection[str] | None = None) -> None:
         known(passes)
-        self._passes = passes
+        self.passes = passes
         functools.update_wrapper(self, function, updated=())
         self.function = function
-        self._name = getattr(function, "__qualname__", type(function).__qualname__)
+        self.name = getattr(function, "__qualname__", type(function).__qualname__)
         self._traces: dict[Key, list[Trace]] = {}
         self._warm = False
         self._counts = {"eager": 0, "recorded": 0, "replayed": 0}
@@ -98,14 +99,14 @@ class Jitted:
             result = self.function(*args, **kwargs)
             if call.contents() != before:
                 raise RecordError(
-                    f"to record {self._name}",
+                    f"to record {self.name}",
                     "it has changed a list or dict among its arguments; a replay runs no Python",
                     "return what is to be added, and add it outside",
                 )
             return result
 
-        roots = [(self.function, self._name), *call.roots]
-        result, trace = record(function, call, roots, self._passes)
+        roots = [(self.function, self.name), *call.roots]
+        result, trace = record(function, call, roots, self.passes)
         traces = self._traces.setdefault(call.key, [])
         traces.insert(0, trace)
         del traces[MOST_TRACES:]
@@ -113,6 +114,8 @@ class Jitted:
             self._traces.pop(next(iter(self._traces)))
         self._counts["recorded"] += 1
         self._remember(trace, call)
+        for tell in told:
+            tell(self)
         return result
 
     def _remember(self, trace: Trace, call: Call) -> None:
@@ -122,7 +125,7 @@ class Jitted:
 
     def _say(self, cause: str) -> None:
         """With TUTOR_DEBUG, why it is recorded again; without, if that happens at each call."""
-        name = self._name
+        name = self.name
         self._in_vain += 1
         if os.environ.get("TUTOR_DEBUG"):
             print(f"tutor: jit records {name} again: {cause}", file=sys.stderr)
@@ -147,7 +150,7 @@ class Jitted:
         trace: Trace | None = self._latest[0]
         if trace is None:
             raise RecordError(
-                f"the Program of {self._name}",
+                f"the Program of {self.name}",
                 "nothing has been recorded yet",
                 "call it twice: the first call runs as ever, the second is recorded",
             )
