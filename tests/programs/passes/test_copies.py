@@ -10,6 +10,7 @@ from tutor.programs.passes.copies import copies
 SLOTS = """
     x0: input 4 x float32
     s0: state 4 x float32
+    s3: state 8 x float32
     t0: temp 4 x float32
     t1: temp 4 x float32
     y0: output 4 x float32
@@ -106,9 +107,34 @@ WRITE = {  # where the copy would be
         "t0[4] = exp.float32(x0[4]); s0[2, 2]@0/1,2 = copy.float32(t0[2, 2])",
         "",
     ),
+    "and what is read has changed by then": (
+        "t0[4] = exp.float32(x0[4]); y0[4] = neg.float32(s0[4]); x0[1] = neg.float32(x0[1]);"
+        "s0[4] = copy.float32(t0[4])",
+        "",
+    ),
+    "transposed": (
+        "t0[2, 2] = matmul.float32(x0[2, 2], x0[2, 2]); s0[2, 2] = copy.float32(t0[2, 2]@0/1,2)",
+        "s0[2, 2]@0/1,2 = matmul.float32(x0[2, 2], x0[2, 2])",
+    ),
+    "into a part, transposed": (
+        "t0[2, 2] = matmul.float32(x0[2, 2], x0[2, 2]); s3[2, 2]@1/4,1 = "
+        "copy.float32(t0[2, 2]@0/1,2)",
+        "s3[2, 2]@1/1,4 = matmul.float32(x0[2, 2], x0[2, 2])",
+    ),
+    "of which others read the columns, and a part": (
+        "t0[2, 2] = matmul.float32(x0[2, 2], x0[2, 2]); y0[2, 2] = copy.float32(t0[2, 2]@0/1,2);"
+        "y1[2, 2] = neg.float32(t0[2, 2]@0/1,2); s0[2]@0/1 = neg.float32(t0[2]@2/1)",
+        "y0[2, 2]@0/1,2 = matmul.float32(x0[2, 2], x0[2, 2]); y1[2, 2] = neg.float32(y0[2, 2]);"
+        "s0[2]@0/1 = neg.float32(y0[2]@1/2)",
+    ),
+    "of which others read all in a row": (
+        "t0[2, 2] = matmul.float32(x0[2, 2], x0[2, 2]); y0[2, 2] = copy.float32(t0[2, 2]@0/1,2);"
+        "y1[4] = neg.float32(t0[4])",
+        "",
+    ),
     "what stands there is read in between": (
         "t0[4] = exp.float32(x0[4]); y0[4] = neg.float32(s0[4]); s0[4] = copy.float32(t0[4])",
-        "",
+        "y0[4] = neg.float32(s0[4]); s0[4] = exp.float32(x0[4])",
     ),
     "what stands there is read in another order": (
         "t0[4] = exp.float32(s0[4]@3/-1); s0[4] = copy.float32(t0[4])",
@@ -120,7 +146,7 @@ WRITE = {  # where the copy would be
     ),
     "it is written in between": (
         "t0[4] = exp.float32(x0[4]); s0[1] = neg.float32(x0[1]); s0[4] = copy.float32(t0[4])",
-        "",
+        "s0[1] = neg.float32(x0[1]); s0[4] = exp.float32(x0[4])",
     ),
     "somebody else reads what is copied": (
         "t0[4] = exp.float32(x0[4]); s0[4] = copy.float32(t0[4]); s0[1] = neg.float32(x0[1]);"

@@ -77,16 +77,37 @@ def viewed(walk: Walk, shape: Shape) -> Walk | None:
     return None if strides is None else Walk(walk.buf, shape, strides, walk.offset)
 
 
+def covers(walk: Walk) -> bool:
+    """Does it visit each number of its slot once, in whatever order of axes?"""
+    return _sorted(walk, walk)[0].is_whole
+
+
+def _sorted(first: Walk, second: Walk) -> tuple[Walk, Walk]:
+    """Both with their axes in the order in which the first one lies in memory."""
+    axes = sorted(range(len(first.shape)), key=lambda a: (first.shape[a] == 1, -first.strides[a]))
+    return (
+        first._replace(
+            shape=tuple([first.shape[a] for a in axes]),
+            strides=tuple([first.strides[a] for a in axes]),
+        ),
+        second._replace(
+            shape=tuple([second.shape[a] for a in axes]),
+            strides=tuple([second.strides[a] for a in axes]),
+        ),
+    )
+
+
 def through(walk: Walk, made: Walk, source: Walk) -> Walk | None:
     """`made` was filled from `source`, element by element: what `walk` reads of `made`'s slot, read
     from the source. None where no strides can say it.
 
-    Where `made` lies row by row, position p of it is source's element p in row-major order. A run
-    of source's axes that step on evenly counts as one axis, of `size` elements that are `flat`
-    apart in `made`; an axis of `walk` must stay within one run.
+    Where `made`, its axes sorted, lies row by row, position p of it is source's element p in the
+    same order. A run of source's axes that step on evenly counts as one axis, of `size` elements
+    that are `flat` apart in `made`; an axis of `walk` must stay within one run.
     """
     if same(walk, made):
         return source
+    made, source = _sorted(made, source)
     if 0 in walk.shape or not made.is_whole:
         return None
     runs: list[tuple[int, int, int]] = []  # size, flat, stride in the source; the innermost first
