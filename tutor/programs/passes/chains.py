@@ -20,7 +20,7 @@ from typing import cast
 from tutor.backends.bytecode import MOST_INSTRUCTIONS, MOST_OPERANDS
 from tutor.backends.step import Step
 from tutor.ground.layout import Shape
-from tutor.programs.passes.elements import overlap, same, viewed
+from tutor.programs.passes.elements import is_scattered, overlap, same, viewed
 from tutor.programs.passes.uses import dependences, is_map, may_refuse, reads, writes
 from tutor.programs.program import Program, Slot, Walk, walks
 
@@ -74,14 +74,15 @@ class Chain:
         )
 
     def _ends_in(self, step: Step) -> bool:
-        """Can this reduction end the chain? It reads what the chain has made, in the chain's
-        shape."""
+        """Can this reduction end the chain? It reads what the chain has made, in the chain's shape,
+        and goes over all axes or the last ones. (The kernel could go over others, but would read
+        down the columns of what is in the cache for a moment only: that took ten times as long.)"""
         out, x = walks(step)
         made = [walk for walk, wrote in self.touched[x.buf] if wrote]
         return (
             len(made) == 1
             and same(made[0], x)
-            and step.params["axis"] != ()
+            and is_trailing(step)
             and not any(overlap(out, walk) for walk in self.walked)
         )
 
@@ -107,7 +108,7 @@ def is_trailing(step: Step) -> bool:
     """Does the reduction go over all axes, or the last ones? Then they are the last ones of other
     shapes, too."""
     axis, ndim = cast(Shape, step.params["axis"]), len(step.ins[0].shape)
-    return axis == tuple(range(ndim - len(axis), ndim))
+    return axis != () and axis == tuple(range(ndim - len(axis), ndim))
 
 
 class Chains:
@@ -128,20 +129,22 @@ class Chains:
         alone = Chain(walks(step)[0].shape, self.readers)
         alone.take(at, step)
         alone.open = is_map(step) and 0 not in alone.shape
+        if any(map(is_scattered, walks(step))):  # walked in squares by its own kernel alone
+            alone.open = False
         alone.needs, alone.rank = needs, self.last + 1
         self.of.append(alone)
-        for joined in self._candidates(step, needs):
+        for joined in self._candidates(step, alone):
             if self._join(joined, alone):
                 return
         self.last = alone.rank
         self._note(alone)
 
-    def _candidates(self, step: Step, needs: set[int]) -> Iterator[list[Chain]]:
+    def _candidates(self, step: Step, alone: Chain) -> Iterator[list[Chain]]:
         """The chains that the step may join: all that made what it reads, at once; or one."""
-        if not is_map(step) and step.kernel not in REDUCES:
+        if not alone.open and step.kernel not in REDUCES:
             return
         read = {walk.buf for walk in reads(step)}
-        made = [self.of[n] for n in sorted(needs, reverse=True)]
+        made = [self.of[n] for n in sorted(alone.needs, reverse=True)]
         made = [
             chain
             for chain in dict.fromkeys(made)
