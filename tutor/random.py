@@ -20,6 +20,7 @@ from tutor.core.buffer import Buffer
 from tutor.core.engine import engine
 from tutor.dtype import int64, uint32, uint64
 from tutor.errors import NumberRangeError
+from tutor.ground import border
 from tutor.ground.atomic import advance, exchange
 from tutor.ground.spelling import spelled
 from tutor.ground.typing import Walked
@@ -40,7 +41,8 @@ class Stream:
     @property
     def state(self) -> tuple[int, int]:
         """(seed, counter), both read, or written, as if at one instant."""
-        seed, counter = struct.unpack("QQ", self.buf.raw.tobytes())
+        payload = border.raw(self.buf, "the state of a random stream", reading=True).tobytes()
+        seed, counter = struct.unpack("QQ", payload)
         return seed, counter
 
     @state.setter

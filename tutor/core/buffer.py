@@ -113,7 +113,7 @@ class Buffer(Arithmetic):
         return i % len(self) * self.dtype.itemsize
 
     def __getitem__(self, index: int) -> Any:
-        memory, start = border.raw(self, "an item of a Buffer"), self._position(index)
+        memory, start = border.raw(self, "an item of a Buffer", True), self._position(index)
         return bits.unpack(memory[start : start + self.dtype.itemsize], self.dtype)[0]
 
     def __setitem__(self, index: int, value: bool | int | float) -> None:
@@ -129,18 +129,14 @@ class Buffer(Arithmetic):
 
     def tolist(self) -> list[Any]:
         """All numbers, as a list of Python numbers."""
-        return bits.unpack(border.raw(self, "the numbers of a Buffer"), self.dtype)
+        return bits.unpack(border.raw(self, "the numbers of a Buffer", True), self.dtype)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.tolist())
 
     def overlaps(self, other: Buffer) -> bool:
         """Have the two any byte in common?"""
-        try:
-            mine, others = self.address, other.address
-        except TypeError:  # read-only memory in plain Python does not tell its address: perhaps
-            return True
-        return self is other or (mine < others + other.nbytes and others < mine + self.nbytes)
+        return border.overlap(self, other)
 
     def touch(self, at: tuple[str, int] | None = None) -> None:
         """Say that the numbers are about to change, `at` a line: what a graph saved is out of date.
@@ -159,7 +155,7 @@ class Buffer(Arithmetic):
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (border.raw(self, "a copy of a Buffer").tobytes(), self.dtype)
+        return _restore, (border.raw(self, "a copy of a Buffer", True).tobytes(), self.dtype)
 
 
 def _restore(payload: bytes, dtype: DType) -> Buffer:

@@ -144,7 +144,7 @@ class TensorBase(literals.IsTensor):
 
     def item(self) -> Number:
         """The number in a one-element tensor, as a Python number."""
-        memory = border.check(self, "item()")
+        memory = border.check(self, "item()", reading=True)
         if self.numel() != 1:
             raise ShapeError(
                 f"item() of shape {self.shape}",

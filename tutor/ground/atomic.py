@@ -6,9 +6,10 @@ take its turn. Within one call of a function written in C neither can happen.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from itertools import chain, repeat
-from operator import add, attrgetter, is_, mod
+from operator import add, attrgetter, call, is_, mod
 from typing import Any
 
 
@@ -45,3 +46,16 @@ def advance(numbers: memoryview, index: int, by: int) -> int:
     sums = map(mod, map(add, before, (by,)), (2**64,))  # of `before`, as it is when it is asked
     any(chain(is_read, map(numbers.__setitem__, (index,), sums)))  # `any` is the one call
     return before[0]
+
+
+def at_once(*calls: Callable[[], Any]) -> None:
+    """Make the calls, one after another, as one: of functions written in C, no interrupt comes
+    between them, and no other thread unless one of them lets it. An error ends it.
+
+        >>> from functools import partial
+        >>> done = []
+        >>> at_once(partial(done.append, 1), partial(done.append, 2))
+        >>> done
+        [1, 2]
+    """
+    deque(map(call, calls), maxlen=0)
