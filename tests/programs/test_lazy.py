@@ -12,7 +12,7 @@ import pytest
 from backend_names import LEVELS
 
 import tutor
-from tutor import Tensor, nn, optim, registry
+from tutor import Tensor, memory, nn, optim, registry
 from tutor.errors import TutorError
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "ops"))
@@ -260,3 +260,25 @@ def test_every_op_forward_and_backward(backend: str, twin: str) -> None:
 
         eager, lazy = both(program)
         assert eager == lazy, case
+
+
+DEPTH = 100_000
+
+
+def test_a_long_chain_is_noted_let_go_and_kept_without_recursion() -> None:
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(200)
+    try:
+        with tutor.lazy():
+            y = Tensor([1.0, 2.0]) * 1
+            for n in range(DEPTH):
+                y = y + 1
+                if n == DEPTH // 2:
+                    middle = y
+            assert len(tutor.schedule(y).steps) == DEPTH + 1
+            before = memory.stats().in_use
+            del y  # half of the chain goes, one after another
+            assert memory.stats().in_use == before
+        assert middle.tolist() == [DEPTH // 2 + 2, DEPTH // 2 + 3]
+    finally:
+        sys.setrecursionlimit(limit)

@@ -23,7 +23,7 @@ from tutor.core.engine import engine
 from tutor.dtype import float32
 from tutor.errors import DomainError, DTypeError, GraphError, OutOfRangeError
 from tutor.ground.memory import Memory, is_alone
-from tutor.programs.promises import Promise, needed
+from tutor.programs.promises import Promise
 
 pytestmark = pytest.mark.usefixtures("backend")
 PROGRAMS = str(Path(tutor.__file__).parent / "programs")
@@ -354,38 +354,6 @@ def test_no_circle_holds_what_is_pending() -> None:
         gc.enable()
 
 
-DEPTH = 100_000
-
-
-@pytest.mark.parametrize("in_place", [False, True])
-def test_long_chains_are_kept_and_let_go_without_recursion(in_place: bool) -> None:
-    x = Tensor([1.0, 2.0])
-
-    def chain() -> Tensor:
-        y = x * 1
-        for _ in range(DEPTH):
-            if in_place:
-                y += 1
-            else:
-                y = y + 1
-        return y
-
-    limit = sys.getrecursionlimit()
-    try:
-        sys.setrecursionlimit(200)
-        with tutor.lazy():
-            y = chain()
-        del y  # nobody asks
-        with tutor.lazy():
-            y = chain()
-        (maker,) = {y.buf.memory.value.maker}
-        assert len(needed([maker])) == DEPTH + 1
-        del maker
-        assert y.tolist() == [DEPTH + 1.0, DEPTH + 2.0]
-    finally:
-        sys.setrecursionlimit(limit)
-
-
 # ---- errors --------------------------------------------------------------------------------------
 
 
@@ -434,10 +402,10 @@ def test_what_can_be_refused_before_it_runs_is() -> None:
     with tutor.lazy():
         with pytest.raises(ValueError, match="shape"):
             Tensor([1.0, 2.0]) + Tensor([1.0, 2.0, 3.0])
+        x = Tensor([1.0], requires_grad=True)
         with pytest.raises(GraphError):
-            x = Tensor([1.0], requires_grad=True)
             x += 1
-        with pytest.raises(DTypeError, match="dtype|there is"):
+        with pytest.raises(DTypeError, match="integers"):
             Tensor([1.0]) & Tensor([2.0])
         bad = Tensor([1.0, 2.0])[Tensor([0, 5])]
     with pytest.raises(OutOfRangeError):

@@ -20,8 +20,6 @@ another library can see, or change, cannot wait: such a step runs at once.
 from __future__ import annotations
 
 import itertools
-import os
-import threading
 from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
@@ -33,16 +31,13 @@ from tutor.backends.step import Step, emit, mode, watchers
 from tutor.core.buffer import Buffer
 from tutor.dtype import DType
 from tutor.errors import TutorError
-from tutor.ground.atomic import at_once, exchange
+from tutor.ground.atomic import Turns, at_once, exchange
 from tutor.ground.callers import user_line
 from tutor.ground.memory import Memory, is_alone
 from tutor.ground.typing import Walked
 from tutor.programs.program import Slot, Walk, walks
 
-_lock = threading.RLock()  # who runs steps; others wait
-os.register_at_fork(
-    before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
-)
+_turns = Turns()  # to run steps
 _serials = itertools.count()
 
 
@@ -70,19 +65,21 @@ class Value:
         self.place, self.maker = place, maker
         self.closed = False  # has the memory been handed out?
         self.handle: ref[Promise] | None = None
-        self.readers: list[ref[Noted]] = []  # those that read it, or write over it
+        self.readers: list[ref[Noted]] | None = None  # those that read it, or write over it
         self.room = 8  # for as many of them, before those that are done are forgotten
 
     def waiting(self) -> Iterator[Noted]:
         """The steps that are still to read it, or write over it."""
-        for reader in tuple(self.readers):
+        for reader in tuple(self.readers or ()):
             noted = reader()
             if noted is not None and noted.work is not None:
                 yield noted
 
     def add(self, noted: Noted) -> None:
-        if len(self.readers) >= self.room:
-            self.readers = [ref(other) for other in self.waiting()]
+        if self.readers is None:
+            self.readers = []
+        elif len(self.readers) >= self.room:
+            self.readers = list(map(ref, self.waiting()))
             self.room = 2 * len(self.readers) + 8
         self.readers.append(ref(noted))
 
@@ -158,64 +155,76 @@ def note(step: Step, kernel: Kernel) -> None:
     mode.during(None, emit, step, kernel)
 
 
-Found = dict[int, tuple[Buffer, Any, Value]]  # by id(buf): it, its memory, and what is there
+class Found(NamedTuple):
+    """A Buffer of the step's operands, what it has for memory, and the Value that is there."""
+
+    buf: Buffer
+    memory: Any  # None for a constant: that stays as it is, and nobody has to wait for it
+    value: Value
 
 
-def _values(step: Step) -> Found | None:
-    """What stands in the Buffers of the step's operands; None if it cannot wait."""
-    found: Found = {}
+def _values(step: Step) -> dict[int, Found] | None:
+    """What stands in the Buffers of the operands, by id(buf); None if the step cannot wait."""
+    found: dict[int, Found] = {}
     written = {id(x.buf) for x in step.writes}
     for x in step.operands:
         buf = x.buf
+        if type(buf) is not Buffer or type(x.shape) is not tuple or type(x.strides) is not tuple:
+            return None  # it was tampered with: the kernel says what is wrong
         if id(buf) in found:
             continue
-        if type(buf) is not Buffer:
-            return None
         memory: Any = getattr(buf, "memory", None)
         if type(memory) is Promise:
-            found[id(buf)] = buf, memory, memory.value
-            continue
-        is_kept = isinstance(memory, Memory) and memory.format == buf.dtype.format
-        constant = is_kept and type(memory.owner) is bytes and id(buf) not in written
-        del memory
-        if not is_kept or not (constant or is_alone(buf)):
+            found[id(buf)] = Found(buf, memory, memory.value)
+        elif not isinstance(memory, Memory) or memory.format != buf.dtype.format:
             return None
-        place = Place(len(buf), buf.dtype, Buffer.over(buf.memory, buf.dtype))
-        found[id(buf)] = buf, buf.memory, Value(place)
+        elif type(memory.owner) is bytes and id(buf) not in written:
+            found[id(buf)] = Found(buf, None, Value(Place(len(buf), buf.dtype, buf)))
+        else:
+            del memory
+            if not is_alone(buf):
+                return None
+            place = Place(len(buf), buf.dtype, Buffer.over(buf.memory, buf.dtype))
+            found[id(buf)] = Found(buf, buf.memory, Value(place))
     return found
 
 
-def _work(noted: Noted, step: Step, kernel: Kernel, found: Found) -> tuple[Work, list[Any]]:
-    """What is to be done, and what to put: (buf, what it has for memory, a Promise)."""
-    read, over = {id(x.buf) for x in step.reads}, []
-    made: dict[int, Value] = {}  # the new Values
-    puts = []
-    for x in step.writes:
+def _work(
+    noted: Noted, step: Step, kernel: Kernel, found: dict[int, Found]
+) -> tuple[Work, list[tuple[Buffer, Any, Promise]]]:
+    """What is to be done, and what to put: a Buffer, what it has for memory, and a Promise."""
+    reads = {id(x.buf): found[id(x.buf)] for x in step.reads}
+    writes = step.writes
+    overwrites, puts = [], []
+    made: dict[int, Value] = {}
+    for x in writes:
         buf, memory, value = found[id(x.buf)]
+        place = value.place
         if id(buf) in made:
             continue
-        place = value.place
-        if id(buf) not in read and any(
-            Walk(place, w.shape, w.strides, w.offset).is_whole for w in step.writes if w.buf is buf
-        ):  # nothing of what is there matters: it gets memory of its own when it runs
-            place = Place(place.count, place.dtype)
+        if id(buf) not in reads and any(_is_whole(w, place) for w in writes if w.buf is buf):
+            place = Place(place.count, place.dtype)  # what is there does not matter: in new memory
         else:
-            over.append(value)
-        made[id(buf)] = Value(place, noted)
-        puts.append((buf, memory, Promise(made[id(buf)])))
-    for buf, memory, value in found.values():
-        if id(buf) not in made and type(memory) is not Promise and not value.place.is_constant:
+            overwrites.append(value)
+        made[id(buf)] = value = Value(place, noted)
+        puts.append((buf, memory, Promise(value)))
+    for n, (buf, memory, value) in found.items():
+        if n not in made and memory is not None and type(memory) is not Promise:
             puts.append((buf, memory, Promise(value)))
 
     def walk(x: Walked) -> Walk:
-        value = made.get(id(x.buf)) or found[id(x.buf)][2]
+        value = made.get(id(x.buf)) or found[id(x.buf)].value
         return Walk(value.place, x.shape, x.strides, x.offset)
 
     out, *ins = map(walk, step.operands)
     over_places = Step(step.kernel, step.dtype, out, tuple(ins), step.params, noted.where)
-    reads = tuple([found[n][2] for n in dict.fromkeys(id(x.buf) for x in step.reads)])
-    makes = tuple([ref(value) for value in made.values()])
-    return Work(over_places, kernel, reads, tuple(over), makes), puts
+    waits_for = tuple([value for _, memory, value in reads.values() if memory is not None])
+    makes = tuple(map(ref, made.values()))
+    return Work(over_places, kernel, waits_for, tuple(overwrites), makes), puts
+
+
+def _is_whole(x: Walked, place: Place) -> bool:
+    return Walk(place, x.shape, x.strides, x.offset).is_whole
 
 
 # ---- to run what was noted -----------------------------------------------------------------------
@@ -251,43 +260,53 @@ def run(asked: Iterable[Noted], others: Iterable[Noted] = ()) -> None:
     """Have run what was asked for, and what it needs; and others, whose errors are told to who
     asks for them. What an asked step raises, or one that it needs, is raised when all that can run
     has run."""
-    wanted = list(asked)
-    if not others and all(noted.work is None and noted.error is None for noted in wanted):
-        return
-    with _lock:
-        failed: dict[Noted, Exception] = {}
-        for noted in needed([*wanted, *others]):
-            work = noted.work
-            if work is None:  # it was asked for by who watches
-                continue
-            error = _run(noted, work, failed)
-            if error is not None:
-                failed[noted] = error
-                continue
-            for value in work.overwrites:  # what they were to read is gone
-                for reader in failed.keys() & set(value.waiting()):
-                    reader.error, reader.work = failed[reader].with_traceback(None), None
-        errors = [failed.get(noted) or noted.error for noted in wanted]
-        failed.clear()  # an error refers to this frame, which is not to refer to it
-    for error in filter(None, errors):
+    wanted, also = list(asked), list(others)
+    errors: list[Exception | None] = []
+    if all(noted.work is None for noted in (*wanted, *also)):
+        errors += [noted.error for noted in wanted]
+    else:
+        _turns.take(partial(_run_all, wanted, also, errors))
+    error = next(filter(None, errors), None)
+    if error is not None:
+        errors.clear()
         try:
             raise error
         finally:
-            del error, errors
+            del error
 
 
-def _run(noted: Noted, work: Work, failed: dict[Noted, Exception]) -> Exception | None:
-    """Run one step, if what it needs is there; else, or where it fails: why it did not run."""
+def _run_all(wanted: list[Noted], others: list[Noted], errors: list[Exception | None]) -> None:
+    """Run all of it, and put into `errors` what each of the wanted ones came to."""
+    failed: dict[Noted | None, Exception] = {}
+    for noted in needed([*wanted, *others]):
+        work = noted.work
+        if work is None:  # it was asked for by who watches
+            continue
+        if not _run(noted, work, failed):
+            continue
+        for value in work.overwrites:  # what they were to read is gone
+            for reader in set(value.waiting()) & failed.keys():
+                reader.error, reader.work = failed[reader].with_traceback(None), None
+    errors += [failed.get(noted) or noted.error for noted in wanted]
+    failed.clear()  # an error refers to these frames, which are not to refer to it
+
+
+def _run(noted: Noted, work: Work, failed: dict[Noted | None, Exception]) -> bool:
+    """Run one step, if what it needs is there. False: it has failed, and `failed` says why."""
     for value in (*work.reads, *work.overwrites):
         maker = value.maker
-        if maker is not None and (error := failed.get(maker) or maker.error) is not None:
-            return error
+        if maker is not None and maker.error is not None:
+            failed.setdefault(maker, maker.error)
+        if maker in failed:
+            failed[noted] = failed[maker]
+            return False
     try:
         _call(noted, work)
     except Exception as error:
         _name_line(error, noted.where)
-        return error
-    return None
+        failed[noted] = error
+        return False
+    return True
 
 
 def _call(noted: Noted, work: Work) -> None:
