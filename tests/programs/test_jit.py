@@ -812,3 +812,19 @@ def test_a_lazy_block_within_is_refused() -> None:
     assert jitted(Tensor([1.0])).item() == 2.0
     with pytest.raises(RecordError, match="leave it out"):
         jitted(Tensor([1.0]))
+
+
+def test_a_replay_takes_memory_for_what_it_hands_out_alone() -> None:
+    """Temps have their places in an arena; a result and each `.grad` that is left are new."""
+    case = SGD()
+    jitted = tutor.jit(case.step)
+    x = Tensor.randn(4, 6)
+    with tutor.use_backend("simd_cpp"):
+        for _ in range(4):
+            jitted(x)
+        before = tutor.memory.stats()
+        for _ in range(10):
+            jitted(x)
+    after = tutor.memory.stats()
+    assert after.allocations - before.allocations == 10 * (1 + len(case.params))
+    assert after.misses == before.misses
