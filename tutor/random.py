@@ -19,10 +19,12 @@ from tutor.core.buffer import Buffer
 from tutor.core.engine import engine
 from tutor.dtype import int64, uint32, uint64
 from tutor.errors import NumberRangeError
+from tutor.ground import border
 from tutor.ground.atomic import exchange
 from tutor.ground.spelling import spelled
 from tutor.ground.typing import Walked
 
+WHERE = "where the random numbers stand"
 _PERMUTATIONS = 1 << 63  # permutations count from here, far from what tensors are filled with
 
 
@@ -39,11 +41,14 @@ class Stream:
     @property
     def state(self) -> tuple[int, int]:
         """(seed, counter), both read, or written, as if at one instant."""
-        seed, counter = struct.unpack("QQ", self.buf.raw.tobytes())
+        border.opened(WHERE)
+        payload = border.raw(self.buf, "the state of a random stream", reading=True).tobytes()
+        seed, counter = struct.unpack("QQ", payload)
         return seed, counter
 
     @state.setter
     def state(self, state: tuple[int, int]) -> None:
+        border.opened(WHERE)
         self.buf.raw[:] = struct.pack("QQ", *state)
 
     def draw(self, kernel: str, out: Walked, per_block: int) -> None:

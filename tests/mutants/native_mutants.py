@@ -108,7 +108,7 @@ NATIVE_MUTANTS = [
         only="largest",
     ),
     Mutant(
-        "an index may be the size itself", f"{CPP}/kernels/select.cpp",
+        "an index may be the size itself, in C++", f"{CPP}/kernels/select.cpp",
         "2 * static_cast<uint64_t>(size);", "2 * static_cast<uint64_t>(size) + 1;",
         "backends/test_refused.py",
         "reads one element beyond the memory",
@@ -138,7 +138,7 @@ NATIVE_MUTANTS = [
     ),
     # ---- optimizers, losses, random numbers ------------------------------------------------------
     Mutant(
-        "Adam's eps is added before the correction", f"{CPP}/kernels/optimizer.cpp",
+        "Adam's eps is added before the correction, in C++", f"{CPP}/kernels/optimizer.cpp",
         "xsimd::sqrt(v) / correction + eps", "(xsimd::sqrt(v) + eps) / correction",
         AGREE + " nn/test_optim.py",
         "the first steps of Adam are another algorithm's where gradients are small",

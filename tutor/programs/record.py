@@ -35,6 +35,9 @@ INSTEAD = {  # of what reads or writes numbers in Python: what to write
     "the text of a Tensor": "return the Tensor and print it outside",
     "to write an item": "set it outside of the jitted function: a learning rate stands in a cell, "
     "and a replay reads what it holds then",
+    "where the random numbers stand": "seed them, or keep their state, outside; what is drawn in "
+    "the function goes on by itself",
+    "tutor.lazy()": "leave it out: what is recorded becomes a Program, and is improved, as there",
     "a Tensor from an array": "make the Tensor outside and hand it over as an argument",
 }
 
@@ -163,11 +166,18 @@ def copy_of(source: Slot, target: Slot) -> Step:
     return Step("copy", source.dtype, whole(target), (whole(source),), {}, user_line())
 
 
+def instead(asked: str) -> str:
+    if asked.startswith("the setting "):
+        name = asked.split()[2]
+        return f"read it outside; a Tensor that a replay reads anew is optimizer.cells[{name!r}][0]"
+    return INSTEAD.get(asked, "do it outside of the jitted function")
+
+
 def refuse(asked: str) -> NoReturn:
     """RecordError, which names the user's line."""
     file, line = user_line()
     raise RecordError(
         f"{asked} at {file}:{line}, in a function under tutor.jit",
         "the call is recorded: its numbers are other ones each time it is replayed",
-        INSTEAD.get(asked, "do it outside of the jitted function"),
+        instead(asked),
     )

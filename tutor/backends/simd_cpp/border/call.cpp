@@ -57,8 +57,10 @@ void come_back(PyThreadState* thread) {
     wait.armed = false;
 }
 
-PyObject* result_of(const Row& row, const Status& status, const Operand* operands,
+PyObject* result_of(const Row& called, const Status& status, const Operand* operands,
                     const Params& params) {
+    const bool fused = called.form == Form::Fused && status.kind != Status::OutOfMemory;
+    const Row& row = fused && status.kind ? *params.code.of[status.found].row : called;
     switch (status.kind) {
         case Status::Ok:
             break;

@@ -70,6 +70,8 @@ const char* demand_of(Form form) {
                    " index";
         case Form::CrossEntropy:
             return "the input is (..., classes), target (...), and out (...) or ()";
+        case Form::Fused:
+            return "all inputs have one shape, out the same without the axes in `axis`";
         case Form::CrossEntropyGrad:
             return "out and the input are (..., classes), target and g (...)";
     }

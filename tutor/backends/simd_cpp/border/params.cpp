@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 
+#include "border/code.hpp"
 #include "border/errors.hpp"
 
 namespace tutor {
@@ -61,10 +62,10 @@ bool read_integers(const Row& row, PyObject* name, PyObject* value, Params* para
     return true;
 }
 
-// Counts negative axes from the end. Each must be there, and be named once. Only reductions take
-// any number of axes.
+// Counts negative axes from the end. Each must be there, and be named once. Only reductions,
+// and what may end in one, take any number of axes.
 bool check_axes(const Row& row, int ndim, Params* params) {
-    if (row.form != Form::Reduce && params->axis_count != 1) {
+    if (row.form != Form::Reduce && row.form != Form::Fused && params->axis_count != 1) {
         raise("AxisError", std::string("kernel ") + row.name,
               std::to_string(params->axis_count) + " axes", "name one axis");
         return false;
@@ -137,6 +138,7 @@ bool make_keywords(const Row& row, Keywords* keywords) {
         auto is = [name](const char* t) { return !PyUnicode_CompareWithASCIIString(name, t); };
         keywords->kinds[i] = is("axis")     ? Keywords::Axis
                              : is("before") ? Keywords::Before
+                             : is("code")   ? Keywords::Code
                                             : Keywords::Number;
     }
     return true;
@@ -148,6 +150,7 @@ bool read_params(const Row& row, const Keywords& keywords, PyObject* given, PyOb
     Py_ssize_t wanted = PyTuple_GET_SIZE(keywords.names);
     Py_ssize_t count = given ? PyTuple_GET_SIZE(given) : 0;
     int numbers = 0;
+    PyObject* code = nullptr;
     for (Py_ssize_t w = 0; w < wanted; ++w) {
         PyObject* name = PyTuple_GET_ITEM(keywords.names, w);
         PyObject* value = find(name, given, count, values);
@@ -155,6 +158,10 @@ bool read_params(const Row& row, const Keywords& keywords, PyObject* given, PyOb
             PyErr_Format(PyExc_TypeError, "kernel %s: keyword argument %R is missing", row.name,
                          name);
             return false;
+        }
+        if (keywords.kinds[w] == Keywords::Code) {
+            code = value;
+            continue;
         }
         if (keywords.kinds[w] == Keywords::Number) {
             if (!read_number(row, name, value, numbers++, params)) return false;
@@ -175,7 +182,7 @@ bool read_params(const Row& row, const Keywords& keywords, PyObject* given, PyOb
             return false;
         }
     }
-    return true;
+    return !code || read_code(row, code, operands, params);
 }
 
 }  // namespace tutor

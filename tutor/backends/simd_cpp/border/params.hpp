@@ -10,7 +10,7 @@ namespace tutor {
 
 // The keywords that a kernel takes, as Row::params spells them.
 struct Keywords {
-    enum Kind : uint8_t { Number, Axis, Before };
+    enum Kind : uint8_t { Number, Axis, Before, Code };
 
     PyObject* names;  // a tuple of interned str
     Kind kinds[MAX_PARAMS];

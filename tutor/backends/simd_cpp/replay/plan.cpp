@@ -181,7 +181,8 @@ bool Plan::read_step(PyObject* from, int number) {
     }
     for (int i = 0; i < operands.count(); ++i) {
         Slot& slot = slots_[starts[i].operand];
-        if (!is_written(*kernel->row, i) || slot.writer >= 0) continue;
+        const bool further = kernel->row->form == Form::Fused && params.code.written[i] >= 0;
+        if (!(is_written(*kernel->row, i) || further) || slot.writer >= 0) continue;
         slot.writer = number, slot.written_as = i;
         if (slot.bound && slot.bound->readonly) return read_only(kernel->row->name, i);
     }
