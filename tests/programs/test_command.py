@@ -155,7 +155,7 @@ def work():
 t = threading.Thread(target=work); t.start(); t.join()
 """
     said = by_itself(tmp_path, text)
-    assert said.stdout.count("call") == 3
+    assert len(re.findall(r"^call \d$", said.stdout, re.MULTILINE)) == 3
     assert shown(said.stdout) == ["<lambda>"]
 
 
@@ -168,21 +168,23 @@ def test_each_pass_that_changes_something_has_a_line(script, capsys, monkeypatch
     """With whatever passes there are: here one that drops the last step, twice, and an idle one."""
 
     def shorter(program: Program) -> Program:
+        """Without its last step."""
         return program.with_steps(list(program)[:-1])
 
     table = {"shorter": shorter, "idle": lambda program: program, "again": shorter}
     monkeypatch.setattr(passes, "PASSES", table)
-    monkeypatch.setattr(passes, "ORDER", tuple(table), raising=False)
+    monkeypatch.setattr(command, "PASSES", table)
+    monkeypatch.setattr(passes, "ORDER", tuple(table))
     calls = jit.jit(lambda x: (x + 1) * 2 - 3)
     monkeypatch.setattr(calls, "passes", ())
     for _ in range(2):
         calls(tutor.ones(4))
     monkeypatch.setattr(calls, "passes", None)
     said = command.report(calls)
-    rows = [line.split() for line in said.splitlines()]
-    assert ["recorded", "3", "108", "12"] in rows
-    assert ["shorter", "2", "72", "8"] in rows
-    assert ["again", "1", "36", "4"] in rows
+    rows = [line.split(maxsplit=5) for line in said.splitlines()]
+    assert ["recorded", "3", "108", "12", "128", "Each kernel call of the Python code."] in rows
+    assert ["shorter", "2", "72", "8", "128", "Without its last step."] in rows
+    assert ["again", "1", "36", "4", "64", "Without its last step."] in rows
     assert "nothing to do here: idle" in said
     assert said.count("Program(") == 2 and "Program(1 steps" in said
 

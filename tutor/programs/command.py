@@ -16,7 +16,8 @@ from typing import Any
 from tutor.backends.step import Step, watch
 from tutor.errors import DataError, RecordError
 from tutor.programs import jit
-from tutor.programs.passes import stages
+from tutor.programs.passes import PASSES, stages
+from tutor.programs.plan import plan
 from tutor.programs.program import Program
 
 
@@ -148,22 +149,33 @@ def report(function: jit.Jitted) -> str:
 
 
 def table_of(passed: list[tuple[str, Program]]) -> str:
-    """A line for each pass that has changed something: steps, bytes, flops after it."""
-    rows, idle, before = [("", "steps", "bytes", "flops")], [], None
+    """A line for each pass that has changed something: what the Program is after it. `arena` is the
+    memory that all of its temps share."""
+    rows: list[tuple[str, ...]] = [("", "steps", "bytes", "flops", "arena", "")]
+    idle, before = [], None
     for name, program in passed:
         if before is not None and program == before:
             idle.append(name)
             continue
-        rows.append((name, f"{len(program):,}", f"{program.nbytes:,}", f"{program.flops:,}"))
+        numbers = len(program), program.nbytes, program.flops, plan(program).nbytes
+        rows.append((name, *(f"{n:,}" for n in numbers), headline(name)))
         before = program
-    wide = [max(len(row[c]) for row in rows) for c in range(4)]
+    wide = [max(len(row[c]) for row in rows) for c in range(6)]
     lines = [
-        "  ".join([row[0].ljust(wide[0]), *(row[c].rjust(wide[c]) for c in (1, 2, 3))])
+        "  ".join(cell.rjust(w) if 0 < c < 5 else cell.ljust(w)
+                  for c, (cell, w) in enumerate(zip(row, wide, strict=True))).rstrip()
         for row in rows
-    ]
+    ]  # fmt: skip
     changed = {row[0] for row in rows}
     idle = [name for name in dict.fromkeys(idle) if name not in changed]
     return "\n".join([*lines, *([f"nothing to do here: {', '.join(idle)}"] if idle else [])])
+
+
+def headline(name: str) -> str:
+    """What a pass does, by the first line of its docstring (which `python -OO` leaves out)."""
+    if name == "recorded":
+        return "Each kernel call of the Python code."
+    return (getattr(PASSES.get(name), "__doc__", None) or "").partition("\n")[0]
 
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
