@@ -8,8 +8,7 @@ Everything that can be known beforehand is done once: where temps go (plan.py), 
 step calls, whether its operands fit. Where all kernels are of the extension, that is a Plan there
 (backends/simd_cpp/replay/): a run puts the addresses of the Buffers in, gives Python's lock away,
 and calls one kernel after the other. Else, or while somebody watches, or with TUTOR_NATIVE=0, the
-steps are emitted one by one, over Buffers like any others. Both leave the same bits. (With
-TUTOR_CC=1 a C compiler makes a function of the Program instead: see tutor/programs/source.)
+steps are emitted one by one, over Buffers like any others. Both leave the same bits.
 
 A run does not say that the Buffers change: who calls it has to `touch` those that steps write, as
 it knows whose line that is. And two slots must not be given the same memory if a step writes one of
@@ -18,7 +17,6 @@ them: which of them are one was settled when the Program was recorded.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -97,13 +95,7 @@ class Replay:
         return found
 
     def _native(self) -> Any:
-        """`run` of what a C compiler has made, where TUTOR_CC asks for that; else of the Plan in
-        the extension; None if it has none of this Program."""
-        if os.environ.get("TUTOR_CC", "0") != "0":
-            from tutor.programs.source.compiled import runner  # who asks for it waits for more
-
-            if (found := runner(self.program, self.layout, self._checked)) is not None:
-                return found
+        """`run` of the extension's Plan; None if it has none of this Program."""
         slots, numbers = self.program.slots, {s: n for n, s in enumerate(self.program.slots)}
         places = [(s.count, s.dtype.format, self._place(s)) for s in slots]
         steps = []
