@@ -16,7 +16,7 @@ from tutor.backends.cases.draws import Case, Spec
 from tutor.backends.cases.operands import execute, images, through
 from tutor.backends.signatures import SIGNATURES
 from tutor.backends.step import Step
-from tutor.dtype import DType, bool_, float16, float32, int64, uint64
+from tutor.dtype import TABLE, DType, bool_, float16, float32, int64, uint64
 from tutor.ground.layout import contiguous_strides
 from tutor.programs.program import Program, Slot, Walk
 from tutor.programs.source.compiler import load
@@ -32,6 +32,8 @@ def chosen(kernel: str, dtype: DType, most: int) -> list[Prepared]:
     reference = through(kernel, dtype, registry.table("python_ref")[kernel, dtype])
     small = [case for case in cases.draw(kernel, dtype) if case.out.room < 20_000]
     listed = [case for case in small if case.out.room > 300 and len(case.out.shape) == 1][-3:]
+    if kernel == "cast":  # into each dtype: a list, and two layouts
+        listed = small[-3 * len(TABLE) :: 3]
     found = []
     for case in [*small[:: max(1, len(small) // most)][:most], *listed]:
         before = images(case)

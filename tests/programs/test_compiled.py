@@ -203,13 +203,17 @@ def test_what_the_library_raises_for_its_own_steps_comes_through(
     run = compiled(program)
     assert run is not None
 
+    calls: list[Step] = []
+
     def fail(step: Step, *_: Any) -> None:
+        calls.append(step)
         raise KeyboardInterrupt("in the midst")
 
     monkeypatch.setattr("tutor.programs.source.function.emit", fail)
     memory = Memories(program.slots)
     with pytest.raises(KeyboardInterrupt, match="in the midst"):
         run(memory.addresses)
+    assert [step.kernel for step in calls] == ["uniform"]  # once
 
 
 @compiles

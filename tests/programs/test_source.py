@@ -15,22 +15,30 @@ from compiled_cases import (
     whole,
 )
 
+from tutor.backends import registry
 from tutor.backends.signatures import SIGNATURES, TABLE_OF_KERNELS
-from tutor.backends.step import Step
+from tutor.backends.step import Step, emit
 from tutor.dtype import (
     TABLE,
     DType,
     bfloat16,
+    float16,
     float32,
     float64,
     int8,
     int32,
+    int64,
+    uint64,
 )
+from tutor.ground.bits import pack, unpack
 from tutor.programs.program import Program, Slot
+from tutor.programs.source import compiler
 from tutor.programs.source.dialect import OPENCL, real
 from tutor.programs.source.expressions import EXPRESSIONS, expression
+from tutor.programs.source.function import Compiled
 from tutor.programs.source.loops import summed
 from tutor.programs.source.text import WRITERS, functions_of, source
+from tutor.programs.source.trial import Memories
 
 GOLDEN = Path(__file__).parent / "source.txt"
 pytestmark = pytest.mark.usefixtures("second_road")
@@ -115,6 +123,37 @@ def test_every_kernel_agrees_over_special_values(dtype: DType) -> None:
     rows = [row for row in TABLE_OF_KERNELS if dtype in row.dtypes and row.name in WRITERS]
     wrong = failures([case for row in rows for case in chosen(row.name, dtype, 1)])
     assert not wrong, wrong[0]
+
+
+@compiles
+@pytest.mark.parametrize("dtype", [float16, bfloat16], ids=lambda d: d.name)
+def test_what_is_computed_in_double_is_rounded_to_16_bits_once(dtype: DType) -> None:
+    """By way of float, the least above a tie would become the tie."""
+    z = Slot("output", 3, dtype)
+    start = 1 + dtype.eps / 2 + 2.0**-40
+    params = {"start": start, "step": 1, "parts": 1}
+    program = Program([Step("arange", dtype, whole(z, 3), (), params)])
+    memory = Memories(program.slots)
+    Compiled(program, compiler.load(source(program)))(memory.addresses)
+    assert unpack(memory.blocks[z].raw.tobytes(), dtype)[0] == 1 + dtype.eps
+
+
+@compiles
+@pytest.mark.parametrize("dtype", [int32, int64, uint64], ids=lambda d: d.name)
+def test_integers_become_bfloat16_by_one_rounding(dtype: DType) -> None:
+    """Those just beside a tie, whose lowest bits a float would lose; a double, too, of 64 bits."""
+    top = 8 * dtype.itemsize - 2
+    ties = [2**top + (2 * n + 1) * 2 ** (top - 8) for n in range(4)]
+    values = [tie + d for tie in ties for d in (-1, 0, 1)]
+    values += [-v for v in values] if dtype.kind == "int" else []
+    x, z = Slot("input", len(values), dtype), Slot("output", len(values), bfloat16)
+    program = Program([Step("cast", dtype, whole(z, len(values)), (whole(x, len(values)),))])
+    here, there = Memories(program.slots), Memories(program.slots)
+    for memory in (here, there):
+        memory.fill({x: pack(values, dtype)})
+    Compiled(program, compiler.load(source(program)))(here.addresses)
+    emit(there.over(program.steps[0]), registry.table("python_ref")["cast", dtype])
+    assert here.images([z]) == there.images([z])
 
 
 FORMS = ("add", "where", "cast", "sum", "prod", "mean", "max", "argmin", "matmul", "linear",
