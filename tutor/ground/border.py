@@ -70,6 +70,13 @@ def read(x: Any, asked: str) -> memoryview:
     return memory
 
 
+def lent(x: Any, asked: str) -> memoryview:
+    """`check`, for memory that somebody else may read and write from now on."""
+    memory = check(x, asked)
+    opened(asked)
+    return memory
+
+
 def before_reading(x: Any, asked: str) -> None:
     """`fits`, for numbers that are handed to Python soon."""
     fits(x, asked)

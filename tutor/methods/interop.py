@@ -61,7 +61,7 @@ class Interop(Learning):
                 "the package numpy is not installed",
                 'pip install "tutorgrad[train]"; t.tolist() and memoryview(t.buf) do without',
             ) from None
-        raw = border.read(self, "a NumPy array over a Tensor's memory")
+        raw = border.lent(self, "a NumPy array over a Tensor's memory")
         if self.dtype is bfloat16:
             raise DTypeError(
                 "a NumPy array of bfloat16",
@@ -130,7 +130,7 @@ class Interop(Learning):
                 "all Tensors are on the CPU, where there are no streams",
                 f"leave stream out, and dl_device out or {dlpack.CPU}",
             )
-        border.read(self, "a DLPack capsule")
+        border.lent(self, "a DLPack capsule")
         copied = min(border.steps(self), default=0) < 0 if copy is None else copy
         t = self.copy() if copied else self
         start = t.offset if t.numel() else 0

@@ -32,7 +32,7 @@ from typing import Any, overload
 from tutor.backends.step import Noting
 from tutor.errors import DTypeError
 from tutor.ground import border
-from tutor.ground.blocks import F
+from tutor.ground.blocks import Block, F
 from tutor.ground.literals import is_tensor
 from tutor.programs.program import Program, Slot
 from tutor.programs.promises import Noted, Place, Promise, Why, needed, note, run
@@ -55,6 +55,10 @@ def lazy(function: F | None = None) -> Noting | F:
 class _lazy(Noting):  # noqa: N801 - its name stands in messages
     def __init__(self) -> None:
         super().__init__(note)
+
+    def block(self) -> Block[Any]:
+        border.opened("tutor.lazy()")
+        return super().block()
 
 
 _lazy.__name__ = "lazy"
