@@ -6,7 +6,7 @@ A kernel's row in a `kernels/*.cpp` is its name and the function that computes i
 run<Add, T>)`. Its form, types, dtypes and parameters stand in signatures.py alone; this script
 writes those of one file's kernels into a header of its own, `FOLDER/arithmetic.rows.hpp` say. One
 that would not change is left alone, so that a new row makes the compiler read one file again. A
-kernel that only one side knows ends the build. `FOLDER/sources.hpp` gets two numbers by which the
+kernel that only one side knows ends the build. One more header gets two numbers, by which the
 extension is known to belong to its Python sources.
 
 CMake runs this with the Python that tutor is built for, before anything is installed. So no more
