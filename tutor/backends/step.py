@@ -8,8 +8,8 @@
     ['exp float32 (2,) -> (2,)', 'sum float32 (2,) axis=(0,) -> ()']
 
 An op, a derivative, an optimizer's step, a random number, a cast, a value written in place, a
-Buffer's own arithmetic: whatever asks for a kernel makes a Step and emits it. So who wants to see
-what a process computes has one place to stand at, and sees what really runs.
+Buffer's own arithmetic: whatever asks for a kernel makes a Step and emits it. So whoever
+wants to see what a process computes has one place to watch, and sees what really runs.
 
 This file stands below the Engine, because a Buffer and the conformance suite emit Steps, too.
 """
@@ -35,8 +35,8 @@ NONE: Mapping[str, object] = {}
 
 
 class Step:
-    """`kernel`, looked up for `dtype`, fills `out` from `ins` as `params` say. `where` is the line
-    of the user's that asked for it, if somebody has noted it."""
+    """`kernel`, looked up for `dtype`, fills `out` from `ins` as `params` say. `where` is the file
+    and line of the user's code that asked for it, if it was noted."""
 
     __slots__ = ("dtype", "ins", "kernel", "out", "params", "where")
 
@@ -110,8 +110,8 @@ class Step:
 
 
 def emit(step: Step, kernel: Kernel | None = None) -> None:
-    """Run the step: the one place where a kernel is called. `kernel` is another than the one in
-    use, for who compares two."""
+    """Run the step: the one place where a kernel is called. Give `kernel` to run another one than
+    that of the backend in use, to compare the two."""
     run = kernel or registry.kernel(step.kernel, step.dtype, step.device)
     if WATCHES:
         _watched(step, run)
@@ -124,7 +124,7 @@ def emit(step: Step, kernel: Kernel | None = None) -> None:
 Observer = Callable[[Step, Callable[[], None]], object]
 
 _shared: Shared[Observer] = Shared()
-WATCHES = _shared.blocks  # empty, mostly: then a step costs nothing more
+WATCHES = _shared.blocks  # empty unless somebody watches: then a step costs no more
 _observing: ContextVar[bool] = ContextVar("tutor.observing", default=False)
 
 
@@ -163,7 +163,7 @@ class watch(Entered[Observer]):  # noqa: N801 - read as a verb: with watch(obser
 
 
 def watchers() -> list[Observer]:
-    """Who watches just now, the outermost first."""
+    """The observers that watch at present, the outermost first."""
     return _shared.values()
 
 

@@ -103,6 +103,15 @@ def check(x: Any, asked: str) -> memoryview:
     return memory
 
 
+def told(x: Any, name: str) -> Any:
+    """What a Tensor's Buffer says of itself, or the error for what stands in its place."""
+    try:
+        return getattr(x.buf, name)
+    except AttributeError:
+        check(x, f"the {name} of a Tensor")
+        raise
+
+
 def check_all(inputs: Any, asked: str) -> None:
     """`check` for each Tensor among the inputs of an op that has just failed: was it for that?"""
     for i, x in enumerate(inputs):
@@ -117,14 +126,14 @@ def check_writable(x: Any, asked: str) -> None:
 
 
 def steps(x: Any) -> layout.Shape:
-    """The strides, to hand on. An axis that is never walked may carry any, and one beyond the
-    Buffer, which means nothing, could overflow in other hands."""
+    """The strides, for another library. The stride of an axis of size 0 or 1 is never used, and
+    may be any number: a huge one, which could overflow there, becomes 0."""
     count = len(x.buf)
     return tuple(s if -count <= s <= count else 0 for s in x.strides)
 
 
 def guarded(name: str, kernel: Callable[..., None]) -> Callable[..., None]:
-    """The kernel, which from now on gets operands alone that stay within their memory."""
+    """The kernel, behind a check that every operand stays within its memory."""
 
     @wraps(kernel)
     def run(out: Any, *ins: Any, **params: Any) -> None:

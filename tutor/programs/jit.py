@@ -31,6 +31,7 @@ from tutor.methods.tensor import Tensor
 from tutor.programs.passes import known
 from tutor.programs.places import PLAIN
 from tutor.programs.program import Program
+from tutor.programs.source.text import source
 from tutor.programs.trace import Trace, plain, record, run_within, windows, within
 
 Key: TypeAlias = tuple[Any, ...]
@@ -145,6 +146,11 @@ class Jitted:
     def recorded(self) -> Program:
         """The same as it was recorded, before any pass."""
         return self._trace().recorded
+
+    def source(self) -> str:
+        """The Program as C: one function a step, each with the line of yours that it came from.
+        With TUTOR_CC=1 that is what runs, where there is a C compiler."""
+        return source(self.program)
 
     def _trace(self) -> Trace:
         trace: Trace | None = self._latest[0]

@@ -22,7 +22,7 @@ from tutor.programs.passes import improved
 from tutor.programs.places import MISSING, PLAIN, Guards, Place, Reached, is_same
 from tutor.programs.program import Slot
 from tutor.programs.record import Recorder
-from tutor.programs.replay import Replay
+from tutor.programs.source.road import Road
 from tutor.random import stream
 
 Walk = tuple[Any, ...]
@@ -115,7 +115,7 @@ class Trace:
         self.recorded = note.program()
         used = {w.buf for step in self.recorded for w in step.operands}
         self.program = improved(self.recorded, passes)
-        self.replay = Replay(self.program)
+        self.replay = Road(self.program)
         self.at: dict[Any, int] = {slot: i for i, slot in enumerate(self.replay.slots)}
         self.fixed = [slot.value if slot.role == "state" else None for slot in self.replay.slots]
         self.states = {id(slot.value): slot.value for slot in self.at if slot.role == "state"}

@@ -17,7 +17,7 @@ from bisect import bisect_left, bisect_right, insort
 
 from tutor.backends.step import Step
 from tutor.dtype import bool_
-from tutor.programs.passes.elements import overlap, same, through, viewed
+from tutor.programs.passes.elements import covers, is_scattered, overlap, same, through
 from tutor.programs.passes.uses import Use, Uses, is_map, may_refuse, reads, writes
 from tutor.programs.program import Program, Slot, Walk, walks
 
@@ -45,7 +45,7 @@ def _read_from_the_original(program: Program) -> Program:
             continue
         readers = uses.reads[out.buf]
         instead = [_instead(uses, program, use, out, source, i) for use in readers]
-        if None in instead or (len(readers) > 1 and not _is_near(source)):
+        if None in instead or not _is_as_fast(program, readers, source):
             continue
         for use, walk in zip(readers, instead, strict=True):
             reader = steps[use.at]
@@ -69,9 +69,17 @@ def _instead(
     return walk
 
 
-def _is_near(walk: Walk) -> bool:
-    """Do the elements of a row lie side by side? Then it is read as fast as a copy of it."""
-    return not walk.shape or walk.shape[-1] == 1 or walk.strides[-1] in (0, 1)
+def _is_as_fast(program: Program, readers: list[Use], source: Walk) -> bool:
+    """Is the original read as fast as the copy, which lies row by row? If it is scattered, a kernel
+    must know how to walk that, and do so once: else it pays to have it copied first."""
+    if not is_scattered(source):
+        return True
+    return len(readers) == 1 and _walks_squares(program.steps[readers[0].at])
+
+
+def _walks_squares(step: Step) -> bool:
+    """Does its kernel walk scattered operands square by square, or pack them?"""
+    return is_map(step) or step.signature.form in ("mat_mul", "linear")
 
 
 def _reading(step: Step, before: Walk, now: Walk) -> Step:
@@ -84,34 +92,67 @@ def _reading(step: Step, before: Walk, now: Walk) -> Step:
 
 def _written_at_once(program: Program) -> Program:
     uses, steps = Uses(program), list[Step | None](program.steps)
-    renamed: dict[Slot, Slot] = {}
+    moved: dict[Slot, tuple[Walk, Walk]] = {}  # a slot that is gone: what was copied, and where to
     refusals = [i for i, step in enumerate(program) if may_refuse(step)]
     for i, step in enumerate(program):
         if step.kernel != "copy":
             continue
         out, source = walks(step)
         made = uses.maker(source.buf)
-        if made is None or source.buf.lasts or source.buf in renamed or not source.is_whole:
+        maker = None if made is None else steps[made]
+        if made is None or maker is None or source.buf.lasts or source.buf in moved:
             continue
-        if out.is_whole and uses.maker(out.buf) == i:  # the same Buffer under another name
-            renamed[source.buf] = out.buf
-            steps[i] = None
+        if not covers(source):
             continue
-        maker = steps[made]
-        to = viewed(out, walks(program.steps[made])[0].shape)
-        alone = [use.at for use in uses.reads[source.buf]] == [i]
-        if maker is None or to is None or not alone or uses.is_touched(out, made, i):
+        if uses.maker(out.buf) == i:
+            if _may_all_move(uses, moved, out, source):
+                moved[source.buf] = source, out
+                steps[i] = None
+            continue
+        to = through(walks(program.steps[made])[0], source, out)
+        if to is None or [u.at for u in uses.reads[source.buf]] != [i]:
             continue
         if out.buf.role in ("input", "state") and _refuses(refusals, made, i):
             continue
-        if _may_write(maker, to):
-            steps[made] = maker.over((to, *walks(maker)[1:]))
-            steps[i] = None
-            insort(uses.writes[out.buf], Use(made, to), key=lambda use: use.at)
-    for slot in reversed(renamed):  # one that took another's place may have lost its own
-        renamed[slot] = renamed.get(renamed[slot], renamed[slot])
+        at = _place(uses, maker, to, made, i)
+        if at is not None:
+            steps[made] = steps[i] = None
+            steps[at] = maker.over((to, *walks(maker)[1:]))
+            insort(uses.writes[out.buf], Use(at, to), key=lambda use: use.at)
+            for walk in reads(maker):
+                insort(uses.reads[walk.buf], Use(at, walk), key=lambda use: use.at)
     kept = [step for step in steps if step is not None]
-    return program.with_steps([_renamed(renamed, step) for step in kept])
+    return program.with_steps([_elsewhere(moved, step) for step in kept])
+
+
+def _may_all_move(
+    uses: Uses, moved: dict[Slot, tuple[Walk, Walk]], out: Walk, source: Walk
+) -> bool:
+    """Can all who walk what was copied walk the copy? They can where both lie alike. Else each of
+    them has to be asked, so those must be known that were moved here before. (And where it would be
+    scattered to one side or the other, a copy is the fastest way to change sides.)"""
+    if source.is_whole:
+        return True
+    if is_scattered(source) or is_scattered(out):
+        return False
+    here = [use.walk for use in (*uses.writes[source.buf], *uses.reads[source.buf])]
+    first = all(source.buf is not to.buf for _, to in moved.values())
+    return first and all(through(walk, source, out) is not None for walk in here)
+
+
+def _place(uses: Uses, maker: Step, to: Walk, made: int, i: int) -> int | None:
+    """Where the step may write there at once: where it is, or where the copy is."""
+    if maker.signature.form in ("update", "draw", "fused"):
+        return None
+    if is_scattered(to) and not _walks_squares(maker):
+        return None
+    here = [walk for walk in reads(maker) if overlap(walk, to)]
+    if here and not (is_map(maker) and all(same(walk, to) for walk in here)):
+        return None
+    if not uses.is_touched(to, made, i):
+        return made
+    later = may_refuse(maker) or any(uses.is_changed(walk, made, i) for walk in reads(maker))
+    return None if later else i
 
 
 def _refuses(refusals: list[int], first: int, last: int) -> bool:
@@ -119,14 +160,13 @@ def _refuses(refusals: list[int], first: int, last: int) -> bool:
     return bisect_left(refusals, first) < bisect_right(refusals, last)
 
 
-def _may_write(step: Step, to: Walk) -> bool:
-    """May the step write there, as far as its own operands go?"""
-    if step.signature.form in ("update", "draw", "fused"):
-        return False
-    here = [walk for walk in reads(step) if overlap(walk, to)]
-    return not here or (is_map(step) and all(same(walk, to) for walk in here))
-
-
-def _renamed(names: dict[Slot, Slot], step: Step) -> Step:
-    operands = [w._replace(buf=names[w.buf]) if w.buf in names else w for w in walks(step)]
+def _elsewhere(moved: dict[Slot, tuple[Walk, Walk]], step: Step) -> Step:
+    """The step, with what it walks of slots that are gone as it lies now."""
+    operands = []
+    for walk in walks(step):
+        now: Walk | None = walk
+        while now is not None and now.buf in moved:
+            now = through(now, *moved[now.buf])
+        assert now is not None, "asked for by _may_all_move"
+        operands.append(now)
     return step.over(operands)

@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from tutor.ground.layout import Shape, reach, reshape_strides
 from tutor.programs.program import Slot, Walk
 
+LINE = 64  # bytes of a cache line
+NEAR = 65536  # bytes that stay in the caches next to a core, whatever else is walked
+
 
 def whole(slot: Slot) -> Walk:
     """Each number of the slot, in order."""
@@ -67,6 +70,14 @@ def _apart(a: list[tuple[int, int]] | None, b: list[tuple[int, int]] | None) -> 
     return any(x[1] < y[0] or y[1] < x[0] for x, y in zip(a, b, strict=True))
 
 
+def is_scattered(walk: Walk) -> bool:
+    """Does each element of a row lie in another cache line, of too many for the L1 and L2 caches to
+    keep them until the next row comes along? So it is with a large matrix that is transposed."""
+    size = walk.buf.dtype.itemsize
+    *_, (_, last) = [(1, 0), *_steps(walk)]
+    return abs(last) * size >= LINE and math.prod(walk.shape) * size > NEAR
+
+
 def viewed(walk: Walk, shape: Shape) -> Walk | None:
     """The same elements in the same order as another shape; None where no strides can say it."""
     if walk.shape == shape:
@@ -77,16 +88,37 @@ def viewed(walk: Walk, shape: Shape) -> Walk | None:
     return None if strides is None else Walk(walk.buf, shape, strides, walk.offset)
 
 
+def covers(walk: Walk) -> bool:
+    """Does it visit each number of its slot once, in whatever order of axes?"""
+    return _sorted(walk, walk)[0].is_whole
+
+
+def _sorted(first: Walk, second: Walk) -> tuple[Walk, Walk]:
+    """Both with their axes in the order in which the first one lies in memory."""
+    axes = sorted(range(len(first.shape)), key=lambda a: (first.shape[a] == 1, -first.strides[a]))
+    return (
+        first._replace(
+            shape=tuple([first.shape[a] for a in axes]),
+            strides=tuple([first.strides[a] for a in axes]),
+        ),
+        second._replace(
+            shape=tuple([second.shape[a] for a in axes]),
+            strides=tuple([second.strides[a] for a in axes]),
+        ),
+    )
+
+
 def through(walk: Walk, made: Walk, source: Walk) -> Walk | None:
     """`made` was filled from `source`, element by element: what `walk` reads of `made`'s slot, read
     from the source. None where no strides can say it.
 
-    Where `made` lies row by row, position p of it is source's element p in row-major order. A run
-    of source's axes that step on evenly counts as one axis, of `size` elements that are `flat`
-    apart in `made`; an axis of `walk` must stay within one run.
+    Where `made`, its axes sorted, lies row by row, position p of it is source's element p in the
+    same order. A run of source's axes that step on evenly counts as one axis, of `size` elements
+    that are `flat` apart in `made`; an axis of `walk` must stay within one run.
     """
     if same(walk, made):
         return source
+    made, source = _sorted(made, source)
     if 0 in walk.shape or not made.is_whole:
         return None
     runs: list[tuple[int, int, int]] = []  # size, flat, stride in the source; the innermost first

@@ -98,7 +98,7 @@ namespace {
 
 const char* const windows_params[] = {"axis", "size", "step", "dilation"};
 
-// Whole numbers among the parameters; -1 or so where there is none that could be one.
+// Reads values that are to be whole numbers. false if one is missing, or is none.
 bool read_all(PyObject* const* values, int count, int64_t* numbers) {
     for (int i = 0; i < count; ++i) {
         if (!values[i] || !read_whole(values[i], &numbers[i])) return false;
