@@ -175,6 +175,26 @@ t = threading.Thread(target=work); t.start(); t.join()
     assert shown(said.stdout) == ["<lambda>"]
 
 
+def test_pictures_are_drawn_before_and_after(script, tmp_path, capsys):
+    assert script(SCRIPT, options=["--picture", str(tmp_path / "drawn")]) == 0
+    said = capsys.readouterr().out
+    files = sorted((tmp_path / "drawn").iterdir())
+    assert [f.name for f in files] == [
+        "middle-2-recorded.svg", "middle-2-replayed.svg", "step-recorded.svg", "step-replayed.svg",
+    ]  # fmt: skip
+    before, after = (f.read_text(encoding="utf-8") for f in files[2:])
+    assert ">1  relu<" in before and "linear relu" not in before
+    assert "linear relu" in after
+    assert all(str(f) in next(x for x in said.splitlines() if x.startswith("wrote")) for f in files)
+
+
+def test_the_picture_of_a_function_without_a_name(script, tmp_path, capsys):
+    text = "import tutor\nf = tutor.jit(lambda x: x + 1)\nfor i in range(4): f(tutor.ones(2))\n"
+    assert script(text, options=["--picture", str(tmp_path / "drawn")]) == 0
+    names = sorted(f.name for f in (tmp_path / "drawn").iterdir())
+    assert names == ["lambda-recorded.svg", "lambda-replayed.svg"]
+
+
 def test_a_file_that_is_not_there(capsys):
     assert command_line.main(["program", "nowhere.py"]) == 2
     assert "there is no such file" in capsys.readouterr().err
