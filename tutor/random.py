@@ -42,7 +42,8 @@ class Stream:
     def state(self) -> tuple[int, int]:
         """(seed, counter), both read, or written, as if at one instant."""
         border.opened(WHERE)
-        seed, counter = struct.unpack("QQ", self.buf.raw.tobytes())
+        payload = border.raw(self.buf, "the state of a random stream", reading=True).tobytes()
+        seed, counter = struct.unpack("QQ", payload)
         return seed, counter
 
     @state.setter

@@ -104,6 +104,7 @@ def things() -> dict[str, Any]:
         "kernels_of": "kernels",
         "lookup": registry.kernel,
         "watches": step.WATCHES,
+        "mode": step.mode.variable,
         "emit": step.emit,
         "step": step.Step,
         "constant": blank.wrap,

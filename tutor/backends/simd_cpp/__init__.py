@@ -52,6 +52,11 @@ def twins(engine: Any, apply: Callable[..., Any]) -> Any:
     return _native.apply
 
 
+def is_native(kernel: registry.Kernel) -> bool:
+    """Is the kernel one of these, in which no Python runs?"""
+    return _native is not None and isinstance(kernel, _native.Kernel)
+
+
 def take_over(things: dict[str, Any]) -> None:
     """Hand the twins what they work with: tutor/ops/twin.py."""
     if _native is not None:

@@ -79,7 +79,7 @@ class Forward:
         source: Any = value
         if not is_tensor(value):  # a number must fit, an array is cast
             source = target.wrap(value, target.buf.dtype if is_number(value) else None)
-        border.check(source, "a value to be written into a Tensor")
+        border.fits(source, "a value to be written into a Tensor")
         if walk_of(source) == walk_of(target):  # itself: `t[0] += 1` ends with t[0] = t[0]
             return
         if source.buf.overlaps(target.buf):  # read all before writing any
@@ -107,7 +107,7 @@ class Forward:
     def check_writable(target: TensorBase) -> None:
         """Raise where two elements are one number in memory, or the memory is read-only."""
         border.check_writable(target, "to write into a Tensor")
-        if target.buf.raw.readonly:
+        if getattr(target.buf.memory, "readonly", False):
             raise refusals.read_only(target)
 
     def bring_together(self, op: Op) -> None:
