@@ -157,6 +157,13 @@ def test_what_was_made_long_before_comes_out_of_the_gap() -> None:
     assert any(abs(top - gap) < 20 and low > gap + 100 for _, top, low in lines(p, "temp"))
 
 
+def test_results_that_no_drawn_step_has_to_do_with_are_left_out() -> None:
+    steps = list(chain(100))
+    steps[50].out.buf.role = "output"  # made in the part that is left out, and read there
+    p = check(viz.program(Program(steps)))
+    assert len(boxes(p)) == 48 and len(lines(p, "output")) == 1
+
+
 def test_of_nothing() -> None:
     assert check(viz.program(Program([]))).title == "a program of 0 steps"
 

@@ -95,20 +95,16 @@ class Drawing:
     def _lanes(self) -> Iterable[Lane]:
         """Each temp and output from the step that makes it to the last that needs it; lines that do
         not meet share a column."""
-        first: dict[Any, int] = {}
-        last: dict[Any, int] = {}
+        met: dict[Any, list[int]] = {}  # the rows where each of them is made and needed
         for i, step in enumerate(self.program.steps):
             for w in step.operands:
                 if w.buf.role in ("temp", "output"):
-                    first.setdefault(w.buf, i)
-                    last[w.buf] = i
+                    met.setdefault(w.buf, []).append(self._row(i))
         ends: list[int] = []  # the last row of each column so far
-        for slot, begin in first.items():
-            top, low = self._row(begin), self._row(last[slot])
-            if slot.role == "output":
-                low = len(self.rows)
-            elif None in self.rows and top == low == HEADS:
-                continue  # made and gone where nothing is drawn
+        for slot, rows in met.items():
+            top, low = rows[0], len(self.rows) if slot.role == "output" else rows[-1]
+            if None in self.rows and {*rows} == {HEADS}:
+                continue  # no step that is drawn has to do with it
             column = next((c for c, end in enumerate(ends) if end < top), len(ends))
             ends[column : column + 1] = [low]
             yield Lane(slot, top, low, column)
