@@ -2,6 +2,7 @@
 
     TUTOR_BACKEND=simd python train_mnist.py
     TUTOR_BACKEND=python python train_mnist.py --limit 1000 --epochs 1     # the reference, slowly
+    python train_mnist.py --eager                          # each step in Python: the same numbers
     python train_mnist.py --resume runs/mnist/checkpoint.safetensors --epochs 10
 
 Ends with a checkpoint and two pictures in `runs/mnist`, or in `runs/mnist-2` and so on, where there
@@ -15,6 +16,7 @@ import argparse
 import json
 import shlex
 import signal
+import statistics
 import sys
 import time
 from collections.abc import Callable
@@ -33,6 +35,7 @@ from tutor.viz import training
 CHECKPOINT, CURVES, MISTAKES = RESULTS = ("checkpoint.safetensors", "curves.svg", "mistakes.svg")
 LR = {"adam": 0.002, "sgd": 0.05}
 SETS = ("auto", "mnist", "digits")
+COMPARED = 20  # steps that run without jit before the others, to say what it gains
 
 
 class Option(NamedTuple):
@@ -96,6 +99,8 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
                    "runs/mnist, or where the checkpoint is that is resumed)")  # fmt: skip
     p.add_argument("--resume", type=Path, help="a checkpoint to go on from (default: begin anew)")
     p.add_argument("--no-plot", action="store_true", help="write no pictures (default: write them)")
+    p.add_argument("--eager", action="store_true", help="run each step's Python, in place of "
+                   "replaying its kernel calls: the same numbers (default: tutor.jit)")  # fmt: skip
     args = p.parse_args(argv)
     for name, option in OPTIONS.items():
         if name in args and not option.allowed(getattr(args, name)):
@@ -123,6 +128,8 @@ class Training:
             if args.optimizer == "adam"
             else optim.SGD(params, lr=args.lr, momentum=args.momentum)
         )
+        self.replayed = tutor.jit(self.learn_from)
+        self.seconds: dict[bool, list[float]] = {False: [], True: []}  # of steps, by: with jit?
         self.epoch, self.step = 0, 0  # the next step to take
         self.losses: list[float] = []  # of every step
         self.accuracies: list[float] = []  # on the test images, after every epoch
@@ -134,13 +141,31 @@ class Training:
         pixels = images.reshape(-1, 784).cast("float32")
         return self.model((pixels - 33) / 79)  # to mean 0 and variance 1, over MNIST's pixels
 
-    def train_step(self, images: Tensor, labels: Tensor) -> float:
+    def learn_from(self, images: Tensor, labels: Tensor) -> Tensor:
+        """One step: every kernel call of it, forward and backward and the optimizer's."""
         loss = self.logits(images).cross_entropy(labels)
         self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()
+        return loss
+
+    def train_step(self, images: Tensor, labels: Tensor) -> float:
+        jit = not self.args.eager and len(self.seconds[False]) >= COMPARED
+        start = time.perf_counter()
+        loss = (self.replayed if jit else self.learn_from)(images, labels)
+        self.seconds[jit].append(time.perf_counter() - start)
         self.losses.append(loss.item())
         return self.losses[-1]
+
+    def gained(self) -> str:
+        """What tutor.jit has made of a step; nothing where it has replayed too few to say so."""
+        eager, jit = self.seconds[False], self.seconds[True][2:]
+        if self.args.eager or len(jit) < COMPARED:
+            return ""
+        before, after = (1000 * statistics.median(times) for times in (eager, jit))
+        steps = len(self.replayed.recorded), len(self.replayed.program)
+        return (f"jit    {steps[0]} kernel calls of a step became {steps[1]}, replayed in "
+                f"{after:.2f} ms; without it {before:.2f} ms")  # fmt: skip
 
     def predictions(self, images: Tensor) -> list[int]:
         with no_grad():
@@ -311,6 +336,8 @@ def train(run: Training, digits: data.Dataset, interrupt: Interrupt) -> bool:
         print(f"test accuracy {run.accuracies[-1]:.2%}", flush=True)
         run.epoch, run.step = run.epoch + 1, 0
         run.save()
+    if said := run.gained():
+        print(said)
     return True
 
 

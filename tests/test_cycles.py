@@ -267,7 +267,6 @@ ROWS: dict[str, Callable[[], Any]] = {
     "tutor.linspace": lambda: tutor.linspace(0, 1, 5),
     "Tensor.linspace": lambda: Tensor.linspace(0, 1, 5),
     "tutor.testing.slope": lambda: testing.slope(lambda x: x * x, [floats(1)], [floats(1)]),
-    "tutor.random.take": lambda: tutor.random.take(2),
     "tutor.random.permutation": lambda: tutor.random.permutation(4, 1),
     "tutor.random.manual_seed": lambda: tutor.manual_seed(1),
     "tutor.manual_seed": lambda: tutor.manual_seed(1),

@@ -17,7 +17,7 @@ from tutor.backends.signatures import SIGNATURES
 PACKAGE = Path(tutor.__file__).parent
 COURSE = Path(course.__file__).parent
 FILES = sorted([*PACKAGE.rglob("*.py"), *COURSE.rglob("*.py")])
-MOST_ARROWS = 780
+MOST_ARROWS = 900
 OPTIONAL = ("numpy", "matplotlib", "safetensors", "tqdm", "IPython", "nbformat", "nbclient",
             "einops")  # fmt: skip
 
@@ -156,6 +156,19 @@ def test_optional_packages_are_imported_where_they_are_used(module: str) -> None
     assert at_once & set(OPTIONAL) == registered
 
 
+def test_nothing_else_goes_by_the_name_of_tensor() -> None:
+    """TensorBase and AnyTensor are written out: who reads `Tensor` knows which class it is."""
+    aliases = [
+        f"{path.relative_to(PACKAGE)}: {name.name}"
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom)
+        for name in node.names
+        if name.asname == "Tensor"
+    ]
+    assert not aliases
+
+
 # ---- what keeps it readable ----------------------------------------------------------------------
 
 
@@ -174,8 +187,9 @@ def test_the_four_boxes_are_under_1000_lines() -> None:
 
 
 def test_python_ref_has_about_ten_lines_for_each_kernel() -> None:
+    """That of chains, `fused`, counts as two."""
     lines = sum(length(path) for path in (PACKAGE / "backends/python_ref").glob("*.py"))
-    assert lines < 10 * (len(SIGNATURES) + 1)
+    assert lines < 10 * (len(SIGNATURES) + 2)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE.parent)))

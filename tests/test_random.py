@@ -70,12 +70,6 @@ def test_a_seed_is_a_whole_number(wrong: object) -> None:
     assert tutor.initial_seed() == 3
 
 
-def test_threads_take_different_numbers() -> None:
-    starts: list[int] = []
-    at_once([lambda: starts.extend(random.take(1)[1] for _ in range(2000))] * 6)
-    assert len(set(starts)) == len(starts) == 12_000
-
-
 BLOCKS = [registry.table(name)["random_bits", uint32] for name in (*BACKENDS, *BACKENDS)]
 
 
@@ -135,6 +129,4 @@ def test_what_is_no_state_is_refused(state):
     before = random.get_state()
     with pytest.raises(NumberRangeError):
         random.set_state(state)
-    with pytest.raises(TypeError):
-        random.take(1.5)
     assert random.get_state() == before

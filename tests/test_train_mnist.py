@@ -328,7 +328,7 @@ def test_help_says_every_default(capsys):
     *_, text = words.partition(" options: ")
     options = re.findall(r"--[a-z-]+ .*?\(default: [^)]+\)", text.partition("exit ")[2])
     assert [option.split()[0] for option in options] == [
-        *map(train_mnist.flag, train_mnist.OPTIONS), "--out", "--resume", "--no-plot",
+        *map(train_mnist.flag, train_mnist.OPTIONS), "--out", "--resume", "--no-plot", "--eager",
     ]  # fmt: skip
     for name, option in train_mnist.OPTIONS.items():
         given = train_mnist.arguments([])
@@ -383,6 +383,18 @@ def test_ctrl_c_while_data_is_loaded_as_a_user_sees_it(tmp_path):
     assert (result.returncode, result.stdout, result.stderr) == (
         130, "\nstopped: nothing was written\n", "",
     )  # fmt: skip
+
+
+def test_eager_gives_the_same_numbers_and_jit_says_what_it_gained(tmp_path, capsys):
+    options = ["--data", "digits", "--limit", "200", "--batch-size", "4", "--hidden", "8",
+               "--epochs", "2", "--no-plot"]  # fmt: skip
+    saved = []
+    for name, more in (("jit", []), ("eager", ["--eager"])):
+        assert train_mnist.main([*options, *more, "--out", str(tmp_path / name)]) == 0
+        said = capsys.readouterr().out
+        assert ("kernel calls of a step became" in said) is (name == "jit")
+        saved.append((tmp_path / name / "checkpoint.safetensors").read_bytes())
+    assert saved[0] == saved[1]
 
 
 def test_a_second_ctrl_c_keeps_the_last_checkpoint(tmp_path, monkeypatch, capsys):

@@ -1,4 +1,4 @@
-"""The command line: `python -m tutor conformance | kernels | doctor | bench | check | chapters`."""
+"""The command line: `python -m tutor conformance | kernels | doctor | program | bench | ...`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from course import shell
 from tutor.backends import cases, conformance, registry, simd_cpp
 from tutor.data import fetch, mnist
 from tutor.errors import KernelNotFound, TutorError
+from tutor.programs import command as program_command
 
 OPTIONAL = {  # what a package is there for, and the extra of pyproject.toml that brings it
     "numpy": ("t.numpy() and NumPy's functions", "train"),
@@ -173,6 +174,7 @@ def parser() -> argparse.ArgumentParser:
                                  "(default: %(default)s)")  # fmt: skip
             command.add_argument("--markdown", metavar="FILE", help="write the table there, too "
                                  "(default: only print it)")  # fmt: skip
+    program_command.add_command(commands)
     shell.add_commands(commands)
     return p
 

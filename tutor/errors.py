@@ -59,6 +59,10 @@ class GraphError(TutorError, RuntimeError):
     """A backward pass that cannot be right: no graph, a freed graph, a value changed since."""
 
 
+class RecordError(TutorError, RuntimeError):
+    """Something in a jitted function that cannot be recorded: a replay would not do it."""
+
+
 class DataError(TutorError, ValueError):
     """A data set or file that is missing, damaged or not what it claims to be."""
 

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, Self
 from tutor.core.engine import engine
 from tutor.dtype import float64, uint64
 from tutor.errors import DataError, DomainError, GraphError
+from tutor.ground import border
 from tutor.ground.callers import user_line
 from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
@@ -101,6 +102,7 @@ class Optimizer:
         """A setting, as float or tuple of floats: what its cells hold now."""
         if name not in self.limits or name not in self.cells:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        border.opened(f"the setting {name} of an optimizer")
         numbers = tuple([cell.buf[0] for cell in self.cells[name]])
         return numbers if self.limits[name].pair else numbers[0]
 
@@ -211,15 +213,16 @@ class SGD(Optimizer):
         self.slots = ("velocity",) if self.momentum else ()
         super().__init__(params, lr)
 
-    def step(self) -> None:
-        """Move every parameter that has a gradient: `Optimizer.step`."""
-        if not self.slots and self.momentum:
+    def __setattr__(self, name: str, value: Any) -> None:
+        asked = f"SGD with momentum={value!r}"
+        made = "slots" in vars(self)  # before that it is __init__ which sets it
+        if name == "momentum" and made and MOMENTUM.checked(asked, value) and not self.slots:
             raise DomainError(
-                f"momentum={self.momentum} for an SGD that was made without",
-                "it has kept no velocity",
+                asked,
+                "it was made without, and has kept no velocity",
                 "make another one: SGD(params, lr, momentum)",
             )
-        super().step()
+        super().__setattr__(name, value)
 
     def update(self, p: Tensor, g: Tensor, *state: Tensor) -> None:
         cells = self.cells

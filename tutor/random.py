@@ -10,7 +10,6 @@ moves the counter on: so the same call, made again, gives the next numbers.
 from __future__ import annotations
 
 import math
-import operator
 import os
 import struct
 import sys
@@ -21,10 +20,11 @@ from tutor.core.engine import engine
 from tutor.dtype import int64, uint32, uint64
 from tutor.errors import NumberRangeError
 from tutor.ground import border
-from tutor.ground.atomic import advance, exchange
+from tutor.ground.atomic import exchange
 from tutor.ground.spelling import spelled
 from tutor.ground.typing import Walked
 
+WHERE = "where the random numbers stand"
 _PERMUTATIONS = 1 << 63  # permutations count from here, far from what tensors are filled with
 
 
@@ -41,12 +41,13 @@ class Stream:
     @property
     def state(self) -> tuple[int, int]:
         """(seed, counter), both read, or written, as if at one instant."""
-        payload = border.raw(self.buf, "the state of a random stream", reading=True).tobytes()
+        payload = border.numbers(self.buf, WHERE).tobytes()
         seed, counter = struct.unpack("QQ", payload)
         return seed, counter
 
     @state.setter
     def state(self, state: tuple[int, int]) -> None:
+        border.opened(WHERE)
         self.buf.raw[:] = struct.pack("QQ", *state)
 
     def draw(self, kernel: str, out: Walked, per_block: int) -> None:
@@ -113,12 +114,6 @@ def set_state(state: tuple[int, int]) -> None:
             "give what get_state() returned",
         )
     stream().state = state
-
-
-def take(blocks: int) -> tuple[int, int]:
-    """(seed, first counter) of the next `blocks` blocks of 128 bits, which are then used up."""
-    numbers = stream().buf.raw.cast("Q")
-    return numbers[0], advance(numbers, 1, operator.index(blocks))
 
 
 def say_seed() -> None:

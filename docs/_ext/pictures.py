@@ -4,7 +4,8 @@
     pictures: true
     ---
 
-The blocks of a page run in order, in one namespace, when the site is built.
+and what a block prints, in pages that begin with `printed: true`. The blocks of a page run in
+order, in one namespace, when the site is built.
 """
 
 from __future__ import annotations
@@ -21,33 +22,39 @@ from sphinx.application import Sphinx
 from tutor import viz
 
 
-def run(code: str, namespace: dict[str, Any]) -> Any:
-    """Execute `code`, and return the value of its last line where that is an expression."""
-    tree = ast.parse(code)
+def run(code: str, namespace: dict[str, Any], file: str = "<page>", line: int = 0) -> Any:
+    """Execute `code`, and return the value of its last line where that is an expression. It stands
+    in `file`, below `line`."""
+    tree = ast.increment_lineno(ast.parse(code), line)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-    exec(compile(tree, "<page>", "exec"), namespace)
+    exec(compile(tree, file, "exec"), namespace)
     if last is None:
         return None
-    return eval(compile(ast.Expression(last.value), "<page>", "eval"), namespace)
+    return eval(compile(ast.Expression(last.value), file, "eval"), namespace)
 
 
 def draw(app: Sphinx, page: nodes.document) -> None:
-    """Put each picture into the page, after the block that made it."""
-    if not app.env.metadata[app.env.docname].get("pictures"):
+    """Put what each block has drawn or printed into the page, after the block."""
+    wanted = app.env.metadata[app.env.docname]
+    if not (wanted.get("pictures") or wanted.get("printed")):
         return
     for file in Path(viz.__file__).parent.glob("*.py"):  # drawn anew when one of these changes
         app.env.note_dependency(str(file))
     namespace: dict[str, Any] = {"__name__": "__main__"}
+    file = f"{app.env.docname}.md"
     for block in list(page.findall(nodes.literal_block)):
         if block.get("language") != "python":
             continue
-        with contextlib.redirect_stdout(io.StringIO()):  # what a block prints, it says itself
-            found = run(block.astext(), namespace)
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            found = run(block.astext(), namespace, file, block.line or 0)
+        below = block.parent.index(block) + 1
         if isinstance(found, viz.Picture):
             shown = nodes.raw(
                 "", f'<div class="picture">{found._repr_html_()}</div>', format="html"
             )
-            block.parent.insert(block.parent.index(block) + 1, shown)
+            block.parent.insert(below, shown)
+        if wanted.get("printed") and (said := printed.getvalue().rstrip()):
+            block.parent.insert(below, nodes.literal_block(said, said, language="text"))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

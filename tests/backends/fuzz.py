@@ -111,7 +111,10 @@ def parameter(rng: random.Random, name: str) -> Any:
     return rng.choice((0, 1, 2, 0.5, -3))
 
 
-def kernel_call(rng: random.Random, native: Any, blocks: list[Guarded]) -> None:
+def drawn_call(
+    rng: random.Random, native: Any, blocks: list[Guarded]
+) -> tuple[Any, list[Any], dict[str, Any]] | None:
+    """A kernel of some level, operands, which mostly fit it, and parameters."""
     level = rng.choice(native.levels())
     (name, _), kernel = rng.choice(TABLES[level])
     signature = signatures.SIGNATURES.get(name.partition(".")[0])
@@ -129,11 +132,46 @@ def kernel_call(rng: random.Random, native: Any, blocks: list[Guarded]) -> None:
     if rng.random() < 0.03:
         given[rng.randrange(len(given)) :] = [rng.choice(ODD)]
     if any(map(endless, given)):
-        return
+        return None
     params = {p: parameter(rng, p) for p in signature.params if rng.random() < 0.97}
     if rng.random() < 0.03:
         params["surprise"] = 1
-    kernel(*given, **params)
+    return kernel, given, params
+
+
+def kernel_call(rng: random.Random, native: Any, blocks: list[Guarded]) -> None:
+    if drawn := drawn_call(rng, native, blocks):
+        kernel, given, params = drawn
+        kernel(*given, **params)
+
+
+def plan_call(rng: random.Random, native: Any, blocks: list[Guarded]) -> None:
+    """Such calls in a Plan: over the blocks, and over an arena as many of them are replaced by."""
+    some = rng.sample(blocks, 8)
+    slots, given = [], []
+    for number, block in enumerate(some):
+        where: Any = rng.choice((-1, -1, number * ROOM, block.buf))
+        given += [block.buf] if where == -1 else []
+        slots.append((block.count, block.dtype.format, where))
+    numbers = {id(block.buf): number for number, block in enumerate(some)}
+    steps: list[Any] = []
+    for _ in range(rng.choice((1, 5, 20))):
+        if drawn := drawn_call(rng, native, some):
+            kernel, operands, params = drawn
+            walks = [tuple(getattr(x, part, 0) for part in ("buf", "shape", "strides", "offset"))
+                     for x in operands]  # fmt: skip
+            steps.append((kernel, tuple((numbers.get(id(b), b), *w) for b, *w in walks), params))
+            try:
+                native.Plan(slots, steps[-1:], 8 * ROOM)
+            except Exception:  # most Plans are to be run
+                if rng.random() < 0.98:
+                    steps.pop()
+    for forged in (slots, steps, given):
+        if forged and rng.random() < 0.02:
+            forged[rng.randrange(len(forged))] = rng.choice((*ODD, (1, 2, 3), (), ((), (), ())))
+    plan = native.Plan(slots, steps, 8 * ROOM if rng.random() < 0.98 else rng.choice((*ODD, *HUGE)))
+    for _ in range(2):
+        plan.run(given)
 
 
 def tensor(rng: random.Random, block: Guarded, drawn: Any) -> Any:
@@ -198,7 +236,7 @@ def other_call(rng: random.Random, native: Any, blocks: list[Guarded]) -> None:
 def one_call(number: int, seed: int, native: Any, blocks: list[Guarded]) -> str:
     rng = random.Random(f"{seed} {number}")
     try:
-        call = rng.choices((kernel_call, twin_call, other_call), (6, 3, 1))[0]
+        call = rng.choices((kernel_call, plan_call, twin_call, other_call), (6, 3, 3, 1))[0]
         call(rng, native, blocks)
     except Exception as error:  # whatever it says, it has said it in Python
         return type(error).__name__

@@ -112,6 +112,7 @@ FORMS = {
     "adam": Form(
         lambda n: ((n,),) * 4 + ((),) * 6, {}, ("small", "small", "positive", *RATES[:5], "index")
     ),
+    "fused": Form(lambda n: ((n,),) * 3, {"results": 1, "axis": ()}, ("any", "any")),
     **dict.fromkeys(
         ("random_bits", "uniform", "normal"),
         Form(lambda n: ((n,), (), ()), {"blocks": 5}, ("index", "index")),
@@ -154,7 +155,11 @@ def calls(kernel: str, dtype: DType, lengths: range = LENGTHS) -> Iterator[tuple
             (t, shape, pool[: math.prod(shape) * t.itemsize])
             for t, shape, pool in zip([d.out, *ins], (out, *shapes), [old, *pools], strict=True)
         ]
-        yield n, Call(operands, form.params, WRITTEN.get(kernel, (0,)))
+        params = form.params
+        if kernel == "fused":
+            code = "r0 = maximum.T i0 i1; r1 = le.T i0 r0; o0 = where.T r1 r0 i0"
+            params = params | {"code": code.replace("T", dtype.name)}
+        yield n, Call(operands, params, WRITTEN.get(kernel, (0,)))
 
 
 # ---- guards in the same memory -------------------------------------------------------------------

@@ -245,6 +245,17 @@ print(x.buf.tolist())
     assert ran.stdout == "[1.0, 2.0]\n"
 
 
+@pytest.mark.parametrize("dtype", TABLE, ids=lambda d: d.name)
+def test_fused(dtype: DType) -> None:
+    x, y = (sample(dtype, 4, 3, start=i) for i in (0, 5))
+    code = "r0 = maximum.T i0 i1; o1 = eq.T i0 r0; o0 = max.T r0".replace("T", dtype.name)
+    out, more = operand(x[0], dtype=dtype), operand(x > 0, "sliced")
+    params = {"code": code, "results": 2, "axis": (0,)}
+    KERNELS["fused", dtype](out, laid(x, dtype, "transposed"), laid(y, dtype), more, **params)
+    assert_same(view(out), np.maximum(x, y).max(0))
+    assert_same(view(more), x >= y)
+
+
 # ---- completeness --------------------------------------------------------------------------------
 
 OTHER_CASES = {
@@ -254,6 +265,7 @@ OTHER_CASES = {
     "descend": test_descend,
     "sgd": test_sgd,
     "adam": test_adam,
+    "fused": test_fused,
 }
 
 

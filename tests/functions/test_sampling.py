@@ -11,8 +11,9 @@ from scipy import stats
 
 import tutor
 from tutor import Tensor
-from tutor.errors import DomainError, DTypeError, ShapeError
+from tutor.errors import DomainError, DTypeError, OutOfRangeError, ShapeError
 from tutor.functions import sampling
+from tutor.nn.functional import cross_entropy, nll_loss
 
 DRAWS = [
     lambda: tutor.randint(-3, 1000, (4, 5)),
@@ -52,19 +53,19 @@ def test_integers_are_even_and_in_range(backend):
     assert even(list(found.values()), [1000] * 7)
 
 
-def test_integers_are_exactly_even():
+def test_integers_are_exactly_even(monkeypatch):
     """2**64 % n words would make the small numbers likelier; they are drawn anew. With n = 3 *
     2**61 every third number would come twice as often."""
     tutor.manual_seed(2)
     n = 3 * 2**61
     thirds = (np.array(tutor.randint(0, n, (6000,)).tolist(), dtype=object) // (n // 3)).tolist()
     assert even([thirds.count(i) for i in range(3)], [2000] * 3)
-    words = iter([Tensor([2**64 - 1, 5], dtype="uint64"), Tensor([4, 7], dtype="uint64")])
-    before, sampling._words = sampling._words, lambda count: next(words)
-    try:  # of 2**64 words, 2**64 % 3 = 1 is refused: the last
-        assert sampling._below(Tensor([3, 3], dtype="uint64"), (2,)).tolist() == [1, 2]
-    finally:
-        sampling._words = before
+    words = iter([
+        Tensor([2**64 - 1, 5], dtype="uint64"), Tensor([[4, 7], [8, 8]], dtype="uint64")
+    ])  # fmt: skip
+    monkeypatch.setattr(sampling, "_words", lambda *shape, cells=(): next(words))
+    # of 2**64 words, 2**64 % 3 = 1 is refused: the last
+    assert sampling._below(Tensor([3, 3], dtype="uint64"), 1).tolist() == [1, 2]
 
 
 def test_every_order_is_equally_likely(backend):
@@ -133,3 +134,75 @@ def test_mistakes_are_explained(draw, error, backend):
     with pytest.raises(error) as caught:
         draw()
     assert caught.value.found and caught.value.do
+
+
+def test_what_is_drawn_anew_does_not_move_the_stream(backend):
+    """A quarter of the words are beyond: how many does not show in what is drawn afterwards."""
+    after = []
+    for high in (3 * 2**61, 2**61):
+        tutor.manual_seed(9)
+        tutor.randint(0, high, (40,))
+        after.append((tutor.random.get_state(), tutor.randint(0, 10**6, (9,)).tolist()))
+    assert after[0] == after[1]
+
+
+def test_what_is_drawn_anew_is_even_and_new_each_time(backend, monkeypatch):
+    """All first words are refused: what comes instead is as even as they, and another each time."""
+    tutor.manual_seed(10)
+    words = sampling._words
+
+    def refused(*shape, cells=()):
+        drawn = words(*shape, cells=cells)
+        return drawn if cells else drawn | (2**64 - 2**62)
+
+    monkeypatch.setattr(sampling, "_words", refused)
+    span = Tensor.full((3000,), 3 * 2**60, dtype="uint64")  # 2**64 % that is 2**60
+    first, second = (sampling._below(span, 61).tolist() for _ in range(2))
+    assert first != second
+    assert even(np.bincount([n // 2**60 for n in first], minlength=3), [1000] * 3)
+
+
+RECORDED = {
+    "bernoulli": lambda p: tutor.bernoulli(p[0] / 9),
+    "multinomial": lambda p: tutor.multinomial(p, 3),
+    "multinomial with replacement": lambda p: tutor.multinomial(p, 5, True),
+    "randint": lambda p: tutor.randint(0, 3 * 2**61, (7,)) + p.cast("int64").sum(),
+    "randperm": lambda p: tutor.randperm(6) * p[0, 0].cast("int64"),
+    "nll_loss": lambda p: nll_loss(p, p[:, 0].cast("int64") % 4, Tensor([1.0, 2.0, 3.0, 4.0])),
+    "cross_entropy": lambda p: cross_entropy(
+        p * p, p[:, 0].cast("int64") % 4, ignore_index=1, label_smoothing=0.1
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_a_recorded_call_draws_on_as_the_function_would(name, backend):
+    rows = [Tensor([[1.0, 2.0, 0.0, 7.0], [3.0, 1.0, 1.0, 1.0]]) + i / 4 for i in range(5)]
+    found = []
+    for function in (RECORDED[name], tutor.jit(RECORDED[name])):
+        tutor.manual_seed(12)
+        found.append([function(p).tolist() for p in rows] + [tutor.random.get_state()])
+    assert found[0] == found[1]
+    assert len({str(z) for z in found[0]}) > 3
+
+
+@pytest.mark.parametrize(
+    ("function", "wrong"),
+    [
+        (lambda p: tutor.bernoulli(p / 9), [9.0, 9.5, 1.0]),
+        (lambda p: tutor.multinomial(p, 2), [0.0, 1.0, 0.0]),
+        (lambda p: tutor.multinomial(p, 2), [-1.0, 1.0, 1.0]),
+        (lambda p: nll_loss(p.reshape(1, 3), p[:1].cast("int64"), Tensor([1.0, 2.0, 3.0])),
+         [-1.0, 0.0, 0.0]),
+        (lambda p: nll_loss(p.reshape(1, 3), p[:1].cast("int64"), Tensor([1.0, 2.0, 3.0])),
+         [3.0, 0.0, 0.0]),
+    ],
+)  # fmt: skip
+def test_a_recorded_call_refuses_what_the_function_would(function, wrong, backend):
+    recorded = tutor.jit(function)
+    for _ in range(4):
+        recorded(Tensor([1.0, 2.0, 3.0]))
+    with pytest.raises((DomainError, OutOfRangeError)):
+        recorded(Tensor(wrong))
+    with pytest.raises((DomainError, OutOfRangeError)):
+        function(Tensor(wrong))

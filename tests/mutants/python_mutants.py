@@ -395,6 +395,21 @@ PYTHON_MUTANTS = [
         "nn/test_functional.py",
         "padding at the end of sentences makes the loss smaller",
     ),
+    # ---- programs --------------------------------------------------------------------------------
+    Mutant(
+        "a temp is over as soon as it is written", "tutor/programs/plan.py",
+        "Life(found[slot].first if slot in found else number, number)",
+        "found.get(slot, Life(number, number))",
+        "programs/test_plan.py",
+        "what the backward pass needs has been written over",
+    ),
+    Mutant(
+        "a step's result takes the place of what it reads", "tutor/programs/plan.py",
+        "if other_first <= last and first <= other_last:",
+        "if other_first < last and first < other_last:",
+        "programs/test_plan.py",
+        "a product reads numbers that it has written itself",
+    ),
     # ---- the course ------------------------------------------------------------------------------
     Mutant(
         "the judge is 100 times too lenient", "course/compare.py",

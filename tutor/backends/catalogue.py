@@ -1,7 +1,7 @@
 """The catalogue: every Op class by its name, and what follows from the little that it states.
 
-A class is read once, when it is made. So the Engine, and who takes its place in C++, finds all that
-is to be known of an op in plain attributes, and asks no class for its methods' signatures.
+A class is read once, when it is made. So the Engine, and its twin in C++, find all that they need
+to know of an op in plain attributes, and never look at the signatures of its methods.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from operator import itemgetter
 from typing import Any
 
 from tutor.backends.forms import FORMS
+from tutor.backends.parameters import KINDS
 from tutor.backends.signatures import SIGNATURES
 
 OPS: dict[str, Any] = {}  # tutor.core.op gives it its type: dict[str, type[Op]]
@@ -45,21 +46,33 @@ def read(cls: Any, base: Any, abstract: bool) -> None:
 
 def _read_rule(cls: Any) -> None:
     """Which operands and parameters it takes: those of its kernel, or of its own method."""
-    known, anything = {*cls.defaults}, False
+    known, required, anything = {*cls.defaults}, set(), False
     if cls.kernel is not None:
         cls.signature = SIGNATURES[cls.kernel]
         cls.form, cls.kernel_params = FORMS[cls.signature.form], cls.signature.params
-        cls.required = frozenset((*cls.kernel_params, *cls.form.params))
-        known |= {*cls.required, *(["dtype"] if "*" in cls.signature.types else [])}
+        open_dtype = ["dtype"] if "*" in cls.signature.types else []
+        required = {*cls.kernel_params, *cls.form.params, *open_dtype}
+        known |= required
         if cls.form.rule is None and not cls.infers:
             raise TypeError(f"{cls.__name__}: no rule follows from its kernel; give it an `infer`")
+        cls.least = len(cls.signature.types.rstrip("+")) - 1
+        cls.most = None if "+" in cls.signature.types else cls.least
     if cls.infers or cls.kernel is None:
-        rule = cls.infer if cls.infers else cls.layout if cls.is_view else cls.forward
-        code = inspect.unwrap(rule).__code__
+        rule = inspect.unwrap(
+            cls.infer if cls.infers else cls.layout if cls.is_view else cls.forward
+        )
+        code = rule.__code__
         count, more = code.co_argcount, code.co_kwonlyargcount
         cls.takes = code.co_varnames[1:count]
-        known |= {*code.co_varnames[count : count + more]}
+        cls.least = max(count - 1 - len(rule.__defaults__ or ()), 0)
+        cls.most = None if code.co_flags & inspect.CO_VARARGS else count - 1
+        named = {*code.co_varnames[count : count + more]}
+        known |= named
+        required |= named - {*(rule.__kwdefaults__ or ()), *cls.defaults}
         anything = cls.kernel is None and bool(code.co_flags & inspect.CO_VARKEYWORDS)
     elif not cls.takes:
-        cls.takes = ("x", "y")[: len(cls.signature.types.rstrip("+")) - 1]
+        cls.takes = ("x", "y")[: cls.least]
+    cls.required = frozenset(required)
     cls.accepts = None if anything else frozenset(known)
+    if cls.kernel is not None:  # of what has a default, the op takes care itself
+        cls.checked = tuple(sorted((KINDS.keys() & known) - cls.defaults.keys()))

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tutor.backends import cases, registry
-from tutor.backends.cases.bounds import ROUNDOFF, WRITTEN, bounds
+from tutor.backends.cases.bounds import ROUNDOFF, bounds, written
 from tutor.backends.cases.draws import Case, Spec
 from tutor.backends.cases.operands import elements, execute, images, through
 from tutor.backends.registry import Table
@@ -110,13 +110,13 @@ def differences(
     got: list[bytes],
 ) -> Iterator[tuple[float, Any]]:
     """The error of whatever is not equal to the bit, and a function that puts it in words."""
-    written = WRITTEN.get(kernel, (0, 1) if case.in_place else (0,))
+    to_write = written(kernel, case)
     allowed = None
     for i, spec in enumerate((case.out, *case.ins)):
         if got[i] == expected[i]:
             continue
         name = f"input {i}" if i else "out"
-        if i not in written:
+        if i not in to_write:
             yield math.inf, lambda *_, name=name: f"{name} was changed, and it is only to be read"
             continue
         if (item := strayed(spec, before[i], got[i])) is not None:

@@ -1,8 +1,8 @@
 """Forms: how the shapes of a kernel's operands go together, once for all kernels of one form.
 
-Each form is a rule for the shape of the result, a way to walk the inputs to it, and a count of what
-is computed. An Op with a kernel needs no rule of its own: it takes that of its kernel's form. The
-names are those of `enum class Form` in simd_cpp/kernel.hpp, which states the same for C++.
+Each form is a rule for the shape of the result, and a way to walk the inputs to it. An Op with a
+kernel needs no rule of its own: it takes that of its kernel's form. The names are those of `enum
+class Form` in simd_cpp/kernel.hpp, which states the same for C++. What it costs: costs.py.
 
     elementwise         operands are stretched to one shape, and so is the result
     update              as out; those of letter T are written but for input 1, the others are cells
@@ -23,6 +23,7 @@ names are those of `enum class Form` in simd_cpp/kernel.hpp, which states the sa
     index_select        x's shape, but along `axis` as long as the 1-D index
     cross_entropy       x (..., classes), t (...) -> (...), or () where the op adds them up
     cross_entropy_grad  x (..., classes), t (...), g (...) -> (..., classes)
+    fused               all inputs of one shape -> that shape, without the axes in `axis`
 
 An axis may be counted from the end, and is counted from the front from here on.
 """
@@ -33,7 +34,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tutor.backends.signatures import SIGNATURES, Signature
+from tutor.backends import windows
+from tutor.backends.signatures import Signature
 from tutor.dtype import DType, accumulator, bool_, float64, int64, uint32, uint64
 from tutor.errors import ShapeError
 from tutor.ground.layout import Shape, axes_of, axis_of, broadcast_shapes, broadcast_strides
@@ -41,8 +43,6 @@ from tutor.ground.layout import Shape, axes_of, axis_of, broadcast_shapes, broad
 Params = Mapping[str, Any]
 Rule = Callable[[Signature, str, Sequence[Shape], Params], Shape]
 Walks = Callable[[Shape, tuple[Any, ...], Params], tuple[Any, ...]]
-Work = Callable[[Shape, Sequence[Shape]], int]
-Layout = tuple[Shape, Shape, DType]  # shape, strides, and dtype of an operand
 
 
 class Form(NamedTuple):
@@ -50,7 +50,6 @@ class Form(NamedTuple):
 
     rule: Rule | None = None  # the result's shape; ShapeError where the operands do not fit
     walks: Walks | None = None  # the inputs as the kernel is to walk them; None: as they are
-    flops: Work | None = None  # additions, multiplications, and what takes their place; None: open
     params: tuple[str, ...] = ()  # what the rule asks for beside the kernel's own parameters
 
 
@@ -113,39 +112,6 @@ def _layer(_: Signature, name: str, shapes: Sequence[Shape], params: Params) -> 
             "x's last axis must be as long as the weight's; the bias has one number per output",
         )
     return (*x[:-1], w[0])
-
-
-def places(sizes: Shape, window: Shape, steps: Shape, gaps: Shape) -> Shape:
-    """How many windows there are along each axis; ShapeError if one does not fit at all."""
-    along = zip(sizes, window, steps, gaps, strict=True)
-    found = tuple([(n - d * (k - 1) - 1) // s + 1 for n, k, s, d in along])
-    if min(found) < 1 and 0 not in sizes:
-        raise ShapeError(
-            f"windows of {window}, {gaps} apart, over {sizes}",
-            "the window is larger than what it slides over",
-            "pad the image, or use a smaller window",
-        )
-    return tuple(max(n, 0) for n in found)
-
-
-def _slid(x: Shape, window: Shape, params: Params) -> Shape:
-    steps = params["stride_h"], params["stride_w"]
-    return places(x[2:], window, steps, (params["dilation_h"], params["dilation_w"]))
-
-
-def _convolved(_: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
-    x, w = shapes
-    return (x[0], w[0], *_slid(x, w[2:], params))
-
-
-def _weighed(_: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
-    x, g = shapes
-    return (g[1], x[1] // params["groups"], *params["size"])
-
-
-def _pooled(_: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
-    (x,) = shapes
-    return (*x[:2], *_slid(x, (params["size_h"], params["size_w"]), params))
 
 
 def _padded(_: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
@@ -215,6 +181,17 @@ def _selected(_: Signature, name: str, shapes: Sequence[Shape], params: Params) 
     return (*x[:axis], *index, *x[axis + 1 :])
 
 
+def _chained(_: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
+    first, axis = shapes[0], params["axis"]
+    if any(shape != first for shape in shapes):
+        raise ShapeError(
+            f"{name} of shapes {', '.join(map(str, shapes))}",
+            "they differ",
+            "stretch all inputs to one shape: by strides of 0 where they repeat",
+        )
+    return without(first, axis)
+
+
 def _lost(_: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
     x, t = shapes
     if not x or t != x[:-1]:
@@ -224,6 +201,18 @@ def _lost(_: Signature, name: str, shapes: Sequence[Shape], params: Params) -> S
             f"logits (..., classes) go with targets {x[:-1]}; reshape one of them",
         )
     return t if params["reduction"] == "none" else ()
+
+
+def _lost_grad(_: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
+    x, t, g = shapes
+    _lost(_, name, (x, t), {"reduction": "none"})
+    if g != t:
+        raise ShapeError(
+            f"{name} of logits {x} with gradients {g}",
+            f"there are targets {t}",
+            "give one gradient for each target",
+        )
+    return x
 
 
 # ---- walking the inputs --------------------------------------------------------------------------
@@ -254,42 +243,19 @@ def _cut_to_index(shape: Shape, inputs: tuple[Any, ...], params: Params) -> tupl
     return (x if x.shape == sizes else x.over(x.buf, sizes, x.strides, x.offset)), index
 
 
-# ---- what is computed ----------------------------------------------------------------------------
-
-
-def _one_each(out: Shape, ins: Sequence[Shape]) -> int:
-    return math.prod(out)
-
-
-def _one_each_read(out: Shape, ins: Sequence[Shape]) -> int:
-    return math.prod(ins[0])
-
-
-def _terms_of_rows(out: Shape, ins: Sequence[Shape]) -> int:
-    return 2 * math.prod(out) * ins[0][-1]
-
-
-def _terms_of_windows(out: Shape, ins: Sequence[Shape]) -> int:
-    return 2 * math.prod(out) * math.prod(ins[1][1:])
-
-
-def _terms_of_weights(out: Shape, ins: Sequence[Shape]) -> int:
-    return 2 * math.prod(ins[1]) * math.prod(out[1:])
-
-
 FORMS: dict[str, Form] = {
-    "elementwise": Form(_stretched, _stretch_all, _one_each),
+    "elementwise": Form(_stretched, _stretch_all),
     "update": Form(_as_first),
     "scan": Form(_stretched, _stretch_all),
     "fill": Form(),
     "draw": Form(),
-    "reduce": Form(_reduced, flops=_one_each_read),
-    "mat_mul": Form(_product, _stretch_leading, _terms_of_rows),
-    "linear": Form(_layer, flops=_terms_of_rows),
-    "conv": Form(_convolved, flops=_terms_of_windows),
-    "conv_weight": Form(_weighed, flops=_terms_of_weights, params=("size",)),
-    "pool": Form(_pooled),
-    "pool_grad": Form(_as_first),
+    "reduce": Form(_reduced),
+    "mat_mul": Form(_product, _stretch_leading),
+    "linear": Form(_layer),
+    "conv": Form(windows.convolved),
+    "conv_weight": Form(windows.weighed, params=("size",)),
+    "pool": Form(windows.pooled),
+    "pool_grad": Form(windows.shared),
     "nonzero": Form(),
     "pad": Form(_padded, params=("widths",)),
     "cat": Form(_joined),
@@ -297,11 +263,12 @@ FORMS: dict[str, Form] = {
     "scatter": Form(_scattered),
     "index_select": Form(_selected),
     "cross_entropy": Form(_lost, params=("reduction",)),
-    "cross_entropy_grad": Form(_as_first),
+    "cross_entropy_grad": Form(_lost_grad),
+    "fused": Form(_chained),
 }
 
 
-# ---- asked by the Engine, and by who watches it --------------------------------------------------
+# ---- asked by the Engine -------------------------------------------------------------------------
 
 
 def dtype_of(letter: str, dtype: DType) -> DType | None:
@@ -318,33 +285,3 @@ def counted_axis(form: str, axis: Any, shapes: Sequence[Shape]) -> Any:
         return axes_of(axis, len(shapes[0]))
     several = shapes if form in ("elementwise", "scan") else shapes[:1]
     return axis_of(axis, max(map(len, several)) or 1)
-
-
-def flops(kernel: str, layouts: Sequence[Layout]) -> int | None:
-    """One for each element of a map or reduction; of a product of sums, a multiplication and an
-    addition for each term: 2mnk for a matrix product. None where it is not known, or nothing is
-    computed. `layouts`: out's, then the inputs'."""
-    signature = SIGNATURES[kernel]
-    count = FORMS[signature.form].flops
-    if count is None or signature.work == "moves" or (count is _one_each and signature.params):
-        return None
-    out, *ins = [shape for shape, _, _ in layouts]
-    return count(out, ins)
-
-
-def nbytes(kernel: str, layouts: Sequence[Layout]) -> int:
-    """Bytes read and written, each element counted once for each operand that it is in."""
-    types, form = SIGNATURES[kernel].types, SIGNATURES[kernel].form
-    moved = [_elements(shape, strides) * dtype.itemsize for shape, strides, dtype in layouts]
-    if form in ("gather", "index_select"):  # they read as many elements as they write
-        moved[1] = moved[0]
-    if form == "update":  # reads what it writes, and writes the state, but no cell
-        moved += [n for i, n in enumerate(moved) if types[i] == "T" and i != 1]
-    return sum(moved)
-
-
-def _elements(shape: Shape, strides: Shape) -> int:
-    """How many elements an operand has in memory: an axis of stride 0 repeats the same ones."""
-    if 0 in shape:
-        return 0
-    return math.prod(n for n, stride in zip(shape, strides, strict=True) if stride)

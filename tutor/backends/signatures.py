@@ -215,6 +215,10 @@ TABLE_OF_KERNELS = (
     Signature("cross_entropy_grad", "TTiT", FLOATS, "sum",
         "z_j = scale * g * (softmax(x)_j - [j = t]) for each row of x and its g (...)", ("scale",),
         form="cross_entropy_grad"),
+    Signature("fused", "T*+", ALL, "sum",
+        "o0, o1, ... = what `code`, a chain of elementwise kernels, makes of i0, i1, ... (see "
+        "tutor/backends/bytecode.py): out is o0, the last results - 1 inputs are o1 and on; o0 may "
+        "be reduced over axis", ("code", "results", "axis"), form="fused"),
     # ---- optimizer steps: `out` (and the state) are read and updated in place --------------------
     Signature("descend", "TTdd", FLOATS, "sum",
         "p <- p - lr * (g + weight_decay * p), with p = out, ins = (g, lr, weight_decay)",

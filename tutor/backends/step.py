@@ -8,8 +8,8 @@
     ['exp float32 (2,) -> (2,)', 'sum float32 (2,) axis=(0,) -> ()']
 
 An op, a derivative, an optimizer's step, a random number, a cast, a value written in place, a
-Buffer's own arithmetic: whatever asks for a kernel makes a Step and emits it. So who wants to see
-what a process computes has one place to stand at, and sees what really runs.
+Buffer's own arithmetic: whatever asks for a kernel makes a Step and emits it. So whoever
+wants to see what a process computes has one place to watch, and sees what really runs.
 
 This file stands below the Engine, because a Buffer and the conformance suite emit Steps, too.
 """
@@ -25,7 +25,7 @@ from functools import partial
 from operator import call
 from typing import Any, TypeVar
 
-from tutor.backends import forms, registry
+from tutor.backends import costs, registry
 from tutor.backends.registry import Kernel
 from tutor.backends.signatures import SIGNATURES, Signature
 from tutor.dtype import DType
@@ -39,8 +39,8 @@ NONE: Mapping[str, object] = {}
 
 
 class Step:
-    """`kernel`, looked up for `dtype`, fills `out` from `ins` as `params` say. `where` is the line
-    of the user's that asked for it, if somebody has noted it."""
+    """`kernel`, looked up for `dtype`, fills `out` from `ins` as `params` say. `where` is the file
+    and line of the user's code that asked for it, if it was noted."""
 
     __slots__ = ("dtype", "ins", "kernel", "out", "params", "where")
 
@@ -93,19 +93,19 @@ class Step:
         return Step(self.kernel, self.dtype, out, tuple(ins), self.params, self.where)
 
     @property
-    def layouts(self) -> tuple[forms.Layout, ...]:
+    def layouts(self) -> tuple[costs.Layout, ...]:
         """Shape, strides and dtype: of out, then of the inputs."""
         return tuple([(x.shape, x.strides, x.buf.dtype) for x in (self.out, *self.ins)])
 
     @property
     def nbytes(self) -> int:
-        """Bytes read and written: forms.nbytes."""
-        return forms.nbytes(self.kernel, self.layouts)
+        """Bytes read and written: costs.nbytes."""
+        return costs.nbytes(self.kernel, self.layouts)
 
     @property
     def flops(self) -> int | None:
-        """What is computed, None where that is open: forms.flops."""
-        return forms.flops(self.kernel, self.layouts)
+        """What is computed, None where that is open: costs.flops."""
+        return costs.flops(self.kernel, self.layouts, self.params)
 
     def __repr__(self) -> str:
         parts = [self.kernel, self.dtype.name, *(str(tuple(x.shape)) for x in self.ins)]
@@ -114,8 +114,8 @@ class Step:
 
 
 def emit(step: Step, kernel: Kernel | None = None) -> None:
-    """Run the step: the one place where a kernel is called. `kernel` is another than the one in
-    use, for who compares two."""
+    """Run the step: the one place where a kernel is called. Give `kernel` to run another one than
+    that of the backend in use, to compare the two."""
     run = kernel or registry.kernel(step.kernel, step.dtype, step.device)
     if WATCHES:
         _watched(step, run)
@@ -128,7 +128,7 @@ def emit(step: Step, kernel: Kernel | None = None) -> None:
 Observer = Callable[[Step, Callable[[], None]], object]
 
 _shared: Shared[Observer] = Shared()
-WATCHES = _shared.blocks  # empty, mostly: then a step costs nothing more
+WATCHES = _shared.blocks  # empty unless somebody watches: then a step costs no more
 _observing: ContextVar[bool] = ContextVar("tutor.observing", default=False)
 
 
@@ -173,7 +173,7 @@ def _within(entered: Entered[Any], function: F, what: str) -> F:
 
 
 def watchers() -> list[Observer]:
-    """Who watches just now, the outermost first."""
+    """The observers that watch at present, the outermost first."""
     return [observer for observer in _shared.values() if callable(observer)]
 
 

@@ -113,11 +113,11 @@ class Buffer(Arithmetic):
         return i % len(self) * self.dtype.itemsize
 
     def __getitem__(self, index: int) -> Any:
-        memory, start = border.raw(self, "an item of a Buffer", True), self._position(index)
+        memory, start = border.numbers(self, "an item of a Buffer"), self._position(index)
         return bits.unpack(memory[start : start + self.dtype.itemsize], self.dtype)[0]
 
     def __setitem__(self, index: int, value: bool | int | float) -> None:
-        memory, position = border.raw(self, "to write an item"), self._position(index)
+        memory, position = border.numbers(self, "to write an item", False), self._position(index)
         numbers, shape = literals.flatten(value)
         if shape:
             raise ShapeError(f"item {index} = {value!r}", f"shape {shape}", "give one number")
@@ -129,7 +129,7 @@ class Buffer(Arithmetic):
 
     def tolist(self) -> list[Any]:
         """All numbers, as a list of Python numbers."""
-        return bits.unpack(border.raw(self, "the numbers of a Buffer", True), self.dtype)
+        return bits.unpack(border.numbers(self, "the numbers of a Buffer"), self.dtype)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.tolist())
@@ -155,7 +155,7 @@ class Buffer(Arithmetic):
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (border.raw(self, "a copy of a Buffer", True).tobytes(), self.dtype)
+        return _restore, (border.numbers(self, "a copy of a Buffer").tobytes(), self.dtype)
 
 
 def _restore(payload: bytes, dtype: DType) -> Buffer:

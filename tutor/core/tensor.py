@@ -63,6 +63,8 @@ class TensorBase(literals.IsTensor):
                 )
         else:
             wanted = None if dtype is None else dtypes.of(dtype)
+            if not isinstance(data, literals.WRITTEN):
+                border.opened("a Tensor from an array")
             payload, found, stored = literals.read(data, wanted)
             self.buf = Buffer.from_memory(payload, dtype=stored)
         self.shape = found if shape is None else layout.checked_shape(shape)
@@ -112,11 +114,8 @@ class TensorBase(literals.IsTensor):
     @property
     def dtype(self) -> DType:
         """What its numbers are: one of `tutor.DTYPES`."""
-        try:
-            return self.buf.dtype
-        except AttributeError:
-            border.check(self, "the dtype of a Tensor")  # says what was put there for a Buffer
-            raise
+        dtype: DType = border.told(self, "dtype")
+        return dtype
 
     @property
     def ndim(self) -> int:
@@ -144,7 +143,7 @@ class TensorBase(literals.IsTensor):
 
     def item(self) -> Number:
         """The number in a one-element tensor, as a Python number."""
-        memory = border.check(self, "item()", reading=True)
+        memory = border.read(self, "item()")
         if self.numel() != 1:
             raise ShapeError(
                 f"item() of shape {self.shape}",

@@ -1,9 +1,13 @@
 """Drawing whole numbers, orders and classes, from the generator that `tutor.manual_seed` sets.
 
 Everything from the random bits on is integer arithmetic, or exact: the same seed gives the same
-draws on every backend, and every outcome has exactly the probability that it should have (of
-`multinomial` and `bernoulli`: that of the weights as 53-bit numbers). `Tensor.rand`, `randn` and
-`glorot_uniform`, which fill a Tensor with floats, are in tutor/methods/create.py.
+draws on every backend, and every outcome has the probability that it should have, but for less than
+2**-64 (of `multinomial` and `bernoulli`: that of the weights as 53-bit numbers). `Tensor.rand`,
+`randn` and `glorot_uniform`, which fill a Tensor with floats, are in tutor/methods/create.py.
+
+No number is read back to Python: the same kernels run whatever is drawn and whatever the weights
+are, and invalid weights are refused by a kernel. So these functions can be recorded (tutor.jit),
+and a replay draws the next numbers, as a call of the function would.
 """
 
 from __future__ import annotations
@@ -13,13 +17,13 @@ import math
 from tutor import dtype as dtypes
 from tutor import random
 from tutor.core.buffer import Buffer
-from tutor.core.engine import apply
+from tutor.core.engine import apply, engine
 from tutor.dtype import float64, int64, uint32, uint64
-from tutor.errors import DomainError, DTypeError, ShapeError
+from tutor.errors import DomainError, DTypeError, OutOfRangeError, ShapeError
 from tutor.ground import layout
 from tutor.ground.recording import no_grad
 from tutor.ground.spelling import spelled
-from tutor.ground.typing import DTypeLike, ShapeLike, TensorLike
+from tutor.ground.typing import DTypeLike, ShapeLike, TensorLike, Walked
 from tutor.methods.tensor import Tensor
 
 WHOLE = 62  # bits that the weights of one draw may add up to, as whole numbers
@@ -55,8 +59,9 @@ def randint(
             "use a wider dtype, or a smaller range",
         )
     sizes = layout.checked_shape(() if shape is None else shape)
-    words, span = _words(math.prod(sizes)), stop - start
-    drawn = words if span == 2**64 else _below(words.like(span), words.shape)
+    drawn, span = _words(math.prod(sizes)), stop - start
+    if span < 2**64:
+        drawn = _below(drawn.like(span), (2**64 % span).bit_length(), drawn)
     return (drawn + start % 2**64).cast(int64).cast(found).reshape(sizes)  # wraps to what it is
 
 
@@ -77,9 +82,10 @@ def bernoulli(p: TensorLike) -> Tensor:
             f"bernoulli of {chance.dtype.name}", "a probability is no integer", "give floats"
         )
     wide = chance.cast(float64)
-    if not bool(((wide >= 0) * (wide <= 1)).all()):
-        raise DomainError("bernoulli(p)", "a p that is not from 0 to 1", "clip or scale it")
-    return (Tensor.rand(*chance.shape, dtype=float64) < wide).cast(chance.dtype)
+    sure = _sure(
+        (wide >= 0) & (wide <= 1), "bernoulli(p)", "a p that is not from 0 to 1", "clip or scale it"
+    )
+    return (Tensor.rand(*chance.shape, dtype=float64) < wide * sure).cast(chance.dtype)
 
 
 @spelled
@@ -97,14 +103,14 @@ def multinomial(weights: TensorLike, num_samples: int, replacement: bool = False
         raise ShapeError(
             f"multinomial of shape {given.shape}", "no row of weights", "(classes) or (N, classes)"
         )
+    needed = 1 if replacement else count
     whole = _whole_weights(given.cast(float64))
-    above = int((whole > 0).sum(-1).min().item()) if given.numel() else count
-    if above < (1 if replacement else count):
-        raise DomainError(
-            f"multinomial(num_samples={count}, replacement={replacement})",
-            f"a row has {above} weights above 0",
-            "give more classes, fewer samples, or replacement=True",
-        )
+    whole = whole * _sure(
+        (whole > 0).sum(-1) >= needed,
+        f"multinomial(num_samples={count}, replacement={replacement})",
+        f"a row has less than {needed} weights above 0",
+        "give more classes, fewer samples, or replacement=True",
+    )
     if replacement:
         return _picked(whole, count)
     classes, drawn = Tensor.arange(given.shape[-1]), []
@@ -114,33 +120,61 @@ def multinomial(weights: TensorLike, num_samples: int, replacement: bool = False
     return apply("cat", *drawn, axis=-1)
 
 
-def _words(count: int) -> Tensor:
-    """`count` random uint64: two of the generator's uint32 each."""
-    bits = Tensor(Buffer.empty(2 * count, uint32), (count, 2))
-    random.stream().draw("random_bits", bits, 4)
-    halves = bits.cast(uint64)
-    return (halves[:, 0] << 32) | halves[:, 1]
+def _sure(holds: Tensor, asked: str, found: str, do: str) -> Tensor:
+    """1 if all of `holds` is true, else DomainError.
 
-
-def _below(limits: Tensor, shape: layout.Shape) -> Tensor:
-    """For each uint64 limit a number below it, all equally likely, in that shape.
-
-    The remainder of a random word is, but for the words from the last whole multiple of the limit
-    on: those (2**64 % limit of them) are drawn anew.
+    The check is a kernel's, which refuses every position but 0. A caller that multiplies by the 1
+    makes the check a part of its result, so that a replay makes it, too.
     """
-    words = _words(limits.numel())
-    rest = (~limits + 1) % limits
-    while bool((beyond := words > ~rest).any()):
-        words = apply("where", beyond, _words(limits.numel()), words)
-    return (words % limits).reshape(shape)
+    place = apply("where", holds.all(), 0, 1).reshape(1)
+    try:
+        return apply("index_select", place.like(1), place, axis=0).reshape(())
+    except OutOfRangeError:
+        raise DomainError(asked, found, do) from None
+
+
+def _words(*shape: int, cells: tuple[Walked, ...] = ()) -> Tensor:
+    """Random uint64, two of the generator's uint32 each; `cells` are another stream's."""
+    bits = Tensor(Buffer.empty(2 * math.prod(shape), uint32), (*shape, 2))
+    cells = cells or random.stream().cells
+    engine.call("random_bits", uint32, bits, *cells, blocks=-(-bits.numel() // 4))
+    halves = bits.cast(uint64)
+    return (halves[..., 0] << 32) | halves[..., 1]
+
+
+def _below(limits: Tensor, beyond: int, *spare: Tensor) -> Tensor:
+    """For each uint64 limit a number below it, all equally likely, in the same shape.
+
+    The remainder of a random word by the limit is such a number, unless the word is one of the last
+    2**64 % limit ones (a number of at most `beyond` bits), which would make small numbers likelier.
+    Such a word is replaced: by a `spare` one, then by others, as many as it takes to find a good
+    one with a probability of 1 - 2**-64. The others come from a stream of their own, which begins
+    at a random word, so the numbers drawn later do not depend on how many were replaced.
+    """
+    words = _words(*limits.shape)
+    more = -(-64 // (64 - beyond)) - 1
+    if more and words.numel():
+        tries = [t.unsqueeze(0) for t in (words, *spare)]
+        if more > len(spare):
+            cells = ~Tensor(random.stream().buf, (), ()), words.flatten()[0].copy()
+            tries.append(_words(more - len(spare), *words.shape, cells=cells))
+        each = apply("cat", *tries, axis=0)
+        first = (each <= ~((~limits + 1) % limits)).argmax(0, keepdims=True)
+        words = each.gather(0, first).squeeze(0)
+    return words % limits
 
 
 def _whole_weights(w: Tensor) -> Tensor:
     """Weights as int64 that add up to less than 2**WHOLE a row. None above 0 becomes 0."""
-    if not bool(((w >= 0) * w.isfinite()).all()):
-        raise DomainError("multinomial(weights)", "a negative, infinite or nan one", "check them")
+    sure = _sure(
+        (w >= 0) & w.isfinite(),
+        "multinomial(weights)",
+        "a negative, infinite or nan one",
+        "check them",
+    )
     if not w.numel():
         return w.cast(int64)
+    w = w * sure
     largest = w.max(-1, keepdims=True)
     scale = 2.0 ** (WHOLE - w.shape[-1].bit_length())
     whole = (w / apply("where", largest == 0, 1.0, largest) * scale).cast(int64)
@@ -150,11 +184,12 @@ def _whole_weights(w: Tensor) -> Tensor:
 def _picked(whole: Tensor, count: int) -> Tensor:
     """`count` classes for each row of whole weights: where numbers below their sum fall.
 
-    Each class owns as many of those numbers as its weight; the class of a number is how many ends
-    of such runs are <= it. A stable sort of both together, the ends first, counts them.
+    Each class owns a run of numbers, as long as its weight; the class of a number is the count of
+    runs that end at or before it. A stable sort of ends and numbers together, ends first, counts
+    them.
     """
     ends = whole.cumsum(-1)
     total = ends[..., -1:].expand((*whole.shape[:-1], count))
-    places = _below(total.cast(uint64).flatten(), total.shape).cast(int64)
+    places = _below(total.cast(uint64), WHOLE).cast(int64)
     order = apply("cat", ends, places, axis=-1).argsort(-1).argsort(-1)
     return order[..., whole.shape[-1] :] - places.argsort(-1).argsort(-1)

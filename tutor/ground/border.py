@@ -3,13 +3,15 @@
 A Tensor's attributes may be assigned to: `t.shape = (4096,)` is an ordinary line of Python. So
 nothing that reads memory believes them. Each way out of the library (`numpy`, DLPack, `item`,
 `tolist`, text, pickle, and every kernel of python_ref) calls `check` first; the kernels of
-simd_cpp check the same in C++ (simd_cpp/operand.cpp). After it, every element that the walking
-instructions reach lies in the memory there is, which holds numbers of the dtype that is claimed.
+simd_cpp check the same in C++ (simd_cpp/border/operand.cpp). After it, every element that the
+walking instructions reach lies in the memory there is, which holds numbers of the dtype that is
+claimed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from functools import wraps
 from typing import Any
 
@@ -54,6 +56,32 @@ def overlap(a: Any, b: Any) -> bool:
         return True
     meet: bool = first < second + b.nbytes and second < first + a.nbytes
     return meet
+
+
+# While a context is recorded for later, no number may leave memory for Python, nor enter it from
+# there: a replay would not do it again. Then this holds what refuses, and says so.
+closed: ContextVar[Callable[[str], None] | None] = ContextVar("tutor.closed", default=None)
+
+
+def opened(asked: str) -> None:
+    """Refuse what is `asked` if this context is recorded."""
+    refuse = closed.get()
+    if refuse is not None:
+        refuse(asked)
+
+
+def numbers(buf: Any, asked: str, reading: bool = True) -> memoryview:
+    """`raw`, for numbers that are handed to Python now, or come from there."""
+    memory = raw(buf, asked, reading)
+    opened(asked)
+    return memory
+
+
+def read(x: Any, asked: str, reading: bool = True) -> memoryview:
+    """`check`, for numbers that are handed to Python now."""
+    memory = check(x, asked, reading)
+    opened(asked)
+    return memory
 
 
 def check(x: Any, asked: str, reading: bool = False) -> memoryview:
@@ -106,6 +134,15 @@ def _check_walk(x: Any, asked: str, count: int) -> None:
             )
 
 
+def told(x: Any, name: str) -> Any:
+    """What a Tensor's Buffer says of itself, or the error for what stands in its place."""
+    try:
+        return getattr(x.buf, name)
+    except AttributeError:
+        check(x, f"the {name} of a Tensor")
+        raise
+
+
 def check_all(inputs: Any, asked: str) -> None:
     """`check` for each Tensor among the inputs of an op that has just failed: was it for that?"""
     for i, x in enumerate(inputs):
@@ -120,14 +157,14 @@ def check_writable(x: Any, asked: str) -> None:
 
 
 def steps(x: Any) -> layout.Shape:
-    """The strides, to hand on. An axis that is never walked may carry any, and one beyond the
-    Buffer, which means nothing, could overflow in other hands."""
+    """The strides, for another library. The stride of an axis of size 0 or 1 is never used, and
+    may be any number: a huge one, which could overflow there, becomes 0."""
     count = len(x.buf)
     return tuple(s if -count <= s <= count else 0 for s in x.strides)
 
 
 def guarded(name: str, kernel: Callable[..., None]) -> Callable[..., None]:
-    """The kernel, which from now on gets operands alone that stay within their memory."""
+    """The kernel, behind a check that every operand stays within its memory."""
 
     @wraps(kernel)
     def run(out: Any, *ins: Any, **params: Any) -> None:

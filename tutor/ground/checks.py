@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from tutor.errors import DomainError, DTypeError, ShapeError
+from tutor.ground import border
 from tutor.ground.literals import is_number, is_tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -74,6 +75,14 @@ def at_least(what: str, x: object, axes: int) -> Any:
     if t.ndim < axes:
         raise ShapeError(f"{what} of shape {t.shape}", f"{t.ndim} axes", f"it takes {axes} or more")
     return t
+
+
+def span(x: Any) -> str:
+    """From where to where the numbers of a Tensor reach, for an error; of a call that is recorded,
+    no number may be read."""
+    if border.closed.get():
+        return "there are others among the numbers"
+    return f"the numbers reach from {x.min().item()} to {x.max().item()}"
 
 
 def said(x: object) -> str:

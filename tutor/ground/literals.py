@@ -13,6 +13,7 @@ from tutor.ground.memory import Memory
 from tutor.ground.typing import Number
 
 NUMBERS = (bool, int, float)
+WRITTEN = (*NUMBERS, list, tuple, range)  # what numbers in code are written as
 
 
 def is_number(x: object) -> TypeGuard[Number]:
@@ -33,7 +34,7 @@ def is_tensor(x: object) -> TypeGuard[Any]:
 
 def holds_numbers(x: Any) -> bool:
     """Whether x is meant as numbers: one or several of them, or a thing that has some."""
-    if isinstance(x, (*NUMBERS, complex, list, tuple, range)) or hasattr(x, "shape"):
+    if isinstance(x, (*WRITTEN, complex)) or hasattr(x, "shape"):
         return True
     return not isinstance(x, (str, bytes)) and (hasattr(x, "tolist") or _has_buffer(x))
 
@@ -47,7 +48,7 @@ def read(data: Any, dtype: DType | None) -> tuple[bytes, tuple[int, ...], DType]
     """
     if isinstance(data, (str, complex)) or data is None:
         raise _no_number(data)
-    if isinstance(data, (*NUMBERS, list, tuple, range)):
+    if isinstance(data, WRITTEN):
         numbers, shape = flatten(data)
     else:
         if getattr(getattr(data, "dtype", None), "kind", "f") in "mMcUSV":

@@ -8,7 +8,7 @@ A Buffer *has* memory: bytes, or a promise of bytes that asking for them keeps.
                              Memory for who only looks at it and lets go, so that this can wait
 
 Whoever needs bytes (`raw`, `address`, a kernel) goes one way to them: `kept(buf, ...)` here, and
-`memory_of` in simd_cpp/memory.hpp.
+`memory_of` in simd_cpp/memory/memory.hpp.
 
 The C++ extension brings a `Memory` type that allocates quickly and hands its address to the kernels
 without a detour. Where the extension was not built, this file's classes do the same in plain

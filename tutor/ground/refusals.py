@@ -1,6 +1,7 @@
-"""What the Engine says where a gradient could not be right: the errors, each in three parts.
+"""What the Engine refuses, in words: gradients that could not be right, operands that are none.
 
-The Engine decides, here are the words. `op` is a recorded Op, `x` an input of it, `g` a gradient.
+The Engine decides when; the errors are written here. `op` is an Op, `x` an input of it, `g` a
+gradient.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ from tutor.ground.literals import is_tensor
 def no_graph() -> GraphError:
     return GraphError(
         "backward() from a tensor that does not require grad",
-        "no input it was computed from requires grad, or it was computed under no_grad()",
-        "write Tensor(..., requires_grad=True) for what you want the gradient of",
+        "no input it was computed from requires grad, or it was computed under no_grad(), or it is "
+        "a result of tutor.jit, which has no graph",
+        "write Tensor(..., requires_grad=True) for what you want the gradient of; under tutor.jit "
+        "call backward() inside",
     )
 
 
@@ -152,23 +155,6 @@ def read_only(t: Any) -> DomainError:
     )
 
 
-def check_parameters(op: Any) -> None:
-    """ArgumentError where nobody knows a parameter, or one is missing."""
-    if op.accepts is not None and not op.accepts.issuperset(op.params):
-        wrong = next(n for n in op.params if n not in op.accepts)
-        raise ArgumentError(
-            f"{op.name}({wrong}=...)",
-            f"there is no parameter {wrong!r}",
-            f"its parameters are {', '.join(sorted(op.accepts)) or 'none'}",
-        )
-    if missing := sorted(op.required - op.params.keys()):
-        raise ArgumentError(
-            f"{op.name} without {', '.join(missing)}",
-            f"it was given {', '.join(op.params) or 'no parameters'}",
-            f"write apply({op.name!r}, ..., {', '.join(f'{n}=...' for n in missing)})",
-        )
-
-
 def no_tensor(op: Any) -> ShapeError | DTypeError:
     if not op.inputs:
         return ShapeError(f"{op.name} of no tensors", "an empty list", "give at least one")
@@ -176,12 +162,30 @@ def no_tensor(op: Any) -> ShapeError | DTypeError:
     return DTypeError(f"{op.name} of {kinds}", "none is a Tensor", "write Tensor(...)")
 
 
-def wrong_number(op: Any) -> ArgumentError:
-    return ArgumentError(
-        f"{op.name} of {len(op.inputs)} operands",
-        f"it takes {len(op.takes)}",
-        f"give {', '.join(op.takes)}",
-    )
+def check_operands(op: Any) -> None:
+    """ArgumentError for too few or too many operands; DTypeError if the first one must be a Tensor,
+    as the op brings nothing together, and is none."""
+    count, least, most = len(op.inputs), op.least, op.most
+    if not count and most is None:
+        raise no_tensor(op)
+    if count < least or (most is not None and count > most):
+        span = f"{least}" if most == least else f"{least} to {most}" if most else f"{least} or more"
+        raise ArgumentError(
+            f"{op.name} of {count} operands",
+            f"it takes {span}",
+            f"give {', '.join(op.takes)}" if op.takes else "leave them out",
+        )
+    if op.promotes is None:
+        check_tensors(op, op.inputs[:1])
+
+
+def check_tensors(op: Any, inputs: tuple[Any, ...]) -> None:
+    for x in inputs:
+        if not is_tensor(x):
+            kinds = ", ".join(type(x).__name__ for x in op.inputs)
+            raise DTypeError(
+                f"{op.name} of {kinds}", f"{type(x).__name__} is no Tensor", "write Tensor(...)"
+            )
 
 
 def wrong_operand(op: Any, i: int, wanted: Any) -> DTypeError:

@@ -56,7 +56,7 @@ class Learning(Conversions):
         except OutOfRangeError:
             raise OutOfRangeError(
                 f"one_hot into {n} classes",
-                f"the numbers reach from {self.min().item()} to {self.max().item()}",
+                checks.span(self),
                 f"give classes from 0 to {n - 1}",
             ) from None
         return out

@@ -9,6 +9,7 @@ import math
 
 from tutor import functions
 from tutor.core.engine import apply
+from tutor.dtype import int64
 from tutor.errors import DomainError, DTypeError, OutOfRangeError, ShapeError
 from tutor.ground import checks, literals
 from tutor.ground.layout import whole_number
@@ -298,19 +299,22 @@ def picked(
     if weight is not None and weight.shape != logs.shape[-1:]:
         raise ShapeError(f"weight {weight.shape}", f"{logs.shape[-1]} classes", "one for each")
     ignored = None if ignore_index is None else target == ignore_index
-    safe = target if ignored is None else apply("where", ignored, 0, target)
-    if safe.numel() and not 0 <= safe.min().item() <= safe.max().item() < logs.shape[-1]:
+    safe = (target if ignored is None else apply("where", ignored, 0, target)).cast(int64)
+    place = apply("where", safe < 0, logs.shape[-1], safe)  # no class, so the kernel refuses it
+    try:
+        at_target = logs.gather(-1, place.unsqueeze(-1)).squeeze(-1)
+    except OutOfRangeError:
         raise OutOfRangeError(
-            f"targets from {safe.min().item()} to {safe.max().item()}",
-            f"the classes are 0 to {logs.shape[-1] - 1}",
-            "check the targets; ignore_index= names a number that is to count nothing",
-        )
+            f"targets for {logs.shape[-1]} classes",
+            checks.span(safe),
+            f"give classes from 0 to {logs.shape[-1] - 1}; ignore_index= names a number that is to"
+            " count nothing",
+        ) from None
     counts = logs.like(1, target.shape)
     if weight is not None:
-        counts = weight.index_select(0, safe.flatten()).reshape(safe.shape)
+        counts = weight.index_select(0, place.flatten()).reshape(place.shape)
     if ignored is not None:
         counts = apply("where", ignored, 0.0, counts)
-    at_target = logs.gather(-1, safe.unsqueeze(-1)).squeeze(-1)
     if ignored is not None:  # 0 * inf would be nan
         at_target = apply("where", ignored, 0.0, at_target)
     return -at_target * counts, counts

@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 from tutor.core.engine import apply
 from tutor.core.op import Op
 from tutor.dtype import int64
-from tutor.errors import DomainError, DTypeError, ShapeError
+from tutor.errors import DTypeError, ShapeError
+from tutor.ground import checks
 from tutor.ground.literals import is_tensor
 from tutor.ops.along import Along
 
@@ -62,12 +63,7 @@ class CrossEntropy(Op):
                 "give integer targets, for example .argmax(axis=-1) of one-hot rows",
             )
         scales = {"mean": 1 / max(t.numel(), 1), "sum": 1.0, "none": 1.0}
-        if reduction not in scales:
-            raise DomainError(
-                f"cross_entropy(reduction={reduction!r})",
-                "no such reduction",
-                "use 'mean', 'sum' or 'none'",
-            )
+        checks.one_of("cross_entropy(reduction=...)", reduction, scales)
         if reduction == "mean" and not t.numel():
             raise ShapeError("the mean cross_entropy of no rows", f"logits {x.shape}", "give rows")
         self.params["scale"] = scales[reduction]

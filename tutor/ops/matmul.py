@@ -56,9 +56,9 @@ class Linear(Op):
     promotes = 0
     relu: ClassVar[bool] = False  # is what lies below 0 cut off?
 
-    def infer(self, x, w, *b):
+    def infer(self, x, w, b=None):
         fits = len(x.shape) == len(w.shape) == 2 and x.shape[1] == w.shape[1]
-        if not fits or (b and b[0].shape != w.shape[:1]):
+        if not fits or (b is not None and b.shape != w.shape[:1]):
             raise ShapeError(
                 f"linear of shapes {', '.join(str(t.shape) for t in self.inputs)}",
                 "they do not fit: x (m, k), weight (n, k), bias (n)",
@@ -66,16 +66,16 @@ class Linear(Op):
             )
         return (x.shape[0], w.shape[0]), x.buf.dtype
 
-    def forward(self, x, w, *b):
-        shape, dtype = self.infer(x, w, *b)
+    def forward(self, x, w, b=None):
+        shape, dtype = self.infer(x, w, b)
         z = x.over(Buffer.empty(shape[0] * shape[1], dtype), shape)
-        if b and dtype.is_float:
-            engine.call("linear", dtype, z, x, w, b[0], relu=self.relu)
+        if b is not None and dtype.is_float:
+            engine.call("linear", dtype, z, x, w, b, relu=self.relu)
             return z
         transposed = w.over(w.buf, w.shape[::-1], w.strides[::-1], w.offset)
         engine.call("matmul", dtype, z, x, transposed)
-        if b:
-            engine.call("add", dtype, z, z, stretch(b[0], shape))
+        if b is not None:
+            engine.call("add", dtype, z, z, stretch(b, shape))
         if self.relu:
             engine.call("relu", dtype, z, z)
         return z

@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import Any, ClassVar
 
 from tutor.core.engine import apply, engine
-from tutor.core.op import OPS, Op
+from tutor.core.op import Op
 from tutor.errors import AxisError, DTypeError, ShapeError
 from tutor.ground import checks, keys
 from tutor.ground.layout import (
@@ -23,12 +23,12 @@ from tutor.ground.layout import (
     checked_shape,
     fill_in,
     pairs_of,
-    positive,
     reshape_strides,
     slice_layout,
     whole_number,
+    whole_numbers,
 )
-from tutor.ground.literals import is_tensor
+from tutor.ground.literals import is_tensor, pack
 from tutor.ground.spelling import spelled
 from tutor.ground.typing import Row, TensorLike
 from tutor.methods import selection
@@ -126,7 +126,7 @@ class Expand(Op):
     """z[..., i, ...] = x[..., 0, ...] along axes of size 1: stride 0; -1 keeps a size"""
 
     def layout(self, x, *, shape):
-        asked = tuple(shape) if hasattr(shape, "__iter__") else (shape,)
+        asked = whole_numbers(shape, "a shape to expand to")
         if -1 in asked:
             old = (-1,) * (len(asked) - len(x.shape)) + x.shape
             asked = tuple(o if n == -1 else n for n, o in zip(asked, old, strict=False))
@@ -180,41 +180,6 @@ class Diagonal(Op):
         return apply("place", g, view="diagonal", shape=self.inputs[0].shape, **self.params)
 
 
-class Windows(Op):
-    """z[..., i, ..., j] = x[..., i * step + j * dilation, ...]
-
-    What a window of `size` elements sees from each place i along axis; j is the last axis. Nothing
-    is copied, though most elements appear several times.
-    """
-
-    def settle(self):
-        (x,), given = self.inputs, self.params
-        self.params = {
-            "axis": axis_of(given["axis"], len(x.shape)),
-            "size": checked_shape((given["size"],), "a window's size")[0],
-            "step": positive(given["step"], "a step"),
-            "dilation": positive(given["dilation"], "a dilation"),
-        }
-
-    def layout(self, x, *, axis, size, step, dilation):
-        span = dilation * (size - 1) + 1 if size else 0
-        count = (x.shape[axis] - span) // step + 1
-        if count < 1:
-            raise ShapeError(
-                f"windows of {size} elements, {dilation} apart, along axis {axis} of {x.shape}",
-                f"a window spans {span} elements",
-                "pad the tensor, or use a smaller window",
-            )
-        shape = (*x.shape[:axis], count, *x.shape[axis + 1 :], size)
-        along = x.strides[axis]
-        strides = (*x.strides[:axis], along * step, *x.strides[axis + 1 :], along * dilation)
-        return shape, strides, x.offset
-
-    def backward(self, g):
-        params = {name: self.params[name] for name in ("axis", "step", "dilation")}
-        return apply("fold", g, shape=self.inputs[0].shape, **params)
-
-
 # ---- copies --------------------------------------------------------------------------------------
 
 
@@ -222,32 +187,22 @@ class Place(Op):
     """z = 0 everywhere, then the `view` of z = x: what that view is, backwards"""
 
     def forward(self, x, *, view, shape, **params):
-        out = x.like(0, shape)
-        at: Any = OPS[view].layout(self, out, **params)
-        window = x.over(out.buf, *at)
+        checks.one_of("place(view=...)", view, ("index", "diagonal"))
+        out = x.like(0, checked_shape(shape))
+        window = apply(view, out, **params)
+        if window.buf is not out.buf or window.shape != x.shape:
+            raise ShapeError(
+                f"to place shape {x.shape} in {out.shape}",
+                f"that {view} is " + ("" if window.buf is out.buf else "no view, and ")
+                + f"of shape {window.shape}",
+                "give as many numbers as the view has",
+            )  # fmt: skip
         engine.call("copy", x.dtype, window, x)
         return out
 
     def backward(self, g):
         params = {k: v for k, v in self.params.items() if k not in ("view", "shape")}
         return apply(self.params["view"], g, **params)
-
-
-class Fold(Op):
-    """z = the windows x added up where they came from: what Windows is, backwards"""
-
-    def forward(self, x, *, shape, axis, step, dilation):
-        out, (*_, size) = x.like(0, shape), x.shape
-        for j in range(size):
-            start = j * dilation
-            stop = start + step * (x.shape[axis] - 1) + 1
-            to = out[(*[slice(None)] * axis, slice(start, stop, step))].detach()
-            engine.call("add", x.dtype, to, to, x[..., j])
-        return out
-
-    def backward(self, g):
-        params = {name: self.params[name] for name in ("axis", "step", "dilation")}
-        return apply("windows", g, size=self.inputs[0].shape[-1], **params)
 
 
 class Pad(Op):
@@ -257,8 +212,10 @@ class Pad(Op):
     defaults: ClassVar[Mapping[str, Any]] = {"value": 0, "before": None}
 
     def settle(self):
-        widths = pairs_of(self.params["widths"], len(self.inputs[0].shape), "pad")
+        (x,) = self.inputs
+        widths = pairs_of(self.params["widths"], len(x.shape), "pad")
         self.params.update(widths=widths, before=tuple([before for before, _ in widths]))
+        pack([checks.number("pad(value=...)", self.params["value"])], x.buf.dtype)  # does it fit?
 
     def backward(self, g):
         widths, shape = self.params["widths"], self.inputs[0].shape

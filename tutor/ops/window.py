@@ -1,4 +1,5 @@
-"""Windows that slide over images (N, C, H, W): convolution and the largest of each window.
+"""Windows that slide over images (N, C, H, W): convolution and the largest of each window; and
+along any one axis, as a view.
 
 Direct kernels, without padding, over two spatial axes; tutor/methods/windows.py pads and does the
 rest. The composed forms, by Tensor.unfold and a matrix product, are the oracles in tests/nn.
@@ -6,8 +7,13 @@ rest. The composed forms, by Tensor.unfold and a matrix product, are the oracles
 
 from __future__ import annotations
 
-from tutor.core.engine import apply
+from collections.abc import Mapping
+from typing import Any
+
+from tutor.core.engine import apply, engine
 from tutor.core.op import Op
+from tutor.errors import ShapeError
+from tutor.ground.layout import Shape, axis_of, checked_shape, positive
 from tutor.methods.windows import CONV, conv2d_input
 
 
@@ -59,3 +65,76 @@ class MaxPool2dGrad(Op):
         x, h = (t.unfold(2, kh, sh, dh).unfold(3, kw, sw, dw) for t in (x, h))
         chosen = (x == m.unsqueeze(-1).unsqueeze(-1)).cast(h.dtype)
         return None, None, (h * chosen).sum((-2, -1)) / chosen.sum((-2, -1))
+
+
+# ---- along one axis ----------------------------------------------------------------------------
+
+
+class Windows(Op):
+    """z[..., i, ..., j] = x[..., i * step + j * dilation, ...]
+
+    What a window of `size` elements sees from each place i along axis; j is the last axis. Nothing
+    is copied, though most elements appear several times.
+    """
+
+    def settle(self):
+        (size,) = checked_shape((self.params["size"],), "a window's size")
+        self.params = {**sliding(self.params, self.inputs[0].shape), "size": size}
+
+    def layout(self, x, *, axis, size, step, dilation):
+        shape = windowed(x.shape, axis, size, step, dilation)
+        along = x.strides[axis]
+        strides = (*x.strides[:axis], along * step, *x.strides[axis + 1 :], along * dilation)
+        return shape, strides, x.offset
+
+    def backward(self, g):
+        params = {name: self.params[name] for name in ("axis", "step", "dilation")}
+        return apply("fold", g, shape=self.inputs[0].shape, **params)
+
+
+def sliding(given: Mapping[str, Any], shape: Shape) -> dict[str, int]:
+    """How windows slide over a tensor of that shape, as three ints."""
+    axis = axis_of(given["axis"], len(shape))
+    step, dilation = positive(given["step"], "a step"), positive(given["dilation"], "a dilation")
+    return {"axis": axis, "step": step, "dilation": dilation}
+
+
+def windowed(shape: Shape, axis: int, size: int, step: int, dilation: int) -> Shape:
+    """The shape of the windows of a tensor of that shape."""
+    span = dilation * (size - 1) + 1 if size else 0
+    count = (shape[axis] - span) // step + 1
+    if count < 1:
+        raise ShapeError(
+            f"windows of {size} elements, {dilation} apart, along axis {axis} of {shape}",
+            f"a window spans {span} elements",
+            "pad the tensor, or use a smaller window",
+        )
+    return checked_shape((*shape[:axis], count, *shape[axis + 1 :], size))
+
+
+class Fold(Op):
+    """z = the windows x added up where they came from: what Windows is, backwards"""
+
+    def settle(self):
+        shape, size = checked_shape(self.params["shape"]), self.inputs[0].shape[-1:] or (0,)
+        slide = sliding(self.params, shape)
+        if (found := windowed(shape, size=size[0], **slide)) != self.inputs[0].shape:
+            raise ShapeError(
+                f"to fold shape {self.inputs[0].shape} into {shape}",
+                f"the windows of that are {found}",
+                "give all windows, or the shape that they come from",
+            )
+        self.params = {"shape": shape, **slide}
+
+    def forward(self, x, *, shape, axis, step, dilation):
+        out, (*_, size) = x.like(0, shape), x.shape
+        for j in range(size):
+            start = j * dilation
+            stop = start + step * (x.shape[axis] - 1) + 1
+            to = out[(*[slice(None)] * axis, slice(start, stop, step))].detach()
+            engine.call("add", x.dtype, to, to, x[..., j])
+        return out
+
+    def backward(self, g):
+        params = {name: self.params[name] for name in ("axis", "step", "dilation")}
+        return apply("windows", g, size=self.inputs[0].shape[-1], **params)

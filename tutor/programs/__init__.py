@@ -1,5 +1,5 @@
 """Programs: kernel calls as data. Recorded, made shorter by passes, and run again without Python.
 
-Read program.py first; then record.py (where a Program comes from), passes/ (one file each), plan.py
-and replay.py (how it runs), jit.py and lazy.py (the two ways in).
+Read program.py first; then record.py and places.py (where a Program comes from), passes/ (one file
+each), plan.py and replay.py (how it runs), trace.py, jit.py and lazy.py (the two ways in).
 """

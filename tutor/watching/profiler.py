@@ -16,15 +16,15 @@ from __future__ import annotations
 
 import json
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from threading import get_ident
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
-from tutor.backends import forms
-from tutor.backends.step import Observer, Step, watch, watchers
+from tutor.backends import costs
+from tutor.backends.step import NONE, Observer, Step, watch, watchers
 from tutor.dtype import DType
 from tutor.errors import DomainError
 from tutor.ground.blocks import Block
@@ -39,17 +39,18 @@ class Call(NamedTuple):
     duration: int
     overhead: int  # what it took to write this down
     thread: int
-    operands: tuple[forms.Layout, ...]  # shape, strides, dtype: of out, then of the inputs
+    operands: tuple[costs.Layout, ...]  # shape, strides, dtype: of out, then of the inputs
+    params: Mapping[str, object] = NONE
 
     @property
     def nbytes(self) -> int:
-        """Bytes read and written: forms.nbytes."""
-        return forms.nbytes(self.kernel, self.operands)
+        """Bytes read and written: costs.nbytes."""
+        return costs.nbytes(self.kernel, self.operands)
 
     @property
     def flops(self) -> int | None:
-        """What is computed, None where that is open: forms.flops."""
-        return forms.flops(self.kernel, self.operands)
+        """What is computed, None where that is open: costs.flops."""
+        return costs.flops(self.kernel, self.operands, self.params)
 
 
 class Row(NamedTuple):
@@ -105,7 +106,9 @@ def _note(calls: list[Call], step: Step, go: Callable[[], None]) -> None:
     stop = perf_counter_ns()
     layouts, thread = step.layouts, get_ident()
     overhead = perf_counter_ns() - stop
-    calls.append(Call(step.kernel, step.dtype, start, stop - start, overhead, thread, layouts))
+    calls.append(
+        Call(step.kernel, step.dtype, start, stop - start, overhead, thread, layouts, step.params)
+    )
 
 
 class profile(watch):  # noqa: N801 - read as a verb: with profile() as p

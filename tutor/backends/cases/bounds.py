@@ -37,6 +37,15 @@ WRITTEN = {  # the operands a kernel writes; else out alone
 }  # fmt: skip
 
 
+def written(kernel: str, case: Case) -> tuple[int, ...]:
+    """The operands that the kernel writes in this call: 0 is out."""
+    if kernel == "fused":
+        count = len(case.ins) + 1
+        more = tuple(range(count + 1 - case.params["results"], count))
+        return (0, *([1] if case.in_place else []), *more)
+    return WRITTEN.get(kernel, (0, 1) if case.in_place else (0,))
+
+
 def bounds(kernel: str, dtype: DType, case: Case, before: list[bytes]) -> dict[int, list[float]]:
     """c v S + s for each element of each operand that the kernel writes."""
     stepwise = kernel in ("scatter_add", "sgd", "adam")

@@ -63,6 +63,23 @@ def take_over(things: dict[str, Any]) -> None:
         _native.take_over(things)
 
 
+def caller(*spec: Any) -> Any:
+    """What makes a recorded call again without Python; None where there is no such twin."""
+    if _native is None or os.environ.get("TUTOR_NATIVE") == "0":
+        return None
+    return _native.Caller(*spec)
+
+
+def plan(slots: list[Any], steps: list[Any], arena_bytes: int) -> Any:
+    """A Plan of the extension (_simd.pyi): kernel calls that one call runs. None if that is not for
+    it to do: it was not built, `TUTOR_NATIVE=0` is set, or a kernel is another backend's."""
+    if _native is None or os.environ.get("TUTOR_NATIVE") == "0":
+        return None
+    if not all([isinstance(kernel, _native.Kernel) for kernel, _, _ in steps]):
+        return None
+    return _native.Plan(slots, steps, arena_bytes)
+
+
 def levels() -> list[str]:
     """The levels this CPU can run, the best one last."""
     found: list[str] = _module().levels()

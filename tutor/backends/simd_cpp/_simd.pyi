@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from typing import Any, final
 
 @final
@@ -34,6 +35,28 @@ class Memory:
     @staticmethod
     def configure(policy: str, limit: int) -> None: ...
 
+@final
+class Caller:
+    """A recorded call, made again: the twin of `why_not` and `run` of tutor/programs/trace.py."""
+
+    def __new__(
+        cls,
+        arguments: list[Any],
+        held: list[Any],
+        sizes: list[Any],
+        known: list[Any],
+        without_grad: list[Any],
+        states: list[Any],
+        fixed: list[Any],
+        fresh: list[Any],
+        touched: list[Any],
+        results: list[Any],
+        effects: list[Any],
+        run: Any,
+        /,
+    ) -> Caller: ...
+    def again(self, args: tuple[Any, ...], /) -> list[Any] | None: ...
+
 class Holder:
     """What has memory; see tutor/ground/memory.py."""
 
@@ -58,6 +81,29 @@ class Kernel:
     @property
     def level(self) -> str: ...
     def __call__(self, out: Any, *ins: Any, **params: float | tuple[int, ...]) -> None: ...
+
+Where = int | Any  # of a slot: -1, given at each run; its offset in the arena; or a Buffer
+Walk = tuple[int, tuple[int, ...], tuple[int, ...], int]  # number of a slot, shape, strides, offset
+
+@final
+class Plan:
+    """Kernel calls that are checked once and run by one call: tutor/programs/replay.py.
+
+    A slot is (count, format, where), a step (kernel, (out, *ins), params). Errors are those of a
+    single call, with the number of the step as their attribute `step`.
+    """
+
+    def __new__(
+        cls,
+        slots: Sequence[tuple[int, str, Where]],
+        steps: Sequence[tuple[Kernel, tuple[Walk, ...], dict[str, float | tuple[int, ...]]]],
+        arena_bytes: int,
+    ) -> Plan: ...
+    def run(self, buffers: list[Any] | tuple[Any, ...], /) -> None: ...
+    @property
+    def arena_bytes(self) -> int: ...
+    @property
+    def arenas(self) -> int: ...
 
 def levels() -> list[str]: ...
 def kernels(level: str) -> dict[tuple[str, str], Kernel]: ...

@@ -6,14 +6,16 @@
 #include <cstring>
 #include <string>
 
-#include "call.hpp"
-#include "checks.hpp"
+#include "border/call.hpp"
+#include "border/checks.hpp"
+#include "border/errors.hpp"
+#include "border/operand.hpp"
+#include "border/params.hpp"
 #include "engine/entry.hpp"
-#include "errors.hpp"
 #include "levels.hpp"
-#include "memory.hpp"
-#include "operand.hpp"
-#include "params.hpp"
+#include "memory/memory.hpp"
+#include "replay/caller.hpp"
+#include "replay/plan.hpp"
 
 namespace py = pybind11;
 
@@ -22,39 +24,20 @@ namespace {
 
 // ---- A kernel as a Python object ----------------------------------------------------------------
 
-struct Kernel {
-    PyObject head;
-    vectorcallfunc call;
-    const Row* row;
-    const char* level;
-    Keywords keywords;
-    int inputs;  // how many; at least this many if types ends in '+'
-    bool more;   // whether it does
-    int index;   // the operand that holds indices (letter 'i'), 0 if none does
-};
-
 PyTypeObject* kernel_type = nullptr;
 
 // ---- A call -------------------------------------------------------------------------------------
 
 PyObject* call(const Kernel* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
     const Row& row = *self->row;
-    if (count - 1 != self->inputs && !(self->more && count - 1 > self->inputs)) {
-        return PyErr_Format(PyExc_TypeError,
-                            "kernel %s: takes out and %s%d inputs, not %zd operands", row.name,
-                            self->more ? "at least " : "", self->inputs, count);
-    }
+    if (!takes(*self, count)) return nullptr;
     Operands operands(static_cast<int>(count));
     for (int i = 0; i < count; ++i) {
         if (!operands.read(i, args[i], row.name)) return nullptr;
     }
-    for (int i = 0; i < count; ++i) {
-        if (is_written(row, i) && !operands.check_writable(i, row.name)) return nullptr;
-    }
     Params params;
-    if (!check_dtypes(row, operands) ||
-        !read_params(row, self->keywords, names, args + count, operands, &params) ||
-        !check_shapes(row, operands, params) || (self->index && !operands.copy(self->index))) {
+    if (!check_call(*self, operands, names, args + count, &params) ||
+        (self->index && !operands.copy(self->index))) {
         return nullptr;
     }
     return run(row, operands, params);
@@ -179,8 +162,13 @@ void set_num_threads(int count) {
 
 }  // namespace
 
-const Row* row_of(PyObject* kernel) {
-    return Py_IS_TYPE(kernel, kernel_type) ? reinterpret_cast<Kernel*>(kernel)->row : nullptr;
+const Kernel* kernel_of(PyObject* object) {
+    return Py_IS_TYPE(object, kernel_type) ? reinterpret_cast<Kernel*>(object) : nullptr;
+}
+
+const Row* row_of(PyObject* object) {
+    const Kernel* kernel = kernel_of(object);
+    return kernel ? kernel->row : nullptr;
 }
 
 }  // namespace tutor
@@ -189,11 +177,14 @@ PYBIND11_MODULE(_simd, module) {
     using namespace tutor;
     module.doc() = "The kernels of the SIMD backend, one table per instruction-set level.";
     kernel_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&kernel_spec));
-    if (!kernel_type || !make_memory_type() || !make_holder_type() || !make_operand_names())
+    if (!kernel_type || !make_memory_type() || !make_holder_type() || !make_operand_names() ||
+        !make_caller_type() || !make_plan_type())
         throw py::error_already_set();
     if (!add_engine(module.ptr())) throw py::error_already_set();
     module.add_object("Memory", reinterpret_cast<PyObject*>(memory_type));
     module.add_object("Holder", reinterpret_cast<PyObject*>(holder_type));
+    module.add_object("Caller", reinterpret_cast<PyObject*>(caller_type));
+    module.add_object("Plan", reinterpret_cast<PyObject*>(plan_type));
     module.add_object("Kernel", reinterpret_cast<PyObject*>(kernel_type));
     module.def("levels", supported_levels, "Levels this CPU can run, the best one last.");
     module.def("kernels", kernels, py::arg("level"),

@@ -1,9 +1,10 @@
 // The border between the bindings and the kernels.
 //
-// The bindings (bindings.cpp, memory.cpp) are compiled once, for any CPU. Each kernels/*.cpp is
-// compiled once per instruction-set level, into a namespace of its own. What crosses the border is
-// plain structs and function pointers: a kernel file that used a std container could hand the
-// linker a copy of its inline functions built for AVX-512, and every older CPU would then run it.
+// The bindings (bindings.cpp, border/, memory/, engine/) are compiled once, for any CPU. Each
+// kernels/*.cpp is compiled once per instruction-set level, into a namespace of its own. What
+// crosses the border is plain structs and function pointers: a kernel file that used a std
+// container could hand the linker a copy of its inline functions built for AVX-512, and every older
+// CPU would then run it.
 #pragma once
 
 #include <cstdint>
@@ -61,6 +62,26 @@ struct Operand {
     int64_t strides[MAX_DIMS];  // in elements; 0 repeats, negative walks backwards
 };
 
+// What a fused kernel does to each tile of its operands: the text that bytecode.py describes, read
+// (code.cpp). Numbers stand at places: operands at 0 to MAX_FUSED - 1, as they are counted in the
+// call, then registers, few of them, for each takes a tile of the L1 cache.
+constexpr int MAX_CODE = 64;  // instructions
+constexpr int MAX_FUSED = 32;
+
+struct Instruction {
+    const struct Row* row;
+    const struct Work* work;  // nullptr: it reduces
+    uint8_t to, args, from[3];
+    uint8_t widens;  // bits 0, 1, 2: which arguments `work` has converted; bit 3: its result
+};
+
+struct Code {
+    int count, results, registers;
+    Instruction of[MAX_CODE];
+    // Of each operand, which instruction writes it, and which is the last to read it; -1: none.
+    int8_t written[MAX_FUSED], read[MAX_FUSED];
+};
+
 // The keyword parameters of one call. `axis=` and `before=` are lists of integers; every other
 // parameter is a number, kept both as a double and as a 64-bit integer (a fill value or a seed must
 // not lose bits), in the row's order.
@@ -69,6 +90,7 @@ struct Params {
     int64_t axis[MAX_DIMS];  // axes are non-negative: the bindings have added ndim to negative ones
     double number[MAX_PARAMS];
     uint64_t integer[MAX_PARAMS];
+    Code code;  // of a fused kernel
 };
 
 // Where a kernel of Form::Draw finds its numbers among params.integer.
@@ -88,14 +110,14 @@ struct Status {
         OutOfMemory
     } kind;
     // For IndexOutOfRange: the index, and the size of the axis. For CountDiffers: how many there
-    // are, and for how many out has room.
+    // are, and for how many out has room. Of a fused kernel, found says which instruction it was.
     int64_t found, size;
 };
 
 using KernelFunction = Status (*)(const Operand& out, const Operand* ins, int count,
                                   const Params& params);
 
-// How the shapes of a kernel's operands must fit: checked once, in the bindings (checks.cpp),
+// How the shapes of a kernel's operands must fit: checked once, at the border (border/checks.cpp),
 // before the kernel runs.
 enum class Form {
     Elementwise,       // every operand has out's shape
@@ -119,7 +141,11 @@ enum class Form {
     IndexSelect,       // out = x with axis[0] replaced by the length of the 1-D index
     CrossEntropy,      // x (..., classes), t (...); out (...) or 0-d
     CrossEntropyGrad,  // out as x (..., classes), t (...), g (...)
+    Fused,             // the inputs are alike, out is that without the axes in `axis`
 };
+
+struct Work;  // what an elementwise kernel and a reduction are made of: parts.hpp
+struct Reducer;
 
 // One row of a kernel table.
 struct Row {
@@ -129,6 +155,8 @@ struct Row {
     const char* types;   // as in signatures.py: out, then the inputs
     const char* params;  // names, separated by one space, as in signatures.py
     KernelFunction run;
+    const Work* work;        // of an elementwise kernel; of a cast one for each dtype of out
+    const Reducer* reducer;  // of a reduction
 };
 
 struct Rows {

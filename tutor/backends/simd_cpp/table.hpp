@@ -8,11 +8,22 @@
 // header `arithmetic.rows.hpp`: see generate.py.
 #pragma once
 
-#include "kernel.hpp"
+#include "parts.hpp"
 
 namespace tutor {
 namespace TUTOR_LEVEL {
 namespace {
+
+// What runs for a row, and what it is made of, for a kernel that is made of several.
+struct Parts {
+    KernelFunction run;
+    const Work* work = nullptr;
+    const Reducer* reducer = nullptr;
+
+    constexpr Parts(KernelFunction what) : run(what) {}
+    constexpr Parts(KernelFunction what, const Work* with, const Reducer* by = nullptr)
+        : run(what), work(with), reducer(by) {}
+};
 
 // A line of signatures.py.
 struct Signature {
@@ -27,11 +38,11 @@ struct Signature {
         for (int d = 0; d < DTYPES; d++) bits += dtypes >> d & 1;
         return bits;
     }
-    constexpr Row row(DType dtype, KernelFunction run) const {
-        return {name, dtype, form, types, params, run};
+    constexpr Row row(DType dtype, const Parts& function) const {
+        return {name, dtype, form, types, params, function.run, function.work, function.reducer};
     }
     constexpr Row variant(const char* its_name, KernelFunction run) const {
-        return {its_name, Float32, form, types, params, run};
+        return {its_name, Float32, form, types, params, run, nullptr, nullptr};
     }
 };
 
@@ -69,7 +80,7 @@ constexpr auto joined(const Several&... several) {
 #define KERNEL(name, ...)                           \
     rows_of<signatures::name>([](auto value) {      \
         using T [[maybe_unused]] = decltype(value); \
-        return KernelFunction(__VA_ARGS__);         \
+        return Parts(__VA_ARGS__);                  \
     })
 
 // A step on the way from a kernel's definition to the one in use, for float32 and with a name of

@@ -1,22 +1,59 @@
 """Passes: each a function from one Program to another that does the same with less.
 
-`PASSES` lists them in the order in which they are applied; `improved` applies those that are asked
-for. A pass leaves the same bits in every slot that lasts.
+`PASSES` names them, `ORDER` is how they are applied, and `improved` applies those that are asked
+for. A pass leaves the same bits in every slot that lasts. (NaNs stay where they are; the bits that
+no arithmetic looks at, those of their payload, may be others.)
+
+Read elements.py and uses.py first: what a step walks, who else does, and what must stay in order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
+from tutor.errors import unknown
+from tutor.programs.passes.casts import casts
+from tutor.programs.passes.common import common
+from tutor.programs.passes.constants import constants
+from tutor.programs.passes.copies import copies
+from tutor.programs.passes.dead import dead
+from tutor.programs.passes.epilogue import epilogue
+from tutor.programs.passes.inplace import inplace
+from tutor.programs.passes.updates import updates
 from tutor.programs.program import Program
 
 Pass = Callable[[Program], Program]
-PASSES: dict[str, Pass] = {}
+PASSES: dict[str, Pass] = {
+    "dead": dead,
+    "constants": constants,
+    "common": common,
+    "casts": casts,
+    "copies": copies,
+    "epilogue": epilogue,
+    "updates": updates,
+    "inplace": inplace,
+}
+# Constants, casts and copies leave steps behind that nobody needs any more.
+ORDER = ("dead", "constants", "common", "casts", "copies", "dead", "epilogue", "updates",
+         "inplace")  # fmt: skip
+
+
+def known(wanted: Collection[str] | None) -> None:
+    """DomainError for a name that is none of PASSES."""
+    for name in wanted or ():
+        if name not in PASSES:
+            raise unknown("the pass", name, PASSES, "tutor.programs.passes.PASSES")
 
 
 def improved(program: Program, wanted: Collection[str] | None = None) -> Program:
     """`program` after each pass in `wanted` (None: all of them)."""
-    for name, run in PASSES.items():
+    return stages(program, wanted)[-1][1]
+
+
+def stages(program: Program, wanted: Collection[str] | None = None) -> list[tuple[str, Program]]:
+    """What there is after each pass in `wanted`: ("recorded", program), ("dead", ...), ..."""
+    found = [("recorded", program)]
+    for name in ORDER:
         if wanted is None or name in wanted:
-            program = run(program)
-    return program
+            found.append((name, PASSES[name](found[-1][1])))
+    return found

@@ -1,4 +1,4 @@
-#include "classes.hpp"
+#include "engine/classes.hpp"
 
 #include <structmember.h>
 

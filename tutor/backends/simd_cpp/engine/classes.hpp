@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "../kernel.hpp"
+#include "kernel.hpp"
 
 namespace tutor {
 

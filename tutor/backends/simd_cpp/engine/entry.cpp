@@ -1,9 +1,9 @@
 // The functions of the module that stand for those of the Engine in Python.
-#include "entry.hpp"
+#include "engine/entry.hpp"
 
-#include "../call.hpp"
-#include "run.hpp"
-#include "walk.hpp"
+#include "border/call.hpp"
+#include "engine/run.hpp"
+#include "engine/walk.hpp"
 
 namespace tutor {
 
@@ -13,7 +13,7 @@ namespace {
 long long handed_over_count = 0;
 
 // Asks the Engine in Python for what was refused. It defines what happens: mostly, it says what is
-// wrong with the call. `expected`: it is its business alone.
+// wrong with the call. `expected`: only that Engine can do it.
 PyObject* hand_over(Twin twin, PyObject* const* args, size_t count, PyObject* names,
                     bool expected) {
     PyObject* result = PyObject_Vectorcall(given.python[twin], args, count, names);

@@ -1,6 +1,6 @@
-#include "given.hpp"
+#include "engine/given.hpp"
 
-#include "numbers.hpp"
+#include "engine/numbers.hpp"
 
 namespace tutor {
 

@@ -3,7 +3,7 @@
 
 #include <Python.h>
 
-#include "classes.hpp"
+#include "engine/classes.hpp"
 
 namespace tutor {
 

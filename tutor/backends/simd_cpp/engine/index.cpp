@@ -1,8 +1,8 @@
 // Basic indexing: x[1, ::2, None, ...].
 #include <string>
 
-#include "classes.hpp"
-#include "views.hpp"
+#include "engine/classes.hpp"
+#include "engine/views.hpp"
 
 namespace tutor {
 

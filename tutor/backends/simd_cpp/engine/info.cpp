@@ -1,12 +1,12 @@
-#include "info.hpp"
+#include "engine/info.hpp"
 
 #include <cstring>
 #include <iterator>
 #include <string>
 #include <unordered_map>
 
-#include "../call.hpp"
-#include "given.hpp"
+#include "border/call.hpp"
+#include "engine/given.hpp"
 
 namespace tutor {
 
@@ -58,6 +58,8 @@ bool read_plan(PyObject* plan, Info* info) {
     if (!blank || !kernel || !first || view < 0 || settle < 0) return false;
     info->view = View(view);
     info->settle = Settle(settle);
+    info->least = static_cast<int>(PyLong_AsLong(planned(plan, "least")));
+    info->most = static_cast<int>(PyLong_AsLong(planned(plan, "most")));
     info->kernel = kernel == Py_None ? nullptr : Py_NewRef(kernel);
     info->first = first == Py_None ? -1 : static_cast<int>(PyLong_AsLong(first));
     info->wants_float = planned_bool(plan, "wants_float");

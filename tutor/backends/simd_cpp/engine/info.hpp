@@ -3,9 +3,9 @@
 
 #include <Python.h>
 
-#include "../kernel.hpp"
-#include "../params.hpp"
-#include "classes.hpp"
+#include "border/params.hpp"
+#include "engine/classes.hpp"
+#include "kernel.hpp"
 
 namespace tutor {
 
@@ -42,6 +42,7 @@ struct Info {
     PyObject* kernel;  // the kernel's name; nullptr: the op has none
     View view;
     Settle settle;
+    int least, most;   // how many operands
     int first;         // from this operand on, all are brought to one dtype; -1: none is
     bool wants_float;  // integer operands become float32 first
     bool differentiable;

@@ -1,4 +1,4 @@
-#include "numbers.hpp"
+#include "engine/numbers.hpp"
 
 #include <cmath>
 #include <cstring>

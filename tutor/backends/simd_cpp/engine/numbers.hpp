@@ -3,7 +3,7 @@
 
 #include <Python.h>
 
-#include "../kernel.hpp"
+#include "kernel.hpp"
 
 namespace tutor {
 

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "../checks.hpp"
-#include "rules.hpp"
-#include "run.hpp"
+#include "border/checks.hpp"
+#include "engine/rules.hpp"
+#include "engine/run.hpp"
 
 namespace tutor {
 
@@ -115,7 +115,8 @@ bool Run::bring_together() {
         if (i >= first) dtype = dtype == DTYPES || first < 0 ? found : meeting_of(dtype, found);
         if (i == std::max(first, 0)) dtype_ = found;
     }
-    if (first < 0 || for_python_ || tensors == 0) return first < 0;
+    if (first < 0) return count_ == 0 || is_tensor(ins_[0]);
+    if (for_python_ || tensors == 0) return false;
     for (int i = first; tensors < count_ && i < count_; ++i) {
         if (is_tensor(ins_[i])) continue;
         dtype = dtype == DTYPES ? own_dtype(ins_[i]) : dtype_beside(ins_[i], dtype);

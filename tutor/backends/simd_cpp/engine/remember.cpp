@@ -1,7 +1,7 @@
 // Remember: an Op becomes a node of the graph. And the methods that it has in Python.
 #include <utility>
 
-#include "run.hpp"
+#include "engine/run.hpp"
 
 namespace tutor {
 

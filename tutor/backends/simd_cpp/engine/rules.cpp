@@ -1,4 +1,4 @@
-#include "rules.hpp"
+#include "engine/rules.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -167,6 +167,10 @@ bool infer(Form form, const Operand* ins, int count, const Params& params, Opera
         case Form::CrossEntropy:
         case Form::CrossEntropyGrad:
             return entropy(form, ins, out);
+        case Form::Fused:
+            for (int i = 1; i < count; ++i)
+                if (!alike(ins[0], ins[i])) return false;
+            return reduce(ins[0], params, out), true;
     }
     return false;
 }

@@ -1,10 +1,10 @@
 // The rules for shapes, one for each form of kernel: the twin of tutor/backends/forms.py.
 //
 // The same function serves twice. Before a call it says which shape the result will have. At the
-// border, where operands come from anywhere, checks.cpp asks it what fits and compares.
+// border, where operands come from anywhere, border/checks.cpp asks it what fits and compares.
 #pragma once
 
-#include "../kernel.hpp"
+#include "kernel.hpp"
 
 namespace tutor {
 

@@ -1,12 +1,12 @@
 // Running an Op: what is done in which order, and emit.
-#include "run.hpp"
+#include "engine/run.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "../call.hpp"
-#include "../memory.hpp"
-#include "rules.hpp"
+#include "border/call.hpp"
+#include "engine/rules.hpp"
+#include "memory/memory.hpp"
 
 namespace tutor {
 
@@ -98,12 +98,16 @@ namespace {
 
 const char* const windows_params[] = {"axis", "size", "step", "dilation"};
 
-// Whole numbers among the parameters; -1 or so where there is none that could be one.
+// Reads values that are to be whole numbers. false if one is missing, or is none.
 bool read_all(PyObject* const* values, int count, int64_t* numbers) {
     for (int i = 0; i < count; ++i) {
         if (!values[i] || !read_whole(values[i], &numbers[i])) return false;
     }
     return true;
+}
+
+bool is(PyObject* name, const char* text) {
+    return PyUnicode_CompareWithASCIIString(name, text) == 0;
 }
 
 bool is_axis(int64_t axis, const Walk& x) { return 0 <= axis && axis < x.ndim; }
@@ -172,7 +176,12 @@ bool Run::run_place(Ref* out) {
     Info* of = view && PyUnicode_Check(view) ? info_named(view) : nullptr;
     Sizes sizes;
     const Row *fill, *copy;
-    if (!of || count_ != 1 || !is_tensor(ins_[0]) || !shape || !read_sizes(shape, &sizes) ||
+    const bool known =
+        of && (of->view == View::Index || of->view == View::Diagonal) &&
+        std::all_of(names_, names_ + params_count_, [&](PyObject* name) {
+            return PySet_Contains(of->accepts, name) == 1 || is(name, "view") || is(name, "shape");
+        });
+    if (!known || !is_tensor(ins_[0]) || !shape || !read_sizes(shape, &sizes) ||
         PyDict_GET_SIZE(given.watches) || !operands_.read(1, ins_[0], "place") ||
         !find_kernel(info_of_kernel("fill"), dtype_, &fill) ||
         !find_kernel(info_of_kernel("copy"), dtype_, &copy) || !fill || !copy)
@@ -201,6 +210,7 @@ bool Run::run_place(Ref* out) {
 
 // Several kernels, or a layout of its own: as the method `forward` says.
 bool Run::run_forward(Ref* out) {
+    if (info_->first < 0 && !std::all_of(ins_, ins_ + count_, is_tensor)) return false;
     PyObject* op = node();
     if (!op) return false;
     Ref forward(PyObject_GetAttr(op, given.forward)), inputs(new_inputs()), params(new_params());
@@ -228,7 +238,7 @@ bool is_noted() {
 PyObject* Run::result() {
     Ref out;
     if (info_->kernel && is_noted()) return for_python_ = true, nullptr;
-    if (!bring_together()) return nullptr;
+    if (count_ < info_->least || count_ > info_->most || !bring_together()) return nullptr;
     if (!is_settled() && (!settle(&out) || out)) return out.release();
     const bool done = info_->kernel                ? run_kernel(&out)
                       : info_->view == View::Place ? run_place(&out)

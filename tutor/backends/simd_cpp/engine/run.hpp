@@ -3,10 +3,10 @@
 
 #include <Python.h>
 
-#include "../operand.hpp"
-#include "info.hpp"
-#include "numbers.hpp"
-#include "tensors.hpp"
+#include "border/operand.hpp"
+#include "engine/info.hpp"
+#include "engine/numbers.hpp"
+#include "engine/tensors.hpp"
 
 namespace tutor {
 

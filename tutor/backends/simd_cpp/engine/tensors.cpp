@@ -1,6 +1,6 @@
-#include "tensors.hpp"
+#include "engine/tensors.hpp"
 
-#include "../memory.hpp"
+#include "memory/memory.hpp"
 
 namespace tutor {
 

@@ -3,8 +3,8 @@
 
 #include <Python.h>
 
-#include "given.hpp"
-#include "views.hpp"
+#include "engine/given.hpp"
+#include "engine/views.hpp"
 
 namespace tutor {
 

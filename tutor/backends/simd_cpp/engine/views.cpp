@@ -1,8 +1,8 @@
-#include "views.hpp"
+#include "engine/views.hpp"
 
 #include <algorithm>
 
-#include "classes.hpp"
+#include "engine/classes.hpp"
 
 namespace tutor {
 

@@ -1,6 +1,6 @@
 // The walk backward: the twin of tutor/core/engine/backward.py. Formulas are the Ops' own, in
 // Python; here it is found out in which order they are asked, and their gradients are added up.
-#include "walk.hpp"
+#include "engine/walk.hpp"
 
 #include <algorithm>
 #include <unordered_map>
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "run.hpp"
+#include "engine/run.hpp"
 
 namespace tutor {
 
@@ -327,8 +327,8 @@ bool add_up(std::vector<Share>& shares) {
 
 }  // namespace
 
-// Adds to each tensor's `.grad`: to all of them at once. Who was overtaken by another thread in
-// between adds to what that one has stored.
+// Adds to the `.grad` of all tensors at once. If another thread has stored a gradient in the
+// meantime, it begins again, and adds to that.
 bool store(PyObject* arrived, PyObject* seed) {
     std::vector<Share> shares;
     if (!own(arrived, seed, &shares)) return false;

@@ -1,5 +1,5 @@
 // Shapes where windows slide over images: n images, c channels, h rows, w columns.
-#include "rules.hpp"
+#include "engine/rules.hpp"
 
 namespace tutor {
 

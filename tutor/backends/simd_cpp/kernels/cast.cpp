@@ -80,8 +80,11 @@ constexpr Inner conversion() {
 // ---- kernels ------------------------------------------------------------------------------------
 
 template <class T>
+constexpr Work copying = plain(copy_items<Stored<T>>);
+
+template <class T>
 Status run_copy(const Operand& out, const Operand* ins, int count, const Params&) {
-    each(out, ins, count, plain(copy_items<Stored<T>>));
+    each(out, ins, count, copying<T>);
     return {Status::Ok, 0, 0};
 }
 
@@ -98,14 +101,17 @@ Status run_fill(const Operand& out, const Operand*, int, const Params& params) {
     return run_copy<T>(out, &repeated, 1, params);
 }
 
+// One for each dtype that it may become.
+template <class From>
+constexpr Work conversions[DTYPES] = {
+#define ROW(name, type, format) plain(conversion<type, From>()),
+    TUTOR_FOR_EACH_DTYPE(ROW)
+#undef ROW
+};
+
 template <class From>
 Status run_cast(const Operand& out, const Operand* ins, int count, const Params&) {
-    constexpr Inner to[DTYPES] = {
-#define ROW(name, type, format) conversion<type, From>(),
-        TUTOR_FOR_EACH_DTYPE(ROW)
-#undef ROW
-    };
-    each(out, ins, count, plain(to[out.dtype]));
+    each(out, ins, count, conversions<From>[out.dtype]);
     return {Status::Ok, 0, 0};
 }
 
@@ -113,8 +119,8 @@ Status run_cast(const Operand& out, const Operand* ins, int count, const Params&
 
 // clang-format off
 TABLE(cast,
-      KERNEL(copy, run_copy<T>),
-      KERNEL(cast, run_cast<T>),
+      KERNEL(copy, run_copy<T>, &copying<T>),
+      KERNEL(cast, run_cast<T>, conversions<T>),
       KERNEL(fill, run_fill<T>))
 // clang-format on
 

@@ -38,8 +38,11 @@ void choose(int64_t n, void* out, const void* const* ins) {
 }
 
 template <class T>
+constexpr Work choice = plain(choose<Moved<T>>);
+
+template <class T>
 Status run_where(const Operand& out, const Operand* ins, int count, const Params&) {
-    each(out, ins, count, plain(choose<Moved<T>>));
+    each(out, ins, count, choice<T>);
     return {Status::Ok, 0, 0};
 }
 
@@ -53,7 +56,7 @@ TABLE(comparison,
       KERNEL(le, run<Le, T>),
       KERNEL(gt, run<Gt, T>),
       KERNEL(ge, run<Ge, T>),
-      KERNEL(where, run_where<T>))
+      KERNEL(where, run_where<T>, &choice<T>))
 // clang-format on
 
 }  // namespace TUTOR_LEVEL

@@ -14,6 +14,7 @@
 #include "math/half.hpp"
 #include "math/simd.hpp"
 #include "math/stored.hpp"
+#include "table.hpp"
 #include "walk/each.hpp"
 
 namespace tutor {
@@ -216,28 +217,43 @@ void narrow_items(int64_t n, void* out, const void* const* ins) {
     narrow(n, static_cast<T*>(out), static_cast<const C*>(ins[0]));
 }
 
-template <class Formula, class T>
+// The same question of n elements side by side.
+template <Status::Kind refuses, class T>
+bool some_refused(int64_t n, const void* y) {
+    const T* from = static_cast<const T*>(y);
+    bool some = false;
+    for (int64_t i = 0; i < n; i++)
+        some |= refuses == Status::DivisionByZero ? from[i] == 0 : from[i] < T(0);
+    return some;
+}
+
+template <class Wanted, class T>
 constexpr Work work_of() {
+    using Other = typename Wanted::ForFloat64;
+    constexpr bool other = std::is_same_v<T, double> && !std::is_void_v<Other>;
+    using Formula = std::conditional_t<other, Other, Wanted>;
     using C = Tiled<Formula, T>;
     Work work{inner<Formula, C>(), dtype_of<T>, dtype_of<C>, nullptr, nullptr, Formula::grain};
     if constexpr (!std::is_same_v<C, T>)
         work.widen = widen_items<C, T>, work.narrow = narrow_items<C, T>;
+    if constexpr (refuses_some<Wanted, T>)
+        work.refuses = Wanted::refuses, work.refused = some_refused<Wanted::refuses, T>;
     return work;
 }
+template <class Formula, class T>
+constexpr Work work = work_of<Formula, T>();
 
-template <class Wanted, class T>
-Status run(const Operand& out, const Operand* ins, int count, const Params&) {
-    if constexpr (refuses_some<Wanted, T>)
+template <class Formula, class T>
+Status run_formula(const Operand& out, const Operand* ins, int count, const Params&) {
+    if constexpr (refuses_some<Formula, T>)
         if (!empty(out) &&
-            any_refused<Wanted::refuses>(ins[1], reinterpret_cast<const T*>(ins[1].data), 0))
-            return {Wanted::refuses, 0, 0};
-    using Other = typename Wanted::ForFloat64;
-    constexpr bool other = std::is_same_v<T, double> && !std::is_void_v<Other>;
-    using Formula = std::conditional_t<other, Other, Wanted>;
-    static constexpr Work work = work_of<Formula, T>();
-    each(out, ins, count, work);
+            any_refused<Formula::refuses>(ins[1], reinterpret_cast<const T*>(ins[1].data), 0))
+            return {Formula::refuses, 0, 0};
+    each(out, ins, count, work<Formula, T>);
     return {Status::Ok, 0, 0};
 }
+template <class Formula, class T>
+constexpr Parts run = {run_formula<Formula, T>, &work<Formula, T>};
 
 // Work on elements as they are, without conversion.
 constexpr Work plain(Inner inner) {

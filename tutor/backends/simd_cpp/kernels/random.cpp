@@ -1,7 +1,7 @@
 // Random numbers: random_bits uniform normal, all from Philox4x32-10 (J. Salmon, M. Moraes, R. Dror
 // and D. Shaw, Parallel random numbers: as easy as 1, 2, 3, 2011). Block number b of a stream is a
 // hash of (seed, b), so any thread can begin anywhere. Where a call begins, its cells have said
-// when it was made (`run` in call.cpp).
+// when it was made (`run` in border/call.cpp).
 #include <cmath>
 
 #include "math/computed.hpp"

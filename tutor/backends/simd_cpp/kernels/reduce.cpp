@@ -228,17 +228,20 @@ Status run(const Operand& out, const Operand* ins, int, const Params& params) {
     return reduce_axes(OnBytes<Op>::reducer, out, ins[0], params);
 }
 
+template <class Op>
+constexpr Parts reduction = {run<Op>, nullptr, &OnBytes<Op>::reducer};
+
 }  // namespace
 
 // clang-format off
 TABLE(reduce,
-      KERNEL(sum, run<Sum<T>>),
-      KERNEL(prod, run<Prod<T>>),
-      KERNEL(mean, run<Mean<T>>),
-      KERNEL(max, run<Max<Stored<T>>>),
-      KERNEL(min, run<Min<Stored<T>>>),
-      KERNEL(argmax, run<ArgMax<Stored<T>>>),
-      KERNEL(argmin, run<ArgMin<Stored<T>>>))
+      KERNEL(sum, reduction<Sum<T>>),
+      KERNEL(prod, reduction<Prod<T>>),
+      KERNEL(mean, reduction<Mean<T>>),
+      KERNEL(max, reduction<Max<Stored<T>>>),
+      KERNEL(min, reduction<Min<Stored<T>>>),
+      KERNEL(argmax, reduction<ArgMax<Stored<T>>>),
+      KERNEL(argmin, reduction<ArgMin<Stored<T>>>))
 // clang-format on
 
 }  // namespace TUTOR_LEVEL

@@ -2,27 +2,11 @@
 #pragma once
 
 #include "kernels/reductions.hpp"
+#include "parts.hpp"
 
 namespace tutor {
 namespace TUTOR_LEVEL {
 namespace {
-
-// Some rows of a matrix; the elements of one column are reduced together.
-struct Columns {
-    const char* data;
-    int64_t rows, row_stride, columns, column_stride;
-};
-
-struct Reducer {
-    int element_size, partial_size, lanes;
-    void (*clear)(char* partials, int64_t count, int64_t position);
-    // Adds `count` <= 512 elements, side by side, to one partial result; of 32 lanes, a new one.
-    void (*add_row)(const char* elements, int64_t count, int64_t position, char* partial);
-    // Adds each row to the `columns` partial results of its lane; `position` is the first row's.
-    void (*add_columns)(const Columns& from, int64_t position, char* partials);
-    void (*merge)(char* partials, const char* later, int64_t count);
-    void (*finish)(const char* partials, int64_t count, int64_t terms, char* out, int64_t stride);
-};
 
 constexpr int TILE_BYTES = 512;  // partial results side by side; 32 lanes of them still fit in L1
 

@@ -25,12 +25,16 @@ struct Window {
     int64_t taps() const { return h.taps * w.taps; }
 };
 
-// Params hold the strides and dilations from number `first` on.
+// Params hold the strides and dilations from number `first` on. One that is larger than the input
+// is never taken: only one window, or one tap, has room then. Cut to its size, nothing overflows.
 Window window_of(const Params& params, int first, int64_t taps_h, int64_t taps_w, const Operand& x,
                  const Operand& z) {
-    const auto number = [&](int i) { return static_cast<int64_t>(params.integer[first + i]); };
-    return {{taps_h, number(0), number(2), x.shape[2], z.shape[2]},
-            {taps_w, number(1), number(3), x.shape[3], z.shape[3]}};
+    const auto number = [&](int i, int64_t in) {
+        return smaller(static_cast<int64_t>(params.integer[first + i]), larger(in, 1));
+    };
+    const int64_t h = x.shape[2], w = x.shape[3];
+    return {{taps_h, number(0, h), number(2, h), h, z.shape[2]},
+            {taps_w, number(1, w), number(3, w), w, z.shape[3]}};
 }
 
 // The outputs that are computed at one time: some rows of an image, or some whole images.

@@ -15,11 +15,6 @@ constexpr int64_t SIDE = 32;    // of a square one
 
 // ---- gather and scatter -------------------------------------------------------------------------
 
-// A rectangle of elements in memory, `row` and `column` bytes from one to the next.
-struct Steps {
-    int64_t row, column;
-};
-
 // to[j * z_step + i] = from[i * x_step + j] for i < rows and j < columns, by whole squares of
 // registers. (Steps are in bytes. Items of other sizes, and the scalar level, have no shuffles.)
 template <class Bits>
@@ -79,13 +74,17 @@ inline void move(int64_t rows, int64_t columns, char* to, Steps z, const char* f
     }
 }
 
-inline void move(int itemsize, int64_t rows, int64_t columns, char* to, Steps z, const char* from,
-                 Steps x) {
+}  // namespace
+
+void move_rectangle(int itemsize, int64_t rows, int64_t columns, char* to, Steps z,
+                    const char* from, Steps x) {
     if (itemsize == 1) move<uint8_t>(rows, columns, to, z, from, x);
     if (itemsize == 2) move<uint16_t>(rows, columns, to, z, from, x);
     if (itemsize == 4) move<uint32_t>(rows, columns, to, z, from, x);
     if (itemsize == 8) move<uint64_t>(rows, columns, to, z, from, x);
 }
+
+namespace {
 
 // ---- blocks -------------------------------------------------------------------------------------
 
@@ -118,7 +117,7 @@ inline const void* take(const Path& path, const char* at, int64_t rows, int64_t 
     const void* from = at;
     if (!path.contiguous) {
         char* to = path.converts ? tiles.raw : tile;
-        move(path.itemsize, rows, columns, to, {columns * path.itemsize, path.itemsize}, at,
+        move_rectangle(path.itemsize, rows, columns, to, {columns * path.itemsize, path.itemsize}, at,
              path.steps);
         from = to;
     }
@@ -136,7 +135,7 @@ inline void put(const Path& path, char* at, int64_t rows, int64_t columns, const
         work.narrow(rows * columns, from, &computed);
     }
     if (!path.contiguous)
-        move(path.itemsize, rows, columns, at, path.steps, from,
+        move_rectangle(path.itemsize, rows, columns, at, path.steps, from,
              {columns * path.itemsize, path.itemsize});
 }
 

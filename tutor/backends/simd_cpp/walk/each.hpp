@@ -6,6 +6,7 @@
 // once, and cannot give one result here and another there.
 #pragma once
 
+#include "parts.hpp"
 #include "walk/nest.hpp"
 
 namespace tutor {
@@ -13,20 +14,18 @@ namespace TUTOR_LEVEL {
 
 constexpr int MAX_INS = MAX_OPERANDS - 1;
 
-using Inner = void (*)(int64_t n, void* out, const void* const* ins);
-
-// What to do with n elements. Operands of dtype `stored` reach `inner` as `computed`, the others
-// (a comparison's bools) as they are.
-struct Work {
-    Inner inner;
-    DType stored, computed;
-    Inner widen, narrow;  // stored to computed and back; unused where the two are the same
-    int64_t grain;        // elements that take about 10 us, which waking a thread costs
-};
-
 // Calls work.inner on all elements, dealt out to threads in chunks of about work.grain elements.
 // Compiled once for all formulas, in each.cpp.
 void each(const Operand& out, const Operand* ins, int count, const Work& work);
+
+// A rectangle of elements in memory, `row` and `column` bytes from one to the next.
+struct Steps {
+    int64_t row, column;
+};
+
+// Copies rows x columns items of 1, 2, 4 or 8 bytes.
+void move_rectangle(int itemsize, int64_t rows, int64_t columns, char* to, Steps z,
+                    const char* from, Steps x);
 
 }  // namespace TUTOR_LEVEL
 }  // namespace tutor

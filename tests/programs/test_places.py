@@ -1,0 +1,154 @@
+"""What a function can reach is found: in places that it names, and in no others."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tutor import Tensor, nn, optim
+from tutor.programs.mentions import chains
+from tutor.programs.places import Guards, Reached, is_users
+
+NUMBER, OTHER, SHAPES = 1, 2, [3, 4]
+
+
+class Part:
+    def __init__(self, scale: float) -> None:
+        self.scale, self.unused = scale, [scale]
+
+    def __call__(self, x: Any) -> Any:
+        return x * self.scale
+
+
+class Whole:
+    __slots__ = ("__dict__", "fixed")
+
+    def __init__(self) -> None:
+        self.fixed, self.step, self.log = 5, 0, [1.0]
+        self.parts, self.w = [Part(2.0), Part(3.0)], Tensor([1.0])
+        self.machine = Machine()
+
+    @property
+    def twice(self) -> float:
+        return 2 * self.parts[0].scale
+
+    def run(self, x: Any) -> Any:
+        for part in self.parts:
+            x = part(x)
+        self.machine.step()
+        return x * self.w + self.fixed + self.twice
+
+    def report(self) -> list[float]:
+        return self.log
+
+
+class Machine:
+    def __init__(self) -> None:
+        self.lr, self.name = 0.1, "machine"
+
+    def step(self) -> float:
+        return (lambda: self.lr)()
+
+
+def uses_globals() -> Any:
+    return NUMBER + len(SHAPES)
+
+
+def uses_a_function() -> Any:
+    return uses_globals()
+
+
+def with_a_default(x: Any = SHAPES) -> Any:
+    return x
+
+
+def closing(n: int) -> Callable[[], int]:
+    return lambda: n
+
+
+def paths(root: Any, name: str = "f") -> set[str]:
+    return {place.path for place in Reached([(root, name)]).places}
+
+
+whole = Whole()
+CASES: dict[str, tuple[Any, set[str], set[str]]] = {
+    "globals": (uses_globals, {"NUMBER", "SHAPES", "SHAPES[0]"}, {"OTHER"}),
+    "functions": (uses_a_function, {"uses_globals", "NUMBER"}, {"OTHER"}),
+    "defaults": (with_a_default, {"f[0][0]"}, {"NUMBER"}),
+    "closure": (closing(3), {"n"}, set()),
+    "partial": (functools.partial(closing(3)), {"n"}, set()),
+    "decorated": (functools.lru_cache(closing(3)), {"n"}, set()),
+    "method": (
+        whole.run,
+        {"f.parts", "f.parts[0]", "f.parts[1].scale", "f.w", "f.machine.lr", "f.fixed"},
+        {"f.step", "f.log", "f.machine.name", "f.parts[0].unused"},
+    ),
+    "instance": (Part(2.0), {"f.scale"}, {"f.unused"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_named_is_reached_and_nothing_else(name: str) -> None:
+    root, found, left = CASES[name]
+    reached = paths(root)
+    assert found <= reached, found - reached
+    assert not left & reached
+
+
+def test_a_training_step_reaches_parameters_and_cells() -> None:
+    model = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 2))
+    optimizer = optim.Adam(nn.get_parameters(model))
+
+    def step(x: Tensor) -> None:
+        model(x).sum().backward()
+        optimizer.step()
+
+    tensors = Reached([(step, "step")]).tensors
+    wanted = [*optimizer.params, optimizer.count]
+    wanted += [t for cells in (*optimizer.cells.values(), *optimizer.state.values()) for t in cells]
+    assert {id(t) for t in wanted} <= tensors.keys()
+
+
+def test_a_text_makes_every_attribute_count() -> None:
+    def f() -> Any:
+        return getattr(whole, "lo" + "g")
+
+    assert "whole.log" in paths(f)
+
+
+def test_guards_say_what_has_changed() -> None:
+    part = Part(2.0)
+    guards = Guards(Reached([(part, "part")]), lambda place: False)
+    assert guards.changed() is None
+    part.unused.append(1.0)
+    assert guards.changed() is None
+    part.scale = 2.0 * 1.0  # another object, the same number
+    assert guards.changed() is None
+    part.scale = 2  # an int is not the float: x * 2 may be of another dtype
+    assert guards.changed() == "part.scale"
+
+
+def test_chains_of_names() -> None:
+    def f(x: Any) -> Any:
+        x.a.b = whole.machine.step()
+        return [part.c for part in x.parts], NUMBER
+
+    found = {(c.kind, c.name, c.attributes) for c in chains(f.__code__)}
+    assert {
+        ("local", "x", ("a", "b")),
+        ("global", "whole", ("machine", "step")),
+        ("local", "part", ("c",)),
+        ("local", "x", ("parts",)),
+        ("global", "NUMBER", ()),
+    } <= found
+
+
+@pytest.mark.parametrize(
+    ("module", "users"),
+    [(__name__, True), ("tutor.nn", False), ("json", False), ("pytest", False)],
+)
+def test_whose_a_module_is(module: str, users: bool) -> None:
+    assert is_users(module) is users

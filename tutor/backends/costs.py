@@ -1,0 +1,78 @@
+"""What a kernel call costs: how many bytes it moves, and how much it computes.
+
+Both follow from the form of the kernel (forms.py) and from how its operands lie in memory.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from tutor.backends import bytecode, windows
+from tutor.backends.signatures import SIGNATURES
+from tutor.dtype import DType
+from tutor.ground.layout import Shape
+
+Work = Callable[[Shape, Sequence[Shape]], int]
+Layout = tuple[Shape, Shape, DType]  # shape, strides, and dtype of an operand
+
+
+def _one_each(out: Shape, ins: Sequence[Shape]) -> int:
+    return math.prod(out)
+
+
+def _one_each_read(out: Shape, ins: Sequence[Shape]) -> int:
+    return math.prod(ins[0])
+
+
+def _terms_of_rows(out: Shape, ins: Sequence[Shape]) -> int:
+    return 2 * math.prod(out) * ins[0][-1]
+
+
+# Additions, multiplications, and what takes their place, by form; of other forms that is open.
+FLOPS: dict[str, Work] = {
+    "elementwise": _one_each,
+    "reduce": _one_each_read,
+    "mat_mul": _terms_of_rows,
+    "linear": _terms_of_rows,
+    "conv": windows.terms,
+    "conv_weight": windows.terms_of_weights,
+    "fused": _one_each_read,  # for each instruction that computes
+}
+
+
+def flops(
+    kernel: str, layouts: Sequence[Layout], params: Mapping[str, Any] = MappingProxyType({})
+) -> int | None:
+    """One for each element of a map or reduction; of a product of sums, a multiplication and an
+    addition for each term: 2mnk for a matrix product. None where it is not known, or nothing is
+    computed. `layouts`: out's, then the inputs'. A fused kernel's `params` say what it is made of:
+    it costs what its instructions would."""
+    signature = SIGNATURES[kernel]
+    count = FLOPS.get(signature.form)
+    if count is None or signature.work == "moves" or (count is _one_each and signature.params):
+        return None
+    out, *ins = [shape for shape, _, _ in layouts]
+    if kernel == "fused":
+        return count(out, ins) * bytecode.computing(params["code"]) if "code" in params else None
+    return count(out, ins)
+
+
+def nbytes(kernel: str, layouts: Sequence[Layout]) -> int:
+    """Bytes read and written, each element counted once for each operand that it is in."""
+    types, form = SIGNATURES[kernel].types, SIGNATURES[kernel].form
+    moved = [_elements(shape, strides) * dtype.itemsize for shape, strides, dtype in layouts]
+    if form in ("gather", "index_select"):  # they read as many elements as they write
+        moved[1] = moved[0]
+    if form == "update":  # reads what it writes, and writes the state, but no cell
+        moved += [n for i, n in enumerate(moved) if types[i] == "T" and i != 1]
+    return sum(moved)
+
+
+def _elements(shape: Shape, strides: Shape) -> int:
+    """How many elements an operand has in memory: an axis of stride 0 repeats the same ones."""
+    if 0 in shape:
+        return 0
+    return math.prod(n for n, stride in zip(shape, strides, strict=True) if stride)

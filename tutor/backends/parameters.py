@@ -1,0 +1,66 @@
+"""Parameters: which an op takes, and what a value must be, by the parameter's name.
+
+An axis is not checked here, since that depends on the shapes (forms.counted_axis), nor what a view
+takes, which its own layout checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tutor import dtype as dtypes
+from tutor.errors import ArgumentError, NumberRangeError, ShapeError
+from tutor.ground import checks
+from tutor.ground.layout import checked_shape, positive
+
+
+def _count(what: str, value: Any) -> int:
+    return positive(value, what)
+
+
+def _pair(what: str, value: Any) -> tuple[int, ...]:
+    found = checked_shape(value, what)
+    if len(found) != 2:
+        raise ShapeError(what, f"{len(found)} sizes", "give two: (3, 3)")
+    return found
+
+
+def _number(what: str, value: Any) -> Any:
+    try:
+        float(checks.number(what, value))
+    except OverflowError:
+        raise NumberRangeError(what, "no float can hold it", "give a smaller number") from None
+    return value
+
+
+def _dtype(what: str, value: Any) -> dtypes.DType:
+    return dtypes.of(value)
+
+
+KINDS: dict[str, Callable[[str, Any], Any]] = {
+    **dict.fromkeys(("stride_h", "stride_w", "dilation_h", "dilation_w", "groups"), _count),
+    "size_h": _count, "size_w": _count, "size": _pair, "scale": _number,
+    "dtype": _dtype,
+}  # fmt: skip
+
+
+def check(op: Any) -> None:
+    """ArgumentError for a parameter that is unknown or missing; another TutorError for a value that
+    the kernel, or the rule of its form, cannot use."""
+    params = op.params
+    if op.accepts is not None and not op.accepts.issuperset(params):
+        wrong = next(n for n in params if n not in op.accepts)
+        raise ArgumentError(
+            f"{op.name}({wrong}=...)",
+            f"there is no parameter {wrong!r}",
+            f"its parameters are {', '.join(sorted(op.accepts)) or 'none'}",
+        )
+    if missing := sorted(op.required - params.keys()):
+        raise ArgumentError(
+            f"{op.name} without {', '.join(missing)}",
+            f"it was given {', '.join(params) or 'no parameters'}",
+            f"write apply({op.name!r}, ..., {', '.join(f'{n}=...' for n in missing)})",
+        )
+    for name in op.checked:
+        params[name] = KINDS[name](f"{op.name}({name}=...)", params[name])

@@ -1,0 +1,43 @@
+// What elementwise kernels and reductions are made of, as functions on bytes: for the walk over
+// their operands, and for the kernel that is made of several (kernels/fused.cpp).
+#pragma once
+
+#include "kernel.hpp"
+
+namespace tutor {
+
+using Inner = void (*)(int64_t n, void* out, const void* const* ins);
+
+// What to do with n elements. Operands of dtype `stored` reach `inner` as `computed`, the others
+// (a comparison's bools) as they are.
+struct Work {
+    Inner inner;
+    DType stored, computed;
+    Inner widen, narrow;  // stored to computed and back; unused where the two are the same
+    int64_t grain;        // elements that take about 10 us, which waking a thread costs
+    // What is reported, writing nothing, of some second operands, and whether there is one.
+    Status::Kind refuses = Status::Ok;
+    bool (*refused)(int64_t n, const void* y) = nullptr;
+
+    bool converts() const { return stored != computed; }
+};
+
+// Some rows of a matrix; the elements of one column are reduced together.
+struct Columns {
+    const char* data;
+    int64_t rows, row_stride, columns, column_stride;
+};
+
+// A reduction: `lanes` says over how many partial results a block is spread, see walk/tree.hpp.
+struct Reducer {
+    int element_size, partial_size, lanes;
+    void (*clear)(char* partials, int64_t count, int64_t position);
+    // Adds `count` <= 512 elements, side by side, to one partial result; of 32 lanes, a new one.
+    void (*add_row)(const char* elements, int64_t count, int64_t position, char* partial);
+    // Adds each row to the `columns` partial results of its lane; `position` is the first row's.
+    void (*add_columns)(const Columns& from, int64_t position, char* partials);
+    void (*merge)(char* partials, const char* later, int64_t count);
+    void (*finish)(const char* partials, int64_t count, int64_t terms, char* out, int64_t stride);
+};
+
+}  // namespace tutor

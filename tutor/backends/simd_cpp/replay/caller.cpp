@@ -1,0 +1,331 @@
+#include "replay/caller.hpp"
+
+#include <exception>
+#include <unordered_set>
+#include <vector>
+
+#include "border/call.hpp"
+#include "engine/tensors.hpp"
+#include "memory/memory.hpp"
+
+namespace tutor {
+
+PyTypeObject* caller_type = nullptr;
+
+namespace {
+
+// All references here are borrowed from the tuple of lists that Trace.twin in Python has made.
+struct Argument {
+    PyObject *shape, *strides, *offset, *dtype;
+    Py_ssize_t count, place;  // of the Buffer in the list; -1: it is a state's, or not needed
+    PyObject* state;          // that Buffer, or None
+};
+struct Held {
+    PyObject *holder, *key, *value;
+};
+struct Size {
+    PyObject* container;
+    Py_ssize_t size;
+};
+struct Known {
+    PyObject *tensor, *buf, *shape, *strides, *offset, *requires_grad;
+};
+struct Fresh {
+    Py_ssize_t place, count, dtype;
+};
+struct Touched {
+    Py_ssize_t place;
+    PyObject* where;
+};
+struct Result {
+    Py_ssize_t place;
+    PyObject *shape, *strides, *offset, *requires_grad;
+    Py_ssize_t argument;  // that argument itself, or -1
+    PyObject* known;
+};
+struct Effect {
+    PyObject* tensor;
+    Py_ssize_t result;  // -1: no gradient
+};
+
+class Caller {
+  public:
+    ~Caller() { Py_XDECREF(spec_); }
+    bool read(PyObject* spec);
+    PyObject* call(PyObject* const* args, Py_ssize_t count) const;
+
+    // What all pointers here are borrowed from, for Python's collector of garbage.
+    PyObject*& spec() { return spec_; }
+
+  private:
+    bool fit(PyObject* const* args, Py_ssize_t count) const;
+    bool hold() const;
+    PyObject* buffers(PyObject* const* args) const;
+    PyObject* results(PyObject* buffers, PyObject* const* args) const;
+
+    PyObject *spec_ = nullptr, *fixed_ = nullptr, *run_ = nullptr;
+    std::vector<Argument> arguments_;
+    std::vector<Held> held_;
+    std::vector<Size> sizes_;
+    std::vector<Known> known_;
+    std::vector<PyObject*> without_grad_;
+    std::vector<Fresh> fresh_;
+    std::vector<Touched> touched_;
+    std::vector<Result> results_;
+    std::vector<Effect> effects_;
+    std::unordered_set<PyObject*> states_;
+};
+
+// ---- reading what Python hands over -------------------------------------------------------------
+
+// Reads each tuple of the list by PyArg_ParseTuple's `format` into the members of a struct.
+template <class T, class... Member>
+bool read_list(PyObject* list, const char* format, std::vector<T>* to, Member T::*... members) {
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
+        T item;
+        if (!PyArg_ParseTuple(PyList_GET_ITEM(list, i), format, &(item.*members)...)) return false;
+        to->push_back(item);
+    }
+    return true;
+}
+
+bool Caller::read(PyObject* spec) {
+    PyObject *arguments, *held, *sizes, *known, *without, *states, *fresh, *touched, *results,
+        *effects;
+    PyTypeObject* list = &PyList_Type;
+    if (!PyArg_ParseTuple(spec, "O!O!O!O!O!O!O!O!O!O!O!O:Caller", list, &arguments, list, &held,
+                          list, &sizes, list, &known, list, &without, list, &states, list, &fixed_,
+                          list, &fresh, list, &touched, list, &results, list, &effects, &run_))
+        return false;
+    spec_ = Py_NewRef(spec);
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(without); ++i)
+        without_grad_.push_back(PyList_GET_ITEM(without, i));
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(states); ++i)
+        states_.insert(PyList_GET_ITEM(states, i));
+    using A = Argument;
+    using K = Known;
+    using R = Result;
+    return read_list(arguments, "OOOOnnO", &arguments_, &A::shape, &A::strides, &A::offset,
+                     &A::dtype, &A::count, &A::place, &A::state) &&
+           read_list(held, "OOO", &held_, &Held::holder, &Held::key, &Held::value) &&
+           read_list(sizes, "On", &sizes_, &Size::container, &Size::size) &&
+           read_list(known, "OOOOOO", &known_, &K::tensor, &K::buf, &K::shape, &K::strides,
+                     &K::offset, &K::requires_grad) &&
+           read_list(fresh, "nnn", &fresh_, &Fresh::place, &Fresh::count, &Fresh::dtype) &&
+           read_list(touched, "nO", &touched_, &Touched::place, &Touched::where) &&
+           read_list(results, "nOOOOnO", &results_, &R::place, &R::shape, &R::strides, &R::offset,
+                     &R::requires_grad, &R::argument, &R::known) &&
+           read_list(effects, "On", &effects_, &Effect::tensor, &Effect::result);
+}
+
+// ---- is everything as it was? -------------------------------------------------------------------
+
+bool equal(PyObject* a, PyObject* b) {
+    if (a == b) return true;
+    if (!a || !Py_IS_TYPE(a, Py_TYPE(b))) return false;
+    const int same = PyObject_RichCompareBool(a, b, Py_EQ);
+    if (same < 0) PyErr_Clear();
+    return same == 1;
+}
+
+// One and the same thing, or an equal number or text: is_same of places.py.
+bool is_same(PyObject* now, PyObject* before) {
+    if (now == before) return true;
+    const bool plain =
+        now && (PyLong_CheckExact(now) || PyFloat_CheckExact(now) || PyUnicode_CheckExact(now) ||
+                PyBytes_CheckExact(now) || PyBool_Check(now) || PyComplex_CheckExact(now));
+    return plain && equal(now, before);
+}
+
+// Whether the place has that value: of a dict, a list, a closure's cell, or an attribute.
+bool has(const Held& held) {
+    if (PyDict_CheckExact(held.holder)) {
+        PyObject* now = PyDict_GetItemWithError(held.holder, held.key);
+        return is_same(now, held.value) || (PyErr_Clear(), false);
+    }
+    if (PyList_CheckExact(held.holder)) {
+        const Py_ssize_t i = PyLong_AsSsize_t(held.key);
+        return i < PyList_GET_SIZE(held.holder) &&
+               is_same(PyList_GET_ITEM(held.holder, i), held.value);
+    }
+    if (PyCell_Check(held.holder)) return is_same(PyCell_GET(held.holder), held.value);
+    Ref now(PyObject_GetAttr(held.holder, held.key));
+    if (!now) PyErr_Clear();
+    return is_same(now.get(), held.value);
+}
+
+bool is_as_before(const Known& known) {
+    PyObject* t = known.tensor;
+    return part(t, T_BUF) == known.buf && equal(part(t, T_SHAPE), known.shape) &&
+           equal(part(t, T_STRIDES), known.strides) && equal(part(t, T_OFFSET), known.offset) &&
+           part(t, T_REQUIRES_GRAD) == known.requires_grad;
+}
+
+bool Caller::hold() const {
+    for (const Held& held : held_)
+        if (!has(held)) return false;
+    for (const Size& size : sizes_)
+        if (PyObject_Size(size.container) != size.size) return false;
+    for (const Known& known : known_)
+        if (!is_as_before(known)) return false;
+    for (PyObject* tensor : without_grad_)
+        if (part(tensor, T_GRAD) != Py_None) return false;
+    return true;
+}
+
+// Whether the arguments are of the kind that was recorded: Tensors over whole Buffers of their own.
+bool Caller::fit(PyObject* const* args, Py_ssize_t count) const {
+    if (count != static_cast<Py_ssize_t>(arguments_.size())) return false;
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        PyObject* t = args[i];
+        const Argument& as = arguments_[i];
+        if (!given.tensor.is_exactly(t) || !is_whole(t) || part(t, T_OP) != Py_None ||
+            part(t, T_REQUIRES_GRAD) != Py_False || part(t, T_GRAD) != Py_None)
+            return false;
+        PyObject* buf = part(t, T_BUF);
+        if (!given.buffer.is_exactly(buf) || !is_intact(buf)) return false;
+        const Memory* memory = reinterpret_cast<Memory*>(reinterpret_cast<Holder*>(buf)->memory);
+        if (memory->count != as.count || given.buffer.at(buf, B_DTYPE) != as.dtype ||
+            !equal(part(t, T_SHAPE), as.shape) || !equal(part(t, T_STRIDES), as.strides) ||
+            !equal(part(t, T_OFFSET), as.offset))
+            return false;
+        if (as.state != Py_None ? buf != as.state : states_.count(buf) > 0) return false;
+        for (Py_ssize_t j = 0; j < i; ++j)
+            if (part(args[j], T_BUF) == buf) return false;
+    }
+    return true;
+}
+
+// ---- the call -----------------------------------------------------------------------------------
+
+// The Buffers that the Program runs on, in its order.
+PyObject* Caller::buffers(PyObject* const* args) const {
+    Ref list(PyList_GetSlice(fixed_, 0, PyList_GET_SIZE(fixed_)));
+    if (!list) return nullptr;
+    const auto put = [&](Py_ssize_t place, PyObject* owned) {
+        Py_DECREF(PyList_GET_ITEM(list.get(), place));
+        PyList_SET_ITEM(list.get(), place, owned);
+    };
+    for (size_t i = 0; i < arguments_.size(); ++i)
+        if (arguments_[i].place >= 0) put(arguments_[i].place, Py_NewRef(part(args[i], T_BUF)));
+    for (const Fresh& fresh : fresh_) {
+        char* data;
+        PyObject* buf = new_buffer(fresh.count, static_cast<DType>(fresh.dtype), &data);
+        if (!buf) return nullptr;
+        put(fresh.place, buf);
+    }
+    return list.release();
+}
+
+PyObject* Caller::results(PyObject* buffers, PyObject* const* args) const {
+    Ref made(PyList_New(results_.size()));
+    for (size_t i = 0; made && i < results_.size(); ++i) {
+        const Result& result = results_[i];
+        PyObject* tensor;
+        if (result.place < 0) {
+            tensor = Py_NewRef(result.argument < 0 ? result.known : args[result.argument]);
+        } else {
+            const Class& kind = given.tensor;
+            if (!(tensor = kind.fresh())) return nullptr;
+            kind.put(tensor, T_BUF, Py_NewRef(PyList_GET_ITEM(buffers, result.place)));
+            kind.put(tensor, T_SHAPE, Py_NewRef(result.shape));
+            kind.put(tensor, T_STRIDES, Py_NewRef(result.strides));
+            kind.put(tensor, T_OFFSET, Py_NewRef(result.offset));
+            kind.put(tensor, T_REQUIRES_GRAD, Py_NewRef(result.requires_grad));
+        }
+        PyList_SET_ITEM(made.get(), i, tensor);
+    }
+    return made.release();
+}
+
+PyObject* Caller::call(PyObject* const* args, Py_ssize_t count) const {
+    if (!spec_ || !given.ready || !fit(args, count) || !hold()) Py_RETURN_NONE;
+    Ref list(buffers(args));
+    if (!list) return nullptr;
+    for (const Touched& touched : touched_) {  // first this, then the change: Buffer.touch
+        PyObject* names[] = {PyList_GET_ITEM(list.get(), touched.place), touched.where};
+        static PyObject* touch = PyUnicode_InternFromString("touch");
+        if (!Ref(PyObject_VectorcallMethod(touch, names, 2, nullptr))) return nullptr;
+    }
+    if (!Ref(PyObject_CallOneArg(run_, list.get()))) return nullptr;
+    Ref made(results(list.get(), args));
+    if (!made) return nullptr;
+    for (const Effect& effect : effects_) {
+        PyObject* grad = effect.result < 0 ? Py_None : PyList_GET_ITEM(made.get(), effect.result);
+        given.tensor.put(effect.tensor, T_GRAD, Py_NewRef(grad));
+    }
+    return made.release();
+}
+
+// ---- the Python type ----------------------------------------------------------------------------
+
+struct CallerObject {
+    PyObject head;
+    Caller* caller;
+};
+
+PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
+    Ref self(type->tp_alloc(type, 0));
+    if (!self) return nullptr;
+    try {
+        Caller* caller = reinterpret_cast<CallerObject*>(self.get())->caller = new Caller;
+        return caller->read(args) ? self.release() : nullptr;
+    } catch (const std::exception& exception) {
+        return raise(exception);
+    }
+}
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    Caller* caller = reinterpret_cast<CallerObject*>(self)->caller;
+    if (caller) Py_VISIT(caller->spec());
+    return 0;
+}
+
+int clear(PyObject* self) {
+    Caller* caller = reinterpret_cast<CallerObject*>(self)->caller;
+    if (caller) Py_CLEAR(caller->spec());
+    return 0;
+}
+
+void dealloc(PyObject* self) {
+    PyTypeObject* type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    delete reinterpret_cast<CallerObject*>(self)->caller;
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+PyObject* again(PyObject* self, PyObject* args) {
+    if (!PyTuple_Check(args)) return PyErr_Format(PyExc_TypeError, "again: give a tuple");
+    return reinterpret_cast<CallerObject*>(self)->caller->call(&PyTuple_GET_ITEM(args, 0),
+                                                               PyTuple_GET_SIZE(args));
+}
+
+PyMethodDef methods[] = {
+    {"again", again, METH_O,
+     "again(args)\n--\n\nThe Tensors that the call hands out; None if it is for Python."},
+    {},
+};
+
+PyType_Slot slots[] = {
+    {Py_tp_new, reinterpret_cast<void*>(make)},
+    {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(clear)},
+    {Py_tp_methods, methods},
+    {Py_tp_doc, const_cast<char*>("A recorded call, made again: Trace in tutor/programs.")},
+    {},
+};
+
+PyType_Spec caller_spec = {"tutor.backends.simd_cpp._simd.Caller", sizeof(CallerObject), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
+
+}  // namespace
+
+bool make_caller_type() {
+    caller_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&caller_spec));
+    return caller_type != nullptr;
+}
+
+}  // namespace tutor

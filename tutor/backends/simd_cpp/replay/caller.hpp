@@ -1,0 +1,15 @@
+// A recorded call made again without Python: the twin of `why_not` and `run` of
+// tutor/programs/trace.py, which define what it does. Where anything is not as it was, or is of a
+// kind that is not known here, it does nothing, and Python decides.
+#pragma once
+
+#include <Python.h>
+
+namespace tutor {
+
+extern PyTypeObject* caller_type;
+
+// Creates the type. false, with a Python error set, when that fails.
+bool make_caller_type();
+
+}  // namespace tutor

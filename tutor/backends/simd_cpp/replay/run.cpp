@@ -1,0 +1,258 @@
+// Running a Plan, and its Python type.
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "border/errors.hpp"
+#include "replay/plan.hpp"
+
+namespace tutor {
+
+PyTypeObject* plan_type = nullptr;
+
+// ---- Arenas -------------------------------------------------------------------------------------
+
+Plan::~Plan() {
+    for (Room* room : rooms_) delete room;
+    for (Slot& slot : slots_) Py_XDECREF(slot.bound);
+}
+
+// Lets all operands that walk the slot point at `base` and what follows.
+void Plan::point(Room* room, const Slot& slot, char* base) const {
+    for (const Use& use : slot.uses) room->operands[use.operand].data = base + use.start;
+}
+
+// An arena that nobody is using. nullptr, with a Python error set, if there is no room for one
+// more.
+Room* Plan::take() {
+    if (!idle_.empty()) {
+        Room* room = idle_.back();
+        idle_.pop_back();
+        return room;
+    }
+    std::unique_ptr<Room> room(new Room{new_memory(arena_bytes_, UInt8), operands_, {}, {}});
+    if (!room->memory) {
+        raise("OutOfMemoryError", "an arena of " + std::to_string(arena_bytes_) + " bytes",
+              "that much cannot be had",
+              "use smaller shapes or a narrower dtype, or let go of tensors you no longer need");
+        return nullptr;
+    }
+    room->given.resize(given_.size());
+    room->bases.resize(given_.size());
+    char* data = room->memory->data;
+    std::memset(data, 0, arena_bytes_);  // the system gives pages when they are first touched: now
+    for (const Slot& slot : slots_) {
+        if (slot.offset >= 0) point(room.get(), slot, data + slot.offset);
+        if (slot.bound) point(room.get(), slot, slot.bound->data);
+    }
+    for (const Step& step : steps_) {
+        if (step.index) room->operands[step.first + step.index].data = data + copies_;
+    }
+    idle_.reserve(rooms_.size() + 1);  // that giving it back cannot fail
+    rooms_.push_back(room.get());
+    return room.release();
+}
+
+// ---- A run --------------------------------------------------------------------------------------
+
+bool Plan::misfits(size_t place, const Slot& slot, const Memory& memory) const {
+    const bool dtype = memory.dtype != slot.dtype;
+    raise(dtype ? "DTypeError" : "ShapeError", "to run a Program, Buffer " + std::to_string(place),
+          "it has " + std::to_string(memory.count) + " numbers of " + name_of(memory.dtype),
+          "give " + std::to_string(slot.count) + " numbers of " + name_of(slot.dtype) +
+              ", as in the Program");
+    return false;
+}
+
+// Checks what the caller gives, and lets the operands point there.
+bool Plan::give(Room* room, PyObject* buffers) const {
+    const bool is_list = PyList_Check(buffers);
+    std::string found;
+    for (size_t place = 0;; ++place) {
+        // Each time anew: a promise that is kept runs Python code, which may change the list.
+        const Py_ssize_t count = is_list                  ? PyList_GET_SIZE(buffers)
+                                 : PyTuple_Check(buffers) ? PyTuple_GET_SIZE(buffers)
+                                                          : -1;
+        if (count != static_cast<Py_ssize_t>(given_.size())) {
+            raise("ArgumentError", "to run a Program",
+                  count < 0 ? std::string("an object of type ") + Py_TYPE(buffers)->tp_name
+                            : std::to_string(count) + " Buffers",
+                  "give a list of " + std::to_string(given_.size()) + " Buffers");
+            return false;
+        }
+        if (place == given_.size()) return true;
+        PyObject* buf =
+            is_list ? PyList_GET_ITEM(buffers, place) : PyTuple_GET_ITEM(buffers, place);
+        Py_INCREF(buf);
+        Memory* memory = memory_of(buf, &found);
+        Py_DECREF(buf);
+        if (!memory) {
+            if (!PyErr_Occurred()) {
+                raise("DTypeError", "to run a Program, Buffer " + std::to_string(place), found,
+                      "give a Buffer");
+            }
+            return false;
+        }
+        room->given[place] = memory;
+        const Slot& slot = slots_[given_[place]];
+        if (memory->count != slot.count || memory->dtype != slot.dtype) {
+            return misfits(place, slot, *memory);
+        }
+        if (slot.writer >= 0 && memory->readonly) {
+            read_only(steps_[slot.writer].row->name, slot.written_as);
+            return set_step(slot.writer), false;
+        }
+        if (room->bases[place] == memory->data) continue;  // as in the run before
+        room->bases[place] = memory->data;
+        point(room, slot, memory->data);
+    }
+}
+
+// Brings what a kernel reads of its operands (data, shape; strides: axes up to the fourth) nearer,
+// while the one before it runs. Numbers have long since pushed it out of the caches: a step would
+// wait for some ten lines of memory, one after the other.
+constexpr size_t AHEAD = 2;  // steps
+inline void fetch(const Operand* operands, int count) {
+    for (int i = 0; i < count; ++i) {
+        __builtin_prefetch(&operands[i]);
+        __builtin_prefetch(&operands[i].strides);
+    }
+}
+
+// One kernel after the other. What the last one says; *step is the number of the one that failed.
+Status Plan::go(Room* room, size_t* step) const {
+    Status status{};
+    for (; *step < steps_.size(); ++*step) {
+        const Step& call = steps_[*step];
+        Operand* operands = room->operands.data() + call.first;
+        if (*step + AHEAD < steps_.size()) {
+            const Step& next = steps_[*step + AHEAD];
+            fetch(room->operands.data() + next.first, next.count);
+        }
+        if (call.index) {
+            const Operand& copy = operands[call.index];
+            copy_elements(operands[call.count], copy.strides, call.copied,
+                          reinterpret_cast<int64_t*>(copy.data));
+        }
+        if (call.row->form == Form::Draw) {
+            Params params = call.params;  // other threads may be running this Plan
+            take_blocks(operands, &params);
+            status = call.row->run(operands[0], operands + 1, call.count - 1, params);
+        } else {
+            status = call.row->run(operands[0], operands + 1, call.count - 1, call.params);
+        }
+        if (status.kind != Status::Ok) break;
+    }
+    return status;
+}
+
+PyObject* Plan::run(PyObject* buffers) {
+    struct Taken {
+        Plan* plan;
+        Room* room;
+        ~Taken() {
+            if (!room) return;
+            for (Memory*& memory : room->given) Py_CLEAR(memory);
+            plan->idle_.push_back(room);
+        }
+    } taken{this, take()};
+    Room* room = taken.room;
+    if (!room || !give(room, buffers)) return nullptr;
+    PyThreadState* thread = work_ > LONG ? PyEval_SaveThread() : nullptr;
+    size_t at = 0;
+    const Status status = go(room, &at);
+    if (thread) come_back(thread);
+    if (status.kind == Status::Ok) Py_RETURN_NONE;
+    const Step& step = steps_[at];
+    result_of(*step.row, status, &room->operands[step.first], step.params);
+    set_step(at);
+    return nullptr;
+}
+
+// ---- The Python type ----------------------------------------------------------------------------
+
+namespace {
+
+struct PlanObject {
+    PyObject head;
+    Plan* plan;
+};
+
+Plan& plan_of(PyObject* object) { return *reinterpret_cast<PlanObject*>(object)->plan; }
+
+PyObject* plan_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+    PyObject *slots, *steps, *arena_bytes;
+    static const char* names[] = {"slots", "steps", "arena_bytes", nullptr};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO:Plan", const_cast<char**>(names), &slots,
+                                     &steps, &arena_bytes)) {
+        return nullptr;
+    }
+    try {
+        auto plan = std::make_unique<Plan>();
+        if (!plan->read(slots, steps, arena_bytes)) return nullptr;
+        PyObject* self = type->tp_alloc(type, 0);
+        if (self) reinterpret_cast<PlanObject*>(self)->plan = plan.release();
+        return self;
+    } catch (const std::exception& exception) {
+        return raise(exception);
+    }
+}
+
+void plan_dealloc(PyObject* object) {
+    PyTypeObject* type = Py_TYPE(object);
+    delete reinterpret_cast<PlanObject*>(object)->plan;
+    type->tp_free(object);
+    Py_DECREF(type);
+}
+
+PyObject* plan_run(PyObject* object, PyObject* buffers) {
+    try {
+        return plan_of(object).run(buffers);
+    } catch (const std::exception& exception) {
+        return raise(exception);
+    }
+}
+
+PyObject* plan_arena_bytes(PyObject* object, void*) {
+    return PyLong_FromSize_t(plan_of(object).arena_bytes());
+}
+
+PyObject* plan_arenas(PyObject* object, void*) {
+    return PyLong_FromSize_t(plan_of(object).arenas());
+}
+
+PyMethodDef methods[] = {
+    {"run", plan_run, METH_O,
+     "run(buffers)\n--\n\n"
+     "Run all steps; `buffers` is a list with the memory of each slot that the Plan has none for."},
+    {},
+};
+
+PyGetSetDef attributes[] = {
+    {"arena_bytes", plan_arena_bytes, nullptr, "The size of one arena.", nullptr},
+    {"arenas", plan_arenas, nullptr, "How many there are: as many as runs there were at once.",
+     nullptr},
+    {},
+};
+
+PyType_Slot slots[] = {
+    {Py_tp_doc, const_cast<char*>("Plan(slots, steps, arena_bytes)\n--\n\n"
+                                  "A list of kernel calls that one call runs: see _simd.pyi.")},
+    {Py_tp_new, reinterpret_cast<void*>(plan_new)},
+    {Py_tp_dealloc, reinterpret_cast<void*>(plan_dealloc)},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, attributes},
+    {0, nullptr},
+};
+
+PyType_Spec spec = {"tutor.backends.simd_cpp._simd.Plan", sizeof(PlanObject), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, slots};
+
+}  // namespace
+
+bool make_plan_type() {
+    plan_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+    return plan_type != nullptr;
+}
+
+}  // namespace tutor

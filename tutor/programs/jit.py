@@ -1,0 +1,251 @@
+"""`@tutor.jit`: run a function once, record it once, and from then on replay what it did.
+
+    @tutor.jit
+    def step(x, y):
+        loss = model(x).cross_entropy(y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+The first call runs as ever. The second is recorded (record.py), with all that it reads and leaves
+behind (places.py, trace.py). From the third on the kernels run one after another, without Python.
+docs/jit.md follows one training step all the way, and lists what cannot be recorded.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import threading
+import types
+import warnings
+from collections.abc import Callable, Collection
+from typing import Any, TypeAlias, overload
+
+from tutor.backends import registry
+from tutor.errors import RecordError
+from tutor.ground.recording import is_grad_enabled
+from tutor.methods.tensor import Tensor
+from tutor.programs.passes import known
+from tutor.programs.places import PLAIN
+from tutor.programs.program import Program
+from tutor.programs.source.text import source
+from tutor.programs.trace import Trace, plain, record, run_within, windows, within
+
+Key: TypeAlias = tuple[Any, ...]
+MOST_TRACES = 8  # kept for arguments of one kind; the oldest one goes
+MOST_KINDS = 64  # of arguments
+IN_VAIN = 8  # recordings one after another that were never replayed, before it warns
+told: list[Callable[[Jitted], object]] = []  # called with each function that has been recorded
+
+
+class Jitted:
+    """A function under `tutor.jit`.
+
+    `stats()` counts its calls; `program` is what the last one replayed, `recorded` the same before
+    any pass; `function` is what it stands for, and `name` what that is called.
+    """
+
+    def __init__(self, function: Callable[..., Any], passes: Collection[str] | None = None) -> None:
+        known(passes)
+        self.passes = passes
+        functools.update_wrapper(self, function, updated=())
+        self.function = function
+        self.name = getattr(function, "__qualname__", type(function).__qualname__)
+        self._traces: dict[Key, list[Trace]] = {}
+        self._warm = False
+        self._counts = {"eager": 0, "recorded": 0, "replayed": 0}
+        self._latest: tuple[Any, Key, Any] = (None, (), None)  # a Trace, its mode, its twin
+        self._in_vain = 0
+        self._lock = threading.RLock()
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """As a method: `self` is one more argument."""
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if within.get():  # a part of another jitted function: of its Program, too
+            return self.function(*args, **kwargs)
+        trace, mode, twin = self._latest  # read at once: another thread may set it
+        if twin and not kwargs and mode == (registry.current(), is_grad_enabled()):
+            made = twin.again(args)
+            if made is not None:
+                self._counts["replayed"] += 1
+                return trace.rebuild(made)
+        call = Call(args, kwargs)
+        traces, why = self._traces.get(call.key, ()), None
+        for trace in traces:
+            why = trace.why_not(call.tensors)
+            if why is None:
+                self._counts["replayed"] += 1
+                self._remember(trace, call)
+                self._in_vain = 0
+                return trace.run(call.tensors, call.windows)
+        if not self._warm:  # what is made in a first call only is then there
+            self._warm = True
+            self._counts["eager"] += 1
+            return plain(run_within(lambda: self.function(*args, **kwargs)))
+        with self._lock:
+            return self._record(call, why)
+
+    def _record(self, call: Call, why: str | None) -> Any:
+        if self._traces:
+            cause = f"{why} has changed" if why else "arguments of another kind"
+            self._say(cause)
+        before = call.contents()
+
+        def function(*args: Any, **kwargs: Any) -> Any:
+            result = self.function(*args, **kwargs)
+            if call.contents() != before:
+                raise RecordError(
+                    f"to record {self.name}",
+                    "it has changed a list or dict among its arguments; a replay runs no Python",
+                    "return what is to be added, and add it outside",
+                )
+            return result
+
+        roots = [(self.function, self.name), *call.roots]
+        result, trace = record(function, call, roots, self.passes)
+        traces = self._traces.setdefault(call.key, [])
+        traces.insert(0, trace)
+        del traces[MOST_TRACES:]
+        while len(self._traces) > MOST_KINDS:
+            self._traces.pop(next(iter(self._traces)))
+        self._counts["recorded"] += 1
+        self._remember(trace, call)
+        for tell in told:
+            tell(self)
+        return result
+
+    def _remember(self, trace: Trace, call: Call) -> None:
+        """This trace is the latest one; its twin, if it has one, is asked first from now on."""
+        if trace is not self._latest[0]:
+            self._latest = trace, call.key[:2], trace.twin(call.windows) if call.plain else None
+
+    def _say(self, cause: str) -> None:
+        """With TUTOR_DEBUG, why it is recorded again; without, if that happens at each call."""
+        name = self.name
+        self._in_vain += 1
+        if os.environ.get("TUTOR_DEBUG"):
+            print(f"tutor: jit records {name} again: {cause}", file=sys.stderr)
+        elif self._in_vain == IN_VAIN:
+            warnings.warn(
+                f"tutor.jit has recorded {name} {IN_VAIN} times one after another without a replay,"
+                f" the last time because of this: {cause}. It is slower than without jit",
+                stacklevel=4,
+            )
+
+    @property
+    def program(self) -> Program:
+        """The Program of the last call that was recorded or replayed, after all passes."""
+        return self._trace().program
+
+    @property
+    def recorded(self) -> Program:
+        """The same as it was recorded, before any pass."""
+        return self._trace().recorded
+
+    def source(self) -> str:
+        """The Program as C: one function a step, each with the line of yours that it came from.
+        With TUTOR_CC=1 that is what runs, where there is a C compiler."""
+        return source(self.program)
+
+    def _trace(self) -> Trace:
+        trace: Trace | None = self._latest[0]
+        if trace is None:
+            raise RecordError(
+                f"the Program of {self.name}",
+                "nothing has been recorded yet",
+                "call it twice: the first call runs as ever, the second is recorded",
+            )
+        return trace
+
+    def stats(self) -> dict[str, int]:
+        """How many calls ran eagerly, were recorded, were replayed; how many recordings are kept,
+        and how many steps the last one has."""
+        traces = sum(map(len, self._traces.values()))
+        trace = self._latest[0]
+        steps = len(trace.program) if trace else 0
+        return {**self._counts, "traces": traces, "steps": steps}
+
+    def __repr__(self) -> str:
+        return f"jit({self.function!r})"
+
+
+@overload
+def jit(function: Callable[..., Any], *, passes: Collection[str] | None = None) -> Jitted: ...
+@overload
+def jit(
+    function: None = None, *, passes: Collection[str] | None = None
+) -> Callable[[Callable[..., Any]], Jitted]: ...
+def jit(function: Any = None, *, passes: Collection[str] | None = None) -> Any:
+    """`@tutor.jit`: replay what a function did, in place of running it again.
+
+    Each call gives what the function itself would give, to the bit, and leaves behind what it would
+    leave; but results carry no graph, and of its Python nothing runs from the third call on.
+    `passes` are the names of those that improve the Program (tutor.programs.passes.PASSES; None:
+    all of them, () leaves it as it was recorded). RecordError for what cannot be recorded.
+    """
+    if function is None and passes is not None:
+        return functools.partial(Jitted, passes=passes)
+    if not callable(function):
+        raise RecordError(
+            f"tutor.jit({function!r:.40})",
+            "it cannot be called",
+            "give a function, or write @tutor.jit above one",
+        )
+    return Jitted(function, passes)
+
+
+class Call:
+    """Arguments, taken apart: `tensors`, objects (`roots`), and a `key` that says of which kind all
+    of them are: two calls with one key differ in the numbers in their Tensors at most."""
+
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.tensors: list[Tensor] = []
+        self.roots: list[tuple[Any, str]] = []
+        self.containers: list[Any] = []
+        kinds = [self._kind(a) for a in args]
+        named = [(name, self._kind(a)) for name, a in kwargs.items()] if kwargs else ()
+        self.windows = windows(self.tensors)
+        walks = [
+            (t.shape, t.strides, t.offset - w.start, w.size, t.buf.dtype, t.requires_grad, w.first)
+            for t, w in zip(self.tensors, self.windows, strict=True)
+        ]
+        self.key = (registry.current(), is_grad_enabled(), *kinds, *named, *walks)
+        self.args, self.kwargs = args, kwargs
+        self.plain = all(type(a) is Tensor and not a.requires_grad for a in args) and not kwargs
+
+    def _kind(self, value: Any) -> Any:
+        kind = type(value)
+        if kind is Tensor or isinstance(value, Tensor):
+            return self._note(value)
+        if kind in PLAIN:
+            return kind, value
+        if kind in (list, tuple):
+            self.containers.append(value)
+            return kind, tuple([self._kind(v) for v in value])
+        if kind is dict:
+            self.containers.append(value)
+            return kind, tuple([(k, self._kind(v)) for k, v in value.items()])
+        self.roots.append((value, f"argument {len(self.roots) + 1}"))
+        return id(value)
+
+    def _note(self, t: Tensor) -> int:
+        if t.op is not None:
+            raise RecordError(
+                "a jitted function with an argument that an op made",
+                f"a Tensor of shape {t.shape} with a graph behind it, which no replay sees",
+                "hand over x.detach(), or compute it inside",
+            )
+        self.tensors.append(t)
+        return len(self.tensors)
+
+    def contents(self) -> list[Any]:
+        """Which things are in the lists and dicts among the arguments."""
+        return [
+            [*map(id, c.values()), *c] if isinstance(c, dict) else [*map(id, c)]
+            for c in self.containers
+        ]

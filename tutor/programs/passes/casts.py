@@ -1,0 +1,82 @@
+"""Casts that undo each other, or of which one does what two do.
+
+    t0 = cast.float16(x0)          (t0 is float32, and goes if nobody else reads it)
+    y0 = cast.float32(t0)          y0 = copy.float16(x0)      where y0 is float16
+    y1 = cast.float32(t0)          y1 = cast.float16(x0)      where y1 is float64
+
+The first of the two must lose nothing: each of its numbers is one in the wider dtype. Then the
+second one sees the same numbers as if it stood alone. But what it does with them depends on their
+kind, too: -1 as a float is cut to 0 on its way to uint8, and as an integer wraps to 255. So, from a
+to b to c, either a and b are of one kind, or c is a float, which is rounded from any kind alike, or
+c is a and all is as it was.
+"""
+
+from __future__ import annotations
+
+from tutor.backends.step import Step
+from tutor.dtype import DType, bfloat16, bool_, float16, float32, float64
+from tutor.programs.passes.elements import overlap, same, through
+from tutor.programs.passes.uses import Uses, reads
+from tutor.programs.program import Program, Walk, walks
+
+# Of each float: the bits of its significand, and the exponents of its largest and smallest numbers.
+FLOATS = {
+    float16: (11, 16, -24), bfloat16: (8, 128, -133), float32: (24, 128, -149),
+    float64: (53, 1024, -1074),
+}  # fmt: skip
+
+
+def holds(wide: DType, narrow: DType) -> bool:
+    """Is each number of `narrow` one of `wide`?"""
+    if wide is narrow or narrow is bool_:
+        return True
+    if narrow.is_float:
+        return wide.is_float and all(
+            a >= b if i < 2 else a <= b
+            for i, (a, b) in enumerate(zip(FLOATS[wide], FLOATS[narrow], strict=True))
+        )
+    bits = 8 * narrow.itemsize - _is_signed(narrow)  # of the largest number
+    if wide.is_float:
+        return FLOATS[wide][0] >= bits
+    if _is_signed(narrow) and not _is_signed(wide):
+        return False
+    return wide is not bool_ and 8 * wide.itemsize - _is_signed(wide) >= bits
+
+
+def _is_signed(dtype: DType) -> bool:
+    return dtype.kind == "int"
+
+
+def one_cast_does(a: DType, b: DType, c: DType) -> bool:
+    """Does a cast from a to c give what one from a to b and then to c gives?"""
+    if not holds(b, a):
+        return False
+    whole_numbers = not a.is_float and not b.is_float
+    return c is a or c.is_float or whole_numbers or (a.is_float and b.is_float)
+
+
+def casts(program: Program) -> Program:
+    """With one cast where two do the same, and with a copy where they undo each other."""
+    uses, steps = Uses(program), list(program.steps)
+    for i, step in enumerate(steps):
+        if step.kernel == "cast":
+            out, read = walks(step)
+            source = _source(uses, steps, i, read)
+            kernel = "copy" if source.buf.dtype is out.buf.dtype else "cast"
+            if kernel == "copy" or source is not read:
+                steps[i] = Step(kernel, source.buf.dtype, out, (source,), where=step.where)
+    return program.with_steps(steps)
+
+
+def _source(uses: Uses, steps: list[Step], i: int, read: Walk) -> Walk:
+    """What step i, a cast of `read`, may read instead: what that was cast from, if it can."""
+    made = uses.maker(read.buf)
+    if made is None or steps[made].kernel != "cast":
+        return read
+    (before,) = reads(steps[made])
+    found = through(read, walks(steps[made])[0], before)
+    out = walks(steps[i])[0]
+    if found is None or not one_cast_does(before.buf.dtype, read.buf.dtype, out.buf.dtype):
+        return read
+    changed = uses.is_changed(before, made, i) or (overlap(out, found) and not same(out, found))
+    return read if changed else found

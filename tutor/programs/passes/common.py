@@ -1,0 +1,79 @@
+"""Common steps: what was computed before is not computed again.
+
+    t0 = exp(x0)                   t0 = exp(x0)
+    t1 = exp(x0)                   y0 = mul(t0, t0)
+    y0 = mul(t0, t1)
+
+Two steps are equal if the kernel is, the parameters are, and they read the same elements of the
+same memory, which nobody has written in between: so what they read is named by the slot and how
+often that was written before. A step that changes what it reads (an update, a draw of random
+numbers) is never equal to another. The second result is then the first one, under another name.
+Where somebody asked for both of them afterwards, it is copied, for they are two Buffers.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable
+
+from tutor.backends.step import Step
+from tutor.programs.passes.uses import Uses, reads, writes
+from tutor.programs.program import Program, Slot, Walk, walks
+
+SMALL = 64  # numbers: constants up to here are looked at, whether they are equal
+
+
+def common(program: Program) -> Program:
+    """With each thing computed once."""
+    uses = Uses(program)
+    renamed = _equal_constants(program)  # from a slot to that which stands for it
+    taken: dict[Slot, Slot] = {}  # temps that are an output, as was found later
+    version: defaultdict[Slot, int] = defaultdict(int)
+    results: dict[Hashable, Walk] = {}
+    steps = []
+    for step in program:
+        step = step.over([_by_name(renamed, walk) for walk in walks(step)])
+        key = _key(step, version)
+        for walk in writes(step):
+            version[walk.buf] += 1
+        out, before = walks(step)[0], results.get(key)
+        if key is None or uses.maker(out.buf) is None:
+            steps.append(step)
+        elif before is None:
+            results[key] = out
+            steps.append(step)
+        elif not out.buf.lasts:
+            renamed[out.buf] = before.buf
+        elif not before.buf.lasts and before.buf not in taken:
+            taken[before.buf] = out.buf
+            renamed[out.buf] = before.buf
+        elif step.signature.work == "moves":
+            steps.append(step)
+        else:
+            steps.append(Step("copy", out.buf.dtype, out, (before,), where=step.where))
+    steps = [step.over([_by_name(taken, walk) for walk in walks(step)]) for step in steps]
+    return program.with_steps(steps)
+
+
+def _by_name(names: dict[Slot, Slot], walk: Walk) -> Walk:
+    return walk._replace(buf=names[walk.buf]) if walk.buf in names else walk
+
+
+def _key(step: Step, version: dict[Slot, int]) -> Hashable:
+    """What is equal where two steps compute the same; None for what is never equal to another."""
+    if len(writes(step)) > 1 or writes(step)[0].buf in {walk.buf for walk in reads(step)}:
+        return None
+    read = tuple((walk, version[walk.buf]) for walk in reads(step))
+    params = tuple((name, repr(value)) for name, value in step.params.items())  # 1 is not True
+    return step.kernel, step.dtype, step.out.buf.dtype, step.out.shape, params, read
+
+
+def _equal_constants(program: Program) -> dict[Slot, Slot]:
+    first: dict[Hashable, Slot] = {}
+    renamed = {}
+    for slot in program.slots:
+        if slot.role == "constant" and slot.count <= SMALL:
+            one = first.setdefault((slot.dtype, slot.value.raw.tobytes()), slot)
+            if one is not slot:
+                renamed[slot] = one
+    return renamed

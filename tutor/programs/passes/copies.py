@@ -1,0 +1,159 @@
+"""Copies: what nobody changes afterwards need not be there twice.
+
+    t0 = copy(x0)                  (gone)
+    y0 = exp(t0)                   y0 = exp(x0)
+
+    t1 = sub(s0, x1)               s0 = sub(s0, x1)
+    s0 = copy(t1)                  (gone)
+
+Two ways to do without a copy. Read the original: if all who read the copy can, and before anybody
+changes the original. Or write where the copy would be: if nobody needs what stands there in
+between, and the step either reads nothing of it or reads each element before it writes that one.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+
+from tutor.backends.step import Step
+from tutor.dtype import bool_
+from tutor.programs.passes.elements import covers, overlap, same, through
+from tutor.programs.passes.uses import Use, Uses, is_map, may_refuse, reads, writes
+from tutor.programs.program import Program, Slot, Walk, walks
+
+
+def copies(program: Program) -> Program:
+    """Without copies that can be spared."""
+    return _written_at_once(_read_from_the_original(program))
+
+
+# ---- read the original ---------------------------------------------------------------------------
+
+
+def _read_from_the_original(program: Program) -> Program:
+    uses, steps = Uses(program), list[Step | None](program.steps)
+    for i, step in enumerate(program):
+        found = steps[i]
+        if step.kernel != "copy" or found is None:
+            continue
+        out, source = walks(found)
+        if same(out, source) and step.dtype is not bool_:  # (a copied bool is 0 or 1)
+            steps[i] = None
+        if out.buf.lasts:
+            continue
+        if uses.maker(out.buf) != i:
+            continue
+        readers = uses.reads[out.buf]
+        instead = [_instead(uses, program, use, out, source, i) for use in readers]
+        if None in instead or (len(readers) > 1 and not _is_near(source)):
+            continue
+        for use, walk in zip(readers, instead, strict=True):
+            reader = steps[use.at]
+            if reader is not None and walk is not None:
+                steps[use.at] = _reading(reader, use.walk, walk)
+        steps[i] = None
+    return program.with_steps([step for step in steps if step is not None])
+
+
+def _instead(
+    uses: Uses, program: Program, use: Use, out: Walk, source: Walk, i: int
+) -> Walk | None:
+    """What a reader of the copy may read in its place; None if it must read the copy."""
+    walk = through(use.walk, out, source)
+    if walk is None or uses.is_changed(source, i, use.at):
+        return None
+    reader = program.steps[use.at]
+    for written in writes(reader):
+        if overlap(written, source) and not (is_map(reader) and same(written, walk)):
+            return None
+    return walk
+
+
+def _is_near(walk: Walk) -> bool:
+    """Do the elements of a row lie side by side? Then it is read as fast as a copy of it."""
+    return not walk.shape or walk.shape[-1] == 1 or walk.strides[-1] in (0, 1)
+
+
+def _reading(step: Step, before: Walk, now: Walk) -> Step:
+    """The step with another operand to read."""
+    return step.over([now if walk == before else walk for walk in walks(step)])
+
+
+# ---- write at once -------------------------------------------------------------------------------
+
+
+def _written_at_once(program: Program) -> Program:
+    uses, steps = Uses(program), list[Step | None](program.steps)
+    moved: dict[Slot, tuple[Walk, Walk]] = {}  # a slot that is gone: what was copied, and where to
+    refusals = [i for i, step in enumerate(program) if may_refuse(step)]
+    for i, step in enumerate(program):
+        if step.kernel != "copy":
+            continue
+        out, source = walks(step)
+        made = uses.maker(source.buf)
+        maker = None if made is None else steps[made]
+        if made is None or maker is None or source.buf.lasts or source.buf in moved:
+            continue
+        if not covers(source):
+            continue
+        if uses.maker(out.buf) == i:
+            if _may_all_move(uses, moved, out, source):
+                moved[source.buf] = source, out
+                steps[i] = None
+            continue
+        to = through(walks(program.steps[made])[0], source, out)
+        if to is None or [u.at for u in uses.reads[source.buf]] != [i]:
+            continue
+        if out.buf.role in ("input", "state") and _refuses(refusals, made, i):
+            continue
+        at = _place(uses, maker, to, made, i)
+        if at is not None:
+            steps[made] = steps[i] = None
+            steps[at] = maker.over((to, *walks(maker)[1:]))
+            insort(uses.writes[out.buf], Use(at, to), key=lambda use: use.at)
+            for walk in reads(maker):
+                insort(uses.reads[walk.buf], Use(at, walk), key=lambda use: use.at)
+    kept = [step for step in steps if step is not None]
+    return program.with_steps([_elsewhere(moved, step) for step in kept])
+
+
+def _may_all_move(
+    uses: Uses, moved: dict[Slot, tuple[Walk, Walk]], out: Walk, source: Walk
+) -> bool:
+    """Can all who walk what was copied walk the copy? They can where both lie alike. Else each of
+    them has to be asked, so those must be known that were moved here before."""
+    if source.is_whole:
+        return True
+    here = [use.walk for use in (*uses.writes[source.buf], *uses.reads[source.buf])]
+    first = all(source.buf is not to.buf for _, to in moved.values())
+    return first and all(through(walk, source, out) is not None for walk in here)
+
+
+def _place(uses: Uses, maker: Step, to: Walk, made: int, i: int) -> int | None:
+    """Where the step may write there at once: where it is, or where the copy is."""
+    if maker.signature.form in ("update", "draw", "fused"):
+        return None
+    here = [walk for walk in reads(maker) if overlap(walk, to)]
+    if here and not (is_map(maker) and all(same(walk, to) for walk in here)):
+        return None
+    if not uses.is_touched(to, made, i):
+        return made
+    later = may_refuse(maker) or any(uses.is_changed(walk, made, i) for walk in reads(maker))
+    return None if later else i
+
+
+def _refuses(refusals: list[int], first: int, last: int) -> bool:
+    """May one of these steps, both counted, raise? What is outside must not change before that."""
+    return bisect_left(refusals, first) < bisect_right(refusals, last)
+
+
+def _elsewhere(moved: dict[Slot, tuple[Walk, Walk]], step: Step) -> Step:
+    """The step, with what it walks of slots that are gone as it lies now."""
+    operands = []
+    for walk in walks(step):
+        now: Walk | None = walk
+        while now is not None and now.buf in moved:
+            now = through(now, *moved[now.buf])
+        assert now is not None, "asked for by _may_all_move"
+        operands.append(now)
+    return step.over(operands)

@@ -1,0 +1,37 @@
+"""Dead steps: what nobody sees is not computed.
+
+    t0 = exp(x0)                   (gone: nobody reads t0)
+    y0 = mul(x0, x0)               y0 = mul(x0, x0)
+
+From the last step back to the first, `wanted` holds what is still going to be seen: at the end all
+of what lasts, and before a step that stays what it reads. A step that fills a slot as a whole makes
+unseen what was there before. A step that may refuse its numbers stays: without it, a Program would
+let pass what the user's code raises an error for.
+"""
+
+from __future__ import annotations
+
+from tutor.programs.passes.elements import overlap, whole
+from tutor.programs.passes.uses import MOST, may_refuse, reads, writes
+from tutor.programs.program import Program, Slot, Walk
+
+
+def dead(program: Program) -> Program:
+    """Without the steps whose results nobody sees."""
+    wanted: dict[Slot, set[Walk]] = {s: {whole(s)} if s.lasts else set() for s in program.slots}
+    kept = []
+    for step in reversed(program.steps):
+        written, read = writes(step), reads(step)
+        seen = any(overlap(w, other) for w in written for other in wanted[w.buf])
+        if not seen and not may_refuse(step):
+            continue
+        kept.append(step)
+        for walk in written:
+            if walk.is_whole:
+                wanted[walk.buf] = set()
+        for walk in read:
+            among = wanted[walk.buf]
+            among.add(walk)
+            if len(among) > MOST:
+                wanted[walk.buf] = {whole(walk.buf)}
+    return program.with_steps(reversed(kept))

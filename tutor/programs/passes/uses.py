@@ -1,0 +1,162 @@
+"""Who reads and who writes a slot, and when: what every pass asks before it changes a Program.
+
+A temp that is `made` is the simple case, and the most frequent: one step fills all of it, and those
+that read it come later. For whatever else changes (a parameter, a temp written piece by piece) the
+question is what happens between two steps.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from typing import NamedTuple, cast
+
+from tutor.backends.step import Step
+from tutor.programs.passes.elements import overlap, whole
+from tutor.programs.program import Program, Slot, Walk
+
+INDEXED = {"gather", "scatter", "index_select", "cross_entropy", "cross_entropy_grad"}  # forms
+DIVIDES = {"pow", "floor_divide", "remainder", "fmod", "bitwise_left_shift", "bitwise_right_shift"}
+MOST = 32  # of uses of a slot that are told apart; beyond it, what follows waits for all of them
+
+
+class Use(NamedTuple):
+    """Step number `at` reads or writes `walk`."""
+
+    at: int
+    walk: Walk
+
+
+def reads(step: Step) -> tuple[Walk, ...]:
+    return cast(tuple[Walk, ...], step.reads)
+
+
+def writes(step: Step) -> tuple[Walk, ...]:
+    return cast(tuple[Walk, ...], step.writes)
+
+
+def is_map(step: Step) -> bool:
+    """Is each element of out computed from the same element of each input? Then out may be where
+    an input is, and steps one after another may be one."""
+    return step.signature.form == "elementwise" and not step.signature.params
+
+
+def may_refuse(step: Step) -> bool:
+    """May it raise, depending on the numbers it finds: a position that is not there, an integer
+    divided by 0? Then it stays where it is among what can be seen from outside."""
+    if step.kernel == "fused":
+        words = str(step.params["code"]).replace(".", " ").split()
+        return not DIVIDES.isdisjoint(words)
+    if step.kernel in DIVIDES:
+        return step.dtype.is_integer
+    return step.signature.form in INDEXED
+
+
+class Uses:
+    """`reads[slot]` and `writes[slot]`: each Use of a slot in a Program, in order."""
+
+    __slots__ = ("reads", "writes")
+
+    def __init__(self, program: Program) -> None:
+        self.reads: dict[Slot, list[Use]] = {slot: [] for slot in program.slots}
+        self.writes: dict[Slot, list[Use]] = {slot: [] for slot in program.slots}
+        for i, step in enumerate(program):
+            for walk in reads(step):
+                self.reads[walk.buf].append(Use(i, walk))
+            for walk in writes(step):
+                self.writes[walk.buf].append(Use(i, walk))
+
+    def maker(self, slot: Slot) -> int | None:
+        """The step that fills all of it, if no other writes it, and none reads it before, and it is
+        nothing that was there before."""
+        found = self.writes[slot]
+        if len(found) != 1 or slot.role not in ("temp", "output"):
+            return None
+        at, walk = found[0]
+        first = self.reads[slot][0].at if self.reads[slot] else at + 1
+        return at if walk.is_whole and first > at else None
+
+    def last_read(self, slot: Slot) -> int:
+        """The last step that reads it; -1 if none does."""
+        return self.reads[slot][-1].at if self.reads[slot] else -1
+
+    def is_changed(self, walk: Walk, after: int, before: int) -> bool:
+        """Does a step between the two, which do not count, write an element of `walk`?"""
+        return _any(self.writes[walk.buf], walk, after, before)
+
+    def is_read(self, walk: Walk, after: int, before: int) -> bool:
+        """Does a step between the two, which do not count, read an element of `walk`?"""
+        return _any(self.reads[walk.buf], walk, after, before)
+
+    def is_touched(self, walk: Walk, after: int, before: int) -> bool:
+        return self.is_changed(walk, after, before) or self.is_read(walk, after, before)
+
+
+def _at(use: Use) -> int:
+    return use.at
+
+
+def _any(uses: list[Use], walk: Walk, after: int, before: int) -> bool:
+    first, end = bisect_right(uses, after, key=_at), bisect_left(uses, before, key=_at)
+    return any(overlap(use.walk, walk) for use in uses[first:end])
+
+
+class _History:
+    """What has happened to a slot since it was last written as a whole."""
+
+    __slots__ = ("read", "written")
+
+    def __init__(self) -> None:
+        self.read: list[Use] = []
+        self.written: list[Use] = []
+
+
+def dependences(program: Program) -> list[set[int]]:
+    """For each step the earlier ones that it must follow: which wrote what it reads, and which read
+    or wrote what it writes. Beside that, steps that may refuse stay in order, and the inputs and
+    states are not written before one that came first: what was refused has changed nothing more
+    than it would have. Only the latest are named: they follow what was before them.
+    """
+    found: list[set[int]] = []
+    histories = {walk.buf: _History() for step in program for walk in writes(step)}
+    refused: set[int] = set()  # the last step that may have refused
+    seen_outside: set[int] = set()  # and those that have written an input or state since
+    for i, step in enumerate(program):
+        needs: set[int] = set()
+        written = writes(step)
+        for walk in reads(step):
+            if history := histories.get(walk.buf):  # not of what is never written
+                needs.update(u.at for u in history.written if overlap(u.walk, walk))
+        for walk in written:
+            history = histories[walk.buf]
+            needs.update(u.at for u in history.written if overlap(u.walk, walk))
+            needs.update(u.at for u in history.read if overlap(u.walk, walk))
+        if any(walk.buf.role in ("input", "state") for walk in written):
+            needs |= refused
+            seen_outside.add(i)
+        if may_refuse(step):
+            needs |= refused | seen_outside
+            refused, seen_outside = {i}, set()
+        _note(histories, step, i, needs)
+        needs.discard(i)
+        found.append(needs)
+    return found
+
+
+def _note(histories: dict[Slot, _History], step: Step, i: int, needs: set[int]) -> None:
+    """Write step i into the histories. One that has become long is cut: i follows all that is in
+    it, and stands for it from then on."""
+    for walk in writes(step):
+        history = histories[walk.buf]
+        if walk.is_whole:
+            history.written, history.read = [], []
+        history.written = [u for u in history.written if u.walk != walk]
+        history.read = [u for u in history.read if u.walk != walk]
+        history.written.append(Use(i, walk))
+    for walk in reads(step):
+        if walk.buf in histories:
+            histories[walk.buf].read.append(Use(i, walk))
+    for slot in {walk.buf for walk in (*reads(step), *writes(step))}:
+        history = histories.get(slot, _History())
+        if len(history.written) + len(history.read) > MOST:
+            needs.update(u.at for u in [*history.written, *history.read])
+            history.written, history.read = [Use(i, whole(slot))], []

@@ -1,0 +1,182 @@
+"""Recording: the Steps of a call, as they are emitted, become a Program.
+
+The recorder watches (tutor/backends/step.py): the call runs as ever, and each Step of this context
+is noted. What part a Buffer plays is known from how it first appears:
+
+- it belongs to an argument, or to a Tensor that the function can reach: input, or state;
+- a step fills it whole: temp, and output if somebody still has it when the call is over;
+- else it came from numbers written in the code, `Tensor([1.0, 2.0])`: constant. Where a step writes
+  into it later, the Program copies it first, so that the next call finds the same numbers.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import sys
+from collections.abc import Callable, Iterable
+from contextvars import ContextVar
+from typing import Any, NoReturn
+
+from tutor.backends.step import Step, watch
+from tutor.core.buffer import Buffer
+from tutor.errors import RecordError
+from tutor.ground import border
+from tutor.ground.callers import user_line
+from tutor.ground.layout import contiguous_strides, reach
+from tutor.ground.typing import Walked
+from tutor.programs.program import Program, Slot, Walk
+
+recorder: ContextVar[Recorder | None] = ContextVar("tutor.recorder", default=None)
+
+INSTEAD = {  # of what reads or writes numbers in Python: what to write
+    "item()": "return the Tensor and call .item() outside of the jitted function",
+    "a yes or no (bool)": "write tutor.where(condition, x, y) for `if`, or decide outside",
+    "the text of a Tensor": "return the Tensor and print it outside",
+    "to write an item": "set it outside of the jitted function: a learning rate stands in a cell, "
+    "and a replay reads what it holds then",
+    "where the random numbers stand": "seed them, or keep their state, outside; what is drawn in "
+    "the function goes on by itself",
+    "a Tensor from an array": "make the Tensor outside and hand it over as an argument",
+}
+
+
+class Recorder:
+    """Notes the Steps of one call. `inputs` and `states` are the Buffers known before it; of an
+    input, which stretch of it is the argument (start, count)."""
+
+    def __init__(self, inputs: Iterable[tuple[Buffer, int, int]], states: Iterable[Buffer]) -> None:
+        self.steps: list[Step] = []
+        self.handed_out: list[Slot] = []
+        self.first: list[Step] = []  # copies of constants, before any of them
+        self.slots: dict[int, Slot] = {}  # by the id of the Buffer, which the slot keeps alive
+        self.starts: dict[int, int] = {}  # where the slot begins in its Buffer
+        for buf in states:
+            self.slots.setdefault(id(buf), Slot("state", len(buf), buf.dtype, buf))
+        for buf, start, count in inputs:
+            if id(buf) not in self.slots:
+                self.slots[id(buf)] = Slot("input", count, buf.dtype, buf)
+                self.starts[id(buf)] = start
+
+    def run(self, function: Callable[[], Any]) -> Any:
+        """`function()`, noted; to be called in a context of its own."""
+        recorder.set(self)
+        border.closed.set(refuse)
+        with watch(self.note):
+            return function()
+
+    # ---- one step --------------------------------------------------------------------------------
+
+    def note(self, step: Step, go: Callable[[], None]) -> None:
+        """As an observer: note the step, and let it run. Steps of other contexts are not noted."""
+        if recorder.get() is not self:
+            return go()
+        border.closed.set(None)  # in this copy of the context: kernels may read
+        if step.kernel == "nonzero":
+            refuse("positions of what is true, as in t[mask]")
+        reads = {id(x.buf) for x in step.reads}
+        written = {id(x.buf) for x in step.writes}
+        walks = [self.walk(x, id(x.buf) in written, id(x.buf) in reads) for x in step.operands]
+        noted = Step(step.kernel, step.dtype, walks[0], tuple(walks[1:]), dict(step.params))
+        noted.where = user_line()
+        self.steps.append(noted)
+        return go()
+
+    def walk(self, x: Walked, written: bool, read: bool) -> Walk:
+        """The operand as one of the Program, its Buffer as a Slot."""
+        slot = self.slots.get(id(x.buf))
+        if slot is None:
+            slot = self.slots[id(x.buf)] = Slot("temp", len(x.buf), x.buf.dtype, x.buf)
+            if read or not (written and Walk(slot, x.shape, x.strides, x.offset).is_whole):
+                slot.role = "constant"
+        if written and slot.role == "constant":
+            self.thaw(slot)
+        walk = Walk(slot, x.shape, x.strides, x.offset - self.starts.get(id(x.buf), 0))
+        low, high = reach(*walk[1:]) if 0 not in x.shape else (0, -1)
+        if low < 0 or high >= slot.count:
+            raise RecordError(
+                "to record a jitted function",
+                "it reaches around its argument, into the Buffer that this is a part of",
+                "hand over a copy of the part: x.copy()",
+            )
+        return walk
+
+    def thaw(self, slot: Slot) -> None:
+        """A constant that is written now becomes a temp, into which the Program copies the numbers
+        that it has so far."""
+        frozen = Buffer.from_memory(slot.value.raw, dtype=slot.dtype)
+        constant = Slot("constant", slot.count, slot.dtype, frozen)
+        slot.role = "temp"
+        self.first.append(copy_of(constant, slot))
+
+    # ---- when the call is over -------------------------------------------------------------------
+
+    def slot_of(self, buf: Buffer) -> Slot:
+        """The slot of a Buffer that is handed out: a temp becomes an output; a constant is copied,
+        for its own numbers must stay what they are."""
+        slot = self.slots.get(id(buf))
+        if slot is None:  # made in the call, and met by no step
+            slot = self.slots[id(buf)] = Slot("constant", len(buf), buf.dtype, buf)
+        if slot.role == "constant":
+            self.thaw(slot)
+        if slot.role == "temp":
+            slot.role = "output"
+        self.handed_out.append(slot)
+        return slot
+
+    def program(self) -> Program:
+        """What was noted; all that was handed out has been asked for by `slot_of` before."""
+        for slot in self.slots.values():
+            if slot.role in ("temp", "output"):
+                slot.value = None
+        return Program([*self.first, *self.steps], self.handed_out)
+
+    def check_nothing_escaped(self) -> None:
+        """RecordError if a Buffer that was made in the call is kept where a replay would not put
+        the next one. To be called when the results have been taken apart."""
+        if any(map(is_held, self.slots.values())):
+            gc.collect()  # perhaps by a graph that is garbage
+        for slot in self.slots.values():
+            if is_held(slot):
+                where = next((s.where for s in self.steps if any(w.buf is slot for w in s.writes)),
+                             None)  # fmt: skip
+                file, line = where or ("a line that made it", 0)
+                raise RecordError(
+                    "to record a jitted function",
+                    f"a Tensor of {slot.count} {slot.dtype.name} from {file}:{line} is kept "
+                    "somewhere that the next call would not know of, or came from there",
+                    "return it, or keep it in an attribute that holds a Tensor already; hand over "
+                    "as an argument what the function cannot name",
+                )
+
+
+def is_held(slot: Slot) -> bool:
+    """Has somebody else the Buffer of a temp or constant? (Constants of the library are read-only
+    and kept for later calls.)"""
+    if slot.role not in ("temp", "constant") or slot.value is None:
+        return False
+    return sys.getrefcount(slot.value) > 2 and not slot.value.raw.readonly
+
+
+def copy_of(source: Slot, target: Slot) -> Step:
+    """The step that copies all numbers of a slot to another."""
+    shape = (source.count,)
+    whole = functools.partial(Walk, shape=shape, strides=contiguous_strides(shape))
+    return Step("copy", source.dtype, whole(target), (whole(source),), {}, user_line())
+
+
+def instead(asked: str) -> str:
+    if asked.startswith("the setting "):
+        name = asked.split()[2]
+        return f"read it outside; a Tensor that a replay reads anew is optimizer.cells[{name!r}][0]"
+    return INSTEAD.get(asked, "do it outside of the jitted function")
+
+
+def refuse(asked: str) -> NoReturn:
+    """RecordError, which names the user's line."""
+    file, line = user_line()
+    raise RecordError(
+        f"{asked} at {file}:{line}, in a function under tutor.jit",
+        "the call is recorded: its numbers are other ones each time it is replayed",
+        instead(asked),
+    )

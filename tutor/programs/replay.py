@@ -1,0 +1,159 @@
+"""Running a Program: in one call of C++, or step by step.
+
+    >>> replay = Replay(program)
+    >>> replay.slots              # the inputs, states and outputs, in an order of their own
+    >>> replay.run(buffers)       # a Buffer for each of these, in that order
+
+Everything that can be known beforehand is done once: where temps go (plan.py), which kernel each
+step calls, whether its operands fit. Where all kernels are of the extension, that is a Plan there
+(backends/simd_cpp/replay/): a run puts the addresses of the Buffers in, gives Python's lock away,
+and calls one kernel after the other. Else, or while somebody watches, or with TUTOR_NATIVE=0, the
+steps are emitted one by one, over Buffers like any others. Both leave the same bits.
+
+A run does not say that the Buffers change: who calls it has to `touch` those that steps write, as
+it knows whose line that is. And two slots must not be given the same memory if a step writes one of
+them: which of them are one was settled when the Program was recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tutor.backends import registry, simd_cpp
+from tutor.backends.registry import Operand, in_use
+from tutor.backends.step import WATCHES, Step, emit
+from tutor.core.buffer import Buffer
+from tutor.errors import ArgumentError, DTypeError, ShapeError
+from tutor.programs.plan import Layout, lives, plan
+from tutor.programs.program import Program, Slot, walks
+
+Run = Callable[[Sequence[Buffer]], None]
+
+
+class Replay:
+    """`Replay(program)`: the Program, ready to be run. DomainError if it has no meaning: see
+    plan.lives; and what a kernel's border check raises where operands do not fit."""
+
+    __slots__ = ("_begin", "_end", "_runs", "layout", "program", "slots")
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.slots: tuple[Slot, ...] = tuple([slot for slot in program.slots if slot.lasts])
+        self.layout: Layout = plan(program)
+        self._begin: list[list[Slot]] = [[] for _ in program]
+        self._end: list[list[Slot]] = [[] for _ in program]
+        for slot, life in lives(program).items():
+            self._begin[life.first].append(slot)
+            self._end[life.last].append(slot)
+        self._runs: dict[int, tuple[Any, Run]] = {}  # of each backend's kernels: how
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the arena, in which all temps have their places."""
+        return self.layout.nbytes
+
+    def __repr__(self) -> str:
+        temps = sum(slot.nbytes for slot in self.layout.offsets)
+        return (
+            f"Replay({len(self.program)} steps; {len(self.layout.offsets)} temps of {temps:,} bytes"
+            f" in an arena of {self.nbytes:,})"
+        )
+
+    def run(self, buffers: Sequence[Buffer]) -> None:
+        """Run all steps; `buffers` is a list or a tuple, a Buffer for each of `self.slots`.
+
+        ArgumentError, ShapeError or DTypeError if they are not what the slots say. What a kernel
+        raises is raised as in a single call; steps before that have been run. The error's attribute
+        `step` is the number of the step, and a note says where in the user's code it comes from.
+        Several threads may run a Replay at once. With Ctrl-C, all steps are run first.
+        """
+        kernels = in_use().kernels  # another dict for another backend, or for other kernels of it
+        try:
+            (self._runs.get(id(kernels)) or self._prepared(kernels))[1](buffers)
+        except Exception as error:
+            self._note(error)
+            raise
+
+    def _note(self, error: Exception) -> None:
+        number = getattr(error, "step", None)
+        if isinstance(number, int):
+            step = self.program.steps[number]
+            place = f", {step.where[0]}:{step.where[1]}" if step.where else ""
+            error.add_note(f"in step {number} of a Program: {step}{place}")
+
+    # ---- in one call -----------------------------------------------------------------------------
+
+    def _prepared(self, kernels: Any) -> tuple[Any, Run]:
+        """How the Program is run with the backend in use, whose kernels these are."""
+        native = self._native()
+
+        def run(buffers: Sequence[Buffer]) -> None:
+            (self._emit if WATCHES else native)(buffers)
+
+        found = self._runs[id(kernels)] = kernels, run if native else self._emit
+        return found
+
+    def _native(self) -> Any:
+        """`run` of the extension's Plan; None if it has none of this Program."""
+        slots, numbers = self.program.slots, {s: n for n, s in enumerate(self.program.slots)}
+        places = [(s.count, s.dtype.format, self._place(s)) for s in slots]
+        steps = []
+        for step in self.program:
+            kernel = registry.kernel(step.kernel, step.dtype, step.device)
+            operands = [(numbers[w.buf], w.shape, w.strides, w.offset) for w in walks(step)]
+            steps.append((kernel, tuple(operands), dict(step.params)))
+        try:
+            made = simd_cpp.plan(places, steps, self.nbytes)
+        except Exception as error:
+            self._note(error)
+            raise
+        return made and made.run
+
+    def _place(self, slot: Slot) -> Any:
+        """Where the extension finds it: a Buffer; an offset in the arena; -1, given at each run."""
+        return slot.value if slot.role == "constant" else self.layout.offsets.get(slot, -1)
+
+    # ---- step by step ----------------------------------------------------------------------------
+
+    def _emit(self, buffers: Sequence[Buffer]) -> None:
+        """The same with Python: each step emitted, each temp a Buffer while it is needed."""
+        memory: dict[Slot, Any] = self._checked(buffers)
+        memory.update((s, s.value) for s in self.program.slots if s.role == "constant")
+        for number, step in enumerate(self.program):
+            for slot in self._begin[number]:
+                memory[slot] = Buffer.empty(slot.count, slot.dtype)
+            try:
+                emit(_over(step, memory))
+            except Exception as error:
+                error.step = number  # type: ignore[attr-defined]
+                raise
+            for slot in self._end[number]:
+                del memory[slot]
+
+    def _checked(self, buffers: Sequence[Buffer]) -> dict[Slot, Any]:
+        """The Buffer of each slot. The errors are those of the extension (replay/run.cpp)."""
+        if not isinstance(buffers, (list, tuple)) or len(buffers) != len(self.slots):
+            several = isinstance(buffers, (list, tuple))
+            found = f"{len(buffers)} Buffers" if several else f"an object of type {_type(buffers)}"
+            wanted = f"give a list of {len(self.slots)} Buffers"
+            raise ArgumentError("to run a Program", found, wanted)
+        for number, (slot, buf) in enumerate(zip(self.slots, buffers, strict=True)):
+            asked = f"to run a Program, Buffer {number}"
+            if not isinstance(buf, Buffer):
+                raise DTypeError(asked, f"an object of type {_type(buf)}", "give a Buffer")
+            if (len(buf), buf.dtype) != (slot.count, slot.dtype):
+                raise (ShapeError if buf.dtype is slot.dtype else DTypeError)(
+                    asked,
+                    f"it has {len(buf)} numbers of {buf.dtype.name}",
+                    f"give {slot.count} numbers of {slot.dtype.name}, as in the Program",
+                )
+        return dict(zip(self.slots, buffers, strict=True))
+
+
+def _over(step: Step, memory: dict[Slot, Any]) -> Step:
+    return step.over([Operand(memory[w.buf], w.shape, w.strides, w.offset) for w in walks(step)])
+
+
+def _type(thing: object) -> str:
+    return type(thing).__name__

@@ -1,0 +1,383 @@
+"""Trace: one recorded call of a function, and how to make it again.
+
+Beside the Program it has what the Program cannot say: which of its slots are arguments and which
+stand in places that have another Tensor each time (`p.grad`), what must still be as it was
+(guards), and what the call hands out and leaves behind.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Collection, Sequence
+from contextvars import ContextVar, copy_context
+from typing import Any, NamedTuple, Protocol
+
+from tutor.backends import simd_cpp
+from tutor.core.buffer import Buffer
+from tutor.errors import RecordError
+from tutor.ground.memory import Memory
+from tutor.methods.tensor import Tensor
+from tutor.programs.passes import improved
+from tutor.programs.places import MISSING, PLAIN, Guards, Place, Reached, is_same
+from tutor.programs.program import Slot
+from tutor.programs.record import Recorder
+from tutor.programs.source.road import Road
+from tutor.random import stream
+
+Walk = tuple[Any, ...]
+
+# Whether a jitted function is running here: one that it calls is a part of it.
+within: ContextVar[bool] = ContextVar("tutor.jit", default=False)
+
+
+def run_within(function: Callable[[], Any]) -> Any:
+    """`function()`, as the inside of a jitted one, in a context of its own."""
+
+    def run() -> Any:
+        within.set(True)
+        return function()
+
+    return copy_context().run(run)
+
+
+def walk_of(t: Tensor) -> Walk:
+    """How a Tensor lies in memory, wherever that is: what two calls must have in common."""
+    return t.shape, t.strides, t.offset, len(t.buf), t.buf.dtype
+
+
+class Window(NamedTuple):
+    """A stretch of an argument's Buffer: `size` numbers from `start` on. `first` is the number of
+    the first argument over the same Buffer."""
+
+    start: int
+    size: int
+    first: int
+
+    def over(self, buf: Buffer) -> Buffer:
+        """These numbers as a Buffer of their own, which shares the memory."""
+        if self.size == len(buf):
+            return buf
+        dtype, size = buf.dtype, buf.dtype.itemsize
+        raw = buf.raw[self.start * size : (self.start + self.size) * size]
+        return Buffer.over(Memory.borrow(raw, self.size, size, dtype.format), dtype)
+
+
+def windows(tensors: Sequence[Tensor]) -> list[Window]:
+    """For each argument the stretch of its Buffer that it stands for. Of rows of something larger,
+    `images[i : i + 32]`, it is these rows: so it does not matter which ones they are. Two over the
+    same Buffer stand for all of it."""
+    firsts: dict[int, int] = {}
+    found = []
+    for i, t in enumerate(tensors):
+        buf = t.buf
+        size, whole, first = math.prod(t.shape), len(buf), firsts.setdefault(id(buf), i)
+        if first != i:
+            ids = [id(t.buf) for t in tensors]
+            return [Window(0, len(t.buf), ids.index(id(t.buf))) for t in tensors]
+        part = size < whole and t.is_contiguous()
+        found.append(Window(t.offset, size, i) if part else Window(0, whole, i))
+    return found
+
+
+class Argument(NamedTuple):
+    """In a Place: the Tensor among the arguments that has this number."""
+
+    number: int
+
+    def place(self, place: Place, arguments: Sequence[Tensor]) -> Place:
+        return place._replace(holder=arguments[self.number])
+
+
+class Made(NamedTuple):
+    """A Tensor that a call hands out: over `slot`; or `known`, an Argument or a Tensor that is
+    there before."""
+
+    slot: Slot | None
+    walk: Walk = ()
+    requires_grad: bool = False
+    known: Any = None
+
+
+class Trace:
+    """`run(tensors)` makes the call again if `why_not(tensors)` has nothing against it."""
+
+    def __init__(
+        self,
+        note: Recorder,
+        guards: Guards,
+        moving: list[Place],
+        roots: Any,
+        passes: Collection[str] | None,
+    ) -> None:
+        self.roots = roots  # kept alive: a key has their ids
+        self.guards = guards
+        self.recorded = note.program()
+        used = {w.buf for step in self.recorded for w in step.operands}
+        self.program = improved(self.recorded, passes)
+        self.replay = Road(self.program)
+        self.at: dict[Any, int] = {slot: i for i, slot in enumerate(self.replay.slots)}
+        self.fixed = [slot.value if slot.role == "state" else None for slot in self.replay.slots]
+        self.states = {id(slot.value): slot.value for slot in self.at if slot.role == "state"}
+        self.fresh = [(i, s.count, s.dtype) for s, i in self.at.items() if s.role == "output"]
+        self.touched = self._touched()
+        self.written = {i for i, _ in self.touched}
+        # Of places with another Tensor at each call: those that are read, those without any.
+        self.read = [(p, self.at[note.slots[id(p.value.buf)]], walk_of(p.value)) for p in moving
+                     if p.value is not None
+                     and note.slots.get(id(p.value.buf)) in used]  # fmt: skip
+        self.was_none = [p for p in moving if p.value is None]
+        # For each argument where its Buffer goes, or which state's it is.
+        self.arguments: list[tuple[int | None, Any]] = []
+        self.walks: list[Walk] = []  # of the arguments, as they were
+        self.results: list[Made] = []
+        self.rebuild: Callable[[Sequence[Any]], Any] = tuple
+        self.effects: list[tuple[Place, int | None]] = []  # a place, and which of the results
+
+    def _touched(self) -> list[tuple[int, tuple[str, int] | None]]:
+        """The Buffers known before that are written: their places in order, and the last line."""
+        last = {w.buf: step.where for step in self.recorded for w in step.writes}
+        return [(self.at[s], where) for s, where in last.items()
+                if s in self.at and s.role != "output"]  # fmt: skip
+
+    def twin(self, windows: Sequence[Window]) -> Any:
+        """What makes this call again without Python, where all about it is of the usual kind:
+        arguments over whole Buffers, and of places that move none but gradients that are not read.
+        `again(args)` has no result where `why_not` would have something to say."""
+        usual = (
+            not self.read
+            and all(isinstance(p.holder, Tensor) for p in self.was_none)
+            and all(isinstance(p.holder, Tensor) for p, _ in self.effects)
+            and all(w.first == i for i, w in enumerate(windows))
+        )
+        if not usual:
+            return None
+        arguments = [
+            (*walk[:3], walk[4], walk[3], -1 if at is None else at, state)
+            for walk, (at, state) in zip(self.walks, self.arguments, strict=True)
+        ]
+        guards = self.guards
+        results = [
+            (self.at[m.slot], *m.walk, m.requires_grad, -1, None)
+            if m.slot is not None
+            else (-1, None, None, None, None,
+                  *((m.known.number, None) if isinstance(m.known, Argument) else (-1, m.known)))
+            for m in self.results
+        ]  # fmt: skip
+        return simd_cpp.caller(
+            arguments,
+            [(p.holder, p.key, p.value) for p in guards.places],
+            [(container, size) for container, size, _ in guards.sizes],
+            [(t, *walk) for t, walk in guards.tensors],
+            [p.holder for p in self.was_none],
+            list(self.states.values()),
+            self.fixed,
+            [(at, count, dtype.index) for at, count, dtype in self.fresh],
+            self.touched,
+            results,
+            [(p.holder, -1 if which is None else which) for p, which in self.effects],
+            self.replay.run,
+        )
+
+    def why_not(self, arguments: Sequence[Tensor]) -> str | None:
+        """What is no longer as it was when this was recorded; None: nothing."""
+        for t, (_, state) in zip(arguments, self.arguments, strict=True):
+            if self.states.get(id(t.buf)) is not state:
+                return "what an argument has in common with the function's state"
+        for place in self.was_none:
+            if _of_call(place, arguments).get() is not None:
+                return place.path
+        for place, _, walk in self.read:
+            t = _of_call(place, arguments).get()
+            if not isinstance(t, Tensor) or walk_of(t) != walk or id(t.buf) in self.states:
+                return place.path
+        return self.guards.changed()
+
+    def run(self, arguments: Sequence[Tensor], stretches: Sequence[Window]) -> Any:
+        """The call again."""
+        buffers: list[Any] = list(self.fixed)
+        for t, window, (at, _) in zip(arguments, stretches, self.arguments, strict=True):
+            if at is not None:
+                buffers[at] = window.over(t.buf)
+                if at in self.written and buffers[at] is not t.buf:
+                    t.buf.touch()
+        for place, i, _ in self.read:
+            buffers[i] = _of_call(place, arguments).get().buf
+        for i, count, dtype in self.fresh:
+            buffers[i] = Buffer.empty(count, dtype)
+        for i, where in self.touched:  # first this, then the change: Buffer.touch
+            buffers[i].touch(where)
+        self.replay.run(buffers)
+        results = [self._made(made, buffers, arguments) for made in self.results]
+        for place, which in self.effects:
+            _of_call(place, arguments).set(None if which is None else results[which])
+        return self.rebuild(results)
+
+    def _made(self, made: Made, buffers: list[Any], arguments: Sequence[Tensor]) -> Tensor:
+        if made.slot is None:
+            found = made.known
+            return arguments[found.number] if isinstance(found, Argument) else found
+        shape, strides, offset = made.walk
+        t = _any_tensor().over(buffers[self.at[made.slot]], shape, strides, offset)
+        t.requires_grad = made.requires_grad
+        return t
+
+
+def _of_call(place: Place, arguments: Sequence[Tensor]) -> Place:
+    holder = place.holder
+    return holder.place(place, arguments) if type(holder) is Argument else place
+
+
+@functools.cache
+def _any_tensor() -> Tensor:
+    return Tensor(0)
+
+
+# ---- recording one -------------------------------------------------------------------------------
+
+
+class Called(Protocol):
+    """A call, as `record` has to know it: tutor/programs/jit.py."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    tensors: list[Tensor]  # among the arguments
+    windows: list[Window]
+
+
+def record(
+    function: Callable[..., Any],
+    call: Called,
+    roots: Sequence[tuple[Any, str]],
+    passes: Collection[str] | None,
+) -> tuple[Any, Trace]:
+    """Run the function, recorded: its result, and the Trace of the call. `roots` are the function,
+    as its author wrote it, and the arguments that are objects."""
+    before, tensors = Reached(roots), call.tensors
+    grads = [
+        Place(Argument(i), "_grad", t._grad, f"argument {i + 1}.grad")
+        for i, t in enumerate(tensors)
+        if t.requires_grad or t._grad is not None
+    ]
+    states = [t.buf for t in before.tensors.values()]
+    states += [p.value.buf for p in grads if p.value is not None] + before.buffers
+    inputs = [(t.buf, w.start, w.size) for t, w in zip(tensors, call.windows, strict=True)]
+    note = Recorder(inputs, [*states, stream().buf])
+    result = plain(run_within(lambda: note.run(lambda: function(*call.args, **call.kwargs))))
+    after = Reached(roots)
+    _check_unchanged(before)
+    moving = [*grads, *filter(_moves, before.places)]
+    now = [_of_call(place, tensors).get() for place in moving]
+    changed = [(p, t) for p, t in zip(moving, now, strict=True) if t is not p.value]
+    return result, _trace(note, before, after, moving, changed, tensors, result, roots, passes)
+
+
+def _trace(
+    note: Recorder, before: Reached, after: Reached, moving: list[Place],
+    changed: list[tuple[Place, Any]], arguments: Sequence[Tensor], result: Any, roots: Any,
+    passes: Collection[str] | None,
+) -> Trace:  # fmt: skip
+    handed_out: list[Any] = []
+    rebuild = taken_apart(result, handed_out)
+    effects: list[tuple[Place, int | None]] = []
+    for place, now in changed:
+        if now is not None and now.op is not None:
+            raise RecordError(
+                f"to record what is kept in {place.path}",
+                "it still has its graph, which a replay does not make",
+                "keep x.detach() there",
+            )
+        effects.append((place, None if now is None else len(handed_out)))
+        if now is not None:
+            handed_out.append(now)
+    moves = {id(p.value) for p in moving if p.value is not None}
+    for p in moving:  # read from its place at each call, it is like an argument
+        if p.value is not None and id(p.value.buf) in note.slots:
+            note.slots[id(p.value.buf)].role = "input"
+    made = [_made(note, after, arguments, moves, t) for t in handed_out]
+    handed_out.clear()
+    note.check_nothing_escaped()
+    slots = [note.slots[id(t.buf)] for t in arguments]
+    trace = Trace(note, Guards(before, _moves, moves), moving, roots, passes)
+    trace.arguments = [(trace.at.get(s) if s.role == "input" else None,
+                        s.value if s.role == "state" else None) for s in slots]  # fmt: skip
+    trace.results, trace.rebuild, trace.effects = made, rebuild, effects
+    trace.walks = [walk_of(t) for t in arguments]
+    return trace
+
+
+def _moves(place: Place) -> bool:
+    """Is there another Tensor at each call? So it is for gradients, and for what the call set."""
+    if place.key == "_grad":
+        return True
+    now = place.get()
+    tensors = [x is None or isinstance(x, Tensor) for x in (now, place.value)]
+    return now is not place.value and all(tensors)
+
+
+def _made(note: Recorder, after: Reached, arguments: Sequence[Tensor], moves: set[int], t: Any
+          ) -> Made:  # fmt: skip
+    for i, argument in enumerate(arguments):
+        if t is argument:
+            return Made(None, known=Argument(i))
+    slot = note.slots.get(id(t.buf))
+    if slot is not None and slot.role == "state" and id(t) in after.tensors and id(t) not in moves:
+        return Made(None, known=t)
+    offset = t.offset - note.starts.get(id(t.buf), 0)
+    return Made(note.slot_of(t.buf), (t.shape, t.strides, offset), t.requires_grad)
+
+
+def plain(value: Any) -> Any:
+    """A result without its graph."""
+    if isinstance(value, Tensor):
+        return value if value.op is None else value.detach()
+    if type(value) is dict:
+        return {k: plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        parts = [plain(v) for v in value]
+        return type(value)(parts) if type(value) in (list, tuple) else type(value)(*parts)
+    return value
+
+
+def taken_apart(value: Any, tensors: list[Any]) -> Callable[[Sequence[Any]], Any]:
+    """Appends the Tensors of a result to `tensors`; what puts such a result together of others."""
+    if isinstance(value, Tensor):
+        at = len(tensors)
+        tensors.append(value)
+        return lambda made: made[at]
+    if isinstance(value, (list, tuple)):
+        parts, kind = [taken_apart(v, tensors) for v in value], type(value)
+        if kind in (list, tuple):
+            return lambda made: kind([part(made) for part in parts])
+        return lambda made: kind(*[part(made) for part in parts])
+    if type(value) is dict:
+        named = {k: taken_apart(v, tensors) for k, v in value.items()}
+        return lambda made: {k: part(made) for k, part in named.items()}
+    if isinstance(value, PLAIN):
+        return lambda made: value
+    raise RecordError(
+        f"a jitted function that returns a {type(value).__name__}",
+        "a replay can give Tensors, numbers, texts, and lists, tuples and dicts of them",
+        "return the Tensors that it is made of, and make it outside",
+    )
+
+
+def _check_unchanged(before: Reached) -> None:
+    """RecordError where the call has changed something that is no Tensor: a replay would not."""
+    for place in before.places:
+        now = place.get()
+        if is_same(now, place.value) or _moves(place):
+            continue
+        shown = "nothing" if now is MISSING else repr(now)
+        raise RecordError(
+            f"to record a call that changes {place.path}",
+            f"it was {place.value!r:.60}, and is {shown:.60} now; a replay runs no Python",
+            "change it outside of the jitted function, or keep it in a Tensor",
+        )
+    for container, size, path in before.sizes:
+        if len(container) != size:
+            raise RecordError(
+                f"to record a call that puts something into {path} or takes it away",
+                f"it had {size} items, and has {len(container)} now; a replay runs no Python",
+                "return the Tensor, and keep it outside of the jitted function",
+            )
