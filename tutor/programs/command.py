@@ -151,7 +151,7 @@ def report(function: jit.Jitted) -> str:
 def table_of(passed: list[tuple[str, Program]]) -> str:
     """A line for each pass that has changed something: what the Program is after it. `arena` is the
     memory that all of its temps share."""
-    rows = [("", "steps", "bytes", "flops", "arena", "")]
+    rows: list[tuple[str, ...]] = [("", "steps", "bytes", "flops", "arena", "")]
     idle, before = [], None
     for name, program in passed:
         if before is not None and program == before:

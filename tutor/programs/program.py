@@ -169,7 +169,7 @@ class Program:
     def __str__(self) -> str:
         from_user = [f"{_file(step.where[0])}:{step.where[1]}" if step.where else ""
                      for step in self.steps]  # fmt: skip
-        rows = [("", "kernel", "operands", "bytes", "flops", "where")]
+        rows: list[tuple[str, ...]] = [("", "kernel", "operands", "bytes", "flops", "where")]
         names = self.names()
         for i, step in enumerate(self.steps):
             out, *ins = [f"{names[w.buf]}{w.shape}" for w in walks(step)]

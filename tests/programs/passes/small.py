@@ -1,4 +1,4 @@
-"""Small Programs: written as text, recorded from code, run without any machinery.
+"""Small Programs: written as text, and run without any machinery.
 
     x0: input 4 x float32
     t0: temp 4 x float32
@@ -15,10 +15,9 @@ from __future__ import annotations
 import ast
 import random
 import re
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
-from tutor import Buffer, Tensor, dtype, watch
+from tutor import Buffer, dtype
 from tutor.backends.registry import Operand
 from tutor.backends.step import Step, emit
 from tutor.ground.layout import contiguous_strides
@@ -86,12 +85,14 @@ def run(what: Program, given: Mapping[Slot, bytes]) -> dict[Slot, str]:
 
 
 def given(what: Program, seed: int = 0) -> dict[Slot, bytes]:
-    """Numbers for its inputs and states: small ones, zeros of both signs among them, and where
-    they are integers positions that are there."""
+    """Numbers for its inputs and states: those that a state was found with; else small ones, zeros
+    of both signs among them, and where they are integers positions that are there."""
     draw = random.Random(seed)
     found = {}
     for slot in what.slots:
-        if slot.role in ("input", "state"):
+        if slot.role == "state" and slot.value is not None:
+            found[slot] = bytes(slot.value.raw.cast("B"))
+        elif slot.role in ("input", "state"):
             floats = [draw.choice((0.0, -0.0, 1.0, draw.gauss(0, 1))) for _ in range(slot.count)]
             whole = [draw.randrange(2) for _ in range(slot.count)]
             values = floats if slot.dtype.is_float else whole
@@ -108,50 +109,3 @@ def becomes(run_pass: Pass, before: str, after: str) -> None:
     assert run_pass(made) == made
     numbers = given(what)
     assert run(made, numbers) == run(what, numbers)
-
-
-# ---- recording one -------------------------------------------------------------------------------
-
-
-def recorded(function: Callable[[], Any]) -> tuple[Program, dict[Slot, bytes]]:
-    """What `function` computes, with what it returns as outputs; and the bytes that its states had
-    before. What is there before is a state, and a number that nobody writes a constant."""
-    seen: list[tuple[Step, dict[Buffer, bytes]]] = []
-    before: dict[int, tuple[Buffer, bytes]] = {}
-    made: dict[int, Buffer] = {}
-
-    def observe(step: Step, go: Callable[[], None]) -> None:
-        read = {id(x.buf) for x in step.reads}
-        for x in step.operands:
-            if id(x.buf) not in made and id(x.buf) not in before:
-                if id(x.buf) in read or x.buf.version:
-                    before[id(x.buf)] = x.buf, bytes(x.buf.raw.cast("B"))
-                else:
-                    made[id(x.buf)] = x.buf
-        seen.append((step, {}))
-        go()
-
-    with watch(observe):
-        result = function()
-    returned = {id(t.buf) for t in (result if isinstance(result, (tuple, list)) else (result,))
-                if isinstance(t, Tensor)}  # fmt: skip
-    written = {id(x.buf) for step, _ in seen for x in step.writes}
-    slots, start = dict[int, Slot](), dict[Slot, bytes]()
-
-    def slot_of(buf: Buffer) -> Slot:
-        if id(buf) not in slots:
-            if id(buf) in made:
-                role = "output" if id(buf) in returned else "temp"
-            else:
-                role = "constant" if len(buf) == 1 and id(buf) not in written else "state"
-            slots[id(buf)] = Slot(role, len(buf), buf.dtype, None if id(buf) in made else buf)
-            if role == "state":
-                start[slots[id(buf)]] = before[id(buf)][1]
-        return slots[id(buf)]
-
-    steps = [
-        step.over([Walk(slot_of(x.buf), tuple(x.shape), tuple(x.strides), x.offset)
-                   for x in step.operands])
-        for step, _ in seen
-    ]  # fmt: skip
-    return Program(steps), start

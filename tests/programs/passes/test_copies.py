@@ -81,10 +81,10 @@ READ = {  # the original instead of the copy
         "s0[4] = descend.float32(t0[4], s1[], s2[])",
         "",
     ),
-    "of what lies scattered, read twice": (
+    "of what lies in another order, read twice": (
         "t0[2, 2] = copy.float32(x0[2, 2]@0/1,2); y0[2, 2] = exp.float32(t0[2, 2]);"
         "y1[2, 2] = neg.float32(t0[2, 2])",
-        "",
+        "y0[2, 2] = exp.float32(x0[2, 2]@0/1,2); y1[2, 2] = neg.float32(x0[2, 2]@0/1,2)",
     ),
     "that is wanted": ("y0[4] = copy.float32(x0[4])", ""),
 }  # fmt: skip
@@ -191,6 +191,40 @@ def test_the_original_is_read(before: str, after: str) -> None:
 @pytest.mark.parametrize(("before", "after"), WRITE.values(), ids=WRITE)
 def test_the_copy_is_written_at_once(before: str, after: str) -> None:
     becomes(copies, SLOTS + before, after and SLOTS + after)
+
+
+LARGE = """
+    x0: input 40000 x float32
+    x1: input 200 x float32
+    t0: temp 40000 x float32
+    y0: output 40000 x float32
+    y1: output 40000 x float32
+    t0[200, 200] = copy.float32(x0[200, 200]@0/1,200)
+"""
+TURNED = "x0[200, 200]@0/1,200"
+SCATTERED = {
+    "read once, by a kernel that walks it in squares": (
+        LARGE + "y0[200, 200] = exp.float32(t0[200, 200])",
+        LARGE.rpartition("t0[")[0] + f"y0[200, 200] = exp.float32({TURNED})",
+    ),
+    "read once, by a product, which packs it": (
+        LARGE + "y0[200, 1] = matmul.float32(t0[200, 200], x1[200, 1])",
+        LARGE.rpartition("t0[")[0] + f"y0[200, 1] = matmul.float32({TURNED}, x1[200, 1])",
+    ),
+    "read once, by a kernel that goes along its rows": (
+        LARGE + "y0[200, 200] = softmax.float32(t0[200, 200]) axis=1",
+        "",
+    ),
+    "read twice": (
+        LARGE + "y0[200, 200] = exp.float32(t0[200, 200]);y1[200, 200] = neg.float32(t0[200, 200])",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), SCATTERED.values(), ids=SCATTERED)
+def test_a_copy_that_pays_stays(before: str, after: str) -> None:
+    becomes(copies, before, after)
 
 
 def test_a_copied_bool_is_0_or_1() -> None:

@@ -73,6 +73,29 @@ CASES = {
         + "t1[4] = neg.float32(t0[4]); y0[2, 2] = matmul.float32(t1[2, 2], x0[2, 2])",
         "",
     ),
+    "a fused step": (
+        FIRST + "t1[4] = fused.float32(t0[4], x0[4])"
+        " code='r0 = mul.float32 i0 i1; o0 = neg.float32 r0' results=1 axis=();"
+        "y0[2, 2] = matmul.float32(t1[2, 2], x0[2, 2])",
+        FIRST + "t0[4] = fused.float32(t0[4], x0[4])"
+        " code='r0 = mul.float32 i0 i1; o0 = neg.float32 r0' results=1 axis=();"
+        "y0[2, 2] = matmul.float32(t0[2, 2], x0[2, 2])",
+    ),
+    "a fused step with two results, and one input that ends": (
+        FIRST + "t1[4] = fused.float32(t0[4], x0[4], t2[4])"
+        " code='o0 = mul.float32 i0 i1; o1 = neg.float32 o0' results=2 axis=();"
+        "y0[2, 2] = matmul.float32(t1[2, 2], t2[2, 2])",
+        FIRST + "t0[4] = fused.float32(t0[4], x0[4], t1[4])"
+        " code='o0 = mul.float32 i0 i1; o1 = neg.float32 o0' results=2 axis=();"
+        "y0[2, 2] = matmul.float32(t0[2, 2], t1[2, 2])",
+    ),
+    "a fused step that reduces": (
+        "t3: temp 1 x float32; t4: temp 1 x float32; y2: output 1 x float32;"
+        "t3[1] = exp.float32(x0[1]); t4[] = fused.float32(t3[1], x0[1])"
+        " code='r0 = mul.float32 i0 i1; o0 = sum.float32 r0' results=1 axis=(0,);"
+        "y2[1, 1] = matmul.float32(t4[1, 1], t4[1, 1])",
+        "",
+    ),
 }  # fmt: skip
 
 

@@ -18,7 +18,9 @@ from tutor.programs.passes.constants import constants
 from tutor.programs.passes.copies import copies
 from tutor.programs.passes.dead import dead
 from tutor.programs.passes.epilogue import epilogue
+from tutor.programs.passes.fuse import fuse
 from tutor.programs.passes.inplace import inplace
+from tutor.programs.passes.pieces import pieces
 from tutor.programs.passes.updates import updates
 from tutor.programs.program import Program
 
@@ -28,14 +30,16 @@ PASSES: dict[str, Pass] = {
     "constants": constants,
     "common": common,
     "casts": casts,
+    "pieces": pieces,
     "copies": copies,
     "epilogue": epilogue,
+    "fuse": fuse,
     "updates": updates,
     "inplace": inplace,
 }
-# Constants, casts and copies leave steps behind that nobody needs any more.
-ORDER = ("dead", "constants", "common", "casts", "copies", "dead", "epilogue", "updates",
-         "inplace")  # fmt: skip
+# Constants, casts, pieces and copies leave steps behind that nobody needs any more.
+ORDER = ("dead", "constants", "common", "casts", "pieces", "copies", "dead", "epilogue", "fuse",
+         "updates", "inplace")  # fmt: skip
 
 
 def known(wanted: Collection[str] | None) -> None:

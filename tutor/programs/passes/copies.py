@@ -17,7 +17,7 @@ from bisect import bisect_left, bisect_right, insort
 
 from tutor.backends.step import Step
 from tutor.dtype import bool_
-from tutor.programs.passes.elements import covers, overlap, same, through
+from tutor.programs.passes.elements import covers, is_scattered, overlap, same, through
 from tutor.programs.passes.uses import Use, Uses, is_map, may_refuse, reads, writes
 from tutor.programs.program import Program, Slot, Walk, walks
 
@@ -45,7 +45,7 @@ def _read_from_the_original(program: Program) -> Program:
             continue
         readers = uses.reads[out.buf]
         instead = [_instead(uses, program, use, out, source, i) for use in readers]
-        if None in instead or (len(readers) > 1 and not _is_near(source)):
+        if None in instead or not _is_as_fast(program, readers, source):
             continue
         for use, walk in zip(readers, instead, strict=True):
             reader = steps[use.at]
@@ -69,9 +69,17 @@ def _instead(
     return walk
 
 
-def _is_near(walk: Walk) -> bool:
-    """Do the elements of a row lie side by side? Then it is read as fast as a copy of it."""
-    return not walk.shape or walk.shape[-1] == 1 or walk.strides[-1] in (0, 1)
+def _is_as_fast(program: Program, readers: list[Use], source: Walk) -> bool:
+    """Is the original read as fast as the copy, which lies row by row? If it is scattered, a kernel
+    must know how to walk that, and do so once: else it pays to have it copied first."""
+    if not is_scattered(source):
+        return True
+    return len(readers) == 1 and _walks_squares(program.steps[readers[0].at])
+
+
+def _walks_squares(step: Step) -> bool:
+    """Does its kernel walk scattered operands square by square, or pack them?"""
+    return is_map(step) or step.signature.form in ("mat_mul", "linear")
 
 
 def _reading(step: Step, before: Walk, now: Walk) -> Step:
@@ -121,9 +129,12 @@ def _may_all_move(
     uses: Uses, moved: dict[Slot, tuple[Walk, Walk]], out: Walk, source: Walk
 ) -> bool:
     """Can all who walk what was copied walk the copy? They can where both lie alike. Else each of
-    them has to be asked, so those must be known that were moved here before."""
+    them has to be asked, so those must be known that were moved here before. (And where it would be
+    scattered to one side or the other, a copy is the fastest way to change sides.)"""
     if source.is_whole:
         return True
+    if is_scattered(source) or is_scattered(out):
+        return False
     here = [use.walk for use in (*uses.writes[source.buf], *uses.reads[source.buf])]
     first = all(source.buf is not to.buf for _, to in moved.values())
     return first and all(through(walk, source, out) is not None for walk in here)
@@ -132,6 +143,8 @@ def _may_all_move(
 def _place(uses: Uses, maker: Step, to: Walk, made: int, i: int) -> int | None:
     """Where the step may write there at once: where it is, or where the copy is."""
     if maker.signature.form in ("update", "draw", "fused"):
+        return None
+    if is_scattered(to) and not _walks_squares(maker):
         return None
     here = [walk for walk in reads(maker) if overlap(walk, to)]
     if here and not (is_map(maker) and all(same(walk, to) for walk in here)):

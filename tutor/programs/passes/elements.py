@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from tutor.ground.layout import Shape, reach, reshape_strides
 from tutor.programs.program import Slot, Walk
 
+LINE = 64  # bytes of a cache line
+NEAR = 65536  # bytes that stay in the caches next to a core, whatever else is walked
+
 
 def whole(slot: Slot) -> Walk:
     """Each number of the slot, in order."""
@@ -65,6 +68,14 @@ def _apart(a: list[tuple[int, int]] | None, b: list[tuple[int, int]] | None) -> 
     if a is None or b is None:
         return False
     return any(x[1] < y[0] or y[1] < x[0] for x, y in zip(a, b, strict=True))
+
+
+def is_scattered(walk: Walk) -> bool:
+    """Does each element of a row lie in another cache line, of too many for the L1 and L2 caches to
+    keep them until the next row comes along? So it is with a large matrix that is transposed."""
+    size = walk.buf.dtype.itemsize
+    *_, (_, last) = [(1, 0), *_steps(walk)]
+    return abs(last) * size >= LINE and math.prod(walk.shape) * size > NEAR
 
 
 def viewed(walk: Walk, shape: Shape) -> Walk | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from typing import NamedTuple, cast
 
+from tutor.backends.bytecode import parse
 from tutor.backends.step import Step
 from tutor.programs.passes.elements import overlap, whole
 from tutor.programs.program import Program, Slot, Walk
@@ -44,8 +45,8 @@ def may_refuse(step: Step) -> bool:
     """May it raise, depending on the numbers it finds: a position that is not there, an integer
     divided by 0? Then it stays where it is among what can be seen from outside."""
     if step.kernel == "fused":
-        words = str(step.params["code"]).replace(".", " ").split()
-        return not DIVIDES.isdisjoint(words)
+        code = parse(str(step.params["code"]))
+        return any(row.kernel in DIVIDES and row.dtype.is_integer for row in code)
     if step.kernel in DIVIDES:
         return step.dtype.is_integer
     return step.signature.form in INDEXED

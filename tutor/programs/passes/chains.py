@@ -1,0 +1,233 @@
+"""Chains: which elementwise steps can be done as one, over one iteration space.
+
+A step joins the chain that made what it reads. Then the chain runs as a whole at one place of the
+order, so it must be possible to move its steps there. Each chain, and each step beside them, has a
+`rank`, and whatever must follow another has a higher rank than that. So a chain may get any rank
+above those it must follow and below those that must follow it: where there is room for one, the
+step can join, and sorting by rank gives an order. No way through the graph is ever searched.
+
+All steps of a chain are walked in its `shape`. Where two of them meet in memory, and one writes,
+they must visit the same elements in the same order: then each element is ready when it is read.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+from tutor.backends.bytecode import MOST_INSTRUCTIONS, MOST_OPERANDS
+from tutor.backends.step import Step
+from tutor.ground.layout import Shape
+from tutor.programs.passes.elements import is_scattered, overlap, same, viewed
+from tutor.programs.passes.uses import dependences, is_map, may_refuse, reads, writes
+from tutor.programs.program import Program, Slot, Walk, walks
+
+REDUCES = {"sum", "mean", "prod", "max", "min"}  # what a chain may end in
+
+
+class Chain:
+    """Steps, by their number in the Program, to be done at once; at first each is one by itself."""
+
+    __slots__ = ("before", "inputs", "needs", "open", "outside", "rank", "readers", "refuses",
+                 "shape", "steps", "touched", "unread", "walked", "written")  # fmt: skip
+
+    def __init__(self, shape: Shape, readers: Mapping[Slot, int]) -> None:
+        self.steps: dict[int, Step] = {}
+        self.needs: set[int] = set()  # the numbers of steps that must come first
+        self.rank, self.before = 0.0, math.inf  # the latter: the least rank of what must follow
+        self.shape, self.open = shape, False  # may others join?
+        self.touched: dict[Slot, list[tuple[Walk, bool]]] = {}  # what is walked, and if written
+        self.walked: set[Walk] = set()
+        self.written: set[Walk] = set()
+        self.inputs = 0  # how many walks are read that the chain has not written
+        self.readers = readers  # how often each slot is read in the Program
+        self.unread: dict[Slot, int] = {}  # and how often by others, of what the chain writes
+        self.refuses = self.outside = False  # may a step raise, is an input or state written?
+
+    def takes(self, step: Step) -> bool:
+        """Can the step be done with the others, by one call of the kernel? And is it refused as
+        the steps would be one by one: in order, and nothing is left half done?"""
+        refuses = may_refuse(step)
+        outside = self.outside or any(w.buf.role in ("input", "state") for w in writes(step))
+        return (
+            len(self.steps) < MOST_INSTRUCTIONS
+            and self._operands(step) <= MOST_OPERANDS
+            and not (refuses and self.refuses)
+            and not (outside and (refuses or self.refuses))
+            and (self._fits(step) if is_map(step) else self._ends_in(step))
+        )
+
+    def _operands(self, step: Step) -> int:
+        """How many there would be, at most: inputs, and results that others read."""
+        results = sum(walk.buf.lasts or self.unread[walk.buf] > 0 for walk in self.written)
+        return self.inputs + results + len(set(walks(step)) - self.walked)
+
+    def _fits(self, step: Step) -> bool:
+        """Does what the step walks meet what the chain does only element for element?"""
+        written = writes(step)
+        return not any(
+            (wrote or walk in written) and not same(walk, other) and overlap(walk, other)
+            for walk in walks(step)
+            for other, wrote in self.touched.get(walk.buf, ())
+        )
+
+    def _ends_in(self, step: Step) -> bool:
+        """Can this reduction end the chain? It reads what the chain has made, in the chain's shape,
+        and goes over all axes or the last ones. (The kernel could go over others, but would read
+        down the columns of what is in the cache for a moment only: that took ten times as long.)"""
+        out, x = walks(step)
+        made = [walk for walk, wrote in self.touched[x.buf] if wrote]
+        return (
+            len(made) == 1
+            and same(made[0], x)
+            and is_trailing(step)
+            and not any(overlap(out, walk) for walk in self.walked)
+        )
+
+    def take(self, at: int, step: Step) -> None:
+        """Add step number `at`."""
+        self.steps[at] = step
+        self.refuses |= may_refuse(step)
+        for walk in reads(step):
+            self.inputs += walk not in self.walked
+            self.walked.add(walk)
+            self.touched.setdefault(walk.buf, []).append((walk, False))
+            if walk.buf in self.unread:
+                self.unread[walk.buf] -= 1
+        for walk in writes(step):
+            self.walked.add(walk)
+            self.written.add(walk)
+            self.unread.setdefault(walk.buf, self.readers[walk.buf])
+            self.touched.setdefault(walk.buf, []).append((walk, True))
+            self.outside |= walk.buf.role in ("input", "state")
+
+
+def is_trailing(step: Step) -> bool:
+    """Does the reduction go over all axes, or the last ones? Then they are the last ones of other
+    shapes, too."""
+    axis, ndim = cast(Shape, step.params["axis"]), len(step.ins[0].shape)
+    return axis != () and axis == tuple(range(ndim - len(axis), ndim))
+
+
+class Chains:
+    """The chains of a Program; `in_order()` when all of its steps have been added."""
+
+    def __init__(self, program: Program) -> None:
+        self.of: list[Chain] = []  # for each step the chain that it is in
+        self.last = 0.0  # the highest rank so far
+        self.readers = Counter(walk.buf for step in program for walk in reads(step))
+        for at, (step, needs) in enumerate(zip(program, dependences(program), strict=True)):
+            self._add(at, step, needs)
+
+    def in_order(self) -> list[Chain]:
+        """Each chain once, after all that it must follow."""
+        return sorted(dict.fromkeys(self.of), key=lambda chain: chain.rank)
+
+    def _add(self, at: int, step: Step, needs: set[int]) -> None:
+        alone = Chain(walks(step)[0].shape, self.readers)
+        alone.take(at, step)
+        alone.open = is_map(step) and 0 not in alone.shape
+        if any(map(is_scattered, walks(step))):  # walked in squares by its own kernel alone
+            alone.open = False
+        alone.needs, alone.rank = needs, self.last + 1
+        self.of.append(alone)
+        for joined in self._candidates(step, alone):
+            if self._join(joined, alone):
+                return
+        self.last = alone.rank
+        self._note(alone)
+
+    def _candidates(self, step: Step, alone: Chain) -> Iterator[list[Chain]]:
+        """The chains that the step may join: all that made what it reads, at once; or one."""
+        if not alone.open and step.kernel not in REDUCES:
+            return
+        read = {walk.buf for walk in reads(step)}
+        made = [self.of[n] for n in sorted(alone.needs, reverse=True)]
+        made = [
+            chain
+            for chain in dict.fromkeys(made)
+            if chain.open and any(wrote for s in read for _, wrote in chain.touched.get(s, ()))
+        ]
+        if len(made) > 1:
+            yield made
+        for chain in made:
+            yield [chain]
+
+    def _join(self, chains: list[Chain], alone: Chain) -> bool:
+        """Make one chain of them all, if that is possible."""
+        ((at, step),) = alone.steps.items()
+        rank = self._rank(chains, alone)
+        if rank is None:
+            return False
+        for shape in dict.fromkeys((chains[0].shape, _walked(step))):
+            whole, found = _merged(chains, shape), _in_shape(step, shape)
+            if whole is None or found is None or not whole.takes(found):
+                continue
+            whole.needs = {n for c in (*chains, alone) for n in c.needs if n not in whole.steps}
+            whole.rank, whole.before = rank, min(chain.before for chain in chains)
+            whole.open = alone.open
+            whole.take(at, found)
+            for n in whole.steps:
+                self.of[n] = whole
+            self._note(whole)
+            self.last = max(self.last, rank)
+            return True
+        return False
+
+    def _rank(self, chains: list[Chain], alone: Chain) -> float | None:
+        """A place after all that the chains and this step must follow, and before all that must
+        follow the chains; None if there is none."""
+        needed = {self.of[n] for chain in (*chains, alone) for n in chain.needs}
+        low = max((chain.rank for chain in needed.difference(chains)), default=0.0)
+        high = min(chain.before for chain in chains)
+        now = max(chain.rank for chain in chains)
+        if low < now < high:
+            return now
+        rank = self.last + 1 if high == math.inf else (low + high) / 2
+        return rank if low < rank < high else None
+
+    def _note(self, chain: Chain) -> None:
+        """Tell those that must come first how far they may move."""
+        for n in chain.needs:
+            self.of[n].before = min(self.of[n].before, chain.rank)
+
+
+def _merged(chains: list[Chain], shape: Shape) -> Chain | None:
+    """One chain of the steps of all, in the order in which they stood, walked in that shape; None
+    where that is impossible."""
+    if len(chains) == 1 and chains[0].shape == shape:
+        return chains[0]
+    whole = Chain(shape, chains[0].readers)
+    for at, step in sorted((at, step) for chain in chains for at, step in chain.steps.items()):
+        found = _in_shape(step, shape)
+        if found is None or not whole.takes(found):
+            return None
+        whole.take(at, found)
+    return whole
+
+
+def _walked(step: Step) -> Shape:
+    """The shape that a step goes through, element by element."""
+    return walks(step)[0 if is_map(step) else 1].shape
+
+
+def _in_shape(step: Step, shape: Shape) -> Step | None:
+    """The same step, walked in another shape of as many elements; None if there is no such one."""
+    if _walked(step) == shape:
+        return step
+    if is_map(step):
+        operands = [viewed(walk, shape) for walk in walks(step)]
+        return None if None in operands else step.over([w for w in operands if w is not None])
+    out, x = walks(step)
+    sizes = [math.prod(shape[axis:]) for axis in range(len(shape) + 1)]
+    reduced = math.prod(x.shape) // (math.prod(out.shape) or 1)
+    if not is_trailing(step) or 0 in x.shape or reduced not in sizes:
+        return None
+    first = sizes.index(reduced)  # of the axes that are reduced, in the other shape
+    x_there, out_there = viewed(x, shape), viewed(out, shape[:first])
+    if x_there is None or out_there is None:
+        return None
+    params = {**step.params, "axis": tuple(range(first, len(shape)))}
+    return Step(step.kernel, step.dtype, out_there, (x_there,), params, step.where)
