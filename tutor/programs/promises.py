@@ -216,7 +216,9 @@ def _run(noted: Noted, work: Work, failed: dict[Noted | None, Exception]) -> boo
 
 
 def _call(noted: Noted, work: Work) -> None:
-    """Call the kernel. What it has filled is in its places, and the step done, at one instant."""
+    """Call the kernel. What it has filled is in its places, and the step done, at one instant.
+
+    A kernel of C++ that nobody watches is called within that instant, and so past `emit`."""
     step, kernel = work.step, work.kernel
     plain = not watchers() and simd_cpp.is_native(kernel)  # no Python runs in it: no interrupt
     fresh: dict[Slot, Buffer] = {}
