@@ -262,9 +262,11 @@ def keep_ahead(buf: Any) -> None:
 
 
 def _references(buf: Any) -> int:
-    """How many there are to its Memory; in plain Python, and to the view that is its bytes."""
+    """How many there are to its Memory; in plain Python, and to the view of its bytes, and them."""
     count = sys.getrefcount(buf.memory)
-    return count if _simd else count + sys.getrefcount(buf.memory.raw)
+    if not _simd:
+        count += sys.getrefcount(buf.memory.raw) + sys.getrefcount(buf.memory.raw.obj)
+    return count
 
 
 _alone = Holder()

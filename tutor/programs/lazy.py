@@ -34,8 +34,9 @@ from tutor.errors import DTypeError
 from tutor.ground import border
 from tutor.ground.blocks import Block, F
 from tutor.ground.literals import is_tensor
+from tutor.programs.noting import note
 from tutor.programs.program import Program, Slot
-from tutor.programs.promises import Noted, Place, Promise, Why, needed, note, run
+from tutor.programs.promises import Noted, Place, Promise, Why, needed, run
 
 
 @overload
