@@ -1,12 +1,14 @@
 """Bugs for which nothing need be built. First those that once went unnoticed."""
 
 from mutant import Mutant
+from pass_mutants import PASS_MUTANTS
 
 ENGINE, ELEMENTWISE = "tutor/core/engine/backward.py", "tutor/ops/elementwise.py"
 REDUCE, MOVEMENT = "tutor/ops/reduce.py", "tutor/ops/movement.py"
 SELECTION, LAYOUT = "tutor/methods/selection.py", "tutor/ground/layout.py"
 
 PYTHON_MUTANTS = [
+    *PASS_MUTANTS,
     # ---- the walk backward -----------------------------------------------------------------------
     Mutant(
         "an expanded gradient is kept", ENGINE,

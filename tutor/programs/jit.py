@@ -32,7 +32,6 @@ from tutor.programs.call import Call, Key, run_within, within
 from tutor.programs.passes import known
 from tutor.programs.program import Program
 from tutor.programs.results import plain
-from tutor.programs.source.text import source
 from tutor.programs.trace import Trace, record
 
 MOST_TRACES = 8  # kept for arguments of one kind; the oldest one goes
@@ -151,7 +150,9 @@ class Jitted:
     def source(self) -> str:
         """The Program as C: one function a step, each with the line of yours that it came from.
         With TUTOR_CC=1 that is what runs, where there is a C compiler."""
-        return source(self.program)
+        from tutor.programs.source import text  # whoever imports tutor does not wait for it
+
+        return text.source(self.program)
 
     def _trace(self) -> Trace:
         trace: Trace | None = self._latest[0]
