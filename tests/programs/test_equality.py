@@ -1,4 +1,4 @@
-"""Eager = jit = lazy, to the bit: random programs, calls 1 to 5, passes on and off, levels and threads."""
+"""Eager = jit = lazy, to the bit: random programs, calls 1 to 5, passes, levels and threads."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def _mark(w: Walked) -> str:
     inner = sorted(walked, key=lambda axis: -axis[1])
     sizes = tuple(n for n, _ in inner)
     dense = tuple(s for _, s in inner) == tuple(contiguous_strides(sizes))
-    if w.offset or not dense or math.prod(sizes) != len(w.buf):
+    if not dense or math.prod(sizes) != len(w.buf):
         return "[]"
     return "" if inner == walked else ".T"
 
