@@ -97,7 +97,8 @@ sanitize: ## run the backends' tests under the address and undefined-behaviour s
 	    -C cmake.define.TUTOR_SANITIZE=ON -C cmake.build-type=RelWithDebInfo -C install.strip=false
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
 	    ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc \
-	    TUTOR_BACKEND=simd $(VENV)-sanitize/bin/python -m pytest --capture=sys tests/backends $(ARGS)
+	    TUTOR_BACKEND=simd $(VENV)-sanitize/bin/python -m pytest --capture=sys tests/backends \
+	    tests/programs/test_replay.py $(ARGS)
 
 # Data races: the thread pool and kernels called from several Python threads, in a build of their
 # own. Without address randomisation, which this sanitizer of GCC 12 does not get along with.
@@ -111,7 +112,7 @@ sanitize-thread: ## run the tests of threads under the thread sanitizer
 	    TSAN_OPTIONS=exitcode=66:die_after_fork=0:allocator_may_return_null=1 \
 	    setarch -R $(VENV)-thread/bin/python -m pytest --capture=sys tests/backends/test_threads.py \
 	    tests/backends/test_simd_border.py tests/backends/test_step.py tests/ops/test_twin.py \
-	    $(ARGS)
+	    tests/programs/test_replay.py $(ARGS)
 
 fuzz: setup-env ## throw calls that no sane program makes at the border to C++, for a minute
 	$(BIN)/python tests/backends/fuzz.py $(ARGS)

@@ -51,6 +51,7 @@ from tutor.methods.tensor import Tensor
 from tutor.ops import twin
 from tutor.ops.movement import cat, concatenate, meshgrid, stack
 from tutor.programs.jit import jit
+from tutor.programs.lazy import lazy, realize, schedule
 from tutor.programs.program import Program
 from tutor.random import initial_seed, manual_seed
 from tutor.watching import debug  # noqa: F401 - which sees to TUTOR_DEBUG
@@ -69,11 +70,11 @@ __all__ = [  # and the names of tutor.functions.__all__
     "arange", "backward", "bernoulli", "bfloat16", "bool", "cat", "concatenate", "data", "einsum",
     "enable_grad", "engine", "errors", "eye", "float16", "float32", "float64", "from_dlpack",
     "full", "functions", "grad", "graph", "inference_mode", "initial_seed", "int8", "int16",
-    "int32", "int64", "is_grad_enabled", "jit", "linspace", "manual_seed", "memory", "meshgrid",
-    "multinomial", "nn", "no_grad", "ones", "ones_like", "ops", "optim", "profile", "promote",
-    "python_ref", "rand", "randint", "randn", "random", "randperm", "registry", "set_backend",
-    "set_grad_enabled", "simd_cpp", "stack", "testing", "uint8", "uint16", "uint32", "uint64",
-    "use_backend", "viz", "watch", "zeros", "zeros_like",
+    "int32", "int64", "is_grad_enabled", "jit", "lazy", "linspace", "manual_seed", "memory",
+    "meshgrid", "multinomial", "nn", "no_grad", "ones", "ones_like", "ops", "optim", "profile",
+    "promote", "python_ref", "rand", "randint", "randn", "random", "randperm", "realize",
+    "registry", "schedule", "set_backend", "set_grad_enabled", "simd_cpp", "stack", "testing",
+    "uint8", "uint16", "uint32", "uint64", "use_backend", "viz", "watch", "zeros", "zeros_like",
 ]  # fmt: skip
 __all__ += functions.__all__
 

@@ -5,11 +5,11 @@
     >>> xp.sum(xp.asarray([[1, 2], [3, 4]]), axis=0)
     Tensor([4, 6])
 
-Programs written against the standard run on any library that has it. Names and signatures are the
-standard's (2024.12), and so are the names hidden here: `builtins.sum` is Python's own. Most are one
-line of Tensor, where what they mean is written. Left out is what would need a dtype or kernel that
-tutor has not: complex numbers, and with them the extension `fft`. The default float is
-float32, as `__array_namespace_info__()` says; float16 and bfloat16 are here beyond the standard.
+Programs written for the standard run on any library that follows it. Names and signatures are those
+of its version 2024.12. Some hide functions of Python, which in this file are `builtins.sum` and so
+on. Most functions call a method of Tensor, whose docstring says what it does. What needs a dtype or
+a kernel that tutor does not have is left out: complex numbers, and with them the extension `fft`.
+The default float is float32, as `__array_namespace_info__()` says; float16 and bfloat16 are extra.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _axis_of(x: Tensor, axis: int | None) -> int:
 
 
 def _running(x: Tensor, method: Any, start: int, axis: Any, dtype: Dtype, initial: Bool) -> Tensor:
-    """cumsum or cumprod along axis, behind the sum or product of none if asked."""
+    """cumsum or cumprod along axis; with `initial`, one element more: first 0, or 1."""
     a = _axis_of(x, axis)
     z = method(x, a, dtype=dtype)
     first = z.like(start, (*z.shape[:a], 1, *z.shape[a + 1 :]))

@@ -6,7 +6,7 @@
     >>> memory.stats().in_use - before
     4000
 
-A Buffer's bytes are had under one of three policies, which may be changed at any time:
+Where a Buffer's bytes come from is one of three policies, which may be changed at any time:
 
 - "plain": each block from the system, and back to it as soon as its Buffer goes.
 - "pool", the default: a block that was given back waits for the next Buffer of its size class.

@@ -103,7 +103,7 @@ class Optimizer:
         if name not in self.limits or name not in self.cells:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         border.opened(f"the setting {name} of an optimizer")
-        numbers = tuple([cell.buf.raw.cast("d")[0] for cell in self.cells[name]])
+        numbers = tuple([cell.buf[0] for cell in self.cells[name]])
         return numbers if self.limits[name].pair else numbers[0]
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -41,8 +41,8 @@ class Stream:
     @property
     def state(self) -> tuple[int, int]:
         """(seed, counter), both read, or written, as if at one instant."""
-        border.opened(WHERE)
-        seed, counter = struct.unpack("QQ", self.buf.raw.tobytes())
+        payload = border.numbers(self.buf, WHERE).tobytes()
+        seed, counter = struct.unpack("QQ", payload)
         return seed, counter
 
     @state.setter

@@ -22,14 +22,15 @@ from sphinx.application import Sphinx
 from tutor import viz
 
 
-def run(code: str, namespace: dict[str, Any]) -> Any:
-    """Execute `code`, and return the value of its last line where that is an expression."""
-    tree = ast.parse(code)
+def run(code: str, namespace: dict[str, Any], file: str = "<page>", line: int = 0) -> Any:
+    """Execute `code`, and return the value of its last line where that is an expression. It stands
+    in `file`, below `line`."""
+    tree = ast.increment_lineno(ast.parse(code), line)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-    exec(compile(tree, "<page>", "exec"), namespace)
+    exec(compile(tree, file, "exec"), namespace)
     if last is None:
         return None
-    return eval(compile(ast.Expression(last.value), "<page>", "eval"), namespace)
+    return eval(compile(ast.Expression(last.value), file, "eval"), namespace)
 
 
 def draw(app: Sphinx, page: nodes.document) -> None:
@@ -40,11 +41,12 @@ def draw(app: Sphinx, page: nodes.document) -> None:
     for file in Path(viz.__file__).parent.glob("*.py"):  # drawn anew when one of these changes
         app.env.note_dependency(str(file))
     namespace: dict[str, Any] = {"__name__": "__main__"}
+    file = str(app.env.doc2path(app.env.docname))
     for block in list(page.findall(nodes.literal_block)):
         if block.get("language") != "python":
             continue
         with contextlib.redirect_stdout(io.StringIO()) as printed:
-            found = run(block.astext(), namespace)
+            found = run(block.astext(), namespace, file, block.line or 0)
         below = block.parent.index(block) + 1
         if isinstance(found, viz.Picture):
             shown = nodes.raw(

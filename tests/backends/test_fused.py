@@ -176,6 +176,26 @@ def test_tiles_and_threads_change_no_bit(size: int, threads: int) -> None:
                 assert_same(registry.table(level), dtype, drawn(size, dtype, shape, axis))
 
 
+ALONG = [  # results side by side: few and many, in strips, of one block and of several chunks
+    ((600, 40), (0,)), ((70, 1300), (0,)), ((3, 520, 16), (1,)), ((2, 5, 600), (0, 1)),
+    ((33_000, 8), (0,)), ((40, 3, 4, 5), (0, 2)), ((1100, 9), (1,)), ((300, 31), (1,)),
+]  # fmt: skip
+
+
+@pytest.mark.skipif(not LEVELS, reason="TUTOR_PURE: this installation has no extension")
+@pytest.mark.parametrize(("shape", "axis"), ALONG, ids=str)
+def test_reductions_along_any_axis(
+    shape: tuple[int, ...], axis: tuple[int, ...], threads: int
+) -> None:
+    for level in LEVELS:
+        for dtype in (float32, float16, int64):
+            for kernel in reductions(dtype):
+                d = Draw("fused", dtype, 5)
+                layouts = ("contiguous", d.rng.choice(("contiguous", "contiguous", "transposed")))
+                case = chains.chain(d, shape, layouts, chains.WHOLE, axis, [kernel], "small")
+                assert_same(registry.table(level), dtype, case)
+
+
 # ---- by hand -------------------------------------------------------------------------------------
 
 

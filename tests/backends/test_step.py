@@ -15,9 +15,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from cube import Cube
 
 import tutor
-from tutor import Buffer, Function, Step, Tensor, nn, optim, registry, watch
+from tutor import Buffer, Step, Tensor, nn, optim, registry, watch
 from tutor.backends import conformance
 from tutor.backends.forms import FORMS
 from tutor.backends.signatures import SIGNATURES, TABLE_OF_KERNELS
@@ -67,18 +68,6 @@ def test_nobody_else_asks_the_registry_for_a_kernel() -> None:
     assert found.pop("backends/registry.py") == {"kernels"}
     assert found.pop("backends/simd_cpp/__init__.py") == {"kernels"}  # of the extension: its tables
     assert not found
-
-
-class Cube(Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
-        ctx.save_for_backward(x)
-        return x * x * x
-
-    @staticmethod
-    def backward(ctx: Any, g: Tensor) -> Tensor:
-        (x,) = ctx.saved_tensors
-        return g * x * x * 3
 
 
 def work() -> None:

@@ -18,9 +18,10 @@ from types import FrameType
 from typing import Any
 
 import pytest
+from cube import Cube
 
 import tutor
-from tutor import Function, Tensor, optim, registry
+from tutor import Tensor, optim, registry
 from tutor.backends.step import watchers
 
 PACKAGE = str(Path(tutor.__file__).parent)
@@ -57,18 +58,6 @@ def run_until(k: int, function: Callable[[], object]) -> bool:
     finally:
         sys.settrace(before)
     return left < 0
-
-
-class Cube(Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
-        ctx.save_for_backward(x)
-        return x * x * x
-
-    @staticmethod
-    def backward(ctx: Any, g: Tensor) -> Tensor:
-        (x,) = ctx.saved_tensors
-        return g * x * x * 3
 
 
 class Scene:

@@ -105,3 +105,13 @@ def test_the_table_of_agreement_is_of_these_kernels():
     assert [row[0].removeprefix("| ") for row in rows] == list(SIGNATURES)
     assert [row[1] for row in rows] == [s.agree for s in SIGNATURES.values()]
     assert "WRONG" not in page
+
+
+def test_each_row_of_what_cannot_be_recorded_is_tried():
+    page = (ROOT / "docs" / "jit.md").read_text(encoding="utf-8")
+    section = page.partition("\n## What cannot be recorded\n")[2].partition("\n## ")[0]
+    table = [line for line in section.splitlines() if line.startswith("| `")]
+    cells = [re.findall(r"`([^`]+)`", line.split(" | ")[0]) for line in table]
+    tried = re.findall(r'^    "([^"]+)": \(', section, re.MULTILINE)
+    assert len(table) > 10
+    assert [row for rows in cells for row in rows] == tried

@@ -108,7 +108,7 @@ NATIVE_MUTANTS = [
         only="largest",
     ),
     Mutant(
-        "an index may be the size itself", f"{CPP}/kernels/select.cpp",
+        "an index may be the size itself, in C++", f"{CPP}/kernels/select.cpp",
         "2 * static_cast<uint64_t>(size);", "2 * static_cast<uint64_t>(size) + 1;",
         "backends/test_refused.py",
         "reads one element beyond the memory",
@@ -138,7 +138,7 @@ NATIVE_MUTANTS = [
     ),
     # ---- optimizers, losses, random numbers ------------------------------------------------------
     Mutant(
-        "Adam's eps is added before the correction", f"{CPP}/kernels/optimizer.cpp",
+        "Adam's eps is added before the correction, in C++", f"{CPP}/kernels/optimizer.cpp",
         "xsimd::sqrt(v) / correction + eps", "(xsimd::sqrt(v) + eps) / correction",
         AGREE + " nn/test_optim.py",
         "the first steps of Adam are another algorithm's where gradients are small",
@@ -172,7 +172,8 @@ NATIVE_MUTANTS = [
     ),
     Mutant(
         "a draw leaves its counter where it was", f"{CPP}/border/call.cpp",
-        "*counter += params->integer[Draw::BLOCKS];", "",
+        "__atomic_fetch_add(counter, params->integer[Draw::BLOCKS], __ATOMIC_RELAXED);",
+        "__atomic_load_n(counter, __ATOMIC_RELAXED);",
         "nn/test_again.py",
         "each mask of dropout is the one before",
     ),
@@ -200,6 +201,18 @@ NATIVE_MUTANTS = [
         only="not what_it_is and not levels",  # of these two, one level alone is a failure
     ),
     Mutant(
+        "a Plan goes on where the memory was in the run before", f"{CPP}/replay/run.cpp",
+        "if (room->bases[place] == memory->data) continue;", "if (room->bases[place]) continue;",
+        "programs/test_replay.py::test_memory_may_change_between_runs",
+        "every batch but the first is the first one",
+    ),
+    Mutant(
+        "two threads that run a Plan share an arena", f"{CPP}/replay/run.cpp",
+        "idle_.pop_back();", "",
+        "programs/test_replay.py::test_threads_run_a_replay_at_once",
+        "a server's answers are made of several requests",
+    ),
+    Mutant(
         "shapes that do not fit are taken for such that do", f"{CPP}/engine/rules.cpp",
         "if (found != 1) return false;", "",
         "ops/test_twin.py::test_shapes_that_broadcast_and_those_that_do_not",
@@ -214,7 +227,8 @@ NATIVE_MUTANTS = [
     ),
     Mutant(
         "a promise of memory is kept anew for every kernel", f"{CPP}/memory/holder.cpp",
-        "if (memory && PyObject_SetAttr(buf, names[MEMORY], memory) != 0) Py_CLEAR(memory);", "",
+        "if (memory && is_at(buf, promise) && PyObject_SetAttr(buf, names[MEMORY], memory) != 0)\n"
+        "        Py_CLEAR(memory);", "",
         "core/test_buffer.py",
         "a kernel that writes into a promise writes into memory that nobody sees again",
     ),

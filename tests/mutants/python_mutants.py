@@ -311,9 +311,28 @@ PYTHON_MUTANTS = [
     ),
     Mutant(
         "a promise of memory is kept anew for everyone who asks", "tutor/ground/memory.py",
-        "            buf.memory = memory\n", "            pass\n",
+        'elif not exchange((buf,), "memory", (promise,), (memory,)):', "elif False:",
         "core/test_buffer.py",
         "each look at a result calculates it again, and a change of it is lost",
+    ),
+    Mutant(
+        "who overwrites does not wait for who is still to read", "tutor/programs/promises.py",
+        "for reader in value.waiting() if reader is not noted]", "for reader in ()]",
+        "programs/test_promises.py",
+        "y = x * 2; x += 1 in a lazy block: y is twice the new x",
+    ),
+    Mutant(
+        "what an array of NumPy's shares is put off, too", "tutor/ground/memory.py",
+        "return _references(buf) == _FEWEST", "return True",
+        "programs/test_promises.py",
+        "the array shows the numbers from before a change in place",
+    ),
+    Mutant(
+        "a step that a Python kernel was interrupted in has half happened",
+        "tutor/programs/promises.py",
+        "plain = not watchers() and simd_cpp.is_native(kernel)", "plain = True",
+        "programs/test_promises.py",
+        "x += 1 is added twice after Ctrl-C",
     ),
     Mutant(
         "the border takes memory of another dtype", "tutor/ground/border.py",
@@ -396,6 +415,21 @@ PYTHON_MUTANTS = [
         'counts = apply("where", ignored, 0.0, counts)', "pass",
         "nn/test_functional.py",
         "padding at the end of sentences makes the loss smaller",
+    ),
+    # ---- programs --------------------------------------------------------------------------------
+    Mutant(
+        "a temp is over as soon as it is written", "tutor/programs/plan.py",
+        "Life(found[slot].first if slot in found else number, number)",
+        "found.get(slot, Life(number, number))",
+        "programs/test_plan.py",
+        "what the backward pass needs has been written over",
+    ),
+    Mutant(
+        "a step's result takes the place of what it reads", "tutor/programs/plan.py",
+        "if other_first <= last and first <= other_last:",
+        "if other_first < last and first < other_last:",
+        "programs/test_plan.py",
+        "a product reads numbers that it has written itself",
     ),
     # ---- the course ------------------------------------------------------------------------------
     Mutant(

@@ -3,6 +3,9 @@
 One row per case. An op without a row, or a differentiable op without a gradient case, fails.
 """
 
+import ast
+from pathlib import Path
+
 import numpy as np
 import pytest
 import rows_elementwise
@@ -57,6 +60,25 @@ def test_every_op_has_a_row():
     assert not ours - {case.op for case in CASES}
     differentiable = {name for name in ours if OPS[name].differentiable}
     assert not differentiable - {case.op for case in DIFFERENTIABLE}
+
+
+def test_a_name_is_stated_only_where_it_is_another():
+    """By default an op goes by the name of its kernel."""
+    for path in sorted(Path(tutor.ops.__file__).parent.glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.ClassDef):
+                continue
+            stated = {}
+            for line in node.body:
+                if isinstance(line, ast.Assign):
+                    to, value = line.targets[0], line.value
+                    pairs = (
+                        zip(to.elts, value.elts, strict=True)
+                        if isinstance(to, ast.Tuple)
+                        else ([(to, value)])
+                    )
+                    stated |= {ast.unparse(a): ast.unparse(b) for a, b in pairs}
+            assert stated.get("name", "") != stated.get("kernel"), node.name
 
 
 ALIASES = {

@@ -779,3 +779,52 @@ def test_other_threads_are_not_recorded() -> None:
         end.set()
         thread.join()
     assert [step.kernel for step in jitted.recorded] == ["add"]
+
+
+# ---- beside tutor.lazy ---------------------------------------------------------------------------
+
+
+def test_in_a_lazy_block_it_is_the_function_itself() -> None:
+    jitted = tutor.jit(lambda x: x * 2 + 1)
+    with tutor.lazy():
+        results = [jitted(Tensor([float(n)])) for n in range(4)]
+    assert [r.item() for r in results] == [1.0, 3.0, 5.0, 7.0]
+    assert jitted.stats()["recorded"] == 0
+
+
+def test_what_is_pending_for_an_argument_or_for_state_is_no_part_of_a_recording() -> None:
+    w = Tensor([2.0])
+    jitted = tutor.jit(lambda x: x * w)
+    for n in range(4):
+        with tutor.lazy():
+            x = Tensor([float(n)]) + 1
+            w += 1
+        assert jitted(x).item() == (n + 1.0) * (n + 3.0)
+    assert [step.kernel for step in jitted.recorded] == ["mul"]
+
+
+def test_a_lazy_block_within_is_refused() -> None:
+    def f(x: Tensor) -> Tensor:
+        with tutor.lazy():
+            return x * 2
+
+    jitted = tutor.jit(f)
+    assert jitted(Tensor([1.0])).item() == 2.0
+    with pytest.raises(RecordError, match="leave it out"):
+        jitted(Tensor([1.0]))
+
+
+def test_a_replay_takes_memory_for_what_it_hands_out_alone() -> None:
+    """Temps have their places in an arena; a result and each `.grad` that is left are new."""
+    case = SGD()
+    jitted = tutor.jit(case.step)
+    x = Tensor.randn(4, 6)
+    with tutor.use_backend("simd_cpp"):
+        for _ in range(4):
+            jitted(x)
+        before = tutor.memory.stats()
+        for _ in range(10):
+            jitted(x)
+    after = tutor.memory.stats()
+    assert after.allocations - before.allocations == 10 * (1 + len(case.params))
+    assert after.misses == before.misses

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -152,3 +153,11 @@ def test_chains_of_names() -> None:
 )
 def test_whose_a_module_is(module: str, users: bool) -> None:
     assert is_users(module) is users
+
+
+def test_what_runs_as_main_is_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where __main__ is an installed program that runs somebody's code."""
+    monkeypatch.setitem(sys.modules, "__main__", pytest)
+    is_users.cache_clear()
+    assert is_users("__main__")
+    is_users.cache_clear()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import operator
+import os
+import signal
 import subprocess
 import sys
 import threading
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -427,26 +430,91 @@ def test_threads_run_a_replay_at_once(backend: str) -> None:
 def test_no_two_runs_draw_the_same_numbers(backend: str) -> None:
     """Threads that draw from one stream at once, without Python's lock: each takes blocks of its
     own, as the draws do that are asked for one by one."""
-    n = 8 if backend == "python_ref" else 1 << 15
+    draws, runs = (30, 5) if backend == "python_ref" else (3000, 80)
     seed, counter = Slot("state", 1, uint64), Slot("state", 1, uint64)
-    draws = [Slot("output", 4, uint32) for _ in range(30)]
-    work = Slot("temp", n, float32)  # so much that Python's lock is given away
-    steps = [step("fill", work, value=1)]
+    y = [Slot("output", 4, uint32) for _ in range(5)]
     cell = Walk(seed, (), ()), Walk(counter, (), ())
-    steps += [Step("random_bits", uint32, whole(y), cell, {"blocks": 1}) for y in draws]
-    replay = Replay(Program([*steps, step("fill", work, value=2)]))
+    steps = [Step("random_bits", uint32, whole(y[i % 5]), cell, {"blocks": 1})
+             for i in range(draws)]  # fmt: skip
+    replay = Replay(Program(steps))
     cells = {seed: Buffer([7], dtype=uint64), counter: Buffer([0], dtype=uint64)}
-    found: list[list[int]] = []
+    found: list[tuple[int, ...]] = []
 
     def run() -> None:
-        for _ in range(20):
-            mine = cells | {y: Buffer([0] * 4, dtype=uint32) for y in draws}
+        for _ in range(runs):
+            mine = cells | {slot: Buffer([0] * 4, dtype=uint32) for slot in y}
             replay.run([mine[slot] for slot in replay.slots])
-            found.extend(mine[y].tolist() for y in draws)
+            found.extend(tuple(mine[slot].tolist()) for slot in y)
 
     at_once([run] * 3)
-    assert cells[counter].tolist() == [3 * 20 * 30]
-    assert len({tuple(numbers) for numbers in found}) == len(found) == 3 * 20 * 30
+    assert cells[counter].tolist() == [3 * runs * draws]
+    assert len(set(found)) == len(found) == 3 * runs * 5
+
+
+@needs_native
+def test_an_interrupt_leaves_no_run_half_done() -> None:
+    """A signal comes while the kernels run: it is noticed when all steps are done."""
+    n = 50_000
+    cells, one = [Slot("state", n, float32) for _ in range(20)], Slot("constant", n, float32)
+    one.value = Buffer([1.0] * n, dtype=float32)
+    replay = Replay(Program([step("add", cell, cell, one) for cell in cells]))
+    buffers = [Buffer([0.0] * n, dtype=float32) for _ in cells]
+    noticed = 0
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with registry.use_backend("simd_cpp"):
+            for delay in range(1, 60):
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, delay * 1e-5)
+                    for _ in range(100):
+                        replay.run(buffers)
+                except KeyboardInterrupt:
+                    noticed += 1
+                assert len({buf[k] for buf in buffers for k in (0, n - 1)}) == 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert noticed > 30
+
+
+@needs_native
+def test_a_child_of_fork_replays_too() -> None:
+    """Also if a thread of its parent is amid a run."""
+    n = 1 << 16
+    x, t, y = [Slot(role, n, float32) for role in ("input", "temp", "output")]
+    replay = Replay(Program([step("exp", t, x), *[step("exp", t, t)] * 50, step("relu", y, t)]))
+    over = threading.Event()
+
+    def work() -> None:
+        mine = [Buffer([-9.0] * n, dtype=float32) for _ in replay.slots]
+        with registry.use_backend("simd_cpp"):
+            while not over.is_set():
+                replay.run(mine)
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    buffers = [Buffer([-1.0] * n, dtype=float32) for _ in replay.slots]
+    for _ in range(5):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of threads, from Python 3.12 on
+            child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                with registry.use_backend("simd_cpp"):
+                    replay.run(buffers)
+                status = 0 if buffers[replay.slots.index(y)][0] > 0 else 2
+            finally:
+                os._exit(status)
+        assert os.waitpid(child, 0)[1] == 0
+    over.set()
+    for thread in threads:
+        thread.join()
 
 
 @needs_native

@@ -1,7 +1,7 @@
 """The catalogue: every Op class by its name, and what follows from the little that it states.
 
-A class is read once, when it is made. So the Engine, and who takes its place in C++, finds all that
-is to be known of an op in plain attributes, and asks no class for its methods' signatures.
+A class is read once, when it is made. So the Engine, and its twin in C++, find all that they need
+to know of an op in plain attributes, and never look at the signatures of its methods.
 """
 
 from __future__ import annotations
@@ -74,5 +74,5 @@ def _read_rule(cls: Any) -> None:
         cls.takes = ("x", "y")[: cls.least]
     cls.required = frozenset(required)
     cls.accepts = None if anything else frozenset(known)
-    if cls.kernel is not None:  # what has a default is the op's own business
+    if cls.kernel is not None:  # of what has a default, the op takes care itself
         cls.checked = tuple(sorted((KINDS.keys() & known) - cls.defaults.keys()))

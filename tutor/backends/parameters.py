@@ -1,7 +1,7 @@
 """Parameters: which an op takes, and what a value must be, by the parameter's name.
 
-An axis is not among them, since it depends on the shapes (forms.counted_axis); nor what a view asks
-for, which its own layout reads.
+An axis is not checked here, since that depends on the shapes (forms.counted_axis), nor what a view
+takes, which its own layout checks.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ KINDS: dict[str, Callable[[str, Any], Any]] = {
 
 
 def check(op: Any) -> None:
-    """ArgumentError where nobody knows a parameter or one is missing; another TutorError where one
-    that the kernel or its form's rule reads is of no use."""
+    """ArgumentError for a parameter that is unknown or missing; another TutorError for a value that
+    the kernel, or the rule of its form, cannot use."""
     params = op.params
     if op.accepts is not None and not op.accepts.issuperset(params):
         wrong = next(n for n in params if n not in op.accepts)

@@ -45,7 +45,7 @@ class Operand(NamedTuple):
 ALIASES = {"python": "python_ref", "simd": "simd_cpp"}
 
 _tables: dict[str, Table] = {}
-_devices: dict[str, str] = {}  # of which device the memory is that a backend works on
+_devices: dict[str, str] = {}  # backend -> the device whose memory it works on
 _loaders: dict[str, Callable[[], Table]] = {}
 _unavailable: dict[str, str] = {}  # built-in backends that could not be loaded: name -> what to do
 _kernels: dict[tuple[str, str, DType, str], Kernel] = {}  # what lookup has found so far
@@ -103,7 +103,7 @@ def register_unavailable(name: str, remedy: str) -> None:
 
 
 def _entry_points() -> dict[str, Callable[[], Table]]:
-    from importlib import metadata  # 30 ms, which `import tutor` spares who needs no other backend
+    from importlib import metadata  # it takes 30 ms, and few programs need it
 
     def loader(point: metadata.EntryPoint) -> Callable[[], Table]:
         return lambda: point.load()()
@@ -203,7 +203,7 @@ def _forget() -> None:
     """Let go of all that has been looked up: what is found now may be another."""
     _kernels.clear()
     for backend in (_default, *_chosen.values()):
-        backend.kernels = {}  # another one: who has kept what it found there sees that
+        backend.kernels = {}  # a new dict: who has kept the old one notices
 
 
 def lookup(kernel: str, backend: str, dtype: DType, device: str = DEVICE) -> Kernel:
@@ -242,7 +242,7 @@ def _find(kernel: str, backend: str, dtype: DType, device: str) -> Kernel:
 
 def _no_such_dtype(signature: Signature, dtype: DType) -> DTypeError:
     kernel, last = signature.name, signature.dtypes[-1]
-    if not any(d.is_float for d in signature.dtypes):  # made of bits, each of which means something
+    if not any(d.is_float for d in signature.dtypes):  # kernels on bits, which floats do not have
         bools = bool_ in signature.dtypes
         return DTypeError(
             f"{kernel} of {dtype.name}",

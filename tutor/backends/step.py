@@ -8,8 +8,8 @@
     ['exp float32 (2,) -> (2,)', 'sum float32 (2,) axis=(0,) -> ()']
 
 An op, a derivative, an optimizer's step, a random number, a cast, a value written in place, a
-Buffer's own arithmetic: whatever asks for a kernel makes a Step and emits it. So who wants to see
-what a process computes has one place to stand at, and sees what really runs.
+Buffer's own arithmetic: whatever asks for a kernel makes a Step and emits it. So whoever
+wants to see what a process computes has one place to watch, and sees what really runs.
 
 This file stands below the Engine, because a Buffer and the conformance suite emit Steps, too.
 """
@@ -18,8 +18,11 @@ from __future__ import annotations
 
 import functools
 import inspect
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar, copy_context
+from functools import partial
+from operator import call
 from typing import Any, TypeVar
 
 from tutor.backends import costs, registry
@@ -27,7 +30,8 @@ from tutor.backends.registry import Kernel
 from tutor.backends.signatures import SIGNATURES, Signature
 from tutor.dtype import DType
 from tutor.errors import DomainError
-from tutor.ground.blocks import Entered, Shared
+from tutor.ground.blocks import Block, Entered, Setting, Shared, Within
+from tutor.ground.memory import keep_ahead
 from tutor.ground.typing import Walked
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -35,8 +39,8 @@ NONE: Mapping[str, object] = {}
 
 
 class Step:
-    """`kernel`, looked up for `dtype`, fills `out` from `ins` as `params` say. `where` is the line
-    of the user's that asked for it, if somebody has noted it."""
+    """`kernel`, looked up for `dtype`, fills `out` from `ins` as `params` say. `where` is the file
+    and line of the user's code that asked for it, if it was noted."""
 
     __slots__ = ("dtype", "ins", "kernel", "out", "params", "where")
 
@@ -110,8 +114,8 @@ class Step:
 
 
 def emit(step: Step, kernel: Kernel | None = None) -> None:
-    """Run the step: the one place where a kernel is called. `kernel` is another than the one in
-    use, for who compares two."""
+    """Run the step: the one place where a kernel is called. Give `kernel` to run another one than
+    that of the backend in use, to compare the two."""
     run = kernel or registry.kernel(step.kernel, step.dtype, step.device)
     if WATCHES:
         _watched(step, run)
@@ -124,7 +128,7 @@ def emit(step: Step, kernel: Kernel | None = None) -> None:
 Observer = Callable[[Step, Callable[[], None]], object]
 
 _shared: Shared[Observer] = Shared()
-WATCHES = _shared.blocks  # empty, mostly: then a step costs nothing more
+WATCHES = _shared.blocks  # empty unless somebody watches: then a step costs no more
 _observing: ContextVar[bool] = ContextVar("tutor.observing", default=False)
 
 
@@ -147,32 +151,44 @@ class watch(Entered[Observer]):  # noqa: N801 - read as a verb: with watch(obser
         super().__init__(_shared, observer)
 
     def __call__(self, function: F) -> F:
-        if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
-            raise DomainError(
-                f"watch as the decorator of {function.__qualname__}",
-                "what happens between its steps would be watched, too",
-                "write `with watch(...):` inside of it, around what it is meant for",
-            )
+        return _within(self, function, "watched")
 
-        @functools.wraps(function)
-        def called(*args: Any, **kwargs: Any) -> Any:
-            with self:
-                return function(*args, **kwargs)
 
-        return called  # type: ignore[return-value]
+def _within(entered: Entered[Any], function: F, what: str) -> F:
+    """The function, each call of which is within that block."""
+    if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
+        name = type(entered).__name__
+        raise DomainError(
+            f"{name} as the decorator of {function.__qualname__}",
+            f"what happens between its steps would be {what}, too",
+            f"write `with {name}(...):` inside of it, around what it is meant for",
+        )
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        with entered:
+            return function(*args, **kwargs)
+
+    return called  # type: ignore[return-value]
 
 
 def watchers() -> list[Observer]:
-    """Who watches just now, the outermost first."""
-    return _shared.values()
+    """The observers that watch at present, the outermost first."""
+    return [observer for observer in _shared.values() if callable(observer)]
 
 
 def _watched(step: Step, kernel: Kernel) -> None:
-    go = functools.partial(kernel, step.out, *step.ins, **step.params)
-    if not _observing.get():
-        for observer in reversed(watchers()):
-            go = functools.partial(_observed, observer, step, go)
-    go()
+    note = mode.get()
+    if note is not None:
+        return note(step, kernel)
+    go = partial(kernel, step.out, *step.ins, **step.params)
+    observers = [] if _observing.get() else watchers()
+    if observers:
+        for x in step.operands:
+            keep_ahead(x.buf)
+    for observer in reversed(observers):
+        go = partial(_observed, observer, step, go)
+    return go()
 
 
 def _observed(observer: Observer, step: Step, go: Callable[[], None]) -> None:
@@ -195,3 +211,37 @@ def _observed(observer: Observer, step: Step, go: Callable[[], None]) -> None:
             f"the observer called go() {len(calls)} times",
             "call it once: that is what lets the kernel run",
         )
+
+
+# ---- a mode in which steps do not run ------------------------------------------------------------
+
+Note = Callable[[Step, Kernel], None]
+
+
+class _Mode(Setting[Note | None]):
+    """What gets the steps of a context in place of their kernels; None: they run.
+
+    A block stands among WATCHES, too, with nobody who watches: there alone `emit` looks, and its
+    twin in C++. So this costs nothing where nobody is in such a block.
+    """
+
+    def entering(self, block: Block[Note | None], within: Entered[Any]) -> Callable[[], Any]:
+        mark: Block[Any] = Block(None, None)
+        mark.held = block.held
+        both: list[Callable[[], Any]]
+        both = [partial(WATCHES.setdefault, mark, within), super().entering(block, within)]
+        return partial(deque[Any], map(call, both), 0)  # as at_once, but all of it is C
+
+
+mode = _Mode("tutor.mode", None)
+
+
+class Noting(Within[Note | None]):
+    """`with Noting(note):` calls `note(step, kernel)` for each step of this context, which does
+    not run otherwise. Also as the decorator of a function."""
+
+    def __init__(self, note: Note) -> None:
+        super().__init__(mode, note)
+
+    def __call__(self, function: F) -> F:
+        return _within(self, function, "noted")

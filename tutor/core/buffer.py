@@ -117,7 +117,7 @@ class Buffer(Arithmetic):
         return bits.unpack(memory[start : start + self.dtype.itemsize], self.dtype)[0]
 
     def __setitem__(self, index: int, value: bool | int | float) -> None:
-        memory, position = border.numbers(self, "to write an item"), self._position(index)
+        memory, position = border.numbers(self, "to write an item", False), self._position(index)
         numbers, shape = literals.flatten(value)
         if shape:
             raise ShapeError(f"item {index} = {value!r}", f"shape {shape}", "give one number")
@@ -136,11 +136,7 @@ class Buffer(Arithmetic):
 
     def overlaps(self, other: Buffer) -> bool:
         """Have the two any byte in common?"""
-        try:
-            mine, others = self.address, other.address
-        except TypeError:  # read-only memory in plain Python does not tell its address: perhaps
-            return True
-        return self is other or (mine < others + other.nbytes and others < mine + self.nbytes)
+        return border.overlap(self, other)
 
     def touch(self, at: tuple[str, int] | None = None) -> None:
         """Say that the numbers are about to change, `at` a line: what a graph saved is out of date.

@@ -28,9 +28,9 @@ from tutor.backends.signatures import Signature
 from tutor.dtype import DType
 from tutor.errors import DTypeError
 from tutor.ground import refusals
-from tutor.ground.typing import AnyTensor as Tensor
+from tutor.ground.typing import AnyTensor
 
-Gradients: TypeAlias = Tensor | tuple[Tensor | None, ...] | None
+Gradients: TypeAlias = AnyTensor | tuple[AnyTensor | None, ...] | None
 
 Shape = tuple[int, ...]
 OPS: dict[str, type[Op]] = catalogue.OPS  # every Op class by its name
@@ -67,11 +67,11 @@ class Op:
     wants_float: ClassVar[bool] = False
     defaults: ClassVar[Mapping[str, Any]] = {}
 
-    # What follows from that, found out when the class is made: of a kernel its row, the row's form
-    # and parameters; the names of parameters, all (None: any), those that must be given, and those
-    # of a known kind; how many operands there are at least and at most (None: any number); the one
-    # under whose dtype the kernel is looked up; where what is saved stands among the
-    # inputs (-1 is the output), and what picks it; which of the methods below are the op's own.
+    # What follows from that is found out when the class is made: the kernel's row, with its form
+    # and its parameters; which parameters there may be (None: any), must be, and are checked by
+    # their names; the fewest and the most operands (None: any number); the operand whose dtype
+    # selects the kernel; the positions of what is saved among the inputs (-1 is the output), and a
+    # function that picks it; which of the methods below the op has of its own.
     signature: ClassVar[Signature]
     form: ClassVar[Form]
     kernel_params: ClassVar[tuple[str, ...]] = ()
@@ -110,8 +110,8 @@ class Op:
     # ---- what the Engine asks, in this order -----------------------------------------------------
 
     def settle(self) -> Any:
-        """Before anything else: bring `inputs` and `params` into the shape that the rules below
-        know. Where other ops do what is asked, their result, and nothing else is done."""
+        """Called first: put `inputs` and `params` into the form that the rules below expect. If it
+        returns a Tensor, made by other ops, that is the result, and nothing else is done."""
         return None
 
     def infer(self, *inputs: Any, **params: Any) -> tuple[Shape, DType]:
@@ -127,12 +127,12 @@ class Op:
         return shape, dtype_of(types[0], dtype) or params["dtype"]
 
     def layout(self, *inputs: Any, **params: Any) -> tuple[Shape, Shape, int] | None:
-        """For a view: shape, strides and offset at which it walks x's Buffer; None where no strides
-        can, and it is a view of a copy."""
+        """For a view: shape, strides and offset by which it walks x's Buffer; None where no strides
+        can do it, so that the view must be one of a copy."""
         raise NotImplementedError(f"{type(self).__name__} has neither a kernel nor a layout")
 
     def forward(self, *inputs: Any, **params: Any) -> Any:
-        """The result, for an op without a kernel; a view's walks the Buffer of its operand."""
+        """The result of an op without a kernel. That of a view walks the Buffer of its operand."""
         x: Any = inputs[0]
         while (found := self.layout(x, **params)) is None:
             x = OPS["copy"](x).apply()
@@ -157,7 +157,7 @@ class Op:
         """Become the node that made `out`. A later op has a higher `serial`, so sorting by it puts
         every op after the ops it depends on."""
         self.needs, self.serial, self.shape = needs, serial, out.shape
-        self.kept: weakref.ref[Tensor] | None = None  # the output, if it is to keep its gradient
+        self.kept: weakref.ref[AnyTensor] | None = None  # the output, if it is to keep its gradient
         self.hooks: list[Any] | None = None  # they see the output's gradient
         # The output is saved as an alias without its op: `out -> op -> out` would be a cycle, and
         # graphs are to be freed the moment the last name for them goes.

@@ -114,11 +114,8 @@ class TensorBase(literals.IsTensor):
     @property
     def dtype(self) -> DType:
         """What its numbers are: one of `tutor.DTYPES`."""
-        try:
-            return self.buf.dtype
-        except AttributeError:
-            border.check(self, "the dtype of a Tensor")  # says what was put there for a Buffer
-            raise
+        dtype: DType = border.told(self, "dtype")
+        return dtype
 
     @property
     def ndim(self) -> int:

@@ -1,7 +1,7 @@
 """NumPy's functions, as far as tutor has them: by NumPy's names, with NumPy's parameters.
 
-What is called with other parameters (`where=`, `initial=`), or does not stand here, or answers
-NotImplemented, is left to NumPy: tutor/exchange/numpy_protocol.py.
+A function that is not here, or that returns NotImplemented, is left to NumPy, and so is a call with
+other parameters (`where=`, `initial=`): see tutor/exchange/numpy_protocol.py.
 """
 
 from __future__ import annotations

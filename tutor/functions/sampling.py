@@ -5,9 +5,9 @@ draws on every backend, and every outcome has the probability that it should hav
 2**-64 (of `multinomial` and `bernoulli`: that of the weights as 53-bit numbers). `Tensor.rand`,
 `randn` and `glorot_uniform`, which fill a Tensor with floats, are in tutor/methods/create.py.
 
-No number is read: which kernels run does not depend on what is drawn, nor on the weights, and it is
-a kernel that refuses weights that are none. So all of this can be recorded (tutor.jit), and a call
-that is made again draws the next numbers, as the function would.
+No number is read back to Python: the same kernels run whatever is drawn and whatever the weights
+are, and invalid weights are refused by a kernel. So these functions can be recorded (tutor.jit),
+and a replay draws the next numbers, as a call of the function would.
 """
 
 from __future__ import annotations
@@ -121,10 +121,10 @@ def multinomial(weights: TensorLike, num_samples: int, replacement: bool = False
 
 
 def _sure(holds: Tensor, asked: str, found: str, do: str) -> Tensor:
-    """1, if all of `holds` is true; else DomainError.
+    """1 if all of `holds` is true, else DomainError.
 
-    It is looked at by a kernel, to which any place but 0 is none. Who goes on to calculate with the
-    1 has this check made again by a recorded call, too.
+    The check is a kernel's, which refuses every position but 0. A caller that multiplies by the 1
+    makes the check a part of its result, so that a replay makes it, too.
     """
     place = apply("where", holds.all(), 0, 1).reshape(1)
     try:
@@ -145,11 +145,11 @@ def _words(*shape: int, cells: tuple[Walked, ...] = ()) -> Tensor:
 def _below(limits: Tensor, beyond: int, *spare: Tensor) -> Tensor:
     """For each uint64 limit a number below it, all equally likely, in the same shape.
 
-    The remainder of a random word is, but for the words from the last whole multiple of the limit
-    on: those (2**64 % limit of them, a number of at most `beyond` bits) make room for others, the
-    `spare` ones first. So many are there that all are refused with a chance of 2**-64 at most.
-    Further ones come from a stream of their own, which begins at a random word: what is drawn next
-    is the same however many were refused.
+    The remainder of a random word by the limit is such a number, unless the word is one of the last
+    2**64 % limit ones (a number of at most `beyond` bits), which would make small numbers likelier.
+    Such a word is replaced: by a `spare` one, then by others, as many as it takes to find a good
+    one with a probability of 1 - 2**-64. The others come from a stream of their own, which begins
+    at a random word, so the numbers drawn later do not depend on how many were replaced.
     """
     words = _words(*limits.shape)
     more = -(-64 // (64 - beyond)) - 1
@@ -184,8 +184,9 @@ def _whole_weights(w: Tensor) -> Tensor:
 def _picked(whole: Tensor, count: int) -> Tensor:
     """`count` classes for each row of whole weights: where numbers below their sum fall.
 
-    Each class owns as many of those numbers as its weight; the class of a number is how many ends
-    of such runs are <= it. A stable sort of both together, the ends first, counts them.
+    Each class owns a run of numbers, as long as its weight; the class of a number is the count of
+    runs that end at or before it. A stable sort of ends and numbers together, ends first, counts
+    them.
     """
     ends = whole.cumsum(-1)
     total = ends[..., -1:].expand((*whole.shape[:-1], count))

@@ -6,10 +6,18 @@ take its turn. Within one call of a function written in C neither can happen.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from _thread import get_ident
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextvars import Context, copy_context
+from functools import partial
 from itertools import chain, repeat
-from operator import add, attrgetter, is_, mod
+from operator import add, attrgetter, call, is_, mod
+from time import sleep
 from typing import Any
+
+_call: Callable[[Any], Any] = call
 
 
 def exchange(owners: Sequence[Any], name: str, old: Sequence[Any], new: Sequence[Any]) -> bool:
@@ -45,3 +53,56 @@ def advance(numbers: memoryview, index: int, by: int) -> int:
     sums = map(mod, map(add, before, (by,)), (2**64,))  # of `before`, as it is when it is asked
     any(chain(is_read, map(numbers.__setitem__, (index,), sums)))  # `any` is the one call
     return before[0]
+
+
+def at_once(*calls: Callable[[], Any]) -> None:
+    """Make the calls, one after another, as one: of functions written in C, no interrupt comes
+    between them, and no other thread unless one of them lets it. An error ends it.
+
+        >>> from functools import partial
+        >>> done = []
+        >>> at_once(partial(done.append, 1), partial(done.append, 2))
+        >>> done
+        [1, 2]
+    """
+    deque(map(_call, calls), maxlen=0)
+
+
+class Turns:
+    """One thread at a time: `turns.take(function)` calls it when nobody else is at theirs.
+
+    A lock that no interrupt leaves locked. A Context can be entered by one at a time, and is left,
+    in C, however that ends.
+
+        >>> turns, order = Turns(), []
+        >>> turns.take(lambda: (order.append(1), turns.take(lambda: order.append(2))))
+        >>> order
+        [1, 2]
+    """
+
+    def __init__(self) -> None:
+        self._forget()
+        os.register_at_fork(after_in_child=self._forget)  # whose turn it was is not there
+
+    def _forget(self) -> None:
+        self.context, self.holder = Context(), 0
+
+    def take(self, function: Callable[[], object]) -> None:
+        """Call the function; at once, if this thread is in its turn already."""
+        me, begun = get_ident(), list[None]()
+        calls = (
+            partial(setattr, self, "holder", me),
+            partial(begun.append, None),
+            partial(copy_context().run, function),
+        )
+        while not begun:
+            try:
+                self.context.run(deque[Any], map(_call, calls), 0)
+            except RuntimeError:  # somebody is in it; or it is the function's own
+                if begun:
+                    raise
+            if not begun and self.holder == me:
+                begun.append(None)
+                function()
+            elif not begun:
+                sleep(0.0002)

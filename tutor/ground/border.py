@@ -27,9 +27,10 @@ REMEDY = (
 )
 
 
-def raw(buf: Any, asked: str) -> memoryview:
-    """The bytes of a Buffer, which are as many as it claims, of the dtype it claims."""
-    memory, dtype = kept(buf, asked), getattr(buf, "dtype", None)
+def raw(buf: Any, asked: str, reading: bool = False) -> memoryview:
+    """The bytes of a Buffer, which are as many as it claims, of the dtype it claims. `reading`:
+    whoever asks looks at them, and lets go of them."""
+    memory, dtype = kept(buf, asked, reading), getattr(buf, "dtype", None)
     if not isinstance(dtype, DType):
         raise DTypeError(asked, f"a Buffer whose dtype is {dtype!r:.60}", REMEDY)
     if dtype.format != memory.format:
@@ -41,6 +42,20 @@ def raw(buf: Any, asked: str) -> memoryview:
         found = f"a Buffer of {memory.count} {dtype.name}, whose memory is {bytes_!r:.60}"
         raise OutOfRangeError(asked, found, REMEDY)
     return bytes_
+
+
+def overlap(a: Any, b: Any) -> bool:
+    """Have two Buffers any byte in common?"""
+    if a is b:
+        return True
+    if hasattr(a.memory, "read") or hasattr(b.memory, "read"):
+        return False  # such a promise is of bytes that no other Buffer has
+    try:
+        first, second = a.address, b.address
+    except TypeError:  # read-only memory in plain Python does not tell its address: perhaps
+        return True
+    meet: bool = first < second + b.nbytes and second < first + a.nbytes
+    return meet
 
 
 # While a context is recorded for later, no number may leave memory for Python, nor enter it from
@@ -55,29 +70,47 @@ def opened(asked: str) -> None:
         refuse(asked)
 
 
-def numbers(buf: Any, asked: str) -> memoryview:
+def numbers(buf: Any, asked: str, reading: bool = True) -> memoryview:
     """`raw`, for numbers that are handed to Python now, or come from there."""
-    memory = raw(buf, asked)
+    memory = raw(buf, asked, reading)
     opened(asked)
     return memory
 
 
-def read(x: Any, asked: str) -> memoryview:
+def read(x: Any, asked: str, reading: bool = True) -> memoryview:
     """`check`, for numbers that are handed to Python now."""
-    memory = check(x, asked)
+    memory = check(x, asked, reading)
     opened(asked)
     return memory
 
 
-def check(x: Any, asked: str) -> memoryview:
+def check(x: Any, asked: str, reading: bool = False) -> memoryview:
     """The bytes of x's Buffer, if x, anything with `buf`, `shape`, `strides` and `offset`, stays
     within them. DTypeError for what is no operand, ShapeError or OutOfRangeError else."""
-    try:
-        buf, shape, strides, offset = x.buf, x.shape, x.strides, x.offset
-    except AttributeError:
-        found = f"an object of type {type(x).__name__}"
-        raise DTypeError(asked, found, "give a Tensor, or what has all that it has") from None
-    memory = raw(buf, asked)
+    memory = raw(_buf(x, asked), asked, reading)
+    _check_walk(x, asked, memory.nbytes // x.buf.dtype.itemsize)
+    return memory
+
+
+def fits(x: Any, asked: str) -> None:
+    """`check` for who does not ask for the bytes: a promise of them is not kept, but believed."""
+    promise: Any = getattr(_buf(x, asked), "memory", None)
+    if hasattr(promise, "read") and x.buf.dtype.format == promise.format:
+        _check_walk(x, asked, promise.count)
+    else:
+        check(x, asked)
+
+
+def _buf(x: Any, asked: str) -> Any:
+    if all(hasattr(x, name) for name in ("shape", "strides", "offset", "buf")):
+        return x.buf
+    found = f"an object of type {type(x).__name__}"
+    raise DTypeError(asked, found, "give a Tensor, or what has all that it has")
+
+
+def _check_walk(x: Any, asked: str, count: int) -> None:
+    """Raise where x reaches beyond a Buffer of `count` numbers."""
+    shape, strides, offset = x.shape, x.strides, x.offset
     if not (isinstance(shape, tuple) and isinstance(strides, tuple)):
         kinds = f"{type(shape).__name__} and {type(strides).__name__}"
         raise DTypeError(asked, f"shape and strides are of types {kinds}, not tuples", REMEDY)
@@ -92,7 +125,6 @@ def check(x: Any, asked: str) -> memoryview:
         raise ShapeError(asked, found, "give sizes of 0 or more, of less than 2**60 elements")
     if 0 not in shape:
         low, high = layout.reach(shape, strides, offset)
-        count = memory.nbytes // buf.dtype.itemsize
         if low < 0 or high >= count:
             raise OutOfRangeError(
                 asked,
@@ -100,31 +132,39 @@ def check(x: Any, asked: str) -> memoryview:
                 f" {low} to {high} of a Buffer of {count}",
                 REMEDY,
             )
-    return memory
+
+
+def told(x: Any, name: str) -> Any:
+    """What a Tensor's Buffer says of itself, or the error for what stands in its place."""
+    try:
+        return getattr(x.buf, name)
+    except AttributeError:
+        check(x, f"the {name} of a Tensor")
+        raise
 
 
 def check_all(inputs: Any, asked: str) -> None:
     """`check` for each Tensor among the inputs of an op that has just failed: was it for that?"""
     for i, x in enumerate(inputs):
         if is_tensor(x):
-            check(x, f"{asked}, input {i + 1}")
+            fits(x, f"{asked}, input {i + 1}")
 
 
 def check_writable(x: Any, asked: str) -> None:
-    """`check`, and that each element of x has a place of its own to be written to."""
-    check(x, asked)
+    """`fits`, and that each element of x has a place of its own to be written to."""
+    fits(x, asked)
     layout.check_writable(x.shape, x.strides)
 
 
 def steps(x: Any) -> layout.Shape:
-    """The strides, to hand on. An axis that is never walked may carry any, and one beyond the
-    Buffer, which means nothing, could overflow in other hands."""
+    """The strides, for another library. The stride of an axis of size 0 or 1 is never used, and
+    may be any number: a huge one, which could overflow there, becomes 0."""
     count = len(x.buf)
     return tuple(s if -count <= s <= count else 0 for s in x.strides)
 
 
 def guarded(name: str, kernel: Callable[..., None]) -> Callable[..., None]:
-    """The kernel, which from now on gets operands alone that stay within their memory."""
+    """The kernel, behind a check that every operand stays within its memory."""
 
     @wraps(kernel)
     def run(out: Any, *ins: Any, **params: Any) -> None:

@@ -38,7 +38,7 @@ def write_whole(path: str | Path, fill: Callable[[BinaryIO], object]) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         sweep(path.parent)
-        with open(part, "xb") as file:  # x: it must be new, and no link that somebody has laid
+        with open(part, "xb") as file:  # x: a new file, and no link placed there by another
             fill(file)
             file.flush()
             os.fsync(file.fileno())

@@ -54,7 +54,7 @@ def checked_shape(sizes: Any, what: str = "a shape") -> Shape:
         raise ShapeError(what, f"{shape} has a negative size", "every size must be 0 or more")
     if len(shape) > MAX_DIMS:
         raise ShapeError(what, f"{len(shape)} axes", f"a tensor has at most {MAX_DIMS} axes")
-    if 0 in shape and is_beyond_count(shape):  # others end where memory does
+    if 0 in shape and is_beyond_count(shape):  # if it is not empty, there is no memory for it
         raise ShapeError(
             what,
             f"{shape}: it is empty, but its other sizes multiply to 2**60 or more",
@@ -72,12 +72,14 @@ def is_beyond_count(shape: Shape) -> bool:
 def sizes_of(args: tuple[Any, ...]) -> Any:
     """Shapes may be given as one tuple or as separate numbers: `(2, 3)` either way."""
     given = args[0] if len(args) == 1 else args
-    return tuple(given) if isinstance(given, (list, Iterator)) else given  # it may be kept
+    return (
+        tuple(given) if isinstance(given, (list, Iterator)) else given
+    )  # a list might be changed later
 
 
 def _remembered(shape: Shape) -> Shape:
-    """`shape`, if a result for it may be kept: (2.0, 3) is equal to (2, 3), and would give its
-    floats to every tensor of that shape from then on."""
+    """`shape`, for a function with a cache, or a ShapeError: (2.0, 3) equals (2, 3), so its result
+    would be found for every tensor of shape (2, 3) later."""
     if not all(isinstance(n, int) for n in shape):
         raise ShapeError("a shape", f"{shape!r:.60}", "give whole numbers, for example (2, 3)")
     return shape
@@ -154,8 +156,7 @@ def axis_of(axis: Any, ndim: int, what: str = "axis") -> int:
 def axes_of(axis: Any, ndim: int) -> Shape:
     """`axis=None | int | tuple` as a sorted tuple of axes counted from the front; None is all.
 
-    A single number has none, but where others name them its own may be called 0 or -1, as in
-    PyTorch and NumPy.
+    A single number has no axes; 0 and -1 are allowed for it nevertheless, as in PyTorch.
     """
     if axis is None:
         return tuple(range(ndim))

@@ -4,6 +4,8 @@ A Buffer *has* memory: bytes, or a promise of bytes that asking for them keeps.
 
     count, format, device    how many items of which `struct` format there are, and where: at once
     keep()                   the Memory; of a promise what it comes to, the same one each time
+    is_waited_for, read()    a promise may have them: is what has not run still to read it; and the
+                             Memory for who only looks at it and lets go, so that this can wait
 
 Whoever needs bytes (`raw`, `address`, a kernel) goes one way to them: `kept(buf, ...)` here, and
 `memory_of` in simd_cpp/memory/memory.hpp.
@@ -20,10 +22,13 @@ from __future__ import annotations
 import ctypes
 import importlib
 import os
+import sys
 import threading
+import zlib
 from typing import Any
 
 from tutor.errors import DomainError, DTypeError, TutorError
+from tutor.ground.atomic import exchange
 
 ALIGNMENT = 64
 LEAVE = "leave the attributes buf and memory as they were made"
@@ -37,16 +42,17 @@ os.register_at_fork(
 class PythonMemory:
     """`PythonMemory(count, itemsize, format)`: room for `count` items, contents undefined."""
 
-    __slots__ = ("count", "format", "own", "raw")
+    __slots__ = ("count", "format", "lent", "own", "raw")
     raw: memoryview
     count: int
     format: str
     own: int  # bytes allocated for it; 0 if they are borrowed
+    lent: bool  # has anybody got them by the buffer protocol?
     device = "cpu"
 
     def __new__(cls, count: int, itemsize: int, format: str) -> PythonMemory:
         self = object.__new__(cls)
-        self.own = 0
+        self.own, self.lent = 0, False
         nbytes = count * itemsize
         block = memoryview(bytearray(nbytes + ALIGNMENT - 1))
         start = -_address(block) % ALIGNMENT
@@ -60,7 +66,7 @@ class PythonMemory:
     def borrow(cls, owner: Any, count: int, itemsize: int, format: str) -> PythonMemory:
         """Memory over the bytes of `owner`, any object with a writable, contiguous buffer."""
         self = object.__new__(cls)
-        self.own = 0
+        self.own, self.lent = 0, True
         self.raw = memoryview(owner).cast("B")[: count * itemsize]
         self.count, self.format = count, format
         return self
@@ -79,12 +85,18 @@ class PythonMemory:
         return bool(self.raw.readonly)
 
     @property
+    def owner(self) -> Any:
+        """Whose bytes they are, if they are borrowed; else None."""
+        return self.raw.obj if self.lent and not self.own else None
+
+    @property
     def address(self) -> int:
         """Where the first byte stands."""
         return _address(self.raw)
 
     def __buffer__(self, flags: int) -> memoryview:
         """The buffer protocol (asked for by Python 3.12 and later; earlier ones use `raw`)."""
+        self.lent = True
         return self.raw if self.format in "eE" else self.raw.cast(self.format)  # type: ignore[call-overload]
 
     # ---- what tutor.memory shows and sets --------------------------------------------------------
@@ -183,13 +195,28 @@ def _native() -> Any:
         if error.name != name:
             raise
         return None
-    if not hasattr(module, "Holder"):
+    check_sources(module, "stub", _stub())
+    return module
+
+
+def check_sources(module: Any, name: str, here: int | None) -> None:
+    """The extension was built for these sources: it says the number that they have, `here`."""
+    if here is not None and getattr(module, name, None) != here:
         raise TutorError(
             "to import tutor",
             "its extension was built from older sources than these",
             "build it again: pip install -e .",
         )
-    return module
+
+
+def _stub() -> int | None:
+    """A number of what the extension must have by its stub; None where that is not at hand."""
+    beside = "../backends/simd_cpp/_simd.pyi"
+    try:
+        with open(os.path.join(os.path.dirname(__file__), beside), "rb") as file:
+            return zlib.crc32(file.read())
+    except OSError:  # in an archive, or taken along without its stubs
+        return None
 
 
 _simd = _native()
@@ -197,17 +224,26 @@ Memory: Any = _simd.Memory if _simd else PythonMemory
 Holder: Any = _simd.Holder if _simd else PythonHolder
 
 
-def kept(buf: Any, asked: str) -> Any:
+def kept(buf: Any, asked: str, reading: bool = False) -> Any:
     """The Memory that `buf` has. A promise is kept now, and what it comes to takes its place.
 
-    DTypeError, which begins with `asked`, for anything that has no memory.
+    `reading`: its bytes are looked at, and let go of, so a promise that tells these two apart may
+    stay. DTypeError, which begins with `asked`, for anything that has no memory.
     """
     found = "buf.memory"
     memory: Any = getattr(buf, "memory", None)
-    if not isinstance(memory, Memory) and hasattr(memory, "keep"):
-        found, memory = "what buf.memory keeps", memory.keep()
-        if isinstance(memory, Memory):
+    while not isinstance(memory, Memory) and hasattr(memory, "keep"):
+        promise, found = memory, "what buf.memory keeps"
+        if reading and getattr(promise, "is_waited_for", False):
+            memory = promise.read()
+            break
+        memory = promise.keep()
+        if not isinstance(memory, Memory):
+            break
+        if not isinstance(buf, Holder):
             buf.memory = memory
+        elif not exchange((buf,), "memory", (promise,), (memory,)):
+            memory = buf.memory  # which another thread has put there meanwhile
     if not isinstance(memory, Memory):
         kind = type(memory).__name__ if hasattr(buf, "memory") else ""
         raise DTypeError(
@@ -216,6 +252,34 @@ def kept(buf: Any, asked: str) -> Any:
             LEAVE,
         )
     return memory
+
+
+def keep_ahead(buf: Any) -> None:
+    """Keep the promise that `buf` has, if it has one, before a kernel asks for it: what has to run
+    for it is then seen by who watches, and seen before that kernel."""
+    if hasattr(getattr(buf, "memory", None), "is_waited_for"):
+        kept(buf, "the operand of a kernel")
+
+
+def _references(buf: Any) -> int:
+    """How many there are to its Memory; in plain Python, and to the view of its bytes, and them."""
+    count = sys.getrefcount(buf.memory)
+    if not _simd:
+        count += sys.getrefcount(buf.memory.raw) + sys.getrefcount(buf.memory.raw.obj)
+    return count
+
+
+_alone = Holder()
+_alone.memory = Memory(1, 1, "b")
+_FEWEST = _references(_alone)
+
+
+def is_alone(buf: Any) -> bool:
+    """Are the bytes of `buf`, which has a Memory, reached through `buf` alone? If not, an array of
+    another library, say, may read and write them, and asks nobody."""
+    if buf.memory.owner is not None or getattr(buf.memory, "lent", False):
+        return False
+    return _references(buf) == _FEWEST
 
 
 def set_buffers(buffers: list[Any]) -> None:

@@ -1,6 +1,7 @@
-"""What the Engine says where a gradient could not be right: the errors, each in three parts.
+"""What the Engine refuses, in words: gradients that could not be right, operands that are none.
 
-The Engine decides, here are the words. `op` is a recorded Op, `x` an input of it, `g` a gradient.
+The Engine decides when; the errors are written here. `op` is an Op, `x` an input of it, `g` a
+gradient.
 """
 
 from __future__ import annotations
@@ -162,9 +163,11 @@ def no_tensor(op: Any) -> ShapeError | DTypeError:
 
 
 def check_operands(op: Any) -> None:
-    """ArgumentError for too few or too many; DTypeError where the first, from which all follows, is
-    no Tensor."""
+    """ArgumentError for too few or too many operands; DTypeError if the first one must be a Tensor,
+    as the op brings nothing together, and is none."""
     count, least, most = len(op.inputs), op.least, op.most
+    if not count and most is None:
+        raise no_tensor(op)
     if count < least or (most is not None and count > most):
         span = f"{least}" if most == least else f"{least} to {most}" if most else f"{least} or more"
         raise ArgumentError(

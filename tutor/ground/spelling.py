@@ -78,7 +78,7 @@ def spelled(target: T) -> T:
 
 
 def _understanding(f: Any) -> Any:
-    """What stands before f. Where there is nothing but operands it costs least."""
+    """The function that is put in front of f; for one or two operands it is a faster one."""
     code = f.__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     anything = code.co_flags & 0x0C  # *args or **kwargs

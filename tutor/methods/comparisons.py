@@ -50,8 +50,8 @@ class Comparisons(Reductions):
         atol: float = 1e-8,
         equal_nan: bool = False,
     ) -> Self:
-        """|x - y| <= atol + rtol |y|, which infinities are only if they are equal, and nans only
-        with equal_nan. Computed in float64, unless both are float32 or narrower."""
+        """|x - y| <= atol + rtol |y|. Infinities are close only to themselves, and nan to nothing,
+        or with equal_nan to nan. Computed in float64, unless both are float32 or narrower."""
         checks.number("isclose(rtol=...)", rtol, 0, nan=False)
         checks.number("isclose(atol=...)", atol, 0, nan=False)
         x = self.detach()

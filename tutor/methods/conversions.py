@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from tutor.core.tensor import TensorBase
 from tutor.errors import DTypeError
-from tutor.ground import checks, layout
+from tutor.ground import border, checks, layout
 from tutor.ground.layout import Shape
 from tutor.ground.literals import is_tensor
 from tutor.ground.spelling import spelled
@@ -134,5 +134,6 @@ class Conversions(Comparisons):
         return self.T
 
     def realize(self) -> Self:
-        """Itself: every call is executed at once, so the numbers are here already."""
-        return self.cast(self.dtype)
+        """Itself, and its numbers are there: within `tutor.lazy()` they need not be before."""
+        border.check(self, "realize()", reading=True)
+        return self

@@ -111,7 +111,9 @@ class Create(Operators):
             checks.number(f"linspace({name})", end)
         wanted = dtypes.of(dtype or dtypes.float32)
         parts, step = max(count - 1 if endpoint else count, 1), stop - start
-        if math.isinf(step) and math.isfinite(start) and math.isfinite(stop):  # go half of the way
+        if (
+            math.isinf(step) and math.isfinite(start) and math.isfinite(stop)
+        ):  # the distance overflows, half of it does not
             half = cls.linspace(start / 2, stop / 2, count, endpoint=endpoint, dtype="float64")
             return cls(
                 apply("cast", half * 2, dtype=wanted).buf,

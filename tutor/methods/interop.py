@@ -28,11 +28,7 @@ class Interop(Learning):
     @property
     def device(self) -> str:
         """Where its memory is."""
-        try:
-            return self.buf.device
-        except AttributeError:
-            border.check(self, "the device of a Tensor")  # says what was put there for a Buffer
-            raise
+        return str(border.told(self, "device"))
 
     # ---- numbers, lists, arrays ------------------------------------------------------------------
 
@@ -65,7 +61,7 @@ class Interop(Learning):
                 "the package numpy is not installed",
                 'pip install "tutorgrad[train]"; t.tolist() and memoryview(t.buf) do without',
             ) from None
-        raw = border.read(self, "a NumPy array over a Tensor's memory")
+        raw = border.read(self, "a NumPy array over a Tensor's memory", reading=False)
         if self.dtype is bfloat16:
             raise DTypeError(
                 "a NumPy array of bfloat16",
@@ -134,7 +130,7 @@ class Interop(Learning):
                 "all Tensors are on the CPU, where there are no streams",
                 f"leave stream out, and dl_device out or {dlpack.CPU}",
             )
-        border.read(self, "a DLPack capsule")
+        border.read(self, "a DLPack capsule", reading=False)
         copied = min(border.steps(self), default=0) < 0 if copy is None else copy
         t = self.copy() if copied else self
         start = t.offset if t.numel() else 0
@@ -176,7 +172,7 @@ class Interop(Learning):
     # ---- as Python sees it -----------------------------------------------------------------------
 
     def __len__(self) -> int:
-        border.check(self, "len() of a Tensor")
+        border.fits(self, "len() of a Tensor")
         if not self.shape:
             raise ScalarError("len() of a Tensor", "it is a single number", "use .numel()")
         return self.shape[0]

@@ -33,8 +33,8 @@ class Reductions(Indexing):
         *,
         dtype: DTypeLike | None = None,
     ) -> Self:
-        """The sum; of bools and integers as 64-bit integers. `dtype`: computed in that, and of
-        that: integers wrap, bools or."""
+        """The sum; of bools and integers as 64-bit integers. With `dtype` it is computed in that
+        dtype, which the result has: integers wrap, the sum of bools is or."""
         z = apply("sum", self._as(dtype), axis=axis, keepdims=keepdims)
         return z if dtype is None else z.cast(dtype)
 
@@ -45,8 +45,8 @@ class Reductions(Indexing):
         *,
         dtype: DTypeLike | None = None,
     ) -> Self:
-        """The product; of bools and integers as 64-bit integers. `dtype`: computed in that, and of
-        that: integers wrap, bools and."""
+        """The product; of bools and integers as 64-bit integers. With `dtype` it is computed in
+        that dtype, which the result has: integers wrap, the product of bools is and."""
         z = apply("prod", self._as(dtype), axis=axis, keepdims=keepdims)
         return z if dtype is None else z.cast(dtype)
 
@@ -57,8 +57,8 @@ class Reductions(Indexing):
         *,
         dtype: DTypeLike | None = None,
     ) -> Self:
-        """The sum divided by how many there are. `dtype`: computed in that, and of that: of an
-        integer one, the sum wraps and the quotient loses its fraction, as in NumPy."""
+        """The sum divided by how many there are. With `dtype` it is computed in that dtype, which
+        the result has: of integers the sum wraps, and the quotient loses its fraction."""
         if dtype is None or dtypes.of(dtype).is_float:
             return apply("mean", self._as(dtype), axis=axis, keepdims=keepdims)
         count = math.prod(self.shape[a] for a in layout.axes_of(axis, self.ndim))
@@ -118,7 +118,7 @@ class Reductions(Indexing):
         if ord == math.inf or ord == -math.inf:
             size = self.abs()
             return size.max(axis, keepdims) if ord > 0 else size.min(axis, keepdims)
-        if ord == 0:  # steps: they have a slope, which is 0
+        if ord == 0:  # it is flat: the derivative is 0, and not missing
             return apply("where", self != 0, self.like(1, ()), self * 0).sum(axis, keepdims)
         if ord == 1:
             return self.abs().sum(axis, keepdims)
@@ -143,15 +143,15 @@ class Reductions(Indexing):
     # ---- running ---------------------------------------------------------------------------------
 
     def cumsum(self, axis: Axis, *, dtype: DTypeLike | None = None) -> Self:
-        """z_i = x_0 + ... + x_i along axis; bools and integers as 64-bit integers. `dtype`:
-        computed in that, and of that."""
+        """z_i = x_0 + ... + x_i along axis; bools and integers as 64-bit integers. With
+        `dtype` it is computed in that dtype, which the result has."""
         x, a = self._summand(dtype), layout.axis_of(axis, self.ndim or 1)
         z = apply("scan", x.like(1, ()), x, axis=a) if self.shape else x.copy()
         return z if dtype is None else z.cast(dtype)
 
     def cumprod(self, axis: Axis, *, dtype: DTypeLike | None = None) -> Self:
-        """z_i = x_0 * ... * x_i along axis; bools and integers as 64-bit integers. `dtype`:
-        computed in that, and of that."""
+        """z_i = x_0 * ... * x_i along axis; bools and integers as 64-bit integers. With
+        `dtype` it is computed in that dtype, which the result has."""
         z, a = self._summand(dtype), layout.axis_of(axis, self.ndim or 1)
         if self.numel() and self.shape:
             first, rest = z.split((1, z.shape[a] - 1), a)

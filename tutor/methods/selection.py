@@ -96,7 +96,7 @@ def moved(x: T, count: int, place: int) -> T:
 
 def planned(t: T, key: Any, one_may_be_negative: bool = False) -> Plan[T]:
     """The key as basic indexing, which is done here, and arrays of positions, which are left."""
-    border.check(t, "an index by arrays")
+    border.fits(t, "an index by arrays")
     parts = [array_of(t, part) for part in (key if isinstance(key, tuple) else (key,))]
     named = sum(axes_taken(part) for part in parts)
     if named > t.ndim or sum(part is Ellipsis for part in parts) > 1:

@@ -77,7 +77,7 @@ def header_of(tensors: Mapping[str, Tensor], notes: Mapping[str, str]) -> bytes:
         if not isinstance(t, Tensor):
             raise DTypeError(f"to save {name!r}", f"it is a {type(t).__name__}",
                              "give a Tensor; a text goes into the notes")  # fmt: skip
-        border.check(t, f"to save {name!r}")
+        border.fits(t, f"to save {name!r}")
         start, end = end, end + t.numel() * t.dtype.itemsize
         described = {"dtype": codes[t.dtype.name], "shape": t.shape, "data_offsets": (start, end)}
         header[name] = described

@@ -9,8 +9,8 @@ from tutor.ground.layout import axis_of
 
 
 class Along(Op, abstract=True):
-    """An op along one axis of its first operand, which may be a single number: as in PyTorch, that
-    is then taken for a row of one, so that the axes 0 and -1 are there."""
+    """An op along one axis of its first operand. A single number is treated as a row of one, as in
+    PyTorch, so that it has the axes 0 and -1."""
 
     def settle(self) -> Any:
         x, *others = self.inputs

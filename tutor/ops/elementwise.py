@@ -21,7 +21,7 @@ class Unary(Op, abstract=True):
 
 
 class OfBools(Op, abstract=True):
-    """A bool is what the op makes of it."""
+    """On bools the op changes nothing: the result is a copy."""
 
     def settle(self) -> Any:
         (x,) = self.inputs

@@ -45,7 +45,7 @@ class Indexed(Along, abstract=True):
         return super().settle()
 
     def names_nothing(self) -> bool:
-        """Is the index empty, and of a shape that does not go with x's? PyTorch takes any then."""
+        """Is the index empty, of a shape that does not fit x's? PyTorch accepts any such shape."""
         x, index, axis = *self.inputs[:2], self.params["axis"]
         return 0 in index.shape and bool(x.shape) and not is_beside(x.shape, index.shape, axis)
 

@@ -48,7 +48,8 @@ class Prod(Reduction):
     kernel, saves = "prod", ("x",)
 
     def backward(self, g, x):
-        """The product of the others, also where x is 0: of those before times of those behind."""
+        """Times the product of all others, right also where x is 0: the product of those before
+        times the product of those after."""
         axis = self.params["axis"]
         order = (*(a for a in range(len(x.shape)) if a not in axis), *axis)
         last = x.permute(order)

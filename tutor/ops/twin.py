@@ -2,11 +2,12 @@
 
 The Engine in Python (tutor/core/engine) is complete, and defines what happens. Where the C++
 extension was built, its `apply` and `run` take the place of the Engine's, and do the same in a
-tenth of the time; what they refuse, they ask the Engine in Python for, which says what is wrong.
+tenth of the time; a call that they refuse they hand to the Engine in Python, which says what is
+wrong with it.
 `TUTOR_NATIVE=0` leaves the Engine as it is. tests/ops/test_twin.py holds the two equal.
 
-All that C++ knows of Python stands here: names of slots, functions, and which methods of ops it
-need not call, as it knows what they do.
+All that C++ knows of Python stands here: names of slots, functions, and which methods of ops have
+a twin in C++, so that it need not call them.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from tutor.ground.recording import is_grad_enabled, recording
 from tutor.methods.tensor import Tensor
 from tutor.ops import along, elementwise, indexing, matmul, movement, reduce, window
 
-# Methods of ops that are known in C++ by these names (engine/info.hpp): a class that has another
-# method in place of one of them is run with that.
+# Methods of ops that have a twin in C++, and what that is called there (engine/info.hpp). Where a
+# class has another method in place of one of them, that is called.
 VIEWS = {
     movement.Reshape.layout: "reshape", movement.Unsqueeze.layout: "unsqueeze",
     movement.Squeeze.layout: "squeeze", movement.Permute.layout: "permute",
@@ -103,6 +104,7 @@ def things() -> dict[str, Any]:
         "kernels_of": "kernels",
         "lookup": registry.kernel,
         "watches": step.WATCHES,
+        "mode": step.mode.variable,
         "emit": step.emit,
         "step": step.Step,
         "constant": blank.wrap,
@@ -119,5 +121,5 @@ def things() -> dict[str, Any]:
 
 
 def hand_over() -> None:
-    """Tell the twins, where there are any."""
+    """Hand them over, if the extension was built."""
     simd_cpp.take_over(things())

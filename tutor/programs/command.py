@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import gc
 import os
+import re
 import runpy
 import sys
 import traceback
@@ -13,10 +14,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from tutor import viz
 from tutor.backends.step import Step, watch
 from tutor.errors import DataError, RecordError
 from tutor.programs import jit
-from tutor.programs.passes import stages
+from tutor.programs.passes import PASSES, stages
+from tutor.programs.plan import plan
 from tutor.programs.program import Program
 
 
@@ -86,8 +89,12 @@ def program_command(args: argparse.Namespace) -> int:
             "call it twice with arguments of one kind: the first call runs as ever, the second is "
             "recorded; arguments for the script stand behind its name",
         )
+    drawn: list[Path] = []
     for function in finding.found:
         print("\n" + report(function))
+        drawn += pictures(function, Path(args.picture), len(drawn)) if args.picture else []
+    if drawn:
+        print("\nwrote " + ", ".join(map(str, drawn)))
     if finding.others:
         print("\nUnder tutor.jit, too, and not recorded until then: " + ", ".join(finding.others))
         print("--function NAME waits for one of them")
@@ -147,23 +154,45 @@ def report(function: jit.Jitted) -> str:
     return "\n\n".join(parts)
 
 
+def pictures(function: jit.Jitted, folder: Path, drawn: int) -> list[Path]:
+    """Write the Program as a picture, before and after the passes; `drawn` are there already."""
+    name = re.sub(r"[^A-Za-z0-9_]+", "-", function.name.rpartition(".")[2]).strip("-")
+    name += f"-{drawn // 2 + 1}" if drawn else ""
+    after = stages(function.recorded, function.passes)[-1][1]
+    return [
+        viz.program(function.recorded).save(folder / f"{name}-recorded.svg"),
+        viz.program(after).save(folder / f"{name}-replayed.svg"),
+    ]
+
+
 def table_of(passed: list[tuple[str, Program]]) -> str:
-    """A line for each pass that has changed something: steps, bytes, flops after it."""
-    rows, idle, before = [("", "steps", "bytes", "flops")], [], None
+    """A line for each pass that has changed something: what the Program is after it. `arena` is the
+    memory that all of its temps share."""
+    rows: list[tuple[str, ...]] = [("", "steps", "bytes", "flops", "arena", "")]
+    idle, before = [], None
     for name, program in passed:
         if before is not None and program == before:
             idle.append(name)
             continue
-        rows.append((name, f"{len(program):,}", f"{program.nbytes:,}", f"{program.flops:,}"))
+        numbers = len(program), program.nbytes, program.flops, plan(program).nbytes
+        rows.append((name, *(f"{n:,}" for n in numbers), headline(name)))
         before = program
-    wide = [max(len(row[c]) for row in rows) for c in range(4)]
+    wide = [max(len(row[c]) for row in rows) for c in range(6)]
     lines = [
-        "  ".join([row[0].ljust(wide[0]), *(row[c].rjust(wide[c]) for c in (1, 2, 3))])
+        "  ".join(cell.rjust(w) if 0 < c < 5 else cell.ljust(w)
+                  for c, (cell, w) in enumerate(zip(row, wide, strict=True))).rstrip()
         for row in rows
-    ]
+    ]  # fmt: skip
     changed = {row[0] for row in rows}
     idle = [name for name in dict.fromkeys(idle) if name not in changed]
     return "\n".join([*lines, *([f"nothing to do here: {', '.join(idle)}"] if idle else [])])
+
+
+def headline(name: str) -> str:
+    """What a pass does, by the first line of its docstring (which `python -OO` leaves out)."""
+    if name == "recorded":
+        return "Each kernel call of the Python code."
+    return (getattr(PASSES.get(name), "__doc__", None) or "").partition("\n")[0]
 
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -173,5 +202,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     command.add_argument("--function", action="append", default=[], metavar="NAME", help="wait for "
                          "this one, may be given again (default: all that are recorded until one "
                          "is called once more)")  # fmt: skip
+    command.add_argument("--picture", metavar="FOLDER", help="draw each Program there, before and "
+                         "after all passes (default: draw nothing)")  # fmt: skip
     command.add_argument("script", help="a file that uses tutor.jit")
     command.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script wants")

@@ -251,10 +251,13 @@ def _held(value: Any, attribute: str) -> Any:
 
 @functools.cache
 def is_users(module: str | None) -> bool:
-    """Is it a module of the user's: not tutor, not Python's, not an installed package's?"""
+    """Is it a module of the user's: not tutor, not Python's, not an installed package's? What runs
+    as __main__ is, also within an installed program: a notebook's cell, a page's example."""
     root = str(module).partition(".")[0]
-    if root == "tutor" or (root in sys.stdlib_module_names and root != "__main__"):
+    if root == "tutor" or root in sys.stdlib_module_names:
         return False
+    if root == "__main__":
+        return True
     file = str(getattr(sys.modules.get(str(module)), "__file__", None) or "")
     return "site-packages" not in file and "dist-packages" not in file
 

@@ -66,7 +66,7 @@ class Replay:
         ArgumentError, ShapeError or DTypeError if they are not what the slots say. What a kernel
         raises is raised as in a single call; steps before that have been run. The error's attribute
         `step` is the number of the step, and a note says where in the user's code it comes from.
-        Several threads may run a Replay at once. With Ctrl-C, all steps are run first.
+        Several threads may run a Replay at once. In one call of C++, Ctrl-C waits for its end.
         """
         kernels = in_use().kernels  # another dict for another backend, or for other kernels of it
         try:

@@ -188,8 +188,8 @@ LEGAL: dict[str, tuple[Callable[[Any, DType], bool], Callable[[random.Random, DT
     "divisor": (lambda v, t: t.is_float or v != 0, lambda rng, t: rng.randint(1, 9)),
     # for shifts: none that is negative, and as often as not up to the width and a little beyond
     "count": (lambda v, t: v >= 0, lambda rng, t: rng.randrange(8 * t.itemsize + 4)),
-    # for logaddexp: where the larger operand and the logarithm beside it cancel, a unit in the last
-    # place of either is many of their sum, and float64 has no wider type to compute them in
+    # for logaddexp in float64: where max + ln(1 + e**-|x - y|) is near 0, its two terms cancel,
+    # their rounding errors are large beside the sum, and there is no wider type to compute them in
     "tame": (lambda v, t: t is not float64 or not -1.4 < v < 0, lambda rng, t: rng.random()),
 }
 

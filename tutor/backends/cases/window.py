@@ -77,7 +77,7 @@ def conv(d: Draw) -> Iterator[Case]:
         ((40, 1, 4, 4), 2, 1), ((1, 1, 70, 40), 1, 1), ((1, 40, 3, 5), 2, 1),
     ):  # fmt: skip
         yield convolution(d, x, outputs, Window((2, 3)), d.any_layouts(2), groups)
-    for _ in range(6):  # what stands between two rows of outputs is no one's business
+    for _ in range(6):  # between two rows of outputs there may be anything
         yield convolution(d, (2, 2, 6, 7), 2, d.rng.choice(WINDOWS), d.any_layouts(2), 1, "nan")
 
 

@@ -1,4 +1,4 @@
-"""Softmax, the cross entropy, and any chain: kernels that stand for a composition."""
+"""Softmax, the cross entropy, and chains of any kernels: each one in place of several."""
 
 from __future__ import annotations
 

@@ -12,18 +12,17 @@ from tutor.ground import refusals
 from tutor.ground.atomic import exchange
 from tutor.ground.literals import is_tensor
 from tutor.ground.recording import asking, recording
-from tutor.ground.typing import AnyTensor as Tensor
-from tutor.ground.typing import TensorLike
+from tutor.ground.typing import AnyTensor, TensorLike
 
 Hook = Callable[[Any], Any]
-Ask = Callable[[Hook, Tensor], Tensor | None]  # calls the hook with the gradient
-Share = tuple[Tensor, Tensor]  # an input, and its part of the gradient
+Ask = Callable[[Hook, AnyTensor], AnyTensor | None]  # calls the hook with the gradient
+Share = tuple[AnyTensor, AnyTensor]  # an input, and its part of the gradient
 
 
 class Backward:
     """What Engine inherits to walk the graph."""
 
-    def backward(self, root: Tensor, gradient: TensorLike | None = None,
+    def backward(self, root: AnyTensor, gradient: TensorLike | None = None,
                  retain_graph: bool | None = None, create_graph: bool = False) -> None:  # fmt: skip
         """Add d root / d leaf to `.grad` of every leaf that requires one.
 
@@ -39,10 +38,10 @@ class Backward:
         how = keep, create_graph, asking(create_graph)
         recording.during(create_graph, lambda: self.store(self.arrivals(root, seed, *how), seed))
 
-    def arrivals(self, root: Tensor, gradient: Tensor, keep: bool, linked: bool, ask: Ask | None
-                 ) -> dict[Tensor, Tensor]:  # fmt: skip
+    def arrivals(self, root: AnyTensor, gradient: AnyTensor, keep: bool, linked: bool,
+                 ask: Ask | None) -> dict[AnyTensor, AnyTensor]:  # fmt: skip
         """What a walk brings to each tensor that is to have a `.grad`."""
-        arrived: dict[Tensor, Tensor] = {}
+        arrived: dict[AnyTensor, AnyTensor] = {}
         for node, g, _ in self.walk(root, self.order(root.op), gradient, keep, linked, ask):
             if not isinstance(node, Op):
                 arrived[node] = g
@@ -50,9 +49,9 @@ class Backward:
                 arrived[kept] = g
         return arrived
 
-    def walk(self, root: Tensor, ops: Iterable[Op], gradient: Tensor, keep: bool, linked: bool,
-             ask: Ask | None, only: set[Op | Tensor] | None = None,
-             ) -> Iterator[tuple[Op | Tensor, Tensor, list[Share]]]:  # fmt: skip
+    def walk(self, root: AnyTensor, ops: Iterable[Op], gradient: AnyTensor, keep: bool,
+             linked: bool, ask: Ask | None, only: set[Op | AnyTensor] | None = None,
+             ) -> Iterator[tuple[Op | AnyTensor, AnyTensor, list[Share]]]:  # fmt: skip
         """Each op with the gradient of its result and what it hands on; at last each leaf with its.
 
         To be gone through where recording is on if the walk is to be part of a graph (`linked`) and
@@ -96,7 +95,7 @@ class Backward:
             yield leaf, self._after(hooks, g, ask) if hooks and ask else g, []
 
     @staticmethod
-    def _after(hooks: Iterable[Hook], g: Tensor, ask: Ask) -> Tensor:
+    def _after(hooks: Iterable[Hook], g: AnyTensor, ask: Ask) -> AnyTensor:
         """The gradient after each hook has seen it, and perhaps put another in its place."""
         for hook in tuple(hooks):
             version = g.buf.version
@@ -107,11 +106,11 @@ class Backward:
                 continue
             if getattr(other, "shape", None) != g.shape or other.dtype is not g.dtype:
                 raise refusals.hooks_result(g, other)
-            g = other.copy()  # the hook may have kept it, and change it
+            g = other.copy()  # the hook may have kept its result, and change it later
         return g
 
     @staticmethod
-    def hook(tensor: Tensor, hook: Hook) -> Callable[[], None]:
+    def hook(tensor: AnyTensor, hook: Hook) -> Callable[[], None]:
         """Show `hook` each gradient of `tensor` in a backward() until the result is called."""
         if not callable(hook):
             raise refusals.no_hook(hook)
@@ -147,7 +146,7 @@ class Backward:
         return sorted(found, key=operator.attrgetter("serial"), reverse=True)
 
     @staticmethod
-    def _linked(op: Op) -> tuple[Tensor, ...]:
+    def _linked(op: Op) -> tuple[AnyTensor, ...]:
         """What `op` saved. Its own output was kept without its op; a graph of the walk needs it."""
         saved = list(op.saved or ())
         for i, position in enumerate(op.save_positions):
@@ -157,7 +156,7 @@ class Backward:
         return tuple(saved)
 
     @staticmethod
-    def _fit(op: Op, x: Tensor, gx: Tensor) -> Tensor:
+    def _fit(op: Op, x: AnyTensor, gx: AnyTensor) -> AnyTensor:
         """Undo broadcasting: where x was stretched, its gradient is the sum over the copies."""
         if gx.shape != x.shape:
             extra = len(gx.shape) - len(x.shape)
@@ -176,7 +175,7 @@ class Backward:
         return gx
 
     @staticmethod
-    def owned(gradients: Iterable[Tensor], seed: Tensor) -> list[Tensor]:
+    def owned(gradients: Iterable[AnyTensor], seed: AnyTensor) -> list[AnyTensor]:
         """The gradients, copied where two of them, or the caller's seed, would own the same memory:
         a later change in place of one would silently change the other."""
         owned, handed_out = [], {id(seed.buf)}
@@ -186,9 +185,9 @@ class Backward:
             owned.append(own)
         return owned
 
-    def store(self, arrived: dict[Tensor, Tensor], seed: Tensor) -> None:
-        """Add to each tensor's `.grad`: to all of them at once. Who was overtaken by another thread
-        in between adds to what that one has stored."""
+    def store(self, arrived: dict[AnyTensor, AnyTensor], seed: AnyTensor) -> None:
+        """Add to the `.grad` of all tensors at once. If another thread has stored a gradient in the
+        meantime, begin again, and add to that."""
         tensors, fresh, done = tuple(arrived), self.owned(arrived.values(), seed), False
         while not done:
             old = [t._grad for t in tensors]
@@ -196,7 +195,7 @@ class Backward:
             done = exchange(tensors, "_grad", old, new)
 
     @staticmethod
-    def seed(root: Tensor, gradient: TensorLike | None) -> Tensor:
+    def seed(root: AnyTensor, gradient: TensorLike | None) -> AnyTensor:
         """The gradient to begin with: the given one, or 1 for a single number."""
         if not getattr(root, "requires_grad", False):
             raise refusals.no_graph()

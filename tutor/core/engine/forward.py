@@ -13,7 +13,7 @@ from tutor.backends.forms import counted_axis
 from tutor.backends.step import NONE, Step, emit
 from tutor.core.buffer import Buffer
 from tutor.core.op import OPS, Op
-from tutor.core.tensor import TensorBase as Tensor
+from tutor.core.tensor import TensorBase
 from tutor.dtype import DType
 from tutor.ground import border, refusals
 from tutor.ground.literals import is_number, is_tensor
@@ -58,7 +58,7 @@ class Forward:
         params = {n: op.params[n] for n in op.kernel_params} if op.kernel_params else NONE
         return Step(op.kernel, inputs[op.key].buf.dtype, out, ins, params)
 
-    def remember(self, op: Op, out: Tensor) -> Tensor:
+    def remember(self, op: Op, out: TensorBase) -> TensorBase:
         """Make `op` the node of the graph that `out` came from, if a graph is wanted."""
         needs = tuple([x.requires_grad for x in op.inputs])
         if True in needs:
@@ -73,13 +73,13 @@ class Forward:
         """Run one kernel by its name, for an op that has several."""
         emit(Step(kernel, dtype, out, ins, params))
 
-    def write(self, target: Tensor, value: TensorLike) -> None:
+    def write(self, target: TensorBase, value: TensorLike) -> None:
         """`target[...] = value` in place, cast and stretched to fit; no graph sees it."""
         self.check_writable(target)
         source: Any = value
         if not is_tensor(value):  # a number must fit, an array is cast
             source = target.wrap(value, target.buf.dtype if is_number(value) else None)
-        border.check(source, "a value to be written into a Tensor")
+        border.fits(source, "a value to be written into a Tensor")
         if walk_of(source) == walk_of(target):  # itself: `t[0] += 1` ends with t[0] = t[0]
             return
         if source.buf.overlaps(target.buf):  # read all before writing any
@@ -88,12 +88,12 @@ class Forward:
         target.buf.touch()
         self.call("copy", target.buf.dtype, target, source)
 
-    def run_into(self, op: Op, target: Tensor) -> None:
+    def run_into(self, op: Op, target: TensorBase) -> None:
         """Execute `op`, elementwise, and write its result to `target`, whose shape it has."""
         self.check_writable(target)
         dtype, inputs = target.buf.dtype, op.inputs
-        # Straight into it, where no number is needed after it was overwritten. (Not integers: a
-        # kernel may refuse one in the middle, as a division does 0.)
+        # Straight into it, unless a number is needed after it was overwritten. (Not integers: a
+        # kernel may refuse one halfway, as a division refuses 0.)
         if dtype.is_float and inputs[op.key].buf.dtype is dtype and all(
             walk_of(x) == walk_of(target) or not x.buf.overlaps(target.buf) for x in inputs
         ):  # fmt: skip
@@ -104,10 +104,10 @@ class Forward:
             self.write(target, op.apply())
 
     @staticmethod
-    def check_writable(target: Tensor) -> None:
+    def check_writable(target: TensorBase) -> None:
         """Raise where two elements are one number in memory, or the memory is read-only."""
         border.check_writable(target, "to write into a Tensor")
-        if target.buf.raw.readonly:
+        if getattr(target.buf.memory, "readonly", False):
             raise refusals.read_only(target)
 
     def bring_together(self, op: Op) -> None:

@@ -13,7 +13,7 @@ namespace {
 long long handed_over_count = 0;
 
 // Asks the Engine in Python for what was refused. It defines what happens: mostly, it says what is
-// wrong with the call. `expected`: it is its business alone.
+// wrong with the call. `expected`: only that Engine can do it.
 PyObject* hand_over(Twin twin, PyObject* const* args, size_t count, PyObject* names,
                     bool expected) {
     PyObject* result = PyObject_Vectorcall(given.python[twin], args, count, names);

@@ -47,6 +47,7 @@ bool take_over(PyObject* things) {
         {"kernels_of", &given.kernels_of},
         {"lookup", &given.lookup},
         {"watches", &given.watches},
+        {"mode", &given.mode},
         {"emit", &given.emit},
         {"step", &given.step},
         {"constant", &given.constant},

@@ -26,6 +26,7 @@ struct Given {
     PyObject* kernels_of;  // the name of the attribute in which it keeps what was looked up
     PyObject* lookup;      // lookup(name, dtype): the kernel
     PyObject* watches;     // a dict: empty if nobody watches
+    PyObject* mode;        // a ContextVar: None unless steps are noted here, and do not run
     PyObject* emit;        // emit(step), where somebody does
     PyObject* step;        // Step(kernel, dtype, out, ins, params)
     PyObject* constant;    // constant(number, dtype): a Tensor of that one number

@@ -140,6 +140,12 @@ bool Run::bring_to(int first, DType dtype) {
     return true;
 }
 
+bool forget_error() {
+    if (!PyErr_Occurred()) return true;
+    if (!PyErr_ExceptionMatches(PyExc_Exception)) return false;
+    return PyErr_Clear(), true;
+}
+
 // Reads the operands; they are checked, as at the border.
 bool Run::read_operands(const char* kernel) {
     for (int i = 0; i < count_; ++i) {
@@ -147,7 +153,7 @@ bool Run::read_operands(const char* kernel) {
             if (info_->first < 0) return false;
             continue;  // a number, which is an operand already
         }
-        if (!operands_.read(1 + i, ins_[i], kernel)) return PyErr_Clear(), false;
+        if (!operands_.read(1 + i, ins_[i], kernel)) return forget_error(), false;
     }
     return true;
 }

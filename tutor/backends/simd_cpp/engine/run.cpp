@@ -98,7 +98,7 @@ namespace {
 
 const char* const windows_params[] = {"axis", "size", "step", "dilation"};
 
-// Whole numbers among the parameters; -1 or so where there is none that could be one.
+// Reads values that are to be whole numbers. false if one is missing, or is none.
 bool read_all(PyObject* const* values, int count, int64_t* numbers) {
     for (int i = 0; i < count; ++i) {
         if (!values[i] || !read_whole(values[i], &numbers[i])) return false;
@@ -185,7 +185,7 @@ bool Run::run_place(Ref* out) {
         PyDict_GET_SIZE(given.watches) || !operands_.read(1, ins_[0], "place") ||
         !find_kernel(info_of_kernel("fill"), dtype_, &fill) ||
         !find_kernel(info_of_kernel("copy"), dtype_, &copy) || !fill || !copy)
-        return PyErr_Clear(), run_forward(out);
+        return forget_error() && run_forward(out);
     Operand& zeros = operands_.at(0);
     zeros.dtype = dtype_;
     zeros.ndim = sizes.count;
@@ -221,8 +221,23 @@ bool Run::run_forward(Ref* out) {
 
 // ---- All of them --------------------------------------------------------------------------------
 
+namespace {
+
+// Whether steps are noted here, and do not run (or were, a moment ago): the Engine in Python
+// prepares them without asking for the bytes of operands, which may be promised only.
+bool is_noted() {
+    PyObject* mode = nullptr;
+    if (PyDict_GET_SIZE(given.watches) == 0) return false;
+    if (PyContextVar_Get(given.mode, nullptr, &mode) < 0 || !mode) return PyErr_Clear(), false;
+    Py_DECREF(mode);
+    return mode != Py_None;
+}
+
+}  // namespace
+
 PyObject* Run::result() {
     Ref out;
+    if (info_->kernel && is_noted()) return for_python_ = true, nullptr;
     if (count_ < info_->least || count_ > info_->most || !bring_together()) return nullptr;
     if (!is_settled() && (!settle(&out) || out)) return out.release();
     const bool done = info_->kernel                ? run_kernel(&out)

@@ -98,6 +98,10 @@ class Run {
 // need. nullptr, with a Python error set, if it has no result.
 PyObject* run_named(const char* op, PyObject* x, const char* param, PyObject* value);
 
+// Forgets an error that the Engine in Python will find again, and say better. false, and it stays
+// set, if it is an interrupt that came while a promise was kept.
+bool forget_error();
+
 // Would an op that is run here and now be recorded? -1, with a Python error set, on failure.
 int is_recording();
 

@@ -327,8 +327,8 @@ bool add_up(std::vector<Share>& shares) {
 
 }  // namespace
 
-// Adds to each tensor's `.grad`: to all of them at once. Who was overtaken by another thread in
-// between adds to what that one has stored.
+// Adds to the `.grad` of all tensors at once. If another thread has stored a gradient in the
+// meantime, it begins again, and adds to that.
 bool store(PyObject* arrived, PyObject* seed) {
     std::vector<Share> shares;
     if (!own(arrived, seed, &shares)) return false;

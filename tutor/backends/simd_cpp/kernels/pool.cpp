@@ -31,6 +31,30 @@ void largest_along(const Axis& w, int64_t n, const Key* row, Key* z) {
     }
 }
 
+// A row of windows of 2 x 2 elements, side by side, the most common: two rows of x. Rows are often
+// short, and a loop of known length is one over vectors: so N windows at a time, of which the last
+// ones may come twice, or half as many where there are less than N.
+template <class T, int N = 16>
+void largest_2x2(int64_t n, const T* x, int64_t x_row, T* z) {
+    using Order = Ordered<T>;
+    using Key = typename Order::Key;
+    if constexpr (N > 1)
+        if (n < N) return largest_2x2<T, N / 2>(n, x, x_row, z);
+    for (int64_t first = 0; first < n; first += N) {
+        const int64_t at = smaller(first, n - N);
+        const T *top = x + 2 * at, *bottom = top + x_row;
+        T* to = z + at;
+#pragma GCC ivdep
+#pragma GCC unroll 1
+        for (int q = 0; q < N; ++q) {
+            const Key a = Order::key(top[2 * q]), b = Order::key(top[2 * q + 1]);
+            const Key c = Order::key(bottom[2 * q]), d = Order::key(bottom[2 * q + 1]);
+            const Key above = a > b ? a : b, below = c > d ? c : d;
+            to[q] = Order::value(above > below ? above : below);
+        }
+    }
+}
+
 // The largest of each column of a window first, all columns of some rows of windows; of these then
 // the largest of each window. Compared are the keys of order.hpp, integers that order numbers, with
 // nan on top. `pitch` numbers lie from one row to the next, a multiple of the stride: so the rows
@@ -46,11 +70,17 @@ Status max_pool2d(const Operand& out, const Operand* ins, int, const Params& par
     const int64_t columns = smaller(w.in, pitch), reach = (w.taps - 1) * w.dilation;
     const int64_t rows = smaller(h.out, larger(1, TOGETHER / larger(1, pitch)));
     const int64_t stretches = ceil_div(h.out, larger(1, rows));
+    const bool pairs = h.taps == 2 && w.taps == 2 && h.stride == 2 && w.stride == 2 &&
+                       h.dilation == 1 && w.dilation == 1 && step == 1 && out.strides[3] == 1;
     bool failed = false;
     const int64_t planes = out.shape[0] * out.shape[1];
     parallel_each(planes * stretches, rows * h.taps * w.in, GRAIN, [&](int64_t task) {
         const int64_t n = task / stretches / out.shape[1], c = task / stretches % out.shape[1];
         const int64_t first = task % stretches * rows, here = smaller(rows, h.out - first);
+        for (int64_t p = first; pairs && p < first + here; ++p)
+            largest_2x2(w.out, element<const T>(x, n, c, 2 * p), x.strides[2],
+                        element<T>(out, n, c, p));
+        if (pairs) return;
         Key* largest = static_cast<Key*>(scratch(0, (here * pitch + reach) * sizeof(Key)));
         Key* z = static_cast<Key*>(scratch(1, here * across * sizeof(Key)));
         if (!largest || !z) return __atomic_store_n(&failed, true, __ATOMIC_RELAXED);

@@ -53,7 +53,7 @@ struct Group {
         return all;
     }
 
-    // The number of x, or by now of y, that stands at each row's target.
+    // For each row the number at its target, in x or, as `from`, in y.
     vec<F> pick(const F* from, const int64_t* targets) const {
         F picked[WIDTH] = {};
         for (int r = 0; r < rows; r++) {

@@ -22,7 +22,7 @@ struct Chunk;
 struct Block {
     char* data;
     Chunk* chunk;   // of an arena: where it was taken from
-    Policy policy;  // the one it was had under, by which it goes back
+    Policy policy;  // the one it was taken under, and is given back by
 };
 
 // Everything here happens with the GIL held: by one thread at a time, and by none at the moment

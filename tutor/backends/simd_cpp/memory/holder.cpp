@@ -28,6 +28,13 @@ std::string of_type(const char* what, PyObject* object) {
     return std::string(what) + " is of type " + Py_TYPE(object)->tp_name;
 }
 
+// Whether `buf` has this, a promise or a Memory: while a promise is kept, another thread may put
+// something else there.
+bool is_at(PyObject* buf, PyObject* memory) {
+    return !PyObject_TypeCheck(buf, holder_type) ||
+           reinterpret_cast<Holder*>(buf)->memory == memory;
+}
+
 // What `promise` comes to, in place of it. It has a method keep(), or is no promise.
 PyObject* kept(PyObject* buf, PyObject* promise, std::string* found) {
     PyObject* keep = PyObject_GetAttr(promise, names[KEEP]);
@@ -43,7 +50,8 @@ PyObject* kept(PyObject* buf, PyObject* promise, std::string* found) {
         *found = of_type("what buf.memory keeps", memory);
         Py_CLEAR(memory);
     }
-    if (memory && PyObject_SetAttr(buf, names[MEMORY], memory) != 0) Py_CLEAR(memory);
+    if (memory && is_at(buf, promise) && PyObject_SetAttr(buf, names[MEMORY], memory) != 0)
+        Py_CLEAR(memory);
     return memory;
 }
 
@@ -205,8 +213,11 @@ Memory* memory_of(PyObject* buf, std::string* found) {
         return nullptr;
     }
     PyObject* instead = kept(buf, memory, found);
+    const bool overtaken = instead && !is_at(buf, instead) && !is_at(buf, memory);
     Py_DECREF(memory);
-    return reinterpret_cast<Memory*>(instead);
+    if (!overtaken) return reinterpret_cast<Memory*>(instead);
+    Py_DECREF(instead);
+    return memory_of(buf, found);  // what is there now
 }
 
 PyObject* new_buffer(int64_t count, DType dtype, char** data) {

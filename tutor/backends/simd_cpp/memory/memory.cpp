@@ -235,6 +235,11 @@ PyObject* memory_readonly(PyObject* self, void*) {
     return PyBool_FromLong(reinterpret_cast<Memory*>(self)->readonly);
 }
 
+PyObject* memory_owner(PyObject* self, void*) {
+    const Memory* memory = reinterpret_cast<Memory*>(self);
+    return Py_NewRef(memory->place == Memory::Borrowed ? memory->owner->obj : Py_None);
+}
+
 PyObject* memory_device(PyObject*, void*) { return Py_NewRef(cpu); }
 
 PyObject* memory_keep(PyObject* self, PyObject*) { return Py_NewRef(self); }
@@ -255,6 +260,8 @@ PyGetSetDef attributes[] = {
     {"format", memory_format, nullptr, "The struct format character of an item.", nullptr},
     {"device", memory_device, nullptr, "Where the bytes are: the CPU's memory.", nullptr},
     {"readonly", memory_readonly, nullptr, "Whether the bytes may not be written.", nullptr},
+    {"owner", memory_owner, nullptr, "Whose bytes they are, if they are borrowed; else None.",
+     nullptr},
     {},
 };
 

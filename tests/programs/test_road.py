@@ -1,0 +1,70 @@
+"""TUTOR_CC=1: a jitted function runs what a C compiler made of it, within the kernels' classes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tutor
+from tutor import Tensor, nn, optim
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Compiled Programs, in a folder of this test."""
+    monkeypatch.setenv("TUTOR_CC", "1")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path
+
+
+def losses(jit: bool) -> list[float]:
+    tutor.manual_seed(1)
+    model = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 3))
+    optimizer = optim.Adam(nn.get_parameters(model), lr=0.05)
+    x, y = Tensor.randn(5, 6), tutor.randint(0, 3, (5,))
+
+    def step(x: Tensor, y: Tensor) -> Tensor:
+        loss = model(x).cross_entropy(y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    jitted = tutor.jit(step)
+    found = [float((jitted if jit else step)(x, y).item()) for _ in range(8)]
+    if jit:
+        assert jitted._latest[0].replay.is_compiled
+        assert "test_road.py" in jitted.source()
+    return found
+
+
+def test_a_training_step_runs_in_c(kept: Path) -> None:
+    with tutor.use_backend("simd_cpp"):
+        assert losses(jit=True) == pytest.approx(losses(jit=False), rel=1e-4)
+    assert any(kept.rglob("*.so"))
+
+
+def test_who_watches_sees_each_step(kept: Path) -> None:
+    with tutor.use_backend("simd_cpp"):
+        jitted = tutor.jit(lambda x: (x.exp() @ x).sum(0))
+        x = Tensor.randn(4, 4)
+        for _ in range(3):
+            compiled = jitted(x)
+        seen: list[str] = []
+        with tutor.watch(lambda step, go: (seen.append(step.kernel), go())):
+            watched = jitted(x)
+    assert seen == [step.kernel for step in jitted.program]
+    assert watched.tolist() == pytest.approx(compiled.tolist(), rel=1e-5)
+
+
+def test_without_a_compiler_it_runs_as_ever(
+    kept: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("CC", raising=False)
+    with tutor.use_backend("simd_cpp"):
+        jitted = tutor.jit(lambda x: x * 2)
+        assert [jitted(Tensor([1.0])).item() for _ in range(3)] == [2.0] * 3
+    assert "TUTOR_CC" in capsys.readouterr().err
+    assert not jitted._latest[0].replay.is_compiled

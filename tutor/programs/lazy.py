@@ -1,0 +1,140 @@
+"""`with tutor.lazy():` nothing runs until somebody asks for numbers.
+
+    >>> import tutor
+    >>> from tutor import Tensor
+    >>> x = Tensor([1.0, 2.0, 3.0])
+    >>> with tutor.lazy():
+    ...     y = (x * 2 + 1).relu()
+    ...     unused = x.exp()
+    >>> print(tutor.schedule(y).text())
+    t0: temp 3 x float32
+    s0: state 3 x float32
+    c0: constant 1 x float32
+    t1: temp 3 x float32
+    c1: constant 1 x float32
+    y0: output 3 x float32
+    t0[3] = mul.float32(s0[3], c0[3]@0/0)
+    t1[3] = add.float32(t0[3], c1[3]@0/0)
+    y0[3] = relu.float32(t1[3])
+    >>> y.tolist()
+    [3.0, 5.0, 7.0]
+
+In the block each step is noted, and its result has a promise in place of memory: promises.py says
+how they are kept. What is asked for, and what it needs, runs then, each step once, in the order in
+which it was written; what nobody asks for never does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, overload
+
+from tutor.backends.step import Noting
+from tutor.errors import DTypeError
+from tutor.ground import border
+from tutor.ground.blocks import Block, F
+from tutor.ground.literals import is_tensor
+from tutor.programs.noting import note
+from tutor.programs.program import Program, Slot
+from tutor.programs.promises import Noted, Place, Promise, Why, needed, run
+
+
+@overload
+def lazy(function: None = None) -> Noting: ...
+@overload
+def lazy(function: F) -> F: ...
+def lazy(function: F | None = None) -> Noting | F:
+    """`with lazy():` or `@lazy()`: note what is to be computed, and run it when it is asked for.
+
+    Numbers, shapes that depend on numbers, print, numpy(), a kernel outside of the block: all of
+    them ask. So does `realize`. What is pending when the block ends stays so until it is asked for.
+    The results are to the bit those without the block.
+    """
+    return _lazy() if function is None else _lazy()(function)
+
+
+class _lazy(Noting):  # noqa: N801 - its name stands in messages
+    def __init__(self) -> None:
+        super().__init__(note)
+
+    def block(self) -> Block[Any]:
+        border.opened("tutor.lazy()")
+        return super().block()
+
+
+_lazy.__name__ = "lazy"
+
+
+def realize(*tensors: Any) -> None:
+    """Have the numbers of all these Tensors there: one schedule for all of them. DTypeError for
+    what is no Tensor."""
+    run(_makers("realize", tensors))
+    for tensor in tensors:
+        tensor.realize()
+
+
+def schedule(*tensors: Any) -> Schedule:
+    """What would run if these Tensors were asked for now, as a Program; print it to see each step
+    with its line, and why it runs. Nothing runs. DTypeError for what is no Tensor."""
+    steps = needed(_makers("schedule", tensors))
+    return Schedule(steps, _slots(steps))
+
+
+def _makers(name: str, tensors: Iterable[Any]) -> list[Noted]:
+    """The steps that make what the tensors have; none where the numbers are there."""
+    found = []
+    for i, tensor in enumerate(tensors):
+        if not is_tensor(tensor):
+            what = f"argument {i + 1} is of type {type(tensor).__name__}"
+            raise DTypeError(f"{name}(...)", what, "give Tensors, one after another")
+        border.fits(tensor, name)
+        promise = tensor.buf.memory
+        if type(promise) is Promise and promise.value.maker is not None:
+            found.append(promise.value.maker)
+    return found
+
+
+class Schedule(Program):
+    """A Program of what is pending, each step of which can say why it runs."""
+
+    __slots__ = ("why",)
+
+    def __init__(self, steps: dict[Noted, Why], slots: dict[Slot, Slot]) -> None:
+        pending = [noted.work.step for noted in steps if noted.work is not None]
+        program = Program(pending).with_slots(slots.__getitem__)
+        super().__init__(program.steps, program.slots)
+        number = {noted: i for i, noted in enumerate(steps)}
+        self.why = tuple(
+            [f"{what} {number[by]}" if by is not None else what for what, by in steps.values()]
+        )
+
+    def __str__(self) -> str:
+        head, *rows, end = super().__str__().splitlines()
+        wide = max(map(len, [head, *rows]))
+        table = zip([head, *rows], ["why", *self.why], strict=True)
+        return "\n".join([*[f"{row.ljust(wide)}  {why}" for row, why in table], end])
+
+
+def _slots(steps: dict[Noted, Why]) -> dict[Slot, Slot]:
+    """For each place that the steps work on its part in a Program."""
+    lasting = set()
+    for noted in steps:
+        for value in [made() for made in noted.work.makes] if noted.work is not None else []:
+            if value is not None and (
+                (value.handle is not None and value.handle() is not None)
+                or any(reader not in steps for reader in value.waiting())
+            ):  # a Buffer has it, or a step that does not run yet will read it
+                lasting.add(value.place)
+    found: dict[Slot, Slot] = {}
+    memories: dict[int, Slot] = {}  # constants and states that are one memory are one slot
+    pending = [noted.work.step for noted in steps if noted.work is not None]
+    for slot in Program(pending).slots:
+        assert isinstance(slot, Place)
+        role = "output" if slot in lasting else "temp"
+        if slot.value is not None:
+            role = "constant" if slot.is_constant else "state"
+            made = Slot(role, slot.count, slot.dtype, slot.value)
+            found[slot] = memories.setdefault(id(slot.value.memory), made)
+        else:
+            found[slot] = Slot(role, slot.count, slot.dtype)
+    return found

@@ -1,0 +1,87 @@
+"""The kernel `fused`: a chain of expressions in one loop, and perhaps a reduction at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tutor.backends.bytecode import Instruction, made, parse
+from tutor.dtype import DType
+from tutor.programs.source.call import Call, Function
+from tutor.programs.source.elementwise import MOVES
+from tutor.programs.source.expressions import cast, expression, loaded, refused, rounded, stored
+from tutor.programs.source.loops import Lines, Var, loops, named
+from tutor.programs.source.reductions import placed, split, written
+
+
+def fused(call: Call) -> Function | None:
+    """All expressions in order, in one loop; None where one of them may refuse its operands, which
+    is known only once it is computed."""
+    chain = parse(str(call.step.params["code"]))
+    if any(refused(each.kernel, each.dtype) for each in chain):
+        return None
+    if reductions := [each for each in chain if each.reduces]:
+        (last,) = reductions
+        rest = [each for each in chain if not each.reduces]
+        over = split(call, call.walks[1].shape, call.step.params["axis"])
+
+        def term(kept: Sequence[Var], position: Sequence[str]) -> tuple[list[Lines], str]:
+            found = Chain(call, lambda k: placed(call, k, kept, position, over.terms), chain)
+            body = found.statements(rest)
+            return [*body, *found.results(but=last.dest)], found.values[last.args[0]][0]
+
+        return written(call, last.kernel, last.dtype, over, term)
+    variables = named(call.any_order())
+    found = Chain(call, lambda k: call.place(k, variables), chain)
+    body = [*found.statements(chain), *found.results()]
+    return Function(*loops(variables, *body))
+
+
+class Chain:
+    """The values of a chain for one element: name -> text and dtype."""
+
+    def __init__(
+        self, call: Call, place: Callable[[int], str], chain: Sequence[Instruction]
+    ) -> None:
+        self.call, self.place, self.chain = call, place, chain
+        self.values: dict[str, tuple[str, DType]] = {}
+        self.taken: dict[str, int] = {}  # how often a name was given: a register may be used again
+        results = int(str(call.step.params["results"]))
+        self.inputs = len(call.walks) - results
+        self.operand = {"o0": 0} | {f"o{n}": self.inputs + n for n in range(1, results)}
+
+    def statements(self, chain: Sequence[Instruction]) -> list[Lines]:
+        """A constant for each input that is used several times, and for each instruction."""
+        body: list[Lines] = []
+        every = [arg for each in self.chain for arg in each.args]
+        for n in range(self.inputs):
+            name, dtype = f"i{n}", self.call.dtype(n + 1)
+            text = loaded(dtype, self.place(n + 1))
+            if every.count(name) > 1:
+                body.append([f"const {self.call.c.computed(dtype)} {name} = {text};"])
+                text = name
+            self.values[name] = text, dtype
+        return [*body, *(self.statement(each) for each in chain)]
+
+    def statement(self, each: Instruction) -> Lines:
+        c, (to, kernel, dtype, _) = self.call.c, each
+        args = [self.values[arg] for arg in each.args]
+        found = made(each, [of for _, of in args])
+        if kernel == "cast":
+            ((x, of),) = args
+            text = cast(dtype, of, x, c)
+        else:
+            text = expression(kernel, dtype, [x for x, _ in args], c)
+        if kernel not in MOVES:
+            text = rounded(found, text)
+        self.taken[to] = self.taken.get(to, 0) + 1
+        name = to if self.taken[to] == 1 else f"{to}_{self.taken[to]}"
+        self.values[to] = name, found
+        return [f"const {c.computed(found)} {name} = {text};"]
+
+    def results(self, but: str = "") -> list[Lines]:
+        """All that is written, after all is read: a result may take an input's place."""
+        return [
+            [f"{self.place(k)} = {stored(self.values[name][1], self.values[name][0])};"]
+            for name, k in self.operand.items()
+            if name != but
+        ]

@@ -1,0 +1,165 @@
+"""Steps in which each element has its own expression: elementwise, fill, arange, updates, fused."""
+
+from __future__ import annotations
+
+from tutor.dtype import DType, float64
+from tutor.programs.source.call import Call, Function
+from tutor.programs.source.dialect import HALVES
+from tutor.programs.source.expressions import (
+    cast,
+    expression,
+    loaded,
+    operands,
+    refused,
+    rounded,
+    stored,
+    uses,
+)
+from tutor.programs.source.loops import Lines, joined, loops, named, ordered, summed
+
+MOVES = ("copy", "where")  # they take 16-bit floats as they are
+
+
+def elementwise(call: Call) -> Function:
+    """out[i] = f(x[i], y[i], ...): one loop, or as many as the operands' layouts ask for."""
+    step, c = call.step, call.c
+    variables = named(call.any_order())
+    places = [call.place(k, variables) for k in range(len(call.walks))]
+    dtypes = [call.dtype(k) for k in range(len(call.walks))]
+    body: list[Lines] = []
+    if step.kernel == "cast":
+        of, to = dtypes[1], dtypes[0]
+        several = to.is_integer and of.is_float
+        x = once(body, "x", loaded(of, places[1]), of, call, several)
+        value = stored(to, cast(to, of, x, c))
+    else:
+        moved = step.kernel in MOVES and step.dtype in HALVES
+        args = []
+        for k, letter in enumerate(operands(step.kernel), 1):
+            text = places[k] if moved and dtypes[k] in HALVES else loaded(dtypes[k], places[k])
+            several = uses(step.kernel, step.dtype, letter) > 1
+            args.append(once(body, letter, text, dtypes[k], call, several))
+        value = expression(step.kernel, step.dtype, args, c)
+        if not moved:
+            value = stored(dtypes[0], value)
+    body.append([f"{places[0]} = {value};"])
+    check = refusal(call)
+    return Function(*check, *loops(variables, *body), refuses=bool(check))
+
+
+def once(body: list[Lines], name: str, text: str, dtype: DType, call: Call, several: bool) -> str:
+    """The operand where it is used; one that is used several times gets a name before."""
+    if not several:
+        return text
+    body.append([f"const {call.c.computed(dtype)} {name} = {text};"])
+    return name
+
+
+def refusal(call: Call) -> list[Lines]:
+    """Is there a second operand for which integers have no result? Asked before anything is
+    written, so that whoever is told so finds all as it was."""
+    condition = refused(call.step.kernel, call.step.dtype)
+    if condition is None or 0 in call.walks[0].shape:
+        return []
+    moving = [axis for axis in call.axes(2) if axis.strides[2]]
+    variables = named(joined(ordered(moving)))
+    return loops(variables, [f"if ({call.place(2, variables)} {condition}) return 1;"])
+
+
+def fill(call: Call) -> Function:
+    """out[i] = value"""
+    variables = named(call.any_order())
+    value = call.step.params["value"]
+    assert isinstance(value, bool | int | float)
+    text = call.c.memory(value, call.dtype(0))
+    return Function(*loops(variables, [f"{call.place(0, variables)} = {text};"]))
+
+
+def arange(call: Call) -> Function:
+    """out[i] = start + step * (i / parts) in double; of integers start + step * i, which wraps"""
+    c, dtype, params = call.c, call.dtype(0), call.step.params
+    start, step, parts = (params[name] for name in ("start", "step", "parts"))
+    assert all(isinstance(n, bool | int | float) for n in (start, step, parts))
+    axes = joined(call.axes())
+    variables = named(axes)
+    inner = [1] * len(axes)
+    for n in range(len(axes) - 2, -1, -1):
+        inner[n] = inner[n + 1] * axes[n + 1].size
+    number = summed(list(zip([v.name for v in variables], inner, strict=True)))
+    number = f"({number})" if len(axes) > 1 else number
+    if dtype.is_integer:
+        unsigned = c.unsigned(dtype)
+        first, by = (f"({unsigned}){c.whole(int(n), dtype)}" for n in (start, step))  # type: ignore[call-overload]
+        value = f"({c.computed(dtype)})({first} + {by} * ({unsigned}){number})"
+    else:
+        first, by, count = (c.number(float(n), float64) for n in (start, step, parts))  # type: ignore[arg-type]
+        value = f"{first} + {by} * ((double){number} / {count})"
+        value = f"round_to_odd({value})" if dtype in HALVES else value
+    return Function(*loops(variables, [f"{call.place(0, variables)} = {stored(dtype, value)};"]))
+
+
+# ---- optimizer steps -----------------------------------------------------------------------------
+
+# What is the same for all elements, made of the cells in double; then the formula for one element.
+# `->` rounds to the dtype, as if the result had been written to memory and read again.
+UPDATES: dict[str, tuple[str, list[str], list[str]]] = {
+    "descend": (
+        "pg",
+        ["lr = {0}", "decay = {1}"],
+        ["p = p - lr * (g + decay * p)"],
+    ),
+    "sgd": (
+        "pgv",
+        ["lr = {0}", "momentum = {1}", "decay = {2}"],
+        ["const d = g + decay * p", "v = momentum * v + d", "p = p - lr * v"],
+    ),
+    "adam": (
+        "pgmv",
+        [
+            "beta1 = {1}", "beta2 = {2}", "eps = {3}", "decay = {4}",
+            "rest1 = 1 - {1}", "rest2 = 1 - {2}",
+            "rate = {0} / (1 - pow({1}, (double){5} + 1))",
+            "correction = sqrt(1 - pow({2}, (double){5} + 1))",
+        ],
+        [
+            "const d = g + decay * p",
+            "m = beta1 * m + rest1 * d",
+            "v = beta2 * v + rest2 * d * d",
+            "p = p - rate * m / (sqrt(v) / correction + eps)",
+        ],
+    ),
+}  # fmt: skip
+
+
+def update(call: Call) -> Function:
+    """An optimizer's step: parameter and state are read, and written again."""
+    c, dtype = call.c, call.step.dtype
+    letters, cells, formulas = UPDATES[call.step.kernel]
+    kind, count = c.computed(dtype), len(letters)
+    head: list[Lines] = []
+    values = [call.place(k) for k in range(count, len(call.walks))]
+    for cell in cells:
+        name, value = cell.format(*values).split(" = ")
+        head.append(
+            [f"const {kind} {name} = {value if dtype is float64 else f'({kind})({value})'};"]
+        )
+    variables = named(call.any_order(*range(count)))
+    places = [call.place(k, variables) for k in range(count)]
+    body: list[Lines] = [
+        [f"{'const ' * (letter == 'g')}{kind} {letter} = {loaded(dtype, place)};"]
+        for letter, place in zip(letters, places, strict=True)
+    ]
+    for formula in formulas:
+        name, value = formula.removeprefix("const ").split(" = ")
+        if dtype is not float64:
+            value = value.replace("sqrt(", c.called("sqrt", False) + "(")
+        if formula.startswith("const "):
+            body.append([f"const {kind} {name} = {value};"])
+        else:
+            body.append([f"{name} = {rounded(dtype, value)};"])
+    body += [
+        [f"{place} = {stored(dtype, letter)};"]
+        for letter, place in zip(letters, places, strict=True)
+        if letter != "g"
+    ]
+    return Function(*head, *loops(variables, *body))
