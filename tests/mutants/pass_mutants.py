@@ -180,13 +180,13 @@ PASS_MUTANTS = [
     Mutant(
         "a result takes memory that is still needed", f"{PASSES}/inplace.py",
         'slot.role == "temp" and uses.last_read(slot) == i and', 'slot.role == "temp" and',
-        f"{TESTS}/test_inplace.py",
+        f"{TESTS}/test_in_place_pass.py",
         "what is read later is something else by then",
     ),
     Mutant(
         "a result takes an input's memory", f"{PASSES}/inplace.py",
         'ends = slot.role == "temp" and', "ends =",
-        f"{TESTS}/test_inplace.py",
+        f"{TESTS}/test_in_place_pass.py",
         "the user's batch is overwritten",
     ),
 ]  # fmt: skip
