@@ -11,6 +11,7 @@ from backend_names import BACKENDS, LEVELS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import tutor
 from tutor.backends import bytecode, costs, registry, simd_cpp
 from tutor.backends.bytecode import Instruction
 from tutor.backends.cases import chains
@@ -19,7 +20,7 @@ from tutor.backends.cases.operands import Block, elements, execute, images, oper
 from tutor.backends.forms import without
 from tutor.backends.registry import Operand, Table
 from tutor.backends.signatures import SIGNATURES
-from tutor.backends.step import Step
+from tutor.backends.step import Step, emit
 from tutor.dtype import (
     TABLE,
     DType,
@@ -416,6 +417,9 @@ def test_what_a_step_of_it_costs_reads_and_writes() -> None:
     assert step.nbytes == 4 * 24 * 4
     assert step.flops == 2 * 24  # a cast computes nothing
     assert costs.flops("fused", step.layouts) is None
+    with tutor.profile() as p:
+        emit(step)
+    assert [(call.nbytes, call.flops) for call in p.calls] == [(4 * 24 * 4, 2 * 24)]
 
 
 def test_every_kernel_without_parameters_can_stand_in_a_chain() -> None:
