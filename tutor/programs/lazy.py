@@ -34,6 +34,8 @@ from tutor.errors import DTypeError
 from tutor.ground import border
 from tutor.ground.blocks import Block, F
 from tutor.ground.literals import is_tensor
+from tutor.ground.spelling import spelled
+from tutor.methods.tensor import Tensor
 from tutor.programs.noting import note
 from tutor.programs.program import Program, Slot
 from tutor.programs.promises import Noted, Place, Promise, Why, needed, run
@@ -43,6 +45,7 @@ from tutor.programs.promises import Noted, Place, Promise, Why, needed, run
 def lazy(function: None = None) -> Noting: ...
 @overload
 def lazy(function: F) -> F: ...
+@spelled
 def lazy(function: F | None = None) -> Noting | F:
     """`with lazy():` or `@lazy()`: note what is to be computed, and run it when it is asked for.
 
@@ -65,18 +68,20 @@ class _lazy(Noting):  # noqa: N801 - its name stands in messages
 _lazy.__name__ = "lazy"
 
 
-def realize(*tensors: Any) -> None:
+@spelled
+def realize(*asked: Tensor) -> None:
     """Have the numbers of all these Tensors there: one schedule for all of them. DTypeError for
     what is no Tensor."""
-    run(_makers("realize", tensors))
-    for tensor in tensors:
+    run(_makers("realize", asked))
+    for tensor in asked:
         tensor.realize()
 
 
-def schedule(*tensors: Any) -> Schedule:
+@spelled
+def schedule(*asked: Tensor) -> Schedule:
     """What would run if these Tensors were asked for now, as a Program; print it to see each step
     with its line, and why it runs. Nothing runs. DTypeError for what is no Tensor."""
-    steps = needed(_makers("schedule", tensors))
+    steps = needed(_makers("schedule", asked))
     return Schedule(steps, _slots(steps))
 
 
