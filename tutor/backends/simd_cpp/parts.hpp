@@ -32,7 +32,8 @@ struct Columns {
 struct Reducer {
     int element_size, partial_size, lanes;
     void (*clear)(char* partials, int64_t count, int64_t position);
-    // Adds `count` <= 512 elements, side by side, to one partial result; of 32 lanes, a new one.
+    // Adds `count` elements, side by side, to one partial result; of 32 lanes at most 512, to a new
+    // one.
     void (*add_row)(const char* elements, int64_t count, int64_t position, char* partial);
     // Adds each row to the `columns` partial results of its lane; `position` is the first row's.
     void (*add_columns)(const Columns& from, int64_t position, char* partials);
