@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 SUITES = (
-    "elementwise", "reductions", "matmul", "mlp", "overhead", "cnn", "process", "busy",
+    "elementwise", "reductions", "matmul", "mlp", "overhead", "cnn", "jit", "process", "busy",
 )  # fmt: skip
 HERE = Path(__file__).parent
 THREADS = (

@@ -18,9 +18,10 @@ class Case:
 
     `flops` and `bytes` are what the work needs at least, by the formula: the same for everybody,
     however much a library really computes or moves. `streams` is 1 where nearly all bytes are read.
-    `limit` says which of the two has a peak worth a fraction; peak.c's is one of float32, so other
-    dtypes' products say `probed=False`. `check` gives the results to compare,
-    where not those of `runs`. `count` replaces timing where something else is measured, in `unit`.
+    `limit` says which of the two has a peak worth a fraction, or that "both" take their time, one
+    after the other; peak.c's is one of float32, so other dtypes' products say `probed=False`.
+    `check` gives the results to compare, where not those of `runs`. `count` replaces timing where
+    something else is measured, in `unit`.
     """
 
     name: str
@@ -28,7 +29,7 @@ class Case:
     flops: float = 0.0
     bytes: float = 0.0
     streams: int = 3
-    limit: str = ""  # "flops", "bytes", or neither
+    limit: str = ""  # "flops", "bytes", "both", or neither
     probed: bool = True
     tolerance: float | None = None
     target: Target | None = None

@@ -18,6 +18,7 @@ from tutor.backends import simd_cpp
 from tutor.dtype import DType, bfloat16
 
 NAMES = ("tutor", "numpy", "torch")
+ALSO = {"eager": "tutor"}  # who is measured beside these, and is one of them
 
 
 def _optional(name: str) -> Any:

@@ -7,6 +7,7 @@ import math
 import os
 import statistics
 import textwrap
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,8 @@ from benchmarks.measure import Effort, Samples, interleaved
 from benchmarks.targets import TARGETS
 
 WIDTHS = (44, 16, 16, 16, 13, 13, 5, 7, 6)
-HEADINGS = ("", *(f"{n} best+%" for n in libraries.NAMES), "ratio (med)", "rate", "peak", "error",
-            "others")  # fmt: skip
+COLUMNS = {name: name for name in libraries.NAMES}  # three who are measured, and their titles
+HEADINGS = ("ratio (med)", "rate", "peak", "error", "others")
 EXPLAINED = """\
 best+%: the best time, and how far the median is above it. ratio: the faster of the others / tutor,
 of the bests (of the medians). rate and peak are tutor's: GFLOP/s or GB/s, and the fraction of what
@@ -39,12 +40,14 @@ class Row:
     differs: str = ""
     others: float | None = None  # cores that other programs kept busy
     disturbed: bool = False  # several threads, and not a core for each
+    columns: Iterable[str] = libraries.NAMES
     peak: float | None = None  # what the machine can do of this, per second
 
     def ratio(self, rival: str = "faster", statistic: str = "best") -> float | None:
         """theirs / ours: above 1, tutor takes less. None where nobody is there to compare with."""
         values = {name: getattr(s, statistic) for name, s in self.samples.items()}
         ours = values.pop("tutor")
+        values = {name: v for name, v in values.items() if name not in libraries.ALSO}
         if rival != "faster":
             values = {name: v for name, v in values.items() if name == rival}
         if not values or not (ours or any(values.values())):
@@ -53,7 +56,8 @@ class Row:
 
     def rate(self) -> float | None:
         """tutor's operations or bytes per second, at best."""
-        work = {"flops": self.case.flops, "bytes": self.case.bytes}.get(self.case.limit)
+        case = self.case
+        work = {"flops": case.flops, "bytes": case.bytes, "both": case.flops}.get(case.limit)
         return work / self.samples["tutor"].best if work and self.case.unit == "s" else None
 
     def fraction(self) -> float | None:
@@ -66,7 +70,7 @@ class Row:
         target = self.case.target
         if target is None or target.later or self.differs or self.disturbed:
             return None
-        if target.most:
+        if target.most is not None:
             return self.samples["tutor"].median <= target.most
         ratio, fraction = self.ratio(target.rival), self.fraction()
         if ratio is None or (target.peak and fraction is None):
@@ -86,11 +90,11 @@ class Row:
         name = f"{self.case.name:<{WIDTHS[0]}}"
         if self.differs:
             return f"{name} RESULTS DIFFER, not timed: {self.differs}"
-        cells = [cell(self.samples.get(n), self.case.unit) for n in libraries.NAMES]
+        cells = [cell(self.samples.get(n), self.case.unit) for n in self.columns]
         best, median = self.ratio(), self.ratio(statistic="median")
         cells.append("" if best is None else f"{best:.2f} ({median:.2f})")
         rate, fraction = self.rate(), self.fraction()
-        kind = {"flops": "GFLOP/s", "bytes": "GB/s"}.get(self.case.limit)
+        kind = "GB/s" if self.case.limit == "bytes" else "GFLOP/s"
         cells.append("" if rate is None else f"{rate / 1e9:.3g} {kind}")
         cells.append("" if fraction is None else f"{fraction:.0%}")
         cells.append(f"{self.error:.0e}" if self.error else "")
@@ -138,9 +142,11 @@ def quantity(value: float, unit: str) -> str:
     return f"{number} {unit}"
 
 
-def measure(suite: str, case: Case, effort: Effort) -> Row:
+def measure(
+    suite: str, case: Case, effort: Effort, columns: Iterable[str] = libraries.NAMES
+) -> Row:
     """Check first, then time. What a library lacks, as a dtype, leaves its column empty."""
-    row = Row(suite, case)
+    row = Row(suite, case, columns=columns)
     if case.count is not None:
         row.samples = case.count()
         return row
@@ -170,13 +176,18 @@ def peak(case: Case, threads: int) -> float | None:
     """What this machine can do at most of what limits this case."""
     if not (case.limit and case.probed):
         return None
+    flops = machine.peak_flops(threads) if case.limit in ("flops", "both") else None
     if case.limit == "flops":
-        return machine.peak_flops(threads)
-    return machine.peak_bytes(threads, int(case.bytes), case.streams)
+        return flops
+    rate = machine.peak_bytes(threads, int(case.bytes), case.streams)
+    if case.limit == "bytes" or not (flops and rate):
+        return rate if case.limit == "bytes" else None
+    return case.flops / (case.flops / flops + case.bytes / rate)
 
 
-def heading() -> str:
-    first, *others = (f"{h:>{w}}" for h, w in zip(HEADINGS, WIDTHS, strict=True))
+def heading(columns: Mapping[str, str] = COLUMNS) -> str:
+    titles = ("", *(f"{title} best+%" for title in columns.values()), *HEADINGS)
+    first, *others = (f"{h:>{w}}" for h, w in zip(titles, WIDTHS, strict=True))
     return f"{first}{' '.join(others)}  target"
 
 

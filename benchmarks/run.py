@@ -19,9 +19,11 @@ def suites(names: list[str], size: str, threads: int, out: Path, folder: Path) -
     introduce(about)
     rows: list[report.Row] = []
     for name in names:
-        print(f"\n== {name}\n{report.heading()}", flush=True)
-        for case in importlib.import_module(f"benchmarks.suites.{name}").cases(effort):
-            rows.append(report.measure(name, case, effort))
+        suite = importlib.import_module(f"benchmarks.suites.{name}")
+        columns = getattr(suite, "COLUMNS", report.COLUMNS)
+        print(f"\n== {name}\n{report.heading(columns)}", flush=True)
+        for case in suite.cases(effort):
+            rows.append(report.measure(name, case, effort, columns))
             print(rows[-1].line(), flush=True)
             report.append(rows[-1], about, out)
     print(f"\n{report.EXPLAINED}\n\n{report.summary(rows)}")

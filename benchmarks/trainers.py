@@ -30,6 +30,24 @@ def make(kind: str, bias: bool = True, adam: bool = False) -> dict[str, Any]:
     return trainers
 
 
+def jitted(make_model: str, sizes: dict[str, Any], adam: bool = False, decay: float = 0.0
+           ) -> dict[str, Any]:  # fmt: skip
+    """Who takes steps: tutor under tutor.jit, the same as "eager", and PyTorch; each has a model of
+    `make_model`, from the same weights."""
+    trainers: dict[str, Any] = {}
+    for name, library, kind in (("tutor", "tutor", "Jitted"), ("eager", "tutor", "Trainer"),
+                                ("torch", "torch", "Trainer")):  # fmt: skip
+        if libraries.modules[library] is not None:
+            module = importlib.import_module(f"benchmarks.with_{library}")
+            trainers[name] = getattr(module, kind)(
+                getattr(module, make_model)(**sizes), adam, decay
+            )
+    weights = [p.detach().copy() for p in trainers["tutor"].params]
+    for trainer in trainers.values():
+        trainer.start_from(weights)
+    return trainers
+
+
 def images(count: int) -> tuple[Tensor, Tensor]:
     """As many images as MNIST may have, and labels. Random numbers take as long as handwriting."""
     return tutor.rand(count, 784), (tutor.rand(count) * 10).cast("int64")
@@ -43,7 +61,7 @@ def runs(
     found: dict[str, Run] = {}
     for name, trainer in trainers.items():
         if hasattr(trainer, method):
-            operands = [s[name] for s in seen]
+            operands = [s[libraries.ALSO.get(name, name)] for s in seen]
             sizes = [] if size is None else [size]
             found[name] = functools.partial(getattr(trainer, method), *_place(operands, sizes))
     return found
@@ -54,11 +72,11 @@ def _place(operands: list[Any], size: list[int]) -> list[Any]:
     return operands[:2] + size + operands[2:]
 
 
-def some_steps(trainers: dict[str, Any], x: Tensor, y: Tensor) -> dict[str, Run]:
-    """The losses of three steps: equal only if forward, backward and update are."""
+def some_steps(trainers: dict[str, Any], x: Tensor, y: Tensor, count: int = 3) -> dict[str, Run]:
+    """The losses of some steps: equal only if forward, backward and update are."""
 
     def losses(step: Run) -> list[Any]:
-        return [step() for _ in range(3)]
+        return [step() for _ in range(count)]
 
     steps = runs(trainers, "step", x, y)
     return {name: functools.partial(losses, step) for name, step in steps.items()}

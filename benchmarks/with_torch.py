@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -10,8 +11,11 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
 
-def mlp(bias: bool = True) -> Any:
-    return nn.Sequential(nn.Linear(784, 128, bias=bias), nn.ReLU(), nn.Linear(128, 10, bias=bias))
+def mlp(bias: bool = True, hidden: Iterable[int] = (128,)) -> Any:
+    layers: list[Any] = []
+    for inputs, outputs in pairwise([784, *hidden, 10]):
+        layers += [nn.Linear(inputs, outputs, bias=bias), nn.ReLU()]
+    return nn.Sequential(*layers[:-1])
 
 
 def cnn() -> Any:
@@ -23,15 +27,56 @@ def cnn() -> Any:
     )  # fmt: skip
 
 
+class Block(nn.Module):  # type: ignore[misc]  # to mypy all of torch is Any
+    """x + attention(x), in which no position sees a later one, then x + mlp(x)."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.norm1, self.qkv = nn.LayerNorm(width), nn.Linear(width, 3 * width)
+        self.out, self.norm2 = nn.Linear(width, width), nn.LayerNorm(width)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.heads = heads
+
+    def forward(self, x: Tensor) -> Tensor:
+        n, length, width = x.shape
+        parts = self.qkv(self.norm1(x)).reshape(n, length, 3, self.heads, width // self.heads)
+        q, k, v = (parts[:, :, i].transpose(1, 2) for i in range(3))
+        seen = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.out(seen.transpose(1, 2).reshape(n, length, width))
+        return x + self.down(self.up(self.norm2(x)).relu())
+
+
+class GPT(nn.Module):  # type: ignore[misc]
+    """ids (n, length) -> scores (n * length, vocabulary) of the next one."""
+
+    def __init__(
+        self,
+        vocabulary: int = 65,
+        length: int = 64,
+        width: int = 64,
+        heads: int = 4,
+        layers: int = 4,
+    ) -> None:
+        super().__init__()
+        self.tokens = nn.Parameter(0.02 * torch.randn(vocabulary, width))
+        self.positions = nn.Parameter(0.02 * torch.randn(length, width))
+        self.blocks = nn.Sequential(*[Block(width, heads) for _ in range(layers)])
+        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, vocabulary)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        x = self.blocks(self.tokens[ids] + self.positions)
+        return self.head(self.norm(x)).flatten(0, 1)
+
+
 class Trainer:
     """A network and its optimizer: for Adam the fused one, PyTorch's fastest."""
 
-    def __init__(self, model: Any, adam: bool = False) -> None:
+    def __init__(self, model: Any, adam: bool = False, decay: float = 0.0) -> None:
         self.model = model
         self.params = list(model.parameters())
         self.optimizer: torch.optim.Optimizer
         if adam:
-            self.optimizer = torch.optim.Adam(self.params, lr=1e-3, fused=True)
+            self.optimizer = torch.optim.Adam(self.params, 1e-3, weight_decay=decay, fused=True)
         else:
             self.optimizer = torch.optim.SGD(self.params, lr=0.1)
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 
+import tutor
 from tutor import Tensor, data, nn, optim
 
 
-def mlp(bias: bool = True) -> nn.Sequential:
-    return nn.Sequential(nn.Linear(784, 128, bias=bias), nn.ReLU(), nn.Linear(128, 10, bias=bias))
+def mlp(bias: bool = True, hidden: Iterable[int] = (128,)) -> nn.Sequential:
+    layers: list[nn.Module] = []
+    for inputs, outputs in pairwise([784, *hidden, 10]):
+        layers += [nn.Linear(inputs, outputs, bias=bias), nn.ReLU()]
+    return nn.Sequential(*layers[:-1])
 
 
 def cnn() -> nn.Sequential:
@@ -20,14 +25,70 @@ def cnn() -> nn.Sequential:
     )  # fmt: skip
 
 
+class Norm(nn.Module):
+    """(x - mean) / sqrt(variance + 1e-5) of the last axis, then scaled and shifted."""
+
+    def __init__(self, width: int) -> None:
+        self.weight = Tensor.ones(width, requires_grad=True)
+        self.bias = Tensor.zeros(width, requires_grad=True)
+
+    def forward(self, x: Tensor) -> Tensor:
+        centred = x - x.mean(axis=-1, keepdims=True)
+        variance = (centred * centred).mean(axis=-1, keepdims=True)
+        return centred * (variance + 1e-5).rsqrt() * self.weight + self.bias
+
+
+class Block(nn.Module):
+    """x + attention(x), in which no position sees a later one, then x + mlp(x)."""
+
+    def __init__(self, width: int, heads: int, length: int) -> None:
+        self.norm1, self.qkv = Norm(width), nn.Linear(width, 3 * width)
+        self.out, self.norm2 = nn.Linear(width, width), Norm(width)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.heads, self.scale = heads, (width // heads) ** -0.5
+        self.later = Tensor.ones(length, length, dtype="bool").triu(1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        n, length, width = x.shape
+        parts = self.qkv(self.norm1(x)).reshape(n, length, 3, self.heads, width // self.heads)
+        q, k, v = (parts[:, :, i].transpose(1, 2) for i in range(3))
+        scores = tutor.where(self.later, -1e30, q @ k.transpose(-1, -2) * self.scale)
+        seen = (scores.softmax(-1) @ v).transpose(1, 2).reshape(n, length, width)
+        x = x + self.out(seen)
+        return x + self.down(self.up(self.norm2(x)).relu())
+
+
+class GPT(nn.Module):
+    """ids (n, length) -> scores (n * length, vocabulary) of the next one."""
+
+    def __init__(
+        self,
+        vocabulary: int = 65,
+        length: int = 64,
+        width: int = 64,
+        heads: int = 4,
+        layers: int = 4,
+    ) -> None:
+        self.tokens = (0.02 * Tensor.randn(vocabulary, width)).requires_grad_()
+        self.positions = (0.02 * Tensor.randn(length, width)).requires_grad_()
+        self.blocks = [Block(width, heads, length) for _ in range(layers)]
+        self.norm, self.head = Norm(width), nn.Linear(width, vocabulary)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        x = self.tokens[ids] + self.positions
+        for block in self.blocks:
+            x = block(x)
+        return self.head(self.norm(x)).flatten(0, 1)
+
+
 class Trainer:
     """A network and its optimizer."""
 
-    def __init__(self, model: nn.Module, adam: bool = False) -> None:
-        self.model = model
+    def __init__(self, model: nn.Module, adam: bool = False, decay: float = 0.0) -> None:
+        self.model, self.adam = model, adam
         self.params = nn.get_parameters(model)
         make = optim.Adam if adam else optim.SGD
-        self.optimizer = make(self.params, lr=1e-3 if adam else 0.1)
+        self.optimizer = make(self.params, lr=1e-3 if adam else 0.1, weight_decay=decay)
 
     def start_from(self, weights: Iterable[Tensor]) -> None:
         for p, w in zip(self.params, weights, strict=True):
@@ -52,3 +113,11 @@ class Trainer:
             pick = order[at : at + size]
             loss = self.step(x.index_select(0, pick), y.index_select(0, pick))
         return loss
+
+
+class Jitted(Trainer):
+    """The same, each step a replay."""
+
+    def __init__(self, model: nn.Module, adam: bool = False, decay: float = 0.0) -> None:
+        super().__init__(model, adam, decay)
+        self.step = tutor.jit(super().step)  # type: ignore[method-assign]

@@ -191,6 +191,17 @@ def test_a_library_that_cannot_is_left_out_but_tutor_must():
         measured(cannot, lambda: np.ones(1))
 
 
+def test_tutor_s_own_other_way_must_give_the_same_bits():
+    """However close: what is allowed for another library is not for the same one without jit."""
+    x = tutor.rand(100)
+    runs = {"tutor": lambda: x + 0, "eager": lambda: x + 0, "numpy": x.numpy}
+    row = report.measure("none", Case("a case", runs), SMOKE)
+    assert set(row.samples) == {"tutor", "eager", "numpy"}
+    runs["eager"] = lambda: x + 1e-7
+    row = report.measure("none", Case("a case", runs, tolerance=1e-3), SMOKE)
+    assert "tutor and eager differ by" in row.differs and row.differs.endswith("allowed 0")
+
+
 # ---- measuring and reporting ---------------------------------------------------------------------
 
 
@@ -274,6 +285,45 @@ def test_the_ratio_is_the_faster_of_the_others_by_ours():
     assert row_of([1.0]).ratio() is None
 
 
+def test_tutor_without_jit_is_no_rival_and_has_a_column():
+    row = row_of([2.0], eager=[1.0], torch=[5.0])
+    assert row.ratio() == 2.5
+    row.columns = ("tutor", "eager", "torch")
+    assert row.line().split()[2:8] == ["2", "s", "+0%", "1", "s", "+0%"]
+    assert row_of([2.0], eager=[1.0]).ratio() is None
+    titles = report.heading({"tutor": "jit", "eager": "eager", "torch": "torch"})
+    assert titles.split()[:6] == ["jit", "best+%", "eager", "best+%", "torch", "best+%"]
+
+
+def test_the_suite_jit_has_all_three(everything):
+    text, rows, _ = everything
+    rows = [row for row in rows if row["suite"] == "jit"]
+    timed_ = [row for row in rows if row["unit"] == "s"]
+    assert len(timed_) >= 7
+    for row in timed_:
+        assert {"tutor", "eager"} <= set(row["results"]), row["case"]
+    counts = {row["case"]: row for row in rows if row["unit"] != "s"}
+    assert [name.partition(" of a step")[0] for name in counts] == [
+        "Buffers", "blocks from the system", "page faults",
+    ]  # fmt: skip
+    buffers = counts["Buffers of a step, batch 128"]["results"]
+    assert 0 < buffers["tutor"]["best"] < buffers["eager"]["best"]
+    assert re.search(r"== jit\n +jit best\+% +eager best\+% +torch best\+%", text)
+
+
+def test_a_limit_of_operations_and_bytes(monkeypatch):
+    """10 operations at 5 a second, then 12 bytes at 4 a second: 5 s, so 2 operations a second."""
+    monkeypatch.setattr(machine, "peak_flops", lambda threads: 5.0)
+    monkeypatch.setattr(machine, "peak_bytes", lambda *_: 4.0)
+    case = Case("a case", flops=10.0, bytes=12.0, limit="both")
+    assert report.peak(case, 1) == 2.0
+    row = row_of([10.0])
+    row.case, row.peak = case, report.peak(case, 1)
+    assert row.rate() == 1.0 and row.fraction() == 0.5
+    monkeypatch.setattr(machine, "peak_bytes", lambda *_: None)
+    assert report.peak(case, 1) is None
+
+
 @pytest.mark.parametrize(
     ("target", "met"),
     [
@@ -284,6 +334,7 @@ def test_the_ratio_is_the_faster_of_the_others_by_ours():
         (Target("work", 1.6), False),
         (Target("work", most=3.0), True),
         (Target("work", most=2.9), False),
+        (Target("work", most=0), False),
         (Target("work", 1.0, later="jit"), None),
     ],
 )

@@ -72,9 +72,9 @@ __all__ = [  # and the names of tutor.functions.__all__
     "full", "functions", "grad", "graph", "inference_mode", "initial_seed", "int8", "int16",
     "int32", "int64", "is_grad_enabled", "jit", "lazy", "linspace", "manual_seed", "memory",
     "meshgrid", "multinomial", "nn", "no_grad", "ones", "ones_like", "ops", "optim", "profile",
-    "promote", "python_ref", "rand", "randint", "randn", "random", "randperm", "realize", "registry",
-    "schedule", "set_backend", "set_grad_enabled", "simd_cpp", "stack", "testing", "uint8",
-    "uint16", "uint32", "uint64", "use_backend", "viz", "watch", "zeros", "zeros_like",
+    "promote", "python_ref", "rand", "randint", "randn", "random", "randperm", "realize",
+    "registry", "schedule", "set_backend", "set_grad_enabled", "simd_cpp", "stack", "testing",
+    "uint8", "uint16", "uint32", "uint64", "use_backend", "viz", "watch", "zeros", "zeros_like",
 ]  # fmt: skip
 __all__ += functions.__all__
 

@@ -41,8 +41,7 @@ class Stream:
     @property
     def state(self) -> tuple[int, int]:
         """(seed, counter), both read, or written, as if at one instant."""
-        border.opened(WHERE)
-        payload = border.raw(self.buf, "the state of a random stream", reading=True).tobytes()
+        payload = border.numbers(self.buf, WHERE).tobytes()
         seed, counter = struct.unpack("QQ", payload)
         return seed, counter
 

@@ -74,7 +74,7 @@ def cases(effort: Effort) -> Iterator[Case]:
     n = effort.pick(1024, 1024, 32)
     yield from _dtypes(effort, n)
     what = f"(x*2+1).relu().sum() {n * n}"
-    yield moving(what, CHAIN, operand(n, n), target=TARGETS["chain lazy"])
+    yield moving(what, CHAIN, operand(n, n))
 
 
 def _contiguous(effort: Effort, size: str, n: int) -> Iterator[Case]:

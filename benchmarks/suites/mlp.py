@@ -57,5 +57,4 @@ def _epochs(count: int) -> Iterator[Case]:
         yield Case(
             f"epoch of {count}, {what}", runs, flops=flops(count), limit="flops", check=check,
             tolerance=WHOLE_EPOCH,
-            target=TARGETS["epoch" if method == "epoch" else "epoch loader"],
         )  # fmt: skip

@@ -67,7 +67,7 @@ def one_after_another(effort: Effort) -> Iterator[Case]:
     runs = {name: _adding(name, one, two) for name in ("tutor", "torch") if modules[name]}
     yield Case("add of 1 element, with grad", runs, target=TARGETS["add 1 grad"])
     small = [operand(4, 4) for _ in range(3)]
-    runs = {name: _chain(name, small) for name in ("tutor", "torch") if modules[name]}
+    runs = {name: chain(name, small) for name in ("tutor", "torch") if modules[name]}
     yield Case("10 operations forward + backward", runs, target=TARGETS["ten ops"], tolerance=1e-4)
 
 
@@ -136,7 +136,7 @@ def _adding(name: str, x: Tensor, y: Tensor) -> Run:
     return lambda: a + b
 
 
-def _chain(name: str, operands: list[Tensor]) -> Run:
+def chain(name: str, operands: list[Tensor]) -> Run:
     leaves = [_leaf(name, x) for x in operands]
 
     def run() -> list[Any]:

@@ -41,7 +41,7 @@ def draw(app: Sphinx, page: nodes.document) -> None:
     for file in Path(viz.__file__).parent.glob("*.py"):  # drawn anew when one of these changes
         app.env.note_dependency(str(file))
     namespace: dict[str, Any] = {"__name__": "__main__"}
-    file = f"{app.env.docname}.md"
+    file = str(app.env.doc2path(app.env.docname))
     for block in list(page.findall(nodes.literal_block)):
         if block.get("language") != "python":
             continue

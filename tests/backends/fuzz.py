@@ -111,6 +111,19 @@ def parameter(rng: random.Random, name: str) -> Any:
     return rng.choice((0, 1, 2, 0.5, -3))
 
 
+def code(rng: random.Random, dtype: str) -> str:
+    """Bytecode for a fused kernel: sound now and then."""
+    places = ("i0", "i0", "i1", "r0", "r0", "r1", "o0", "o1", "i31", "r9999")
+    lines = []
+    for n in range(rng.choice((0, 1, 1, 2, 3, 70))):
+        name = rng.choice(("relu", "neg", "add", "mul", "floor_divide", "where", "cast", "lt"))
+        args = [rng.choice(places[: rng.choice((1, 4, 10))]) for _ in range(rng.choice((1, 2, 3)))]
+        lines.append(f"{rng.choice(('r0', 'r0', f'r{n}', 'o1'))} = {name}.{dtype} {' '.join(args)}")
+    end = rng.choice(("copy", "relu", "cast", "sum", "max", "argmax", "prod", "naive", ""))
+    lines.append(f"o0 = {end}.{dtype} {rng.choice(places[:5])}")
+    return "; ".join(lines[-rng.choice((1, 1, 2, 99)) :])
+
+
 def drawn_call(
     rng: random.Random, native: Any, blocks: list[Guarded]
 ) -> tuple[Any, list[Any], dict[str, Any]] | None:
@@ -134,6 +147,9 @@ def drawn_call(
     if any(map(endless, given)):
         return None
     params = {p: parameter(rng, p) for p in signature.params if rng.random() < 0.97}
+    if "code" in params and rng.random() < 0.9:
+        axis = params["axis"] if rng.random() < 0.5 and "axis" in params else ()
+        params |= {"code": code(rng, kernel.dtype), "results": rng.choice((1, 1, 2)), "axis": axis}
     if rng.random() < 0.03:
         params["surprise"] = 1
     return kernel, given, params

@@ -11,6 +11,7 @@ from backend_names import BACKENDS, LEVELS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import tutor
 from tutor.backends import bytecode, costs, registry, simd_cpp
 from tutor.backends.bytecode import Instruction
 from tutor.backends.cases import chains
@@ -19,7 +20,7 @@ from tutor.backends.cases.operands import Block, elements, execute, images, oper
 from tutor.backends.forms import without
 from tutor.backends.registry import Operand, Table
 from tutor.backends.signatures import SIGNATURES
-from tutor.backends.step import Step
+from tutor.backends.step import Step, emit
 from tutor.dtype import (
     TABLE,
     DType,
@@ -174,6 +175,26 @@ def test_tiles_and_threads_change_no_bit(size: int, threads: int) -> None:
             assert_same(registry.table(level), dtype, drawn(size, dtype, (size,)))
             for axis, shape in (((0,), (size,)), ((1,), (3, size // 3)), ((0,), (size // 3, 3))):
                 assert_same(registry.table(level), dtype, drawn(size, dtype, shape, axis))
+
+
+ALONG = [  # results side by side: few and many, in strips, of one block and of several chunks
+    ((600, 40), (0,)), ((70, 1300), (0,)), ((3, 520, 16), (1,)), ((2, 5, 600), (0, 1)),
+    ((33_000, 8), (0,)), ((40, 3, 4, 5), (0, 2)), ((1100, 9), (1,)), ((300, 31), (1,)),
+]  # fmt: skip
+
+
+@pytest.mark.skipif(not LEVELS, reason="TUTOR_PURE: this installation has no extension")
+@pytest.mark.parametrize(("shape", "axis"), ALONG, ids=str)
+def test_reductions_along_any_axis(
+    shape: tuple[int, ...], axis: tuple[int, ...], threads: int
+) -> None:
+    for level in LEVELS:
+        for dtype in (float32, float16, int64):
+            for kernel in reductions(dtype):
+                d = Draw("fused", dtype, 5)
+                layouts = ("contiguous", d.rng.choice(("contiguous", "contiguous", "transposed")))
+                case = chains.chain(d, shape, layouts, chains.WHOLE, axis, [kernel], "small")
+                assert_same(registry.table(level), dtype, case)
 
 
 # ---- by hand -------------------------------------------------------------------------------------
@@ -396,6 +417,9 @@ def test_what_a_step_of_it_costs_reads_and_writes() -> None:
     assert step.nbytes == 4 * 24 * 4
     assert step.flops == 2 * 24  # a cast computes nothing
     assert costs.flops("fused", step.layouts) is None
+    with tutor.profile() as p:
+        emit(step)
+    assert [(call.nbytes, call.flops) for call in p.calls] == [(4 * 24 * 4, 2 * 24)]
 
 
 def test_every_kernel_without_parameters_can_stand_in_a_chain() -> None:

@@ -333,11 +333,20 @@ def test_memory_of_one_policy_may_go_under_another():
         assert Memory.counts()[3] == 0
 
 
-def test_an_extension_of_older_sources_says_so():
+@pytest.mark.parametrize(
+    "change",
+    ["del module.stub", "module.stub += 1", "module.signatures += 1"],
+    ids=["from before there were numbers", "for another stub", "for other signatures"],
+)
+def test_an_extension_of_older_sources_says_so(change: str) -> None:
     old = (
-        "import sys, types\n"
-        "name = 'tutor.backends.simd_cpp._simd'\n"
-        "sys.modules[name] = types.ModuleType(name)\n"
+        "import sys\n"
+        "from importlib import util\n"
+        f"spec = util.spec_from_file_location({_simd.__name__!r}, {_simd.__file__!r})\n"
+        "module = util.module_from_spec(spec)\n"
+        "spec.loader.exec_module(module)\n"
+        f"{change}\n"
+        "sys.modules[spec.name] = module\n"
         "import tutor"
     )
     run = subprocess.run([sys.executable, "-c", old], capture_output=True, text=True, check=False)

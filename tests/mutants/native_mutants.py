@@ -227,7 +227,8 @@ NATIVE_MUTANTS = [
     ),
     Mutant(
         "a promise of memory is kept anew for every kernel", f"{CPP}/memory/holder.cpp",
-        "if (memory && PyObject_SetAttr(buf, names[MEMORY], memory) != 0) Py_CLEAR(memory);", "",
+        "if (memory && is_at(buf, promise) && PyObject_SetAttr(buf, names[MEMORY], memory) != 0)\n"
+        "        Py_CLEAR(memory);", "",
         "core/test_buffer.py",
         "a kernel that writes into a promise writes into memory that nobody sees again",
     ),

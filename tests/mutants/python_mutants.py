@@ -1,12 +1,14 @@
 """Bugs for which nothing need be built. First those that once went unnoticed."""
 
 from mutant import Mutant
+from pass_mutants import PASS_MUTANTS
 
 ENGINE, ELEMENTWISE = "tutor/core/engine/backward.py", "tutor/ops/elementwise.py"
 REDUCE, MOVEMENT = "tutor/ops/reduce.py", "tutor/ops/movement.py"
 SELECTION, LAYOUT = "tutor/methods/selection.py", "tutor/ground/layout.py"
 
 PYTHON_MUTANTS = [
+    *PASS_MUTANTS,
     # ---- the walk backward -----------------------------------------------------------------------
     Mutant(
         "an expanded gradient is kept", ENGINE,
@@ -309,9 +311,28 @@ PYTHON_MUTANTS = [
     ),
     Mutant(
         "a promise of memory is kept anew for everyone who asks", "tutor/ground/memory.py",
-        "            buf.memory = memory\n", "            pass\n",
+        'elif not exchange((buf,), "memory", (promise,), (memory,)):', "elif False:",
         "core/test_buffer.py",
         "each look at a result calculates it again, and a change of it is lost",
+    ),
+    Mutant(
+        "who overwrites does not wait for who is still to read", "tutor/programs/promises.py",
+        "for reader in value.waiting() if reader is not noted]", "for reader in ()]",
+        "programs/test_promises.py",
+        "y = x * 2; x += 1 in a lazy block: y is twice the new x",
+    ),
+    Mutant(
+        "what an array of NumPy's shares is put off, too", "tutor/ground/memory.py",
+        "return _references(buf) == _FEWEST", "return True",
+        "programs/test_promises.py",
+        "the array shows the numbers from before a change in place",
+    ),
+    Mutant(
+        "a step that a Python kernel was interrupted in has half happened",
+        "tutor/programs/promises.py",
+        "plain = not watchers() and simd_cpp.is_native(kernel)", "plain = True",
+        "programs/test_promises.py",
+        "x += 1 is added twice after Ctrl-C",
     ),
     Mutant(
         "the border takes memory of another dtype", "tutor/ground/border.py",

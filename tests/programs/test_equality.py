@@ -1,4 +1,4 @@
-"""Eager = jit, to the bit: random programs, calls 1 to 5, passes on and off, levels and threads."""
+"""Eager = jit = lazy, to the bit: random programs, calls 1 to 5, passes, levels and threads."""
 
 from __future__ import annotations
 
@@ -57,6 +57,23 @@ def test_jit_gives_the_bits_of_the_function(
     adam: bool, program: list[Line], passes: list[str] | None
 ) -> None:
     compare(adam, program, None if passes is None else tuple(filter(None, passes)))
+
+
+@pytest.mark.usefixtures("backend")
+@settings(max_examples=40, deadline=None)
+@given(st.booleans(), lines)
+def test_lazy_gives_the_bits_of_the_function(adam: bool, program: list[Line]) -> None:
+    both = zip(calls(adam, tuple(program)), calls(adam, tuple(program), lazily), strict=True)
+    for n, (eager, lazy) in enumerate(both):
+        assert eager == lazy, f"call {n + 1} of {program}"
+
+
+def lazily(machine: Machine) -> Any:
+    def run(program: tuple[Line, ...], x: Tensor) -> list[Tensor]:
+        with tutor.lazy():
+            return machine.run(program, x)
+
+    return run
 
 
 @pytest.mark.parametrize("what", ALL)

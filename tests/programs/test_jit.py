@@ -16,7 +16,7 @@ import pytest
 
 import tutor
 from tutor import Tensor, nn, optim
-from tutor.backends import simd_cpp
+from tutor.backends import registry, simd_cpp
 from tutor.errors import DomainError, GraphError, OutOfRangeError, RecordError
 
 pytestmark = pytest.mark.usefixtures("backend")
@@ -417,6 +417,19 @@ def test_another_backend_is_noticed() -> None:
     assert jitted.stats()["traces"] == 2
 
 
+def test_a_backend_without_the_kernel_for_chains_replays_them_apart() -> None:
+    table = {k: v for k, v in registry.table("python_ref").items() if k[0] != "fused"}
+    registry.register("without chains", table)
+    try:
+        with tutor.use_backend("without chains"):
+            jitted = tutor.jit(lambda x: (x * 2 + 1).relu().sum())
+            x = Tensor([1.0, -2.0, 3.0])
+            assert [jitted(x).item() for _ in range(4)] == [10.0] * 4
+        assert [step.kernel for step in jitted.program] == ["mul", "add", "relu", "sum"]
+    finally:
+        registry._tables.pop("without chains")
+
+
 def test_why_it_is_recorded_again_is_said(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -645,7 +658,7 @@ def test_nothing_is_recorded_yet() -> None:
         str(jitted.program)
 
 
-@pytest.mark.parametrize("thing", [3, "f", None, Tensor([1.0])])
+@pytest.mark.parametrize("thing", [3, "f", Tensor([1.0])])
 def test_only_a_function_can_be_jitted(thing: Any) -> None:
     with pytest.raises(RecordError, match="cannot be called"):
         tutor.jit(thing)
@@ -779,3 +792,52 @@ def test_other_threads_are_not_recorded() -> None:
         end.set()
         thread.join()
     assert [step.kernel for step in jitted.recorded] == ["add"]
+
+
+# ---- beside tutor.lazy ---------------------------------------------------------------------------
+
+
+def test_in_a_lazy_block_it_is_the_function_itself() -> None:
+    jitted = tutor.jit(lambda x: x * 2 + 1)
+    with tutor.lazy():
+        results = [jitted(Tensor([float(n)])) for n in range(4)]
+    assert [r.item() for r in results] == [1.0, 3.0, 5.0, 7.0]
+    assert jitted.stats()["recorded"] == 0
+
+
+def test_what_is_pending_for_an_argument_or_for_state_is_no_part_of_a_recording() -> None:
+    w = Tensor([2.0])
+    jitted = tutor.jit(lambda x: x * w)
+    for n in range(4):
+        with tutor.lazy():
+            x = Tensor([float(n)]) + 1
+            w += 1
+        assert jitted(x).item() == (n + 1.0) * (n + 3.0)
+    assert [step.kernel for step in jitted.recorded] == ["mul"]
+
+
+def test_a_lazy_block_within_is_refused() -> None:
+    def f(x: Tensor) -> Tensor:
+        with tutor.lazy():
+            return x * 2
+
+    jitted = tutor.jit(f)
+    assert jitted(Tensor([1.0])).item() == 2.0
+    with pytest.raises(RecordError, match="leave it out"):
+        jitted(Tensor([1.0]))
+
+
+def test_a_replay_takes_memory_for_what_it_hands_out_alone() -> None:
+    """Temps have their places in an arena; a result and each `.grad` that is left are new."""
+    case = SGD()
+    jitted = tutor.jit(case.step)
+    x = Tensor.randn(4, 6)
+    with tutor.use_backend("simd_cpp"):
+        for _ in range(4):
+            jitted(x)
+        before = tutor.memory.stats()
+        for _ in range(10):
+            jitted(x)
+    after = tutor.memory.stats()
+    assert after.allocations - before.allocations == 10 * (1 + len(case.params))
+    assert after.misses == before.misses

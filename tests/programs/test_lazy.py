@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from backend_names import LEVELS
+from backend_names import BACKENDS, LEVELS
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import tutor
 from tutor import Tensor, memory, nn, optim, registry
@@ -260,6 +262,141 @@ def test_every_op_forward_and_backward(backend: str, twin: str) -> None:
 
         eager, lazy = both(program)
         assert eager == lazy, case
+
+
+# ---- random programs -----------------------------------------------------------------------------
+
+
+def matching(x: Tensor, y: Tensor) -> Tensor:
+    """y, or as much of it as fits beside x."""
+    return y if y.shape == x.shape else y.sum()
+
+
+def pick(x: Tensor, n: int) -> Tensor:
+    """One of the views of x."""
+    if x.ndim == 0 or 0 in x.shape:
+        return x.reshape(1) if x.numel() else x
+    views: list[Callable[[Tensor], Tensor]] = [
+        lambda t: t.T, lambda t: t[::2], lambda t: t[1:], lambda t: t.flip(0), lambda t: t[0],
+        lambda t: t.reshape(-1), lambda t: t.unsqueeze(0), lambda t: t[..., -1],
+    ]  # fmt: skip
+    return views[n % len(views)](x)
+
+
+def in_place(x: Tensor, y: Tensor) -> Tensor:
+    with tutor.no_grad():
+        x += matching(x, y)
+    return x
+
+
+def part_of_itself(x: Tensor) -> Tensor:
+    if x.ndim and x.shape[0] > 1:
+        with tutor.no_grad():
+            x[1:] = x[:-1] * 1 if x.numel() % 2 else x[:-1]
+    return x
+
+
+def backward(x: Tensor, twice: bool) -> Tensor:
+    if not x.requires_grad:
+        return x
+    (x * x).sum().backward(create_graph=twice)
+    return x
+
+
+def hooked(x: Tensor) -> Tensor:
+    if x.requires_grad:
+        x.register_hook(lambda g: g * 2)
+    return x
+
+
+def overwritten(x: Tensor, n: int) -> Tensor:
+    with tutor.no_grad():
+        x.assign(float(n))
+    return x
+
+
+INSTRUCTIONS: list[Callable[[Tensor, Tensor, int], Any]] = [
+    lambda x, y, n: x + matching(x, y),
+    lambda x, y, n: x * matching(x, y) * 0.25,
+    lambda x, y, n: x.tanh(),
+    lambda x, y, n: (x - n).relu(),
+    lambda x, y, n: x.softmax() if x.ndim else x,
+    lambda x, y, n: tutor.where(x > matching(x, y), x, 0.5),
+    lambda x, y, n: x @ x.T if x.ndim == 2 else x,
+    lambda x, y, n: x.sum(axis=0) if x.ndim else x,
+    lambda x, y, n: pick(x, n),
+    lambda x, y, n: pick(x, n),
+    lambda x, y, n: in_place(x, y),
+    lambda x, y, n: in_place(pick(x, n), y),
+    lambda x, y, n: overwritten(pick(x, n), n),
+    lambda x, y, n: overwritten(x, n),
+    lambda x, y, n: part_of_itself(x),
+    lambda x, y, n: backward(x, twice=False),
+    lambda x, y, n: backward(x, twice=True),
+    lambda x, y, n: hooked(x),
+    lambda x, y, n: x * (Tensor.rand(*x.shape) > 0.5),
+    lambda x, y, n: x.detach().copy(),
+    lambda x, y, n: None if n % 3 else x.sum().item(),
+    lambda x, y, n: x.cast("float64").cast("float32"),
+    lambda x, y, n: x.grad * 1 if x.grad is not None and x.grad.numel() == x.numel() else x,
+]
+ROWS = st.tuples(
+    st.integers(0, len(INSTRUCTIONS) - 1), st.integers(0, 9), st.integers(0, 9), st.integers(0, 9)
+)
+
+
+def interpreted(rows: list[tuple[int, int, int, int]]) -> Any:
+    pool: list[Any] = [numbers(3, 4, grad=True), numbers(4, seed=1), numbers(3, 4, seed=2)]
+    leaf, said = pool[0], []
+    for number, i, j, n in rows:
+        x, y = pool[i % len(pool)], pool[j % len(pool)]
+        try:
+            found = INSTRUCTIONS[number](x, y, n)
+        except TutorError as error:
+            said.append(type(error))
+            continue
+        if not isinstance(found, Tensor):
+            said.append(found)
+        elif len(pool) < 8:
+            pool.append(found)
+        else:
+            pool[n % 8] = found  # nobody asks for what was there
+    return pool, leaf, said
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+@settings(max_examples=60)
+@given(rows=st.lists(ROWS, min_size=1, max_size=25))
+def test_random_programs_give_the_same_bits(name: str, rows: Any) -> None:
+    with tutor.use_backend(name), np.errstate(all="ignore"):
+        eager, lazy = both(lambda: interpreted(rows))
+    assert str(eager) == str(lazy)  # a nan is itself, too
+
+
+# ---- beside tutor.jit ----------------------------------------------------------------------------
+
+
+def test_a_jitted_function_in_the_block_and_the_block_in_one(backend: str) -> None:
+    w = Tensor([2.0, 3.0], requires_grad=True)
+
+    @tutor.jit
+    def step(x: Tensor) -> Tensor:
+        with tutor.lazy():
+            loss = (x * w).sum()
+            loss.backward()
+        with tutor.no_grad():
+            w.assign(w - 0.5 * w.grad)
+        w.grad = None
+        return loss.detach()
+
+    losses = []
+    for _ in range(4):
+        with tutor.lazy():
+            x = Tensor([1.0, 1.0]) * 1
+            losses.append(step(x))
+    assert [loss.item() for loss in losses] == [5.0, 4.0, 3.0, 2.0]
+    assert w.tolist() == [0.0, 1.0]
+    assert step.stats()["recorded"] == 1
 
 
 DEPTH = 100_000

@@ -522,6 +522,27 @@ def test_an_interrupt_while_a_step_is_noted_leaves_it_noted_or_not() -> None:
     assert found == [2.0, 3.0]
 
 
+def test_an_interrupt_within_a_kernel_reaches_who_asks() -> None:
+    x, y = Buffer([1.0, 2.0]), Buffer([0.0, 0.0])
+    calls = []
+
+    def mine(out: Any, *ins: Any) -> None:
+        calls.append(None)
+        if len(calls) < 3:
+            raise KeyboardInterrupt
+        out.buf.raw[:] = ins[0].buf.raw
+
+    whole = [Operand(b, (2,), (1,), 0) for b in (y, x)]
+    with tutor.lazy():
+        emit(Step("copy", float32, whole[0], (whole[1],)), mine)
+    t = Tensor(y)
+    for ask in (lambda: t + 1, t.tolist):
+        with pytest.raises(KeyboardInterrupt):
+            ask()
+    assert (t + 1).tolist() == [2.0, 3.0]
+    assert len(calls) == 3
+
+
 def test_an_interrupt_as_the_block_is_entered_leaves_no_mode() -> None:
     for k in range(200):
         if not interrupted(k, lambda: tutor.lazy().__enter__):

@@ -31,6 +31,7 @@ they are moved as they are, or one of several is chosen (of none there is nothin
 
 from __future__ import annotations
 
+import zlib
 from typing import NamedTuple
 
 from tutor.dtype import TABLE, DType, bool_, uint32
@@ -250,3 +251,12 @@ TABLE_OF_KERNELS = (
 # fmt: on
 
 SIGNATURES = {signature.name: signature for signature in TABLE_OF_KERNELS}
+
+
+def version() -> int:
+    """A number that changes with what C++ knows of this table. One that was built says its own."""
+    rows = [
+        f"{s.name} {s.types} {s.form} {s.params} {[d.index for d in s.dtypes]}"
+        for s in TABLE_OF_KERNELS
+    ]
+    return zlib.crc32("\n".join(rows).encode())

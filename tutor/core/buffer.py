@@ -117,8 +117,7 @@ class Buffer(Arithmetic):
         return bits.unpack(memory[start : start + self.dtype.itemsize], self.dtype)[0]
 
     def __setitem__(self, index: int, value: bool | int | float) -> None:
-        border.opened("to write an item")
-        memory, position = border.raw(self, "to write an item"), self._position(index)
+        memory, position = border.numbers(self, "to write an item", False), self._position(index)
         numbers, shape = literals.flatten(value)
         if shape:
             raise ShapeError(f"item {index} = {value!r}", f"shape {shape}", "give one number")

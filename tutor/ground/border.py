@@ -44,38 +44,6 @@ def raw(buf: Any, asked: str, reading: bool = False) -> memoryview:
     return bytes_
 
 
-# While a context is recorded for later, no number may leave memory for Python, nor enter it from
-# there: a replay would not do it again. Then this holds what refuses, and says so.
-closed: ContextVar[Callable[[str], None] | None] = ContextVar("tutor.closed", default=None)
-
-
-def opened(asked: str) -> None:
-    """Refuse what is `asked` if this context is recorded."""
-    refuse = closed.get()
-    if refuse is not None:
-        refuse(asked)
-
-
-def numbers(buf: Any, asked: str) -> memoryview:
-    """`raw`, for numbers that are handed to Python now, or come from there."""
-    memory = raw(buf, asked, reading=True)
-    opened(asked)
-    return memory
-
-
-def read(x: Any, asked: str) -> memoryview:
-    """`check`, for numbers that are handed to Python now."""
-    memory = check(x, asked, reading=True)
-    opened(asked)
-    return memory
-
-
-def before_reading(x: Any, asked: str) -> None:
-    """`fits`, for numbers that are handed to Python soon."""
-    fits(x, asked)
-    opened(asked)
-
-
 def overlap(a: Any, b: Any) -> bool:
     """Have two Buffers any byte in common?"""
     if a is b:
@@ -88,6 +56,32 @@ def overlap(a: Any, b: Any) -> bool:
         return True
     meet: bool = first < second + b.nbytes and second < first + a.nbytes
     return meet
+
+
+# While a context is recorded for later, no number may leave memory for Python, nor enter it from
+# there: a replay would not do it again. Then this holds what refuses, and says so.
+closed: ContextVar[Callable[[str], None] | None] = ContextVar("tutor.closed", default=None)
+
+
+def opened(asked: str) -> None:
+    """Refuse what is `asked` if this context is recorded."""
+    refuse = closed.get()
+    if refuse is not None:
+        refuse(asked)
+
+
+def numbers(buf: Any, asked: str, reading: bool = True) -> memoryview:
+    """`raw`, for numbers that are handed to Python now, or come from there."""
+    memory = raw(buf, asked, reading)
+    opened(asked)
+    return memory
+
+
+def read(x: Any, asked: str, reading: bool = True) -> memoryview:
+    """`check`, for numbers that are handed to Python now."""
+    memory = check(x, asked, reading)
+    opened(asked)
+    return memory
 
 
 def check(x: Any, asked: str, reading: bool = False) -> memoryview:

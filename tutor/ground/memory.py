@@ -24,6 +24,7 @@ import importlib
 import os
 import sys
 import threading
+import zlib
 from typing import Any
 
 from tutor.errors import DomainError, DTypeError, TutorError
@@ -194,13 +195,28 @@ def _native() -> Any:
         if error.name != name:
             raise
         return None
-    if not hasattr(module, "Holder"):
+    check_sources(module, "stub", _stub())
+    return module
+
+
+def check_sources(module: Any, name: str, here: int | None) -> None:
+    """The extension was built for these sources: it says the number that they have, `here`."""
+    if here is not None and getattr(module, name, None) != here:
         raise TutorError(
             "to import tutor",
             "its extension was built from older sources than these",
             "build it again: pip install -e .",
         )
-    return module
+
+
+def _stub() -> int | None:
+    """A number of what the extension must have by its stub; None where that is not at hand."""
+    beside = "../backends/simd_cpp/_simd.pyi"
+    try:
+        with open(os.path.join(os.path.dirname(__file__), beside), "rb") as file:
+            return zlib.crc32(file.read())
+    except OSError:  # in an archive, or taken along without its stubs
+        return None
 
 
 _simd = _native()
@@ -246,9 +262,11 @@ def keep_ahead(buf: Any) -> None:
 
 
 def _references(buf: Any) -> int:
-    """How many there are to its Memory; in plain Python, and to the view that is its bytes."""
+    """How many there are to its Memory; in plain Python, and to the view of its bytes, and them."""
     count = sys.getrefcount(buf.memory)
-    return count if _simd else count + sys.getrefcount(buf.memory.raw)
+    if not _simd:
+        count += sys.getrefcount(buf.memory.raw) + sys.getrefcount(buf.memory.raw.obj)
+    return count
 
 
 _alone = Holder()

@@ -34,7 +34,7 @@ class Interop(Learning):
 
     def tolist(self) -> Any:
         """The numbers as (nested) lists."""
-        border.before_reading(self, "tolist()")
+        border.read(self, "tolist()")
         nested = self.buf.tolist() if self.is_whole() else self.copy().buf.tolist()
         for axis in range(self.ndim - 1, 0, -1):  # bracket the last axis first
             size, rows = self.shape[axis], math.prod(self.shape[:axis])
@@ -61,7 +61,7 @@ class Interop(Learning):
                 "the package numpy is not installed",
                 'pip install "tutorgrad[train]"; t.tolist() and memoryview(t.buf) do without',
             ) from None
-        raw = border.read(self, "a NumPy array over a Tensor's memory")
+        raw = border.read(self, "a NumPy array over a Tensor's memory", reading=False)
         if self.dtype is bfloat16:
             raise DTypeError(
                 "a NumPy array of bfloat16",
@@ -130,7 +130,7 @@ class Interop(Learning):
                 "all Tensors are on the CPU, where there are no streams",
                 f"leave stream out, and dl_device out or {dlpack.CPU}",
             )
-        border.read(self, "a DLPack capsule")
+        border.read(self, "a DLPack capsule", reading=False)
         copied = min(border.steps(self), default=0) < 0 if copy is None else copy
         t = self.copy() if copied else self
         start = t.offset if t.numel() else 0
@@ -185,7 +185,7 @@ class Interop(Learning):
         return is_tensor(equal) and bool(equal.any())
 
     def __bool__(self) -> bool:
-        border.before_reading(self, "a yes or no (bool)")
+        border.read(self, "a yes or no (bool)")
         if self.numel() != 1:
             raise ShapeError(
                 f"a yes or no (bool) of shape {self.shape}",
@@ -209,7 +209,7 @@ class Interop(Learning):
         return format(self.item(), spec) if spec else repr(self)
 
     def __repr__(self) -> str:
-        border.before_reading(self, "the text of a Tensor")
+        border.read(self, "the text of a Tensor")
         return printing.format_tensor(self)
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
@@ -217,7 +217,7 @@ class Interop(Learning):
         of a subclass among them. So `copy.copy` shares the Buffer, `copy.deepcopy` and pickle copy
         it whole, once for all views of it that go along; `.grad` comes with it. A graph does not:
         the copy of what an op computed is a leaf. Nor do hooks."""
-        border.before_reading(self, "a copy of a Tensor")
+        border.read(self, "a copy of a Tensor")
         parts: Any = object.__reduce_ex__(self, 2)  # a str would be a global's name: no Tensor's
         make, args, state, *others = parts
         if isinstance(state, tuple):  # (__dict__ or None, slots): a subclass may have its own way

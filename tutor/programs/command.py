@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import gc
 import os
+import re
 import runpy
 import sys
 import traceback
@@ -13,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from tutor import viz
 from tutor.backends.step import Step, watch
 from tutor.errors import DataError, RecordError
 from tutor.programs import jit
@@ -87,8 +89,12 @@ def program_command(args: argparse.Namespace) -> int:
             "call it twice with arguments of one kind: the first call runs as ever, the second is "
             "recorded; arguments for the script stand behind its name",
         )
+    drawn: list[Path] = []
     for function in finding.found:
         print("\n" + report(function))
+        drawn += pictures(function, Path(args.picture), len(drawn)) if args.picture else []
+    if drawn:
+        print("\nwrote " + ", ".join(map(str, drawn)))
     if finding.others:
         print("\nUnder tutor.jit, too, and not recorded until then: " + ", ".join(finding.others))
         print("--function NAME waits for one of them")
@@ -148,6 +154,17 @@ def report(function: jit.Jitted) -> str:
     return "\n\n".join(parts)
 
 
+def pictures(function: jit.Jitted, folder: Path, drawn: int) -> list[Path]:
+    """Write the Program as a picture, before and after the passes; `drawn` are there already."""
+    name = re.sub(r"[^A-Za-z0-9_]+", "-", function.name.rpartition(".")[2]).strip("-")
+    name += f"-{drawn // 2 + 1}" if drawn else ""
+    after = stages(function.recorded, function.passes)[-1][1]
+    return [
+        viz.program(function.recorded).save(folder / f"{name}-recorded.svg"),
+        viz.program(after).save(folder / f"{name}-replayed.svg"),
+    ]
+
+
 def table_of(passed: list[tuple[str, Program]]) -> str:
     """A line for each pass that has changed something: what the Program is after it. `arena` is the
     memory that all of its temps share."""
@@ -185,5 +202,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     command.add_argument("--function", action="append", default=[], metavar="NAME", help="wait for "
                          "this one, may be given again (default: all that are recorded until one "
                          "is called once more)")  # fmt: skip
+    command.add_argument("--picture", metavar="FOLDER", help="draw each Program there, before and "
+                         "after all passes (default: draw nothing)")  # fmt: skip
     command.add_argument("script", help="a file that uses tutor.jit")
     command.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script wants")

@@ -22,19 +22,19 @@ import threading
 import types
 import warnings
 from collections.abc import Callable, Collection
-from typing import Any, TypeAlias, overload
+from typing import Any, overload
 
 from tutor.backends import registry
+from tutor.backends.step import WATCHES, mode
 from tutor.errors import RecordError
 from tutor.ground.recording import is_grad_enabled
-from tutor.methods.tensor import Tensor
+from tutor.ground.spelling import spelled
+from tutor.programs.call import Call, Key, run_within, within
 from tutor.programs.passes import known
-from tutor.programs.places import PLAIN
 from tutor.programs.program import Program
-from tutor.programs.source.text import source
-from tutor.programs.trace import Trace, plain, record, run_within, windows, within
+from tutor.programs.results import plain
+from tutor.programs.trace import Trace, record
 
-Key: TypeAlias = tuple[Any, ...]
 MOST_TRACES = 8  # kept for arguments of one kind; the oldest one goes
 MOST_KINDS = 64  # of arguments
 IN_VAIN = 8  # recordings one after another that were never replayed, before it warns
@@ -66,10 +66,11 @@ class Jitted:
         return self if instance is None else types.MethodType(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if within.get():  # a part of another jitted function: of its Program, too
+        if within.get() or (WATCHES and mode.get() is not None):
+            # A part of another jitted function, and so of its Program; or of what lazy() notes.
             return self.function(*args, **kwargs)
-        trace, mode, twin = self._latest  # read at once: another thread may set it
-        if twin and not kwargs and mode == (registry.current(), is_grad_enabled()):
+        trace, where, twin = self._latest  # read at once: another thread may set it
+        if twin and not kwargs and where == (registry.current(), is_grad_enabled()):
             made = twin.again(args)
             if made is not None:
                 self._counts["replayed"] += 1
@@ -150,7 +151,9 @@ class Jitted:
     def source(self) -> str:
         """The Program as C: one function a step, each with the line of yours that it came from.
         With TUTOR_CC=1 that is what runs, where there is a C compiler."""
-        return source(self.program)
+        from tutor.programs.source import text  # whoever imports tutor does not wait for it
+
+        return text.source(self.program)
 
     def _trace(self) -> Trace:
         trace: Trace | None = self._latest[0]
@@ -180,6 +183,7 @@ def jit(function: Callable[..., Any], *, passes: Collection[str] | None = None) 
 def jit(
     function: None = None, *, passes: Collection[str] | None = None
 ) -> Callable[[Callable[..., Any]], Jitted]: ...
+@spelled
 def jit(function: Any = None, *, passes: Collection[str] | None = None) -> Any:
     """`@tutor.jit`: replay what a function did, in place of running it again.
 
@@ -188,7 +192,7 @@ def jit(function: Any = None, *, passes: Collection[str] | None = None) -> Any:
     `passes` are the names of those that improve the Program (tutor.programs.passes.PASSES; None:
     all of them, () leaves it as it was recorded). RecordError for what cannot be recorded.
     """
-    if function is None and passes is not None:
+    if function is None:
         return functools.partial(Jitted, passes=passes)
     if not callable(function):
         raise RecordError(
@@ -197,55 +201,3 @@ def jit(function: Any = None, *, passes: Collection[str] | None = None) -> Any:
             "give a function, or write @tutor.jit above one",
         )
     return Jitted(function, passes)
-
-
-class Call:
-    """Arguments, taken apart: `tensors`, objects (`roots`), and a `key` that says of which kind all
-    of them are: two calls with one key differ in the numbers in their Tensors at most."""
-
-    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self.tensors: list[Tensor] = []
-        self.roots: list[tuple[Any, str]] = []
-        self.containers: list[Any] = []
-        kinds = [self._kind(a) for a in args]
-        named = [(name, self._kind(a)) for name, a in kwargs.items()] if kwargs else ()
-        self.windows = windows(self.tensors)
-        walks = [
-            (t.shape, t.strides, t.offset - w.start, w.size, t.buf.dtype, t.requires_grad, w.first)
-            for t, w in zip(self.tensors, self.windows, strict=True)
-        ]
-        self.key = (registry.current(), is_grad_enabled(), *kinds, *named, *walks)
-        self.args, self.kwargs = args, kwargs
-        self.plain = all(type(a) is Tensor and not a.requires_grad for a in args) and not kwargs
-
-    def _kind(self, value: Any) -> Any:
-        kind = type(value)
-        if kind is Tensor or isinstance(value, Tensor):
-            return self._note(value)
-        if kind in PLAIN:
-            return kind, value
-        if kind in (list, tuple):
-            self.containers.append(value)
-            return kind, tuple([self._kind(v) for v in value])
-        if kind is dict:
-            self.containers.append(value)
-            return kind, tuple([(k, self._kind(v)) for k, v in value.items()])
-        self.roots.append((value, f"argument {len(self.roots) + 1}"))
-        return id(value)
-
-    def _note(self, t: Tensor) -> int:
-        if t.op is not None:
-            raise RecordError(
-                "a jitted function with an argument that an op made",
-                f"a Tensor of shape {t.shape} with a graph behind it, which no replay sees",
-                "hand over x.detach(), or compute it inside",
-            )
-        self.tensors.append(t)
-        return len(self.tensors)
-
-    def contents(self) -> list[Any]:
-        """Which things are in the lists and dicts among the arguments."""
-        return [
-            [*map(id, c.values()), *c] if isinstance(c, dict) else [*map(id, c)]
-            for c in self.containers
-        ]

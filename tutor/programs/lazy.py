@@ -32,16 +32,20 @@ from typing import Any, overload
 from tutor.backends.step import Noting
 from tutor.errors import DTypeError
 from tutor.ground import border
-from tutor.ground.blocks import F
+from tutor.ground.blocks import Block, F
 from tutor.ground.literals import is_tensor
+from tutor.ground.spelling import spelled
+from tutor.methods.tensor import Tensor
+from tutor.programs.noting import note
 from tutor.programs.program import Program, Slot
-from tutor.programs.promises import Noted, Place, Promise, Why, needed, note, run
+from tutor.programs.promises import Noted, Place, Promise, Why, needed, run
 
 
 @overload
 def lazy(function: None = None) -> Noting: ...
 @overload
 def lazy(function: F) -> F: ...
+@spelled
 def lazy(function: F | None = None) -> Noting | F:
     """`with lazy():` or `@lazy()`: note what is to be computed, and run it when it is asked for.
 
@@ -56,22 +60,28 @@ class _lazy(Noting):  # noqa: N801 - its name stands in messages
     def __init__(self) -> None:
         super().__init__(note)
 
+    def block(self) -> Block[Any]:
+        border.opened("tutor.lazy()")
+        return super().block()
+
 
 _lazy.__name__ = "lazy"
 
 
-def realize(*tensors: Any) -> None:
+@spelled
+def realize(*asked: Tensor) -> None:
     """Have the numbers of all these Tensors there: one schedule for all of them. DTypeError for
     what is no Tensor."""
-    run(_makers("realize", tensors))
-    for tensor in tensors:
+    run(_makers("realize", asked))
+    for tensor in asked:
         tensor.realize()
 
 
-def schedule(*tensors: Any) -> Schedule:
+@spelled
+def schedule(*asked: Tensor) -> Schedule:
     """What would run if these Tensors were asked for now, as a Program; print it to see each step
     with its line, and why it runs. Nothing runs. DTypeError for what is no Tensor."""
-    steps = needed(_makers("schedule", tensors))
+    steps = needed(_makers("schedule", asked))
     return Schedule(steps, _slots(steps))
 
 

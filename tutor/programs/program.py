@@ -22,6 +22,7 @@ from tutor.backends.registry import DEVICE
 from tutor.backends.step import Step
 from tutor.dtype import DType
 from tutor.ground.layout import Shape
+from tutor.programs.table import table
 
 ROLES = {"input": "x", "state": "s", "constant": "c", "temp": "t", "output": "y"}  # and initials
 
@@ -167,26 +168,9 @@ class Program:
         return f"Program({len(self.steps)} steps, {self.nbytes:,} bytes, {self.flops:,} flops)"
 
     def __str__(self) -> str:
-        from_user = [f"{_file(step.where[0])}:{step.where[1]}" if step.where else ""
-                     for step in self.steps]  # fmt: skip
-        rows: list[tuple[str, ...]] = [("", "kernel", "operands", "bytes", "flops", "where")]
-        names = self.names()
-        for i, step in enumerate(self.steps):
-            out, *ins = [f"{names[w.buf]}{w.shape}" for w in walks(step)]
-            what = f"{', '.join(ins)} -> {out}" if ins else f"-> {out}"
-            cost = f"{step.nbytes:,}", "" if step.flops is None else f"{step.flops:,}"
-            rows.append((str(i), step.kernel, what, *cost, from_user[i]))
-        wide = [max(len(row[c]) for row in rows) for c in range(6)]
-        lines = ["  ".join(cell.rjust(w) if c in (0, 3, 4) else cell.ljust(w)
-                           for c, (cell, w) in enumerate(zip(row, wide, strict=True))).rstrip()
-                 for row in rows]  # fmt: skip
-        return "\n".join([*lines, repr(self)])
+        return table(self.steps, self.names())
 
 
 def _walk_text(names: dict[Slot, str], w: Walk) -> str:
     name = f"{names[w.buf]}{list(w.shape)}"
     return name if w.is_whole else f"{name}@{w.offset}/{','.join(map(str, w.strides))}"
-
-
-def _file(path: str) -> str:
-    return path.rpartition("/")[2]

@@ -12,15 +12,13 @@ it; those that make what this one reads; and, if it writes over another Value, t
 one and all that are still to read it. (A step knows weakly who is still to read: who is gone, is
 gone.) A step has run as soon as its memory is in its places, all at one instant: an interrupt
 leaves it either done or as it was.
-
-A step is noted only if tutor alone can reach the memory of all its operands. What an array of
-another library can see, or change, cannot wait: such a step runs at once.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
+from contextvars import copy_context
 from functools import partial
 from typing import Any, NamedTuple
 from weakref import ref
@@ -31,11 +29,10 @@ from tutor.backends.step import Step, emit, mode, watchers
 from tutor.core.buffer import Buffer
 from tutor.dtype import DType
 from tutor.errors import TutorError
-from tutor.ground.atomic import Turns, at_once, exchange
-from tutor.ground.callers import user_line
-from tutor.ground.memory import Memory, is_alone
-from tutor.ground.typing import Walked
-from tutor.programs.program import Slot, Walk, walks
+from tutor.ground import border
+from tutor.ground.atomic import Turns, at_once
+from tutor.programs.program import Slot, walks
+from tutor.programs.record import recorder
 
 _turns = Turns()  # to run steps
 _serials = itertools.count()
@@ -136,97 +133,6 @@ class Noted:
         self.error: Exception | None = None
 
 
-# ---- to note a step ------------------------------------------------------------------------------
-
-
-def note(step: Step, kernel: Kernel) -> None:
-    """Note the step, and put promises where it writes; run it, where it cannot wait."""
-    while (found := _values(step)) is not None:
-        noted = Noted(step.where or user_line())
-        work, puts = _work(noted, step, kernel, found)
-        noted.work = work
-        for value in (*work.reads, *work.overwrites):
-            value.add(noted)
-        bufs, old, new = zip(*puts, strict=True)
-        if exchange(bufs, "memory", old, new):
-            if any(value.closed for value in (*work.reads, *work.overwrites)):
-                run([noted])
-            return
-    mode.during(None, emit, step, kernel)
-
-
-class Found(NamedTuple):
-    """A Buffer of the step's operands, what it has for memory, and the Value that is there."""
-
-    buf: Buffer
-    memory: Any  # None for a constant: that stays as it is, and nobody has to wait for it
-    value: Value
-
-
-def _values(step: Step) -> dict[int, Found] | None:
-    """What stands in the Buffers of the operands, by id(buf); None if the step cannot wait."""
-    found: dict[int, Found] = {}
-    written = {id(x.buf) for x in step.writes}
-    for x in step.operands:
-        buf = x.buf
-        if type(buf) is not Buffer or type(x.shape) is not tuple or type(x.strides) is not tuple:
-            return None  # it was tampered with: the kernel says what is wrong
-        if id(buf) in found:
-            continue
-        memory: Any = getattr(buf, "memory", None)
-        if type(memory) is Promise:
-            found[id(buf)] = Found(buf, memory, memory.value)
-        elif not isinstance(memory, Memory) or memory.format != buf.dtype.format:
-            return None
-        elif type(memory.owner) is bytes and id(buf) not in written:
-            found[id(buf)] = Found(buf, None, Value(Place(len(buf), buf.dtype, buf)))
-        else:
-            del memory
-            if not is_alone(buf):
-                return None
-            place = Place(len(buf), buf.dtype, Buffer.over(buf.memory, buf.dtype))
-            found[id(buf)] = Found(buf, buf.memory, Value(place))
-    return found
-
-
-def _work(
-    noted: Noted, step: Step, kernel: Kernel, found: dict[int, Found]
-) -> tuple[Work, list[tuple[Buffer, Any, Promise]]]:
-    """What is to be done, and what to put: a Buffer, what it has for memory, and a Promise."""
-    reads = {id(x.buf): found[id(x.buf)] for x in step.reads}
-    writes = step.writes
-    overwrites, puts = [], []
-    made: dict[int, Value] = {}
-    for x in writes:
-        buf, memory, value = found[id(x.buf)]
-        place = value.place
-        if id(buf) in made:
-            continue
-        if id(buf) not in reads and any(_is_whole(w, place) for w in writes if w.buf is buf):
-            place = Place(place.count, place.dtype)  # what is there does not matter: in new memory
-        else:
-            overwrites.append(value)
-        made[id(buf)] = value = Value(place, noted)
-        puts.append((buf, memory, Promise(value)))
-    for n, (buf, memory, value) in found.items():
-        if n not in made and memory is not None and type(memory) is not Promise:
-            puts.append((buf, memory, Promise(value)))
-
-    def walk(x: Walked) -> Walk:
-        value = made.get(id(x.buf)) or found[id(x.buf)].value
-        return Walk(value.place, x.shape, x.strides, x.offset)
-
-    out, *ins = map(walk, step.operands)
-    over_places = Step(step.kernel, step.dtype, out, tuple(ins), step.params, noted.where)
-    waits_for = tuple([value for _, memory, value in reads.values() if memory is not None])
-    makes = tuple(map(ref, made.values()))
-    return Work(over_places, kernel, waits_for, tuple(overwrites), makes), puts
-
-
-def _is_whole(x: Walked, place: Place) -> bool:
-    return Walk(place, x.shape, x.strides, x.offset).is_whole
-
-
 # ---- to run what was noted -----------------------------------------------------------------------
 
 
@@ -310,7 +216,9 @@ def _run(noted: Noted, work: Work, failed: dict[Noted | None, Exception]) -> boo
 
 
 def _call(noted: Noted, work: Work) -> None:
-    """Call the kernel. What it has filled is in its places, and the step done, at one instant."""
+    """Call the kernel. What it has filled is in its places, and the step done, at one instant.
+
+    A kernel of C++ that nobody watches is called within that instant, and so past `emit`."""
     step, kernel = work.step, work.kernel
     plain = not watchers() and simd_cpp.is_native(kernel)  # no Python runs in it: no interrupt
     fresh: dict[Slot, Buffer] = {}
@@ -327,8 +235,16 @@ def _call(noted: Noted, work: Work) -> None:
     if plain:
         at_once(partial(kernel, *operands, **step.params), *done)
     else:
-        mode.during(None, emit, step.over(operands), kernel)
+        copy_context().run(_emit, step.over(operands), kernel)
         at_once(*done)
+
+
+def _emit(step: Step, kernel: Kernel) -> None:
+    """In a context of its own, whatever mode the one is in that asks: for it was noted before."""
+    mode.variable.set(None)
+    recorder.set(None)
+    border.closed.set(None)
+    emit(step, kernel)
 
 
 def _name_line(error: Exception, where: tuple[str, int]) -> None:

@@ -37,6 +37,7 @@ INSTEAD = {  # of what reads or writes numbers in Python: what to write
     "and a replay reads what it holds then",
     "where the random numbers stand": "seed them, or keep their state, outside; what is drawn in "
     "the function goes on by itself",
+    "tutor.lazy()": "leave it out: what is recorded becomes a Program, and is improved, as there",
     "a Tensor from an array": "make the Tensor outside and hand it over as an argument",
 }
 

@@ -8,85 +8,22 @@ stand in places that have another Tensor each time (`p.grad`), what must still b
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable, Collection, Sequence
-from contextvars import ContextVar, copy_context
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from tutor.backends import simd_cpp
+from tutor.backends import registry, simd_cpp
 from tutor.core.buffer import Buffer
 from tutor.errors import RecordError
-from tutor.ground.memory import Memory
+from tutor.ground.memory import kept
 from tutor.methods.tensor import Tensor
-from tutor.programs.passes import improved
-from tutor.programs.places import MISSING, PLAIN, Guards, Place, Reached, is_same
+from tutor.programs.call import Argument, Call, Walk, Window, run_within, walk_of
+from tutor.programs.passes import PASSES, improved
+from tutor.programs.places import MISSING, Guards, Place, Reached, is_same
 from tutor.programs.program import Slot
 from tutor.programs.record import Recorder
+from tutor.programs.results import plain, taken_apart
 from tutor.programs.source.road import Road
 from tutor.random import stream
-
-Walk = tuple[Any, ...]
-
-# Whether a jitted function is running here: one that it calls is a part of it.
-within: ContextVar[bool] = ContextVar("tutor.jit", default=False)
-
-
-def run_within(function: Callable[[], Any]) -> Any:
-    """`function()`, as the inside of a jitted one, in a context of its own."""
-
-    def run() -> Any:
-        within.set(True)
-        return function()
-
-    return copy_context().run(run)
-
-
-def walk_of(t: Tensor) -> Walk:
-    """How a Tensor lies in memory, wherever that is: what two calls must have in common."""
-    return t.shape, t.strides, t.offset, len(t.buf), t.buf.dtype
-
-
-class Window(NamedTuple):
-    """A stretch of an argument's Buffer: `size` numbers from `start` on. `first` is the number of
-    the first argument over the same Buffer."""
-
-    start: int
-    size: int
-    first: int
-
-    def over(self, buf: Buffer) -> Buffer:
-        """These numbers as a Buffer of their own, which shares the memory."""
-        if self.size == len(buf):
-            return buf
-        dtype, size = buf.dtype, buf.dtype.itemsize
-        raw = buf.raw[self.start * size : (self.start + self.size) * size]
-        return Buffer.over(Memory.borrow(raw, self.size, size, dtype.format), dtype)
-
-
-def windows(tensors: Sequence[Tensor]) -> list[Window]:
-    """For each argument the stretch of its Buffer that it stands for. Of rows of something larger,
-    `images[i : i + 32]`, it is these rows: so it does not matter which ones they are. Two over the
-    same Buffer stand for all of it."""
-    firsts: dict[int, int] = {}
-    found = []
-    for i, t in enumerate(tensors):
-        buf = t.buf
-        size, whole, first = math.prod(t.shape), len(buf), firsts.setdefault(id(buf), i)
-        if first != i:
-            ids = [id(t.buf) for t in tensors]
-            return [Window(0, len(t.buf), ids.index(id(t.buf))) for t in tensors]
-        part = size < whole and t.is_contiguous()
-        found.append(Window(t.offset, size, i) if part else Window(0, whole, i))
-    return found
-
-
-class Argument(NamedTuple):
-    """In a Place: the Tensor among the arguments that has this number."""
-
-    number: int
-
-    def place(self, place: Place, arguments: Sequence[Tensor]) -> Place:
-        return place._replace(holder=arguments[self.number])
 
 
 class Made(NamedTuple):
@@ -114,7 +51,7 @@ class Trace:
         self.guards = guards
         self.recorded = note.program()
         used = {w.buf for step in self.recorded for w in step.operands}
-        self.program = improved(self.recorded, passes)
+        self.program = improved(self.recorded, _possible(passes))
         self.replay = Road(self.program)
         self.at: dict[Any, int] = {slot: i for i, slot in enumerate(self.replay.slots)}
         self.fixed = [slot.value if slot.role == "state" else None for slot in self.replay.slots]
@@ -223,6 +160,13 @@ class Trace:
         return t
 
 
+def _possible(passes: Collection[str] | None) -> Collection[str] | None:
+    """The passes that are asked for, without that for a kernel that the backend does not have."""
+    if any(name == "fused" for name, _ in registry.table(registry.current())):
+        return passes
+    return [name for name in (PASSES if passes is None else passes) if name != "fuse"]
+
+
 def _of_call(place: Place, arguments: Sequence[Tensor]) -> Place:
     holder = place.holder
     return holder.place(place, arguments) if type(holder) is Argument else place
@@ -236,18 +180,9 @@ def _any_tensor() -> Tensor:
 # ---- recording one -------------------------------------------------------------------------------
 
 
-class Called(Protocol):
-    """A call, as `record` has to know it: tutor/programs/jit.py."""
-
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    tensors: list[Tensor]  # among the arguments
-    windows: list[Window]
-
-
 def record(
     function: Callable[..., Any],
-    call: Called,
+    call: Call,
     roots: Sequence[tuple[Any, str]],
     passes: Collection[str] | None,
 ) -> tuple[Any, Trace]:
@@ -262,6 +197,8 @@ def record(
     states = [t.buf for t in before.tensors.values()]
     states += [p.value.buf for p in grads if p.value is not None] + before.buffers
     inputs = [(t.buf, w.start, w.size) for t, w in zip(tensors, call.windows, strict=True)]
+    for buf in [*states, *[t.buf for t in tensors]]:
+        kept(buf, "to record a call")  # what is pending for it is no part of the call
     note = Recorder(inputs, [*states, stream().buf])
     result = plain(run_within(lambda: note.run(lambda: function(*call.args, **call.kwargs))))
     after = Reached(roots)
@@ -325,41 +262,6 @@ def _made(note: Recorder, after: Reached, arguments: Sequence[Tensor], moves: se
         return Made(None, known=t)
     offset = t.offset - note.starts.get(id(t.buf), 0)
     return Made(note.slot_of(t.buf), (t.shape, t.strides, offset), t.requires_grad)
-
-
-def plain(value: Any) -> Any:
-    """A result without its graph."""
-    if isinstance(value, Tensor):
-        return value if value.op is None else value.detach()
-    if type(value) is dict:
-        return {k: plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        parts = [plain(v) for v in value]
-        return type(value)(parts) if type(value) in (list, tuple) else type(value)(*parts)
-    return value
-
-
-def taken_apart(value: Any, tensors: list[Any]) -> Callable[[Sequence[Any]], Any]:
-    """Appends the Tensors of a result to `tensors`; what puts such a result together of others."""
-    if isinstance(value, Tensor):
-        at = len(tensors)
-        tensors.append(value)
-        return lambda made: made[at]
-    if isinstance(value, (list, tuple)):
-        parts, kind = [taken_apart(v, tensors) for v in value], type(value)
-        if kind in (list, tuple):
-            return lambda made: kind([part(made) for part in parts])
-        return lambda made: kind(*[part(made) for part in parts])
-    if type(value) is dict:
-        named = {k: taken_apart(v, tensors) for k, v in value.items()}
-        return lambda made: {k: part(made) for k, part in named.items()}
-    if isinstance(value, PLAIN):
-        return lambda made: value
-    raise RecordError(
-        f"a jitted function that returns a {type(value).__name__}",
-        "a replay can give Tensors, numbers, texts, and lists, tuples and dicts of them",
-        "return the Tensors that it is made of, and make it outside",
-    )
 
 
 def _check_unchanged(before: Reached) -> None:

@@ -18,11 +18,12 @@ from tutor.viz.fields import boundary, heatmap, mesh
 from tutor.viz.graphs import graph
 from tutor.viz.memory import explain, shared
 from tutor.viz.pixels import images
+from tutor.viz.programs import program
 from tutor.viz.readings import read_bytes as bytes
 from tutor.viz.svg import Picture, column, row
 from tutor.viz.walks import walk
 
 __all__ = [
     "Picture", "bars", "boundary", "bytes", "column", "curves", "explain", "graph", "heatmap",
-    "histogram", "images", "mesh", "plane", "row", "shared", "walk",
+    "histogram", "images", "mesh", "plane", "program", "row", "shared", "walk",
 ]  # fmt: skip

@@ -161,6 +161,18 @@ WRITE = {  # where the copy would be
         "t0[4] = exp.float32(x0[4]); y0[4] = copy.float32(t0[4]); y1[4] = copy.float32(t0[4])",
         "y0[4] = exp.float32(x0[4]); y1[4] = copy.float32(y0[4])",
     ),
+    "the one that is wanted, rather than the first": (
+        "t0[2, 2] = matmul.float32(x0[2, 2], x0[2, 2]); t1[4] = copy.float32(t0[4]);"
+        "t0[1] = neg.float32(x0[1]);"
+        "y0[4] = copy.float32(t1[4]); y1[4] = exp.float32(t1[4])",
+        "t0[2, 2] = matmul.float32(x0[2, 2], x0[2, 2]); y0[4] = copy.float32(t0[4]);"
+        "t0[1] = neg.float32(x0[1]); y1[4] = exp.float32(y0[4])",
+    ),
+    "a copy that nobody reads is dead, and no matter of this pass": (
+        "t0[2, 2] = matmul.float32(x0[2, 2], x0[2, 2]); t1[4] = copy.float32(t0[4]);"
+        "y0[4] = copy.float32(t0[4])",
+        "y0[2, 2] = matmul.float32(x0[2, 2], x0[2, 2]); t1[4] = copy.float32(y0[4])",
+    ),
     "of what two copies were": (
         "t0[4] = exp.float32(x0[4]); t1[4] = copy.float32(t0[4]); y0[4] = copy.float32(t1[4])",
         "y0[4] = exp.float32(x0[4])",

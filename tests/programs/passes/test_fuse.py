@@ -207,6 +207,15 @@ HAZARDS = {
         "t0[4] = exp.float32(x0[4]); y0[4] = softmax.float32(t0[4]) axis=0",
         "",
     ),
+    "what stood in the way is gone when the chain is one step": (
+        "y0[4] = neg.float32(x0[4]); t1[2, 2] = matmul.float32(y0[2, 2], x0[2, 2]);"
+        "b0[4] = lt.float32(t1[4], s0[4]); y1[4] = where.float32(b0[4], x0[4], s0[4]);"
+        "b0[4] = eq.float32(y0[4], x0[4])",
+        "y0[4] = fused.float32(x0[4]) code='o0 = neg.float32 i0; r0 = eq.float32 o0 i0'"
+        " results=1 axis=(); t1[2, 2] = matmul.float32(y0[2, 2], x0[2, 2]);"
+        + fused("y1[4]", "t1[4], s0[4], x0[4]",
+                "r0 = lt.float32 i0 i1; o0 = where.float32 r0 i2 i1"),
+    ),
     "nobody wants the end": (
         "t3: temp 1 x float32; t0[4] = exp.float32(x0[4]); t3[] = sum.float32(t0[4]) axis=(0,);"
         "y0[2, 2] = matmul.float32(t0[2, 2], x0[2, 2])",

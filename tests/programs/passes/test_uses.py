@@ -13,7 +13,7 @@ from small import given, program, run
 
 from tutor.backends.signatures import SIGNATURES
 from tutor.programs.passes.uses import MOST, Uses, dependences, may_refuse
-from tutor.programs.program import Program
+from tutor.programs.program import Program, walks
 
 SLOTS = """
     x0: input 4 x float32
@@ -109,6 +109,8 @@ def test_who_made_it() -> None:
     assert uses.maker(slots["y0"]) == 1
     assert uses.maker(slots["s0"]) is None  # it was there before
     assert uses.maker(slots["t1"]) is None  # in two steps
+    early = program(SLOTS + "y0[4] = neg.float32(t0[4]); t0[4] = exp.float32(x0[4])")
+    assert Uses(early).maker(walks(early.steps[1])[0].buf) is None  # it was read before
     assert uses.last_read(slots["t0"]) == 1
     assert uses.last_read(slots["s0"]) == -1
 

@@ -12,10 +12,10 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from tutor.backends import registry
+from tutor.backends import registry, signatures
 from tutor.dtype import BY_NAME
 from tutor.errors import KernelNotFound, TutorError
-from tutor.ground import interpreter
+from tutor.ground import interpreter, memory
 
 NAME = __name__ + "._simd"
 
@@ -23,11 +23,13 @@ NAME = __name__ + "._simd"
 def _extension() -> Any:
     interpreter.check()  # in any other than the main one the import would hang
     try:
-        return importlib.import_module(NAME)
+        module = importlib.import_module(NAME)
     except ModuleNotFoundError as error:  # any other ImportError is a build that is broken
         if error.name != NAME:
             raise
         return None
+    memory.check_sources(module, "signatures", signatures.version())
+    return module
 
 
 _native = _extension()

@@ -1,6 +1,9 @@
 from collections.abc import Sequence
 from typing import Any, final
 
+stub: int  # of this file as it was when the module was built: ground/memory.py compares
+signatures: int  # the same of signatures.py, its `version()`
+
 @final
 class Memory:
     """Room for `count` items, contents undefined; see tutor/ground/memory.py."""

@@ -14,6 +14,7 @@
 #include "engine/entry.hpp"
 #include "levels.hpp"
 #include "memory/memory.hpp"
+#include "sources.hpp"
 #include "replay/caller.hpp"
 #include "replay/plan.hpp"
 
@@ -176,6 +177,8 @@ const Row* row_of(PyObject* object) {
 PYBIND11_MODULE(_simd, module) {
     using namespace tutor;
     module.doc() = "The kernels of the SIMD backend, one table per instruction-set level.";
+    module.attr("stub") = STUB;
+    module.attr("signatures") = SIGNATURES;
     kernel_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&kernel_spec));
     if (!kernel_type || !make_memory_type() || !make_holder_type() || !make_operand_names() ||
         !make_caller_type() || !make_plan_type())

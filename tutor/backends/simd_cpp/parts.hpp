@@ -28,6 +28,8 @@ struct Columns {
     int64_t rows, row_stride, columns, column_stride;
 };
 
+constexpr int TILE_BYTES = 512;  // partial results side by side; 32 lanes of them still fit in L1
+
 // A reduction: `lanes` says over how many partial results a block is spread, see walk/tree.hpp.
 struct Reducer {
     int element_size, partial_size, lanes;
@@ -36,6 +38,7 @@ struct Reducer {
     // one.
     void (*add_row)(const char* elements, int64_t count, int64_t position, char* partial);
     // Adds each row to the `columns` partial results of its lane; `position` is the first row's.
+    // Of one lane at most TILE_BYTES of them.
     void (*add_columns)(const Columns& from, int64_t position, char* partials);
     void (*merge)(char* partials, const char* later, int64_t count);
     void (*finish)(const char* partials, int64_t count, int64_t terms, char* out, int64_t stride);

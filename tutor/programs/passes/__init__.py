@@ -22,11 +22,13 @@ from tutor.programs.passes.fuse import fuse
 from tutor.programs.passes.inplace import inplace
 from tutor.programs.passes.pieces import pieces
 from tutor.programs.passes.updates import updates
+from tutor.programs.passes.versions import versions
 from tutor.programs.program import Program
 
 Pass = Callable[[Program], Program]
 PASSES: dict[str, Pass] = {
     "dead": dead,
+    "versions": versions,
     "constants": constants,
     "common": common,
     "casts": casts,
@@ -38,8 +40,8 @@ PASSES: dict[str, Pass] = {
     "inplace": inplace,
 }
 # Constants, casts, pieces and copies leave steps behind that nobody needs any more.
-ORDER = ("dead", "constants", "common", "casts", "pieces", "copies", "dead", "epilogue", "fuse",
-         "updates", "inplace")  # fmt: skip
+ORDER = ("dead", "versions", "constants", "common", "casts", "pieces", "copies", "dead", "epilogue",
+         "fuse", "updates", "inplace")  # fmt: skip
 
 
 def known(wanted: Collection[str] | None) -> None:

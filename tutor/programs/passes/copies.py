@@ -45,7 +45,7 @@ def _read_from_the_original(program: Program) -> Program:
             continue
         readers = uses.reads[out.buf]
         instead = [_instead(uses, program, use, out, source, i) for use in readers]
-        if None in instead or not _is_as_fast(program, readers, source):
+        if not readers or None in instead or not _is_as_fast(program, readers, source):
             continue
         for use, walk in zip(readers, instead, strict=True):
             reader = steps[use.at]
@@ -94,10 +94,11 @@ def _written_at_once(program: Program) -> Program:
     uses, steps = Uses(program), list[Step | None](program.steps)
     moved: dict[Slot, tuple[Walk, Walk]] = {}  # a slot that is gone: what was copied, and where to
     refusals = [i for i, step in enumerate(program) if may_refuse(step)]
-    for i, step in enumerate(program):
-        if step.kernel != "copy":
-            continue
+    copied = [(i, step) for i, step in enumerate(program) if step.kernel == "copy"]
+    for i, step in sorted(copied, key=lambda copy: not walks(copy[1])[0].buf.lasts):
         out, source = walks(step)
+        if steps[i] is not step or not (out.buf.lasts or uses.reads[out.buf]):
+            continue
         made = uses.maker(source.buf)
         maker = None if made is None else steps[made]
         if made is None or maker is None or source.buf.lasts or source.buf in moved:

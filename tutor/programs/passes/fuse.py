@@ -27,10 +27,14 @@ from tutor.programs.program import Program, Walk, walks
 def fuse(program: Program) -> Program:
     """With each chain of elementwise steps as one step."""
     uses, steps = Uses(program), list[Step]()
+    freed = False  # memory that something else is written to, which had to wait for the chain
     for chain in Chains(program).in_order():
         one = _fused(chain, uses) if len(chain.steps) > 1 else None
         steps += [one] if one else chain.steps.values()
-    return program.with_steps(steps)
+        for slot in chain.unread.keys() - {walk.buf for walk in walks(one)} if one else ():
+            freed |= any(use.at not in chain.steps for use in uses.writes[slot])
+    shorter = program.with_steps(steps)
+    return fuse(shorter) if freed else shorter
 
 
 def _fused(chain: Chain, uses: Uses) -> Step | None:

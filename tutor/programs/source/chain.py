@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
-from tutor.backends.signatures import SIGNATURES
-from tutor.dtype import BY_NAME, DType, bool_
+from tutor.backends.bytecode import Instruction, made, parse
+from tutor.dtype import DType
 from tutor.programs.source.call import Call, Function
 from tutor.programs.source.elementwise import MOVES
 from tutor.programs.source.expressions import cast, expression, loaded, refused, rounded, stored
@@ -14,38 +13,21 @@ from tutor.programs.source.loops import Lines, Var, loops, named
 from tutor.programs.source.reductions import placed, split, written
 
 
-class Instruction(NamedTuple):
-    """`r1 = relu.float32 r0`"""
-
-    to: str
-    kernel: str
-    dtype: DType
-    args: list[str]
-
-
-def instructions(code: str) -> list[Instruction]:
-    """The text of a fused step, taken apart."""
-    found = []
-    for line in code.split(";"):
-        to, _, call, *args = line.split()
-        kernel, dtype = call.split(".")
-        found.append(Instruction(to, kernel, BY_NAME[dtype], args))
-    return found
-
-
 def fused(call: Call) -> Function | None:
     """All expressions in order, in one loop; None where one of them may refuse its operands, which
     is known only once it is computed."""
-    chain = instructions(str(call.step.params["code"]))
+    chain = parse(str(call.step.params["code"]))
     if any(refused(each.kernel, each.dtype) for each in chain):
         return None
-    *_, last = chain
-    if SIGNATURES[last.kernel].form == "reduce":
+    if reductions := [each for each in chain if each.reduces]:
+        (last,) = reductions
+        rest = [each for each in chain if not each.reduces]
         over = split(call, call.walks[1].shape, call.step.params["axis"])
 
         def term(kept: Sequence[Var], position: Sequence[str]) -> tuple[list[Lines], str]:
             found = Chain(call, lambda k: placed(call, k, kept, position, over.terms), chain)
-            return found.statements(chain[:-1]), found.values[last.args[0]][0]
+            body = found.statements(rest)
+            return [*body, *found.results(but=last.dest)], found.values[last.args[0]][0]
 
         return written(call, last.kernel, last.dtype, over, term)
     variables = named(call.any_order())
@@ -83,12 +65,12 @@ class Chain:
     def statement(self, each: Instruction) -> Lines:
         c, (to, kernel, dtype, _) = self.call.c, each
         args = [self.values[arg] for arg in each.args]
+        found = made(each, [of for _, of in args])
         if kernel == "cast":
             ((x, of),) = args
-            text, found = cast(dtype, of, x, c), dtype
+            text = cast(dtype, of, x, c)
         else:
             text = expression(kernel, dtype, [x for x, _ in args], c)
-            found = bool_ if SIGNATURES[kernel].types[0] == "b" else dtype
         if kernel not in MOVES:
             text = rounded(found, text)
         self.taken[to] = self.taken.get(to, 0) + 1
@@ -96,9 +78,10 @@ class Chain:
         self.values[to] = name, found
         return [f"const {c.computed(found)} {name} = {text};"]
 
-    def results(self) -> list[Lines]:
+    def results(self, but: str = "") -> list[Lines]:
         """All that is written, after all is read: a result may take an input's place."""
         return [
             [f"{self.place(k)} = {stored(self.values[name][1], self.values[name][0])};"]
             for name, k in self.operand.items()
+            if name != but
         ]

@@ -45,11 +45,6 @@ def say(why: str) -> None:
         print(f"tutor: TUTOR_CC: {why}; the library's own replay runs", file=sys.stderr)
 
 
-def wanted() -> bool:
-    """Does TUTOR_CC ask for compiled Programs?"""
-    return os.environ.get("TUTOR_CC", "") not in ("", "0")
-
-
 # ---- the compiler --------------------------------------------------------------------------------
 
 

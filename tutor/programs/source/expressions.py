@@ -7,7 +7,9 @@ has a variant for each kind of dtype: float, int, uint, bool. Each says what it 
 
     own(...)      the dtype itself; 16-bit floats are widened to float and rounded once
     wraps(...)    unsigned integers, which wrap: signed ones may not, in C
-    double(...)   a function of doubles, for floats too, whose result is rounded once
+    double(...)   a function of doubles, for floats too, whose result is rounded to float; where it
+                  is `exact`, quotients and rests of 16-bit floats are too far from any tie for the
+                  second rounding to matter (Figueroa 1995, "When is double rounding innocuous?")
 
 Which of them differ from python_ref, and by how much, is what signatures.py allows: `exact` kernels
 give the same bits, those of `ulp(n)` are the C library's functions. `exp`, `log`, `sin`, `cos` and
@@ -174,15 +176,10 @@ def expression(kernel: str, dtype: DType, args: Sequence[str], c: Dialect) -> st
     words |= {name: c.called(name, dtype is float64) for name in FUNCTIONS}
     found = re.sub(r"[A-Za-z_]\w*", lambda word: words.get(word[0], word[0]), text)
     if computed == "double" and dtype is not float64:
-        return odd(found, dtype, own_type)
+        return f"({own_type}){found}"
     if computed == "wraps" and unsigned != own_type:
         return f"({own_type})({found})"
     return found
-
-
-def odd(text: str, dtype: DType, own_type: str) -> str:
-    """A double as a float; one that is then rounded to 16 bits must not be rounded twice."""
-    return f"round_to_odd({text})" if dtype in HALVES else f"({own_type}){text}"
 
 
 def operands(kernel: str) -> str:

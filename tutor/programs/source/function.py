@@ -85,9 +85,13 @@ class Compiled:
     def fail(self, number: int, addresses: Sequence[int]) -> None:
         """Raise what the library's own kernel raises for the step that stopped."""
         error = self.raised.__dict__.pop("error", None)
-        if error is not None:
-            raise error
-        emit(self.over(self.program.steps[number], addresses))
+        try:
+            if error is not None:
+                raise error
+            emit(self.over(self.program.steps[number], addresses))
+        except Exception as raised:
+            raised.step = number  # type: ignore[attr-defined]
+            raise
         raise DomainError(
             f"step {number} of a compiled Program, {self.program.steps[number].kernel}",
             "it refused a number that is not there any more",

@@ -45,8 +45,13 @@ class Road(Replay):
         held.update(self._constants)
         arena = Buffer.empty(self._nbytes, uint8)  # of this run alone: threads may run it at once
         start = arena.address
-        self._compiled([
+        addresses = [
             held[slot].address if slot in held else start + self._offsets[slot]
             for slot in self.program.slots
-        ])  # fmt: skip
+        ]
+        try:
+            self._compiled(addresses)
+        except Exception as error:
+            self._note(error)
+            raise
         return None

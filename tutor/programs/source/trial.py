@@ -25,7 +25,7 @@ from tutor.errors import TutorError
 from tutor.ground.bits import UNSIGNED, pack, unpack
 from tutor.ground.memory import Holder, Memory
 from tutor.programs.program import Program, Slot, walks
-from tutor.programs.source.compiler import load
+from tutor.programs.source.compiler import CompilerError, load
 from tutor.programs.source.function import Compiled
 from tutor.programs.source.text import source
 from tutor.programs.source.unfold import unfolded
@@ -56,6 +56,14 @@ class Memories:
     def over(self, step: Step) -> Step:
         """The step on this memory."""
         return step.over([Operand(self.blocks[w.buf], *w[1:]) for w in walks(step)])
+
+
+def tried(program: Program, example: Mapping[Slot, Holder]) -> Compiled:
+    """The Program, compiled, if it may be used; else a CompilerError that says why not."""
+    found = Compiled(program, load(source(program)))
+    if (why := trial(found, example)) is not None:
+        raise CompilerError(why)
+    return found
 
 
 def trial(compiled: Compiled, example: Mapping[Slot, Holder]) -> str | None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from tutor.backends.signatures import SIGNATURES
+from tutor.backends.bytecode import made, parse
 from tutor.backends.step import Step
-from tutor.dtype import DType, bool_
+from tutor.dtype import DType
 from tutor.ground.layout import Shape, contiguous_strides
 from tutor.programs.program import Program, Slot, Walk, walks
-from tutor.programs.source.chain import instructions
 
 
 def unfolded(program: Program) -> Program:
@@ -30,14 +29,13 @@ def unfold(step: Step) -> Iterator[Step]:
     results = int(str(step.params["results"]))
     inputs, further = ins[: len(ins) + 1 - results], ins[len(ins) + 1 - results :]
     shape, known = inputs[0].shape, {f"i{n}": x for n, x in enumerate(inputs)}
-    for to, kernel, dtype, args in instructions(str(step.params["code"])):
-        row, given = SIGNATURES[kernel], [known[arg] for arg in args]
-        reduces = row.form == "reduce"
-        params = {"axis": step.params["axis"]} if reduces else {}
-        gives = out.buf.dtype if reduces else bool_ if row.types[0] == "b" else dtype
-        known[to] = temp(out.shape if reduces else shape, gives)
-        of = given[0].buf.dtype if kernel == "cast" else dtype
-        yield Step(kernel, of, known[to], tuple(given), params, step.where)
+    for each in parse(str(step.params["code"])):
+        given = [known[arg] for arg in each.args]
+        gives = made(each, [x.buf.dtype for x in given])
+        params = {"axis": step.params["axis"]} if each.reduces else {}
+        known[each.dest] = temp(out.shape if each.reduces else shape, gives)
+        of = given[0].buf.dtype if each.kernel == "cast" else each.dtype
+        yield Step(each.kernel, of, known[each.dest], tuple(given), params, step.where)
     for n, place in enumerate((out, *further)):
         yield Step("copy", place.buf.dtype, place, (known[f"o{n}"],), where=step.where)
 

@@ -4,9 +4,9 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <map>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "border/checks.hpp"
@@ -21,7 +21,7 @@ namespace {
 // ---- The kernels of a level, by name ------------------------------------------------------------
 
 using ByDType = std::array<const Row*, DTYPES>;
-using ByName = std::map<std::string_view, ByDType>;
+using ByName = std::unordered_map<std::string_view, ByDType>;
 
 ByName names_of(const Level& level) {
     ByName found;
@@ -45,9 +45,12 @@ const ByName& beside(const Row& row) {
 }
 
 DType dtype_named(std::string_view name) {
-    for (int d = 0; d < DTYPES; ++d)
-        if (name_of(static_cast<DType>(d)) == name) return static_cast<DType>(d);
-    return DTYPES;
+    static const std::vector<std::string> names = [] {
+        std::vector<std::string> all;
+        for (int d = 0; d < DTYPES; ++d) all.push_back(name_of(static_cast<DType>(d)));
+        return all;
+    }();
+    return static_cast<DType>(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
 // ---- Words --------------------------------------------------------------------------------------
@@ -90,10 +93,11 @@ struct Name {
 
 // ---- Reading ------------------------------------------------------------------------------------
 
-// What a register holds at some point of the reading.
+// What a register of that name holds from some point of the reading on, and in which tile.
 struct Value {
-    DType dtype = DTYPES;    // none yet
-    int tile = 0, last = 0;  // last: which instruction reads it, or writes what nobody reads
+    int name;
+    DType dtype;
+    int tile, last;  // last: which instruction reads it, or writes what nobody reads
 };
 
 class Reader {
@@ -148,12 +152,12 @@ class Reader {
 
     bool argument(Name name, uint8_t* place, DType* dtype) {
         if (name.letter == 'r') {
-            const auto found = newest_.find(name.number);
-            if (found == newest_.end()) return false;
-            Value& value = values_[found->second];
-            value.last = code_.count;
-            *dtype = value.dtype;
-            *place = static_cast<uint8_t>(MAX_FUSED + found->second);
+            int newest = registers_ - 1;
+            while (newest >= 0 && values_[newest].name != name.number) --newest;
+            if (newest < 0) return false;
+            values_[newest].last = code_.count;
+            *dtype = values_[newest].dtype;
+            *place = static_cast<uint8_t>(MAX_FUSED + newest);
             return true;
         }
         const bool is_input = name.letter == 'i';
@@ -199,10 +203,8 @@ class Reader {
         if (!step->work && (dest.letter != 'o' || dest.number != 0 || none_to_choose(*step)))
             return false;
         if (dest.letter == 'r') {
-            const int value = static_cast<int>(values_.size());
-            values_.push_back({made, 0, code_.count});
-            newest_[dest.number] = value;
-            step->to = static_cast<uint8_t>(MAX_FUSED + value);
+            values_[registers_] = {dest.number, made, 0, code_.count};
+            step->to = static_cast<uint8_t>(MAX_FUSED + registers_++);
             return true;
         }
         if (dest.letter != 'o' || dest.number >= code_.results) return false;
@@ -226,29 +228,30 @@ class Reader {
     // Gives each register a tile, which another has once nobody reads it any more. One that an
     // instruction reads can be the one it writes only if its elements are of the same size.
     void assign_tiles() {
-        std::vector<int> free;
+        int free[MAX_CODE], count = 0;
         code_.registers = 0;
         for (int i = 0; i < code_.count; ++i) {
             Instruction& step = code_.of[i];
             Value* written = step.to >= MAX_FUSED ? &values_[step.to - MAX_FUSED] : nullptr;
-            std::vector<int> ended;
+            int ended[4], ends = 0;
             for (int a = 0; a < step.args; ++a) {
                 if (step.from[a] < MAX_FUSED) continue;
                 Value& read = values_[step.from[a] - MAX_FUSED];
                 step.from[a] = static_cast<uint8_t>(MAX_FUSED + read.tile);
                 if (read.last != i) continue;
                 read.last = -1;  // it may be there twice
-                const bool same = written && itemsize_of[read.dtype] == itemsize_of[written->dtype];
-                (same ? free : ended).push_back(read.tile);
+                if (written && itemsize_of[read.dtype] == itemsize_of[written->dtype])
+                    free[count++] = read.tile;
+                else
+                    ended[ends++] = read.tile;
             }
             if (written) {
-                if (free.empty()) free.push_back(code_.registers++);
-                written->tile = free.back();
-                free.pop_back();
+                written->tile = count ? free[--count] : code_.registers++;
                 step.to = static_cast<uint8_t>(MAX_FUSED + written->tile);
-                if (written->last == i) ended.push_back(written->tile);
+                if (written->last == i) ended[ends++] = written->tile;
             }
-            free.insert(free.end(), ended.begin(), ended.end());
+            std::copy_n(ended, ends, free + count);
+            count += ends;
         }
     }
 
@@ -256,8 +259,8 @@ class Reader {
     const Operands& operands_;
     const Params& params_;
     Code& code_;
-    std::vector<Value> values_;  // what registers have held, in order
-    std::map<int, int> newest_;  // which of them a register holds now
+    Value values_[MAX_CODE];  // what registers have held, in order
+    int registers_ = 0;
     bool reduces_ = false;
 };
 

@@ -8,8 +8,6 @@ namespace tutor {
 namespace TUTOR_LEVEL {
 namespace {
 
-constexpr int TILE_BYTES = 512;  // partial results side by side; 32 lanes of them still fit in L1
-
 // What only partial results take part in is compiled once for all ops that have the same ones.
 template <class Partial>
 void clear_partials(Partial none, char* partials, int64_t count) {

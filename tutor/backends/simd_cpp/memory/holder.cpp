@@ -28,11 +28,11 @@ std::string of_type(const char* what, PyObject* object) {
     return std::string(what) + " is of type " + Py_TYPE(object)->tp_name;
 }
 
-// Whether `buf` still has `promise`: while that was kept, another thread may have put something
-// else there.
-bool is_at(PyObject* buf, PyObject* promise) {
+// Whether `buf` has this, a promise or a Memory: while a promise is kept, another thread may put
+// something else there.
+bool is_at(PyObject* buf, PyObject* memory) {
     return !PyObject_TypeCheck(buf, holder_type) ||
-           reinterpret_cast<Holder*>(buf)->memory == promise;
+           reinterpret_cast<Holder*>(buf)->memory == memory;
 }
 
 // What `promise` comes to, in place of it. It has a method keep(), or is no promise.
@@ -213,12 +213,11 @@ Memory* memory_of(PyObject* buf, std::string* found) {
         return nullptr;
     }
     PyObject* instead = kept(buf, memory, found);
-    const bool replaced = instead && PyObject_TypeCheck(buf, holder_type) &&
-                          reinterpret_cast<Holder*>(buf)->memory != instead;
+    const bool overtaken = instead && !is_at(buf, instead) && !is_at(buf, memory);
     Py_DECREF(memory);
-    if (!replaced) return reinterpret_cast<Memory*>(instead);
+    if (!overtaken) return reinterpret_cast<Memory*>(instead);
     Py_DECREF(instead);
-    return memory_of(buf, found);
+    return memory_of(buf, found);  // what is there now
 }
 
 PyObject* new_buffer(int64_t count, DType dtype, char** data) {

@@ -1,0 +1,132 @@
+"""A call of a jitted function: its arguments, taken apart, and of which kind they are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar, copy_context
+from typing import Any, NamedTuple
+
+from tutor.backends import registry
+from tutor.core.buffer import Buffer
+from tutor.errors import RecordError
+from tutor.ground.memory import Memory
+from tutor.ground.recording import is_grad_enabled
+from tutor.methods.tensor import Tensor
+from tutor.programs.places import PLAIN, Place
+
+Walk = tuple[Any, ...]
+Key = tuple[Any, ...]
+
+# Whether a jitted function is running here: one that it calls is a part of it.
+within: ContextVar[bool] = ContextVar("tutor.jit", default=False)
+
+
+def run_within(function: Callable[[], Any]) -> Any:
+    """`function()`, as the inside of a jitted one, in a context of its own."""
+
+    def run() -> Any:
+        within.set(True)
+        return function()
+
+    return copy_context().run(run)
+
+
+def walk_of(t: Tensor) -> Walk:
+    """How a Tensor lies in memory, wherever that is: what two calls must have in common."""
+    return t.shape, t.strides, t.offset, len(t.buf), t.buf.dtype
+
+
+class Window(NamedTuple):
+    """A stretch of an argument's Buffer: `size` numbers from `start` on. `first` is the number of
+    the first argument over the same Buffer."""
+
+    start: int
+    size: int
+    first: int
+
+    def over(self, buf: Buffer) -> Buffer:
+        """These numbers as a Buffer of their own, which shares the memory."""
+        if self.size == len(buf):
+            return buf
+        dtype, size = buf.dtype, buf.dtype.itemsize
+        raw = buf.raw[self.start * size : (self.start + self.size) * size]
+        return Buffer.over(Memory.borrow(raw, self.size, size, dtype.format), dtype)
+
+
+def windows(tensors: Sequence[Tensor]) -> list[Window]:
+    """For each argument the stretch of its Buffer that it stands for. Of rows of something larger,
+    `images[i : i + 32]`, it is these rows: so it does not matter which ones they are. Two over the
+    same Buffer stand for all of it."""
+    firsts: dict[int, int] = {}
+    found = []
+    for i, t in enumerate(tensors):
+        buf = t.buf
+        size, whole, first = math.prod(t.shape), len(buf), firsts.setdefault(id(buf), i)
+        if first != i:
+            ids = [id(t.buf) for t in tensors]
+            return [Window(0, len(t.buf), ids.index(id(t.buf))) for t in tensors]
+        part = size < whole and t.is_contiguous()
+        found.append(Window(t.offset, size, i) if part else Window(0, whole, i))
+    return found
+
+
+class Argument(NamedTuple):
+    """In a Place: the Tensor among the arguments that has this number."""
+
+    number: int
+
+    def place(self, place: Place, arguments: Sequence[Tensor]) -> Place:
+        return place._replace(holder=arguments[self.number])
+
+
+class Call:
+    """Arguments, taken apart: `tensors`, objects (`roots`), and a `key` that says of which kind all
+    of them are: two calls with one key differ in the numbers in their Tensors at most."""
+
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.tensors: list[Tensor] = []
+        self.roots: list[tuple[Any, str]] = []
+        self.containers: list[Any] = []
+        kinds = [self._kind(a) for a in args]
+        named = [(name, self._kind(a)) for name, a in kwargs.items()] if kwargs else ()
+        self.windows = windows(self.tensors)
+        walks = [
+            (t.shape, t.strides, t.offset - w.start, w.size, t.buf.dtype, t.requires_grad, w.first)
+            for t, w in zip(self.tensors, self.windows, strict=True)
+        ]
+        self.key = (registry.current(), is_grad_enabled(), *kinds, *named, *walks)
+        self.args, self.kwargs = args, kwargs
+        self.plain = all(type(a) is Tensor and not a.requires_grad for a in args) and not kwargs
+
+    def _kind(self, value: Any) -> Any:
+        kind = type(value)
+        if kind is Tensor or isinstance(value, Tensor):
+            return self._note(value)
+        if kind in PLAIN:
+            return kind, value
+        if kind in (list, tuple):
+            self.containers.append(value)
+            return kind, tuple([self._kind(v) for v in value])
+        if kind is dict:
+            self.containers.append(value)
+            return kind, tuple([(k, self._kind(v)) for k, v in value.items()])
+        self.roots.append((value, f"argument {len(self.roots) + 1}"))
+        return id(value)
+
+    def _note(self, t: Tensor) -> int:
+        if t.op is not None:
+            raise RecordError(
+                "a jitted function with an argument that an op made",
+                f"a Tensor of shape {t.shape} with a graph behind it, which no replay sees",
+                "hand over x.detach(), or compute it inside",
+            )
+        self.tensors.append(t)
+        return len(self.tensors)
+
+    def contents(self) -> list[Any]:
+        """Which things are in the lists and dicts among the arguments."""
+        return [
+            [*map(id, c.values()), *c] if isinstance(c, dict) else [*map(id, c)]
+            for c in self.containers
+        ]

@@ -1,0 +1,51 @@
+"""Versions: what is overwritten as a whole is another temp from then on.
+
+    t0 = copy(x0)                  t0 = copy(x0)
+    t0 = mul(t0, c0)               t1 = mul(t0, c0)
+    y0 = exp(t0)                   y0 = exp(t1)
+
+Code that works in place says less than it seems to: that two results have one place in memory. When
+each has its own, one step makes it and others read it, which is all that the passes after this one
+ask; and the last of them gives back the memory that can be spared.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from tutor.backends.step import Step
+from tutor.programs.passes.uses import writes
+from tutor.programs.program import Program, Slot, Walk, walks
+
+
+def versions(program: Program) -> Program:
+    """With a slot of its own for each time that a temp or output is written as a whole."""
+    left = Counter(slot for step in program for slot in _begun(step).values())
+    now: dict[Slot, Slot] = {}  # what stands for a slot at the moment; in the end it does itself
+    steps = []
+    for step in program:
+        operands = [_at(now, walk) for walk in walks(step)]
+        for place, slot in _begun(step).items():
+            left[slot] -= 1
+            now[slot] = Slot("temp", slot.count, slot.dtype) if left[slot] else slot
+            operands[place] = _at(now, walks(step)[place])
+        steps.append(step.over(operands))
+    return program.with_steps(steps)
+
+
+def _begun(step: Step) -> dict[int, Slot]:
+    """The temps and outputs of which the step leaves nothing that was there before, by the operand
+    that is written. An update reads by the same operand what it writes: it begins nothing."""
+    written, count = writes(step), len(walks(step))
+    if step.signature.form == "update":
+        return {}
+    places = [0, *range(count - len(written) + 1, count)]  # of a fused step the last ones
+    return {
+        place: walk.buf
+        for place, walk in zip(places, written, strict=True)
+        if walk.is_whole and walk.buf.role in ("temp", "output")
+    }
+
+
+def _at(now: dict[Slot, Slot], walk: Walk) -> Walk:
+    return walk._replace(buf=now[walk.buf]) if walk.buf in now else walk

@@ -1,0 +1,149 @@
+"""A Program as a table for people: which kernel, over what memory, for which line of theirs."""
+
+from __future__ import annotations
+
+import linecache
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from tutor.backends.step import Step
+from tutor.ground.layout import contiguous_strides
+from tutor.ground.typing import Walked
+
+ELSEWHERE = {"fused": ("code", "results")}  # parameters that stand below, or are seen anyhow
+ROLES = ("input", "state", "constant", "temp", "output")
+WIDEST = 44  # characters of a line of the user's
+MARKS = {
+    ".T": ".T: walked along other axes",
+    "*": "*: stretched, some numbers are read again and again",
+    "[]": "[]: a part of it",
+}
+UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+
+
+def table(steps: Sequence[Step], names: Mapping[Any, str]) -> str:
+    """A line for each step, and for each instruction of a fused one; then what they come to."""
+    nbytes = [step.nbytes for step in steps]
+    flops = [step.flops or 0 for step in steps]
+    (b, unit), (f, prefix) = _unit(nbytes), _unit(flops)
+    units = f"{unit}B" if unit else "bytes", f"{prefix}flop"
+    rows = [("", "result", "kernel", "of", *units, "line")]
+    below: list[list[str]] = [[]]
+    last: tuple[str, int] | None = None
+    for i, step in enumerate(steps):
+        fused = step.kernel == "fused"  # which alone may have several results
+        outs = [described(names[w.buf], w) for w in (step.writes if fused else [step.out])]
+        ins = [described(names[w.buf], w) for w in (step.reads if fused else step.ins)]
+        cost = _number(nbytes[i] / b, unit), _number(flops[i] / f, prefix) if flops[i] else ""
+        line = f'{"":3}"' if last and step.where == last else line_of(step.where)
+        last = step.where
+        operands = ", ".join(_short(ins))
+        rows.append((str(i), ", ".join(outs), called(step), operands, *cost, line))
+        below.append(str(step.params["code"]).split("; ") if fused else [])
+    total = _number(sum(nbytes) / b, unit), _number(sum(flops) / f, prefix)
+    rows.append(("", f"{len(steps)} step{'s' * (len(steps) != 1)}", "", "", *total, ""))
+    below.append([])
+    return "\n".join([*_lines(rows, below), *_below(steps)])
+
+
+def _lines(rows: Sequence[Sequence[str]], below: Sequence[Sequence[str]]) -> Iterator[str]:
+    wide = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
+    for row, more in zip(rows, below, strict=True):
+        cells = [cell.rjust(w) if c in (0, 4, 5) else cell.ljust(w)
+                 for c, (cell, w) in enumerate(zip(row, wide, strict=True))]  # fmt: skip
+        yield "  ".join(cells).rstrip()
+        yield from (f"{'':{wide[0] + wide[1] + 6}}{text}" for text in more)
+
+
+def _below(steps: Sequence[Step]) -> Iterator[str]:
+    """How much memory each role has, and what the marks mean that were used."""
+    sizes: dict[str, list[int]] = {role: [] for role in ROLES}
+    for slot in dict.fromkeys(w.buf for step in steps for w in step.operands):
+        sizes[slot.role].append(slot.nbytes)
+    found = [f"{len(n)} {role}{'s' * (len(n) != 1)} of {readable(sum(n))}"
+             for role, n in sizes.items() if n]  # fmt: skip
+    if found:
+        yield "memory: " + ", ".join(found)
+    used = {_mark(w) for step in steps for w in step.operands}
+    if explained := [text for mark, text in MARKS.items() if mark in used]:
+        yield "; ".join(explained)
+
+
+# ---- cells ---------------------------------------------------------------------------------------
+
+
+def called(step: Step) -> str:
+    """The kernel, its dtype if that is not float32, and its parameters but those that are off."""
+    dtype = "" if step.dtype.name == "float32" else f".{step.dtype.name}"
+    params = [
+        name if value is True else f"{name}={_plain(value)}"
+        for name, value in step.params.items()
+        if value not in (False, None, ()) and name not in ELSEWHERE.get(step.kernel, ())
+    ]
+    return " ".join([step.kernel + dtype, *params])
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return ",".join(map(_plain, value)) if isinstance(value, tuple) else str(value)
+
+
+def described(name: str, w: Walked) -> str:
+    """`t3.T 10x32`: a name, a mark if it is not all of the memory in order, and the shape."""
+    size = "x".join(map(str, w.shape))
+    return f"{name}{_mark(w)} {size}".rstrip()
+
+
+def _mark(w: Walked) -> str:
+    walked = [(n, s) for n, s in zip(w.shape, w.strides, strict=True) if n != 1]
+    if any(s == 0 for _, s in walked):
+        return "*"
+    inner = sorted(walked, key=lambda axis: -axis[1])
+    sizes = tuple(n for n, _ in inner)
+    dense = tuple(s for _, s in inner) == tuple(contiguous_strides(sizes))
+    if not dense or math.prod(sizes) != len(w.buf):
+        return "[]"
+    return "" if inner == walked else ".T"
+
+
+def _short(ins: Sequence[str]) -> Iterator[str]:
+    """Single numbers one after another in one: s6, s7, s8 -> s6 s7 s8."""
+    group: list[str] = []
+    for text in [*ins, " "]:
+        if " " not in text:
+            group.append(text)
+            continue
+        if group:
+            yield " ".join(group)
+            group = []
+        if text != " ":
+            yield text
+
+
+def line_of(where: tuple[str, int] | None) -> str:
+    """`train.py:7  loss.backward()`: the text as far as the file can be read."""
+    if where is None:
+        return ""
+    text = " ".join(linecache.getline(*where).split())
+    text = text if len(text) <= WIDEST else text[: WIDEST - 3] + "..."
+    return f"{where[0].rpartition('/')[2]}:{where[1]}  {text}".rstrip()
+
+
+# ---- numbers -------------------------------------------------------------------------------------
+
+
+def _unit(values: Iterable[int]) -> tuple[float, str]:
+    """One for the whole column: the largest number has at least two digits in it."""
+    largest = max(values, default=0)
+    return next((u for u in UNITS if largest >= 10 * u[0]), UNITS[-1])
+
+
+def _number(value: float, unit: str) -> str:
+    return f"{value:,.1f}" if unit else f"{value:,.0f}"
+
+
+def readable(nbytes: int) -> str:
+    factor, unit = _unit([nbytes])
+    return f"{_number(nbytes / factor, unit)} {unit}B" if unit else f"{nbytes} bytes"
