@@ -256,6 +256,7 @@ ROWS: dict[str, Callable[[], Any]] = {
     "tutor.viz.histogram": lambda: viz.histogram({"a": floats(5)}),
     "tutor.viz.images": lambda: viz.images(floats(2, 4, 4)),
     "tutor.viz.mesh": lambda: viz.mesh(floats(4, 2)),
+    "tutor.viz.program": lambda: viz.program(tutor.schedule(pending())),
     "tutor.viz.plane": lambda: viz.plane(lambda x: x * x, [1.0, 0.5]),
     "tutor.viz.shared": lambda: shared(),
     "tutor.viz.walk": lambda: viz.walk((floats() * floats()).sum()).steps,
@@ -308,6 +309,12 @@ def hooked() -> None:
 def resumed() -> None:
     optimizer = stepped(optim.Adam)
     optimizer.load_state_dict(optimizer.state_dict())
+
+
+def pending() -> Tensor:
+    x = floats()
+    with tutor.lazy():
+        return (x * 2 + 1).exp()
 
 
 def shared() -> Any:
