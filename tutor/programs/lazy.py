@@ -35,8 +35,9 @@ from tutor.ground import border
 from tutor.ground.blocks import Block, F
 from tutor.ground.literals import is_tensor
 from tutor.programs.noting import note
-from tutor.programs.program import Program, Slot
-from tutor.programs.promises import Noted, Place, Promise, Why, needed, run
+from tutor.programs.program import Program
+from tutor.programs.promises import Noted, Promise, Why, lasting, needed, run
+from tutor.programs.together import program_of
 
 
 @overload
@@ -77,7 +78,7 @@ def schedule(*tensors: Any) -> Schedule:
     """What would run if these Tensors were asked for now, as a Program; print it to see each step
     with its line, and why it runs. Nothing runs. DTypeError for what is no Tensor."""
     steps = needed(_makers("schedule", tensors))
-    return Schedule(steps, _slots(steps))
+    return Schedule(steps)
 
 
 def _makers(name: str, tensors: Iterable[Any]) -> list[Noted]:
@@ -99,9 +100,9 @@ class Schedule(Program):
 
     __slots__ = ("why",)
 
-    def __init__(self, steps: dict[Noted, Why], slots: dict[Slot, Slot]) -> None:
+    def __init__(self, steps: dict[Noted, Why]) -> None:
         pending = [noted.work.step for noted in steps if noted.work is not None]
-        program = Program(pending).with_slots(slots.__getitem__)
+        program, _ = program_of(pending, lasting(steps))
         super().__init__(program.steps, program.slots)
         number = {noted: i for i, noted in enumerate(steps)}
         self.why = tuple(
@@ -113,28 +114,3 @@ class Schedule(Program):
         wide = max(map(len, [head, *rows]))
         table = zip([head, *rows], ["why", *self.why], strict=True)
         return "\n".join([*[f"{row.ljust(wide)}  {why}" for row, why in table], end])
-
-
-def _slots(steps: dict[Noted, Why]) -> dict[Slot, Slot]:
-    """For each place that the steps work on its part in a Program."""
-    lasting = set()
-    for noted in steps:
-        for value in [made() for made in noted.work.makes] if noted.work is not None else []:
-            if value is not None and (
-                (value.handle is not None and value.handle() is not None)
-                or any(reader not in steps for reader in value.waiting())
-            ):  # a Buffer has it, or a step that does not run yet will read it
-                lasting.add(value.place)
-    found: dict[Slot, Slot] = {}
-    memories: dict[int, Slot] = {}  # constants and states that are one memory are one slot
-    pending = [noted.work.step for noted in steps if noted.work is not None]
-    for slot in Program(pending).slots:
-        assert isinstance(slot, Place)
-        role = "output" if slot in lasting else "temp"
-        if slot.value is not None:
-            role = "constant" if slot.is_constant else "state"
-            made = Slot(role, slot.count, slot.dtype, slot.value)
-            found[slot] = memories.setdefault(id(slot.value.memory), made)
-        else:
-            found[slot] = Slot(role, slot.count, slot.dtype)
-    return found
