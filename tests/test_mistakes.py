@@ -56,7 +56,7 @@ GIVEN: dict[str, Any] = {
     "arrays": Tensor([1.0, 2.0]), "equation": "ij,jk->ik", "operands": MATRIX, "f": Tensor.exp,
     "inputs": 2, "outputs": 2, "seed": 1, "targets": Tensor([0, 1, 2]), "a": 0, "b": 1,
     "gradient": None, "output_size": 2, "kernel_size": 2, "layers": nn.ReLU(), "data": [1.0],
-    "params": [leaf()], "model": LAYER,
+    "params": [leaf()], "model": LAYER, "function": lambda x: x, "asked": MATRIX,
 }  # fmt: skip
 ITSELF: dict[str, Any] = {  # where GIVEN or MATRIX would not do
     "where": MASK, "one_hot": WHOLE[0], "conv1d": LINE, "conv2d": IMAGE, "conv_transpose1d": LINE,

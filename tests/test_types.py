@@ -242,10 +242,11 @@ NO_TENSOR = {
     "Module.* inputs",  # what forward takes
     "Buffer.over memory",  # a Memory, or the promise of one
     # they find out whether it is a number
-    "whole_number number", "Limit.checked *", "Optimizer.__setattr__ value",
+    "whole_number number", "Limit.checked *", "*.__setattr__ value",
     "Optimizer.__new__ *", "Optimizer.__getattr__ return",  # settings
     "Optimizer.state_dict return", "Optimizer.load_state_dict state",  # Tensors, and a count
     "graph *", "walk *",  # a Tensor, or an object of a class of the reader's own
+    "jit function", "jit return", "program p",  # any function; a Program of its floor, or above
     "__getattr__ return",  # a module
     "check_device device", "isdtype kind", "result_type arrays_and_dtypes", "tensordot axes",
     "__array_namespace_info__.* *",  # as the standard has it

@@ -1,5 +1,5 @@
-"""What kernels do in another way where there is much of it: argsort deals out by digits, argmax
-looks through blocks of vectors, a transposed matrix is turned by squares of registers."""
+"""What kernels do in another way where there is much of it: argsort deals out by digits, max and
+argmax look through blocks of vectors, a transposed matrix is turned by squares of registers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from operands import Operand, filled, operand, values
 
 from tutor.backends import registry
 from tutor.backends.python_ref.reduce import argmax, argmin
-from tutor.dtype import TABLE, DType, int64
+from tutor.dtype import TABLE, DType, float32, float64, int64
 from tutor.ground.bits import pack
 
 LENGTHS = [1, 11, 12, 13, 100, 255, 511, 512, 513, 700, 5000]
@@ -53,6 +53,30 @@ def test_argsort_is_stable(level: str, dtype: DType, descending: bool) -> None:
         keys = [(v != v, 0 if v != v else v) for v in held]
         # `reverse` keeps the order of equals, too
         assert values(out) == sorted(range(n), key=keys.__getitem__, reverse=descending)
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+@pytest.mark.parametrize("dtype", [float32, float64], ids=lambda d: d.name)
+@pytest.mark.parametrize("level", LEVELS)
+def test_of_zeros_the_better_one_wins_and_of_all_nan(level: str, dtype: DType, name: str) -> None:
+    """max has +0 over -0 and min -0 over +0, wherever it stands among thousands of others."""
+    kernel, sign = registry.table(level)[name, dtype], 1.0 if name == "max" else -1.0
+    draw = random.Random(0)
+    for n in (1, 3, 16, 63, 64, 65, 200, 511, 512, 513, 4095, 4096, 4097, 40_000):
+        for special, behind, wanted in (
+            (0.0, -1.0, 0.0),
+            (-0.0, -1.0, -0.0),
+            (0.0, -0.0, 0.0),
+            (-2.0, -3.0, -2.0),
+            (math.nan, math.inf, math.nan),
+        ):
+            for place in {0, n // 2, n - 1, draw.randrange(n)}:
+                held = [sign * behind] * n
+                held[place] = sign * special
+                out = operand(dtype=dtype)
+                kernel(out, filled(held, dtype), axis=(0,))
+                (found,) = values(out)
+                assert repr(found) == repr(sign * wanted if wanted == wanted else math.nan), n
 
 
 @pytest.mark.parametrize("name", ["argmax", "argmin"])

@@ -81,3 +81,24 @@ def test_every_tile_of_a_layer_has_its_own_part_of_the_bias(level, dtype, relu, 
         expected = x.astype("d") @ w.T + b
         expected = np.maximum(expected, 0) if relu else expected
         assert np.array_equal(out.numpy(), expected.T if transposed else expected)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_bits_do_not_depend_on_the_number_of_threads(level):
+    """Nor on the tiles, which one thread alone makes larger than several do."""
+    rng, kernel = np.random.default_rng(0), simd_cpp.table(level)["matmul", float32]
+    before = simd_cpp.num_threads()
+    # k in one block and in two; higher than wide, and wider than high; a last tile that is narrower
+    for m, k, n in ((300, 200, 700), (530, 400, 270), (290, 512, 600)):
+        a, b = (rng.standard_normal(shape).astype("f") for shape in ((m, k), (k, n)))
+        found = []
+        for threads in (1, 2, 3):
+            simd_cpp.set_num_threads(threads)
+            try:
+                out = Tensor(np.full((m, n), 7, "f"))
+                kernel(out, Tensor(a), Tensor(b))
+            finally:
+                simd_cpp.set_num_threads(before)
+            found.append(out.numpy())
+        assert np.allclose(found[0], a.astype("d") @ b, rtol=0, atol=1e-4)
+        assert all(np.array_equal(z.view("i"), found[0].view("i")) for z in found)

@@ -403,7 +403,7 @@ def test_a_jitted_function_in_the_block_and_the_block_in_one(backend: str) -> No
             losses.append(step(x))
     assert [loss.item() for loss in losses] == [5.0, 4.0, 3.0, 2.0]
     assert w.tolist() == [0.0, 1.0]
-    assert step.stats()["recorded"] == 1
+    assert step.stats()["recorded"] == 0  # within the block it is the function itself
 
 
 DEPTH = 100_000

@@ -28,6 +28,7 @@ from tutor.backends import registry
 from tutor.backends.step import WATCHES, mode
 from tutor.errors import RecordError
 from tutor.ground.recording import is_grad_enabled
+from tutor.ground.spelling import spelled
 from tutor.programs.call import Call, Key, run_within, within
 from tutor.programs.passes import known
 from tutor.programs.program import Program
@@ -182,6 +183,7 @@ def jit(function: Callable[..., Any], *, passes: Collection[str] | None = None) 
 def jit(
     function: None = None, *, passes: Collection[str] | None = None
 ) -> Callable[[Callable[..., Any]], Jitted]: ...
+@spelled
 def jit(function: Any = None, *, passes: Collection[str] | None = None) -> Any:
     """`@tutor.jit`: replay what a function did, in place of running it again.
 
@@ -190,7 +192,7 @@ def jit(function: Any = None, *, passes: Collection[str] | None = None) -> Any:
     `passes` are the names of those that improve the Program (tutor.programs.passes.PASSES; None:
     all of them, () leaves it as it was recorded). RecordError for what cannot be recorded.
     """
-    if function is None and passes is not None:
+    if function is None:
         return functools.partial(Jitted, passes=passes)
     if not callable(function):
         raise RecordError(

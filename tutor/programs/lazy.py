@@ -34,6 +34,8 @@ from tutor.errors import DTypeError
 from tutor.ground import border
 from tutor.ground.blocks import Block, F
 from tutor.ground.literals import is_tensor
+from tutor.ground.spelling import spelled
+from tutor.methods.tensor import Tensor
 from tutor.programs.noting import note
 from tutor.programs.program import Program
 from tutor.programs.promises import Noted, Promise, Why, lasting, needed, run
@@ -44,6 +46,7 @@ from tutor.programs.together import program_of
 def lazy(function: None = None) -> Noting: ...
 @overload
 def lazy(function: F) -> F: ...
+@spelled
 def lazy(function: F | None = None) -> Noting | F:
     """`with lazy():` or `@lazy()`: note what is to be computed, and run it when it is asked for.
 
@@ -66,19 +69,20 @@ class _lazy(Noting):  # noqa: N801 - its name stands in messages
 _lazy.__name__ = "lazy"
 
 
-def realize(*tensors: Any) -> None:
+@spelled
+def realize(*asked: Tensor) -> None:
     """Have the numbers of all these Tensors there: one schedule for all of them. DTypeError for
     what is no Tensor."""
-    run(_makers("realize", tensors))
-    for tensor in tensors:
+    run(_makers("realize", asked))
+    for tensor in asked:
         tensor.realize()
 
 
-def schedule(*tensors: Any) -> Schedule:
+@spelled
+def schedule(*asked: Tensor) -> Schedule:
     """What would run if these Tensors were asked for now, as a Program; print it to see each step
     with its line, and why it runs. Nothing runs. DTypeError for what is no Tensor."""
-    steps = needed(_makers("schedule", tensors))
-    return Schedule(steps)
+    return Schedule(needed(_makers("schedule", asked)))
 
 
 def _makers(name: str, tensors: Iterable[Any]) -> list[Noted]:
@@ -110,7 +114,13 @@ class Schedule(Program):
         )
 
     def __str__(self) -> str:
-        head, *rows, end = super().__str__().splitlines()
-        wide = max(map(len, [head, *rows]))
-        table = zip([head, *rows], ["why", *self.why], strict=True)
-        return "\n".join([*[f"{row.ljust(wide)}  {why}" for row, why in table], end])
+        head, *lines = super().__str__().splitlines()
+        at: dict[
+            int, str
+        ] = {}  # the lines that begin with the number of a step: below one there may be its code
+        for i, line in enumerate(lines):
+            if len(at) < len(self.why) and line.split()[0] == str(len(at)):
+                at[i] = self.why[len(at)]
+        wide = max([len(head), *[len(lines[i]) for i in at]])
+        rows = [f"{line.ljust(wide)}  {at[i]}" if i in at else line for i, line in enumerate(lines)]
+        return "\n".join([f"{head.ljust(wide)}  why", *rows])

@@ -11,13 +11,13 @@ import functools
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
-from tutor.backends import simd_cpp
+from tutor.backends import registry, simd_cpp
 from tutor.core.buffer import Buffer
 from tutor.errors import RecordError
 from tutor.ground.memory import kept
 from tutor.methods.tensor import Tensor
 from tutor.programs.call import Argument, Call, Walk, Window, run_within, walk_of
-from tutor.programs.passes import improved
+from tutor.programs.passes import PASSES, improved
 from tutor.programs.places import MISSING, Guards, Place, Reached, is_same
 from tutor.programs.program import Slot
 from tutor.programs.record import Recorder
@@ -51,7 +51,7 @@ class Trace:
         self.guards = guards
         self.recorded = note.program()
         used = {w.buf for step in self.recorded for w in step.operands}
-        self.program = improved(self.recorded, passes)
+        self.program = improved(self.recorded, _possible(passes))
         self.replay = Road(self.program)
         self.at: dict[Any, int] = {slot: i for i, slot in enumerate(self.replay.slots)}
         self.fixed = [slot.value if slot.role == "state" else None for slot in self.replay.slots]
@@ -158,6 +158,13 @@ class Trace:
         t = _any_tensor().over(buffers[self.at[made.slot]], shape, strides, offset)
         t.requires_grad = made.requires_grad
         return t
+
+
+def _possible(passes: Collection[str] | None) -> Collection[str] | None:
+    """The passes that are asked for, without that for a kernel that the backend does not have."""
+    if any(name == "fused" for name, _ in registry.table(registry.current())):
+        return passes
+    return [name for name in (PASSES if passes is None else passes) if name != "fuse"]
 
 
 def _of_call(place: Place, arguments: Sequence[Tensor]) -> Place:

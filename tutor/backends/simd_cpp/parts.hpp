@@ -34,7 +34,8 @@ constexpr int TILE_BYTES = 512;  // partial results side by side; 32 lanes of th
 struct Reducer {
     int element_size, partial_size, lanes;
     void (*clear)(char* partials, int64_t count, int64_t position);
-    // Adds `count` <= 512 elements, side by side, to one partial result; of 32 lanes, a new one.
+    // Adds `count` elements, side by side, to one partial result; of 32 lanes at most 512, to a new
+    // one.
     void (*add_row)(const char* elements, int64_t count, int64_t position, char* partial);
     // Adds each row to the `columns` partial results of its lane; `position` is the first row's.
     // Of one lane at most TILE_BYTES of them.

@@ -214,7 +214,7 @@ bool multiply_tile(Matrix<const T> a, Matrix<const T> b, Matrix<T> c, const Fini
 
 // ---- tiles --------------------------------------------------------------------------------------
 
-// How C is cut into tiles, row by row. This follows from the sizes alone.
+// How C is cut into tiles, row by row. No bit of C depends on it.
 struct Tiles {
     int64_t height, width, down, across;
 
@@ -225,20 +225,21 @@ struct Tiles {
 constexpr int64_t GRAIN = 1 << 20;
 
 // Every tile packs what it reads of A and B for itself: no thread waits for another, but the work
-// grows with the number of tiles. Tiles side by side read different columns of B, and share only A,
-// which mostly need not be packed; so C is cut that way first, until a tile is 256 wide. Two are
-// made as soon as it pays to wake a thread. Beyond that the number grows only as the sides of the
-// product do: 2 tiles for 512 x 512 x 512, 4 for 1024. None is made smaller than 64 x 64.
+// grows with the number of tiles. So one thread alone makes no more than it must. Tiles side by
+// side read different columns of B, and share only A, which need not be packed if k is one block;
+// then C is cut that way first, until a tile is 256 wide, else where it is longer. Two are made as
+// soon as it pays to wake a thread. Beyond that the number grows only as the sides of the product
+// do: 2 tiles for 512 x 512 x 512, 4 for 1024. None is made smaller than 64 x 64.
 template <class F>
 inline Tiles tiles_of(int64_t m, int64_t n, int64_t k) {
     const double grains = double(m) * double(n) * double(k) / GRAIN;
     int64_t down = ceil_div(m, MC), across = ceil_div(n, NC<F>);
-    for (;;) {
+    while (thread_count() > 1) {
         const double count = double(2 * down * across);
         const int64_t height = m / down, width = n / across;
         if (grains < (count == 2 ? 2 : 4 * count * count * count)) break;
         if (larger(height, width) < 128) break;
-        (width >= smaller(height, 512) ? across : down) *= 2;
+        (width >= (blocks_of(k) > 1 ? height : smaller(height, 512)) ? across : down) *= 2;
     }
     const int64_t height = ceil_div(ceil_div(m, down), ROWS) * ROWS;
     const int64_t width = ceil_div(ceil_div(n, across), SLIVER<F>) * SLIVER<F>;

@@ -113,11 +113,16 @@ struct Tile {
                 by_columns ? sum_columns(begin, end, to) : add_rows(begin, end, to);
             });
         if (by_columns) return add_columns(start, stop, partials);  // where order changes nothing
+        int64_t offset[MAX_OPERANDS];
+        const bool side_by_side = terms.locate(start, offset) >= stop - start &&
+                                  (terms.depth == 0 || terms.stride[terms.depth - 1][0] == 1);
         for (int64_t c = 0; c < outputs; c++) {  // one whole row of memory after another
             Tile one = *this;
             one.x += c * stride * op.element_size, one.outputs = 1;
-            for (int64_t begin = start; begin < stop; begin += BLOCK)
-                one.add_rows(begin, smaller(begin + BLOCK, stop), partials + c * op.partial_size);
+            for (int64_t begin = start, end; begin < stop; begin = end) {
+                end = smaller(begin + (side_by_side ? 8 * BLOCK : BLOCK), stop);  // stays in L1
+                one.add_rows(begin, end, partials + c * op.partial_size);
+            }
         }
     }
 };

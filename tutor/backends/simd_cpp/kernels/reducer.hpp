@@ -33,7 +33,8 @@ struct OnBytes {
         clear_partials<Partial>(Op::none(position), partials, count);
     }
 
-    // Adds n <= 512 elements, side by side. Converted and combined in one pass.
+    // Adds n > 0 elements, side by side: at most 512 if in a tree. Converted and combined in one
+    // pass.
     static void add_row(const char* elements, int64_t n, int64_t position, char* partial) {
         const Element* x = reinterpret_cast<const Element*>(elements);
         Partial& to = *reinterpret_cast<Partial*>(partial);
@@ -46,9 +47,7 @@ struct OnBytes {
                 n, [&](int64_t i) { return load_wide(x + i); },
                 load_part(last, left, Term(How::neutral)));
         } else if constexpr (std::is_same<Term, Partial>::value) {
-            Partial all = to;
-            for (int64_t i = 0; i < n; i++) all = Op::both(all, Op::of(x[i]));
-            to = all;
+            to = Op::both(to, Op::of_all(n, x));
         } else {  // argmax, argmin: where the largest stands matters only if it is a new one
             const Element most = Op::most(n, x);
             const Term key = Op::of(most);

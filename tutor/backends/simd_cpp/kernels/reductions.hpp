@@ -49,6 +49,11 @@ struct Fold {
     static Partial none(int64_t) { return Combine::neutral; }
     static Term of(T x) { return convert<Term>(x); }
     static void add(Partial& all, Term x, int64_t) { all = both(all, x); }
+    static Partial of_all(int64_t n, const T* x) {
+        Partial all = none(0);
+        for (int64_t i = 0; i < n; i++) all = both(all, of(x[i]));
+        return all;
+    }
     using Join = Combined<Partial, Combine>;
     static Partial both(Partial a, Partial b) { return Join::both(a, b); }
     static Result result(Partial all, int64_t) { return convert<Result>(all); }
@@ -72,6 +77,9 @@ struct Mean : Sum<T> {
     static T result(F sum, int64_t count) { return convert<T>(sum / F(count)); }
 };
 
+template <bool TURNED, class T>
+T most_of(int64_t n, const T* x);
+
 // The smallest is the largest in the order turned round: ~key.
 template <class T, bool TURNED>
 struct Extreme {
@@ -87,6 +95,23 @@ struct Extreme {
         return Order::nan_on_top(x, TURNED ? Term(~number) : number);
     }
     static void add(Partial& largest, Term key, int64_t) { largest = both(largest, key); }
+    // Of n > 0 elements. To compare floats as they are takes half the time of their keys, but does
+    // not tell +0 from -0.
+    static Partial of_all(int64_t n, const T* x) {
+        if constexpr (std::is_floating_point_v<T>) {
+            const T most = most_of<TURNED>(n, x);
+            if (most != T(0)) return of(most);
+            // It is 0, so numbers of the better sign are zeros: there may be some.
+            Partial signs = TURNED ? 0 : -1;
+            for (int64_t i = 0; i < n; i++)
+                signs = TURNED ? signs | Order::bits(x[i]) : signs & Order::bits(x[i]);
+            return of(signs < 0 ? T(-0.0) : T(0));
+        } else {
+            Partial all = none(0);
+            for (int64_t i = 0; i < n; i++) all = both(all, of(x[i]));
+            return all;
+        }
+    }
     using Join = Larger<Partial>;
     static Partial both(Partial a, Partial b) { return Join::both(a, b); }
     static T result(Partial key, int64_t) { return Order::value(TURNED ? Partial(~key) : key); }
@@ -126,15 +151,16 @@ T most_of(int64_t n, const T* x) {
         vec<T> all[SIDE_BY_SIDE];
         mask<T> is_nan(false);
         for (int k = 0; k < SIDE_BY_SIDE; k++) all[k] = load(x + k * L);
-        for (int64_t i = 0; i < n; i += STEP) {
-            const T* from = x + smaller(i, n - STEP);  // the last ones may come twice
+        const auto add = [&](const T* from) {
 #pragma GCC unroll 4
             for (int k = 0; k < SIDE_BY_SIDE; k++) {
                 const vec<T> here = load(from + k * L);
                 all[k] = better(all[k], here);
                 if constexpr (std::is_floating_point<T>::value) is_nan |= here != here;
             }
-        }
+        };
+        for (int64_t i = 0; i + STEP <= n; i += STEP) add(x + i);
+        add(x + n - STEP);  // the last ones may come twice
         if (xsimd::any(is_nan)) return std::numeric_limits<T>::quiet_NaN();
         for (int k = SIDE_BY_SIDE / 2; k > 0; k /= 2)
             for (int l = 0; l < k; l++) all[l] = better(all[l], all[l + k]);
