@@ -21,7 +21,8 @@
 
 In the block each step is noted, and its result has a promise in place of memory: promises.py says
 how they are kept. What is asked for, and what it needs, runs then, each step once, in the order in
-which it was written; what nobody asks for never does.
+which it was written; what nobody asks for never does. On large memory the steps run together, and a
+chain like the one above is a single kernel: together.py.
 """
 
 from __future__ import annotations

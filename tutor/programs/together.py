@@ -86,6 +86,7 @@ def filled(steps: Sequence[Step], lasting: Collection[Slot]) -> dict[Slot, Buffe
     last = {walk.buf: n for n, step in enumerate(program) for walk in walks(step)}
     memory: dict[Slot, Buffer] = {s: s.value for s in program.slots if s.role == "constant"}
     memory.update((twins[s], s.value) for s in recorded.slots if s.value is not None)
+    memory.update((s, Buffer.empty(0, s.dtype)) for s in program.slots if not s.count)  # unwritten
     for n, step in enumerate(program):
         for walk in writes(step):
             if walk.buf not in memory:
