@@ -17,7 +17,7 @@ from backend_names import LEVELS
 
 from tutor import Buffer, memory, uint8
 from tutor.backends import registry
-from tutor.backends.cases import elementwise, fused, movement, reduce, scan, window
+from tutor.backends.cases import chains, elementwise, fused, movement, reduce, scan, window
 from tutor.backends.cases.draws import Case, Draw
 from tutor.backends.cases.operands import execute, images
 from tutor.backends.conformance import agreement, differences
@@ -198,6 +198,18 @@ def joins(n: int) -> Iterator[Row]:
         yield "cat", float32, movement.joined(d, (2,), 0, (3,) * (m - 1), ("contiguous",) * m)
 
 
+def ends(shape: Callable[[int], tuple[int, int]], axis: int) -> Cases:
+    """Chains that end in a reduction of a matrix."""
+
+    def cases(n: int) -> Iterator[Row]:
+        for dtype in (float32, int64):
+            for m in near(n):
+                d = Draw("fused", dtype, m)
+                yield "fused", dtype, chains.reduced(d, shape(m), (axis,), ("contiguous",) * 2)
+
+    return cases
+
+
 # Where each constant is crossed. Numbers that are multiplied there are those of other constants.
 ROWS = READ["packing.hpp:ROWS"]
 CROSSED: dict[str, Cases | tuple[Cases, ...]] = {
@@ -229,10 +241,13 @@ CROSSED: dict[str, Cases | tuple[Cases, ...]] = {
         sums(("n",), ("n", 9), (2, "n"), dtypes=(float32, int64)),
         rows_of_scores(lambda n: (2, n)),
     ),
-    "reducer.hpp:TILE_BYTES": (
+    "parts.hpp:TILE_BYTES": (
         lambda n: sums((3, "n"))(n), lambda n: kept(n // 4, float32), lambda n: kept(n // 8, int64),
         lambda n: kept(n // 16, float64),
     ),
+    "fused_reduction.hpp:SIDE": (ends(lambda n: (n, 5), 1), ends(lambda n: (n, 40), 1)),
+    "fused_reduction.hpp:WIDE": (ends(lambda n: (7, n), 0), ends(lambda n: (40, n), 0)),
+    "tiles.hpp:FEW": (ends(lambda n: (50, n), 0), ends(lambda n: (3, n), 0)),
     "reduce.cpp:GRAIN": sums(("n",), ("n", 2)),
     "arange.cpp:GRAIN": evens,
     "scan.cpp:GRAIN": (scans(lambda n: (n,), 0), scans(lambda n: (2, n // 2), 1)),
@@ -274,16 +289,19 @@ CROSSED: dict[str, Cases | tuple[Cases, ...]] = {
 # What is no size, or is crossed elsewhere.
 NO_SIZES = {
     "MAX_DIMS", "MAX_PARAMS", "MAX_INS", "MAX_INPUTS", "MAX_OPERANDS", "MAX_THREADS", "SLOTS",
-    "OPERANDS", "LANES", "SIDE_BY_SIDE", "WORDS", "per_block", "neutral", "NONE", "mantissa",
-    "bias",    "widest", "ALIGNMENT", "GIVEN", "HEADER", "VECTORS",
+    "MAX_CODE", "MAX_FUSED", "LEVELS", "OPERANDS", "LANES", "SIDE_BY_SIDE", "WORDS", "per_block",
+    "neutral", "NONE", "mantissa", "bias", "widest", "ALIGNMENT", "GIVEN", "HEADER", "VECTORS",
 }  # fmt: skip
 ELSEWHERE = {
     "matmul_steps.hpp:SIDE": "tests/backends/test_matmul_steps.py",
     "sum_steps.hpp:BRANCH": "tests/backends/test_sum_steps.py",
     "reducer.hpp:MOST": "2**30 rows take gigabytes",
+    "fused_reduction.hpp:MOST": "the bytes of a partial result",
     "blocks.cpp:CLASSES": "test_every_class_of_the_pool",
     "blocks.hpp:SMALL": "test_every_class_of_the_pool",
     "blocks.cpp:CHUNK": "test_every_class_of_the_pool",
+    "plan.cpp:MOST": "test_forged_plans",
+    "run.cpp:AHEAD": "tests/programs/test_replay.py",
     "run.hpp:ON_STACK": "test_any_number_of_operands",
     "remember.cpp:FEW": "test_any_number_of_operands",
     "run.hpp:MOST_PARAMS": "test_any_number_of_parameters",

@@ -324,12 +324,17 @@ FLAGS = {"on": True}
 
 
 class Model:
+    factor = 1.0
+
     def __init__(self) -> None:
         self.training, self.w, self.parts = True, Tensor([1.0, 2.0]), [Tensor([3.0])]
 
     def __call__(self, x: Tensor) -> Tensor:
-        y = x * self.w * SCALE + self.parts[-1]
+        y = self.scaled(x * self.w) + self.parts[-1]
         return y * 2 if self.training and FLAGS["on"] else y
+
+    def scaled(self, x: Tensor) -> Tensor:
+        return x * SCALE * self.factor
 
 
 CHANGES: dict[str, Callable[[Model], Any]] = {
@@ -340,6 +345,8 @@ CHANGES: dict[str, Callable[[Model], Any]] = {
     "a part more": lambda m: m.parts.append(Tensor([4.0])),
     "a part replaced": lambda m: m.parts.__setitem__(0, Tensor([4.0])),
     "a dict's item": lambda m: FLAGS.update(on=False),
+    "an attribute of the class": lambda m: setattr(Model, "factor", 5.0),
+    "a method": lambda m: setattr(Model, "scaled", lambda self, x: x * 7.0),
     "a global": lambda m: globals().update(SCALE=3.0),
 }
 
@@ -349,6 +356,8 @@ CHANGES: dict[str, Callable[[Model], Any]] = {
 def test_what_changes_is_noticed(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(globals(), "SCALE", 2.0)
     monkeypatch.setitem(FLAGS, "on", True)
+    monkeypatch.setattr(Model, "factor", 1.0)
+    monkeypatch.setattr(Model, "scaled", Model.scaled)
     model = Model()
     jitted = tutor.jit(model)
     x = Tensor([10.0, 20.0])
@@ -359,6 +368,33 @@ def test_what_changes_is_noticed(change: str, monkeypatch: pytest.MonkeyPatch) -
     for n in range(2):
         assert bits(jitted(x)) == bits(model(x).detach()), change
         assert counted(jitted) == (2, 1 + n)
+
+
+def test_gradients_that_become_one_memory_are_noticed() -> None:
+    """Two slots that were apart when it was recorded: a Program may not be run on them."""
+    a, b = (Tensor([1.0, 2.0], requires_grad=True) for _ in range(2))
+
+    def add() -> None:
+        with tutor.no_grad():
+            for p in (a, b):
+                assert p.grad is not None
+                p.grad += p
+
+    def fresh() -> None:
+        a.grad, b.grad = Tensor([1.0, 1.0]), Tensor([2.0, 2.0])
+
+    jitted = tutor.jit(add)
+    for _ in range(3):
+        fresh()
+        jitted()
+    shared = Tensor([1.0, 1.0])
+    a.grad, b.grad = shared, shared
+    jitted()
+    assert shared.tolist() == [3.0, 5.0]
+    assert counted(jitted) == (2, 1)
+    fresh()
+    jitted()
+    assert (a.grad.tolist(), b.grad.tolist()) == ([2.0, 3.0], [3.0, 4.0])
 
 
 def test_numbers_written_into_the_same_memory_need_no_new_recording() -> None:

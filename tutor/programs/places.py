@@ -43,7 +43,7 @@ Reach = tuple[Any, str]  # something that is reached, and how a person would wri
 
 
 class Place(NamedTuple):
-    """`holder`, an object, a dict, a list or a closure's cell, has `value` under `key`."""
+    """`holder`, an object, a class, a dict, a list or a closure's cell, has `value` under `key`."""
 
     holder: Any
     key: Any
@@ -57,6 +57,8 @@ class Place(NamedTuple):
             return holder.get(key, MISSING)
         if type(holder) is list:
             return holder[key] if key < len(holder) else MISSING
+        if isinstance(holder, type):
+            return vars(holder).get(key, MISSING)
         try:
             return getattr(holder, key, MISSING)
         except ValueError:  # a cell that is empty
@@ -228,6 +230,8 @@ class Reached:
                 if name in without or not (name.startswith("__") or self._counts(of, kind, name)):
                     continue
                 path = f"{base.__name__}.{name}"
+                if is_users(base.__module__):
+                    self._note(base, name, member, path)
                 member = getattr(member, "fget", None) or getattr(member, "__func__", member)
                 member = getattr(member, "func", member)  # of a cached_property
                 if isinstance(member, types.FunctionType):

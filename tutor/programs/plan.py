@@ -5,9 +5,9 @@ writes it. Two temps that are never needed at the same time may have the same pl
 fit into one block of memory, the arena, that is far smaller than their sum; it is there before the
 first step runs, and no step waits for memory.
 
-    >>> from tutor.programs.plan import plan
-    >>> layout = plan(program)  # nothing is allocated
-    >>> layout.offsets[temp], layout.nbytes
+    from tutor.programs.plan import plan
+    layout = plan(program)  # nothing is allocated
+    layout.offsets[temp], layout.nbytes
 
 A step's result never takes the place of what that step reads, for kernels write before they have
 read everything. (Where a step may work in place, the Program says so: tutor/programs/passes.)

@@ -1,8 +1,8 @@
 """Running a Program: in one call of C++, or step by step.
 
-    >>> replay = Replay(program)
-    >>> replay.slots              # the inputs, states and outputs, in an order of their own
-    >>> replay.run(buffers)       # a Buffer for each of these, in that order
+    replay = Replay(program)
+    replay.slots              # the inputs, states and outputs, in an order of their own
+    replay.run(buffers)       # a Buffer for each of these, in that order
 
 Everything that can be known beforehand is done once: where temps go (plan.py), which kernel each
 step calls, whether its operands fit. Where all kernels are of the extension, that is a Plan there

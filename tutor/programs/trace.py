@@ -124,10 +124,15 @@ class Trace:
         for place in self.was_none:
             if _of_call(place, arguments).get() is not None:
                 return place.path
-        for place, _, walk in self.read:
+        buffers = {at: t.buf for t, (at, _) in zip(arguments, self.arguments, strict=True)}
+        slots = {id(buf): at for at, buf in buffers.items()}
+        for place, at, walk in self.read:
             t = _of_call(place, arguments).get()
             if not isinstance(t, Tensor) or walk_of(t) != walk or id(t.buf) in self.states:
                 return place.path
+            # One slot, one Buffer, and the other way round: so it was when this was recorded.
+            if buffers.setdefault(at, t.buf) is not t.buf or slots.setdefault(id(t.buf), at) != at:
+                return f"which other Tensor has the memory of {place.path}, or that this"
         return self.guards.changed()
 
     def run(self, arguments: Sequence[Tensor], stretches: Sequence[Window]) -> Any:

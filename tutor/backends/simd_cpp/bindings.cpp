@@ -14,9 +14,9 @@
 #include "engine/entry.hpp"
 #include "levels.hpp"
 #include "memory/memory.hpp"
-#include "sources.hpp"
 #include "replay/caller.hpp"
 #include "replay/plan.hpp"
+#include "sources.hpp"
 
 namespace py = pybind11;
 

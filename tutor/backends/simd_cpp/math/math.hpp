@@ -163,18 +163,36 @@ inline vec<T> sigmoid(vec<T> x) {
     return xsimd::select(x < T(0), e, vec<T>(T(1))) / (T(1) + e);
 }
 
-// tanh|x| = 1 - 2 / (e^(2|x|) + 1), which would cancel at small x; there Lambert's continued
-// fraction (1761), tanh x = x / (1 + z / (3 + z / (5 + ... z / 15))) with z = x^2, cut after eight
-// steps and written as x - x z A / B. One division serves both.
-template <class T>
-inline vec<T> tanh(vec<T> x) {
-    const vec<T> size = xsimd::abs(x), z = size * size;
-    const vec<T> A = polynomial<T>(z, 675675, 45045, 594, 1);
-    const vec<T> B = polynomial<T>(z, 2027025, 945945, 51975, 630, 1);
-    const mask<T> small = size < T(0.625);
-    const vec<T> away = xsimd::select(small, size * z * A, vec<T>(T(2))) /
-                        xsimd::select(small, B, exp(size + size) + T(1));
-    return (xsimd::select(small, size, vec<T>(T(1))) - away) | sign_bit_of(x);
+// tanh|x| = E / (E + 2) with E = e^(2|x|) - 1. As in `power`, e^(2|x|) = 2^k (1 + p), here with
+// r = |x| - k ln(2) / 2, so that E = 2^k p + (2^k - 1), which for small x is p: nothing cancels.
+// Beyond 20 tanh is 1.
+inline vec<float> tanh(vec<float> x) {
+    using V = vec<float>;
+    const V whole = xsimd::abs(x), end(20), far(anchor<float>);
+    const V size = xsimd::select(whole > end, end, whole);  // nan stays
+    const V k = xsimd::fma(size, V(2 * 1.44269504088896340736), far) - far;
+    V r = xsimd::fma(k, V(-Format<float>::ln2_high / 2), size);
+    r = xsimd::fma(k, V(-Format<float>::ln2_low / 2), r);
+    // e^2r - 1 = 2r + (2r)^2/2! + (2r)^3/3! + ...
+    const V q = polynomial<float>(r, 4 / 2., 8 / 6., 16 / 24., 32 / 120., 64 / 720., 128 / 5040.);
+    const V p = xsimd::fma(r * r, q, r + r), power = scale(V(1), k);
+    const V E = xsimd::fma(power, p, power - V(1));
+    return (E / (E + V(2))) | sign_bit_of(x);
+}
+
+// In double that would be wrong by three units now and then. There, 1 - 2 / (e^(2|x|) + 1), which
+// would cancel at small x, and for these Lambert's continued fraction (1761), tanh x = x / (1 + z /
+// (3 + z / (5 + ... z / 15))) with z = x^2, cut after eight steps and written as x - x z A / B. One
+// division serves both.
+inline vec<double> tanh(vec<double> x) {
+    using V = vec<double>;
+    const V size = xsimd::abs(x), z = size * size;
+    const V A = polynomial<double>(z, 675675, 45045, 594, 1);
+    const V B = polynomial<double>(z, 2027025, 945945, 51975, 630, 1);
+    const mask<double> small = size < V(0.625);
+    const V away =
+        xsimd::select(small, size * z * A, V(2)) / xsimd::select(small, B, exp(size + size) + V(1));
+    return (xsimd::select(small, size, V(1)) - away) | sign_bit_of(x);
 }
 
 // ---- log ----------------------------------------------------------------------------------------

@@ -137,7 +137,7 @@ bool is_same(PyObject* now, PyObject* before) {
     return plain && equal(now, before);
 }
 
-// Whether the place has that value: of a dict, a list, a closure's cell, or an attribute.
+// Whether the place has that value: of a dict, a list, a closure's cell, a class, or an attribute.
 bool has(const Held& held) {
     if (PyDict_CheckExact(held.holder)) {
         PyObject* now = PyDict_GetItemWithError(held.holder, held.key);
@@ -149,7 +149,10 @@ bool has(const Held& held) {
                is_same(PyList_GET_ITEM(held.holder, i), held.value);
     }
     if (PyCell_Check(held.holder)) return is_same(PyCell_GET(held.holder), held.value);
-    Ref now(PyObject_GetAttr(held.holder, held.key));
+    Ref of_class(PyType_Check(held.holder) ? PyObject_GetAttrString(held.holder, "__dict__")
+                                           : nullptr);
+    Ref now(of_class ? PyObject_GetItem(of_class.get(), held.key)
+                     : PyObject_GetAttr(held.holder, held.key));
     if (!now) PyErr_Clear();
     return is_same(now.get(), held.value);
 }

@@ -117,8 +117,8 @@ inline const void* take(const Path& path, const char* at, int64_t rows, int64_t 
     const void* from = at;
     if (!path.contiguous) {
         char* to = path.converts ? tiles.raw : tile;
-        move_rectangle(path.itemsize, rows, columns, to, {columns * path.itemsize, path.itemsize}, at,
-             path.steps);
+        move_rectangle(path.itemsize, rows, columns, to, {columns * path.itemsize, path.itemsize},
+                       at, path.steps);
         from = to;
     }
     if (path.converts) work.widen(rows * columns, tile, &from);
@@ -136,7 +136,7 @@ inline void put(const Path& path, char* at, int64_t rows, int64_t columns, const
     }
     if (!path.contiguous)
         move_rectangle(path.itemsize, rows, columns, at, path.steps, from,
-             {columns * path.itemsize, path.itemsize});
+                       {columns * path.itemsize, path.itemsize});
 }
 
 // ---- the plan -----------------------------------------------------------------------------------
