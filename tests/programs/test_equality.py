@@ -14,6 +14,7 @@ import tutor
 from tutor import Tensor
 from tutor.backends import simd_cpp
 from tutor.errors import TutorError
+from tutor.programs import together
 from tutor.programs.passes import PASSES
 
 CALLS = 5
@@ -59,7 +60,14 @@ def test_jit_gives_the_bits_of_the_function(
     compare(adam, program, None if passes is None else tuple(filter(None, passes)))
 
 
-@pytest.mark.usefixtures("backend")
+@pytest.fixture(params=["one by one", "together"])
+def steps(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However small they are, pending steps run together."""
+    if request.param == "together":
+        monkeypatch.setattr(together, "LEAST", 0)
+
+
+@pytest.mark.usefixtures("backend", "steps")
 @settings(max_examples=40, deadline=None)
 @given(st.booleans(), lines)
 def test_lazy_gives_the_bits_of_the_function(adam: bool, program: list[Line]) -> None:

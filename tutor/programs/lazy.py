@@ -21,7 +21,8 @@
 
 In the block each step is noted, and its result has a promise in place of memory: promises.py says
 how they are kept. What is asked for, and what it needs, runs then, each step once, in the order in
-which it was written; what nobody asks for never does.
+which it was written; what nobody asks for never does. On large memory the steps run together, and a
+chain like the one above is a single kernel: together.py.
 """
 
 from __future__ import annotations
@@ -37,8 +38,9 @@ from tutor.ground.literals import is_tensor
 from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 from tutor.programs.noting import note
-from tutor.programs.program import Program, Slot
-from tutor.programs.promises import Noted, Place, Promise, Why, needed, run
+from tutor.programs.program import Program
+from tutor.programs.promises import Noted, Promise, Why, lasting, needed, run
+from tutor.programs.together import program_of
 
 
 @overload
@@ -81,8 +83,7 @@ def realize(*asked: Tensor) -> None:
 def schedule(*asked: Tensor) -> Schedule:
     """What would run if these Tensors were asked for now, as a Program; print it to see each step
     with its line, and why it runs. Nothing runs. DTypeError for what is no Tensor."""
-    steps = needed(_makers("schedule", asked))
-    return Schedule(steps, _slots(steps))
+    return Schedule(needed(_makers("schedule", asked)))
 
 
 def _makers(name: str, tensors: Iterable[Any]) -> list[Noted]:
@@ -104,9 +105,9 @@ class Schedule(Program):
 
     __slots__ = ("why",)
 
-    def __init__(self, steps: dict[Noted, Why], slots: dict[Slot, Slot]) -> None:
+    def __init__(self, steps: dict[Noted, Why]) -> None:
         pending = [noted.work.step for noted in steps if noted.work is not None]
-        program = Program(pending).with_slots(slots.__getitem__)
+        program, _ = program_of(pending, lasting(steps))
         super().__init__(program.steps, program.slots)
         number = {noted: i for i, noted in enumerate(steps)}
         self.why = tuple(
@@ -114,32 +115,13 @@ class Schedule(Program):
         )
 
     def __str__(self) -> str:
-        head, *rows, end = super().__str__().splitlines()
-        wide = max(map(len, [head, *rows]))
-        table = zip([head, *rows], ["why", *self.why], strict=True)
-        return "\n".join([*[f"{row.ljust(wide)}  {why}" for row, why in table], end])
-
-
-def _slots(steps: dict[Noted, Why]) -> dict[Slot, Slot]:
-    """For each place that the steps work on its part in a Program."""
-    lasting = set()
-    for noted in steps:
-        for value in [made() for made in noted.work.makes] if noted.work is not None else []:
-            if value is not None and (
-                (value.handle is not None and value.handle() is not None)
-                or any(reader not in steps for reader in value.waiting())
-            ):  # a Buffer has it, or a step that does not run yet will read it
-                lasting.add(value.place)
-    found: dict[Slot, Slot] = {}
-    memories: dict[int, Slot] = {}  # constants and states that are one memory are one slot
-    pending = [noted.work.step for noted in steps if noted.work is not None]
-    for slot in Program(pending).slots:
-        assert isinstance(slot, Place)
-        role = "output" if slot in lasting else "temp"
-        if slot.value is not None:
-            role = "constant" if slot.is_constant else "state"
-            made = Slot(role, slot.count, slot.dtype, slot.value)
-            found[slot] = memories.setdefault(id(slot.value.memory), made)
-        else:
-            found[slot] = Slot(role, slot.count, slot.dtype)
-    return found
+        head, *lines = super().__str__().splitlines()
+        at: dict[
+            int, str
+        ] = {}  # the lines that begin with the number of a step: below one there may be its code
+        for i, line in enumerate(lines):
+            if len(at) < len(self.why) and line.split()[0] == str(len(at)):
+                at[i] = self.why[len(at)]
+        wide = max([len(head), *[len(lines[i]) for i in at]])
+        rows = [f"{line.ljust(wide)}  {at[i]}" if i in at else line for i, line in enumerate(lines)]
+        return "\n".join([f"{head.ljust(wide)}  why", *rows])

@@ -11,16 +11,18 @@ Who asks for a Value has these steps run, in the order in which they were noted:
 it; those that make what this one reads; and, if it writes over another Value, those that make that
 one and all that are still to read it. (A step knows weakly who is still to read: who is gone, is
 gone.) A step has run as soon as its memory is in its places, all at one instant: an interrupt
-leaves it either done or as it was.
+leaves it either done or as it was. Steps one after another that only fill new memory may run
+together (together.py says how): then they are done at one instant, and what is only needed between
+them never has a place.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextvars import copy_context
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from weakref import ref
 
 from tutor.backends import simd_cpp
@@ -33,7 +35,9 @@ from tutor.ground import border
 from tutor.ground.atomic import Turns, at_once
 from tutor.programs.program import Slot, walks
 from tutor.programs.record import recorder
+from tutor.programs.together import MOST, are_worth_it, filled, may_join
 
+T = TypeVar("T")
 _turns = Turns()  # to run steps
 _serials = itertools.count()
 
@@ -46,11 +50,6 @@ class Place(Slot):
 
     def __init__(self, count: int, dtype: DType, buf: Buffer | None = None) -> None:
         super().__init__("temp", count, dtype, buf)
-
-    @property
-    def is_constant(self) -> bool:
-        """Are the bytes those of a Python object, which never change?"""
-        return self.value is not None and type(self.value.memory.owner) is bytes
 
 
 class Value:
@@ -184,35 +183,92 @@ def run(asked: Iterable[Noted], others: Iterable[Noted] = ()) -> None:
 def _run_all(wanted: list[Noted], others: list[Noted], errors: list[Exception | None]) -> None:
     """Run all of it, and put into `errors` what each of the wanted ones came to."""
     failed: dict[Noted | None, Exception] = {}
+    joined: list[Noted] = []
     for noted in needed([*wanted, *others]):
-        work = noted.work
-        if work is None:  # it was asked for by who watches
-            continue
-        if not _run(noted, work, failed):
-            continue
-        for value in work.overwrites:  # what they were to read is gone
-            for reader in set(value.waiting()) & failed.keys():
-                reader.error, reader.work = failed[reader].with_traceback(None), None
+        if _may_join(noted, failed):
+            joined.append(noted)
+            if len(joined) < MOST:
+                continue
+            _run_joined(joined, failed)
+        else:
+            _run_joined(joined, failed)
+            _run(noted, failed)
+    _run_joined(joined, failed)
     errors += [failed.get(noted) or noted.error for noted in wanted]
     failed.clear()  # an error refers to these frames, which are not to refer to it
 
 
-def _run(noted: Noted, work: Work, failed: dict[Noted | None, Exception]) -> bool:
-    """Run one step, if what it needs is there. False: it has failed, and `failed` says why."""
+def _may_join(noted: Noted, failed: dict[Noted | None, Exception]) -> bool:
+    work = noted.work
+    if work is None or not may_join(work.step, work.kernel):
+        return False
+    makers = [value.maker for value in (*work.reads, *work.overwrites) if value.maker is not None]
+    return not any(maker in failed or maker.error is not None for maker in makers)
+
+
+def _run_joined(joined: list[Noted], failed: dict[Noted | None, Exception]) -> None:
+    """Run these steps together where that is worth it, else one by one; `joined` is empty then."""
+    group = dict.fromkeys(joined)
+    joined.clear()
+    if not _are_run_together(group, failed):
+        for noted in group:
+            _run(noted, failed)
+
+
+def _are_run_together(group: Collection[Noted], failed: dict[Noted | None, Exception]) -> bool:
+    """Have the steps been run as one Program? What it fills is in its places, and all of them are
+    done, at one instant. False: nothing has happened, or who watches has asked for some of it."""
+    steps = [noted.work.step for noted in group if noted.work is not None]
+    if len(steps) < len(group) or not are_worth_it(steps):
+        return False
+    watched = bool(watchers())
+    try:
+        made = copy_context().run(_apart, partial(filled, steps, lasting(group)))
+    except Exception as error:
+        if watched:  # to run them once more would be to hide what an observer has raised
+            failed.update(dict.fromkeys(group, error))
+        return watched
+    if any(noted.work is None for noted in group):
+        return False
+    done = [partial(setattr, place, "value", buf) for place, buf in made.items()]
+    at_once(*done, *[partial(setattr, noted, "work", None) for noted in group])
+    return True
+
+
+def lasting(steps: Collection[Noted]) -> set[Slot]:
+    """The places of what these steps make that somebody may ask for when they have run."""
+    found: set[Slot] = set()
+    for noted in steps:
+        for value in [made() for made in noted.work.makes] if noted.work is not None else []:
+            if value is not None and (
+                (value.handle is not None and value.handle() is not None)
+                or any(reader not in steps for reader in value.waiting())
+            ):  # a Buffer has it, or a step that does not run yet will read it
+                found.add(value.place)
+    return found
+
+
+def _run(noted: Noted, failed: dict[Noted | None, Exception]) -> None:
+    """Run one step, if what it needs is there. Where it fails, `failed` says why."""
+    work = noted.work
+    if work is None:  # it was asked for by who watches
+        return
     for value in (*work.reads, *work.overwrites):
         maker = value.maker
         if maker is not None and maker.error is not None:
             failed.setdefault(maker, maker.error)
         if maker in failed:
             failed[noted] = failed[maker]
-            return False
+            return
     try:
         _call(noted, work)
     except Exception as error:
         _name_line(error, noted.where)
         failed[noted] = error
-        return False
-    return True
+        return
+    for value in work.overwrites:  # what they were to read is gone
+        for reader in set(value.waiting()) & failed.keys():
+            reader.error, reader.work = failed[reader].with_traceback(None), None
 
 
 def _call(noted: Noted, work: Work) -> None:
@@ -235,16 +291,16 @@ def _call(noted: Noted, work: Work) -> None:
     if plain:
         at_once(partial(kernel, *operands, **step.params), *done)
     else:
-        copy_context().run(_emit, step.over(operands), kernel)
+        copy_context().run(_apart, partial(emit, step.over(operands), kernel))
         at_once(*done)
 
 
-def _emit(step: Step, kernel: Kernel) -> None:
+def _apart(function: Callable[[], T]) -> T:
     """In a context of its own, whatever mode the one is in that asks: for it was noted before."""
     mode.variable.set(None)
     recorder.set(None)
     border.closed.set(None)
-    emit(step, kernel)
+    return function()
 
 
 def _name_line(error: Exception, where: tuple[str, int]) -> None:
