@@ -5,12 +5,14 @@ from __future__ import annotations
 import gc
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
+from backend_names import BACKENDS
 from test_promises import interrupted, ran
 
 import tutor
@@ -39,11 +41,22 @@ def chain(x: Tensor) -> Tensor:
     return (x * 2 + 1).relu().sum()
 
 
+@contextmanager
+def registered(table: dict[Any, Any]) -> Iterator[None]:
+    """A backend of one's own is there, and in use."""
+    registry.register("our own", table)
+    try:
+        with tutor.use_backend("our own"):
+            yield
+    finally:
+        registry._tables.pop("our own")
+
+
 # ---- how many kernels ----------------------------------------------------------------------------
 
 
 def test_a_chain_of_large_steps_is_one_kernel() -> None:
-    with tutor.use_backend(registry.backends()[-1]):
+    with tutor.use_backend(BACKENDS[-1]):
         x = Tensor.rand(LARGE).realize()
         y = lazily(lambda: chain(x))
         noted = tutor.schedule(y)
@@ -109,8 +122,7 @@ def test_steps_of_another_backend_go_alone() -> None:
         z = lazily(lambda: (x * 3 + 1).relu())
         assert ran(y.tolist) == ["fused"]
     table = dict(registry.table("python_ref"))
-    registry.register("other", {k: partial(run) for k, run in table.items()})
-    with tutor.use_backend("other"):
+    with registered({k: partial(run) for k, run in table.items()}):
         assert ran(z.tolist) == ["mul", "add", "relu"]
     assert y.tolist() == z.tolist() == [4.0, 7.0]
 
@@ -118,8 +130,7 @@ def test_steps_of_another_backend_go_alone() -> None:
 @pytest.mark.usefixtures("small")
 def test_a_backend_without_the_kernel_goes_step_by_step() -> None:
     table = dict(registry.table("python_ref"))
-    registry.register("no_chains", {k: v for k, v in table.items() if k[0] != "fused"})
-    with tutor.use_backend("no_chains"):
+    with registered({k: v for k, v in table.items() if k[0] != "fused"}):
         x = Tensor([1.0, -2.0])
         y = lazily(lambda: (x * 3 + 1).relu())
         assert ran(y.tolist) == ["mul", "add", "relu"]
@@ -176,7 +187,7 @@ def test_a_step_has_the_line_of_its_own_chain() -> None:
 
 
 def test_what_is_only_needed_between_has_no_memory() -> None:
-    with tutor.use_backend(registry.backends()[-1]):
+    with tutor.use_backend(BACKENDS[-1]):
         x = Tensor.ones(LARGE).realize()
         y = lazily(lambda: chain(x))
         memory.reset_peak()
