@@ -256,7 +256,9 @@ class Dead(Case):
 
 class Empty(Case):
     def step(self, x: Tensor) -> Any:
-        return x[:0].sum(), x[:0] * 2, x[:0].T @ x[:0]
+        none = (x[:0] * 2 + 1).relu()
+        joined = tutor.cat([none, x], axis=0).exp().sum(0)
+        return none.sum(), none, none.T @ (none * 3), joined, none.reshape(0, 6).sum(0) + 1
 
 
 class LeafArgument(Case):

@@ -44,13 +44,13 @@ def lives(program: Program) -> dict[Slot, Life]:
     """When each temp is needed, in the order in which they begin.
 
     DomainError for a Program that has no meaning: a temp or an output is read before a step has
-    written it, or a constant is written.
+    written it (one without numbers needs no step that writes it), or a constant is written.
     """
     found: dict[Slot, Life] = {}
     written: set[Slot] = set()
     for number, step in enumerate(program):
         for slot in (walk.buf for walk in step.reads):
-            if slot.role in ("temp", "output") and slot not in written:
+            if slot.role in ("temp", "output") and slot.count and slot not in written:
                 raise _wrong(program, number, slot, "is read before a step has written it")
         for slot in (walk.buf for walk in step.writes):
             if slot.role == "constant":
