@@ -65,6 +65,7 @@ def test_nobody_else_asks_the_registry_for_a_kernel() -> None:
     assert found.pop("backends/step.py") == {"kernel"}
     assert found.pop("ops/twin.py") == {"kernel"}  # what C++ emits itself where nobody watches
     assert found.pop("programs/replay.py") == {"kernel", "kernels", "in_use"}  # a Plan's, too
+    assert found.pop("programs/together.py") == {"kernel"}  # is it the one that was noted?
     assert found.pop("backends/registry.py") == {"kernels"}
     assert found.pop("backends/simd_cpp/__init__.py") == {"kernels"}  # of the extension: its tables
     assert not found
