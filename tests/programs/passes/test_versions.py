@@ -55,6 +55,11 @@ CASES = {
         "t1[4] = exp.float32(x0[4]); t1[4] = descend.float32(x0[4], s1[], s2[]);"
         "t0[4] = neg.float32(t1[4]); y0[4] = abs.float32(t0[4])",
     ),
+    "a draw goes on with its counter": (
+        "s1: state 1 x uint64; t1: temp 1 x uint64; t1[] = copy.uint64(s1[]);"
+        "y0[4] = uniform.float32(s1[], t1[]) blocks=1; y1[4] = uniform.float32(s1[], t1[]) blocks=1",
+        "",
+    ),
     "a fused step with two results, one of them in place": (
         FIRST + "y0[4] = fused.float32(t0[4], t0[4])"
         " code='o0 = neg.float32 i0; o1 = abs.float32 i0'"

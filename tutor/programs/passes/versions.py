@@ -35,10 +35,13 @@ def versions(program: Program) -> Program:
 
 def _begun(step: Step) -> dict[int, Slot]:
     """The temps and outputs of which the step leaves nothing that was there before, by the operand
-    that is written. An update reads by the same operand what it writes: it begins nothing."""
+    that is written. By the same operand that they write, an update reads what it moves, and a draw
+    its counter: there nothing begins."""
     written, count = writes(step), len(walks(step))
     if step.signature.form == "update":
         return {}
+    if step.signature.form == "draw":
+        written = written[:1]
     places = [0, *range(count - len(written) + 1, count)]  # of a fused step the last ones
     return {
         place: walk.buf

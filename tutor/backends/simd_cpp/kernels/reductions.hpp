@@ -63,6 +63,11 @@ template <class Combine>
 struct Fold<bool, Combine> : Fold<uint8_t, Combine> {
     using Result = int64_t;
     static uint64_t of(uint8_t x) { return x != 0; }
+    static uint64_t of_all(int64_t n, const uint8_t* x) {
+        uint64_t all = Combine::neutral;
+        for (int64_t i = 0; i < n; i++) all = Combine()(all, of(x[i]));
+        return all;
+    }
     static Result result(uint64_t all, int64_t) { return Result(all); }
 };
 
