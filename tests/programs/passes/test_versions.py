@@ -57,7 +57,8 @@ CASES = {
     ),
     "a draw goes on with its counter": (
         "s1: state 1 x uint64; t1: temp 1 x uint64; t1[] = copy.uint64(s1[]);"
-        "y0[4] = uniform.float32(s1[], t1[]) blocks=1; y1[4] = uniform.float32(s1[], t1[]) blocks=1",
+        "y0[4] = uniform.float32(s1[], t1[]) blocks=1;"
+        "y1[4] = uniform.float32(s1[], t1[]) blocks=1",
         "",
     ),
     "a fused step with two results, one of them in place": (
