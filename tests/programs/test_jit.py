@@ -495,6 +495,16 @@ def test_recording_at_each_call_warns() -> None:
         calls()
 
 
+@pytest.mark.usefixtures("twin")
+def test_many_kinds_of_arguments_are_no_reason_to_warn() -> None:
+    """Each is replayed before the next one is recorded. (A warning is an error here.)"""
+    jitted = tutor.jit(lambda x: x * 2)
+    for n in range(1, 14):
+        for _ in range(3):
+            jitted(Tensor.ones(n))
+    assert counted(jitted) == (13, 25)
+
+
 # ---- results -------------------------------------------------------------------------------------
 
 

@@ -58,7 +58,7 @@ class Jitted:
         self._warm = False
         self._counts = {"eager": 0, "recorded": 0, "replayed": 0}
         self._latest: tuple[Any, Key, Any] = (None, (), None)  # a Trace, its mode, its twin
-        self._in_vain = 0
+        self._in_vain, self._replayed = 0, 0  # recordings since the last replay; replays so far
         self._lock = threading.RLock()
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
@@ -82,7 +82,6 @@ class Jitted:
             if why is None:
                 self._counts["replayed"] += 1
                 self._remember(trace, call)
-                self._in_vain = 0
                 return trace.run(call.tensors, call.windows)
         if not self._warm:  # what is made in a first call only is then there
             self._warm = True
@@ -127,8 +126,9 @@ class Jitted:
 
     def _say(self, cause: str) -> None:
         """With TUTOR_DEBUG, why it is recorded again; without, if that happens at each call."""
-        name = self.name
-        self._in_vain += 1
+        name, replayed = self.name, self._counts["replayed"]
+        self._in_vain = self._in_vain + 1 if replayed == self._replayed else 1
+        self._replayed = replayed
         if os.environ.get("TUTOR_DEBUG"):
             print(f"tutor: jit records {name} again: {cause}", file=sys.stderr)
         elif self._in_vain == IN_VAIN:
