@@ -29,7 +29,9 @@ from tutor.nn import functional
 
 
 # What others are made of, and nobody calls: it comes along with them.
-PARTS = {f"tutor.nn.functional.{name}" for name in ("reduced", "picked", "total", "by_class")}
+PARTS = {
+    f"tutor.nn.functional.losses.{name}" for name in ("reduced", "picked", "total", "by_class")
+}
 
 
 def functions(module: ModuleType) -> list[str]:
@@ -216,7 +218,7 @@ ROWS: dict[str, Callable[[], Any]] = {
     "tutor.nn.Conv2d": lambda: nn.Conv2d(2, 3, 3)(floats(1, 2, 6, 6)).sum().backward(),
     "tutor.nn.load_state_dict": lambda: nn.load_state_dict(model(), nn.state_dict(model())),
     "tutor.nn.named_tensors": lambda: list(nn.named_tensors({"a": [model(), model()]})),
-    "tutor.nn.functional.pad": lambda: functional.pad(floats(), (1, 1)),
+    "tutor.nn.functional.pad": lambda: functional.pad(floats(), ((1, 1), (0, 2))),
     "tutor.nn.functional.nll_loss": lambda: loss(functional.nll_loss),
     "tutor.nn.functional.cross_entropy": lambda: loss(functional.cross_entropy),
     "tutor.optim.SGD": lambda: stepped(optim.SGD),

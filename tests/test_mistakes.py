@@ -96,10 +96,6 @@ NO_FUNCTIONS = {  # modules, classes, contexts and tables: tested where they are
     "set_grad_enabled", "simd_cpp", "testing", "use_backend", "viz",
     *(d.name for d in tutor.DTYPES),
 }  # fmt: skip
-FOR_LOSSES = {  # what nn.functional is made of
-    "alike", "apply", "as_tensor", "by_class", "by_rows", "picked", "reduced", "settings",
-    "spelled", "total", "whole_number",
-}  # fmt: skip
 
 
 def public(place: Any, but: set[str]) -> dict[str, Any]:
@@ -115,7 +111,7 @@ OTHERS = (
 CALLS: dict[str, Any] = {
     **{f"Tensor.{n}": f for n, f in public(Tensor, FOR_THE_LIBRARY).items()},
     **{f"tutor.{n}": f for n, f in public(tutor, NO_FUNCTIONS).items()},
-    **{f"functional.{n}": f for n, f in public(nn.functional, FOR_LOSSES).items()},
+    **{f"functional.{n}": f for n, f in public(nn.functional, set()).items()},
     **{f"{c.__module__}.{c.__name__}": c for c in (*LAYERS, *OTHERS)},
 }
 

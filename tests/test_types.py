@@ -242,7 +242,7 @@ NO_TENSOR = {
     "Module.* inputs",  # what forward takes
     "Buffer.over memory",  # a Memory, or the promise of one
     # they find out whether it is a number
-    "whole_number number", "Limit.checked *", "*.__setattr__ value",
+    "Limit.checked *", "*.__setattr__ value",
     "Optimizer.__new__ *", "Optimizer.__getattr__ return",  # settings
     "Optimizer.state_dict return", "Optimizer.load_state_dict state",  # Tensors, and a count
     "graph *", "walk *",  # a Tensor, or an object of a class of the reader's own

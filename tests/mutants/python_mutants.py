@@ -405,13 +405,13 @@ PYTHON_MUTANTS = [
         "some examples are never seen",
     ),
     Mutant(
-        "a loss of (N,) against (N, 1) is broadcast", "tutor/nn/functional.py",
+        "a loss of (N,) against (N, 1) is broadcast", "tutor/nn/functional/losses.py",
         "if beside.shape != input.shape:", "if False:",
         "nn/test_functional.py",
         "every prediction is compared with every target",
     ),
     Mutant(
-        "ignored targets count in the mean", "tutor/nn/functional.py",
+        "ignored targets count in the mean", "tutor/nn/functional/losses.py",
         'counts = apply("where", ignored, 0.0, counts)', "pass",
         "nn/test_functional.py",
         "padding at the end of sentences makes the loss smaller",

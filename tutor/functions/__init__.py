@@ -7,7 +7,7 @@
 Each has its method's signature and docstring, and takes numbers, (nested) lists and arrays, too,
 of which it makes a Tensor. What is a method only, since it is about the Tensor itself (`x.to(...)`,
 `x.view(...)`, `x.size`), is listed in tests/functions/test_functions.py, which holds this list and
-the methods together. Layers and losses are functions in tutor/nn/functional.py.
+the methods together. Layers and losses are functions in tutor/nn/functional.
 
 Some have the names of Python's own functions, which are `builtins.sum` and so on in this file.
 """

@@ -13,6 +13,7 @@ from tutor.ground.typing import DTypeLike, Padding, Sizes
 from tutor.methods.tensor import Tensor
 from tutor.methods.windows import check_groups, each
 from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
+from tutor.nn.functional.dense import LINEAR
 from tutor.nn.module import Module
 
 
@@ -28,7 +29,7 @@ class Linear(Module):
         self, inputs: int, outputs: int, bias: bool = True, activation: str | None = None,
         *, dtype: DTypeLike = "float32",
     ) -> None:  # fmt: skip
-        checks.one_of("Linear(activation=...)", activation, F.LINEAR)
+        checks.one_of("Linear(activation=...)", activation, LINEAR)
         self.weight = Tensor.glorot_uniform(outputs, inputs, dtype=dtype, requires_grad=True)
         self.bias = Tensor.zeros(outputs, dtype=dtype, requires_grad=True) if bias else None
         self.activation = activation

@@ -1,150 +1,18 @@
-"""Layers without parameters of their own, and losses; names and parameters are PyTorch's.
+"""Losses: how far from the target.
 
-Losses take `reduction`: "mean" (the default), "sum", or "none" for one number per element or row.
+They take `reduction`: "mean" (the default), "sum", or "none" for one number per element or row.
 """
 
 from __future__ import annotations
 
-import math
-
-from tutor import functions
 from tutor.core.engine import apply
 from tutor.dtype import int64
 from tutor.errors import DomainError, DTypeError, OutOfRangeError, ShapeError
 from tutor.ground import checks, literals
 from tutor.ground.layout import whole_number
 from tutor.ground.spelling import spelled
-from tutor.ground.typing import Number, Padding, Sizes, TensorLike
-from tutor.methods import windows
+from tutor.ground.typing import Number, TensorLike
 from tutor.methods.tensor import Tensor
-
-LINEAR = {None: "linear", "relu": "linear_relu"}
-
-# ---- layers --------------------------------------------------------------------------------------
-
-
-@spelled
-def linear(
-    x: Tensor, weight: Tensor, bias: Tensor | None = None, activation: str | None = None
-) -> Tensor:
-    """y = x Wᵀ + b, for x (..., inputs), W (outputs, inputs), b (outputs)
-
-    `activation="relu"` gives relu(y), by the same kernel. DomainError for any other: apply other
-    functions to the result.
-    """
-    op = "linear"
-    if activation is not None:
-        op = LINEAR[checks.one_of("linear(activation=...)", activation, LINEAR)]
-    given = (weight,) if bias is None else (weight, bias)
-    if not (literals.is_tensor(x) and all(map(literals.is_tensor, given))):
-        checks.tensors("linear", (x, *given))  # says which one is none
-    if len(x.shape) == 2:
-        return apply(op, x, *given)
-    if not x.shape:
-        raise ShapeError("linear of a single number", "shape ()", "give (..., inputs)")
-    rows = x.reshape((math.prod(x.shape[:-1]), x.shape[-1]))
-    return apply(op, rows, *given).reshape((*x.shape[:-1], weight.shape[0]))
-
-
-@spelled
-def conv1d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,
-    padding: Padding = 0, dilation: Sizes = 1, groups: int = 1,
-) -> Tensor:  # fmt: skip
-    """A convolution over the last axis of x (N, C, L): see tutor.methods.windows.conv"""
-    return windows.conv(input, weight, bias, stride, padding, dilation, groups, dims=1)
-
-
-@spelled
-def conv2d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,
-    padding: Padding = 0, dilation: Sizes = 1, groups: int = 1,
-) -> Tensor:  # fmt: skip
-    """A convolution over the last two axes of x (N, C, H, W): see tutor.methods.windows.conv"""
-    return windows.conv(input, weight, bias, stride, padding, dilation, groups, dims=2)
-
-
-@spelled
-def conv_transpose1d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,
-    padding: Padding = 0, output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
-) -> Tensor:  # fmt: skip
-    """`conv1d` backwards: see tutor.methods.windows.conv_transpose"""
-    return windows.conv_transpose(
-        input, weight, bias, stride, padding, output_padding, groups, dilation, dims=1
-    )
-
-
-@spelled
-def conv_transpose2d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,
-    padding: Padding = 0, output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
-) -> Tensor:  # fmt: skip
-    """`conv2d` backwards: see tutor.methods.windows.conv_transpose"""
-    return windows.conv_transpose(
-        input, weight, bias, stride, padding, output_padding, groups, dilation, dims=2
-    )
-
-
-@spelled
-def max_pool1d(
-    input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Padding = 0,
-    dilation: Sizes = 1, ceil_mode: bool = False,
-) -> Tensor:  # fmt: skip
-    """The largest in each window of the last axis: see tutor.methods.windows.max_pool"""
-    return windows.max_pool(input, kernel_size, stride, padding, dilation, ceil_mode, dims=1)
-
-
-@spelled
-def max_pool2d(
-    input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Padding = 0,
-    dilation: Sizes = 1, ceil_mode: bool = False,
-) -> Tensor:  # fmt: skip
-    """The largest in each window of the last two axes: see tutor.methods.windows.max_pool"""
-    return windows.max_pool(input, kernel_size, stride, padding, dilation, ceil_mode, dims=2)
-
-
-@spelled
-def avg_pool1d(
-    input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Padding = 0,
-    ceil_mode: bool = False, count_include_pad: bool = True,
-) -> Tensor:  # fmt: skip
-    """The mean of each window of the last axis: see tutor.methods.windows.avg_pool"""
-    return windows.avg_pool(
-        input, kernel_size, stride, padding, ceil_mode, count_include_pad, dims=1
-    )
-
-
-@spelled
-def avg_pool2d(
-    input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Padding = 0,
-    ceil_mode: bool = False, count_include_pad: bool = True,
-) -> Tensor:  # fmt: skip
-    """The mean of each window of the last two axes: see tutor.methods.windows.avg_pool"""
-    return windows.avg_pool(
-        input, kernel_size, stride, padding, ceil_mode, count_include_pad, dims=2
-    )
-
-
-@spelled
-def adaptive_avg_pool1d(input: Tensor, output_size: Sizes) -> Tensor:
-    """The mean of output_size windows that cover the last axis evenly."""
-    return windows.adaptive_avg_pool(input, output_size, dims=1)
-
-
-@spelled
-def adaptive_avg_pool2d(input: Tensor, output_size: Sizes) -> Tensor:
-    """The mean of output_size windows that cover each of the last two axes evenly."""
-    return windows.adaptive_avg_pool(input, output_size, dims=2)
-
-
-relu, relu6, elu, gelu = functions.relu, functions.relu6, functions.elu, functions.gelu
-silu, leaky_relu, hardtanh = functions.silu, functions.leaky_relu, functions.hardtanh
-softplus, sigmoid, tanh = functions.softplus, functions.sigmoid, functions.tanh
-softmax, log_softmax = functions.softmax, functions.log_softmax
-one_hot, pad = functions.one_hot, functions.pad
-
-# ---- losses: how far from the target -------------------------------------------------------------
 
 
 def reduced(loss: Tensor, reduction: str) -> Tensor:
