@@ -32,6 +32,7 @@ FLOORS = (
     ("functions",),
     ("array_api", "einops", "exchange", "linalg"),
     ("data", "nn", "optim", "programs", "testing", "viz", "watching"),
+    ("training",),
     ("",),
     ("course",),
     ("__main__",),
