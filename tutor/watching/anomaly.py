@@ -19,6 +19,7 @@ from tutor.backends.step import Step, watch
 from tutor.core.op import Op
 from tutor.errors import AnomalyError
 from tutor.ground.callers import user_line
+from tutor.ground.spelling import spelled
 from tutor.watching.debug import is_finite
 
 Key = tuple[str, tuple[int, ...]]
@@ -71,6 +72,7 @@ def _op_in_backward() -> Op | None:
     return None
 
 
+@spelled
 def detect_anomaly() -> watch:
     """`with tutor.detect_anomaly():` AnomalyError at the first operation that makes a nan or an inf
     of finite numbers, with your line; in a backward with the line of its forward."""
