@@ -11,6 +11,7 @@ import contextlib
 import copy
 import gc
 import inspect
+import os
 import pickle
 from collections.abc import Callable, Iterator
 from types import ModuleType
@@ -21,7 +22,7 @@ import pytest
 
 import tutor
 from tests.test_messages import BLOCKS
-from tutor import Tensor, array_api, data, memory, nn, optim, testing, viz
+from tutor import Tensor, array_api, data, memory, nn, optim, testing, training, viz
 from tutor.errors import TutorError
 from tutor.nn import functional
 
@@ -55,7 +56,8 @@ OPERATORS = """
     __repr__ __rfloordiv__ __rlshift__ __rmatmul__ __rmod__ __rmul__ __ror__ __rpow__ __rrshift__
     __rshift__ __rsub__ __rtruediv__ __rxor__ __setitem__ __sub__ __truediv__ __xor__
 """.split()  # noqa: SIM905 - a table
-MODULES = (tutor, functional, nn, optim, array_api, viz, memory, testing, data, tutor.random)
+MODULES = (tutor, functional, nn, optim, array_api, viz, memory, testing, data, training,
+           tutor.random)  # fmt: skip
 METHODS = [n for n in dir(Tensor) if not n.startswith("_")]
 METHODS += [n for n in OPERATORS if hasattr(Tensor, n)]
 BUFFER = [n for n in dir(tutor.Buffer) if not n.startswith("_")]
@@ -260,6 +262,21 @@ ROWS: dict[str, Callable[[], Any]] = {
     "tutor.viz.bars": lambda: viz.bars({"a": 1.0, "b": 2.0}),
     "tutor.viz.boundary": lambda: viz.boundary(
         floats(4, 2), [0, 1, 1, 0], lambda p: [0.5] * len(p)
+    ),
+    "tutor.viz.film": lambda: viz.film([viz.curves({"a": floats(5)})] * 2),
+    "tutor.training.Run": lambda: training.Run(2, progress=False),
+    "tutor.training.Diagnosis": lambda: training.Diagnosis(),
+    "tutor.training.Finding": lambda: training.Finding("a", "b", "c"),
+    "tutor.training.accuracy": lambda: training.accuracy(floats(2, 3, 4), ints()),
+    "tutor.training.confusion": lambda: training.confusion(floats(2, 3, 4), ints()),
+    "tutor.training.scores": lambda: training.scores(floats(2, 3, 4), ints()),
+    "tutor.training.evaluate": lambda: training.evaluate(lambda x: x, [(floats(2, 3, 4), ints())]),
+    "tutor.training.read_log": lambda: training.read_log(os.devnull),
+    "tutor.training.diagnose": lambda: training.diagnose(
+        model(), lambda x, y: (x - y).sum(), floats(), floats(1)
+    ),
+    "tutor.training.overfit": lambda: training.overfit(
+        lambda x, y: x.sum() * 0, floats(), floats()
     ),
     "tutor.viz.bytes": lambda: viz.bytes(floats().buf, "float32", "int32"),
     "tutor.viz.column": lambda: viz.column(viz.explain(floats()), viz.explain(floats())),
