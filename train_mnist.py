@@ -200,7 +200,7 @@ class Training:
         copies = 1 if (self.args.out / CHECKPOINT).exists() else 2
         return copies * (numbers + 8 * len(self.losses)) + 2**20
 
-    def use(self, digits: data.Dataset) -> None:
+    def use(self, digits: data.Images) -> None:
         """Note what it is trained on; DataError if it was begun on anything else."""
         self.args.data, checksum = digits.name, digits.sha256()
         if self.checksum and checksum != self.checksum:
@@ -294,7 +294,7 @@ class Progress:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
-def describe(run: Training, digits: data.Dataset) -> None:
+def describe(run: Training, digits: data.Images) -> None:
     """Say what it runs on."""
     backend = registry.current()
     if backend == "simd_cpp":
@@ -308,7 +308,7 @@ def describe(run: Training, digits: data.Dataset) -> None:
     print(f"{args.optimizer}, lr {args.lr:g}, batches of {args.batch_size}, seed {args.seed}")
 
 
-def train(run: Training, digits: data.Dataset, interrupt: Interrupt) -> bool:
+def train(run: Training, digits: data.Images, interrupt: Interrupt) -> bool:
     """All epochs that are left. False if Ctrl-C came between."""
     args, images = run.args, len(digits.train_labels)
     while run.epoch < args.epochs:
@@ -341,7 +341,7 @@ def train(run: Training, digits: data.Dataset, interrupt: Interrupt) -> bool:
     return True
 
 
-def learn(run: Training, digits: data.Dataset) -> int:
+def learn(run: Training, digits: data.Images) -> int:
     """Train what is left, and draw what came out."""
     args, path = run.args, run.args.out / CHECKPOINT
     if run.epoch >= args.epochs:

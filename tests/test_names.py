@@ -44,7 +44,10 @@ ELSEWHERE = {
         relu6 hardtanh softplus one_hot softmax
     """,
     optim: "SGD Adam",
-    data: "load batches",
+    data: """
+        load batches DataLoader Dataset TensorDataset Subset ConcatDataset IterableDataset
+        MappedDataset random_split collate
+    """,
 }
 
 

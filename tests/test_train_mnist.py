@@ -348,7 +348,7 @@ EARLY = [
     (nn, "Linear"),
     (optim, "Adam"),
     (data, "load"),
-    (data.Dataset, "sha256"),
+    (data.Images, "sha256"),
     (files, "check_room"),
     (files, "numbered"),
     (train_mnist, "describe"),

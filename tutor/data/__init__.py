@@ -14,15 +14,41 @@ import sys
 from typing import NamedTuple
 
 from tutor.data import digits, mnist
+from tutor.data.collate import collate
+from tutor.data.dataset import (
+    ConcatDataset,
+    Dataset,
+    IterableDataset,
+    MappedDataset,
+    Subset,
+    TensorDataset,
+    random_split,
+)
 from tutor.data.fetch import MissingDataError
-from tutor.data.loader import batches
+from tutor.data.loader import DataLoader, batches
 from tutor.errors import DataError, NumberRangeError
 from tutor.methods.tensor import Tensor
 
-__all__ = ["Dataset", "MissingDataError", "batches", "digits", "load", "mnist"]
+__all__ = [
+    "ConcatDataset",
+    "DataLoader",
+    "Dataset",
+    "Images",
+    "IterableDataset",
+    "MappedDataset",
+    "MissingDataError",
+    "Subset",
+    "TensorDataset",
+    "batches",
+    "collate",
+    "digits",
+    "load",
+    "mnist",
+    "random_split",
+]
 
 
-class Dataset(NamedTuple):
+class Images(NamedTuple):
     """Images uint8 (n, 28, 28) and labels uint8 (n,), to learn from and to be tested on."""
 
     train_images: Tensor
@@ -48,7 +74,7 @@ SOURCES = {
 }
 
 
-def load(name: str = "auto", limit: int | None = None) -> Dataset:
+def load(name: str = "auto", limit: int | None = None) -> Images:
     """The data set "mnist" or "digits"; "auto" is MNIST, or digits (and a line that says so) where
     nobody has MNIST: TUTOR_DATA is not set, no copy is kept, none can be downloaded. `limit` keeps
     only so many to learn from, and to be tested on. DataError for damaged or missing files (of a
@@ -66,4 +92,4 @@ def load(name: str = "auto", limit: int | None = None) -> Dataset:
         known = ", ".join((*SOURCES, "auto"))
         raise DataError(f"the data set {name!r}", f"there are {known}", "use one of those")
     load_split, source = SOURCES[name]
-    return Dataset(*load_split("train", limit), *load_split("test", limit), source, name)
+    return Images(*load_split("train", limit), *load_split("test", limit), source, name)
