@@ -12,6 +12,7 @@ import copy
 import gc
 import inspect
 import pickle
+import tempfile
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
@@ -264,6 +265,8 @@ ROWS: dict[str, Callable[[], Any]] = {
     "tutor.viz.walk": lambda: viz.walk((floats() * floats()).sum()).steps,
     "tutor.viz.graph": lambda: viz.graph((floats() * floats()).sum()),
     "tutor.testing.gradcheck": lambda: testing.gradcheck(lambda x: x * x, [1.0, 2.0]),
+    "tutor.save": lambda: saved(),
+    "tutor.load": lambda: saved(),
     "tutor.data.load": lambda: data.load("digits", limit=4),
     "tutor.data.Images": lambda: data.load("digits", limit=4),
     "tutor.data.TensorDataset": lambda: list(data.TensorDataset(floats(6, 2), floats(6))),
@@ -327,6 +330,12 @@ def hooked() -> None:
 def resumed() -> None:
     optimizer = stepped(optim.Adam)
     optimizer.load_state_dict(optimizer.state_dict())
+
+
+def saved() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        tutor.save(f"{folder}/x", model=model(), generator=True)
+        tutor.load(f"{folder}/x", model=model(), generator=True)
 
 
 def pending() -> Tensor:

@@ -30,7 +30,7 @@ ELSEWHERE = {
         manual_seed promote Function from_dlpack bfloat16 float16 float32 float64 bool
         int8 int16 int32 int64 uint8 uint16 uint32 uint64 DTYPES registry testing
         sqrt exp sum max matmul softmax sort allclose isclose randint multinomial randperm
-        bernoulli zeros_like ones_like
+        bernoulli zeros_like ones_like save load
     """,
     ops: "Add MatMul ReLU Mul Softmax CrossEntropy",
     nn: """
