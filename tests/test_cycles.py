@@ -14,6 +14,7 @@ import inspect
 import pickle
 import tempfile
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -280,6 +281,43 @@ ROWS: dict[str, Callable[[], Any]] = {
         list(data.DataLoader(floats(6, 2), 2, shuffle=True, prefetch=2, transform=Tensor.exp)),
         next(iter(data.DataLoader(floats(6, 2), 2, prefetch=2))),
     ),
+    "tutor.data.BPE": lambda: data.BPE.train("low lower", 258).encode("low"),
+    "tutor.data.ByteVocab": lambda: data.ByteVocab().encode("a"),
+    "tutor.data.CharVocab": lambda: data.CharVocab("ab").encode("a"),
+    "tutor.data.TextBlocks": lambda: list(data.TextBlocks([1, 2, 3, 4], 2)),
+    "tutor.data.text_batches": lambda: list(data.text_batches(list(range(99)), 2, 4)),
+    "tutor.data.stories": lambda: data.stories(100),
+    "tutor.data.names": lambda: data.names(3),
+    "tutor.data.moons": lambda: data.moons(10),
+    "tutor.data.circles": lambda: data.circles(10),
+    "tutor.data.spirals": lambda: data.spirals(10),
+    "tutor.data.blobs": lambda: data.blobs(10),
+    "tutor.data.sine": lambda: data.sine(10),
+    "tutor.data.line": lambda: data.line(10),
+    "tutor.data.csv": lambda: table(),
+    "tutor.data.Scaler": lambda: data.Scaler(floats(4, 2))(floats(4, 2)),
+    "tutor.data.standardize": lambda: data.standardize(floats(4, 2), floats(3, 2)),
+    "tutor.data.train_test_split": lambda: data.train_test_split(floats(6, 2), test_size=2),
+    **{
+        f"tutor.data.{name}": lambda name=name: getattr(data, name)()(floats(2, 3, 8, 8), seed=1)
+        for name in (
+            "ElasticTransform",
+            "GaussianNoise",
+            "RandomAffine",
+            "RandomErasing",
+            "RandomRotation",
+            "RandomHorizontalFlip",
+            "RandomShift",
+            "RandomVerticalFlip",
+            "ToFloat",
+        )
+    },
+    "tutor.data.CenterCrop": lambda: data.CenterCrop(4)(floats(2, 8, 8)),
+    "tutor.data.RandomCrop": lambda: data.RandomCrop(4, 1)(floats(2, 8, 8)),
+    "tutor.data.Normalize": lambda: data.Normalize(0.5, 2)(floats(2, 8, 8)),
+    "tutor.data.Compose": lambda: data.Compose(data.RandomAffine(), data.ElasticTransform())(
+        floats(2, 8, 8)
+    ),
     "tutor.data.batches": lambda: list(data.batches(floats(6, 2), Tensor([1] * 6), size=2)),
     "tutor.linspace": lambda: tutor.linspace(0, 1, 5),
     "Tensor.linspace": lambda: Tensor.linspace(0, 1, 5),
@@ -336,6 +374,13 @@ def saved() -> None:
     with tempfile.TemporaryDirectory() as folder:
         tutor.save(f"{folder}/x", model=model(), generator=True)
         tutor.load(f"{folder}/x", model=model(), generator=True)
+
+
+def table() -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "table.csv")
+        path.write_text("a,b\n1,x\n2,y\n")
+        return data.csv(path, target="b")
 
 
 def pending() -> Tensor:

@@ -46,7 +46,10 @@ ELSEWHERE = {
     optim: "SGD Adam",
     data: """
         load batches DataLoader Dataset TensorDataset Subset ConcatDataset IterableDataset
-        MappedDataset random_split collate
+        MappedDataset random_split collate BPE CharVocab ByteVocab TextBlocks text_batches csv
+        standardize train_test_split moons circles spirals blobs sine line stories names Compose
+        Normalize RandomAffine RandomRotation RandomShift RandomCrop CenterCrop ElasticTransform
+        RandomHorizontalFlip RandomVerticalFlip RandomErasing GaussianNoise ToFloat
     """,
 }
 
