@@ -295,6 +295,7 @@ ROWS: dict[str, Callable[[], Any]] = {
     "tutor.data.sine": lambda: data.sine(10),
     "tutor.data.line": lambda: data.line(10),
     "tutor.data.csv": lambda: table(),
+    "tutor.data.Table": lambda: table(),
     "tutor.data.Scaler": lambda: data.Scaler(floats(4, 2))(floats(4, 2)),
     "tutor.data.standardize": lambda: data.standardize(floats(4, 2), floats(3, 2)),
     "tutor.data.train_test_split": lambda: data.train_test_split(floats(6, 2), test_size=2),
@@ -326,7 +327,7 @@ ROWS: dict[str, Callable[[], Any]] = {
     "tutor.random.manual_seed": lambda: tutor.manual_seed(1),
     "tutor.manual_seed": lambda: tutor.manual_seed(1),
     "tutor.random.Stream": lambda: tutor.random.Stream(1).state,
-    "tutor.random.derived": lambda: tutor.random.derived(1, 2),
+    "tutor.random.Derived": lambda: tutor.random.Derived(1, 2).stream(),
     "tutor.random.permuted": lambda: tutor.random.permuted(4, 1),
     "tutor.random.drawing_from": lambda: tutor.random.drawing_from(
         tutor.random.Stream(1), Tensor.rand, 3

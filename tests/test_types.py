@@ -253,6 +253,8 @@ NO_TENSOR = {
     "__getattr__ return",  # a module
     # samples and batches, of any kind: what the user's data set is made of
     "collate *", "*Dataset.* *", "Subset.* *", "random_split dataset", "DataLoader.* *",
+    "standardize return",  # Tensors, and the Scaler
+
     "check_device device", "isdtype kind", "result_type arrays_and_dtypes", "tensordot axes",
     "__array_namespace_info__.* *",  # as the standard has it
 }  # fmt: skip

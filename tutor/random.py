@@ -68,10 +68,31 @@ class _Process:
 
 
 _process = _Process()
-_own: Setting[Stream | None] = Setting("tutor.random.own", None)
 
 
-def drawing_from(own: Stream, function: Callable[..., T], *args: Any) -> T:
+class Derived:
+    """A stream of its own for every (seed, *numbers), each of them a whole number from 0 on: its
+    seed is made of random bits of theirs, when the first number is asked for."""
+
+    __slots__ = ("made", "numbers", "seed")
+
+    def __init__(self, seed: int, *numbers: int) -> None:
+        self.seed, self.numbers = seed, numbers
+        self.made: Stream | None = None
+
+    def stream(self) -> Stream:
+        if self.made is None:
+            seed = self.seed
+            for number in self.numbers:
+                seed = int.from_bytes(bits(2, seed, _DERIVED + number).raw, "little")
+            self.made = Stream(seed)
+        return self.made
+
+
+_own: Setting[Stream | Derived | None] = Setting("tutor.random.own", None)
+
+
+def drawing_from(own: Stream | Derived, function: Callable[..., T], *args: Any) -> T:
     """`function(*args)`, in which what this thread draws comes from `own`, and the stream of the
     process stands still: a batch that is made ahead, in another thread, changes no number of the
     step that runs meanwhile."""
@@ -82,7 +103,7 @@ def drawing_from(own: Stream, function: Callable[..., T], *args: Any) -> T:
 def stream() -> Stream:
     """The stream that everything is drawn from; its seed is the system's, unless one was given."""
     if _own.variable.get() is not None and (own := _own.get()) is not None:
-        return own
+        return own if isinstance(own, Stream) else own.stream()
     found = _process.stream
     if found is None:
         exchange((_process,), "stream", (None,), (Stream(int.from_bytes(os.urandom(8))),))
@@ -156,11 +177,3 @@ def permuted(n: int, seed: int, round: int = 0) -> Buffer:
     whole = [Operand(buf, (n,), (1,), 0) for buf in (order, keys)]
     engine.call("argsort", uint32, *whole, axis=0, descending=0)
     return order
-
-
-def derived(seed: int, *numbers: int) -> Stream:
-    """A Stream of its own for every (seed, *numbers), each of them a whole number from 0 on: its
-    seed is made of random bits of theirs."""
-    for number in numbers:
-        seed = int.from_bytes(bits(2, seed, _DERIVED + number).raw, "little")
-    return Stream(seed)

@@ -29,7 +29,7 @@ from tutor.data import (
     Transform,
 )
 from tutor.data.sampling import bilinear
-from tutor.data.transforms import Warp, gaussian
+from tutor.data.warps import Warp, gaussian
 from tutor.errors import DomainError, DTypeError, ShapeError, TutorError
 
 RNG = np.random.default_rng(0)
@@ -98,11 +98,11 @@ def test_each_image_of_a_batch_is_changed_otherwise(t):
 def test_to_float_and_normalize():
     assert np.allclose(ToFloat()(GREY).numpy(), GREY / 255)
     assert ToFloat()(GREY / 2.0).tolist() == (GREY / 2.0).tolist()
-    assert np.allclose(Normalize(33, 79)(GREY).numpy(), (GREY - 33) / 79, atol=1e-5)
+    assert np.allclose(Normalize(33, 79)(GREY).numpy(), (GREY.astype(float) - 33) / 79, atol=1e-5)
     mean, std = np.array([1, 2, 3.0]), np.array([4, 5, 6.0])
     wanted = (COLOUR - mean[:, None, None]) / std[:, None, None]
     assert np.allclose(Normalize([1, 2, 3], [4, 5, 6])(COLOUR).numpy(), wanted, atol=1e-4)
-    wanted = (COLOUR - 7) / std[:, None, None]
+    wanted = (COLOUR.astype(float) - 7) / std[:, None, None]
     assert np.allclose(Normalize(7, [4, 5, 6])(COLOUR).numpy(), wanted, atol=1e-4)
 
 
@@ -175,7 +175,7 @@ def test_bilinear_is_that_of_scipy(channels):
 def test_bilinear_has_a_gradient():
     x = Tensor.randn(2, 2, 5, 4, dtype="float64")
     rows, columns = (Tensor.rand(2, 3, 3, dtype="float64") * 5 - 0.5 for _ in range(2))
-    tutor.testing.gradcheck(bilinear, [x, rows, columns])
+    tutor.testing.gradcheck(bilinear, x, rows, columns)
 
 
 def test_affine_is_its_formula():
@@ -270,6 +270,7 @@ REFUSED = [
     (lambda: Normalize(0, 0), DomainError, "above 0"),
     (lambda: Normalize("a", 1), DTypeError, "number"),
     (lambda: Normalize([], 1), DomainError, "no channel"),
+    (lambda: Normalize([1, 2], [1, 2, 3]), ShapeError, "2 means and 3"),
     (lambda: Normalize([1, 2], 1)(COLOUR), ShapeError, "images of 3"),
     (lambda: GaussianNoise(-1), DomainError, "-1"),
     (lambda: RandomErasing(0), ShapeError, "from 1"),

@@ -3,7 +3,7 @@
 dataset, collate, loader     samples by number, and batches of them: DataLoader
 mnist, fashion_mnist, digits images of 28 x 28; `load` finds them
 toy, made_up                 points, tales and names that tutor makes itself
-transforms                   images changed at random, a batch at once
+transforms, warps            images changed at random, a batch at once
 text, bpe                    texts as whole numbers, and blocks of these
 tables                       CSV
 
@@ -40,20 +40,17 @@ from tutor.data.text import ByteVocab, CharVocab, TextBlocks, text_batches
 from tutor.data.toy import blobs, circles, line, moons, sine, spirals
 from tutor.data.transforms import (
     CenterCrop,
-    Compose,
-    ElasticTransform,
     GaussianNoise,
     Normalize,
-    RandomAffine,
     RandomCrop,
     RandomErasing,
     RandomHorizontalFlip,
-    RandomRotation,
     RandomShift,
     RandomVerticalFlip,
     ToFloat,
     Transform,
 )
+from tutor.data.warps import Compose, ElasticTransform, RandomAffine, RandomRotation
 from tutor.errors import DataError, NumberRangeError
 from tutor.methods.tensor import Tensor
 

@@ -195,7 +195,7 @@ class DataLoader:
             yield from map(self.dataset.rows, chosen)  # nothing is drawn
             return
         for number, rows in enumerate(chosen, skip):
-            own = random.derived(self.seed, epoch, number)
+            own = random.Derived(self.seed, epoch, number)
             yield random.drawing_from(own, make, rows)
 
     def _rows(self, epoch: int, skip: int) -> Iterator[Any]:
