@@ -265,6 +265,7 @@ ROWS: dict[str, Callable[[], Any]] = {
     "tutor.viz.boundary": lambda: viz.boundary(
         floats(4, 2), [0, 1, 1, 0], lambda p: [0.5] * len(p)
     ),
+    "tutor.viz.scatter": lambda: viz.scatter([[0.0, 1.0]]),
     "tutor.viz.film": lambda: viz.film([viz.curves({"a": floats(5)})] * 2),
     "tutor.training.Run": lambda: training.Run(2, progress=False),
     "tutor.training.Diagnosis": lambda: training.Diagnosis(),
