@@ -22,16 +22,18 @@ from tutor.errors import ArgumentError, TutorError
 
 T = TypeVar("T")
 
-# What PyTorch calls these, wherever a function has a parameter of the name on the right.
-SPELLINGS = {"dim": "axis", "keepdim": "keepdims", "start_dim": "start", "end_dim": "end"}
+# What others call these, wherever a function has a parameter of a name on the right: PyTorch's
+# spellings of array functions, and the short ones of what layers take and give.
+SPELLINGS = {
+    "dim": ("axis",), "keepdim": ("keepdims",), "start_dim": ("start",), "end_dim": ("end",),
+    "inputs": ("in_features", "in_channels"), "outputs": ("out_features", "out_channels"),
+}  # fmt: skip
 
 # What others call a thing. It is not accepted, as it may mean something else there, but it says
 # which of our names to look at first.
 MEANT = {
     "axes": "axis", "dims": "axis", "dim0": "a", "dim1": "b", "diagonal": "k", "offset": "k",
-    "unbiased": "correction", "ddof": "correction", "p": "ord", "in_features": "inputs",
-    "out_features": "outputs", "in_channels": "inputs", "out_channels": "outputs",
-    "kernel": "kernel_size", "strides": "stride", "learning_rate": "lr", "inputs": "input",
+    "unbiased": "correction", "ddof": "correction", "p": "ord", "kernel": "kernel_size", "strides": "stride", "learning_rate": "lr", "inputs": "input",
     "input": "x", "labels": "target", "targets": "target", "logits": "input", "src": "value",
     "a_min": "min", "a_max": "max", "shape": "size", "parameters": "params", "grad": "gradient",
     "data_type": "dtype", "size": "shape", "chunks": "n", "tensors": "arrays",
@@ -127,9 +129,8 @@ def _fits(f: Any, args: tuple[Any, ...], given: dict[str, Any]) -> bool:
 def _respelled(f: Any, args: tuple[Any, ...], given: dict[str, Any]) -> Any:
     """The call in our spelling, or the error that says how it would be written."""
     parameters = list(_signature(f).parameters)
-    kept = {SPELLINGS.get(name, name) if name not in parameters else name: value
-            for name, value in given.items()}  # fmt: skip
-    unknown = {name: given[name] for name in given if SPELLINGS.get(name, name) not in parameters}
+    kept = {_ours(name, parameters): value for name, value in given.items()}
+    unknown = {name: given[name] for name in given if _ours(name, parameters) not in parameters}
     if unknown:
         _refuse(f, unknown, parameters)
     if len(kept) < len(given) or not _fits(f, args, kept):
@@ -148,10 +149,18 @@ def _respelled(f: Any, args: tuple[Any, ...], given: dict[str, Any]) -> Any:
     return values
 
 
+def _ours(name: str, parameters: Iterable[str]) -> str:
+    """The parameter that `name` is another spelling of; the name itself where there is none."""
+    if name in parameters:
+        return name
+    return next((ours for ours in SPELLINGS.get(name, ()) if ours in parameters), name)
+
+
 def _refuse(f: Any, unknown: dict[str, Any], names: Iterable[str]) -> NoReturn:
     known = [name for name in names if name not in ("self", "cls")]
     wrong = next(iter(unknown))
-    candidates = {**MEANT, **SPELLINGS, **{name: name for name in known}}
+    spellings = {name: _ours(name, known) for name in SPELLINGS}
+    candidates = {**MEANT, **spellings, **{name: name for name in known}}
     near = [candidates[word] for word in difflib.get_close_matches(wrong, candidates, 5, 0.7)]
     meant = next((name for name in [MEANT.get(wrong), *near] if name in known), None)
     written = ", ".join(map(_text, unknown.items()))
