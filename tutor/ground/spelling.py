@@ -89,7 +89,7 @@ def _understanding(f: Any) -> Any:
 
         def method(self: Any, **unknown: Any) -> Any:
             if unknown:
-                _refuse(f, unknown, names)
+                _refuse(f, unknown, names, self)
             return f(self)
 
     elif names == ("self", "other") and not anything:
@@ -132,7 +132,7 @@ def _respelled(f: Any, args: tuple[Any, ...], given: dict[str, Any]) -> Any:
     kept = {_ours(name, parameters): value for name, value in given.items()}
     unknown = {name: given[name] for name in given if _ours(name, parameters) not in parameters}
     if unknown:
-        _refuse(f, unknown, parameters)
+        _refuse(f, unknown, parameters, args[0] if args and _is_method(f) else None)
     if len(kept) < len(given) or not _fits(f, args, kept):
         names = ", ".join([*map(_short, args[_is_method(f) :]), *map(_text, given.items())])
         try:
@@ -156,7 +156,9 @@ def _ours(name: str, parameters: Iterable[str]) -> str:
     return next((ours for ours in SPELLINGS.get(name, ()) if ours in parameters), name)
 
 
-def _refuse(f: Any, unknown: dict[str, Any], names: Iterable[str]) -> NoReturn:
+def _refuse(
+    f: Any, unknown: dict[str, Any], names: Iterable[str], made: object = None
+) -> NoReturn:
     known = [name for name in names if name not in ("self", "cls")]
     wrong = next(iter(unknown))
     spellings = {name: _ours(name, known) for name in SPELLINGS}
@@ -165,15 +167,18 @@ def _refuse(f: Any, unknown: dict[str, Any], names: Iterable[str]) -> NoReturn:
     meant = next((name for name in [MEANT.get(wrong), *near] if name in known), None)
     written = ", ".join(map(_text, unknown.items()))
     raise ArgumentError(
-        f"{_title(f)}({written})",
+        f"{_title(f, made)}({written})",
         f"there is no parameter {wrong!r}",
         (f"write {meant}=; " if meant else "leave it out; ")
         + (f"its parameters are {_described(f)}" if known else "it takes nothing by keyword"),
     )
 
 
-def _title(f: Any) -> str:
-    """As it is called: `Tensor.sum`, `Linear`, `mse_loss`."""
+def _title(f: Any, made: object = None) -> str:
+    """As it is called: `Tensor.sum`, `Linear`, `mse_loss`; of a class that inherits its __init__
+    `made` says which it is."""
+    if f.__name__ == "__init__" and made is not None:
+        return type(made).__name__
     if f.__module__.startswith(("tutor.methods", "tutor.core.tensor")):  # Tensor inherits it
         return f"Tensor.{f.__name__}".removesuffix(".__init__")
     return str(f.__qualname__).removesuffix(".__init__")

@@ -16,6 +16,7 @@ from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
 from tutor.nn.module import Module
 
 
+@spelled
 class Plain(Module):
     """An activation without parameters."""
 
@@ -23,6 +24,7 @@ class Plain(Module):
         """There is nothing to set."""
 
 
+@spelled
 class InPlace(Module):
     """One that PyTorch can compute in place."""
 
