@@ -220,6 +220,16 @@ ROWS: dict[str, Callable[[], Any]] = {
     "tutor.nn.named_tensors": lambda: list(nn.named_tensors({"a": [model(), model()]})),
     "tutor.nn.functional.pad": lambda: functional.pad(floats(), ((1, 1), (0, 2))),
     "tutor.nn.functional.nll_loss": lambda: loss(functional.nll_loss),
+    "tutor.nn.functional.batch_norm": lambda: functional.batch_norm(
+        floats(), floats(3).detach(), floats(3).detach()
+    ),
+    "tutor.nn.functional.layer_norm": lambda: functional.layer_norm(floats(), 3).sum().backward(),
+    "tutor.nn.functional.rms_norm": lambda: functional.rms_norm(floats(), 3).sum().backward(),
+    "tutor.nn.functional.group_norm": lambda: functional.group_norm(floats(), 1).sum().backward(),
+    "tutor.nn.functional.embedding": lambda: functional.embedding(Tensor([1, 0]), floats()),
+    "tutor.nn.functional.scaled_dot_product_attention": lambda: (
+        functional.scaled_dot_product_attention(floats(), floats(), floats()).sum().backward()
+    ),
     "tutor.nn.functional.cross_entropy": lambda: loss(functional.cross_entropy),
     "tutor.optim.SGD": lambda: stepped(optim.SGD),
     "tutor.optim.Adam": lambda: stepped(optim.Adam),

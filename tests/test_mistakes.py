@@ -57,6 +57,8 @@ GIVEN: dict[str, Any] = {
     "inputs": 2, "outputs": 2, "seed": 1, "targets": Tensor([0, 1, 2]), "a": 0, "b": 1,
     "gradient": None, "output_size": 2, "kernel_size": 2, "layers": nn.ReLU(), "data": [1.0],
     "params": [leaf()], "threshold": 0.1, "model": LAYER, "function": lambda x: x, "asked": MATRIX,
+    "normalized_shape": 3, "num_groups": 3, "running_mean": MATRIX[0], "running_var": MATRIX[1],
+    "query": MATRIX, "key": MATRIX,
 }  # fmt: skip
 ITSELF: dict[str, Any] = {  # where GIVEN or MATRIX would not do
     "where": MASK, "one_hot": WHOLE[0], "conv1d": LINE, "conv2d": IMAGE, "conv_transpose1d": LINE,
@@ -64,7 +66,7 @@ ITSELF: dict[str, Any] = {  # where GIVEN or MATRIX would not do
     "avg_pool2d": IMAGE, "adaptive_avg_pool1d": LINE, "adaptive_avg_pool2d": IMAGE,
     "outer": MATRIX[0], "bitwise_and": WHOLE, "bitwise_or": WHOLE, "bitwise_xor": WHOLE,
     "bitwise_left_shift": WHOLE, "bitwise_right_shift": WHOLE, "bitwise_not": WHOLE,
-    "register_hook": leaf(), "from_dlpack": WHOLE,
+    "register_hook": leaf(), "from_dlpack": WHOLE, "embedding": WHOLE,
     "expand": MATRIX[:1], "broadcast_to": MATRIX[:1], "squeeze": MATRIX[:1], "item": MATRIX[0, 0],
     "glu": Tensor.ones(2, 4),
 }  # fmt: skip
@@ -74,7 +76,8 @@ SPECIAL: dict[str, dict[str, Any]] = {
     "conv2d": {"weight": Tensor.ones(2, 2, 3, 3)},
     "conv_transpose1d": {"weight": Tensor.ones(2, 2, 3)},
     "conv_transpose2d": {"weight": Tensor.ones(2, 2, 3, 3)},
-    "linear": {"weight": Tensor.ones(2, 3)}, "max_pool1d": {"kernel_size": 2},
+    "linear": {"weight": Tensor.ones(2, 3)}, "embedding": {"weight": MATRIX},
+    "max_pool1d": {"kernel_size": 2},
     "bitwise_and": {"other": WHOLE}, "bitwise_or": {"other": WHOLE},
     "bitwise_xor": {"other": WHOLE}, "bitwise_left_shift": {"other": 1},
     "bitwise_right_shift": {"other": 1}, "full": {"value": 1}, "unfold": {"size": 2},
@@ -150,6 +153,8 @@ def right(call: str, p: inspect.Parameter) -> Any:
         return ITSELF.get(bare, MATRIX)
     if p.name == "target" and call.startswith("functional."):
         return Tensor([0, 1, 2]) if bare in ("cross_entropy", "nll_loss") else MATRIX
+    if p.name == "value" and bare == "scaled_dot_product_attention":
+        return MATRIX
     if p.name == "weight" and bare == "Tensor":
         return 0.5
     return GIVEN[p.name]

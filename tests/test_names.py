@@ -43,6 +43,8 @@ ELSEWHERE = {
         binary_cross_entropy_with_logits nll_loss cross_entropy gelu silu elu leaky_relu
         relu6 hardtanh softplus one_hot softmax selu celu mish hardswish hardsigmoid softsign
         logsigmoid prelu glu threshold softmin softshrink hardshrink tanhshrink
+        layer_norm rms_norm group_norm batch_norm
+        dropout embedding scaled_dot_product_attention
     """,
     optim: "SGD Adam",
     data: "load batches",

@@ -33,7 +33,8 @@ SPELLINGS = {
 # which of our names to look at first.
 MEANT = {
     "axes": "axis", "dims": "axis", "dim0": "a", "dim1": "b", "diagonal": "k", "offset": "k",
-    "unbiased": "correction", "ddof": "correction", "p": "ord", "kernel": "kernel_size", "strides": "stride", "learning_rate": "lr", "inputs": "input",
+    "unbiased": "correction", "ddof": "correction", "p": "ord",
+    "kernel": "kernel_size", "strides": "stride", "learning_rate": "lr", "inputs": "input",
     "input": "x", "labels": "target", "targets": "target", "logits": "input", "src": "value",
     "a_min": "min", "a_max": "max", "shape": "size", "parameters": "params", "grad": "gradient",
     "data_type": "dtype", "size": "shape", "chunks": "n", "tensors": "arrays",
@@ -156,9 +157,7 @@ def _ours(name: str, parameters: Iterable[str]) -> str:
     return next((ours for ours in SPELLINGS.get(name, ()) if ours in parameters), name)
 
 
-def _refuse(
-    f: Any, unknown: dict[str, Any], names: Iterable[str], made: object = None
-) -> NoReturn:
+def _refuse(f: Any, unknown: dict[str, Any], names: Iterable[str], made: object = None) -> NoReturn:
     known = [name for name in names if name not in ("self", "cls")]
     wrong = next(iter(unknown))
     spellings = {name: _ours(name, known) for name in SPELLINGS}

@@ -95,8 +95,8 @@ class ReLU6(InPlace):
 
 @spelled
 class SELU(InPlace):
-    """y = scale * (x if x > 0 else alpha (e**x - 1)), with which layers keep mean 0 and variance 1 (Klambauer
-    et al. 2017, "Self-normalizing neural networks")"""
+    """y = scale (x if x > 0 else alpha (e**x - 1)), with which layers keep mean 0 and variance 1
+    (Klambauer et al. 2017, "Self-normalizing neural networks")"""
 
     def forward(self, x: Tensor) -> Tensor:
         return F.selu(x)
@@ -260,7 +260,7 @@ class Softmin(Module):
 
 @spelled
 class GLU(Module):
-    """y = a / (1 + e**-b), where a and b are the halves of x along the axis (Dauphin et al. 2017)"""
+    """y = a / (1 + e**-b), a and b the halves of x along the axis (Dauphin et al. 2017)"""
 
     def __init__(self, axis: Axis = -1) -> None:
         self.axis = layout.whole_number(axis, "GLU(axis=...)")

@@ -126,7 +126,7 @@ class Sequential(Row):
 
 @spelled
 class ModuleList(Row):
-    """Layers in a list: `model.blocks[0]`, `for block in model.blocks`. (A plain list does, too.)"""
+    """Layers in a list: `model.blocks[0]`, `for block in model.blocks`. A plain list does, too."""
 
     def __init__(self, modules: Iterable[Any] = ()) -> None:
         self.names = []
@@ -172,7 +172,9 @@ class ModuleDict(Module):
     def __getitem__(self, key: str) -> Any:
         if key not in self.layers:
             names = ", ".join(self.layers) or "empty"
-            raise ArgumentError(f"ModuleDict[{key!r:.60}]", f"it is {names}", "give one of its names")
+            raise ArgumentError(
+                f"ModuleDict[{key!r:.60}]", f"it is {names}", "give one of its names"
+            )
         return self.layers[key]
 
     def __delitem__(self, key: str) -> None:
@@ -241,6 +243,6 @@ class Unflatten(Module):
         if -1 not in self.sizes and math.prod(self.sizes) != whole:
             raise ShapeError(
                 f"Unflatten of axis {self.axis}, of size {whole}, to {self.sizes}",
-                f"that is {math.prod(self.sizes)} numbers", "give sizes with the product of the axis"
+                f"that is {math.prod(self.sizes)} numbers", "their product must be the axis's size"
             )  # fmt: skip
         return x.reshape((*x.shape[:axis], *self.sizes, *x.shape[axis + 1 :]))

@@ -97,7 +97,8 @@ class Embedding(Module):
             raise ShapeError(
                 f"Embedding.from_pretrained of {table.shape}", "a table has 2 axes", "(rows, width)"
             )
-        made = cls(*table.shape, padding_idx, dtype=table.dtype)
+        rows, width = table.shape
+        made = cls(rows, width, padding_idx, dtype=table.dtype)
         made.weight = table.detach().copy().requires_grad_(not freeze)
         return made
 

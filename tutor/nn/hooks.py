@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -83,14 +84,14 @@ class Passing:
             return x
         own, place = apply("expand", x, shape=x.shape), len(self.inputs) - 1
         self.wanted += 1
-        own.register_hook(lambda g: self.arrived(place, g))
+        own.register_hook(functools.partial(self.arrived, place))
         return own
 
     def leaving(self, result: Any) -> Any:
         for place, z in enumerate(result if isinstance(result, tuple) else (result,)):
             self.results.append(None)
             if isinstance(z, Tensor) and z.requires_grad:
-                z.register_hook(lambda g, place=place: self.left(place, g))
+                z.register_hook(functools.partial(self.left, place))
         return result
 
     def left(self, place: int, g: Tensor) -> None:

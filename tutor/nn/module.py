@@ -83,7 +83,8 @@ def train(model: object, mode: bool = True) -> None:
 def Parameter(data: Tensor, requires_grad: bool = True) -> Tensor:  # noqa: N802 - PyTorch's name
     """A Tensor over the same numbers, outside of any graph, that is trained: a new leaf. DTypeError
     for what is no Tensor, or no float."""
-    return checks.tensor("Parameter(data)", data).detach().requires_grad_(bool(requires_grad))
+    leaf: Tensor = checks.tensor("Parameter(data)", data).detach()
+    return leaf.requires_grad_(bool(requires_grad))
 
 
 @spelled

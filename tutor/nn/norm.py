@@ -65,14 +65,20 @@ class Running(Module):
         kind = type(self).__name__
         shape = checks.tensor(kind, x).shape
         if len(shape) not in self.axes:
-            raise ShapeError(f"{kind} of shape {shape}", f"{len(shape)} axes", f"give {self.shapes}")
-        channels = shape[-1 - (len(shape) > 2) * (self.axes[-1] - 2)]
+            raise ShapeError(
+                f"{kind} of shape {shape}", f"{len(shape)} axes", f"give {self.shapes}"
+            )
+        channels = shape[self.channel_axis(len(shape))]
         if channels != self.num_features:
             raise ShapeError(
                 f"{kind}({self.num_features}) of shape {shape}", f"{channels} channels",
                 f"make it {kind}({channels}), or give {self.num_features} channels",
             )  # fmt: skip
         return x
+
+    def channel_axis(self, ndim: int) -> int:
+        """Where the channels stand: behind the examples."""
+        return 1
 
     @no_grad
     def counted(self) -> float | Tensor:
@@ -142,16 +148,21 @@ class InstanceNorm(Running):
 
     def forward(self, x: Tensor) -> Tensor:
         self.checked(x)
-        share = self.counted() if self.training else 0.0
+        single = x.ndim < self.axes[-1]
         own = self.training or self.running_mean is None
-        return F.instance_norm(
-            x, self.running_mean, self.running_var, self.weight, self.bias, own, share, self.eps
-        )
+        kept = (self.running_mean, self.running_var) if not own or self.training else (None, None)
+        z = F.instance_norm(x.unsqueeze(0) if single else x, *kept, self.weight, self.bias, own,
+                            self.momentum or 0.0, self.eps)  # fmt: skip
+        return z.squeeze(0) if single else z
+
+    def channel_axis(self, ndim: int) -> int:
+        """Where the channels stand: behind the examples, if there are any."""
+        return ndim - self.axes[0]
 
 
 @spelled
 class InstanceNorm1d(InstanceNorm):
-    """An instance norm of x (C, L) or (N, C, L): see InstanceNorm. Without `affine`, nothing is learnt."""
+    """An instance norm of x (C, L) or (N, C, L): see InstanceNorm."""
 
     axes, shapes = (2, 3), "(C, L) or (N, C, L)"
 
@@ -164,7 +175,7 @@ class InstanceNorm1d(InstanceNorm):
 
 @spelled
 class InstanceNorm2d(InstanceNorm):
-    """An instance norm of x (C, H, W) or (N, C, H, W): see InstanceNorm. Without `affine`, nothing is learnt."""
+    """An instance norm of x (C, H, W) or (N, C, H, W): see InstanceNorm."""
 
     axes, shapes = (3, 4), "(C, H, W) or (N, C, H, W)"
 
@@ -195,8 +206,8 @@ class LayerNorm(Module):
 
 @spelled
 class RMSNorm(Module):
-    """x / sqrt(mean of x**2 + eps) * weight over the last axes, `normalized_shape` (Zhang & Sennrich
-    2019); eps=None is the distance from 1 to the next number of the dtype."""
+    """x / sqrt(mean of x**2 + eps) * weight over the last axes, `normalized_shape` (Zhang &
+    Sennrich 2019); eps=None is the distance from 1 to the next number of the dtype."""
 
     def __init__(
         self, normalized_shape: Sizes, eps: float | None = None, elementwise_affine: bool = True,
@@ -242,7 +253,11 @@ class GroupNorm(Module):
 
 def sizes(kind: str, normalized_shape: Sizes) -> tuple[int, ...]:
     """The sizes of the last axes, one at least."""
-    found = layout.checked_shape(layout.whole_numbers(normalized_shape, f"{kind}(normalized_shape)"))
+    found = layout.checked_shape(
+        layout.whole_numbers(normalized_shape, f"{kind}(normalized_shape)")
+    )
     if not found:
-        raise ShapeError(f"{kind}({normalized_shape})", "no axis", "give the sizes of the last axes")
+        raise ShapeError(
+            f"{kind}({normalized_shape})", "no axis", "give the sizes of the last axes"
+        )
     return found
