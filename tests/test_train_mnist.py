@@ -497,7 +497,7 @@ NOTES = [
     ("at", "[1, 0, -10]"), ("at", '["1", 0, 10]'), ("at", "[2, 0, 10]"), ("at", "[1, 0, 11]"),
     ("at", "[1.0, 0, 10]"), ("data", None),
     ("losses", None), ("accuracies", None), ("losses", Tensor([1.0])), ("losses", Tensor(1.0)),
-    ("model.layers.0.weight", None), ("model.layers.0.weight", Tensor([1.0])),
+    ("model.0.weight", None), ("model.0.weight", Tensor([1.0])),
     ("model.more", Tensor([1.0])), ("optimizer.m.0", None), ("optimizer.m.0", Tensor([1.0])),
     ("optimizer.more", Tensor([1.0])),
 ]  # fmt: skip

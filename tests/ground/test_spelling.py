@@ -173,5 +173,5 @@ def test_the_short_names_of_what_layers_take_and_give():
     assert nn.Linear(inputs=3, outputs=2).weight.shape == (2, 3)
     assert nn.Linear(in_features=3, out_features=2).weight.shape == (2, 3)
     assert nn.Conv2d(inputs=3, out_channels=2, kernel_size=1).weight.shape == (2, 3, 1, 1)
-    with pytest.raises(ArgumentError, match="given twice"):
+    with pytest.raises(ArgumentError, match="multiple values"):
         nn.Linear(3, 2, inputs=3)

@@ -34,6 +34,8 @@ SPELLINGS = {
 MEANT = {
     "axes": "axis", "dims": "axis", "dim0": "a", "dim1": "b", "diagonal": "k", "offset": "k",
     "unbiased": "correction", "ddof": "correction", "p": "ord",
+    "in_features": "in_channels", "in_channels": "in_features", "out_features": "out_channels",
+    "out_channels": "out_features",
     "kernel": "kernel_size", "strides": "stride", "learning_rate": "lr", "inputs": "input",
     "input": "x", "labels": "target", "targets": "target", "logits": "input", "src": "value",
     "a_min": "min", "a_max": "max", "shape": "size", "parameters": "params", "grad": "gradient",

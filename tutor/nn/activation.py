@@ -193,14 +193,13 @@ class Threshold(Module):
 
 @spelled
 class Softplus(Module):
-    """y = ln(1 + e**(beta x)) / beta: a smooth relu; x itself where beta x is above threshold"""
+    """y = ln(1 + e**(beta x)) / beta: a smooth relu"""
 
-    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
+    def __init__(self, beta: float = 1.0) -> None:
         self.beta = real(self, "beta", beta)
-        self.threshold = real(self, "threshold", threshold)
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.softplus(x, self.beta, self.threshold)
+        return F.softplus(x, self.beta)
 
 
 @spelled

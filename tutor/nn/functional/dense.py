@@ -39,8 +39,8 @@ def linear(
 @spelled
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """y[..., o] = x1 A[o] x2ᵀ + bias[o], for x1 (..., I), x2 (..., J), A (O, I, J), bias (O)"""
-    a: Tensor
-    a, b, w = checks.tensors("bilinear", (input1, input2, weight))
+    checks.tensors("bilinear", (input1, input2, weight))
+    a, b, w = input1, input2, weight
     if w.ndim != 3 or a.shape[-1:] != w.shape[1:2] or b.shape[-1:] != w.shape[2:] or (
         a.shape[:-1] != b.shape[:-1]
     ):  # fmt: skip

@@ -50,18 +50,17 @@ def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdims: bool = False
 ) -> Tensor:
     """|x1 - x2 + eps|, the p-norm along the last axis"""
-    a, b = checks.tensors("pairwise_distance", (x1, x2))
-    away = a - b + checks.number("pairwise_distance(eps=...)", eps)
-    return checks.at_least("pairwise_distance", away, 1).norm(
-        order("pairwise_distance", p), -1, keepdims=bool(keepdims)
-    )
+    checks.tensors("pairwise_distance", (x1, x2))
+    away: Tensor = x1 - x2 + checks.number("pairwise_distance(eps=...)", eps)
+    checks.at_least("pairwise_distance", away, 1)
+    return away.norm(order("pairwise_distance", p), -1, keepdims=bool(keepdims))
 
 
 @spelled
 def cosine_similarity(x1: Tensor, x2: Tensor, axis: Axis = 1, eps: float = 1e-8) -> Tensor:
     """x1 · x2 / (max(|x1|, eps) max(|x2|, eps)) along the axis: 1 where they point the same way"""
-    a, b = checks.tensors("cosine_similarity", (x1, x2))
-    a, b = (x / length("cosine_similarity", x, 2, axis, eps) for x in (a, b))
+    checks.tensors("cosine_similarity", (x1, x2))
+    a, b = (x / length("cosine_similarity", x, 2, axis, eps) for x in (x1, x2))
     return (a * b).sum(axis)
 
 
@@ -121,7 +120,8 @@ def kl_div(
         some = t > 0
         loss = apply("where", some, t * apply("where", some, t, 1.0).log(), 0.0) - t * input
     if reduction == "batchmean":
-        return loss.sum() / max(checks.at_least("kl_div", loss, 1).shape[0], 1)
+        checks.at_least("kl_div", loss, 1)
+        return loss.sum() / max(loss.shape[0], 1)
     return reduced(loss, reduction)
 
 

@@ -151,7 +151,7 @@ def positions(x: Tensor, size: tuple[int, ...], step: tuple[int, ...], padding: 
     lowest = -math.inf if x.dtype.is_float else x.dtype.min
     seen = windows.windows(windows.around(x.detach(), padding, after, lowest), size, step, dilation)
     best = seen.reshape((*seen.shape[:-dims], math.prod(size))).argmax(-1)
-    at: Any = 0
+    at: Tensor = best * 0
     for axis, n in enumerate(x.shape[2:]):
         within = best // math.prod(size[axis + 1 :]) % size[axis]
         first = best.arange(best.shape[2 + axis]) * step[axis] - padding[axis]
