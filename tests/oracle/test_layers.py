@@ -104,7 +104,7 @@ LOSSES = [
     Row("CrossEntropyLoss", (), {"label_smoothing": 0.1, "ignore_index": 3}, (ROWS, CLASSES)),
     Row("NLLLoss", (), {"reduction": "none"}, (ROWS, CLASSES)),
     Row("KLDivLoss", (), {"reduction": "batchmean", "log_target": True}, (ROWS, ROWS)),
-    Row("PoissonNLLLoss", (), {"full": True}, (ROWS, np.linspace(0, 5, 12).reshape(3, 4))),
+    Row("PoissonNLLLoss", (), {"full": True}, (ROWS, np.linspace(0.5, 5, 12).reshape(3, 4))),
     Row("GaussianNLLLoss", (), {"full": True}, (ROWS, ROWS, np.full((3, 4), 0.7))),
     Row("HingeEmbeddingLoss", (), {"margin": 0.5}, ((3,), SIGNS)),
     Row("MarginRankingLoss", (), {"margin": 0.5}, ((3,), (3,), SIGNS)),
