@@ -44,7 +44,10 @@ ELSEWHERE = {
         relu6 hardtanh softplus one_hot softmax selu celu mish hardswish hardsigmoid softsign
         logsigmoid prelu glu threshold softmin softshrink hardshrink tanhshrink
         layer_norm rms_norm group_norm batch_norm
+        relu6 hardtanh softplus one_hot softmax layer_norm rms_norm group_norm batch_norm
         dropout embedding scaled_dot_product_attention
+        relu6 hardtanh softplus one_hot softmax selu celu mish hardswish hardsigmoid softsign
+        logsigmoid prelu glu threshold softmin softshrink hardshrink tanhshrink
     """,
     optim: "SGD Adam",
     data: "load batches",

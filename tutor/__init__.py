@@ -55,6 +55,7 @@ from tutor.programs.lazy import lazy, realize, schedule
 from tutor.programs.program import Program
 from tutor.random import initial_seed, manual_seed
 from tutor.watching import debug  # noqa: F401 - which sees to TUTOR_DEBUG
+from tutor.watching.anomaly import detect_anomaly
 from tutor.watching.profiler import profile
 
 __version__ = "0.1.0"
@@ -63,26 +64,29 @@ later.PLACES.update(
     data="tutor.data",
     linalg="tutor.linalg",
     numpy_protocol="tutor.exchange.numpy_protocol",
+    training="tutor.training",
     viz="tutor.viz",
 )
 __all__ = [  # and the names of tutor.functions.__all__
     "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Program", "Step", "Tensor", "apply",
-    "arange", "backward", "bernoulli", "bfloat16", "bool", "cat", "concatenate", "data", "einsum",
-    "enable_grad", "engine", "errors", "eye", "float16", "float32", "float64", "from_dlpack",
+    "arange", "backward", "bernoulli", "bfloat16", "bool", "cat", "concatenate", "data",
+    "detect_anomaly", "einsum", "enable_grad", "engine", "errors", "eye", "float16", "float32",
+    "float64", "from_dlpack",
     "full", "functions", "grad", "graph", "inference_mode", "initial_seed", "int8", "int16",
     "int32", "int64", "is_grad_enabled", "jit", "lazy", "linspace", "manual_seed", "memory",
     "meshgrid", "multinomial", "nn", "no_grad", "ones", "ones_like", "ops", "optim", "profile",
     "promote", "python_ref", "rand", "randint", "randn", "random", "randperm", "realize",
     "registry", "schedule", "set_backend", "set_grad_enabled", "simd_cpp", "stack", "testing",
-    "uint8", "uint16", "uint32", "uint64", "use_backend", "viz", "watch", "zeros", "zeros_like",
+    "training", "uint8", "uint16", "uint32", "uint64", "use_backend", "viz", "watch", "zeros",
+    "zeros_like",
 ]  # fmt: skip
 __all__ += functions.__all__
 
 
 def __getattr__(name: str) -> Any:
-    """Imported when first asked for: `tutor.viz`, `tutor.graph`, and `tutor.data`, which brings all
-    that a download needs."""
-    if name in ("data", "viz"):
+    """Imported when first asked for: `tutor.viz`, `tutor.graph`, `tutor.training`; and
+    `tutor.data`, which brings all that a download needs."""
+    if name in ("data", "training", "viz"):
         return later.load(name)
     if name == "graph":
         return later.load("viz").graph

@@ -67,6 +67,10 @@ class RecordError(TutorError, RuntimeError):
     """Something in a jitted function that cannot be recorded: a replay would not do it."""
 
 
+class AnomalyError(TutorError, ArithmeticError):
+    """A nan or inf that an operation has made of finite numbers, where that is looked for."""
+
+
 class DataError(TutorError, ValueError):
     """A data set or file that is missing, damaged or not what it claims to be."""
 

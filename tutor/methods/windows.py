@@ -334,8 +334,10 @@ def adaptive_max_pool(x: T, output_size: Sizes, *, dims: int) -> T:
     """The largest of each of the windows of adaptive_avg_pool, one axis after the other."""
     x, was_batched = batched(x, dims, f"adaptive_max_pool{dims}d")
     for i, m in enumerate(asked_sizes(x, output_size, dims)):
-        n = x.shape[2 + i]
-        inside = (slice(None),) * (2 + i)
-        parts = [x[(*inside, slice(p * n // m, -(-n * (p + 1) // m)))] for p in range(m)]
-        x = apply("cat", *[part.max(2 + i, keepdims=True) for part in parts], axis=2 + i)
+        n, places = x.shape[2 + i], x.arange(m).unsqueeze(1)
+        first, end = places * n // m, -((-n * (places + 1)) // m)
+        widest = x.arange(-(-n // m) + 1)  # what is beyond a window's end is its last, once more
+        index = (first + widest).minimum(end - 1)
+        seen = x.index_select(2 + i, index.flatten())
+        x = seen.reshape((*x.shape[: 2 + i], *index.shape, *x.shape[3 + i :])).max(3 + i)
     return finished(x, None, was_batched)

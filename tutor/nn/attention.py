@@ -19,7 +19,7 @@ from tutor.ground.typing import DTypeLike
 from tutor.methods.tensor import Tensor
 from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
 from tutor.nn.containers import ModuleList
-from tutor.nn.dense import Linear
+from tutor.nn.dense import Linear, stacked
 from tutor.nn.dropout import Dropout
 from tutor.nn.module import Module
 from tutor.nn.norm import LayerNorm
@@ -324,7 +324,7 @@ class TransformerEncoder(Module):
         self, encoder_layer: TransformerEncoderLayer, num_layers: int, norm: Module | None = None
     ) -> None:
         checks.function("TransformerEncoder(encoder_layer)", encoder_layer)
-        count = layout.positive(num_layers, "TransformerEncoder(num_layers=...)")
+        count = stacked(num_layers, "TransformerEncoder(num_layers=...)")
         self.layers = ModuleList([copy.deepcopy(encoder_layer) for _ in range(count)])
         self.norm = None if norm is None else checks.function("TransformerEncoder(norm)", norm)
 

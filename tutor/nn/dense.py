@@ -109,3 +109,15 @@ class Embedding(Module):
 def started(bound: float, shape: tuple[int, ...], dtype: DTypeLike) -> Tensor:
     """A parameter that starts uniform in +-bound."""
     return init.uniform_(Tensor.zeros(shape, dtype=dtype), -bound, bound).requires_grad_()
+
+
+def stacked(num_layers: int, what: str) -> int:
+    """How many layers stand one above the other: each is made, so a slip of the pen must not ask
+    for more than there is memory for."""
+    count = layout.positive(num_layers, what)
+    if count > MOST_LAYERS:
+        raise ShapeError(what, f"{count}", f"the most is {MOST_LAYERS}")
+    return count
+
+
+MOST_LAYERS = 10_000

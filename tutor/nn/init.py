@@ -119,8 +119,9 @@ def inverse_erf(y: Tensor) -> Tensor:
 @no_grad
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Every number is val."""
-    return tensor.assign(checks.tensor("constant_(tensor)", tensor).wrap(
-        checks.number("constant_(val)", val), tensor.dtype))  # fmt: skip
+    checks.tensor("constant_(tensor)", tensor)
+    number = checks.number("constant_(val)", val)
+    return tensor.assign(tensor.wrap(number, tensor.dtype))
 
 
 @spelled

@@ -23,7 +23,7 @@ from tutor.ground.spelling import spelled
 from tutor.ground.typing import DTypeLike
 from tutor.methods.tensor import Tensor
 from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
-from tutor.nn.dense import started
+from tutor.nn.dense import stacked, started
 from tutor.nn.module import Module
 from tutor.ops.movement import cat, stack
 
@@ -93,7 +93,7 @@ class Recurrent(Module):
         kind = type(self).__name__
         self.input_size = layout.positive(input_size, f"{kind}(input_size=...)")
         self.hidden_size = layout.positive(hidden_size, f"{kind}(hidden_size=...)")
-        self.num_layers = layout.positive(num_layers, f"{kind}(num_layers=...)")
+        self.num_layers = stacked(num_layers, f"{kind}(num_layers=...)")
         self.bias, self.batch_first = bool(bias), bool(batch_first)
         self.bidirectional = bool(bidirectional)
         self.dropout = float(checks.number(f"{kind}(dropout=...)", dropout, 0, 1, nan=False))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tutor.dtype import float64, int64
 from tutor.errors import DomainError, ShapeError
 from tutor.ground import checks, layout
 from tutor.ground.spelling import spelled
@@ -55,8 +56,8 @@ def interpolate(
         )  # fmt: skip
     for axis, (m, step) in enumerate(zip(sizes, steps, strict=True), 2):
         if mode == "nearest":
-            rows = [min(int(i * step), x.shape[axis] - 1) for i in range(m)]
-            x = x.index_select(axis, rows)
+            at = (Tensor.arange(m).cast(float64) * step).cast(int64)
+            x = x.index_select(axis, at.minimum(x.shape[axis] - 1))
         else:
             x = mixed(x, axis, m, step, bool(align_corners))
     return x
@@ -96,14 +97,14 @@ def targets(
 def mixed(x: Tensor, axis: int, m: int, step: float, align_corners: bool) -> Tensor:
     """m places along one axis, each a mixture of the numbers before and behind it."""
     n = x.shape[axis]
+    count = Tensor.arange(m).cast(float64)
     if align_corners:
-        places = [i * (n - 1) / (m - 1) if m > 1 else 0.0 for i in range(m)]
+        places = count * ((n - 1) / max(m - 1, 1))
     else:
-        places = [max((i + 0.5) * step - 0.5, 0.0) for i in range(m)]
-    before = [min(int(p), n - 1) for p in places]
-    behind = [min(b + 1, n - 1) for b in before]
-    share = x.wrap([p - b for p, b in zip(places, before, strict=True)], x.dtype)
-    share = share.reshape((m, *[1] * (x.ndim - 1 - axis)))
+        places = ((count + 0.5) * step - 0.5).maximum(0.0)
+    before = places.cast(int64).minimum(n - 1)
+    behind = (before + 1).minimum(n - 1)
+    share = (places - before).cast(x.dtype).reshape((m, *[1] * (x.ndim - 1 - axis)))
     a, b = x.index_select(axis, before), x.index_select(axis, behind)
     return a * (1 - share) + b * share
 

@@ -1,65 +1,18 @@
-"""Optimizers: how parameters move when their gradients are known.
-
-Each step is one kernel call per parameter, which reads the gradient and updates the parameter and
-the optimizer's state in place. The formulas are in the class docstrings; python_ref has them in
-plain Python.
-
-What changes between steps, the settings and the count of steps, stands in cells: Tensors of one
-number, which the kernels read when they run. `optimizer.lr = 0.1` writes into such a cell, and the
-end of a step adds 1 to the count. So the same kernel calls, made again, are the next step.
-"""
+"""What all optimizers share: parameters, their state, settings, and the loop of a step."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping
-from numbers import Real
-from typing import Any, NamedTuple, Self
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
 
 from tutor.core.engine import engine
 from tutor.dtype import float64, uint64
-from tutor.errors import DataError, DomainError, GraphError
+from tutor.errors import DataError, GraphError
 from tutor.ground import border
 from tutor.ground.callers import user_line
 from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
-
-
-class Limit(NamedTuple):
-    """What a setting of an optimizer may be: a number that is `allowed`, or two of them."""
-
-    words: str
-    allowed: Callable[[float], bool]
-    example: str
-    pair: bool = False  # whether it is two numbers
-
-    def checked(self, asked: str, value: Any) -> Any:
-        """The value, as float or tuple of floats. DomainError for any other."""
-        given = value if self.pair and isinstance(value, (tuple, list)) else (value,)
-        numbers = [float_or_nan(v) for v in given]
-        if len(numbers) != 1 + self.pair or not all(map(self.allowed, numbers)):
-            raise DomainError(
-                asked, f"it must be {self.words}", f"use, for example, {self.example}"
-            )
-        return tuple(numbers) if self.pair else numbers[0]
-
-
-def float_or_nan(value: object) -> float:
-    """A number as float; nan, which lies in no range, for what is none (bools and texts, too)."""
-    if not isinstance(value, Real) or isinstance(value, bool):
-        return math.nan
-    try:
-        return float(value)
-    except OverflowError:
-        return math.nan
-
-
-RATE = Limit("a finite number of 0 or more", lambda x: 0 <= x < math.inf, "0.01")
-# Above 1 the velocity grows by itself, whatever the gradients are.
-MOMENTUM = Limit("a number from 0 to 1", lambda x: 0 <= x <= 1, "0.9")
-BETAS = Limit("two numbers, at least 0 and below 1", lambda x: 0 <= x < 1, "(0.9, 0.999)", True)
-# With 0, a parameter whose gradient was always 0 would become 0 / 0.
-EPS = Limit("a finite number above 0", lambda x: 0 < x < math.inf, "1e-8")
+from tutor.optim.limits import RATE, Limit
 
 
 @spelled
@@ -189,75 +142,3 @@ class Optimizer:
 
 def alike(t: Tensor, other: object) -> bool:
     return isinstance(other, Tensor) and (t.shape, t.dtype) == (other.shape, other.dtype)
-
-
-@spelled
-class SGD(Optimizer):
-    """Stochastic gradient descent with momentum
-
-    d = g + weight_decay * p;  v <- momentum * v + d;  p <- p - lr * v
-
-    Without momentum v is d, and nothing is kept.
-    """
-
-    limits: Mapping[str, Limit] = {"lr": RATE, "momentum": MOMENTUM, "weight_decay": RATE}
-
-    def __init__(
-        self,
-        params: Iterable[Tensor],
-        lr: float = 0.01,
-        momentum: float = 0.0,
-        weight_decay: float = 0.0,
-    ) -> None:
-        self.momentum, self.weight_decay = momentum, weight_decay
-        self.slots = ("velocity",) if self.momentum else ()
-        super().__init__(params, lr)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        asked = f"SGD with momentum={value!r}"
-        made = "slots" in vars(self)  # before that it is __init__ which sets it
-        if name == "momentum" and made and MOMENTUM.checked(asked, value) and not self.slots:
-            raise DomainError(
-                asked,
-                "it was made without, and has kept no velocity",
-                "make another one: SGD(params, lr, momentum)",
-            )
-        super().__setattr__(name, value)
-
-    def update(self, p: Tensor, g: Tensor, *state: Tensor) -> None:
-        cells = self.cells
-        if state:
-            settings = (*cells["lr"], *cells["momentum"], *cells["weight_decay"])
-            engine.call("sgd", p.dtype, p, g, *state, *settings)
-        else:
-            engine.call("descend", p.dtype, p, g, *cells["lr"], *cells["weight_decay"])
-
-
-@spelled
-class Adam(Optimizer):
-    """Adam (Kingma & Ba 2015, algorithm 1): steps scaled by the gradient's recent size
-
-    d = g + weight_decay * p;  m <- b1 m + (1 - b1) d;  v <- b2 v + (1 - b2) d²
-    p <- p - lr * (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + eps)   at step t = 1, 2, ...
-    """
-
-    slots = ("m", "v")
-    limits: Mapping[str, Limit] = {
-        "lr": RATE, "betas": BETAS, "eps": EPS, "weight_decay": RATE,
-    }  # fmt: skip
-
-    def __init__(
-        self,
-        params: Iterable[Tensor],
-        lr: float = 0.001,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0.0,
-    ) -> None:
-        self.betas, self.eps, self.weight_decay = betas, eps, weight_decay
-        super().__init__(params, lr)
-
-    def update(self, p: Tensor, g: Tensor, *state: Tensor) -> None:
-        cells = self.cells
-        settings = (*cells["lr"], *cells["betas"], *cells["eps"], *cells["weight_decay"])
-        engine.call("adam", p.dtype, p, g, *state, *settings, self.count)
