@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Self, overload
+from typing import Any, Self, SupportsIndex
 
 from tutor.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
 from tutor.ground import checks, layout
@@ -38,7 +38,7 @@ class Row(Module):
     def __iter__(self) -> Iterator[Any]:
         return iter(self.layers)
 
-    def at(self, place: Any) -> int:
+    def at(self, place: SupportsIndex) -> int:
         """A place, counted from the front."""
         found, n = layout.whole_number(place, f"{type(self).__name__}[...]"), len(self)
         if not -n <= found < n:
@@ -48,7 +48,7 @@ class Row(Module):
             )  # fmt: skip
         return found % n
 
-    def __getitem__(self, place: int | slice) -> Any:
+    def __getitem__(self, place: SupportsIndex | slice) -> Any:
         """One layer; or, of a slice, such a module of these layers (which it shares)."""
         if not isinstance(place, slice):
             return self.layers[self.at(place)]
@@ -56,7 +56,7 @@ class Row(Module):
         vars(part).update(vars(self), layers=self.layers[place], names=self.names[place])
         return part
 
-    def __setitem__(self, place: int, layer: Any) -> None:
+    def __setitem__(self, place: SupportsIndex, layer: Any) -> None:
         self.layers[self.at(place)] = self.checked(layer)
 
     def __delitem__(self, place: int) -> None:
@@ -103,11 +103,7 @@ class Sequential(Row):
     for what cannot be called.
     """
 
-    @overload
-    def __init__(self, *layers: Layer) -> None: ...
-    @overload
-    def __init__(self, layers: Mapping[str, Layer], /) -> None: ...
-    def __init__(self, *layers: Any) -> None:
+    def __init__(self, *layers: Layer | Mapping[str, Layer]) -> None:
         if len(layers) == 1 and isinstance(layers[0], (list, tuple)):
             raise DTypeError(
                 "Sequential([...])", "the layers are in one list", "write Sequential(*layers)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tutor.ground import checks, layout
@@ -266,8 +267,8 @@ class Upsample(Module):
     """x (N, C, *S) with other sizes: `size`, or S * scale_factor. See F.interpolate."""
 
     def __init__(
-        self, size: Sizes | None = None, scale_factor: Any = None, mode: str = "nearest",
-        align_corners: bool | None = None,
+        self, size: Sizes | None = None, scale_factor: float | Sequence[float] | None = None,
+        mode: str = "nearest", align_corners: bool | None = None,
     ) -> None:  # fmt: skip
         modes = ("nearest", "linear", "bilinear", "trilinear", "area")
         self.mode = checks.one_of("Upsample(mode=...)", mode, modes)

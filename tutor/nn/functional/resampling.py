@@ -8,6 +8,7 @@ windows, as many numbers as places times window, where the pool alone copies non
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from tutor.dtype import float64, int64
@@ -23,8 +24,8 @@ SMOOTH = {1: "linear", 2: "bilinear", 3: "trilinear"}  # by how many axes there 
 
 @spelled
 def interpolate(
-    input: Tensor, size: Sizes | None = None, scale_factor: Any = None, mode: str = "nearest",
-    align_corners: bool | None = None,
+    input: Tensor, size: Sizes | None = None, scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest", align_corners: bool | None = None,
 ) -> Tensor:  # fmt: skip
     """x (N, C, *S), one to three axes S, with other sizes S: either `size`, or S * scale_factor
 
@@ -64,7 +65,7 @@ def interpolate(
 
 
 def targets(
-    shape: tuple[int, ...], size: Sizes | None, scale_factor: Any
+    shape: tuple[int, ...], size: Sizes | None, scale_factor: float | Sequence[float] | None
 ) -> tuple[tuple[int, ...], list[float]]:
     """The new sizes, and how far it is, on each old axis, from one new place to the next."""
     if (size is None) == (scale_factor is None):
@@ -77,8 +78,8 @@ def targets(
     if size is not None:
         sizes = windows.each(size, len(shape), "size")
         return sizes, [n / m for n, m in zip(shape, sizes, strict=True)]
-    several = isinstance(scale_factor, (tuple, list))
-    factors = scale_factor if several else [scale_factor] * len(shape)
+    given: Any = scale_factor
+    factors = list(given) if isinstance(given, (tuple, list)) else [given] * len(shape)
     for factor in factors:
         if not 0 < checks.number("interpolate(scale_factor=...)", factor) < math.inf:
             raise DomainError(f"interpolate({scale_factor=})", "no size", "give numbers above 0")
