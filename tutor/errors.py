@@ -59,6 +59,10 @@ class GraphError(TutorError, RuntimeError):
     """A backward pass that cannot be right: no graph, a freed graph, a value changed since."""
 
 
+class MissingForwardError(TutorError, NotImplementedError):
+    """A module without a `forward`: there is nothing that a call of it could compute."""
+
+
 class RecordError(TutorError, RuntimeError):
     """Something in a jitted function that cannot be recorded: a replay would not do it."""
 

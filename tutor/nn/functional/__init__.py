@@ -30,10 +30,39 @@ from tutor.functions import (
     tanhshrink,
     threshold,
 )
-from tutor.nn.functional.attention import scaled_dot_product_attention
-from tutor.nn.functional.dense import linear
-from tutor.nn.functional.dropout import dropout
-from tutor.nn.functional.embedding import embedding
+from tutor.nn.functional.attention import (
+    scaled_dot_product_attention,
+)
+from tutor.nn.functional.channels import (
+    dropout1d,
+    dropout2d,
+    instance_norm,
+)
+from tutor.nn.functional.dense import (
+    bilinear,
+    linear,
+)
+from tutor.nn.functional.distances import (
+    binary_cross_entropy,
+    cosine_embedding_loss,
+    cosine_similarity,
+    gaussian_nll_loss,
+    hinge_embedding_loss,
+    kl_div,
+    margin_ranking_loss,
+    normalize,
+    pairwise_distance,
+    poisson_nll_loss,
+    smooth_l1_loss,
+    soft_margin_loss,
+    triplet_margin_loss,
+)
+from tutor.nn.functional.dropout import (
+    dropout,
+)
+from tutor.nn.functional.embedding import (
+    embedding,
+)
 from tutor.nn.functional.losses import (
     binary_cross_entropy_with_logits,
     cross_entropy,
@@ -42,36 +71,72 @@ from tutor.nn.functional.losses import (
     mse_loss,
     nll_loss,
 )
-from tutor.nn.functional.norms import batch_norm, group_norm, layer_norm, rms_norm
-from tutor.nn.functional.windows import (
+from tutor.nn.functional.norms import (
+    batch_norm,
+    group_norm,
+    layer_norm,
+    rms_norm,
+)
+from tutor.nn.functional.pools import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
     avg_pool1d,
     avg_pool2d,
-    conv1d,
-    conv2d,
-    conv_transpose1d,
-    conv_transpose2d,
+    avg_pool3d,
     max_pool1d,
     max_pool2d,
+    max_pool3d,
+)
+from tutor.nn.functional.resampling import (
+    interpolate,
+    max_unpool1d,
+    max_unpool2d,
+    pixel_shuffle,
+    pixel_unshuffle,
+)
+from tutor.nn.functional.windows import (
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
 )
 
 __all__ = [
     "adaptive_avg_pool1d",
     "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
     "avg_pool1d",
     "avg_pool2d",
+    "avg_pool3d",
     "batch_norm",
+    "bilinear",
+    "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "celu",
     "conv1d",
     "conv2d",
+    "conv3d",
     "conv_transpose1d",
     "conv_transpose2d",
+    "conv_transpose3d",
+    "cosine_embedding_loss",
+    "cosine_similarity",
     "cross_entropy",
     "dropout",
+    "dropout1d",
+    "dropout2d",
     "elu",
     "embedding",
+    "gaussian_nll_loss",
     "gelu",
     "glu",
     "group_norm",
@@ -79,20 +144,33 @@ __all__ = [
     "hardsigmoid",
     "hardswish",
     "hardtanh",
+    "hinge_embedding_loss",
     "huber_loss",
+    "instance_norm",
+    "interpolate",
+    "kl_div",
     "l1_loss",
     "layer_norm",
     "leaky_relu",
     "linear",
     "log_softmax",
     "logsigmoid",
+    "margin_ranking_loss",
     "max_pool1d",
     "max_pool2d",
+    "max_pool3d",
+    "max_unpool1d",
+    "max_unpool2d",
     "mish",
     "mse_loss",
     "nll_loss",
+    "normalize",
     "one_hot",
     "pad",
+    "pairwise_distance",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "poisson_nll_loss",
     "prelu",
     "relu",
     "relu6",
@@ -101,6 +179,8 @@ __all__ = [
     "selu",
     "sigmoid",
     "silu",
+    "smooth_l1_loss",
+    "soft_margin_loss",
     "softmax",
     "softmin",
     "softplus",
@@ -109,4 +189,5 @@ __all__ = [
     "tanh",
     "tanhshrink",
     "threshold",
+    "triplet_margin_loss",
 ]
