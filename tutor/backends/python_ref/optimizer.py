@@ -20,28 +20,29 @@ def descend(p: Operand, g: Operand, *cells: Operand) -> None:
 def sgd(p: Operand, g: Operand, v: Operand, *cells: Operand) -> None:
     """v <- momentum * v + d;  p <- p - lr * v"""
     lr, momentum, weight_decay = map(number, cells)
-    accelerate(v, decayed(g, p, weight_decay), momentum)
+    d = decayed(g, p, weight_decay)
+    write(v, [momentum * vi + di for vi, di in zip(read(v), d, strict=True)])
     write(p, [pi - lr * vi for pi, vi in zip(read(p), read(v), strict=True)])
 
 
 def nesterov(p: Operand, g: Operand, v: Operand, *cells: Operand) -> None:
     """v <- momentum * v + d;  p <- p - lr * (d + momentum * v)"""
     lr, momentum, weight_decay = map(number, cells)
-    accelerate(v, d := decayed(g, p, weight_decay), momentum)
+    d = decayed(g, p, weight_decay)
+    write(v, [di + momentum * vi for di, vi in zip(d, read(v), strict=True)])
     steps = [di + momentum * vi for di, vi in zip(d, read(v), strict=True)]
     write(p, [pi - lr * step for pi, step in zip(read(p), steps, strict=True)])
 
 
 def adam(p: Operand, g: Operand, m: Operand, v: Operand, *cells: Operand) -> None:
-    """p <- p - s by the moments of d (Kingma and Ba 2015, "Adam: a method for stochastic
-    optimization")"""
-    write(p, by_moments(decayed(g, p, number(cells[4])), p, m, v, 1, *map(number, cells)))
+    """p <- p - s by the moments of d (Kingma and Ba 2015, algorithm 1)"""
+    write(p, by_moments(decayed(g, p, number(cells[4])), p, m, v, 1, *cells))
 
 
 def adamw(p: Operand, g: Operand, m: Operand, v: Operand, *cells: Operand) -> None:
     """p <- (1 - lr * weight_decay) * p - s by the moments of g (Loshchilov and Hutter 2019)"""
     kept = 1 - number(cells[0]) * number(cells[4])
-    write(p, by_moments(read(g), p, m, v, kept, *map(number, cells)))
+    write(p, by_moments(read(g), p, m, v, kept, *cells))
 
 
 def rmsprop(p: Operand, g: Operand, v: Operand, *cells: Operand) -> None:
@@ -77,18 +78,14 @@ def number(cell: Operand) -> float:
 
 
 def decayed(g: Operand, p: Operand, weight_decay: float) -> list[float]:
-    """d = g + weight_decay * p"""
     return [gi + weight_decay * pi for gi, pi in zip(read(g), read(p), strict=True)]
 
 
-def accelerate(v: Operand, d: list[float], momentum: float) -> None:
-    write(v, [momentum * vi + di for vi, di in zip(read(v), d, strict=True)])
-
-
-def by_moments(d: list[float], p: Operand, m: Operand, v: Operand, kept: float, lr: float,
-               beta1: float, beta2: float, eps: float, _: float, count: float) -> list[float]:  # fmt: skip
+def by_moments(d: list[float], p: Operand, m: Operand, v: Operand, kept: float, *cells: Operand
+               ) -> list[float]:  # fmt: skip
     """t = count + 1;  m <- beta1 * m + (1 - beta1) * d;  v <- beta2 * v + (1 - beta2) * d * d;
     kept * p - s, s = lr / (1 - beta1**t) * m / (sqrt(v) / sqrt(1 - beta2**t) + eps)"""
+    lr, beta1, beta2, eps, _, count = map(number, cells)
     lr = div(lr, 1 - power(beta1, count + 1.0))
     correction = sqrt(1 - power(beta2, count + 1.0))
     write(m, [beta1 * mi + (1 - beta1) * di for mi, di in zip(read(m), d, strict=True)])
