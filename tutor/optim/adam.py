@@ -70,9 +70,9 @@ class Adam(Optimizer):
 
     def remember(self, d: Tensor, m: Tensor, v: Tensor) -> None:
         """m <- b1 m + (1 - b1) d;  v <- b2 v + (1 - b2) d²"""
-        b1, b2 = self.numbers("betas", m)
-        m.copy_(b1 * m + (1 - b1) * d)
-        v.copy_(b2 * v + (1 - b2) * d * d)
+        (b1, b2), (rest1, rest2) = self.numbers("betas", m), self.rests("betas", m)
+        m.copy_(b1 * m + rest1 * d)
+        v.copy_(b2 * v + rest2 * d * d)
 
     def corrections(self, p: Tensor) -> tuple[Tensor, Tensor]:
         """1 - b1^t and 1 - b2^t, computed in float64, in p's dtype."""

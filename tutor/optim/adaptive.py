@@ -57,13 +57,14 @@ class RMSprop(Optimizer):
             settings = (*cells["lr"], *cells["alpha"], *cells["eps"], *cells["weight_decay"])
             return engine.call("rmsprop", p.dtype, p, g, *state, *settings)
         (lr,), (alpha,), (eps,) = (self.numbers(name, p) for name in ("lr", "alpha", "eps"))
-        (decay,), (v, *others) = self.numbers("weight_decay", p), state
+        (decay,), (rest,) = self.numbers("weight_decay", p), self.rests("alpha", p)
+        v, *others = state
         d = g + decay * p
-        v.copy_(alpha * v + (1 - alpha) * d * d)
+        v.copy_(alpha * v + rest * d * d)
         size = v
         if self.centered:
             mean = others.pop(0)
-            mean.copy_(alpha * mean + (1 - alpha) * d)
+            mean.copy_(alpha * mean + rest * d)
             size = v - mean * mean
         step = d / (size.sqrt() + eps)
         if others:
@@ -139,9 +140,9 @@ class Adadelta(Optimizer):
     def update(self, p: Tensor, g: Tensor, *state: Tensor) -> None:
         v, u = state
         (lr,), (rho,), (eps,) = (self.numbers(name, p) for name in ("lr", "rho", "eps"))
-        (decay,) = self.numbers("weight_decay", p)
+        (decay,), (rest,) = self.numbers("weight_decay", p), self.rests("rho", p)
         d = g + decay * p
-        v.copy_(rho * v + (1 - rho) * d * d)
+        v.copy_(rho * v + rest * d * d)
         step = (u + eps).sqrt() / (v + eps).sqrt() * d
-        u.copy_(rho * u + (1 - rho) * step * step)
+        u.copy_(rho * u + rest * step * step)
         p.sub_(lr * step)

@@ -96,9 +96,9 @@ class Muon(Optimizer):
             settings = (*cells["lr"], *cells["betas"], *cells["eps"], *cells["weight_decay"])
             return engine.call("adamw", p.dtype, p, g, m, v, *settings, self.count)
         (lr,), (decay,) = self.numbers("lr", p), self.numbers("weight_decay", p)
-        (momentum,) = self.numbers("momentum", p)
-        m.copy_(momentum * m + (1 - momentum) * g)
-        u = (1 - momentum) * g + momentum * m if self.nesterov else m
+        (momentum,), (rest,) = self.numbers("momentum", p), self.rests("momentum", p)
+        m.copy_(momentum * m + rest * g)
+        u = rest * g + momentum * m if self.nesterov else m
         rows, columns = p.shape
         factor = math.sqrt(max(1, rows / columns))
         if self.adjust_lr_fn == "match_rms_adamw":

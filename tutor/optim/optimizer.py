@@ -113,6 +113,10 @@ class Optimizer:
         """The cells of a setting in the dtype of `like`: operands for an `update` of Tensors."""
         return [cell.cast(like.dtype) for cell in self.cells[name]]
 
+    def rests(self, name: str, like: Tensor) -> list[Tensor]:
+        """1 - x of the cells of a setting, computed in float64: of 0.999 three digits would go."""
+        return [(1 - cell).cast(like.dtype) for cell in self.cells[name]]
+
     # ---- parameters ------------------------------------------------------------------------------
 
     def add_param_group(self, param_group: Mapping[str, Any]) -> None:
