@@ -10,7 +10,7 @@ registry; `python_ref` defines what is right, `simd_cpp` must agree with it and 
 
 from typing import Any
 
-from tutor import errors, functions, memory, nn, ops, optim, random, testing
+from tutor import amp, errors, functions, memory, nn, ops, optim, random, testing
 from tutor.backends import python_ref, registry, simd_cpp
 from tutor.backends.registry import set_backend, use_backend
 from tutor.backends.step import Step, watch
@@ -40,6 +40,7 @@ from tutor.functions.einsum import einsum
 from tutor.functions.gradients import backward, grad
 from tutor.functions.sampling import bernoulli, multinomial, randint, randperm
 from tutor.ground import later
+from tutor.ground.casting import autocast
 from tutor.ground.recording import (
     enable_grad,
     inference_mode,
@@ -66,8 +67,9 @@ later.PLACES.update(
     viz="tutor.viz",
 )
 __all__ = [  # and the names of tutor.functions.__all__
-    "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Program", "Step", "Tensor", "apply",
-    "arange", "backward", "bernoulli", "bfloat16", "bool", "cat", "concatenate", "data", "einsum",
+    "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Program", "Step", "Tensor", "amp",
+    "apply", "arange", "autocast", "backward", "bernoulli", "bfloat16", "bool", "cat",
+    "concatenate", "data", "einsum",
     "enable_grad", "engine", "errors", "eye", "float16", "float32", "float64", "from_dlpack",
     "full", "functions", "grad", "graph", "inference_mode", "initial_seed", "int8", "int16",
     "int32", "int64", "is_grad_enabled", "jit", "lazy", "linspace", "manual_seed", "memory",

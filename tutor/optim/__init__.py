@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from tutor.optim.adam import Adam, AdamW, NAdam, RAdam
 from tutor.optim.adaptive import Adadelta, Adagrad, RMSprop
+from tutor.optim.clipping import clip_grad_norm_, clip_grad_value_, get_total_norm
 from tutor.optim.group import Group
 from tutor.optim.limits import BETAS, EPS, MOMENTUM, RATE, SHARE, Limit
 from tutor.optim.lion import Lion
@@ -23,5 +24,6 @@ from tutor.optim.sgd import SGD
 
 __all__ = [
     "BETAS", "EPS", "MOMENTUM", "RATE", "SGD", "SHARE", "Adadelta", "Adagrad", "Adam", "AdamW",
-    "Group", "Limit", "Lion", "Muon", "NAdam", "Optimizer", "RAdam", "RMSprop", "orthogonalized",
+    "Group", "Limit", "Lion", "Muon", "NAdam", "Optimizer", "RAdam", "RMSprop", "clip_grad_norm_",
+    "clip_grad_value_", "get_total_norm", "orthogonalized",
 ]  # fmt: skip
