@@ -233,29 +233,29 @@ def test_unscaling_twice_is_refused() -> None:
 
 @pytest.mark.parametrize("lower", ["float16", "bfloat16"])
 def test_drawn_digits_are_learned_as_well_as_in_float32(lower: str, engine: Any) -> None:
-    digits = tutor.data.load("digits", limit=1500)
+    digits = tutor.data.load("digits")
     found = []
     for enabled in (False, True):
         tutor.manual_seed(0)
         pixels = math.prod(digits.train_images.shape[1:])
         model = nn.Sequential(nn.Flatten(), nn.Linear(pixels, 64), nn.ReLU(), nn.Linear(64, 10))
-        adam, scaler = optim.Adam(model.parameters(), lr=0.005), amp.GradScaler(enabled=enabled)
+        adam, scaler = optim.Adam(model.parameters(), lr=0.002), amp.GradScaler(enabled=enabled)
 
         def step(
             x: Tensor, y: Tensor, model: Any = model, adam: Any = adam, s: Any = scaler
         ) -> None:
             with tutor.autocast(lower, enabled=s.enabled):
-                loss = model(x).cross_entropy(y)
+                loss = model(x / 255.0).cross_entropy(y)
             adam.zero_grad()
             s.scale(loss).backward()
             s.step(adam)
             s.update()
 
         run = tutor.jit(step)
-        for _ in range(8):
+        for _ in range(6):
             for x, y in tutor.data.batches(digits.train_images, digits.train_labels, size=50):
                 run(x, y)
-        right = model(digits.test_images).argmax(axis=-1) == digits.test_labels
+        right = model(digits.test_images / 255.0).argmax(axis=-1) == digits.test_labels
         found.append(right.cast("float32").mean().item())
-    assert found[0] > 0.9
-    assert abs(found[0] - found[1]) <= 0.01
+    assert found[0] > 0.96
+    assert abs(found[0] - found[1]) <= 0.003

@@ -35,6 +35,7 @@ from tutor.dtype import (
 )
 from tutor.dtype import bool_ as bool  # named as NumPy and the array API name it
 from tutor.functions import *  # noqa: F403 - the methods as functions
+from tutor.functions.checkpointing import checkpoint
 from tutor.functions.custom import Function
 from tutor.functions.einsum import einsum
 from tutor.functions.gradients import backward, grad
@@ -68,7 +69,7 @@ later.PLACES.update(
 )
 __all__ = [  # and the names of tutor.functions.__all__
     "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Program", "Step", "Tensor", "amp",
-    "apply", "arange", "autocast", "backward", "bernoulli", "bfloat16", "bool", "cat",
+    "apply", "arange", "autocast", "backward", "bernoulli", "bfloat16", "bool", "cat", "checkpoint",
     "concatenate", "data", "einsum",
     "enable_grad", "engine", "errors", "eye", "float16", "float32", "float64", "from_dlpack",
     "full", "functions", "grad", "graph", "inference_mode", "initial_seed", "int8", "int16",

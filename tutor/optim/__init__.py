@@ -12,8 +12,10 @@ end of a step adds 1 to the count. So the same kernel calls, made again, are the
 
 from __future__ import annotations
 
+from tutor.optim import lr_scheduler
 from tutor.optim.adam import Adam, AdamW, NAdam, RAdam
 from tutor.optim.adaptive import Adadelta, Adagrad, RMSprop
+from tutor.optim.averages import EMA, Average
 from tutor.optim.clipping import clip_grad_norm_, clip_grad_value_, get_total_norm
 from tutor.optim.group import Group
 from tutor.optim.limits import BETAS, EPS, MOMENTUM, RATE, SHARE, Limit
@@ -23,7 +25,7 @@ from tutor.optim.optimizer import Optimizer
 from tutor.optim.sgd import SGD
 
 __all__ = [
-    "BETAS", "EPS", "MOMENTUM", "RATE", "SGD", "SHARE", "Adadelta", "Adagrad", "Adam", "AdamW",
-    "Group", "Limit", "Lion", "Muon", "NAdam", "Optimizer", "RAdam", "RMSprop", "clip_grad_norm_",
-    "clip_grad_value_", "get_total_norm", "orthogonalized",
+    "BETAS", "EMA", "EPS", "MOMENTUM", "RATE", "SGD", "SHARE", "Adadelta", "Adagrad", "Adam",
+    "AdamW", "Average", "Group", "Limit", "Lion", "Muon", "NAdam", "Optimizer", "RAdam", "RMSprop",
+    "clip_grad_norm_", "clip_grad_value_", "get_total_norm", "lr_scheduler", "orthogonalized",
 ]  # fmt: skip

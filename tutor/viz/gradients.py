@@ -35,5 +35,5 @@ def visits(y: Any) -> list[Visit]:
                          "compute it from a Tensor(..., requires_grad=True), or, for classes of "
                          "your own, give visits=[(op, gradient), ...]")  # fmt: skip
     walk = engine.walk(y, engine.order(y.op), y.like(1), keep=True, linked=False, ask=None)
-    visited = walking(False, list, walk)
+    visited: list[Any] = walking(False, list, walk)
     return [Visit(op, g, shares) for op, g, shares in visited if isinstance(op, Op)]
