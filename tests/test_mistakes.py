@@ -56,7 +56,10 @@ GIVEN: dict[str, Any] = {
     "arrays": Tensor([1.0, 2.0]), "equation": "ij,jk->ik", "operands": MATRIX, "f": Tensor.exp,
     "inputs": 2, "outputs": 2, "seed": 1, "targets": Tensor([0, 1, 2]), "a": 0, "b": 1,
     "gradient": None, "output_size": 2, "kernel_size": 2, "layers": nn.ReLU(), "data": [1.0],
-    "params": [leaf()], "threshold": 0.1, "model": LAYER, "function": lambda x: x, "asked": MATRIX,
+    "params": [leaf()], "threshold": 0.1, "q": 0.5, "mat1": MATRIX, "mat2": MATRIX, "mat": MATRIX,
+    "vec": MATRIX[0], "batch1": MATRIX[None], "batch2": MATRIX[None], "tensor1": MATRIX,
+    "tensor2": MATRIX, "test": [1.0, 2.0], "x1": MATRIX[2], "x2": 0.5, "xp": MATRIX[2],
+    "fp": MATRIX[0], "model": LAYER, "function": lambda x: x, "asked": MATRIX,
 }  # fmt: skip
 ITSELF: dict[str, Any] = {  # where GIVEN or MATRIX would not do
     "where": MASK, "one_hot": WHOLE[0], "conv1d": LINE, "conv2d": IMAGE, "conv_transpose1d": LINE,
@@ -66,10 +69,13 @@ ITSELF: dict[str, Any] = {  # where GIVEN or MATRIX would not do
     "bitwise_left_shift": WHOLE, "bitwise_right_shift": WHOLE, "bitwise_not": WHOLE,
     "register_hook": leaf(), "from_dlpack": WHOLE,
     "expand": MATRIX[:1], "broadcast_to": MATRIX[:1], "squeeze": MATRIX[:1], "item": MATRIX[0, 0],
-    "glu": Tensor.ones(2, 4),
+    "glu": Tensor.ones(2, 4), "bmm": MATRIX[None], "bincount": WHOLE[0],
 }  # fmt: skip
 SPECIAL: dict[str, dict[str, Any]] = {
-    "squeeze": {"axis": 0}, "index_select": {"index": [0, 1]}, "view_as": {"other": MATRIX},
+    "squeeze": {"axis": 0}, "mv": {"other": MATRIX[0]}, "bmm": {"other": MATRIX[None]},
+    "unflatten": {"sizes": (1, -1)}, "cartesian_prod": {"tensors": MATRIX[0]},
+    "block_diag": {"tensors": MATRIX}, "tensordot": {"x": MATRIX, "y": MATRIX},
+    "index_select": {"index": [0, 1]}, "view_as": {"other": MATRIX},
     "outer": {"other": MATRIX[0]}, "conv1d": {"weight": Tensor.ones(2, 2, 3)},
     "conv2d": {"weight": Tensor.ones(2, 2, 3, 3)},
     "conv_transpose1d": {"weight": Tensor.ones(2, 2, 3)},
