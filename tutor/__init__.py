@@ -82,8 +82,8 @@ __all__ = [  # and the names of tutor.functions.__all__
     "column_stack", "concatenate", "data", "dstack", "einsum", "enable_grad", "engine", "errors",
     "eye", "float16", "float32", "float64", "from_dlpack", "full", "functions", "grad", "graph",
     "hstack", "inference_mode", "initial_seed", "int8", "int16", "int32", "int64", "interp",
-    "is_grad_enabled", "isin", "jit", "lazy", "linspace", "manual_seed", "memory", "meshgrid",
-    "multinomial", "nn", "no_grad", "ones", "ones_like", "ops", "optim", "profile", "promote",
+    "is_grad_enabled", "isin", "jit", "lazy", "linalg", "linspace", "manual_seed", "memory",
+    "meshgrid", "multinomial", "nn", "no_grad", "ones", "ones_like", "ops", "optim", "profile", "promote",
     "python_ref", "rand", "randint", "randn", "random", "randperm", "realize", "registry",
     "schedule", "searchsorted", "set_backend", "set_grad_enabled", "simd_cpp", "stack", "tensordot",
     "testing", "tril_indices", "triu_indices", "uint8", "uint16", "uint32", "uint64", "use_backend",
@@ -93,9 +93,9 @@ __all__ += functions.__all__
 
 
 def __getattr__(name: str) -> Any:
-    """Imported when first asked for: `tutor.viz`, `tutor.graph`, and `tutor.data`, which brings all
-    that a download needs."""
-    if name in ("data", "viz"):
+    """Imported when first asked for: `tutor.viz`, `tutor.graph`, `tutor.linalg`, and `tutor.data`,
+    which brings all that a download needs."""
+    if name in ("data", "linalg", "viz"):
         return later.load(name)
     if name == "graph":
         return later.load("viz").graph
