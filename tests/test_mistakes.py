@@ -99,8 +99,8 @@ FOR_THE_LIBRARY = {  # hot, or told by who knows that it fits: these check nothi
 NO_FUNCTIONS = {  # modules, classes, contexts and tables: tested where they are at home
     "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Tensor", "apply", "data", "enable_grad",
     "engine", "errors", "functions", "graph", "inference_mode", "initial_seed", "is_grad_enabled",
-    "linalg", "memory", "nn", "no_grad", "ops", "optim", "profile", "python_ref", "random", "registry",
-    "set_grad_enabled", "simd_cpp", "testing", "use_backend", "viz",
+    "linalg", "memory", "nn", "no_grad", "ops", "optim", "profile", "python_ref", "random",
+    "registry", "set_grad_enabled", "simd_cpp", "testing", "use_backend", "viz",
     *(d.name for d in tutor.DTYPES),
 }  # fmt: skip
 

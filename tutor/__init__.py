@@ -83,10 +83,10 @@ __all__ = [  # and the names of tutor.functions.__all__
     "eye", "float16", "float32", "float64", "from_dlpack", "full", "functions", "grad", "graph",
     "hstack", "inference_mode", "initial_seed", "int8", "int16", "int32", "int64", "interp",
     "is_grad_enabled", "isin", "jit", "lazy", "linalg", "linspace", "manual_seed", "memory",
-    "meshgrid", "multinomial", "nn", "no_grad", "ones", "ones_like", "ops", "optim", "profile", "promote",
-    "python_ref", "rand", "randint", "randn", "random", "randperm", "realize", "registry",
-    "schedule", "searchsorted", "set_backend", "set_grad_enabled", "simd_cpp", "stack", "tensordot",
-    "testing", "tril_indices", "triu_indices", "uint8", "uint16", "uint32", "uint64", "use_backend",
+    "meshgrid", "multinomial", "nn", "no_grad", "ones", "ones_like", "ops", "optim", "profile",
+    "promote", "python_ref", "rand", "randint", "randn", "random", "randperm", "realize",
+    "registry", "schedule", "searchsorted", "set_backend", "set_grad_enabled", "simd_cpp", "stack",
+    "tensordot", "testing", "tril_indices", "triu_indices", "uint8", "uint16", "uint32", "uint64", "use_backend",
     "viz", "vstack", "watch", "zeros", "zeros_like",
 ]  # fmt: skip
 __all__ += functions.__all__

@@ -187,6 +187,15 @@ def test_what_is_not_finite(backend: str, bad: float) -> None:
                 linalg.cholesky(Tensor(a))
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.filterwarnings("error")
+def test_what_overflows_is_infinite(backend: str) -> None:
+    with use_backend(backend):
+        large = Tensor.eye(20) * 1e30
+        assert linalg.det(large).item() == math.inf
+        assert abs(linalg.slogdet(large).logabsdet.item() - 20 * math.log(1e30)) < 1e-2
+
+
 NAMES = {  # of NumPy's, by the call
     "matrix_norm(x)": "norm(x)", "matrix_norm(x, ord='nuc')": "norm(x, 'nuc')",
     **{f"matrix_norm(x, ord={o})": f"norm(x, {o})" for o in (1, -1, 2, -2, "inf", "-inf")},
