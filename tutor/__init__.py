@@ -86,8 +86,8 @@ __all__ = [  # and the names of tutor.functions.__all__
     "meshgrid", "multinomial", "nn", "no_grad", "ones", "ones_like", "ops", "optim", "profile",
     "promote", "python_ref", "rand", "randint", "randn", "random", "randperm", "realize",
     "registry", "schedule", "searchsorted", "set_backend", "set_grad_enabled", "simd_cpp", "stack",
-    "tensordot", "testing", "tril_indices", "triu_indices", "uint8", "uint16", "uint32", "uint64", "use_backend",
-    "viz", "vstack", "watch", "zeros", "zeros_like",
+    "tensordot", "testing", "tril_indices", "triu_indices", "uint8", "uint16", "uint32", "uint64",
+    "use_backend", "viz", "vstack", "watch", "zeros", "zeros_like",
 ]  # fmt: skip
 __all__ += functions.__all__
 
