@@ -243,6 +243,33 @@ ROWS: dict[str, Callable[[], Any]] = {
     "tutor.movedim": lambda: tutor.movedim(floats(), 0, 1).sum().backward(),
     "tutor.scatter": lambda: tutor.scatter(floats(), 0, ints() * 0, 1.0).sum().backward(),
     "tutor.scatter_add": lambda: tutor.scatter_add(floats(), 0, ints() * 0, 1.0).sum().backward(),
+    "tutor.scatter_reduce": lambda: (
+        tutor.scatter_reduce(floats(), 0, ints() * 0, floats(), "amax").sum().backward()
+    ),
+    **{
+        f"{place}.{name}": lambda owner=owner, name=name, shapes=shapes: (
+            getattr(owner, name)(*[floats(*shape) for shape in shapes]).sum().backward()
+        )
+        for place, owner in (("tutor", tutor), ("Tensor", Tensor))
+        for name, shapes in {
+            "mv": ((2, 3), (3,)),
+            "bmm": ((2, 2, 3), (2, 3, 2)),
+            "addmm": ((2, 2), (2, 3), (3, 2)),
+            "addmv": ((2,), (2, 3), (3,)),
+            "baddbmm": ((2, 2, 2), (2, 2, 3), (2, 3, 2)),
+        }.items()
+    },
+    **{
+        f"{place}.unflatten": lambda f=owner.unflatten: f(floats(), 1, (3, 1)).sum().backward()
+        for place, owner in (("tutor", tutor), ("Tensor", Tensor))
+    },
+    "Tensor.bincount": lambda: Tensor([1, 0, 3]).bincount(),
+    "Tensor.scatter_reduce": lambda: (
+        floats().scatter_reduce(0, ints() * 0, floats(), "prod").sum().backward()
+    ),
+    "tutor.bincount": lambda: tutor.bincount(Tensor([1, 0, 3])),
+    "tutor.tensordot": lambda: tutor.tensordot(floats(), floats(3, 2), 1).sum().backward(),
+    "tutor.interp": lambda: tutor.interp(0.5, floats(3), floats(3)).sum().backward(),
     "tutor.nn.functional.conv_transpose1d": lambda: (
         functional.conv_transpose1d(floats(1, 2, 6), floats(2, 3, 3)).sum().backward()
     ),
