@@ -11,8 +11,11 @@ import contextlib
 import copy
 import gc
 import inspect
+import os
 import pickle
+import tempfile
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -21,7 +24,7 @@ import pytest
 
 import tutor
 from tests.test_messages import BLOCKS
-from tutor import Tensor, array_api, data, memory, nn, optim, testing, viz
+from tutor import Tensor, array_api, data, memory, nn, optim, testing, training, viz
 from tutor.errors import TutorError
 from tutor.nn import functional
 
@@ -55,7 +58,8 @@ OPERATORS = """
     __repr__ __rfloordiv__ __rlshift__ __rmatmul__ __rmod__ __rmul__ __ror__ __rpow__ __rrshift__
     __rshift__ __rsub__ __rtruediv__ __rxor__ __setitem__ __sub__ __truediv__ __xor__
 """.split()  # noqa: SIM905 - a table
-MODULES = (tutor, functional, nn, optim, array_api, viz, memory, testing, data, tutor.random)
+MODULES = (tutor, functional, nn, optim, array_api, viz, memory, testing, data, training,
+           tutor.random)  # fmt: skip
 METHODS = [n for n in dir(Tensor) if not n.startswith("_")]
 METHODS += [n for n in OPERATORS if hasattr(Tensor, n)]
 BUFFER = [n for n in dir(tutor.Buffer) if not n.startswith("_")]
@@ -328,6 +332,22 @@ ROWS: dict[str, Callable[[], Any]] = {
     "tutor.viz.boundary": lambda: viz.boundary(
         floats(4, 2), [0, 1, 1, 0], lambda p: [0.5] * len(p)
     ),
+    "tutor.viz.scatter": lambda: viz.scatter([[0.0, 1.0]]),
+    "tutor.viz.film": lambda: viz.film([viz.curves({"a": floats(5)})] * 2),
+    "tutor.training.Run": lambda: training.Run(2, progress=False),
+    "tutor.training.Diagnosis": lambda: training.Diagnosis(),
+    "tutor.training.Finding": lambda: training.Finding("a", "b", "c"),
+    "tutor.training.accuracy": lambda: training.accuracy(floats(2, 3, 4), ints()),
+    "tutor.training.confusion": lambda: training.confusion(floats(2, 3, 4), ints()),
+    "tutor.training.scores": lambda: training.scores(floats(2, 3, 4), ints()),
+    "tutor.training.evaluate": lambda: training.evaluate(lambda x: x, [(floats(2, 3, 4), ints())]),
+    "tutor.training.read_log": lambda: training.read_log(os.devnull),
+    "tutor.training.diagnose": lambda: training.diagnose(
+        model(), lambda x, y: (x - y).sum(), floats(), floats(1)
+    ),
+    "tutor.training.overfit": lambda: training.overfit(
+        lambda x, y: x.sum() * 0, floats(), floats()
+    ),
     "tutor.viz.bytes": lambda: viz.bytes(floats().buf, "float32", "int32"),
     "tutor.viz.column": lambda: viz.column(viz.explain(floats()), viz.explain(floats())),
     "tutor.viz.row": lambda: viz.row(viz.explain(floats()), viz.explain(floats())),
@@ -341,8 +361,59 @@ ROWS: dict[str, Callable[[], Any]] = {
     "tutor.viz.walk": lambda: viz.walk((floats() * floats()).sum()).steps,
     "tutor.viz.graph": lambda: viz.graph((floats() * floats()).sum()),
     "tutor.testing.gradcheck": lambda: testing.gradcheck(lambda x: x * x, [1.0, 2.0]),
+    "tutor.save": lambda: saved(),
+    "tutor.load": lambda: saved(),
     "tutor.data.load": lambda: data.load("digits", limit=4),
-    "tutor.data.Dataset": lambda: data.load("digits", limit=4),
+    "tutor.data.Images": lambda: data.load("digits", limit=4),
+    "tutor.data.TensorDataset": lambda: list(data.TensorDataset(floats(6, 2), floats(6))),
+    "tutor.data.Subset": lambda: list(data.Subset(floats(6, 2), [1, 2])),
+    "tutor.data.ConcatDataset": lambda: list(data.ConcatDataset([floats(6), [1]])),
+    "tutor.data.MappedDataset": lambda: list(data.MappedDataset(floats(6), Tensor.exp)),
+    "tutor.data.IterableDataset": lambda: list(data.IterableDataset(lambda: iter([1]))),
+    "tutor.data.random_split": lambda: data.random_split(floats(6), [4, 2]),
+    "tutor.data.collate": lambda: data.collate([{"a": 1, "b": (2.0, floats(2))}] * 2),
+    "tutor.data.DataLoader": lambda: (
+        list(data.DataLoader(floats(6, 2), 2, shuffle=True, prefetch=2, transform=Tensor.exp)),
+        next(iter(data.DataLoader(floats(6, 2), 2, prefetch=2))),
+    ),
+    "tutor.data.BPE": lambda: data.BPE.train("low lower", 258).encode("low"),
+    "tutor.data.ByteVocab": lambda: data.ByteVocab().encode("a"),
+    "tutor.data.CharVocab": lambda: data.CharVocab("ab").encode("a"),
+    "tutor.data.TextBlocks": lambda: list(data.TextBlocks([1, 2, 3, 4], 2)),
+    "tutor.data.text_batches": lambda: list(data.text_batches(list(range(99)), 2, 4)),
+    "tutor.data.stories": lambda: data.stories(100),
+    "tutor.data.names": lambda: data.names(3),
+    "tutor.data.moons": lambda: data.moons(10),
+    "tutor.data.circles": lambda: data.circles(10),
+    "tutor.data.spirals": lambda: data.spirals(10),
+    "tutor.data.blobs": lambda: data.blobs(10),
+    "tutor.data.sine": lambda: data.sine(10),
+    "tutor.data.line": lambda: data.line(10),
+    "tutor.data.csv": lambda: table(),
+    "tutor.data.Table": lambda: table(),
+    "tutor.data.Scaler": lambda: data.Scaler(floats(4, 2))(floats(4, 2)),
+    "tutor.data.standardize": lambda: data.standardize(floats(4, 2), floats(3, 2)),
+    "tutor.data.train_test_split": lambda: data.train_test_split(floats(6, 2), test_size=2),
+    **{
+        f"tutor.data.{name}": lambda name=name: getattr(data, name)()(floats(2, 3, 8, 8), seed=1)
+        for name in (
+            "ElasticTransform",
+            "GaussianNoise",
+            "RandomAffine",
+            "RandomErasing",
+            "RandomRotation",
+            "RandomHorizontalFlip",
+            "RandomShift",
+            "RandomVerticalFlip",
+            "ToFloat",
+        )
+    },
+    "tutor.data.CenterCrop": lambda: data.CenterCrop(4)(floats(2, 8, 8)),
+    "tutor.data.RandomCrop": lambda: data.RandomCrop(4, 1)(floats(2, 8, 8)),
+    "tutor.data.Normalize": lambda: data.Normalize(0.5, 2)(floats(2, 8, 8)),
+    "tutor.data.Compose": lambda: data.Compose(data.RandomAffine(), data.ElasticTransform())(
+        floats(2, 8, 8)
+    ),
     "tutor.data.batches": lambda: list(data.batches(floats(6, 2), Tensor([1] * 6), size=2)),
     "tutor.linspace": lambda: tutor.linspace(0, 1, 5),
     "Tensor.linspace": lambda: Tensor.linspace(0, 1, 5),
@@ -351,6 +422,11 @@ ROWS: dict[str, Callable[[], Any]] = {
     "tutor.random.manual_seed": lambda: tutor.manual_seed(1),
     "tutor.manual_seed": lambda: tutor.manual_seed(1),
     "tutor.random.Stream": lambda: tutor.random.Stream(1).state,
+    "tutor.random.Derived": lambda: tutor.random.Derived(1, 2).stream(),
+    "tutor.random.permuted": lambda: tutor.random.permuted(4, 1),
+    "tutor.random.drawing_from": lambda: tutor.random.drawing_from(
+        tutor.random.Stream(1), Tensor.rand, 3
+    ),
     "tutor.random.bits": lambda: tutor.random.bits(8, 1, 2),
     "tutor.random.set_state": lambda: tutor.random.set_state(tutor.random.get_state()),
     **{f"Module.{name}": (lambda call=call: call(model())) for name, call in ON_A_MODEL.items()},
@@ -402,6 +478,19 @@ def hooked() -> None:
 def resumed() -> None:
     optimizer = stepped(optim.Adam)
     optimizer.load_state_dict(optimizer.state_dict())
+
+
+def saved() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        tutor.save(f"{folder}/x", model=model(), generator=True)
+        tutor.load(f"{folder}/x", model=model(), generator=True)
+
+
+def table() -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "table.csv")
+        path.write_text("a,b\n1,x\n2,y\n")
+        return data.csv(path, target="b")
 
 
 def pending() -> Tensor:

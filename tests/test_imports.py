@@ -31,7 +31,7 @@ FLOORS = (
     ("ops",),
     ("functions",),
     ("array_api", "einops", "exchange", "linalg"),
-    ("data", "nn", "optim", "programs", "testing", "viz", "watching"),
+    ("amp", "data", "nn", "optim", "programs", "testing", "viz", "watching"),
     ("training",),
     ("",),
     ("course",),

@@ -118,7 +118,7 @@ NO_FUNCTIONS = {  # modules, classes, contexts and tables: tested where they are
     "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Tensor", "apply", "data", "enable_grad",
     "engine", "errors", "functions", "graph", "inference_mode", "initial_seed", "is_grad_enabled",
     "memory", "nn", "no_grad", "ops", "optim", "profile", "python_ref", "random", "registry",
-    "set_grad_enabled", "simd_cpp", "testing", "use_backend", "viz",
+    "load", "save", "set_grad_enabled", "simd_cpp", "testing", "use_backend", "viz",
     *(d.name for d in tutor.DTYPES),
 }  # fmt: skip
 

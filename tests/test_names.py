@@ -30,7 +30,7 @@ ELSEWHERE = {
         manual_seed promote Function from_dlpack bfloat16 float16 float32 float64 bool
         int8 int16 int32 int64 uint8 uint16 uint32 uint64 DTYPES registry testing
         sqrt exp sum max matmul softmax sort allclose isclose randint multinomial randperm
-        bernoulli zeros_like ones_like
+        bernoulli zeros_like ones_like save load
     """,
     ops: "Add MatMul ReLU Mul Softmax CrossEntropy",
     nn: """
@@ -50,7 +50,13 @@ ELSEWHERE = {
         logsigmoid prelu glu threshold softmin softshrink hardshrink tanhshrink
     """,
     optim: "SGD Adam",
-    data: "load batches",
+    data: """
+        load batches DataLoader Dataset TensorDataset Subset ConcatDataset IterableDataset
+        MappedDataset random_split collate BPE CharVocab ByteVocab TextBlocks text_batches csv
+        standardize train_test_split moons circles spirals blobs sine line stories names Compose
+        Normalize RandomAffine RandomRotation RandomShift RandomCrop CenterCrop ElasticTransform
+        RandomHorizontalFlip RandomVerticalFlip RandomErasing GaussianNoise ToFloat
+    """,
 }
 
 

@@ -162,6 +162,9 @@ digits = data.load("digits", limit=10)
 assert_type(digits.train_images, Tensor)
 for images, labels in data.batches(digits.train_images, digits.train_labels, size=5):
     assert_type((images, labels), tuple[Tensor, Tensor])
+loader = data.DataLoader((images, labels), 2, shuffle=True, prefetch=2)
+assert_type(len(loader), int)
+assert_type(data.TensorDataset(images)[0], tuple[Tensor, ...])
 """
 
 MISTAKES = {  # what must not pass: each with the words of the error
@@ -252,6 +255,10 @@ NO_TENSOR = {
     "graph *", "walk *",  # a Tensor, or an object of a class of the reader's own
     "jit function", "jit return", "program p",  # any function; a Program of its floor, or above
     "__getattr__ return",  # a module
+    # samples and batches, of any kind: what the user's data set is made of
+    "collate *", "*Dataset.* *", "Subset.* *", "random_split dataset", "DataLoader.* *",
+    "standardize return",  # Tensors, and the Scaler
+
     "check_device device", "isdtype kind", "result_type arrays_and_dtypes", "tensordot axes",
     "__array_namespace_info__.* *",  # as the standard has it
 }  # fmt: skip

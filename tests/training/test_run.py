@@ -70,6 +70,16 @@ def test_it_ends_when_what_is_watched_gets_no_better(
     assert (run.best["epoch"] if run.best else None) == best
 
 
+def test_it_can_be_told_to_stop() -> None:
+    run = Run(5, progress=False)
+    for epoch in run:
+        run.note(loss=1.0)
+        if epoch == 1:
+            run.stop()
+    assert len(run.history) == 2
+    assert [*run] == [2, 3, 4]  # and asked to go on
+
+
 def test_the_best_epoch_is_known_while_it_runs_and_after() -> None:
     run, bests = Run(4, watch="accuracy", largest=True, progress=False), []
     for epoch in run:

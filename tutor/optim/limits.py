@@ -45,3 +45,12 @@ MOMENTUM = Limit("a number from 0 to 1", lambda x: 0 <= x <= 1, "0.9")
 BETAS = Limit("two numbers, at least 0 and below 1", lambda x: 0 <= x < 1, "(0.9, 0.999)", True)
 # With 0, a parameter whose gradient was always 0 would become 0 / 0.
 EPS = Limit("a finite number above 0", lambda x: 0 < x < math.inf, "1e-8")
+# Of a mean that is kept: with 1 it would never move.
+SHARE = Limit("a number of at least 0 and below 1", lambda x: 0 <= x < 1, "0.99")
+
+
+def flag(asked: str, value: object) -> bool:
+    """True or False. DomainError for anything else, which would be taken for one of them."""
+    if isinstance(value, bool):
+        return value
+    raise DomainError(f"{asked}={value!r}", "it must be True or False", "use one of the two")

@@ -47,13 +47,14 @@ class Run:
         self.history: list[dict[str, Any]] = []
         self.screen = Screen(progress)
         self._sums: dict[str, tuple[Any, int]] = {}  # of what was noted in this epoch, how often
-        self._steps, self._running = 0, False
+        self._steps, self._running, self._stopped = 0, False, False
 
     # ---- the loop --------------------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[int]:
         """The numbers of the epochs that are left, from 0 on."""
-        while len(self.history) < self.epochs and not self.is_stale:
+        self._stopped = False
+        while len(self.history) < self.epochs and not self._stopped and not self.is_stale:
             self._sums, self._steps, self._running = {}, 0, True
             start = time.perf_counter()
             try:
@@ -95,6 +96,10 @@ class Run:
                 value = checks.number(f"run.note({name}=...)", value)
             total, count = self._sums.get(name, (0.0, 0))
             self._sums[name] = total + value, count + 1
+
+    def stop(self) -> None:
+        """This epoch is the last one."""
+        self._stopped = True
 
     # ---- how it goes -----------------------------------------------------------------------------
 
