@@ -3,7 +3,7 @@
 import pytest
 
 import tutor
-from tutor import Tensor, data, nn, ops, optim
+from tutor import Tensor, amp, data, nn, ops, optim
 
 ON_A_TENSOR = """
     buf shape strides offset requires_grad grad _ctx op device dtype numel stride
@@ -43,7 +43,15 @@ ELSEWHERE = {
         binary_cross_entropy_with_logits nll_loss cross_entropy gelu silu elu leaky_relu
         relu6 hardtanh softplus one_hot softmax
     """,
-    optim: "SGD Adam",
+    optim: """
+        SGD Adam AdamW NAdam RAdam RMSprop Adagrad Adadelta Muon Lion Optimizer lr_scheduler
+    """,
+    optim.lr_scheduler: """
+        StepLR MultiStepLR ConstantLR LinearLR ExponentialLR PolynomialLR CosineAnnealingLR
+        CosineAnnealingWarmRestarts LambdaLR OneCycleLR ReduceLROnPlateau ChainedScheduler
+        SequentialLR LRScheduler
+    """,
+    amp: "autocast GradScaler",
     data: "load batches",
 }
 
