@@ -15,6 +15,7 @@ import os
 import pickle
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -333,6 +334,12 @@ ROWS: dict[str, Callable[[], Any]] = {
     "tutor.optim.Adam": lambda: stepped(optim.Adam),
     "tutor.optim.Optimizer": lambda: optim.Optimizer([floats()], 0.1).zero_grad(),
     "Adam.load_state_dict": lambda: resumed(),
+    "Adam.add_param_group": lambda: stepped(optim.Adam).add_param_group({"params": floats()}),
+    "Adam.numbers": lambda: stepped(optim.Adam).numbers("lr", floats()),
+    "Adam.rests": lambda: stepped(optim.Adam).rests("betas", floats()),
+    "Adam.remember": lambda: stepped(partial(optim.Adam, amsgrad=True)).step(),
+    "Adam.corrections": lambda: stepped(partial(optim.Adam, amsgrad=True)).step(),
+    "tutor.checkpoint": lambda: tutor.checkpoint(model(), floats()).sum().backward(),
     "Adam.update": lambda: stepped(optim.Adam).step(),
     "Adam.step": lambda: stepped(optim.Adam).step(),
     "Adam.zero_grad": lambda: stepped(optim.Adam).zero_grad(),

@@ -121,7 +121,8 @@ FOR_THE_LIBRARY = {  # hot, or told by who knows that it fits: these check nothi
     "alias", "explain", "is_contiguous", "is_whole", "like", "numel", "over", "wrap",
 }  # fmt: skip
 NO_FUNCTIONS = {  # modules, classes, contexts and tables: tested where they are at home
-    "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Tensor", "apply", "data", "enable_grad",
+    "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Tensor", "amp", "apply", "autocast",
+    "checkpoint", "data", "enable_grad",
     "engine", "errors", "functions", "graph", "inference_mode", "initial_seed", "is_grad_enabled",
     "linalg", "load", "memory", "nn", "no_grad", "ops", "optim", "profile", "python_ref", "random",
     "registry", "save", "set_grad_enabled", "simd_cpp", "testing", "use_backend", "viz",

@@ -3,7 +3,7 @@
 import pytest
 
 import tutor
-from tutor import Tensor, data, nn, ops, optim
+from tutor import Tensor, amp, data, nn, ops, optim
 
 ON_A_TENSOR = """
     buf shape strides offset requires_grad grad _ctx op device dtype numel stride
@@ -67,6 +67,16 @@ ELSEWHERE = {
         Normalize RandomAffine RandomRotation RandomShift RandomCrop CenterCrop ElasticTransform
         RandomHorizontalFlip RandomVerticalFlip RandomErasing GaussianNoise ToFloat
     """,
+    optim: """
+        SGD Adam AdamW NAdam RAdam RMSprop Adagrad Adadelta Muon Lion Optimizer lr_scheduler
+    """,
+    optim.lr_scheduler: """
+        StepLR MultiStepLR ConstantLR LinearLR ExponentialLR PolynomialLR CosineAnnealingLR
+        CosineAnnealingWarmRestarts LambdaLR OneCycleLR ReduceLROnPlateau ChainedScheduler
+        SequentialLR LRScheduler
+    """,
+    amp: "autocast GradScaler",
+    data: "load batches",
 }
 
 
