@@ -90,7 +90,8 @@ ITSELF: dict[str, Any] = {  # where GIVEN or MATRIX would not do
     "glu": Tensor.ones(2, 4), "bmm": MATRIX[None], "bincount": WHOLE[0],
 }  # fmt: skip
 SPECIAL: dict[str, dict[str, Any]] = {
-    "squeeze": {"axis": 0}, "mv": {"other": MATRIX[0]}, "bmm": {"other": MATRIX[None]},
+    "squeeze": {"axis": 0}, "addmv": {"vec": MATRIX[0]}, "searchsorted": {"x1": MATRIX[2]},
+    "mv": {"other": MATRIX[0]}, "bmm": {"other": MATRIX[None]},
     "unflatten": {"sizes": (1, -1)}, "cartesian_prod": {"tensors": MATRIX[0]},
     "block_diag": {"tensors": MATRIX}, "tensordot": {"x": MATRIX, "y": MATRIX},
     "index_select": {"index": [0, 1]}, "view_as": {"other": MATRIX},
