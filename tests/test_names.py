@@ -41,7 +41,7 @@ ELSEWHERE = {
         conv1d conv2d conv_transpose1d conv_transpose2d max_pool2d avg_pool2d
         adaptive_avg_pool2d linear mse_loss l1_loss huber_loss
         binary_cross_entropy_with_logits nll_loss cross_entropy gelu silu elu leaky_relu
-        relu6 hardtanh softplus one_hot softmax
+        relu6 hardtanh softplus one_hot softmax grid_sample affine_grid
     """,
     optim: "SGD Adam",
     data: """

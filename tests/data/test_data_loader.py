@@ -136,6 +136,19 @@ def test_making_batches_leaves_the_stream_of_the_process_alone():
     assert Tensor.rand(3).tolist() == wanted
 
 
+@pytest.mark.parametrize("prefetch", [0, 2])
+def test_a_jitted_transform_draws_what_a_plain_one_draws(prefetch):
+    """A recorded Program would go on drawing from the stream of the batch it was recorded for."""
+    jitted = tutor.jit(noisy)
+    for _ in range(3):
+        jitted(Tensor.zeros(4, 2, 3))  # recorded outside: the replay is of the process's stream
+    found, wanted = (
+        [plain(b) for b in DataLoader((X, Y), 4, seed=1, transform=f, prefetch=prefetch)]
+        for f in (jitted, noisy)
+    )
+    assert found == wanted
+
+
 def test_the_seed_is_that_of_manual_seed_unless_one_is_given():
     orders = []
     for seed in (1, 1, 2):

@@ -28,9 +28,9 @@ from tutor.data import (
     ToFloat,
     Transform,
 )
-from tutor.data.sampling import bilinear
 from tutor.data.warps import Warp, gaussian
 from tutor.errors import DomainError, DTypeError, ShapeError, TutorError
+from tutor.nn.functional.grids import bilinear
 
 RNG = np.random.default_rng(0)
 GREY = RNG.integers(0, 256, (6, 9, 7), dtype=np.uint8)

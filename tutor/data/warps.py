@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from tutor.data.sampling import bilinear
 from tutor.data.transforms import Transform, as_float
 from tutor.dtype import float32
 from tutor.errors import DTypeError
 from tutor.ground import checks
 from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
+from tutor.nn.functional.grids import bilinear
 
 
 def uniform(n: int, most: float, least: float | None = None) -> Tensor:

@@ -17,6 +17,7 @@ from tutor.functions import (
     tanh,
 )
 from tutor.nn.functional.dense import linear
+from tutor.nn.functional.grids import affine_grid, grid_sample
 from tutor.nn.functional.losses import (
     binary_cross_entropy_with_logits,
     cross_entropy,
@@ -41,6 +42,7 @@ from tutor.nn.functional.windows import (
 __all__ = [
     "adaptive_avg_pool1d",
     "adaptive_avg_pool2d",
+    "affine_grid",
     "avg_pool1d",
     "avg_pool2d",
     "binary_cross_entropy_with_logits",
@@ -51,6 +53,7 @@ __all__ = [
     "cross_entropy",
     "elu",
     "gelu",
+    "grid_sample",
     "hardtanh",
     "huber_loss",
     "l1_loss",
