@@ -254,6 +254,26 @@ def test_warps_side_by_side_read_the_image_once():
     assert np.allclose(Compose(Up(), ToFloat(), Up())(GREY).numpy(), twice)
 
 
+class Down(Warp):
+    """Upside down."""
+
+    def source(self, rows, columns, shape):
+        return (shape[1] - 1.0) - rows, columns
+
+
+class Lower(Warp):
+    """What is two pixels higher."""
+
+    def source(self, rows, columns, shape):
+        return rows - 2.0, columns
+
+
+def test_the_first_of_a_compose_comes_first():
+    for first, second in ((Down(), Lower()), (Lower(), Down())):
+        assert Compose(first, second)(GREY).tolist() == second(first(GREY)).tolist()
+    assert Down()(Lower()(GREY)).tolist() != Lower()(Down()(GREY)).tolist()
+
+
 def test_a_loader_gives_each_batch_numbers_of_its_own():
     images, labels = np.repeat(GREY[:1], 12, axis=0), np.arange(12)
     loader = DataLoader((images, labels), 4, transform=RandomShift(2), seed=1)
