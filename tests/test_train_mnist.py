@@ -504,7 +504,7 @@ NOTES = [
     ("at", [1, 0, -10]), ("at", ["1", 0, 10]), ("at", [2, 0, 10]), ("at", [1, 0, 11]),
     ("at", [1.0, 0, 10]), ("data", GONE), ("model", GONE), ("optimizer", GONE), ("model", 3),
     ("losses", GONE), ("accuracies", GONE), ("losses", Tensor([1.0])), ("losses", Tensor(1.0)),
-    ("model.layers.0.weight", GONE), ("model.layers.0.weight", Tensor([1.0])),
+    ("model.0.weight", GONE), ("model.0.weight", Tensor([1.0])),
     ("model.more", Tensor([1.0])), ("optimizer.m.0", GONE), ("optimizer.m.0", Tensor([1.0])),
     ("optimizer.more", Tensor([1.0])), ("optimizer.steps", "10"),
 ]  # fmt: skip

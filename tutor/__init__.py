@@ -10,7 +10,7 @@ registry; `python_ref` defines what is right, `simd_cpp` must agree with it and 
 
 from typing import Any
 
-from tutor import errors, functions, memory, nn, ops, optim, random, testing
+from tutor import amp, errors, functions, memory, nn, ops, optim, random, testing
 from tutor.backends import python_ref, registry, simd_cpp
 from tutor.backends.registry import set_backend, use_backend
 from tutor.backends.step import Step, watch
@@ -35,11 +35,13 @@ from tutor.dtype import (
 )
 from tutor.dtype import bool_ as bool  # named as NumPy and the array API name it
 from tutor.functions import *  # noqa: F403 - the methods as functions
+from tutor.functions.checkpointing import checkpoint
 from tutor.functions.custom import Function
 from tutor.functions.einsum import einsum
 from tutor.functions.gradients import backward, grad
 from tutor.functions.sampling import bernoulli, multinomial, randint, randperm
 from tutor.ground import later
+from tutor.ground.casting import autocast
 from tutor.ground.recording import (
     enable_grad,
     inference_mode,
@@ -55,6 +57,7 @@ from tutor.programs.lazy import lazy, realize, schedule
 from tutor.programs.program import Program
 from tutor.random import initial_seed, manual_seed
 from tutor.watching import debug  # noqa: F401 - which sees to TUTOR_DEBUG
+from tutor.watching.anomaly import detect_anomaly
 from tutor.watching.profiler import profile
 
 __version__ = "0.1.0"
@@ -64,27 +67,28 @@ later.PLACES.update(
     linalg="tutor.linalg",
     numpy_protocol="tutor.exchange.numpy_protocol",
     saving="tutor.nn.saving",
+    training="tutor.training",
     viz="tutor.viz",
 )
 __all__ = [  # and the names of tutor.functions.__all__
-    "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Program", "Step", "Tensor", "apply",
-    "arange", "backward", "bernoulli", "bfloat16", "bool", "cat", "concatenate", "data", "einsum",
-    "enable_grad", "engine", "errors", "eye", "float16", "float32", "float64", "from_dlpack",
-    "full", "functions", "grad", "graph", "inference_mode", "initial_seed", "int8", "int16",
-    "int32", "int64", "is_grad_enabled", "jit", "lazy", "linspace", "load", "manual_seed", "memory",
-    "meshgrid", "multinomial", "nn", "no_grad", "ones", "ones_like", "ops", "optim", "profile",
-    "promote", "python_ref", "rand", "randint", "randn", "random", "randperm", "realize",
-    "registry", "save", "schedule", "set_backend", "set_grad_enabled", "simd_cpp", "stack",
-    "testing", "uint8", "uint16", "uint32", "uint64", "use_backend", "viz", "watch", "zeros",
-    "zeros_like",
+    "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Program", "Step", "Tensor", "amp",
+    "apply", "arange", "autocast", "backward", "bernoulli", "bfloat16", "bool", "cat", "checkpoint",
+    "concatenate", "data", "detect_anomaly", "einsum", "enable_grad", "engine", "errors", "eye",
+    "float16", "float32", "float64", "from_dlpack", "full", "functions", "grad", "graph",
+    "inference_mode", "initial_seed", "int8", "int16", "int32", "int64", "is_grad_enabled", "jit",
+    "lazy", "linspace", "load", "manual_seed", "memory", "meshgrid", "multinomial", "nn", "no_grad",
+    "ones", "ones_like", "ops", "optim", "profile", "promote", "python_ref", "rand", "randint",
+    "randn", "random", "randperm", "realize", "registry", "save", "schedule", "set_backend",
+    "set_grad_enabled", "simd_cpp", "stack", "testing", "training", "uint8", "uint16", "uint32",
+    "uint64", "use_backend", "viz", "watch", "zeros", "zeros_like",
 ]  # fmt: skip
 __all__ += functions.__all__
 
 
 def __getattr__(name: str) -> Any:
-    """Imported when first asked for: `tutor.viz`, `tutor.graph`, `tutor.save` and `tutor.load`, and
-    `tutor.data`, which brings all that a download needs."""
-    if name in ("data", "viz"):
+    """Imported when first asked for: `tutor.viz`, `tutor.graph`, `tutor.training`, `tutor.save` and
+    `tutor.load`; and `tutor.data`, which brings all that a download needs."""
+    if name in ("data", "training", "viz"):
         return later.load(name)
     if name == "graph":
         return later.load("viz").graph

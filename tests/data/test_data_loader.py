@@ -72,7 +72,7 @@ OPTIONS = [{"shuffle": True}, {"shuffle": False}, {"shuffle": True, "drop_last":
            {"collate_fn": lambda samples: Tensor([len(samples)])}]  # fmt: skip
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda options: ", ".join(options))
 @pytest.mark.parametrize("kind", DATASETS)
 def test_ahead_or_not_and_resumed_anywhere_are_the_same(kind, options):
     """Two epochs in one go, against a thread, and against a stop behind every batch."""

@@ -23,7 +23,7 @@ from tutor.ops.movement import stack
 ALL_FOUR = ((0, 0), (0, 1), (1, 0), (1, 1))
 
 
-def bilinear(images: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
+def read_bilinear(images: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
     """images (n, c, h, w) at the points (rows, columns), each (n, y, x): (n, c, y, x)."""
     height, width = images.shape[2:]
     r, c = rows.clip(-1.0, float(height)), columns.clip(-1.0, float(width))
@@ -34,7 +34,7 @@ def bilinear(images: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
     return as_images(north + a * (south - north), images, rows)
 
 
-def nearest(images: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
+def read_nearest(images: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
     """images at the pixels that are nearest to the points; of two as near, the even one."""
     height, width = images.shape[2:]
     r, c = rows.clip(-1.0, float(height)).round(), columns.clip(-1.0, float(width)).round()
@@ -102,7 +102,7 @@ def grid_sample(
         if padding_mode == "reflection":
             place = mirrored(place, size, align_corners)
         at.append(place if padding_mode == "zeros" else place.clip(0.0, size - 1.0))
-    return (bilinear if mode == "bilinear" else nearest)(x, *at)
+    return (read_bilinear if mode == "bilinear" else read_nearest)(x, *at)
 
 
 def floats(*tensors: Tensor) -> None:
