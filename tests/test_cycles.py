@@ -15,6 +15,7 @@ import os
 import pickle
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -243,6 +244,33 @@ ROWS: dict[str, Callable[[], Any]] = {
     "tutor.movedim": lambda: tutor.movedim(floats(), 0, 1).sum().backward(),
     "tutor.scatter": lambda: tutor.scatter(floats(), 0, ints() * 0, 1.0).sum().backward(),
     "tutor.scatter_add": lambda: tutor.scatter_add(floats(), 0, ints() * 0, 1.0).sum().backward(),
+    "tutor.scatter_reduce": lambda: (
+        tutor.scatter_reduce(floats(), 0, ints() * 0, floats(), "amax").sum().backward()
+    ),
+    **{
+        f"{place}.{name}": lambda owner=owner, name=name, shapes=shapes: (
+            getattr(owner, name)(*[floats(*shape) for shape in shapes]).sum().backward()
+        )
+        for place, owner in (("tutor", tutor), ("Tensor", Tensor))
+        for name, shapes in {
+            "mv": ((2, 3), (3,)),
+            "bmm": ((2, 2, 3), (2, 3, 2)),
+            "addmm": ((2, 2), (2, 3), (3, 2)),
+            "addmv": ((2,), (2, 3), (3,)),
+            "baddbmm": ((2, 2, 2), (2, 2, 3), (2, 3, 2)),
+        }.items()
+    },
+    **{
+        f"{place}.unflatten": lambda f=owner.unflatten: f(floats(), 1, (3, 1)).sum().backward()
+        for place, owner in (("tutor", tutor), ("Tensor", Tensor))
+    },
+    "Tensor.bincount": lambda: Tensor([1, 0, 3]).bincount(),
+    "Tensor.scatter_reduce": lambda: (
+        floats().scatter_reduce(0, ints() * 0, floats(), "prod").sum().backward()
+    ),
+    "tutor.bincount": lambda: tutor.bincount(Tensor([1, 0, 3])),
+    "tutor.tensordot": lambda: tutor.tensordot(floats(), floats(3, 2), 1).sum().backward(),
+    "tutor.interp": lambda: tutor.interp(0.5, floats(3), floats(3)).sum().backward(),
     "tutor.nn.functional.conv_transpose1d": lambda: (
         functional.conv_transpose1d(floats(1, 2, 6), floats(2, 3, 3)).sum().backward()
     ),
@@ -306,6 +334,12 @@ ROWS: dict[str, Callable[[], Any]] = {
     "tutor.optim.Adam": lambda: stepped(optim.Adam),
     "tutor.optim.Optimizer": lambda: optim.Optimizer([floats()], 0.1).zero_grad(),
     "Adam.load_state_dict": lambda: resumed(),
+    "Adam.add_param_group": lambda: stepped(optim.Adam).add_param_group({"params": floats()}),
+    "Adam.numbers": lambda: stepped(optim.Adam).numbers("lr", floats()),
+    "Adam.rests": lambda: stepped(optim.Adam).rests("betas", floats()),
+    "Adam.remember": lambda: stepped(partial(optim.Adam, amsgrad=True)).step(),
+    "Adam.corrections": lambda: stepped(partial(optim.Adam, amsgrad=True)).step(),
+    "tutor.checkpoint": lambda: tutor.checkpoint(model(), floats()).sum().backward(),
     "Adam.update": lambda: stepped(optim.Adam).step(),
     "Adam.step": lambda: stepped(optim.Adam).step(),
     "Adam.zero_grad": lambda: stepped(optim.Adam).zero_grad(),

@@ -70,6 +70,9 @@ GIVEN: dict[str, Any] = {
     "max_norm": 1.0, "clip_value": 1.0, "vec": Tensor([1.0, 2.0]), "input1": MATRIX,
     "input2": MATRIX, "x1": MATRIX, "x2": MATRIX, "anchor": MATRIX, "positive": MATRIX,
     "negative": MATRIX, "var": MATRIX, "indices": Tensor([[[0, 3], [1, 2]]]),
+    "q": 0.5, "mat1": MATRIX, "mat2": MATRIX, "mat": MATRIX, "batch1": MATRIX[None],
+    "batch2": MATRIX[None], "tensor1": MATRIX, "tensor2": MATRIX, "test": [1.0, 2.0],
+    "xp": MATRIX[2], "fp": MATRIX[0],
 }  # fmt: skip
 ITSELF: dict[str, Any] = {  # where GIVEN or MATRIX would not do
     "where": MASK, "one_hot": WHOLE[0], "conv1d": LINE, "conv2d": IMAGE, "conv_transpose1d": LINE,
@@ -85,10 +88,13 @@ ITSELF: dict[str, Any] = {  # where GIVEN or MATRIX would not do
     "max_unpool1d": LINE[:, :, :2], "max_unpool2d": Tensor.ones(1, 2, 2),
     "register_hook": leaf(), "from_dlpack": WHOLE, "embedding": WHOLE,
     "expand": MATRIX[:1], "broadcast_to": MATRIX[:1], "squeeze": MATRIX[:1], "item": MATRIX[0, 0],
-    "glu": Tensor.ones(2, 4),
+    "glu": Tensor.ones(2, 4), "bmm": MATRIX[None], "bincount": WHOLE[0],
 }  # fmt: skip
 SPECIAL: dict[str, dict[str, Any]] = {
-    "squeeze": {"axis": 0}, "index_select": {"index": [0, 1]}, "view_as": {"other": MATRIX},
+    "squeeze": {"axis": 0}, "mv": {"other": MATRIX[0]}, "bmm": {"other": MATRIX[None]},
+    "unflatten": {"sizes": (1, -1)}, "cartesian_prod": {"tensors": MATRIX[0]},
+    "block_diag": {"tensors": MATRIX}, "tensordot": {"x": MATRIX, "y": MATRIX},
+    "index_select": {"index": [0, 1]}, "view_as": {"other": MATRIX},
     "outer": {"other": MATRIX[0]}, "conv1d": {"weight": Tensor.ones(2, 2, 3)},
     "conv2d": {"weight": Tensor.ones(2, 2, 3, 3)},
     "conv_transpose1d": {"weight": Tensor.ones(2, 2, 3)},
@@ -118,10 +124,11 @@ FOR_THE_LIBRARY = {  # hot, or told by who knows that it fits: these check nothi
     "alias", "explain", "is_contiguous", "is_whole", "like", "numel", "over", "wrap",
 }  # fmt: skip
 NO_FUNCTIONS = {  # modules, classes, contexts and tables: tested where they are at home
-    "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Tensor", "apply", "data", "enable_grad",
+    "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Tensor", "amp", "apply", "autocast",
+    "checkpoint", "data", "enable_grad",
     "engine", "errors", "functions", "graph", "inference_mode", "initial_seed", "is_grad_enabled",
-    "memory", "nn", "no_grad", "ops", "optim", "profile", "python_ref", "random", "registry",
-    "load", "save", "set_grad_enabled", "simd_cpp", "testing", "use_backend", "viz",
+    "linalg", "load", "memory", "nn", "no_grad", "ops", "optim", "profile", "python_ref", "random",
+    "registry", "save", "set_grad_enabled", "simd_cpp", "testing", "use_backend", "viz",
     *(d.name for d in tutor.DTYPES),
 }  # fmt: skip
 

@@ -155,6 +155,12 @@ assert_type(F.relu(x), Tensor)
 assert_type(F.conv2d(x, w, stride=(1, 2)), Tensor)
 adam = optim.Adam(model.parameters(), lr=0.01)
 assert_type(adam.step(), None)
+assert_type(adam.step(lambda: 3.0), float)
+assert_type(optim.clip_grad_norm_(adam.params, 1.0), Tensor)
+assert_type(optim.lr_scheduler.StepLR(adam, 10).get_last_lr(), list[float])
+with tutor.autocast("bfloat16"):
+    assert_type(tutor.amp.GradScaler().scale(loss), Tensor)
+assert_type(tutor.checkpoint(model, x), Tensor)
 assert_type(adam.params, list[Tensor])
 
 # data
@@ -251,7 +257,9 @@ NO_TENSOR = {
     # they find out whether it is a number
     "Limit.checked *", "*.__setattr__ value",
     "Optimizer.__new__ *", "Optimizer.__getattr__ return",  # settings
-    "Optimizer.state_dict return", "Optimizer.load_state_dict state",  # Tensors, and a count
+    "Optimizer.state_dict return", "*.load_state_dict state",  # Tensors, and a count
+    "Optimizer.add_param_group param_group", "Group.__*item__ *",  # Tensors, and settings
+    "checkpoint inputs", "checkpoint params",  # what the function takes
     "graph *", "walk *",  # a Tensor, or an object of a class of the reader's own
     "jit function", "jit return", "program p",  # any function; a Program of its floor, or above
     "__getattr__ return",  # a module

@@ -37,9 +37,20 @@ from tutor.dtype import bool_ as bool  # named as NumPy and the array API name i
 from tutor.functions import *  # noqa: F403 - the methods as functions
 from tutor.functions.checkpointing import checkpoint
 from tutor.functions.custom import Function
-from tutor.functions.einsum import einsum
+from tutor.functions.einsum import einsum, tensordot
 from tutor.functions.gradients import backward, grad
+from tutor.functions.joining import (
+    block_diag,
+    cartesian_prod,
+    column_stack,
+    dstack,
+    hstack,
+    tril_indices,
+    triu_indices,
+    vstack,
+)
 from tutor.functions.sampling import bernoulli, multinomial, randint, randperm
+from tutor.functions.sets import interp, isin, searchsorted
 from tutor.ground import later
 from tutor.ground.casting import autocast
 from tutor.ground.recording import (
@@ -72,23 +83,25 @@ later.PLACES.update(
 )
 __all__ = [  # and the names of tutor.functions.__all__
     "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Program", "Step", "Tensor", "amp",
-    "apply", "arange", "autocast", "backward", "bernoulli", "bfloat16", "bool", "cat", "checkpoint",
-    "concatenate", "data", "detect_anomaly", "einsum", "enable_grad", "engine", "errors", "eye",
-    "float16", "float32", "float64", "from_dlpack", "full", "functions", "grad", "graph",
-    "inference_mode", "initial_seed", "int8", "int16", "int32", "int64", "is_grad_enabled", "jit",
-    "lazy", "linspace", "load", "manual_seed", "memory", "meshgrid", "multinomial", "nn", "no_grad",
-    "ones", "ones_like", "ops", "optim", "profile", "promote", "python_ref", "rand", "randint",
-    "randn", "random", "randperm", "realize", "registry", "save", "schedule", "set_backend",
-    "set_grad_enabled", "simd_cpp", "stack", "testing", "training", "uint8", "uint16", "uint32",
-    "uint64", "use_backend", "viz", "watch", "zeros", "zeros_like",
+    "apply", "arange", "autocast", "backward", "bernoulli", "bfloat16", "block_diag", "bool",
+    "cartesian_prod", "cat", "checkpoint", "column_stack", "concatenate", "data", "detect_anomaly",
+    "dstack", "einsum", "enable_grad", "engine", "errors", "eye", "float16", "float32", "float64",
+    "from_dlpack", "full", "functions", "grad", "graph", "hstack", "inference_mode", "initial_seed",
+    "int8", "int16", "int32", "int64", "interp", "is_grad_enabled", "isin", "jit", "lazy", "linalg",
+    "linspace", "load", "manual_seed", "memory", "meshgrid", "multinomial", "nn", "no_grad", "ones",
+    "ones_like", "ops", "optim", "profile", "promote", "python_ref", "rand", "randint", "randn",
+    "random", "randperm", "realize", "registry", "save", "schedule", "searchsorted", "set_backend",
+    "set_grad_enabled", "simd_cpp", "stack", "tensordot", "testing", "training", "tril_indices",
+    "triu_indices", "uint8", "uint16", "uint32", "uint64", "use_backend", "viz", "vstack", "watch",
+    "zeros", "zeros_like",
 ]  # fmt: skip
 __all__ += functions.__all__
 
 
 def __getattr__(name: str) -> Any:
-    """Imported when first asked for: `tutor.viz`, `tutor.graph`, `tutor.training`, `tutor.save` and
-    `tutor.load`; and `tutor.data`, which brings all that a download needs."""
-    if name in ("data", "training", "viz"):
+    """Imported when first asked for: `tutor.viz`, `tutor.graph`, `tutor.linalg`, `tutor.training`,
+    `tutor.save` and `tutor.load`; and `tutor.data`, which brings all that a download needs."""
+    if name in ("data", "linalg", "training", "viz"):
         return later.load(name)
     if name == "graph":
         return later.load("viz").graph

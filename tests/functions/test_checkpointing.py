@@ -135,6 +135,8 @@ def test_nothing_to_compute_again() -> None:
         assert tutor.checkpoint(lambda x: x * 2, x).op is None
     with pytest.raises(GraphError, match="one Tensor"):
         tutor.checkpoint(lambda x: (x, x), x)
+    with pytest.raises(GraphError, match="cannot be called"):
+        tutor.checkpoint(x, x)  # type: ignore[arg-type]
 
 
 def test_an_input_that_was_changed_is_noticed() -> None:

@@ -13,6 +13,7 @@ import rows_elementwise
 import rows_indexing
 import rows_movement
 import rows_reduce
+import rows_statistics
 import rows_window
 from named_methods import METHODS
 
@@ -25,7 +26,8 @@ pytestmark = pytest.mark.usefixtures("backend")
 
 
 TABLES = (
-    rows_elementwise, rows_activations, rows_reduce, rows_movement, rows_indexing, rows_window,
+    rows_elementwise, rows_activations, rows_reduce, rows_movement, rows_indexing, rows_statistics,
+    rows_window,
 )  # fmt: skip
 CASES = [case for table in TABLES for case in table.CASES]
 DIFFERENTIABLE = [

@@ -180,6 +180,12 @@ CHOICES = [
       for n in ("hardshrink", "softshrink")],
     Edge("threshold", method("threshold", 1.0, 9.0), ([1.0, 2.0, 0.0, inf, -inf, nan],),
          lambda x: theirs.threshold(x, 1.0, 9.0), 1),
+    Edge("nan_to_num", method("nan_to_num"), ([nan, inf, -inf, 1.0],), None, 1),
+    *[Edge("logcumsumexp", method("logcumsumexp", 0), (x,), None, 0) for x in (
+        [-1e3, 0.0, 1e3, 0.0], [-inf, -inf, 2.0, -inf], [1.0, inf, 2.0], [1.0, nan, 2.0])],
+    *[Edge(n, method(n), ([1.0, nan, inf],), None, 0) for n in ("nansum", "nanmean")],
+    *[Edge("quantile", method("quantile", q), (x,), None, 0) for q in (0.0, 0.5)
+      for x in ([1.0, nan, 2.0], [3.0])],
     Edge("prelu", lambda x, w: x.prelu(w), ([0.0, -0.0, 2.0, -3.0], [0.25]), theirs.prelu,
          1),
     Edge("elu", method("elu"), ([nan],), theirs.elu, 1, AT_NAN, [nan], [[nan]]),

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tutor.backends import bytecode, windows
-from tutor.backends.signatures import SIGNATURES
+from tutor.backends.signatures import signature_of
 from tutor.dtype import DType
 from tutor.ground.layout import Shape
 
@@ -50,7 +50,7 @@ def flops(
     addition for each term: 2mnk for a matrix product. None where it is not known, or nothing is
     computed. `layouts`: out's, then the inputs'. A fused kernel's `params` say what it is made of:
     it costs what its instructions would."""
-    signature = SIGNATURES[kernel]
+    signature = signature_of(kernel)
     count = FLOPS.get(signature.form)
     if count is None or signature.work == "moves" or (count is _one_each and signature.params):
         return None
@@ -62,7 +62,7 @@ def flops(
 
 def nbytes(kernel: str, layouts: Sequence[Layout]) -> int:
     """Bytes read and written, each element counted once for each operand that it is in."""
-    types, form = SIGNATURES[kernel].types, SIGNATURES[kernel].form
+    types, form = signature_of(kernel).types, signature_of(kernel).form
     moved = [_elements(shape, strides) * dtype.itemsize for shape, strides, dtype in layouts]
     if form in ("gather", "index_select"):  # they read as many elements as they write
         moved[1] = moved[0]

@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 
 from tutor.backends import costs, registry
 from tutor.backends.registry import Kernel
-from tutor.backends.signatures import SIGNATURES, Signature
+from tutor.backends.signatures import Signature, signature_of
 from tutor.dtype import DType
 from tutor.errors import DomainError
 from tutor.ground.blocks import Block, Entered, Setting, Shared, Within
@@ -54,7 +54,7 @@ class Step:
     @property
     def signature(self) -> Signature:
         """The kernel's row in signatures.py."""
-        return SIGNATURES[self.kernel]
+        return signature_of(self.kernel)
 
     @property
     def device(self) -> str:

@@ -30,6 +30,9 @@ def checkpoint(function: Callable[..., Tensor], *inputs: Any, **params: Any) -> 
     changes beside (running means, counts) it changes twice. GraphError if it returns anything but
     one Tensor.
     """
+    if not callable(function):
+        raise GraphError(f"checkpoint of a {type(function).__name__}", "it cannot be called",
+                         "give the function first, then its inputs")  # fmt: skip
     if not is_grad_enabled():
         return function(*inputs, **params)
     began, numbers = next(serials), _numbers().copy()

@@ -1,4 +1,4 @@
-"""Autocast: in which dtype the ops of this context compute. docs/amp.md has the measured gain.
+"""Autocast: in which dtype the ops of this context compute. docs/amp.md shows it.
 
     with autocast("bfloat16"): ...        # for a block; also as the decorator of a function
     with autocast(enabled=False): ...     # within it: as without

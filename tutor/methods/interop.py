@@ -14,11 +14,11 @@ from tutor.ground.literals import is_tensor
 from tutor.ground.spelling import spelled
 from tutor.ground.typing import Drawing
 from tutor.methods import dlpack, printing
-from tutor.methods.activations import Activations
+from tutor.methods.products import Products
 
 
 @spelled
-class Interop(Activations):
+class Interop(Products):
     """What Tensor inherits to be read by others."""
 
     __slots__ = ()

@@ -7,7 +7,7 @@ weight (out, in, *window) they are in and out, times the places of the window.
 
     >>> from tutor import Tensor, nn
     >>> nn.init.constant_(Tensor.zeros(2), 0.5)
-    Tensor([0.5, 0.5])
+    Tensor([0.5000, 0.5000])
 """
 
 from __future__ import annotations
