@@ -80,6 +80,7 @@ ITSELF: dict[str, Any] = {  # where GIVEN or MATRIX would not do
     "avg_pool2d": IMAGE, "adaptive_avg_pool1d": LINE, "adaptive_avg_pool2d": IMAGE,
     "outer": MATRIX[0], "bitwise_and": WHOLE, "bitwise_or": WHOLE, "bitwise_xor": WHOLE,
     "bitwise_left_shift": WHOLE, "bitwise_right_shift": WHOLE, "bitwise_not": WHOLE,
+    "grid_sample": IMAGE,
     "conv3d": SOLID, "conv_transpose3d": SOLID, "max_pool3d": SOLID, "avg_pool3d": SOLID,
     "adaptive_avg_pool3d": SOLID, "adaptive_max_pool1d": LINE, "adaptive_max_pool2d": IMAGE,
     "adaptive_max_pool3d": SOLID, "dropout1d": LINE, "dropout2d": IMAGE, "instance_norm": LINE,
@@ -112,6 +113,8 @@ SPECIAL: dict[str, dict[str, Any]] = {
     "shrink": {"bounds": [(0, 1), (0, 2)]}, "to_device": {"device": "cpu"}, "randint": {"low": 6},
     "arange": {"bounds": 3}, "einsum": {"equation": "ij->ji"},
     "load_state_dict": {"state": nn.state_dict(LAYER), "model": LAYER},
+    "grid_sample": {"grid": Tensor.zeros(1, 2, 2, 2)},
+    "affine_grid": {"theta": Tensor.zeros(1, 2, 3), "size": (1, 1, 4, 4)},
     "glorot_uniform": {"shape": (2, 3)}, "eye": {"n": 3}, "randperm": {"n": 4},
     "promote": {"a": "int8", "b": float}, "set_backend": {"name": tutor.registry.current()},
 }  # fmt: skip
