@@ -11,6 +11,7 @@ import pytest
 import rows_elementwise
 import rows_indexing
 import rows_movement
+import rows_network
 import rows_reduce
 import rows_window
 from named_methods import METHODS
@@ -23,7 +24,9 @@ from tutor.testing import gradcheck
 pytestmark = pytest.mark.usefixtures("backend")
 
 
-TABLES = (rows_elementwise, rows_reduce, rows_movement, rows_indexing, rows_window)
+TABLES = (
+    rows_elementwise, rows_reduce, rows_movement, rows_indexing, rows_window, rows_network,
+)  # fmt: skip
 CASES = [case for table in TABLES for case in table.CASES]
 DIFFERENTIABLE = [
     c for c in CASES if c.orders and (c.op not in OPS or OPS[c.op].differentiable)
