@@ -189,9 +189,10 @@ def test_the_four_boxes_are_under_1000_lines() -> None:
 
 
 def test_python_ref_has_about_ten_lines_for_each_kernel() -> None:
-    """That of chains, `fused`, counts as two."""
+    """That of chains, `fused`, counts as two, one with several results as so many, and the two of
+    attention, each of several products with a softmax between, as two more."""
     lines = sum(length(path) for path in (PACKAGE / "backends/python_ref").glob("*.py"))
-    assert lines < 10 * (len(SIGNATURES) + 2)
+    assert lines < 10 * (sum(row.results for row in SIGNATURES.values()) + 6)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE.parent)))

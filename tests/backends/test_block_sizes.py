@@ -17,7 +17,7 @@ from backend_names import LEVELS
 
 from tutor import Buffer, memory, uint8
 from tutor.backends import registry
-from tutor.backends.cases import chains, elementwise, fused, movement, reduce, scan, window
+from tutor.backends.cases import chains, elementwise, fused, movement, network, reduce, scan, window
 from tutor.backends.cases.bounds import UPDATES
 from tutor.backends.cases.draws import Case, Draw
 from tutor.backends.cases.operands import execute, images
@@ -211,6 +211,20 @@ def ends(shape: Callable[[int], tuple[int, int]], axis: int) -> Cases:
     return cases
 
 
+def heads(shape: Callable[[int], tuple[int, int, int, int, int]], causal: bool = False) -> Cases:
+    """Attention and its gradient, of so many matrices, queries, keys, and numbers of each."""
+
+    def cases(n: int) -> Iterator[Row]:
+        for name in ("attention", "attention_grad"):
+            for m in near(n):
+                d, (lead, *sizes) = Draw(name, float32, m), shape(m)
+                rows, keys, e, width = sizes
+                whole = ((lead,), rows, keys, e, width)
+                yield name, float32, network.attended(d, whole, plain(d), causal)
+
+    return cases
+
+
 # Where each constant is crossed. Numbers that are multiplied there are those of other constants.
 ROWS = READ["packing.hpp:ROWS"]
 CROSSED: dict[str, Cases | tuple[Cases, ...]] = {
@@ -280,6 +294,13 @@ CROSSED: dict[str, Cases | tuple[Cases, ...]] = {
     "conv.cpp:SUMS": convolutions(lambda n: (1, 64, 3, 5), lambda n: n // (64 * 6 * 128)),
     "pool.cpp:GRAIN": pools(lambda n: (2, 2, 90, n // 360)),
     "pool.cpp:TOGETHER": pools(lambda n: (1, 1, 66, n // 32)),
+    "attention.hpp:KEYS": (
+        heads(lambda n: (1, 3, n, 4, 4)), heads(lambda n: (1, n, 9, 2, 3), causal=True),
+        heads(lambda n: (1, n + 3, n, 2, 2), causal=True),
+    ),
+    "attention.hpp:QUERIES": heads(lambda n: (1, n, 3, 2, 2)),
+    "attention.hpp:BESIDE": heads(lambda n: (1, n, 5, 3, 4), causal=True),
+    "attention.hpp:GRAIN": heads(lambda n: (n // 8192, 16, 16, 16, 16)),
     "random.cpp:BLOCKS": randoms,
     "random.cpp:BATCH": randoms,
     "random.cpp:BATCHES": lambda n: randoms(n * READ["random.cpp:BLOCKS"][0]),

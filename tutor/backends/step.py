@@ -76,7 +76,7 @@ class Step:
             return self.out, ins[1]  # the counter
         if form == "fused":  # the last inputs are further results
             return (self.out, *ins[len(ins) + 1 - int(str(self.params["results"])) :])
-        return (self.out,)
+        return (self.out, *ins[len(ins) + 1 - self.signature.results :])
 
     @property
     def reads(self) -> tuple[Walked, ...]:
@@ -85,7 +85,7 @@ class Step:
             return (self.out, *self.ins)
         if self.signature.form == "fused":
             return self.ins[: len(self.ins) + 1 - int(str(self.params["results"]))]
-        return self.ins
+        return self.ins[: len(self.ins) + 1 - self.signature.results]
 
     def over(self, operands: Sequence[Walked]) -> Step:
         """The same call on other operands: out, then the inputs."""

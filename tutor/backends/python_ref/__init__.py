@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from tutor.backends import registry
 from tutor.backends.python_ref import (
+    attention,
     elementwise,
     fused,
     matmul,
@@ -33,6 +34,7 @@ KERNELS = {
     **optimizer.KERNELS,
     **random.KERNELS,
     **window.KERNELS,
+    **attention.KERNELS,
 }
 
 

@@ -141,7 +141,10 @@ enum class Form {
     IndexSelect,       // out = x with axis[0] replaced by the length of the 1-D index
     CrossEntropy,      // x (..., classes), t (...); out (...) or 0-d
     CrossEntropyGrad,  // out as x (..., classes), t (...), g (...)
-    Fused,             // the inputs are alike, out is that without the axes in `axis`
+    Attention,      // q (..., l, e), k (..., s, e), v (..., s, n), mask (..., l, s) -> (..., l, n);
+                    // logs (..., l) is written
+    AttentionGrad,  // g as z, q, k, v, mask, z (..., l, n), logs -> as q; dk and dv are written
+    Fused,          // the inputs are alike, out is that without the axes in `axis`
 };
 
 struct Work;  // what an elementwise kernel and a reduction are made of: parts.hpp

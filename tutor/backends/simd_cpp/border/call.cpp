@@ -36,6 +36,10 @@ double work_of(const Row& row, const Operand* operands, int count) {
         const Operand& x = operands[1];
         work = static_cast<double>(numel(operands[0])) * x.shape[x.ndim - 1] / 16;
     }
+    if (row.form == Form::Attention || row.form == Form::AttentionGrad) {
+        const Operand& k = operands[row.form == Form::Attention ? 2 : 3];
+        work = static_cast<double>(numel(operands[0])) * k.shape[k.ndim - 2] / 8;
+    }
     if (row.form == Form::Conv || row.form == Form::ConvWeight) {
         const Operand &x = operands[1], &w = operands[row.form == Form::Conv ? 2 : 0];
         work = static_cast<double>(numel(x)) * numel(w) / 16;
