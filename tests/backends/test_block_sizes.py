@@ -225,6 +225,14 @@ def heads(shape: Callable[[int], tuple[int, int, int, int, int]], causal: bool =
     return cases
 
 
+def followed(n: int) -> Iterator[Row]:
+    """Chains behind a product of so many columns."""
+    for dtype in (float32, float16, int64):
+        for m in near(n):
+            d = Draw("fused", dtype, m)
+            yield "fused", dtype, chains.behind(d, (), (40, 5, m), ("contiguous",) * 2)
+
+
 # Where each constant is crossed. Numbers that are multiplied there are those of other constants.
 ROWS = READ["packing.hpp:ROWS"]
 CROSSED: dict[str, Cases | tuple[Cases, ...]] = {
@@ -262,6 +270,7 @@ CROSSED: dict[str, Cases | tuple[Cases, ...]] = {
     ),
     "fused_reduction.hpp:SIDE": (ends(lambda n: (n, 5), 1), ends(lambda n: (n, 40), 1)),
     "fused_reduction.hpp:WIDE": (ends(lambda n: (7, n), 0), ends(lambda n: (40, n), 0)),
+    "fused.cpp:LEAST": followed,
     "tiles.hpp:FEW": (ends(lambda n: (50, n), 0), ends(lambda n: (3, n), 0)),
     "reduce.cpp:GRAIN": sums(("n",), ("n", 2)),
     "arange.cpp:GRAIN": evens,

@@ -35,7 +35,7 @@ from __future__ import annotations
 import zlib
 from typing import NamedTuple
 
-from tutor.dtype import TABLE, DType, bool_, float32, float64, uint32
+from tutor.dtype import TABLE, DType, accumulator, bool_, float32, float64, int64, uint32, uint64
 
 ALL = TABLE
 NUMBERS = tuple(d for d in TABLE if d is not bool_)
@@ -230,8 +230,9 @@ TABLE_OF_KERNELS = (
         form="attention_grad", results=3),
     Signature("fused", "T*+", ALL, "sum",
         "o0, o1, ... = what `code`, a chain of elementwise kernels, makes of i0, i1, ... (see "
-        "tutor/backends/bytecode.py): out is o0, the last results - 1 inputs are o1 and on; o0 may "
-        "be reduced over axis", ("code", "results", "axis"), form="fused"),
+        "tutor/backends/bytecode.py): out is o0, the last results - 1 inputs are o1 and on; it may "
+        "begin with a product, and o0 may be reduced over axis", ("code", "results", "axis"),
+        form="fused"),
     # ---- optimizer steps: `out` (and the state) are read and updated in place --------------------
     Signature("descend", "TTdd", FLOATS, "sum",
         "p <- p - lr * (g + weight_decay * p), with p = out, ins = (g, lr, weight_decay)",
@@ -323,3 +324,12 @@ def version() -> int:
         for s in TABLE_OF_KERNELS
     ]
     return zlib.crc32("\n".join(rows).encode())
+
+
+def dtype_of(letter: str, dtype: DType) -> DType | None:
+    """What a letter of `types` stands for, in a kernel for `dtype`; None for any."""
+    if letter == "S":
+        return accumulator(dtype)
+    if letter == "C":
+        return dtype if dtype is float64 else float32
+    return {"T": dtype, "b": bool_, "i": int64, "u": uint32, "n": uint64, "d": float64}.get(letter)

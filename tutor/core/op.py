@@ -23,8 +23,8 @@ from operator import attrgetter
 from typing import Any, ClassVar, TypeAlias, cast
 
 from tutor.backends import catalogue
-from tutor.backends.forms import Form, Rule, dtype_of
-from tutor.backends.signatures import Signature
+from tutor.backends.forms import Form, Rule
+from tutor.backends.signatures import Signature, dtype_of
 from tutor.dtype import DType
 from tutor.errors import DTypeError
 from tutor.ground import refusals

@@ -85,7 +85,9 @@ const char* demand_of(Form form) {
         case Form::CrossEntropy:
             return "the input is (..., classes), target (...), and out (...) or ()";
         case Form::Fused:
-            return "all inputs have one shape, out the same without the axes in `axis`";
+            return "all inputs have one shape, out the same without the axes in `axis`; of a "
+                   "product"
+                   " that it begins with, all others are like its result";
         case Form::CrossEntropyGrad:
             return "out and the input are (..., classes), target and g (...)";
         default:
