@@ -12,7 +12,6 @@ call with tutor's own names is never delayed by a search, and type checkers know
 
 from __future__ import annotations
 
-import difflib
 import functools
 from collections.abc import Callable, Iterable
 from types import FunctionType
@@ -149,6 +148,8 @@ def _respelled(f: Any, args: tuple[Any, ...], given: dict[str, Any]) -> Any:
 
 
 def _refuse(f: Any, unknown: dict[str, Any], names: Iterable[str]) -> NoReturn:
+    import difflib  # as inspect: only mistakes need it
+
     known = [name for name in names if name not in ("self", "cls")]
     wrong = next(iter(unknown))
     candidates = {**MEANT, **SPELLINGS, **{name: name for name in known}}
