@@ -1,0 +1,21 @@
+"""Edges: what an Op is built on. It has `inputs`, the operands that it was made of.
+
+The C++ extension brings a type that shows Python's collector of cycles less of a long graph, and
+finds the same cycles: simd_cpp/engine/edges.cpp says how. Without it this is a plain slot.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tutor.ground import memory
+
+
+class PythonEdges:
+    """What an Op was made of."""
+
+    __slots__ = ("inputs",)
+    inputs: tuple[Any, ...]
+
+
+Edges: Any = memory._simd.Edges if memory._simd else PythonEdges
