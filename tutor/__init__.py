@@ -70,7 +70,7 @@ later.PLACES.update(
     testing="tutor.testing",
     viz="tutor.viz",
 )
-if later.AT_ONCE:  # which is also how a type checker knows what these names are
+if later.AT_ONCE:  # and a type checker knows by this what the names are
     from tutor import data, nn, optim, testing, viz
     from tutor.backends import python_ref
     from tutor.programs.jit import jit

@@ -40,7 +40,7 @@ OPS: dict[str, type[Op]] = catalogue.OPS  # every Op class by its name
 state_of = attrgetter("buf", "buf.version", "shape", "strides", "offset")
 
 
-class Op(Edges):  # type: ignore[misc]  # which of two is chosen when tutor is imported
+class Op(Edges):
     """`Op(*tensors, **params)`: tensors are positional, parameters are keyword-only.
 
     What a subclass may state:

@@ -11,11 +11,12 @@ from typing import Any
 from tutor.ground import memory
 
 
-class PythonEdges:
+class Edges:
     """What an Op was made of."""
 
     __slots__ = ("inputs",)
     inputs: tuple[Any, ...]
 
 
-Edges: Any = memory._simd.Edges if memory._simd else PythonEdges
+if memory._simd:
+    Edges = memory._simd.Edges  # type: ignore[misc]  # its twin takes its place
