@@ -30,7 +30,7 @@ ELSEWHERE = {
         manual_seed promote Function from_dlpack bfloat16 float16 float32 float64 bool
         int8 int16 int32 int64 uint8 uint16 uint32 uint64 DTYPES registry testing
         sqrt exp sum max matmul softmax sort allclose isclose randint multinomial randperm
-        bernoulli zeros_like ones_like
+        bernoulli zeros_like ones_like save load
     """,
     ops: "Add MatMul ReLU Mul Softmax CrossEntropy",
     nn: """
@@ -41,10 +41,22 @@ ELSEWHERE = {
         conv1d conv2d conv_transpose1d conv_transpose2d max_pool2d avg_pool2d
         adaptive_avg_pool2d linear mse_loss l1_loss huber_loss
         binary_cross_entropy_with_logits nll_loss cross_entropy gelu silu elu leaky_relu
-        relu6 hardtanh softplus one_hot softmax
+        relu6 hardtanh softplus one_hot softmax selu celu mish hardswish hardsigmoid softsign
+        logsigmoid prelu glu threshold softmin softshrink hardshrink tanhshrink
+        layer_norm rms_norm group_norm batch_norm
+        relu6 hardtanh softplus one_hot softmax layer_norm rms_norm group_norm batch_norm
+        dropout embedding scaled_dot_product_attention
+        relu6 hardtanh softplus one_hot softmax selu celu mish hardswish hardsigmoid softsign
+        logsigmoid prelu glu threshold softmin softshrink hardshrink tanhshrink
     """,
     optim: "SGD Adam",
-    data: "load batches",
+    data: """
+        load batches DataLoader Dataset TensorDataset Subset ConcatDataset IterableDataset
+        MappedDataset random_split collate BPE CharVocab ByteVocab TextBlocks text_batches csv
+        standardize train_test_split moons circles spirals blobs sine line stories names Compose
+        Normalize RandomAffine RandomRotation RandomShift RandomCrop CenterCrop ElasticTransform
+        RandomHorizontalFlip RandomVerticalFlip RandomErasing GaussianNoise ToFloat
+    """,
 }
 
 

@@ -34,11 +34,13 @@ from tutor.dtype import (
 )
 from tutor.dtype import bool_ as bool  # named as NumPy and the array API name it
 from tutor.functions import *  # noqa: F403 - the methods as functions
+from tutor.functions.checkpointing import checkpoint
 from tutor.functions.custom import Function
 from tutor.functions.einsum import einsum
 from tutor.functions.gradients import backward, grad
 from tutor.functions.sampling import bernoulli, multinomial, randint, randperm
 from tutor.ground import later
+from tutor.ground.casting import autocast
 from tutor.ground.recording import (
     enable_grad,
     inference_mode,
@@ -53,43 +55,51 @@ from tutor.random import initial_seed, manual_seed
 
 __version__ = "0.1.0"
 later.PLACES.update(
+    amp="tutor.amp",
     array_api="tutor.array_api",
     data="tutor.data",
+    detect_anomaly="tutor.watching.anomaly",
     graph="tutor.viz",
     jit="tutor.programs.jit",
     lazy="tutor.programs.lazy",
     linalg="tutor.linalg",
     nn="tutor.nn",
     numpy_protocol="tutor.exchange.numpy_protocol",
+    load="tutor.nn.saving",
     optim="tutor.optim",
     profile="tutor.watching.profiler",
     Program="tutor.programs.program",
     python_ref="tutor.backends.python_ref",
     realize="tutor.programs.lazy",
+    save="tutor.nn.saving",
     schedule="tutor.programs.lazy",
     testing="tutor.testing",
+    training="tutor.training",
     viz="tutor.viz",
 )
 if later.AT_ONCE:  # and a type checker knows by this what the names are
-    from tutor import data, nn, optim, testing, viz
+    from tutor import amp, data, nn, optim, testing, training, viz
     from tutor.backends import python_ref
+    from tutor.nn.saving import load, save
     from tutor.programs.jit import jit
     from tutor.programs.lazy import lazy, realize, schedule
     from tutor.programs.program import Program
     from tutor.viz import graph
+    from tutor.watching.anomaly import detect_anomaly
     from tutor.watching.profiler import profile
 if os.environ.get("TUTOR_DEBUG"):
     from tutor.watching import debug  # noqa: F401 - it watches, and tells at the end
 __all__ = [  # and the names of tutor.functions.__all__
-    "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Program", "Step", "Tensor", "apply",
-    "arange", "backward", "bernoulli", "bfloat16", "bool", "cat", "concatenate", "data", "einsum",
-    "enable_grad", "engine", "errors", "eye", "float16", "float32", "float64", "from_dlpack",
-    "full", "functions", "grad", "graph", "inference_mode", "initial_seed", "int8", "int16",
-    "int32", "int64", "is_grad_enabled", "jit", "lazy", "linspace", "manual_seed", "memory",
-    "meshgrid", "multinomial", "nn", "no_grad", "ones", "ones_like", "ops", "optim", "profile",
-    "promote", "python_ref", "rand", "randint", "randn", "random", "randperm", "realize",
-    "registry", "schedule", "set_backend", "set_grad_enabled", "simd_cpp", "stack", "testing",
-    "uint8", "uint16", "uint32", "uint64", "use_backend", "viz", "watch", "zeros", "zeros_like",
+    "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Program", "Step", "Tensor", "amp",
+    "apply", "arange", "autocast", "backward", "bernoulli", "bfloat16", "bool", "cat", "checkpoint",
+    "concatenate", "data", "detect_anomaly", "einsum", "enable_grad", "engine", "errors", "eye",
+    "float16", "float32", "float64", "from_dlpack", "full", "functions", "grad", "graph",
+    "inference_mode", "initial_seed", "int8", "int16", "int32", "int64", "is_grad_enabled", "jit",
+    "lazy", "linspace", "load", "manual_seed", "memory", "meshgrid", "multinomial", "nn", "no_grad",
+    "ones", "ones_like", "ops", "optim", "profile", "promote", "python_ref", "rand", "randint",
+    "randn", "random", "randperm", "realize", "registry", "save", "schedule", "set_backend",
+    "set_grad_enabled", "simd_cpp", "stack", "testing", "training", "uint8", "uint16", "uint32",
+    "uint64", "use_backend", "viz", "watch", "zeros", "zeros_like",
 ]  # fmt: skip
 __all__ += functions.__all__
 

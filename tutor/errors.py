@@ -58,8 +58,16 @@ class GraphError(TutorError, RuntimeError):
     """A backward pass that cannot be right: no graph, a freed graph, a value changed since."""
 
 
+class MissingForwardError(TutorError, NotImplementedError):
+    """A module without a `forward`: there is nothing that a call of it could compute."""
+
+
 class RecordError(TutorError, RuntimeError):
     """Something in a jitted function that cannot be recorded: a replay would not do it."""
+
+
+class AnomalyError(TutorError, ArithmeticError):
+    """A nan or inf that an operation has made of finite numbers, where that is looked for."""
 
 
 class DataError(TutorError, ValueError):

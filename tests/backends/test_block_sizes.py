@@ -18,6 +18,7 @@ from backend_names import LEVELS
 from tutor import Buffer, memory, uint8
 from tutor.backends import registry
 from tutor.backends.cases import chains, elementwise, fused, movement, reduce, scan, window
+from tutor.backends.cases.bounds import UPDATES
 from tutor.backends.cases.draws import Case, Draw
 from tutor.backends.cases.operands import execute, images
 from tutor.backends.conformance import agreement, differences
@@ -143,7 +144,7 @@ def rows_of_scores(shape: Callable[[int], tuple[int, int]], axis: int = -1) -> C
 
 
 def steps(n: int) -> Iterator[Row]:
-    for name in ("descend", "sgd", "adam"):
+    for name in UPDATES:
         for dtype in (float16, float32):
             d = Draw(name, dtype, n)
             for m in near(n):

@@ -17,7 +17,7 @@ from backend_names import BACKENDS, LEVELS
 from tutor import Buffer, Tensor, use_backend
 from tutor.backends import cases, registry, simd_cpp
 from tutor.backends.cases import reduce
-from tutor.backends.cases.bounds import WRITTEN
+from tutor.backends.cases.bounds import UPDATES, WRITTEN
 from tutor.backends.cases.draws import OUT_LAYOUTS, Case, Draw
 from tutor.backends.cases.operands import elements, execute, images
 from tutor.backends.conformance import agreement, differences
@@ -28,8 +28,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "kernels.md"
 ROUNDING = [row for row in TABLE_OF_KERNELS if row.agree != "exact"]
 # Of those that may round, the kernels that give the same bits on every level.
 EVERYWHERE = {
-    "sum", "prod", "mean", "scan", "scatter_add", "max_pool2d_grad", "descend", "sgd", "adam",
-    "normal",
+    "sum", "prod", "mean", "scan", "scatter_add", "max_pool2d_grad", *UPDATES, "normal",
 }  # fmt: skip
 
 

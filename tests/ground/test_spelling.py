@@ -120,8 +120,8 @@ def test_a_pair_has_gradients():
         (lambda: Tensor.zeros(2, dtyp="int8"), "write dtype="),
         (lambda: Tensor.rand(2, require_grad=True), "write requires_grad="),
         (lambda: Tensor([1.0], required_grad=True), "write requires_grad="),
-        (lambda: nn.Linear(in_feature=3, outputs=2), "write inputs="),
-        (lambda: nn.Linear(3, out_features=2), "write outputs="),
+        (lambda: nn.Linear(in_feature=3, out_features=2), "write in_features="),
+        (lambda: nn.Conv2d(3, out_feature=2, kernel_size=1), "write out_channels="),
         (lambda: nn.Conv2d(1, 2, kernel=3), "write kernel_size="),
         (lambda: nn.functional.conv2d(Tensor(X), Tensor(X), strides=2), "write stride="),
         (lambda: nn.functional.mse_loss(Tensor(X), targets=X), "write target="),
@@ -165,4 +165,13 @@ def test_a_parameter_of_that_name_stays_what_it_is():
         return dim, axis
 
     assert f(dim=1) == (1, 0)
-    assert set(SPELLINGS) == {"dim", "keepdim", "start_dim", "end_dim"}
+    pytorchs = {"dim", "keepdim", "start_dim", "end_dim"}
+    assert set(SPELLINGS) == {*pytorchs, "inputs", "outputs"}
+
+
+def test_the_short_names_of_what_layers_take_and_give():
+    assert nn.Linear(inputs=3, outputs=2).weight.shape == (2, 3)
+    assert nn.Linear(in_features=3, out_features=2).weight.shape == (2, 3)
+    assert nn.Conv2d(inputs=3, out_channels=2, kernel_size=1).weight.shape == (2, 3, 1, 1)
+    with pytest.raises(ArgumentError, match="multiple values"):
+        nn.Linear(3, 2, inputs=3)

@@ -140,7 +140,7 @@ NATIVE_MUTANTS = [
     Mutant(
         "Adam's eps is added before the correction, in C++", f"{CPP}/kernels/optimizer.cpp",
         "xsimd::sqrt(v) / correction + eps", "(xsimd::sqrt(v) + eps) / correction",
-        AGREE + " nn/test_optim.py",
+        AGREE + " optim/test_optimizer.py",
         "the first steps of Adam are another algorithm's where gradients are small",
         only="adam or fifty",
     ),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import rows_activations
 import rows_elementwise
 import rows_indexing
 import rows_movement
@@ -23,7 +24,9 @@ from tutor.testing import gradcheck
 pytestmark = pytest.mark.usefixtures("backend")
 
 
-TABLES = (rows_elementwise, rows_reduce, rows_movement, rows_indexing, rows_window)
+TABLES = (
+    rows_elementwise, rows_activations, rows_reduce, rows_movement, rows_indexing, rows_window,
+)  # fmt: skip
 CASES = [case for table in TABLES for case in table.CASES]
 DIFFERENTIABLE = [
     c for c in CASES if c.orders and (c.op not in OPS or OPS[c.op].differentiable)

@@ -11,18 +11,20 @@ from named_methods import METHODS
 from oracle import ORDERS, TORCH, TUTOR, ask, compare, draw, graph, layouts_of
 from oracle_cases import BASIC
 from oracle_edges import ANSWERS, DIFFERENCES, EDGES, REFUSALS
+from oracle_functions import FUNCTIONS
 from oracle_learning import LEARNING
+from oracle_norms import NETWORK_PARTS
 
 import tutor.nn.functional
 from tutor import OPS
 from tutor.errors import TutorError
 from tutor.methods.inplace import InPlace
 
-CASES = BASIC + LEARNING
+CASES = BASIC + LEARNING + NETWORK_PARTS + FUNCTIONS
 TOLERANCE, SINGLE = 1e-11, 1e-5  # float64; the values in float32, against PyTorch's float64
 PAGE = Path(__file__).parents[2] / "docs" / "pytorch.md"
 pytestmark = pytest.mark.filterwarnings(  # of PyTorch
-    "ignore:Using padding='same'", "ignore:.*degrees of freedom"
+    "ignore:Using padding='same'", "ignore:reduction. 'mean' divides", "ignore:.*degrees of freedom"
 )
 
 # By PyTorch's names, in tests/oracle/test_oracle_names.py.
@@ -52,7 +54,8 @@ OTHERS = {
     "nonzero", "one_hot", "astype", "sparse_categorical_crossentropy", "by_class", "picked",
     "reduced", "total", "alike", "as_tensor", "by_rows", "settings", "spelled", "whole_number",
     "t", "dim", "ndimension", "size", "realize", "cpu", "is_floating_point", "expand_as",
-    "reshape_as", "view_as", *BY_PYTORCHS_NAMES,
+    "reshape_as", "view_as", "dropout",  # which draws: tests/nn/test_norms.py
+    *BY_PYTORCHS_NAMES,
     *(name for name in OPS if name.startswith("bitwise_")),
 }  # fmt: skip
 

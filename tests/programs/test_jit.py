@@ -683,6 +683,31 @@ def test_an_argument_with_a_graph_is_refused() -> None:
         tutor.jit(lambda x: x)(x * 2)
 
 
+def test_state_that_another_library_hands_over_again_is_refused() -> None:
+    """In a Program it is another Slot: passes would not know that one changes with the other."""
+    w = Tensor([1.0, 2.0, 3.0])
+
+    @tutor.jit
+    def f(x: Tensor) -> Tensor:
+        w.mul_(2.0)
+        before = x + 1
+        w.add_(1.0)
+        return before + x
+
+    the_same = tutor.from_dlpack(w.numpy())
+    f(the_same)
+    with pytest.raises(RecordError, match=r"in the same memory(.|\n)*x\.copy\(\)"):
+        f(the_same)  # the second call, which is recorded
+    for _ in range(3):
+        f(the_same.copy())
+    for _ in range(2):  # and where it is replayed
+        now = w.tolist()
+        with pytest.raises(RecordError, match="in the same memory"):
+            f(the_same)
+        assert w.tolist() == now
+    assert f.stats()["replayed"] == 2
+
+
 def test_a_tensor_that_cannot_be_found_again_is_refused() -> None:
     def hidden() -> Iterator[Tensor]:
         yield from [Tensor([1.0, 2.0])] * 9

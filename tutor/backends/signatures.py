@@ -232,6 +232,25 @@ TABLE_OF_KERNELS = (
         "+ (1 - beta2) * d * d; p <- p - lr / (1 - beta1**t) * m / (sqrt(v) / sqrt(1 - beta2**t) + "
         "eps), with p = out, ins = (g, m, v, lr, beta1, beta2, eps, weight_decay, count)",
         form="update"),
+    Signature("nesterov", "TTTddd", FLOATS, "sum",
+        "d = g + weight_decay * p; v <- momentum * v + d; p <- p - lr * (d + momentum * v), with "
+        "p = out, ins = (g, v, lr, momentum, weight_decay)", form="update"),
+    Signature("adamw", "TTTTdddddn", FLOATS, "sum",
+        "t = count + 1; m <- beta1 * m + (1 - beta1) * g; v <- beta2 * v + (1 - beta2) * g * g; p "
+        "<- (1 - lr * weight_decay) * p - lr / (1 - beta1**t) * m / (sqrt(v) / sqrt(1 - beta2**t) "
+        "+ eps), with p = out, ins = (g, m, v, lr, beta1, beta2, eps, weight_decay, count)",
+        form="update"),
+    Signature("rmsprop", "TTTdddd", FLOATS, "sum",
+        "d = g + weight_decay * p; v <- alpha * v + (1 - alpha) * d * d; p <- p - lr * d / "
+        "(sqrt(v) + eps), with p = out, ins = (g, v, lr, alpha, eps, weight_decay)", form="update"),
+    Signature("adagrad", "TTTddddn", FLOATS, "sum",
+        "d = g + weight_decay * p; s <- s + d * d; p <- p - lr / (1 + count * lr_decay) * d / "
+        "(sqrt(s) + eps), with p = out, ins = (g, s, lr, lr_decay, eps, weight_decay, count)",
+        form="update"),
+    Signature("lion", "TTTdddd", FLOATS, "sum",
+        "u = beta1 * m + (1 - beta1) * g; p <- (1 - lr * weight_decay) * p - lr * sign(u); m <- "
+        "beta2 * m + (1 - beta2) * g, with p = out, ins = (g, m, lr, beta1, beta2, weight_decay)",
+        form="update"),
     # ---- random numbers: Philox4x32-10 makes w0 w1 w2 w3, 32 bits each, of (seed, block) ---------
     # h(a, b) is the top 53 bits of the 64-bit number a << 32 | b. Elements i are counted row-major.
     # ins = (seed, counter), two cells; when the call returns, counter is larger by `blocks`.

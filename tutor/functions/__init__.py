@@ -27,20 +27,22 @@ from tutor.methods.tensor import Tensor
 __all__ = [
     "abs", "acos", "acosh", "add", "all", "allclose", "any", "argmax", "argmin", "argsort", "asin",
     "asinh", "atan", "atan2", "atanh", "bitwise_and", "bitwise_left_shift", "bitwise_not",
-    "bitwise_or", "bitwise_right_shift", "bitwise_xor", "broadcast_to", "ceil", "chunk", "clamp",
-    "clip", "clone", "copy", "copysign", "cos", "cosh", "count_nonzero", "cummax", "cummin",
-    "cumprod", "cumsum", "diagonal", "div", "dot", "elu", "eq", "erf", "exp", "exp2", "expm1",
-    "flatten", "flip", "floor", "floor_divide", "fmod", "gather", "ge", "gelu", "gt", "hardtanh",
-    "hypot", "index_select", "isclose", "isfinite", "isinf", "isnan", "le", "leaky_relu", "lerp",
-    "log", "log1p", "log2", "log10", "log_softmax", "logaddexp", "logical_and", "logical_not",
-    "logical_or", "logical_xor", "logsumexp", "lt", "masked_fill", "masked_select", "matmul", "max",
-    "maximum", "mean", "min", "minimum", "moveaxis", "movedim", "mul", "ne", "neg", "nonzero",
-    "norm", "one_hot", "outer", "pad", "permute", "pow", "prod", "ravel", "reciprocal", "relu",
+    "bitwise_or", "bitwise_right_shift", "bitwise_xor", "broadcast_to", "ceil", "celu", "chunk",
+    "clamp", "clip", "clone", "copy", "copysign", "cos", "cosh", "count_nonzero", "cummax",
+    "cummin", "cumprod", "cumsum", "diagonal", "div", "dot", "elu", "eq", "erf", "exp", "exp2",
+    "expm1", "flatten", "flip", "floor", "floor_divide", "fmod", "gather", "ge", "gelu", "glu",
+    "gt", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hypot", "index_select", "isclose",
+    "isfinite", "isinf", "isnan", "le", "leaky_relu", "lerp", "log", "log1p", "log2", "log10",
+    "log_softmax", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor",
+    "logsigmoid", "logsumexp", "lt", "masked_fill", "masked_select", "matmul", "max", "maximum",
+    "mean", "min", "minimum", "mish", "moveaxis", "movedim", "mul", "ne", "neg", "nonzero", "norm",
+    "one_hot", "outer", "pad", "permute", "pow", "prelu", "prod", "ravel", "reciprocal", "relu",
     "relu6", "remainder", "repeat", "repeat_interleave", "reshape", "roll", "round", "rsqrt",
-    "scatter", "scatter_add", "sigmoid", "sign", "silu", "sin", "sinh", "softmax", "softplus",
-    "sort", "split", "sqrt", "square", "squeeze", "std", "sub", "sum", "swapaxes", "t",
-    "take_along_axis", "tan", "tanh", "tile", "topk", "trace", "transpose", "tril", "triu", "trunc",
-    "unique", "unsqueeze", "var", "where",
+    "scatter", "scatter_add", "selu", "sigmoid", "sign", "silu", "sin", "sinh", "softmax",
+    "softmin", "softplus", "softshrink", "softsign", "sort", "split", "sqrt", "square", "squeeze",
+    "std", "sub", "sum", "swapaxes", "t", "take_along_axis", "tan", "tanh", "tanhshrink",
+    "threshold", "tile", "topk", "trace", "transpose", "tril", "triu", "trunc", "unique",
+    "unsqueeze", "var", "where",
 ]  # fmt: skip
 
 P = ParamSpec("P")
@@ -127,6 +129,20 @@ elu = function(Tensor.elu)
 leaky_relu = function(Tensor.leaky_relu)
 hardtanh = function(Tensor.hardtanh)
 relu6 = function(Tensor.relu6)
+selu = function(Tensor.selu)
+celu = function(Tensor.celu)
+mish = function(Tensor.mish)
+logsigmoid = function(Tensor.logsigmoid)
+softsign = function(Tensor.softsign)
+tanhshrink = function(Tensor.tanhshrink)
+hardsigmoid = function(Tensor.hardsigmoid)
+hardswish = function(Tensor.hardswish)
+threshold = function(Tensor.threshold)
+hardshrink = function(Tensor.hardshrink)
+softshrink = function(Tensor.softshrink)
+prelu = function(Tensor.prelu)
+glu = function(Tensor.glu)
+softmin = function(Tensor.softmin)
 
 # ---- two operands --------------------------------------------------------------------------------
 

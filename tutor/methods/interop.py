@@ -14,11 +14,11 @@ from tutor.ground.literals import is_tensor
 from tutor.ground.spelling import spelled
 from tutor.ground.typing import Drawing
 from tutor.methods import printing
-from tutor.methods.learning import Learning
+from tutor.methods.activations import Activations
 
 
 @spelled
-class Interop(Learning):
+class Interop(Activations):
     """What Tensor inherits to be read by others."""
 
     __slots__ = ()

@@ -3,9 +3,9 @@
 >>> from tutor import nn
 >>> nn.Sequential(nn.Linear(2, 16), nn.ReLU(), nn.Linear(16, 1))
 Sequential: 65 parameters
-  layers.0  Linear  weight (16, 2), bias (16)  48
-  layers.1  ReLU
-  layers.2  Linear  weight (1, 16), bias (1)   17
+  0  Linear  weight (16, 2), bias (16)  48
+  1  ReLU
+  2  Linear  weight (1, 16), bias (1)   17
 """
 
 from __future__ import annotations

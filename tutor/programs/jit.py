@@ -24,12 +24,10 @@ import warnings
 from collections.abc import Callable, Collection
 from typing import Any, overload
 
-from tutor.backends import registry
 from tutor.backends.step import WATCHES, mode
 from tutor.errors import RecordError
-from tutor.ground.recording import is_grad_enabled
 from tutor.ground.spelling import spelled
-from tutor.programs.call import Call, Key, run_within, within
+from tutor.programs.call import Call, Key, modes, run_within, within
 from tutor.programs.passes import known
 from tutor.programs.program import Program
 from tutor.programs.results import plain
@@ -70,7 +68,7 @@ class Jitted:
             # A part of another jitted function, and so of its Program; or of what lazy() notes.
             return self.function(*args, **kwargs)
         trace, where, twin = self._latest  # read at once: another thread may set it
-        if twin and not kwargs and where == (registry.current(), is_grad_enabled()):
+        if twin and not kwargs and where == modes():
             made = twin.again(args)
             if made is not None:
                 self._counts["replayed"] += 1
@@ -122,7 +120,7 @@ class Jitted:
     def _remember(self, trace: Trace, call: Call) -> None:
         """This trace is the latest one; its twin, if it has one, is asked first from now on."""
         if trace is not self._latest[0]:
-            self._latest = trace, call.key[:2], trace.twin(call.windows) if call.plain else None
+            self._latest = trace, call.key[0], trace.twin(call.windows) if call.plain else None
 
     def _say(self, cause: str) -> None:
         """With TUTOR_DEBUG, why it is recorded again; without, if that happens at each call."""

@@ -21,6 +21,7 @@ from tutor.programs.passes import PASSES, improved
 from tutor.programs.places import MISSING, Guards, Place, Reached, is_same
 from tutor.programs.program import Slot
 from tutor.programs.record import Recorder
+from tutor.programs.replay import check_apart
 from tutor.programs.results import plain, taken_apart
 from tutor.programs.source.road import Road
 from tutor.random import stream
@@ -241,6 +242,8 @@ def _trace(
     note.check_nothing_escaped()
     slots = [note.slots[id(t.buf)] for t in arguments]
     trace = Trace(note, Guards(before, _moves, moves), moving, roots, passes)
+    known = (slot for slot in trace.at if slot.value is not None)
+    check_apart(trace.program, {slot: slot.value for slot in known})
     trace.arguments = [(trace.at.get(s) if s.role == "input" else None,
                         s.value if s.role == "state" else None) for s in slots]  # fmt: skip
     trace.results, trace.rebuild, trace.effects = made, rebuild, effects

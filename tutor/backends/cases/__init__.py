@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tutor.backends.cases import chains, elementwise, fused, movement, reduce, scan, window
+from tutor.backends.cases.bounds import UPDATES
 from tutor.backends.cases.draws import Case, Draw
 from tutor.backends.signatures import SIGNATURES, TABLE_OF_KERNELS
 from tutor.dtype import DType, float32
@@ -63,7 +64,7 @@ CASES: dict[str, tuple[Small, Large]] = {
         ("cross_entropy", "cross_entropy_grad"), (fused.cross_entropy, fused.large_cross_entropy)
     ),
     "fused": (chains.fused, chains.large_fused),
-    **dict.fromkeys(("descend", "sgd", "adam"), (fused.optimizer, fused.large_optimizer)),
+    **dict.fromkeys(UPDATES, (fused.optimizer, fused.large_optimizer)),
     **dict.fromkeys(("random_bits", "uniform", "normal"), (fused.random, fused.large_random)),
 }
 

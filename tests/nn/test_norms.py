@@ -1,0 +1,196 @@
+"""Norms, dropout, embedding and attention: what PyTorch's values and derivatives (tests/oracle) do
+not say: running numbers, draws, what is refused, and that a recorded step does the same."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import tutor
+from tutor import Tensor
+from tutor.errors import DomainError, DTypeError, OutOfRangeError, ShapeError
+from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
+
+pytestmark = pytest.mark.usefixtures("backend")
+rng = np.random.default_rng(0)
+
+
+def running(channels=3):
+    return Tensor.zeros(channels), Tensor.ones(channels)
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (2, 3, 5), (2, 3, 4, 2)])
+@pytest.mark.parametrize("momentum", [0.1, 1.0, Tensor(0.25)])
+def test_running_numbers_follow_the_batch(shape, momentum):
+    mean, var = running()
+    held = mean.buf, var.buf
+    x = rng.normal(2, 3, shape).astype("float32")
+    with_grad = Tensor(x, requires_grad=True)
+    for _ in range(2):
+        F.batch_norm(with_grad, mean, var, training=True, momentum=momentum)
+    m = 0.25 if isinstance(momentum, Tensor) else momentum
+    channels = np.moveaxis(x, 1, 0).reshape(3, -1)
+    new_mean, new_var = channels.mean(1), channels.var(1, ddof=1)
+    stays = (1 - m) ** 2
+    np.testing.assert_allclose(mean.numpy(), (1 - stays) * new_mean, 1e-5)
+    np.testing.assert_allclose(var.numpy(), stays + (1 - stays) * new_var, 1e-5)
+    assert (mean.buf, var.buf) == held and not mean.requires_grad  # in place, outside of the graph
+    before = mean.tolist()
+    F.batch_norm(Tensor(x), mean, var)
+    assert mean.tolist() == before
+
+
+def test_one_running_number_may_be_without_the_other():
+    mean, _ = running()
+    F.batch_norm(Tensor.ones(2, 3), mean, None, training=True)
+    np.testing.assert_allclose(mean.numpy(), 0.1)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_half_floats_are_averaged_as_float32(dtype):
+    """65,504 is the largest float16: a square of 300 is beyond it."""
+    x = Tensor([[300.0, -300.0, 100.0, -100.0]] * 2).cast(dtype)
+    wide = x.cast("float32")
+    for f in (
+        lambda x: F.layer_norm(x, 4),
+        lambda x: F.rms_norm(x, 4),
+        lambda x: F.group_norm(x, 1),
+        lambda x: F.batch_norm(x, *running(4), training=True),
+    ):
+        assert f(x).dtype is x.dtype
+        assert f(x).tolist() == f(wide).cast(dtype).tolist()
+
+
+def test_dropout_keeps_the_mean_and_draws_anew():
+    tutor.manual_seed(3)
+    x = Tensor.ones(100, 100, requires_grad=True)
+    first, second = F.dropout(x, 0.2), F.dropout(x, 0.2)
+    assert set(np.unique(first.numpy())) == {0.0, np.float32(1.25)}
+    assert abs((first.numpy() == 0).mean() - 0.2) < 4 * math.sqrt(0.2 * 0.8 / 1e4)
+    assert first.tolist() != second.tolist()
+    first.sum().backward()
+    assert x.grad.tolist() == first.tolist()  # what was dropped has no gradient
+    tutor.manual_seed(3)
+    assert F.dropout(x, 0.2).tolist() == first.tolist()
+    assert F.dropout(x, 0.2, training=False) is x and F.dropout(x, 0.0) is x
+    assert F.dropout(Tensor([1.0, math.inf]), 1.0).tolist() == [0.0, 0.0]
+
+
+def test_a_row_that_stands_for_nothing_has_no_gradient():
+    table = Tensor(rng.normal(size=(4, 2)), requires_grad=True)
+    z = F.embedding(Tensor([[1, 3], [1, 0]]), table, padding_idx=-1)
+    assert z.tolist() == table[Tensor([[1, 3], [1, 0]])].tolist()
+    z.sum().backward()
+    assert table.grad.tolist() == [[1, 1], [2, 2], [0, 0], [0, 0]]
+    assert F.embedding(Tensor([], dtype="int64"), table).shape == (0, 2)
+    assert F.embedding(Tensor(2), table).tolist() == table[2].tolist()
+
+
+def test_a_row_that_sees_no_key_gives_zero():
+    q = Tensor(rng.normal(size=(2, 3)), requires_grad=True)
+    seen = Tensor([[True, False], [False, False]])
+    minus = Tensor([[0.0, -math.inf], [-math.inf, -math.inf]])
+    for mask in (seen, minus):
+        z = F.scaled_dot_product_attention(q, q, q, mask)
+        np.testing.assert_allclose(z.detach().numpy(), [q.numpy()[0], [0, 0, 0]], 1e-6)
+        q.grad = None
+        z.sum().backward()
+        np.testing.assert_allclose(q.grad.numpy(), [[1, 1, 1], [0, 0, 0]], 1e-6, 1e-7)
+    nothing = Tensor.zeros(0, 3, dtype="float64")
+    for causal in (False, True):
+        z = F.scaled_dot_product_attention(q, nothing, nothing, is_causal=causal)
+        assert z.tolist() == [[0, 0, 0], [0, 0, 0]]
+        assert F.scaled_dot_product_attention(nothing, q, q, is_causal=causal).shape == (0, 3)
+
+
+def test_dropout_of_attention_is_that_of_its_weights():
+    q = Tensor(rng.normal(size=(40, 8)))
+    ones = Tensor.ones(40, 1000, dtype="float64")
+    tutor.manual_seed(1)
+    dropped = F.scaled_dot_product_attention(q, q, ones, dropout_p=0.5).numpy()
+    assert dropped.std() > 0.05  # without dropout all are 1
+    assert abs(dropped.mean() - 1) < 0.2
+
+
+STEPS = {
+    "layer_norm": lambda x: F.layer_norm(x, x.shape[-1]),
+    "rms_norm": lambda x: F.rms_norm(x, x.shape[-1], Tensor.ones(x.shape[-1])),
+    "group_norm": lambda x: F.group_norm(x, 2),
+    "dropout": lambda x: F.dropout(x, 0.3),
+    "attention": lambda x: F.scaled_dot_product_attention(x, x, x, is_causal=True),
+    "dropped attention": lambda x: F.scaled_dot_product_attention(x, x, x, dropout_p=0.4),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_recorded_step_does_the_same(name):
+    def step(x):
+        z = STEPS[name](x)
+        (z * z).sum().backward()
+        grad, x.grad = x.grad, None
+        return z.detach(), grad
+
+    recorded = tutor.jit(step)
+    xs = [Tensor(rng.normal(size=(4, 6)), dtype="float32", requires_grad=True) for _ in range(4)]
+    answers = []
+    for f in (step, recorded):
+        tutor.manual_seed(7)
+        answers.append([[t.tolist() for t in f(x)] for x in xs])
+    assert answers[0] == answers[1]
+
+
+def test_a_recorded_step_moves_the_running_numbers():
+    answers = []
+    for wrap in (lambda f: f, tutor.jit):
+        mean, var = running()
+        momentum = Tensor(0.5)
+        step = wrap(
+            lambda x, m=mean, v=var, r=momentum: F.batch_norm(x, m, v, training=True, momentum=r)
+        )
+        draws = np.random.default_rng(1)
+        for i in range(4):
+            momentum.assign(1 / (i + 1))  # as the mean of all batches so far
+            z = step(Tensor(draws.normal(size=(5, 3)), dtype="float32"))
+        answers.append((z.tolist(), mean.tolist(), var.tolist()))
+    assert answers[0] == answers[1]
+
+
+X, Q = Tensor.ones(2, 4, 3), Tensor.ones(2, 3, 4)
+TABLE = Tensor.ones(5, 2)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "said"),
+    [
+        (lambda: F.layer_norm(X, 4), ShapeError, "not how x's shape ends"),
+        (lambda: F.layer_norm(X, ()), ShapeError, "names no axis"),
+        (lambda: F.layer_norm(X, 3, Tensor.ones(4)), ShapeError, "for each place"),
+        (lambda: F.rms_norm(X, (2, 3)), ShapeError, "not how"),
+        (lambda: F.rms_norm(Tensor([1, 2]), 2), DTypeError, "int64"),
+        (lambda: F.group_norm(X, 3), ShapeError, "do not divide"),
+        (lambda: F.group_norm(X, 2, Tensor.ones(3)), ShapeError, "each channel"),
+        (lambda: F.batch_norm(X[:1, :, 0], None, None, training=True), ShapeError, "larger batch"),
+        (lambda: F.batch_norm(X, None, None), DomainError, "training=True"),
+        (lambda: F.batch_norm(X, *running(3)), ShapeError, "4 channels"),
+        (lambda: F.layer_norm(X, 3, eps=-1.0), DomainError, "eps"),
+        (lambda: F.dropout(X, 1.5), DomainError, "0 to 1"),
+        (lambda: F.dropout(Tensor([1, 2])), DTypeError, "float"),
+        (lambda: F.embedding(Tensor([5]), TABLE), OutOfRangeError, "0 to 4"),
+        (lambda: F.embedding(Tensor([-1]), TABLE), OutOfRangeError, "0 to 4"),
+        (lambda: F.embedding(Tensor([0.5]), TABLE), DTypeError, "whole"),
+        (lambda: F.embedding(Tensor([0]), TABLE, padding_idx=5), OutOfRangeError, "-5 to 4"),
+        (lambda: F.embedding(Tensor([0]), X), ShapeError, "3 axes"),
+        (lambda: F.scaled_dot_product_attention(Q, X, X), ShapeError, "do not fit"),
+        (lambda: F.scaled_dot_product_attention(Q, Q, Q.cast("float64")), DTypeError, "one"),
+        (lambda: F.scaled_dot_product_attention(Q, Q, Q, Tensor([1])), DTypeError, "mask"),
+        (lambda: F.scaled_dot_product_attention(Q, Q, Q, Tensor.ones(4, 1, 3, 3)), ShapeError,
+         "stretches"),
+        (lambda: F.scaled_dot_product_attention(Q, Q, Q, Tensor([True]), 0.0, True), ShapeError,
+         "give one"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_refused(call, error, said):
+    with pytest.raises(error, match=said):
+        call()

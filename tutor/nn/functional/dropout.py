@@ -1,0 +1,30 @@
+"""Dropout: some numbers become 0 by chance, so that no unit can rely on another."""
+
+from __future__ import annotations
+
+from tutor.core.engine import apply
+from tutor.errors import DTypeError
+from tutor.ground import checks
+from tutor.ground.spelling import spelled
+from tutor.methods.tensor import Tensor
+
+
+@spelled
+def dropout(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
+    """Each number is 0 with probability p, else x / (1 - p), so that its mean stays (Srivastava,
+    Hinton, Krizhevsky, Sutskever and Salakhutdinov 2014); x itself where not training
+
+    The draws are of the generator that `tutor.manual_seed` sets. DomainError for a p that is not
+    from 0 to 1.
+    """
+    x: Tensor = checks.tensor("dropout(input)", input)
+    chance = float(checks.number("dropout(p=...)", p, 0, 1, nan=False))
+    if not x.dtype.is_float:
+        raise DTypeError(
+            f"dropout of {x.dtype.name}", "x / (1 - p) is a fraction", "cast it to a float dtype"
+        )
+    if not training or chance == 0:
+        return x
+    stays = Tensor.rand(*x.shape) >= chance
+    kept: Tensor = apply("where", stays, x * (1 / (1 - chance) if chance < 1 else 0.0), 0.0)
+    return kept

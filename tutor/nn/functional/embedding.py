@@ -1,0 +1,55 @@
+"""Embedding: the rows of a table, by their numbers."""
+
+from __future__ import annotations
+
+from tutor.core.engine import apply
+from tutor.dtype import int64
+from tutor.errors import DTypeError, OutOfRangeError, ShapeError
+from tutor.ground import checks
+from tutor.ground.layout import whole_number
+from tutor.ground.spelling import spelled
+from tutor.methods.tensor import Tensor
+
+
+@spelled
+def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
+    """weight[input]: for numbers (...) and a table (rows, width) the rows (..., width)
+
+    Row `padding_idx` (which may be counted from the end) is given no gradient: it stands for what
+    is not there. OutOfRangeError for a number that is no row's, from 0 to rows - 1.
+    """
+    index: Tensor = checks.tensor("embedding(input)", input)
+    if not index.dtype.is_integer:
+        raise DTypeError(
+            f"embedding of {index.dtype.name}", "the number of a row is whole", "cast to int64"
+        )
+    if checks.tensor("embedding(weight)", weight).ndim != 2:
+        raise ShapeError(
+            f"embedding in a weight of shape {weight.shape}",
+            f"{weight.ndim} axes",
+            "give a table (rows, width)",
+        )
+    rows, width = weight.shape
+    index = index.cast(int64)
+    place = apply("where", index < 0, rows, index)  # no row, so the kernel refuses it
+    try:
+        found: Tensor = apply("index_select", weight, place.reshape((-1,)), axis=0)
+    except OutOfRangeError:
+        raise OutOfRangeError(
+            f"embedding in a table of {rows} rows",
+            checks.span(index),
+            f"give numbers from 0 to {rows - 1}",
+        ) from None
+    found = found.reshape((*index.shape, width))
+    if padding_idx is None:
+        return found
+    pad = whole_number(padding_idx, "embedding(padding_idx=...)")
+    if not -rows <= pad < rows:
+        raise OutOfRangeError(
+            f"embedding(padding_idx={pad})",
+            f"a table of {rows} rows",
+            f"give {-rows} to {rows - 1}",
+        )
+    here = (index == pad % rows).unsqueeze(-1)
+    apart: Tensor = apply("where", here, found.detach(), found)
+    return apart

@@ -1,0 +1,209 @@
+"""Norms: numbers brought to mean 0 and variance 1 (or to a mean square of 1), then scaled.
+
+They differ in what is averaged over: one row (layer norm, RMS norm), a group of channels (group
+norm), or one channel over the whole batch (batch norm).
+"""
+
+from __future__ import annotations
+
+from tutor.dtype import DType, float32
+from tutor.errors import DomainError, DTypeError, ShapeError
+from tutor.ground import checks
+from tutor.ground.layout import Shape, checked_shape, positive
+from tutor.ground.recording import no_grad
+from tutor.ground.spelling import spelled
+from tutor.ground.typing import Number, Sizes
+from tutor.methods.tensor import Tensor
+
+
+@spelled
+def layer_norm(
+    input: Tensor, normalized_shape: Sizes, weight: Tensor | None = None,
+    bias: Tensor | None = None, eps: float = 1e-5,
+) -> Tensor:  # fmt: skip
+    """(x - mean) / sqrt(var + eps) * weight + bias, mean and variance over the trailing axes of
+    `normalized_shape`, which weight and bias have, too (Ba, Kiros and Hinton 2016)
+
+    The variance is that of these numbers, divided by their count. ShapeError where x does not end
+    with `normalized_shape`.
+    """
+    x, axes = trailing("layer_norm", input, normalized_shape, weight, bias)
+    return scaled(
+        normalised(widened(x), axes, small("layer_norm", eps)).cast(x.dtype), weight, bias
+    )
+
+
+@spelled
+def rms_norm(
+    input: Tensor, normalized_shape: Sizes, weight: Tensor | None = None,
+    eps: float | None = None,
+) -> Tensor:  # fmt: skip
+    """x / sqrt(mean of x**2 + eps) * weight over the trailing axes of `normalized_shape`: a layer
+    norm that leaves the mean where it is (Zhang and Sennrich 2019)
+
+    Without `eps` it is the distance from 1 to the next number of the dtype it is computed in:
+    float64, or float32. ShapeError where x does not end with `normalized_shape`.
+    """
+    x, axes = trailing("rms_norm", input, normalized_shape, weight)
+    wide = widened(x)
+    eps = wide.dtype.eps if eps is None else small("rms_norm", eps)
+    square = (wide * wide).mean(axes, keepdims=True)
+    return scaled((wide * (square + eps).rsqrt()).cast(x.dtype), weight)
+
+
+@spelled
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:  # fmt: skip
+    """As a layer norm over each of `num_groups` groups of channels of x (N, C, *S), and all their
+    places; weight (C), bias (C) (Wu and He 2018)
+
+    ShapeError where the channels do not divide into so many groups.
+    """
+    x = floats("group_norm", checks.at_least("group_norm", input, 2))
+    groups, channels = positive(num_groups, "group_norm(num_groups=...)"), x.shape[1]
+    if channels % groups:
+        raise ShapeError(
+            f"group_norm of shape {x.shape} in {groups} groups",
+            f"{channels} channels do not divide by {groups}",
+            "give a number of groups that divides the channels",
+        )
+    per_channel("group_norm", channels, weight=weight, bias=bias)
+    if not x.numel():
+        return x
+    rows = widened(x).reshape((x.shape[0], groups, -1))
+    out = normalised(rows, (2,), small("group_norm", eps)).cast(x.dtype).reshape(x.shape)
+    return scaled(out, beside(weight, x), beside(bias, x))
+
+
+@spelled
+def batch_norm(
+    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None,
+    weight: Tensor | None = None, bias: Tensor | None = None, training: bool = False,
+    momentum: Number | Tensor = 0.1, eps: float = 1e-5,
+) -> Tensor:  # fmt: skip
+    """(x - mean) / sqrt(var + eps) * weight + bias for each channel of x (N, C, *S), mean and
+    variance over all else (Ioffe and Szegedy 2015); running_mean, running_var, weight, bias (C)
+
+    In training they are those of this batch, the variance divided by the count n; and each running
+    number, where there is one, moves to (1 - momentum) running + momentum new in place, the new
+    variance divided by n - 1. Otherwise the running ones are used. `momentum` may be a Tensor of
+    one number, so that it can change from call to call of a recorded step. ShapeError in training
+    with a single number for each channel, which has no variance.
+    """
+    x = floats("batch_norm", checks.at_least("batch_norm", input, 2))
+    given = {"running_mean": running_mean, "running_var": running_var}
+    per_channel("batch_norm", x.shape[1], weight=weight, bias=bias, **given)
+    eps, wide = small("batch_norm", eps), widened(x)
+    if not isinstance(momentum, Tensor):
+        checks.number("batch_norm(momentum=...)", momentum)
+    if training:
+        axes = tuple(a for a in range(x.ndim) if a != 1)
+        n = x.numel() // max(x.shape[1], 1)
+        if n < 2 and x.shape[1]:
+            raise ShapeError(
+                f"batch_norm in training of shape {x.shape}",
+                f"{n} numbers for each channel, of which no variance can be told",
+                "give a larger batch, or evaluate: model.eval(), training=False",
+            )
+        mean = wide.mean(axes, keepdims=True)
+        away = wide - mean
+        var = (away * away).mean(axes, keepdims=True)
+        follow(running_mean, mean, momentum)
+        follow(running_var, var * (n / max(n - 1, 1)), momentum)
+    elif running_mean is None or running_var is None:
+        raise DomainError(
+            "batch_norm(training=False)",
+            "running_mean or running_var is None",
+            "give both, or training=True, which takes those of the batch",
+        )
+    else:
+        mean, var = (widened(t).reshape(each_channel(x)) for t in (running_mean, running_var))
+        away = wide - mean
+    out = (away * (var + eps).rsqrt()).cast(x.dtype)
+    return scaled(out, beside(weight, x), beside(bias, x))
+
+
+# ---- what they have in common --------------------------------------------------------------------
+
+
+def normalised(x: Tensor, axes: Shape, eps: float) -> Tensor:
+    """(x - mean) / sqrt(var + eps) over the axes."""
+    away = x - x.mean(axes, keepdims=True)
+    return away * ((away * away).mean(axes, keepdims=True) + eps).rsqrt()
+
+
+def scaled(x: Tensor, weight: Tensor | None, bias: Tensor | None = None) -> Tensor:
+    x = x if weight is None else x * weight
+    return x if bias is None else x + bias
+
+
+def widened(x: Tensor) -> Tensor:
+    """x as its mean and its squares are computed: half floats as float32."""
+    wide: DType = x.dtype if x.dtype.itemsize >= float32.itemsize else float32
+    return x if x.dtype is wide else x.cast(wide)
+
+
+@no_grad
+def follow(running: Tensor | None, new: Tensor, momentum: Number | Tensor) -> None:
+    """Move a running number towards a new one, in place."""
+    if running is not None:
+        running.assign(running + (new.reshape(running.shape) - running) * momentum)
+
+
+def beside(channels: Tensor | None, x: Tensor) -> Tensor | None:
+    """One number for each channel (C), to go beside x (N, C, *S)."""
+    return None if channels is None else channels.reshape(each_channel(x))
+
+
+def each_channel(x: Tensor) -> Shape:
+    return (x.shape[1], *[1] * (x.ndim - 2))
+
+
+# ---- checks --------------------------------------------------------------------------------------
+
+
+def floats(name: str, x: Tensor) -> Tensor:
+    if not checks.tensor(f"{name}(input)", x).dtype.is_float:
+        raise DTypeError(
+            f"{name} of {x.dtype.name}", "its results are fractions", "cast it to a float dtype"
+        )
+    return x
+
+
+def small(name: str, eps: float) -> float:
+    return float(checks.number(f"{name}(eps=...)", eps, 0))
+
+
+def trailing(
+    name: str, input: Tensor, normalized_shape: Sizes, *affine: Tensor | None
+) -> tuple[Tensor, Shape]:
+    """x, and the axes of `normalized_shape`, with which it must end."""
+    x = floats(name, input)
+    sizes = checked_shape(normalized_shape, f"{name}(normalized_shape=...)")
+    first = x.ndim - len(sizes)
+    if not sizes or first < 0 or x.shape[first:] != sizes:
+        raise ShapeError(
+            f"{name} of shape {x.shape} over normalized_shape {sizes}",
+            "that is not how x's shape ends" if sizes else "it names no axis",
+            "give the sizes of x's last axes, for example x.shape[-1]",
+        )
+    for t in affine:
+        if t is not None and checks.tensor(f"the weight or bias of {name}", t).shape != sizes:
+            raise ShapeError(
+                f"{name} over normalized_shape {sizes}",
+                f"a weight or bias of shape {t.shape}",
+                "give one number for each place of normalized_shape",
+            )
+    return x, tuple(range(first, x.ndim))
+
+
+def per_channel(name: str, channels: int, **given: Tensor | None) -> None:
+    for what, t in given.items():
+        if t is not None and checks.tensor(f"{name}({what}=...)", t).shape != (channels,):
+            raise ShapeError(
+                f"{name} of {channels} channels",
+                f"{what} has shape {t.shape}",
+                f"give one number for each channel: ({channels},)",
+            )
