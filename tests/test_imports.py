@@ -234,18 +234,8 @@ LATER = {"tutor.backends.python_ref", "tutor.backends.cases", "tutor.backends.co
          "tutor.backends.costs", "tutor.methods.dlpack"}  # fmt: skip
 OF_PYTHON = {"__future__", "array", "contextvars", "ctypes", "importlib", "math", "struct",
              "weakref", "zlib"}  # fmt: skip
-OF_TYPING = {
-    "collections",
-    "copyreg",
-    "enum",
-    "functools",
-    "genericpath",
-    "os",
-    "posixpath",
-    "re",
-    "stat",
-    "warnings",
-}  # as Python 3.12 has it; fmt: skip
+OF_TYPING = {"collections", "copyreg", "enum", "functools", "genericpath", "os", "posixpath", "re",
+             "stat", "warnings"}  # fmt: skip
 
 
 def loaded(code: str, **variables: str) -> set[str]:
