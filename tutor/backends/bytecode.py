@@ -29,7 +29,6 @@ an input's numbers are those from before.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import re
 from collections.abc import Iterable, Sequence
@@ -135,6 +134,8 @@ def _row(kernel: str) -> Signature:
     if signature is not None and (fits(signature) or kernel in PRODUCTS):
         return signature
     known = [row.name for row in SIGNATURES.values() if fits(row)]
+    import difflib  # only mistakes need it
+
     near = ", ".join(difflib.get_close_matches(kernel, known))
     raise KernelNotFound(
         f"{FUSED}, kernel {kernel!r:.40}",

@@ -240,8 +240,8 @@ constexpr Parts reduction = {run<Op>, nullptr, &OnBytes<Op>::reducer};
 
 // clang-format off
 TABLE(reduce,
-      KERNEL(sum, reduction<Sum<T>>),
-      KERNEL(prod, reduction<Prod<T>>),
+      KERNEL(sum, reduction<Sum<Wrapped<T>>>),
+      KERNEL(prod, reduction<Prod<Wrapped<T>>>),
       KERNEL(mean, reduction<Mean<T>>),
       KERNEL(max, reduction<Max<Stored<T>>>),
       KERNEL(min, reduction<Min<Stored<T>>>),

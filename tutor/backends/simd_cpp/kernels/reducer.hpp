@@ -85,12 +85,13 @@ struct OnBytes {
             reinterpret_cast<Result*>(out)[i * stride] = Op::result(from[i], terms);
     }
 
+    using Same = OnBytes<typename Alike<Op>::type>;
     static constexpr Reducer reducer = {sizeof(Element),
                                         sizeof(Partial),
                                         Op::LANES,
-                                        clear,
-                                        add_row,
-                                        add_columns,
+                                        Same::clear,
+                                        Same::add_row,
+                                        Same::add_columns,
                                         merge_partials<Partial, typename Op::Join>,
                                         finish};
 };
