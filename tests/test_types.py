@@ -263,6 +263,8 @@ NO_TENSOR = {
     "graph *", "walk *",  # a Tensor, or an object of a class of the reader's own
     "jit function", "jit return", "program p",  # any function; a Program of its floor, or above
     "__getattr__ return",  # a module
+    "save parts", "save state", "load parts", "load return",  # Tensors, and what JSON knows
+    "scatter points", "scatter lines",  # by name, or alone
     # samples and batches, of any kind: what the user's data set is made of
     "collate *", "*Dataset.* *", "Subset.* *", "random_split dataset", "DataLoader.* *",
     "standardize return",  # Tensors, and the Scaler
@@ -274,6 +276,8 @@ NO_TENSOR = {
 
 def public(owner: object, prefix: str, seen: set[object]) -> Iterator[tuple[str, FunctionType]]:
     """The public functions of a module, and the methods of its public classes."""
+    for name in getattr(owner, "__all__", ()) if owner is tutor else ():
+        getattr(owner, name)  # some are loaded when they are first asked for
     for name, found in list(vars(owner).items()):
         if name.startswith("_") and not name.endswith("__"):
             continue

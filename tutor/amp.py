@@ -30,9 +30,9 @@ from tutor.optim.optimizer import Optimizer, alike
 
 __all__ = ["GradScaler", "autocast"]
 
-SCALE = Limit("a finite number above 0", lambda x: 0 < x < math.inf, "65536.0")
-GROWTH = Limit("a finite number of 1 or more", lambda x: 1 <= x < math.inf, "2.0")
-BACKOFF = Limit("a number above 0 and at most 1", lambda x: 0 < x <= 1, "0.5")
+SCALE = Limit("a finite number above 0", 0, math.inf, "both", "65536.0")
+GROWTH = Limit("a finite number of 1 or more", 1, math.inf, "most", "2.0")
+BACKOFF = Limit("a number above 0 and at most 1", 0, 1, "least", "0.5")
 
 
 @spelled

@@ -400,7 +400,7 @@ PYTHON_MUTANTS = [
     ),
     Mutant(
         "the last, shorter batch is left out", "tutor/data/loader.py",
-        "rows[0] - size + 1 if drop_last else rows[0]", "rows[0] - size + 1",
+        "n - size + 1 if drop_last else n", "n - size + 1",
         "data/test_loader.py",
         "some examples are never seen",
     ),

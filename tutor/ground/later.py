@@ -5,7 +5,7 @@ and replays: they are built on all that a Tensor is, and many programs never nee
 who asks knows a name only, and `tutor/__init__.py`, which stands above everything, says which
 module that is.
 
-    TUTOR_IMPORT=all python serve.py    # everything at once: before a server forks, say
+    TUTOR_IMPORT=all python train_mnist.py    # everything at once: before a server forks, say
 
 tests/test_imports.py lists what `import tutor` may load.
 """

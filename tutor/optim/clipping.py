@@ -21,7 +21,7 @@ from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 from tutor.optim.limits import Limit
 
-LARGEST = Limit("a number above 0", lambda x: x > 0, "1.0")
+LARGEST = Limit("a number above 0", 0, math.inf, "least", "1.0")
 
 
 def gradients(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
@@ -36,7 +36,7 @@ def get_total_norm(tensors: Iterable[Tensor], norm_type: float = 2.0) -> Tensor:
     """The norm of all numbers of all tensors, (sum |x|^p)^(1/p), as one Tensor of shape (); for
     `norm_type=inf` the largest |x|. 16-bit floats are added in float32. 0 of no tensors."""
     asked = f"a norm of type {norm_type!r}"
-    order = Limit("a number above 0, or inf", lambda x: x > 0, "2.0").checked(asked, norm_type)
+    order = Limit("a number above 0, or inf", 0, math.inf, "least", "2.0").checked(asked, norm_type)
     wide = [t.cast(float32) if t.dtype.itemsize == 2 else t for t in tensors]
     if not wide:
         return Tensor(0.0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -11,12 +10,20 @@ from tutor.errors import DomainError
 
 
 class Limit(NamedTuple):
-    """What a setting of an optimizer may be: a number that is `allowed`, or two of them."""
+    """What a setting of an optimizer may be: a number from `least` to `most`, or two."""
 
     words: str
-    allowed: Callable[[float], bool]
+    least: float
+    most: float
+    open: str  # which ends do not belong to it: "", "least", "most" or "both"
     example: str
     pair: bool = False  # whether it is two numbers
+
+    def allowed(self, number: float) -> bool:
+        """Does it lie between `least` and `most`? nan never does."""
+        above = number > self.least if self.open in ("least", "both") else number >= self.least
+        below = number < self.most if self.open in ("most", "both") else number <= self.most
+        return above and below
 
     def checked(self, asked: str, value: Any) -> Any:
         """The value, as float or tuple of floats. DomainError for any other."""
@@ -39,14 +46,14 @@ def float_or_nan(value: object) -> float:
         return math.nan
 
 
-RATE = Limit("a finite number of 0 or more", lambda x: 0 <= x < math.inf, "0.01")
+RATE = Limit("a finite number of 0 or more", 0, math.inf, "most", "0.01")
 # Above 1 the velocity grows by itself, whatever the gradients are.
-MOMENTUM = Limit("a number from 0 to 1", lambda x: 0 <= x <= 1, "0.9")
-BETAS = Limit("two numbers, at least 0 and below 1", lambda x: 0 <= x < 1, "(0.9, 0.999)", True)
+MOMENTUM = Limit("a number from 0 to 1", 0, 1, "", "0.9")
+BETAS = Limit("two numbers, at least 0 and below 1", 0, 1, "most", "(0.9, 0.999)", True)
 # With 0, a parameter whose gradient was always 0 would become 0 / 0.
-EPS = Limit("a finite number above 0", lambda x: 0 < x < math.inf, "1e-8")
+EPS = Limit("a finite number above 0", 0, math.inf, "both", "1e-8")
 # Of a mean that is kept: with 1 it would never move.
-SHARE = Limit("a number of at least 0 and below 1", lambda x: 0 <= x < 1, "0.99")
+SHARE = Limit("a number of at least 0 and below 1", 0, 1, "most", "0.99")
 
 
 def flag(asked: str, value: object) -> bool:

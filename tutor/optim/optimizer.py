@@ -72,7 +72,7 @@ class Optimizer:
         """From here on a setting must stay 0: what it needs is not kept. `example` is another
         optimizer, that does keep it."""
         words = f"0: it was made without {name}, and has kept no velocity"
-        only = Limit(words, lambda x: x == 0, f"another one: {example}")
+        only = Limit(words, 0, 0, "", f"another one: {example}")
         self.limits = {**self.limits, name: only}
         for group in self.param_groups:
             group.limits = self.limits

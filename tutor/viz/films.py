@@ -18,6 +18,7 @@ def film(
     Who has asked their system for less motion sees the last picture, as does a program that knows
     no animation. DataError of nothing; sizes may differ, the film is as large as the largest.
 
+        >>> from tutor.viz import curves
         >>> film([curves([1.0, 0.5][: n + 1]) for n in range(2)], title="learning")
         <Picture 'learning'>
     """
