@@ -19,7 +19,7 @@ COURSE = Path(course.__file__).parent
 FILES = sorted([*PACKAGE.rglob("*.py"), *COURSE.rglob("*.py")])
 MOST_ARROWS = 6.0  # of a module, on average
 OPTIONAL = ("numpy", "matplotlib", "safetensors", "tqdm", "IPython", "nbformat", "nbclient",
-            "einops")  # fmt: skip
+            "einops", "onnx", "onnxruntime")  # fmt: skip
 
 # The house, from the ground up. A room is a folder of tutor/ or a module beside them; it may import
 # from its own floor and from those below. "" is `tutor` itself, which opens all doors.
@@ -32,7 +32,7 @@ FLOORS = (
     ("functions",),
     ("array_api", "einops", "exchange", "linalg"),
     ("amp", "data", "nn", "optim", "programs", "testing", "viz", "watching"),
-    ("training",),
+    ("onnx", "training"),
     ("",),
     ("course",),
     ("__main__",),

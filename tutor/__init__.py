@@ -77,6 +77,7 @@ later.PLACES.update(
     data="tutor.data",
     linalg="tutor.linalg",
     numpy_protocol="tutor.exchange.numpy_protocol",
+    onnx="tutor.onnx",
     saving="tutor.nn.saving",
     training="tutor.training",
     viz="tutor.viz",
@@ -89,19 +90,20 @@ __all__ = [  # and the names of tutor.functions.__all__
     "from_dlpack", "full", "functions", "grad", "graph", "hstack", "inference_mode", "initial_seed",
     "int8", "int16", "int32", "int64", "interp", "is_grad_enabled", "isin", "jit", "lazy", "linalg",
     "linspace", "load", "manual_seed", "memory", "meshgrid", "multinomial", "nn", "no_grad", "ones",
-    "ones_like", "ops", "optim", "profile", "promote", "python_ref", "rand", "randint", "randn",
-    "random", "randperm", "realize", "registry", "save", "schedule", "searchsorted", "set_backend",
-    "set_grad_enabled", "simd_cpp", "stack", "tensordot", "testing", "training", "tril_indices",
-    "triu_indices", "uint8", "uint16", "uint32", "uint64", "use_backend", "viz", "vstack", "watch",
-    "zeros", "zeros_like",
+    "ones_like", "onnx", "ops", "optim", "profile", "promote", "python_ref", "rand", "randint",
+    "randn", "random", "randperm", "realize", "registry", "save", "schedule", "searchsorted",
+    "set_backend", "set_grad_enabled", "simd_cpp", "stack", "tensordot", "testing", "training",
+    "tril_indices", "triu_indices", "uint8", "uint16", "uint32", "uint64", "use_backend", "viz",
+    "vstack", "watch", "zeros", "zeros_like",
 ]  # fmt: skip
 __all__ += functions.__all__
 
 
 def __getattr__(name: str) -> Any:
-    """Imported when first asked for: `tutor.viz`, `tutor.graph`, `tutor.linalg`, `tutor.training`,
-    `tutor.save` and `tutor.load`; and `tutor.data`, which brings all that a download needs."""
-    if name in ("data", "linalg", "training", "viz"):
+    """Imported when first asked for: `tutor.viz`, `tutor.graph`, `tutor.linalg`, `tutor.onnx`,
+    `tutor.training`, `tutor.save` and `tutor.load`; and `tutor.data`, which brings all that a
+    download needs."""
+    if name in ("data", "linalg", "onnx", "training", "viz"):
         return later.load(name)
     if name == "graph":
         return later.load("viz").graph
