@@ -11,6 +11,8 @@ from typing import Any, NamedTuple, Self
 
 from tutor.dtype import of as dtype_of
 from tutor.errors import ArgumentError, DataError, DTypeError, MissingForwardError, OutOfRangeError
+from tutor.exchange import from_torch
+from tutor.exchange.pytorch import is_foreign
 from tutor.ground import checks
 from tutor.ground.spelling import spelled
 from tutor.ground.typing import DTypeLike
@@ -44,13 +46,16 @@ class Loaded(NamedTuple):
 
 
 @spelled
-def load_state_dict(model: object, state: dict[str, Tensor], strict: bool = True) -> Loaded:
-    """Overwrite the model's Tensors with those of the same names, and say which have none.
+def load_state_dict(model: object, state: Mapping[str, Any], strict: bool = True) -> Loaded:
+    """Overwrite the model's Tensors with those of the same names, and say which have none. What a
+    model of PyTorch's gives as its state_dict() will do, and arrays.
 
     DataError where names or shapes differ; nothing is changed then. strict=False passes over names
     that only one side has.
     """
     own = state_dict(model)
+    if isinstance(state, Mapping):
+        state = {n: from_torch(t) if is_foreign(t) else t for n, t in state.items()}
     if not (isinstance(state, Mapping) and all(isinstance(t, Tensor) for t in state.values())):
         raise DTypeError(
             "to load a state into a model",
@@ -290,7 +295,7 @@ class Module:
         """All Tensors by name, as they are (not copies)."""
         return state_dict(self)
 
-    def load_state_dict(self, state_dict: dict[str, Tensor], strict: bool = True) -> Loaded:
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> Loaded:
         """Overwrite the Tensors by those of the same names: the function load_state_dict."""
         return load_state_dict(self, state_dict, strict)
 
