@@ -31,7 +31,7 @@ FLOORS = (
     ("random", "methods"),
     ("ops",),
     ("functions",),
-    ("array_api", "einops", "exchange", "linalg"),
+    ("array_api", "autograd", "einops", "exchange", "linalg"),
     ("amp", "data", "nn", "optim", "programs", "testing", "viz", "watching"),
     ("onnx", "training"),
     ("",),
