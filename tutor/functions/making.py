@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tutor.ground.spelling import spelled
 from tutor.ground.typing import DTypeLike, TensorLike
 from tutor.methods.tensor import Tensor
@@ -19,7 +17,7 @@ def tensor(
 
 
 @spelled
-def from_numpy(array: Any) -> Tensor:
+def from_numpy(array: TensorLike) -> Tensor:
     """`from_dlpack(array)`: over the array's memory, so that a change on either side is seen on the
     other; over a read-only one, it is only read. BufferError for what is none, and for dtypes that
     are not here."""
