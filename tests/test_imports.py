@@ -309,6 +309,17 @@ def test_an_array_without_numpy_is_an_error_that_says_how_to_get_it() -> None:
     assert 'pip install "tutorgrad[train]"' in said
 
 
+def test_an_onnx_file_without_its_package_is_an_error_that_says_how_to_get_it() -> None:
+    code = (
+        "block('onnx')\nimport tutor\nfrom tutor.errors import MissingPackageError\n"
+        "x = tutor.ones(1)\n"
+        "for f in (lambda: tutor.onnx.load('f'), lambda: tutor.onnx.export(abs, x, 'f')):\n"
+        "    try: f()\n"
+        "    except ImportError as error: print(isinstance(error, MissingPackageError), error)"
+    )
+    assert python(code).count('pip install "tutorgrad[onnx]"') == 2
+
+
 def test_training_needs_no_package(tmp_path: Path) -> None:
     block = f"block({', '.join(map(repr, OPTIONAL))}, 'tutor.backends.simd_cpp._simd')\n"
     args = ["--data", "digits", "--limit", "20", "--hidden", "4", "--epochs", "1"]

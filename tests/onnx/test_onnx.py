@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import weakref
 from collections.abc import Callable
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -287,7 +290,44 @@ def test_what_cannot_be_exported_is_said_and_nothing_written(
         tutor.onnx.export(f, X, tmp_path / "f.onnx")
     assert error.value.asked and error.value.do
     assert not list(tmp_path.iterdir())
-    assert (X + X).shape == X.shape  # and the Engine is as it was
+    assert "remember" not in vars(tutor.engine)  # and the Engine is as it was
+
+
+def test_several_threads_may_export_and_compute_meanwhile(tmp_path: Path) -> None:
+    wrong: list[object] = []
+
+    def export(name: str) -> None:
+        for _ in range(3):
+            tutor.onnx.export(MODELS["mlp"][0], X, tmp_path / name)
+
+    def compute() -> None:
+        x = Tensor([1.0, 2.0], requires_grad=True)
+        for _ in range(300):
+            x.grad = None
+            (x * x).sum().backward()
+            wrong.extend([] if x.grad.tolist() == [2.0, 4.0] else [x.grad])
+
+    threads = [Thread(target=export, args=(n,)) for n in ("a.onnx", "b.onnx")]
+    threads += [Thread(target=compute) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong and (tmp_path / "a.onnx").read_bytes() == (tmp_path / "b.onnx").read_bytes()
+
+
+def test_nothing_of_an_export_is_left_behind(tmp_path: Path) -> None:
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU())
+    tutor.onnx.export(model, X, tmp_path / "f.onnx")
+    gc.collect()
+    gc.disable()
+    try:
+        kept = weakref.ref(x := Tensor(X.tolist()))
+        tutor.onnx.export(model, x, tmp_path / "f.onnx")
+        del x
+        assert kept() is None
+    finally:
+        gc.enable()
 
 
 def test_an_op_that_is_not_written_is_named_with_its_line(tmp_path: Path) -> None:
@@ -399,3 +439,26 @@ def test_the_page_of_other_libraries_runs(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.chdir(tmp_path)
     exec(block, {"np": np, "tutor": tutor, "Tensor": Tensor})
     assert (tmp_path / "model.onnx").exists()
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize(
+    ("kind", "more"),
+    [("RNN", {}), ("RNN", {"activations": ["Relu"]}), ("LSTM", {}), ("GRU", {}),
+     ("GRU", {"linear_before_reset": 1})],
+)  # fmt: skip
+def test_recurrent_nodes_are_read(
+    kind: str, more: dict[str, Any], direction: str, tmp_path: Path
+) -> None:
+    gates, rng = {"RNN": 1, "LSTM": 4, "GRU": 3}[kind], np.random.default_rng(0)
+    d = 1 + (direction == "bidirectional")
+    more = {**more, **({"activations": ["Relu"] * d} if "activations" in more else {})}
+    shapes = {"w": (d, gates * 5, 4), "r": (d, gates * 5, 5), "b": (d, gates * 10),
+              "h": (d, 3, 5), "c": (d, 3, 5)}  # fmt: skip
+    numbers = {n: rng.normal(0, 0.5, s).astype("f4") for n, s in shapes.items()}
+    for names in ("w r", "w r b", "w r b  h" + " c" * (kind == "LSTM")):
+        given = names.split(" ")
+        node = MADE(kind, ["x", *given], ["y"], hidden_size=5, direction=direction, **more)
+        path = tmp_path / "f.onnx"
+        onnx.save(model_of(node, **{n: numbers[n] for n in given if n}), str(path))
+        same(ran(path, (X,)), [tutor.onnx.load(path)(X)])

@@ -18,6 +18,7 @@ from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
 from tutor.onnx import movement
 from tutor.onnx.given import Function, Given, as_tensor, cannot, either, ints
 from tutor.onnx.graph import TYPES
+from tutor.onnx.recurrent import GATES, recurrent
 from tutor.ops.movement import cat
 
 NAMES = {code: name for name, code in TYPES.items()}
@@ -203,6 +204,7 @@ PLAIN = """
 """  # of the same name here, in lower case
 FUNCTIONS: dict[str, Function] = {
     **{name: of(getattr(T, name.lower())) for name in PLAIN.split()},
+    **{kind: recurrent(kind) for kind in GATES},
     "Add": folded(T.add), "Sub": of(T.sub), "Mul": folded(T.mul), "Div": div, "Mod": mod,
     "Max": folded(T.maximum), "Min": folded(T.minimum), "Sum": folded(T.add),
     "Reciprocal": of(lambda x: 1 / x), "Identity": of(lambda x: x),

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
+from threading import RLock
 from typing import Any, NamedTuple, NoReturn
 
 from tutor.backends import simd_cpp
@@ -131,6 +132,7 @@ def walk(x: Tensor) -> Walk:
     return id(x.buf), x.buf.version, x.shape, x.strides, x.offset
 
 
+ALONE = RLock()  # one thread at a time changes how the Engine remembers
 tracing: ContextVar[Trace | None] = ContextVar("tutor.tracing", default=None)
 
 
@@ -147,7 +149,7 @@ def trace(
             result = model(*inputs)
         found.outputs = [found.number(t) for t in tensors_in(result)]
 
-    with engine_in_python(), no_grad():
+    with ALONE, engine_in_python(), no_grad():
         copy_context().run(run)
     return found
 
