@@ -378,6 +378,9 @@ ROWS: dict[str, Callable[[], Any]] = {
     "tutor.training.confusion": lambda: training.confusion(floats(2, 3, 4), ints()),
     "tutor.training.scores": lambda: training.scores(floats(2, 3, 4), ints()),
     "tutor.training.evaluate": lambda: training.evaluate(lambda x: x, [(floats(2, 3, 4), ints())]),
+    "tutor.training.Monitor": lambda: training.Monitor(model()).close(),
+    "tutor.training.Outline": lambda: training.Outline(),
+    "tutor.training.summary": lambda: training.summary(model(), floats()),
     "tutor.training.read_log": lambda: training.read_log(os.devnull),
     "tutor.training.diagnose": lambda: training.diagnose(
         model(), lambda x, y: (x - y).sum(), floats(), floats(1)

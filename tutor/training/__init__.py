@@ -12,9 +12,11 @@ The loop stays yours. docs/training.md shows each of these at work.
 from tutor.training.diagnosis import Diagnosis, Finding, diagnose, overfit
 from tutor.training.log import read_log
 from tutor.training.metrics import accuracy, confusion, evaluate, scores
+from tutor.training.monitor import Monitor
+from tutor.training.outline import Outline, summary
 from tutor.training.run import Run
 
 __all__ = [
-    "Diagnosis", "Finding", "Run", "accuracy", "confusion", "diagnose", "evaluate", "overfit",
-    "read_log", "scores",
+    "Diagnosis", "Finding", "Monitor", "Outline", "Run", "accuracy", "confusion", "diagnose",
+    "evaluate", "overfit", "read_log", "scores", "summary",
 ]  # fmt: skip

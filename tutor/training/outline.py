@@ -1,0 +1,120 @@
+"""What one call of a model does, layer by layer: shapes, parameters, operations, memory."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from tutor.backends.step import Step, watch
+from tutor.ground import checks
+from tutor.ground.recording import no_grad
+from tutor.ground.spelling import spelled
+from tutor.methods.tensor import Tensor
+from tutor.nn.module import Module
+from tutor.nn.parts import named_modules, named_tensors
+
+
+class Row(NamedTuple):
+    """One layer, by the way to it: what it gives, how many numbers are trained in it, how many
+    operations its kernels do (of those that count them), and the bytes of its result."""
+
+    path: str
+    kind: str
+    shape: tuple[int, ...]
+    parameters: int
+    flops: int
+    nbytes: int
+
+
+class Outline(list[Row]):
+    """The rows in the order of the call; prints as a table. `parameters`, `flops` and `nbytes` are
+    those of the whole model: a parameter in two places is counted once."""
+
+    parameters, flops, nbytes = 0, 0, 0
+
+    def rows(self) -> list[tuple[str, ...]]:
+        lines = [(r.path, r.kind, "x".join(map(str, r.shape)), f"{r.parameters:,}", f"{r.flops:,}",
+                  f"{r.nbytes:,}") for r in self]  # fmt: skip
+        total = (f"{n:,}" for n in (self.parameters, self.flops, self.nbytes))
+        return [HEAD, *lines, ("all", "", "", *total)]
+
+    def __repr__(self) -> str:
+        rows = self.rows()
+        widths = [max(len(row[i]) for row in rows) for i in range(len(HEAD))]
+        return "\n".join(
+            "  ".join(cell.ljust(w) if i < 3 else cell.rjust(w)
+                      for i, (cell, w) in enumerate(zip(row, widths, strict=True))).rstrip()
+            for row in rows
+        )  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        head, *body = [
+            "".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in self.rows()
+        ]
+        lines = "".join(f"<tr>{row}</tr>" for row in body)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>"
+
+
+HEAD = ("layer", "kind", "result", "parameters", "operations", "bytes")
+
+
+@spelled
+def summary(model: Callable[..., Any], *inputs: Any) -> Outline:
+    """Call `model(*inputs)` once, without a graph, and say what each layer in it did.
+
+    Layers that are Modules have rows of their own; what is done between them counts for the one
+    around. A layer that is called twice has two rows. The model is in eval mode meanwhile, if it
+    has one, so that its state stays as it is.
+    """
+    checks.function("summary(model, ...)", model)
+    found = Outline()
+    calls: list[Any] = []  # of those that have begun: the path, and its operations so far
+
+    def count(step: Step, go: Callable[[], None]) -> None:
+        go()
+        if calls:
+            calls[-1][1] += step.flops or 0
+
+    def enters(path: str) -> Callable[..., None]:
+        return lambda module, inputs: calls.append([path, 0])
+
+    def leaves(module: Any, inputs: Any, result: Any) -> None:
+        path, flops = calls.pop()
+        found.flops += flops
+        own = sum(t.numel() for n, t in named_tensors(module) if t.requires_grad)
+        results = [t for t in _listed(result) if isinstance(t, Tensor)]
+        nbytes = sum(t.numel() * t.dtype.itemsize for t in results)
+        found.nbytes += nbytes
+        shape = results[0].shape if results else ()
+        found.append(Row(path, type(module).__name__, shape, own, flops, nbytes))
+
+    modules = [(p, m) for p, m in named_modules(model) if isinstance(m, Module)]
+    handles = [
+        h
+        for p, m in modules
+        for h in (
+            m.register_forward_pre_hook(enters(p or "(itself)")),
+            m.register_forward_hook(leaves),
+        )
+    ]
+    training = [(m, m.training) for _, m in modules]
+    try:
+        for module in (m for _, m in modules):
+            module.training = False
+        with no_grad(), watch(count):
+            model(*inputs)
+    finally:
+        for module, before in training:
+            module.training = before
+        for handle in handles:
+            handle.remove()
+    parameters = [t for _, t in named_tensors(model) if t.requires_grad] if modules else []
+    found.parameters = sum(t.numel() for t in parameters)
+    return found
+
+
+def _listed(result: Any) -> list[Any]:
+    if isinstance(result, (list, tuple)):
+        return [part for item in result for part in _listed(item)]
+    return [*result.values()] if isinstance(result, dict) else [result]
