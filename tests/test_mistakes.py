@@ -164,7 +164,8 @@ CALLS: dict[str, Any] = {
     "sized.interpolate": functools.partial(nn.functional.interpolate, size=2),
     **{f"init.{n}": getattr(nn.init, n) for n in INITS},
     **{f"utils.{n}": getattr(nn.utils, n) for n in UTILS},
-    "autograd.grad": tutor.autograd.grad, "exchange.from_torch": exchange.from_torch,
+    "autograd.grad": tutor.autograd.grad,
+    "exchange.from_torch": exchange.from_torch,
     **{f"{c.__module__}.{c.__name__}": c for c in (*LAYERS, *OTHERS)},
 }
 
