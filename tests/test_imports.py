@@ -20,7 +20,7 @@ COURSE = Path(course.__file__).parent
 FILES = sorted([*PACKAGE.rglob("*.py"), *COURSE.rglob("*.py")])
 MOST_ARROWS = 6.0  # of a module, on average
 OPTIONAL = ("numpy", "matplotlib", "safetensors", "tqdm", "IPython", "nbformat", "nbclient",
-            "einops")  # fmt: skip
+            "einops", "onnx", "onnxruntime")  # fmt: skip
 
 # The house, from the ground up. A room is a folder of tutor/ or a module beside them; it may import
 # from its own floor and from those below. "" is `tutor` itself, which opens all doors.
@@ -31,9 +31,9 @@ FLOORS = (
     ("random", "methods"),
     ("ops",),
     ("functions",),
-    ("array_api", "einops", "exchange", "linalg"),
+    ("array_api", "autograd", "einops", "exchange", "linalg"),
     ("amp", "data", "nn", "optim", "programs", "testing", "viz", "watching"),
-    ("training",),
+    ("onnx", "training"),
     ("",),
     ("course",),
     ("__main__",),
@@ -307,6 +307,17 @@ def test_an_array_without_numpy_is_an_error_that_says_how_to_get_it() -> None:
     said = python(code)
     assert said.startswith("True asked: ")
     assert 'pip install "tutorgrad[train]"' in said
+
+
+def test_an_onnx_file_without_its_package_is_an_error_that_says_how_to_get_it() -> None:
+    code = (
+        "block('onnx')\nimport tutor\nfrom tutor.errors import MissingPackageError\n"
+        "x = tutor.ones(1)\n"
+        "for f in (lambda: tutor.onnx.load('f'), lambda: tutor.onnx.export(abs, x, 'f')):\n"
+        "    try: f()\n"
+        "    except ImportError as error: print(isinstance(error, MissingPackageError), error)"
+    )
+    assert python(code).count('pip install "tutorgrad[onnx]"') == 2
 
 
 def test_training_needs_no_package(tmp_path: Path) -> None:

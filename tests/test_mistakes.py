@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import tutor
-from tutor import Tensor, nn, optim
+from tutor import Tensor, exchange, nn, optim
 from tutor.errors import ArgumentError, TutorError
 
 WRONG: dict[str, Any] = {
@@ -72,7 +72,7 @@ GIVEN: dict[str, Any] = {
     "negative": MATRIX, "var": MATRIX, "indices": Tensor([[[0, 3], [1, 2]]]),
     "q": 0.5, "mat1": MATRIX, "mat2": MATRIX, "mat": MATRIX, "batch1": MATRIX[None],
     "batch2": MATRIX[None], "tensor1": MATRIX, "tensor2": MATRIX, "test": [1.0, 2.0],
-    "xp": MATRIX[2], "fp": MATRIX[0],
+    "xp": MATRIX[2], "fp": MATRIX[0], "array": MATRIX, "state": MATRIX,
 }  # fmt: skip
 ITSELF: dict[str, Any] = {  # where GIVEN or MATRIX would not do
     "where": MASK, "one_hot": WHOLE[0], "conv1d": LINE, "conv2d": IMAGE, "conv_transpose1d": LINE,
@@ -126,6 +126,7 @@ FOR_THE_LIBRARY = {  # hot, or told by who knows that it fits: these check nothi
 }  # fmt: skip
 NO_FUNCTIONS = {  # modules, classes, contexts and tables: tested where they are at home
     "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Tensor", "amp", "apply", "autocast",
+    "autograd", "double", "float", "half", "int", "long", "onnx",
     "checkpoint", "data", "enable_grad",
     "engine", "errors", "functions", "graph", "inference_mode", "initial_seed", "is_grad_enabled",
     "linalg", "load", "memory", "nn", "no_grad", "ops", "optim", "profile", "python_ref", "random",
@@ -163,6 +164,8 @@ CALLS: dict[str, Any] = {
     "sized.interpolate": functools.partial(nn.functional.interpolate, size=2),
     **{f"init.{n}": getattr(nn.init, n) for n in INITS},
     **{f"utils.{n}": getattr(nn.utils, n) for n in UTILS},
+    "autograd.grad": tutor.autograd.grad,
+    "exchange.from_torch": exchange.from_torch,
     **{f"{c.__module__}.{c.__name__}": c for c in (*LAYERS, *OTHERS)},
 }
 
@@ -193,7 +196,7 @@ def right(call: str, p: inspect.Parameter) -> Any:
     if p.name == "self" and (bare.endswith("_") or bare == "assign"):
         return MATRIX.copy()  # which will be changed
     if bare == "grad":
-        return {"y": (LEAF * LEAF).sum(), "xs": LEAF}[p.name]
+        return LEAF if p.name in ("xs", "inputs") else (LEAF * LEAF).sum()
     if p.name in ("self", "input") or (p.name == "x" and bare in ("from_dlpack", "linear")):
         return ITSELF.get(bare, MATRIX)
     if p.name == "target" and call.startswith("functional."):

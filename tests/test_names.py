@@ -36,6 +36,7 @@ ELSEWHERE = {
         bernoulli zeros_like ones_like save load
         bernoulli zeros_like ones_like vstack hstack dstack column_stack block_diag tensordot
         tril_indices triu_indices cartesian_prod searchsorted isin interp linalg
+        tensor from_numpy float double half int long autograd onnx
     """,
     tutor.linalg: """
         cholesky cond cross det diagonal eigh eigvalsh inv lstsq matmul matrix_norm matrix_power

@@ -48,6 +48,8 @@ assert_type(Tensor.arange(0, 5), Tensor)
 assert_type(Tensor.randn(2, 3, dtype="float64"), Tensor)
 assert_type(tutor.bernoulli([0.5, 0.5]), Tensor)
 assert_type(tutor.randint(0, 6, (2, 3)), Tensor)
+assert_type(tutor.tensor([1.0], dtype=tutor.float), Tensor)
+assert_type(tutor.autograd.grad(x.sum(), x), tuple[Tensor | None, ...])
 
 # operators
 assert_type(x + 1, Tensor)

@@ -48,6 +48,7 @@ from tutor.functions.joining import (
     triu_indices,
     vstack,
 )
+from tutor.functions.making import from_numpy, tensor
 from tutor.functions.sampling import bernoulli, multinomial, randint, randperm
 from tutor.functions.sets import interp, isin, searchsorted
 from tutor.ground import later
@@ -68,6 +69,7 @@ __version__ = "0.1.0"
 later.PLACES.update(
     amp="tutor.amp",
     array_api="tutor.array_api",
+    autograd="tutor.autograd",
     data="tutor.data",
     detect_anomaly="tutor.watching.anomaly",
     graph="tutor.viz",
@@ -77,6 +79,7 @@ later.PLACES.update(
     nn="tutor.nn",
     numpy_protocol="tutor.exchange.numpy_protocol",
     load="tutor.nn.saving",
+    onnx="tutor.onnx",
     optim="tutor.optim",
     profile="tutor.watching.profiler",
     Program="tutor.programs.program",
@@ -89,7 +92,7 @@ later.PLACES.update(
     viz="tutor.viz",
 )
 if later.AT_ONCE:  # and a type checker knows by this what the names are
-    from tutor import amp, data, linalg, nn, optim, testing, training, viz
+    from tutor import amp, autograd, data, linalg, nn, onnx, optim, testing, training, viz
     from tutor.backends import python_ref
     from tutor.nn.saving import load, save
     from tutor.programs.jit import jit
@@ -102,17 +105,18 @@ if os.environ.get("TUTOR_DEBUG"):
     from tutor.watching import debug  # noqa: F401 - it watches, and tells at the end
 __all__ = [  # and the names of tutor.functions.__all__
     "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Program", "Step", "Tensor", "amp",
-    "apply", "arange", "autocast", "backward", "bernoulli", "bfloat16", "block_diag", "bool",
-    "cartesian_prod", "cat", "checkpoint", "column_stack", "concatenate", "data", "detect_anomaly",
-    "dstack", "einsum", "enable_grad", "engine", "errors", "eye", "float16", "float32", "float64",
-    "from_dlpack", "full", "functions", "grad", "graph", "hstack", "inference_mode", "initial_seed",
-    "int8", "int16", "int32", "int64", "interp", "is_grad_enabled", "isin", "jit", "lazy", "linalg",
-    "linspace", "load", "manual_seed", "memory", "meshgrid", "multinomial", "nn", "no_grad", "ones",
-    "ones_like", "ops", "optim", "profile", "promote", "python_ref", "rand", "randint", "randn",
-    "random", "randperm", "realize", "registry", "save", "schedule", "searchsorted", "set_backend",
-    "set_grad_enabled", "simd_cpp", "stack", "tensordot", "testing", "training", "tril_indices",
-    "triu_indices", "uint8", "uint16", "uint32", "uint64", "use_backend", "viz", "vstack", "watch",
-    "zeros", "zeros_like",
+    "apply", "arange", "autocast", "autograd", "backward", "bernoulli", "bfloat16", "block_diag",
+    "bool", "cartesian_prod", "cat", "checkpoint", "column_stack", "concatenate", "data",
+    "detect_anomaly", "double", "dstack", "einsum", "enable_grad", "engine", "errors", "eye",
+    "float", "float16", "float32", "float64", "from_dlpack", "from_numpy", "full", "functions",
+    "grad", "graph", "half", "hstack", "inference_mode", "initial_seed", "int", "int8", "int16",
+    "int32", "int64", "interp", "is_grad_enabled", "isin", "jit", "lazy", "linalg", "linspace",
+    "load", "long", "manual_seed", "memory", "meshgrid", "multinomial", "nn", "no_grad", "ones",
+    "ones_like", "onnx", "ops", "optim", "profile", "promote", "python_ref", "rand", "randint",
+    "randn", "random", "randperm", "realize", "registry", "save", "schedule", "searchsorted",
+    "set_backend", "set_grad_enabled", "simd_cpp", "stack", "tensor", "tensordot", "testing",
+    "training", "tril_indices", "triu_indices", "uint8", "uint16", "uint32", "uint64",
+    "use_backend", "viz", "vstack", "watch", "zeros", "zeros_like",
 ]  # fmt: skip
 __all__ += functions.__all__
 
@@ -131,6 +135,8 @@ def __dir__() -> list[str]:
     return sorted([*__all__, "__doc__", "__name__", "__version__"])
 
 
+# dtypes as PyTorch calls them, too
+float, double, half, int, long = float32, float64, float16, int32, int64
 zeros, ones, full, arange, eye = Tensor.zeros, Tensor.ones, Tensor.full, Tensor.arange, Tensor.eye
 linspace, from_dlpack = Tensor.linspace, Tensor.from_dlpack
 zeros_like, ones_like = Tensor.zeros_like, Tensor.ones_like

@@ -66,6 +66,10 @@ class RecordError(TutorError, RuntimeError):
     """Something in a jitted function that cannot be recorded: a replay would not do it."""
 
 
+class ExportError(TutorError, ValueError):
+    """Something in a model, or a file, that the ONNX format, or this library, has no word for."""
+
+
 class AnomalyError(TutorError, ArithmeticError):
     """A nan or inf that an operation has made of finite numbers, where that is looked for."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tutor
 from tutor import Tensor, grad
-from tutor.errors import GraphError, ShapeError
+from tutor.errors import ArgumentError, GraphError, ShapeError, TutorError
 
 pytestmark = pytest.mark.usefixtures("backend")
 
@@ -154,3 +155,35 @@ def test_under_no_grad_and_with_inference() -> None:
         g = grad(y, x, create_graph=True)
     assert g.requires_grad
     assert grad(g.sum(), x).item() == 12
+
+
+def test_grad_by_pytorchs_names_is_a_tuple() -> None:
+    x, y = Tensor([1.0, 2.0], requires_grad=True), Tensor(3.0, requires_grad=True)
+    grad = tutor.autograd.grad
+    assert [g.tolist() for g in grad((x * y).sum(), x)] == [[3.0, 3.0]]
+    z, one = x * y, Tensor([1.0, 10.0])
+    found = grad(outputs=z, inputs=[x, y], grad_outputs=one, create_graph=True)
+    assert [g.tolist() for g in found] == [[3.0, 30.0], 21.0]
+    assert grad(found[1], x)[0].tolist() == [1.0, 10.0]  # d(sum of x one)/dx
+    several = grad([(x * x).sum(), x * y], [x], grad_outputs=[None, one])
+    assert several[0].tolist() == [2.0 + 3.0, 4.0 + 30.0]
+    assert grad((x * x).sum(), [x, y], allow_unused=True)[1] is None
+    for wrong in ((), [x * y, y]):
+        with pytest.raises(ArgumentError):
+            grad(wrong, x, grad_outputs=one)
+
+
+def test_tensors_are_made_by_pytorchs_names() -> None:
+    x = tutor.tensor([1, 2], dtype=tutor.float, requires_grad=True)
+    assert x.requires_grad and x.dtype is tutor.float32 and x.tolist() == [1.0, 2.0]
+    assert tutor.tensor([1]).dtype is tutor.long is tutor.int64
+    assert (tutor.double, tutor.half, tutor.int) == (tutor.float64, tutor.float16, tutor.int32)
+    array = np.zeros(3)
+    shared = tutor.from_numpy(array)
+    array[1] = 4.0
+    assert shared.tolist() == [0.0, 4.0, 0.0] and shared.dtype is tutor.float64
+    array.flags.writeable = False
+    with pytest.raises(TutorError):
+        tutor.from_numpy(array).zero_()
+    with pytest.raises(TutorError):
+        tutor.from_numpy([1.0])

@@ -226,3 +226,15 @@ def test_a_state_of_another_optimizer_is_refused_and_changes_nothing():
         assert opt.steps == 1
         assert opt.state["m"][0].tolist() == good["m.0"].tolist()
     opt.load_state_dict(good)
+
+
+def test_gradients_are_forgotten_or_zeroed():
+    p = Tensor([1.0, 2.0], requires_grad=True)
+    sgd = optim.SGD([p], lr=0.1)
+    sgd.zero_grad(set_to_none=False)
+    assert p.grad is None
+    (p * p).sum().backward()
+    sgd.zero_grad(set_to_none=False)
+    assert p.grad.tolist() == [0.0, 0.0]
+    sgd.zero_grad(set_to_none=True)
+    assert p.grad is None

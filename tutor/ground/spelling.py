@@ -26,6 +26,7 @@ T = TypeVar("T")
 SPELLINGS = {
     "dim": ("axis",), "keepdim": ("keepdims",), "start_dim": ("start",), "end_dim": ("end",),
     "inputs": ("in_features", "in_channels"), "outputs": ("out_features", "out_channels"),
+    "num_classes": ("classes",),
 }  # fmt: skip
 
 # What others call a thing. It is not accepted, as it may mean something else there, but it says

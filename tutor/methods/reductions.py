@@ -11,7 +11,7 @@ from tutor.dtype import accumulator
 from tutor.errors import ShapeError
 from tutor.ground import checks, layout
 from tutor.ground.literals import is_tensor
-from tutor.ground.spelling import paired, spelled
+from tutor.ground.spelling import Pair, paired, spelled
 from tutor.ground.typing import Axes, Axis, DTypeLike, TensorLike
 from tutor.methods.indexing import Indexing
 
@@ -203,11 +203,12 @@ class Reductions(Indexing):
         return self.gather(axis, self.argsort(axis, descending))
 
     def topk(self, k: int, axis: int = -1, largest: bool = True) -> tuple[Self, Self]:
-        """The k largest (or smallest) along axis, the most extreme first, and their positions."""
+        """The k largest (or smallest) along axis, the most extreme first, and their positions:
+        a pair, `.values` and `.indices`."""
         if not self.shape:  # a row of one
             values, positions = self.reshape(1).topk(k, axis, largest)
             shape = values.shape[1:] if k else values.shape
-            return values.reshape(shape), positions.reshape(shape)
+            return Pair(values.reshape(shape), positions.reshape(shape))
         a, k = layout.axis_of(axis, self.ndim), layout.whole_number(k, "k")
         if not 0 <= k <= self.shape[a]:
             raise ShapeError(
@@ -217,7 +218,7 @@ class Reductions(Indexing):
             )
         order = self.argsort(a, descending=largest)
         positions = order.shrink(tuple((0, k if b == a else n) for b, n in enumerate(self.shape)))
-        return self.gather(a, positions), positions
+        return Pair(self.gather(a, positions), positions)
 
     def unique(self) -> Self:
         """The different values, in rising order, 1-D. Each nan is different from all others."""

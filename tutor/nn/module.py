@@ -11,9 +11,11 @@ from typing import Any, NamedTuple, Self
 
 from tutor.dtype import of as dtype_of
 from tutor.errors import ArgumentError, DataError, DTypeError, MissingForwardError, OutOfRangeError
+from tutor.exchange import from_torch
+from tutor.exchange.pytorch import is_foreign
 from tutor.ground import checks
 from tutor.ground.spelling import spelled
-from tutor.ground.typing import DTypeLike
+from tutor.ground.typing import DTypeLike, TensorLike
 from tutor.methods.tensor import Tensor
 from tutor.nn import parts
 from tutor.nn.hooks import Handle, Hook, Hooks
@@ -44,30 +46,34 @@ class Loaded(NamedTuple):
 
 
 @spelled
-def load_state_dict(model: object, state: dict[str, Tensor], strict: bool = True) -> Loaded:
-    """Overwrite the model's Tensors with those of the same names, and say which have none.
+def load_state_dict(model: object, state: Mapping[str, TensorLike], strict: bool = True) -> Loaded:
+    """Overwrite the model's Tensors with those of the same names, and say which have none. What a
+    model of PyTorch's gives as its state_dict() will do, and arrays.
 
     DataError where names or shapes differ; nothing is changed then. strict=False passes over names
     that only one side has.
     """
     own = state_dict(model)
-    if not (isinstance(state, Mapping) and all(isinstance(t, Tensor) for t in state.values())):
+    found: Any = state
+    if isinstance(state, Mapping):
+        found = {n: from_torch(t) if is_foreign(t) else t for n, t in state.items()}
+    if not (isinstance(state, Mapping) and all(isinstance(t, Tensor) for t in found.values())):
         raise DTypeError(
             "to load a state into a model",
             f"{checks.said(state)}",
             "give a dict of Tensors by name",
         )
-    missing, extra = sorted(own.keys() - state.keys()), sorted(state.keys() - own.keys())
-    wrong = [n for n in own.keys() & state.keys() if own[n].shape != state[n].shape]
+    missing, extra = sorted(own.keys() - found.keys()), sorted(found.keys() - own.keys())
+    wrong = [n for n in own.keys() & found.keys() if own[n].shape != found[n].shape]
     if (strict and (missing or extra)) or wrong:
-        shapes = "; ".join(f"{n} is {state[n].shape} there, {own[n].shape} here" for n in wrong)
+        shapes = "; ".join(f"{n} is {found[n].shape} there, {own[n].shape} here" for n in wrong)
         raise DataError(
             "to load a state into a model",
             f"missing: {missing or 'none'}; not in the model: {extra or 'none'}; {shapes}",
             "build the model with the sizes it was saved with",
         )
-    for name in own.keys() & state.keys():
-        own[name].assign(state[name])
+    for name in own.keys() & found.keys():
+        own[name].assign(found[name])
     return Loaded(missing, extra)
 
 
@@ -290,7 +296,7 @@ class Module:
         """All Tensors by name, as they are (not copies)."""
         return state_dict(self)
 
-    def load_state_dict(self, state_dict: dict[str, Tensor], strict: bool = True) -> Loaded:
+    def load_state_dict(self, state_dict: Mapping[str, TensorLike], strict: bool = True) -> Loaded:
         """Overwrite the Tensors by those of the same names: the function load_state_dict."""
         return load_state_dict(self, state_dict, strict)
 

@@ -173,10 +173,14 @@ class Optimizer:
 
     # ---- a step ----------------------------------------------------------------------------------
 
-    def zero_grad(self) -> None:
-        """Forget the gradients, so that the next backward() starts from none."""
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients, so that the next backward() starts from none; or, with
+        set_to_none=False, overwrite them with 0."""
         for p in self.params:
-            p._grad = None
+            if set_to_none:
+                p._grad = None
+            elif p._grad is not None:
+                p._grad.zero_()
 
     @overload
     def step(self) -> None: ...

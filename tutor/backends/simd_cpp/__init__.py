@@ -65,6 +65,12 @@ def take_over(things: dict[str, Any]) -> None:
         _native.take_over(things)
 
 
+def use_twins(on: bool) -> None:
+    """With False, leave all to the Engine in Python: it shows what the twins do not."""
+    if _native is not None:
+        _native.use_twin(on)
+
+
 def caller(*spec: Any) -> Any:
     """What makes a recorded call again without Python; None where there is no such twin."""
     if _native is None or os.environ.get("TUTOR_NATIVE") == "0":

@@ -1,0 +1,24 @@
+"""Tensors from what there is, by PyTorch's names."""
+
+from __future__ import annotations
+
+from tutor.ground.spelling import spelled
+from tutor.ground.typing import DTypeLike, TensorLike
+from tutor.methods.tensor import Tensor
+
+
+@spelled
+def tensor(
+    data: TensorLike, *, dtype: DTypeLike | None = None, device: str = "cpu",
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """`Tensor(data, ...)`: a copy of numbers, lists, arrays."""
+    return Tensor(data, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+@spelled
+def from_numpy(array: TensorLike) -> Tensor:
+    """`from_dlpack(array)`: over the array's memory, so that a change on either side is seen on the
+    other; over a read-only one, it is only read. BufferError for what is none, and for dtypes that
+    are not here."""
+    return Tensor.from_dlpack(array)

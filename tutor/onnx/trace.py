@@ -1,0 +1,199 @@
+"""Tracing: a model is called once, and every Op that it runs is written down.
+
+What is seen is the op level of DESIGN's four boxes: names from the catalogue, Tensors, parameters.
+(Kernel calls, which tutor.watch shows, know no views.) While a model is traced, the Engine's twin
+in C++ steps aside for the Engine in Python, which computes the same, and each Op is shown as the
+Engine remembers it.
+
+A value is known by its walk: Buffer, version, shape, strides, offset. So `x.detach()`, which no Op
+makes, is x; and what was overwritten in place is no longer what an Op has made, and refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
+from threading import RLock
+from typing import Any, NamedTuple, NoReturn
+
+from tutor.backends import simd_cpp
+from tutor.backends.step import Step, watch
+from tutor.core.engine import engine
+from tutor.core.engine.forward import Forward
+from tutor.core.op import Op
+from tutor.errors import ExportError
+from tutor.ground import border
+from tutor.ground.callers import user_line
+from tutor.ground.recording import no_grad
+from tutor.methods.tensor import Tensor
+
+ASKED = "to export a model to ONNX"
+Walk = tuple[int, int, tuple[int, ...], tuple[int, ...], int]
+
+
+class Node(NamedTuple):
+    """One Op: `inputs` and `out` are numbers of values."""
+
+    op: str
+    inputs: tuple[int, ...]
+    params: Mapping[str, Any]
+    out: int
+    where: tuple[str, int]  # the user's line
+
+
+class Trace:
+    """The Ops of one call, in order, and the values between them."""
+
+    def __init__(self, inputs: Sequence[Tensor], named: Iterable[tuple[str, Tensor]]) -> None:
+        self.values: list[Tensor] = []  # kept alive, so that no other one gets the same Buffer
+        self.known: dict[Walk, int] = {}
+        self.nodes: list[Node] = []
+        self.makers: dict[int, Node] = {}  # by the value that they make
+        self.made: set[int] = set()  # the ids of their Buffers
+        self.inputs = [self.add(x) for x in inputs]
+        self.made.update(id(x.buf) for x in inputs)
+        self.unseen: dict[int, Step] = {}  # kernel calls on these, by the id of what they fill
+        self.names: dict[int, str] = {}
+        for name, t in named:
+            self.names.setdefault(self.number(t), name)
+        self.outputs: list[int] = []
+
+    def add(self, x: Tensor) -> int:
+        """A new value. (An alias: what somebody does to x itself afterwards is not seen.)"""
+        self.values.append(x.detach())
+        self.known[walk(x)] = number = len(self.values) - 1
+        return number
+
+    def number(self, x: Tensor) -> int:
+        """The number of a value; one that no Op has made is a leaf, and new."""
+        found = self.known.get(walk(x))
+        if found is None and id(x.buf) in self.made:
+            file, line = user_line()
+            raise ExportError(
+                f"{ASKED}, at {file}:{line}",
+                f"a Tensor of shape {x.shape} was changed in place, or walks memory as no op does",
+                "compute a new one: y = y + x in place of y += x",
+            )
+        if found is None and id(x.buf) in self.unseen:
+            file, line = user_line()
+            raise ExportError(
+                f"{ASKED}, at {file}:{line}",
+                f"a Tensor that the kernel {self.unseen[id(x.buf)].kernel} made, and no op",
+                "compute it in another way, or outside of the model",
+            )
+        return self.add(x) if found is None else found
+
+    def note(self, op: Op, out: Tensor) -> None:
+        """The Op has been run."""
+        inputs = tuple([self.number(x) for x in op.inputs])
+        if walk(out) in map(walk, op.inputs):  # a view that changes nothing
+            return
+        self.made.add(id(out.buf))
+        node = Node(op.name, inputs, dict(op.params), self.add(out), user_line())
+        self.nodes.append(node)
+        self.makers[node.out] = node
+
+    def watch(self, step: Step, go: Callable[[], None]) -> None:
+        """As an observer of kernel calls. A random number is another one in each call, how many
+        numbers there are must not depend on numbers, and what is made of values is noted: it must
+        not be taken for a constant if no op is made of it."""
+        if tracing.get() is self:
+            if step.signature.form == "draw":
+                file, line = user_line()
+                raise ExportError(
+                    f"{ASKED}: random numbers at {file}:{line}",
+                    "the file would have the same ones in every call",
+                    "draw them outside, and hand them over as an argument",
+                )
+            if step.kernel == "nonzero":
+                refuse("positions of what is true, as in t[mask],")
+            border.closed.set(None)  # in this copy of the context: kernels may read
+            if any(id(x.buf) in self.made or id(x.buf) in self.unseen for x in step.reads):
+                self.unseen.update({id(x.buf): step for x in step.writes})
+        go()
+
+    def needed(self) -> list[Node]:
+        """Those on whose results the outputs depend, without those that depend on neither an input
+        nor a named Tensor: what these make is a constant."""
+        moving = {*self.inputs, *self.names}
+        for node in self.nodes:
+            if moving.intersection(node.inputs):
+                moving.add(node.out)
+        wanted, found = set(self.outputs), []
+        for node in reversed(self.nodes):
+            if node.out in wanted and node.out in moving:
+                found.append(node)
+                wanted.update(node.inputs)
+        return found[::-1]
+
+
+def walk(x: Tensor) -> Walk:
+    return id(x.buf), x.buf.version, x.shape, x.strides, x.offset
+
+
+ALONE = RLock()  # one thread at a time changes how the Engine remembers
+tracing: ContextVar[Trace | None] = ContextVar("tutor.tracing", default=None)
+
+
+def trace(
+    model: Callable[..., Any], inputs: Sequence[Tensor], named: Iterable[tuple[str, Tensor]]
+) -> Trace:
+    """The Trace of `model(*inputs)`; Tensors that are `named` are leaves with a name."""
+    found = Trace(inputs, named)
+
+    def run() -> None:
+        tracing.set(found)
+        border.closed.set(refuse)
+        with watch(found.watch):
+            result = model(*inputs)
+        found.outputs = [found.number(t) for t in tensors_in(result)]
+
+    with ALONE, engine_in_python(), no_grad():
+        copy_context().run(run)
+    return found
+
+
+@contextmanager
+def engine_in_python() -> Iterator[None]:
+    """Ops are run by the Engine in Python, in all threads; those of a context that is traced are
+    noted."""
+    simd_cpp.use_twins(False)
+    vars(engine)["remember"] = remember
+    try:
+        yield
+    finally:
+        del vars(engine)["remember"]
+        simd_cpp.use_twins(True)
+
+
+def remember(op: Op, out: Tensor) -> Any:
+    """In place of Engine.remember."""
+    if (found := tracing.get()) is not None:
+        found.note(op, out)
+    return Forward.remember(engine, op, out)
+
+
+def refuse(asked: str) -> NoReturn:
+    """What reads numbers in Python would become a constant of the file."""
+    file, line = user_line()
+    raise ExportError(
+        f"{ASKED}: {asked} at {file}:{line}",
+        "the numbers of this one call would be written into the file",
+        "compute with Tensors throughout: tutor.where for `if`, sum() for a loop over numbers",
+    )
+
+
+def tensors_in(result: Any) -> list[Tensor]:
+    """The Tensors of a result, however deep in tuples, lists and dicts; None is left out."""
+    if isinstance(result, Tensor):
+        return [result]
+    if isinstance(result, Mapping):
+        return [t for part in result.values() for t in tensors_in(part)]
+    if isinstance(result, (tuple, list)):
+        return [t for part in result for t in tensors_in(part)]
+    if result is None:
+        return []
+    raise ExportError(
+        ASKED, f"its result holds a {type(result).__name__}", "return Tensors, or tuples of them"
+    )
