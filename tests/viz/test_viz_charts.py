@@ -319,6 +319,15 @@ def test_images_of_a_tensor_with_labels():
     assert len(all_of(p, "image")) == 13 and words(p).count("7") == 13
 
 
+def test_images_are_as_large_as_asked():
+    pictures = [check(viz.images([[[0, 1]]] * 2, side=side)) for side in (58, 300)]
+    wide = [[float(im.get("width")) for im in all_of(p, "image")] for p in pictures]
+    assert wide == [[58, 58], [300, 300]]
+    assert pictures[1].width >= 600 > pictures[0].width
+    with pytest.raises(ShapeError):
+        viz.images([[[0]]], side=0)
+
+
 def test_what_was_read_wrongly_is_red_and_framed():
     p = check(viz.images([[[0, 1], [1, 0]]] * 3, labels=[1, 2, 3], predicted=[1, 5, 3]))
     assert p.title == "3 images, 1 of them read wrongly"
