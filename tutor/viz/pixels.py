@@ -61,10 +61,10 @@ def images(
 ) -> Picture:  # fmt: skip
     """A grid of grey images: 0 is paper, the largest number ink.
 
-    An image is a list of rows, or a flat list of a square's pixels; numbers from 0 to 1, or to 255;
-    others are stretched from the smallest to the largest. Below each stands its label; where
-    `predicted` differs, in red and framed, "7 → 1". `side` is how large each is drawn, in pixels of
-    the page. Raises ShapeError where something does not fit.
+    An image is a list of rows, or a flat list of a square's pixels; numbers from 0 to 1, or whole
+    ones to 255; others are stretched from the smallest to the largest. Below each stands its label;
+    where `predicted` differs, in red and framed, "7 → 1". `side` is how large each is drawn, in
+    pixels of the page. Raises ShapeError where something does not fit.
 
         >>> images([[[0, 1], [1, 0]]], labels=[7], predicted=[1])
         <Picture '1 images, 1 of them read wrongly'>
@@ -92,8 +92,9 @@ def images(
             raise ShapeError(f"an image of {h} x {w}", f"{len(flat)} pixels", "give equal rows")
     known = [p for flat in pixels for p in flat if drawable(p)] or [0.0]
     low, high = min(known), max(known)
-    for most in (255.0, 1.0):
-        if min(known) >= 0 and max(known) <= most:
+    whole = all(p == int(p) for p in known)  # bytes; an activation of 3.7 is no pale pixel
+    for most, possible in ((255.0, whole), (1.0, True)):
+        if possible and min(known) >= 0 and max(known) <= most:
             low, high = 0.0, most
 
     def grey(p: float) -> int:
