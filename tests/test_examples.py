@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import ast
 import os
+import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
+
+from tutor import training
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -25,10 +29,19 @@ class Example(NamedTuple):
     most: float = float("inf")
 
 
+QUICK = "--data digits --limit"  # without MNIST, and without the time
 TABLE = {
+    "autoencoder": Example(
+        f"{QUICK} 500 --steps 10", "plane.svg walk.svg beside.svg curves.svg log.jsonl", most=0.75
+    ),
     "dqn_cartpole": Example("--rounds 2", "game.svg curves.svg log.jsonl", least=475),
     "gpt2": Example("--count 3", "made_up.safetensors", most=1e-4),
     "linear_regression": Example("--steps 200", "line.svg", most=1e-5),
+    "mnist_cnn": Example(
+        f"{QUICK} 640 --steps 10",
+        "mistakes.svg filters.svg curves.svg log.jsonl checkpoint.safetensors",
+        least=0.994,
+    ),
     "two_moons": Example("--epochs 2", "moons.svg curves.svg log.jsonl", least=0.97),
 }
 
@@ -70,3 +83,35 @@ def test_an_example_says_how_it_is_run_and_what_comes_out(name: str) -> None:
     assert f"python examples/{name}.py" in told.splitlines()[0]
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     assert any(f.name == "main" and f.returns is not None for f in functions)
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_an_example_is_on_the_page_that_lists_them(name: str) -> None:
+    (row,) = re.findall(rf"^\| `{name}` (.*)\|$", (ROOT / "docs/examples.md").read_text(), re.M)
+    assert all(cell.strip() for cell in row.split("|")[1:])
+
+
+def test_the_network_for_mnist_goes_on_where_it_was_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def go(folder: str, *options: str) -> tuple[float, list[float]]:
+        out = str(tmp_path / folder)
+        few = ["mnist_cnn.py", "--data", "digits", "--limit", "256", "--steps", "6", "--out"]
+        monkeypatch.setattr(sys, "argv", [*few, out, *options])
+        result = runpy.run_path(str(ROOT / "examples" / "mnist_cnn.py"))["main"]()
+        return result, [epoch["loss"] for epoch in training.read_log(Path(out, "log.jsonl"))]
+
+    evaluate, calls = training.evaluate, []
+
+    def interrupted(*args: Any) -> float:
+        calls.append(args)
+        if len(calls) == 2:  # the second epoch is nearly over
+            raise KeyboardInterrupt
+        return evaluate(*args)
+
+    whole = go("whole")
+    monkeypatch.setattr(training, "evaluate", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        go("parts")
+    monkeypatch.setattr(training, "evaluate", evaluate)
+    assert go("parts", "--resume") == whole

@@ -25,7 +25,7 @@ MAKES: dict[str, Any] = {  # (the module of schedules, the optimizer) -> the sch
     "restarts": lambda s, o: s.CosineAnnealingWarmRestarts(o, 10, 2, 0.001),
     "lambda": lambda s, o: s.LambdaLR(o, lambda t: 1 / (1 + t)),
     "lambdas": lambda s, o: s.LambdaLR(o, [lambda t: 0.9**t, lambda t: 1 / (1 + t)]),
-    "one cycle": lambda s, o: s.OneCycleLR(o, 0.3, 101),
+    "one cycle": lambda s, o: s.OneCycleLR(o, 0.3, 100),
     "one cycle, lines": lambda s, o: s.OneCycleLR(
         o, 0.3, 120, pct_start=0.4, anneal_strategy="linear"
     ),

@@ -275,6 +275,17 @@ class LeafArgument(Case):
         return bits(self.x.grad)
 
 
+class SameRows(Forward):
+    """An argument that is a part of something larger, twice the very same one."""
+
+    def setup(self) -> None:
+        self.rows = Tensor.randn(10, 6)
+
+    def arguments(self, call: int) -> tuple[Any, ...]:
+        first = [2, 2, 2, 5, 2][call]
+        return (self.rows[first : first + 4],)
+
+
 def kinds(base: type[Case]) -> list[type[Case]]:
     return [kind for c in base.__subclasses__() for kind in (c, *kinds(c))]
 

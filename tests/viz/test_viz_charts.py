@@ -305,6 +305,7 @@ def decode(uri):
         ([[-1.0, 1.0], [0.0, NAN]], [[255, 0], [127, 255]]),
         ([[[0.0, 1.0]]], [[255, 0]]),
         ([[-3.0, -3.0]], [[255, 255]]),
+        ([[0.0, 3.0, 1.5]], [[255, 0, 127]]),
         ([[1e308, -1e308, 1.0]], [[255, 255, 0]]),
     ],
     ids=str,
@@ -317,6 +318,15 @@ def test_pixels_are_what_was_given(image, grey):
 def test_images_of_a_tensor_with_labels():
     p = check(viz.images(Tensor.rand(13, 1, 28, 28), labels=Tensor([7] * 13), columns=5))
     assert len(all_of(p, "image")) == 13 and words(p).count("7") == 13
+
+
+def test_images_are_as_large_as_asked():
+    pictures = [check(viz.images([[[0, 1]]] * 2, side=side)) for side in (58, 300)]
+    wide = [[float(im.get("width")) for im in all_of(p, "image")] for p in pictures]
+    assert wide == [[58, 58], [300, 300]]
+    assert pictures[1].width >= 600 > pictures[0].width
+    with pytest.raises(ShapeError):
+        viz.images([[[0]]], side=0)
 
 
 def test_what_was_read_wrongly_is_red_and_framed():

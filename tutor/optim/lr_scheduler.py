@@ -44,7 +44,7 @@ class OneCycleLR(LRScheduler):
     (div_factor * final_div_factor), each as half a cosine or, with `anneal_strategy="linear"`, as a
     line. `three_phase` goes down to where it began as fast as it went up, and then on. With
     `cycle_momentum` the momentum (of Adam beta1) goes the other way, from max_momentum to
-    base_momentum and back. DomainError for a step beyond the last.
+    base_momentum and back. DomainError for more than total_steps steps.
     """
 
     def __init__(
@@ -107,9 +107,9 @@ class OneCycleLR(LRScheduler):
         return self.max_lrs[0] * self.share(t)[0]
 
     def write(self) -> None:
-        if self.last_epoch >= self.total_steps:
+        if self.last_epoch > self.total_steps:  # the last step of a loop is followed by one of ours
             self.last_epoch -= 1
-            raise DomainError(f"step {self.last_epoch + 2} of a OneCycleLR",
+            raise DomainError(f"step {self.last_epoch + 1} of a OneCycleLR",
                               f"it was made for total_steps={self.total_steps}",
                               "make it for as many steps as there will be")  # fmt: skip
         share, momentum = self.share(self.last_epoch)

@@ -87,6 +87,7 @@ class Trace:
             and all(isinstance(p.holder, Tensor) for p in self.was_none)
             and all(isinstance(p.holder, Tensor) for p, _ in self.effects)
             and all(w.first == i for i, w in enumerate(windows))
+            and all(w.size == walk[3] for w, walk in zip(windows, self.walks, strict=True))
         )
         if not usual:
             return None

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from tutor.errors import ShapeError
+from tutor.ground.layout import positive
 from tutor.ground.typing import TensorLike
 from tutor.viz.axes import drawable, numbers_of
 from tutor.viz.svg import Picture, fit, rect, tag, text
@@ -56,14 +57,14 @@ def _shape(image: Any) -> tuple[int, int]:
 
 def images(
     rows_of_pixels: TensorLike, labels: Labels | None = None, predicted: Labels | None = None,
-    columns: int = 10, title: str = "",
+    columns: int = 10, title: str = "", side: int = SIDE,
 ) -> Picture:  # fmt: skip
     """A grid of grey images: 0 is paper, the largest number ink.
 
-    An image is a list of rows, or a flat list of a square's pixels; numbers from 0 to 1, or to 255;
-    others are stretched from the smallest to the largest. Below each stands its label; where
-    `predicted` differs, in red and framed, "7 → 1". Raises ShapeError where something does
-    not fit.
+    An image is a list of rows, or a flat list of a square's pixels; numbers from 0 to 1, or whole
+    ones to 255; others are stretched from the smallest to the largest. Below each stands its label;
+    where `predicted` differs, in red and framed, "7 → 1". `side` is how large each is drawn, in
+    pixels of the page. Raises ShapeError where something does not fit.
 
         >>> images([[[0, 1], [1, 0]]], labels=[7], predicted=[1])
         <Picture '1 images, 1 of them read wrongly'>
@@ -82,6 +83,7 @@ def images(
     if not given or columns < 1:
         raise ShapeError(f"{len(given)} images in {columns} columns", "nothing can be drawn",
                          "give one image or more, in one column or more")  # fmt: skip
+    side = positive(side, "images(side=...)")
     shown = given[:MOST]
     pixels = [numbers_of(image, "the pixels of an image") for image in shown]
     shapes = [_shape(image) for image in shown]
@@ -90,8 +92,9 @@ def images(
             raise ShapeError(f"an image of {h} x {w}", f"{len(flat)} pixels", "give equal rows")
     known = [p for flat in pixels for p in flat if drawable(p)] or [0.0]
     low, high = min(known), max(known)
-    for most in (255.0, 1.0):
-        if min(known) >= 0 and max(known) <= most:
+    whole = all(p == int(p) for p in known)  # bytes; an activation of 3.7 is no pale pixel
+    for most, possible in ((255.0, whole), (1.0, True)):
+        if possible and min(known) >= 0 and max(known) <= most:
             low, high = 0.0, most
 
     def grey(p: float) -> int:
@@ -100,27 +103,27 @@ def images(
 
     across = min(columns, len(shown))
     named = any(found is not None for found in names)
-    tall = SIDE + (24 if named else 0) + GAP
+    tall = side + (24 if named else 0) + GAP
     top = 54 if title else MARGIN
     parts = [text(MARGIN, 34, title, 15, weight=600)] if title else []
     wrong = 0
     for k, (flat, (h, w)) in enumerate(zip(pixels, shapes, strict=True)):
-        x, y = MARGIN + k % across * (SIDE + GAP), top + k // across * tall
+        x, y = MARGIN + k % across * (side + GAP), top + k // across * tall
         file = base64.b64encode(png([grey(p) for p in flat], w, h)).decode()
-        scale = SIDE / max(h, w)
-        parts.append(tag("image", x=x + (SIDE - w * scale) / 2, y=y + (SIDE - h * scale) / 2,
+        scale = side / max(h, w)
+        parts.append(tag("image", x=x + (side - w * scale) / 2, y=y + (side - h * scale) / 2,
                          width=w * scale, height=h * scale, style="image-rendering:pixelated",
                          href=f"data:image/png;base64,{file}"))  # fmt: skip
         label, read = (found[k] if found is not None else None for found in names)
         missed = label is not None and read is not None and label != read
         wrong += missed
         edge = {"stroke": "red", "stroke_width": 2.5} if missed else {"stroke": "line"}
-        parts.append(rect(x - 1, y - 1, SIDE + 2, SIDE + 2, "none", rx=3, **edge))
+        parts.append(rect(x - 1, y - 1, side + 2, side + 2, "none", rx=3, **edge))
         words = f"{label} → {read}" if missed else label if label is not None else read
         if words is not None:
             ink, weight = ("red", 600) if missed else ("ink", None)
-            words = fit(words, SIDE + GAP - 4, 13, bold=missed)
-            parts.append(text(x + SIDE / 2, y + SIDE + 17, words, 13, ink, "middle", weight))
+            words = fit(words, side + GAP - 4, 13, bold=missed)
+            parts.append(text(x + side / 2, y + side + 17, words, 13, ink, "middle", weight))
     bottom = top + -(-len(shown) // across) * tall
     if len(shown) < len(given):
         bottom += 18
@@ -131,5 +134,5 @@ def images(
         parts.append(text(MARGIN, bottom - 8, legend, 12, "soft"))
     both = None not in names
     about = title or f"{len(given)} images" + (f", {wrong} of them read wrongly" if both else "")
-    width = max(2 * MARGIN + across * (SIDE + GAP) - GAP, 300)
+    width = max(2 * MARGIN + across * (side + GAP) - GAP, 300)
     return Picture("".join(parts), width, bottom + MARGIN - GAP, about)
