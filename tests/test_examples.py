@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import ast
 import os
+import runpy
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
+
+from tutor import training
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -27,16 +31,21 @@ class Example(NamedTuple):
 
 TABLE = {
     "dqn_cartpole": Example("--rounds 2", "game.svg curves.svg log.jsonl", least=475),
+    "gpt": Example(
+        "--epochs 1 --length 20000 --width 32 --block 32 --layers 1",
+        "gpt.safetensors curves.svg unexpected.svg log.jsonl",
+        most=0.15,
+    ),
     "linear_regression": Example("--steps 200", "line.svg", most=1e-5),
     "two_moons": Example("--epochs 2", "moons.svg curves.svg log.jsonl", least=0.97),
 }
 
 
-def run(name: str, out: Path, *options: str) -> str:
+def run(name: str, out: Path, *options: str, typed: str = "") -> str:
     result = subprocess.run(
         [sys.executable, str(ROOT / "examples" / f"{name}.py"), *options],
         env={**os.environ, "PYTHONPATH": str(ROOT)}, cwd=out, capture_output=True, text=True,
-        timeout=300, check=False,
+        input=typed, timeout=300, check=False,
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     return result.stdout
@@ -69,3 +78,31 @@ def test_an_example_says_how_it_is_run_and_what_comes_out(name: str) -> None:
     assert f"python examples/{name}.py" in told.splitlines()[0]
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     assert any(f.name == "main" and f.returns is not None for f in functions)
+
+
+def test_the_gpt_goes_on_where_it_was_stopped_and_with_what_is_typed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = ROOT / "examples" / "gpt.py"
+    small = "--epochs 2 --length 9000 --bpe 300 --width 16 --block 16 --heads 2 --layers 1"
+
+    def result(out: str, *options: str) -> float:
+        monkeypatch.setattr(sys, "argv", [str(path), *options, "--out", str(tmp_path / out)])
+        return float(runpy.run_path(str(path))["main"]())
+
+    whole = result("whole", *small.split(), "--dropout", "0.1")
+    with monkeypatch.context() as patched:
+        batches = training.Run.batches
+
+        def stopped(run: training.Run, loader: Any) -> Iterator[Any]:
+            if run.history:
+                raise KeyboardInterrupt
+            yield from batches(run, loader)
+
+        patched.setattr(training.Run, "batches", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            result("parts", *small.split(), "--dropout", "0.1")
+    assert result("parts", "--resume") == whole
+    said = run("gpt", tmp_path, "--chat", "--out", str(tmp_path / "parts"), typed="The dog\n\n")
+    assert "The dog" in said.partition("An empty line ends this.")[2]
+    assert "epoch" not in said  # it was trained before
