@@ -37,6 +37,9 @@ TABLE = {
         most=0.15,
     ),
     "linear_regression": Example("--steps 200", "line.svg", most=1e-5),
+    "names_lstm": Example(
+        "--epochs 1 --names 600 --width 16", "beliefs.svg curves.svg log.jsonl", least=0.92
+    ),
     "two_moons": Example("--epochs 2", "moons.svg curves.svg log.jsonl", least=0.97),
 }
 
