@@ -116,7 +116,7 @@ def main() -> float:
 
     model = Names(len(alphabet.letters), len(kinds), args.width)
     adam = optim.AdamW(nn.get_parameters(model), lr=0.005)
-    schedule = optim.lr_scheduler.warmup_cosine(adam, 10, args.epochs * len(loader), 0.02)
+    schedule = optim.lr_scheduler.CosineAnnealingLR(adam, args.epochs * len(loader))
 
     @tutor.jit
     def step(x: Tensor, y: Tensor, language: Tensor) -> Tensor:
