@@ -87,6 +87,7 @@ class Trace:
             and all(isinstance(p.holder, Tensor) for p in self.was_none)
             and all(isinstance(p.holder, Tensor) for p, _ in self.effects)
             and all(w.first == i for i, w in enumerate(windows))
+            and all(w.size == size for w, (*_, size, _) in zip(windows, self.walks, strict=True))
         )
         if not usual:
             return None
