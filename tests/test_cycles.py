@@ -395,6 +395,12 @@ ROWS: dict[str, Callable[[], Any]] = {
     "tutor.viz.walk": lambda: viz.walk((floats() * floats()).sum()).steps,
     "tutor.viz.graph": lambda: viz.graph((floats() * floats()).sum()),
     "tutor.testing.gradcheck": lambda: testing.gradcheck(lambda x: x * x, [1.0, 2.0]),
+    "tutor.nn.functional.grid_sample": lambda: functional.grid_sample(
+        floats(1, 2, 4, 4), floats(1, 3, 3, 2)
+    ),
+    "tutor.nn.functional.affine_grid": lambda: functional.affine_grid(
+        floats(1, 2, 3), (1, 1, 3, 3)
+    ),
     "tutor.save": lambda: saved(),
     "tutor.load": lambda: saved(),
     "tutor.data.load": lambda: data.load("digits", limit=4),

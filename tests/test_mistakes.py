@@ -80,6 +80,7 @@ ITSELF: dict[str, Any] = {  # where GIVEN or MATRIX would not do
     "avg_pool2d": IMAGE, "adaptive_avg_pool1d": LINE, "adaptive_avg_pool2d": IMAGE,
     "outer": MATRIX[0], "bitwise_and": WHOLE, "bitwise_or": WHOLE, "bitwise_xor": WHOLE,
     "bitwise_left_shift": WHOLE, "bitwise_right_shift": WHOLE, "bitwise_not": WHOLE,
+    "grid_sample": IMAGE,
     "conv3d": SOLID, "conv_transpose3d": SOLID, "max_pool3d": SOLID, "avg_pool3d": SOLID,
     "adaptive_avg_pool3d": SOLID, "adaptive_max_pool1d": LINE, "adaptive_max_pool2d": IMAGE,
     "adaptive_max_pool3d": SOLID, "dropout1d": LINE, "dropout2d": IMAGE, "instance_norm": LINE,
@@ -90,7 +91,8 @@ ITSELF: dict[str, Any] = {  # where GIVEN or MATRIX would not do
     "glu": Tensor.ones(2, 4), "bmm": MATRIX[None], "bincount": WHOLE[0],
 }  # fmt: skip
 SPECIAL: dict[str, dict[str, Any]] = {
-    "squeeze": {"axis": 0}, "mv": {"other": MATRIX[0]}, "bmm": {"other": MATRIX[None]},
+    "squeeze": {"axis": 0}, "addmv": {"vec": MATRIX[0]}, "searchsorted": {"x1": MATRIX[2]},
+    "mv": {"other": MATRIX[0]}, "bmm": {"other": MATRIX[None]},
     "unflatten": {"sizes": (1, -1)}, "cartesian_prod": {"tensors": MATRIX[0]},
     "block_diag": {"tensors": MATRIX}, "tensordot": {"x": MATRIX, "y": MATRIX},
     "index_select": {"index": [0, 1]}, "view_as": {"other": MATRIX},
@@ -111,6 +113,8 @@ SPECIAL: dict[str, dict[str, Any]] = {
     "shrink": {"bounds": [(0, 1), (0, 2)]}, "to_device": {"device": "cpu"}, "randint": {"low": 6},
     "arange": {"bounds": 3}, "einsum": {"equation": "ij->ji"},
     "load_state_dict": {"state": nn.state_dict(LAYER), "model": LAYER},
+    "grid_sample": {"grid": Tensor.zeros(1, 2, 2, 2)},
+    "affine_grid": {"theta": Tensor.zeros(1, 2, 3), "size": (1, 1, 4, 4)},
     "glorot_uniform": {"shape": (2, 3)}, "eye": {"n": 3}, "randperm": {"n": 4},
     "promote": {"a": "int8", "b": float}, "set_backend": {"name": tutor.registry.current()},
 }  # fmt: skip

@@ -51,15 +51,11 @@ ELSEWHERE = {
         conv1d conv2d conv_transpose1d conv_transpose2d max_pool2d avg_pool2d
         adaptive_avg_pool2d linear mse_loss l1_loss huber_loss
         binary_cross_entropy_with_logits nll_loss cross_entropy gelu silu elu leaky_relu
+        relu6 hardtanh softplus one_hot softmax grid_sample affine_grid
         relu6 hardtanh softplus one_hot softmax selu celu mish hardswish hardsigmoid softsign
-        logsigmoid prelu glu threshold softmin softshrink hardshrink tanhshrink
-        layer_norm rms_norm group_norm batch_norm
-        relu6 hardtanh softplus one_hot softmax layer_norm rms_norm group_norm batch_norm
-        dropout embedding scaled_dot_product_attention
-        relu6 hardtanh softplus one_hot softmax selu celu mish hardswish hardsigmoid softsign
-        logsigmoid prelu glu threshold softmin softshrink hardshrink tanhshrink
+        logsigmoid prelu glu threshold softmin softshrink hardshrink tanhshrink layer_norm rms_norm
+        group_norm batch_norm dropout embedding scaled_dot_product_attention
     """,
-    optim: "SGD Adam",
     data: """
         load batches DataLoader Dataset TensorDataset Subset ConcatDataset IterableDataset
         MappedDataset random_split collate BPE CharVocab ByteVocab TextBlocks text_batches csv
@@ -76,7 +72,6 @@ ELSEWHERE = {
         SequentialLR LRScheduler
     """,
     amp: "autocast GradScaler",
-    data: "load batches",
 }
 
 

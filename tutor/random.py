@@ -100,6 +100,11 @@ def drawing_from(own: Stream | Derived, function: Callable[..., T], *args: Any) 
     return result
 
 
+def redirected() -> bool:
+    """Whether this thread draws from another stream than the process's just now."""
+    return _own.variable.get() is not None and _own.get() is not None
+
+
 def stream() -> Stream:
     """The stream that everything is drawn from; its seed is the system's, unless one was given."""
     if _own.variable.get() is not None and (own := _own.get()) is not None:

@@ -47,6 +47,8 @@ STEPS = {"stride_h": 1, "stride_w": 1, "dilation_h": 1, "dilation_w": 1}
 CONV = STEPS | {"groups": 1}
 POOL = STEPS | {"size_h": 2, "size_w": 3, "stride_w": 2}
 SMALL = ("small", "small")
+EPS = {"eps": 1e-3}
+HEAD = {"scale": 0.5, "causal": False}
 RATES = ("part",) * 6  # the settings of an optimizer, cells
 
 
@@ -66,6 +68,17 @@ def layers(n: int) -> tuple[Shape, ...]:
     """The same of a linear layer, whose second factor lies the other way round, and its bias."""
     z, x, (k, columns) = products(n)
     return z, x, (columns, k), (columns,)
+
+
+def channels(n: int) -> Shape:
+    """x of a batch norm; n is how many channels stand side by side, or numbers of each."""
+    return (2, n, 1) if n % 2 else (2, 2, n)
+
+
+def heads(n: int) -> tuple[tuple[Shape, ...], Shape]:
+    """q, k, v, mask and logs, and the result; n is how many queries, keys, or numbers of each."""
+    rows, keys, width = ((n, 3, 2), (3, n, 2), (2, 3, n))[n % 3]
+    return ((rows, width), (keys, width), (keys, width), (rows, keys), (rows,)), (rows, width)
 
 
 def losses(n: int) -> tuple[Shape, ...]:
@@ -106,6 +119,13 @@ FORMS = {
     "cross_entropy": Form(losses, {"scale": 0.5}, ("small", "index"), 4),
     "cross_entropy_grad": Form(
         lambda n: ((3, n), *losses(n)[1:], (3,)), {"scale": 0.5}, ("small", "index", "small"), 4
+    ),
+    "attention": Form(
+        lambda n: (heads(n)[1], *heads(n)[0]), HEAD, ("small",) * 5, 1
+    ),
+    "attention_grad": Form(
+        lambda n: (heads(n)[0][0], heads(n)[1], *heads(n)[0][:4], heads(n)[1], heads(n)[0][4],
+                   *heads(n)[0][1:3]), HEAD, ("small",) * 6 + ("positive",) + ("small",) * 2, 1,
     ),
     "descend": Form(lambda n: ((n,),) * 2 + ((),) * 2, {}, ("small", *RATES[:2])),
     **dict.fromkeys(

@@ -17,7 +17,7 @@ from backend_names import LEVELS
 
 from tutor import Buffer, memory, uint8
 from tutor.backends import registry
-from tutor.backends.cases import chains, elementwise, fused, movement, reduce, scan, window
+from tutor.backends.cases import chains, elementwise, fused, movement, network, reduce, scan, window
 from tutor.backends.cases.bounds import UPDATES
 from tutor.backends.cases.draws import Case, Draw
 from tutor.backends.cases.operands import execute, images
@@ -211,6 +211,28 @@ def ends(shape: Callable[[int], tuple[int, int]], axis: int) -> Cases:
     return cases
 
 
+def heads(shape: Callable[[int], tuple[int, int, int, int, int]], causal: bool = False) -> Cases:
+    """Attention and its gradient, of so many matrices, queries, keys, and numbers of each."""
+
+    def cases(n: int) -> Iterator[Row]:
+        for name in ("attention", "attention_grad"):
+            for m in near(n):
+                d, (lead, *sizes) = Draw(name, float32, m), shape(m)
+                rows, keys, e, width = sizes
+                whole = ((lead,), rows, keys, e, width)
+                yield name, float32, network.attended(d, whole, plain(d), causal)
+
+    return cases
+
+
+def followed(n: int) -> Iterator[Row]:
+    """Chains behind a product of so many columns."""
+    for dtype in (float32, float16, int64):
+        for m in near(n):
+            d = Draw("fused", dtype, m)
+            yield "fused", dtype, chains.behind(d, (), (40, 5, m), ("contiguous",) * 2)
+
+
 # Where each constant is crossed. Numbers that are multiplied there are those of other constants.
 ROWS = READ["packing.hpp:ROWS"]
 CROSSED: dict[str, Cases | tuple[Cases, ...]] = {
@@ -248,8 +270,10 @@ CROSSED: dict[str, Cases | tuple[Cases, ...]] = {
     ),
     "fused_reduction.hpp:SIDE": (ends(lambda n: (n, 5), 1), ends(lambda n: (n, 40), 1)),
     "fused_reduction.hpp:WIDE": (ends(lambda n: (7, n), 0), ends(lambda n: (40, n), 0)),
+    "fused.cpp:LEAST": followed,
     "tiles.hpp:FEW": (ends(lambda n: (50, n), 0), ends(lambda n: (3, n), 0)),
-    "reduce.cpp:GRAIN": sums(("n",), ("n", 2)),
+    "reduce.cpp:GRAIN": sums(("n",), ("n", 2), ("n", 8)),
+    "reduce.cpp:WIDE": (lambda n: kept(n // 4, float32), lambda n: kept(n // 8, float64)),
     "arange.cpp:GRAIN": evens,
     "scan.cpp:GRAIN": (scans(lambda n: (n,), 0), scans(lambda n: (2, n // 2), 1)),
     "scan.cpp:WIDTH": scans(lambda n: (3, n), 0),
@@ -280,6 +304,13 @@ CROSSED: dict[str, Cases | tuple[Cases, ...]] = {
     "conv.cpp:SUMS": convolutions(lambda n: (1, 64, 3, 5), lambda n: n // (64 * 6 * 128)),
     "pool.cpp:GRAIN": pools(lambda n: (2, 2, 90, n // 360)),
     "pool.cpp:TOGETHER": pools(lambda n: (1, 1, 66, n // 32)),
+    "attention.hpp:KEYS": (
+        heads(lambda n: (1, 3, n, 4, 4)), heads(lambda n: (1, n, 9, 2, 3), causal=True),
+        heads(lambda n: (1, n + 3, n, 2, 2), causal=True),
+    ),
+    "attention.hpp:QUERIES": heads(lambda n: (1, n, 3, 2, 2)),
+    "attention.hpp:BESIDE": heads(lambda n: (1, n, 5, 3, 4), causal=True),
+    "attention.hpp:GRAIN": heads(lambda n: (n // 8192, 16, 16, 16, 16)),
     "random.cpp:BLOCKS": randoms,
     "random.cpp:BATCH": randoms,
     "random.cpp:BATCHES": lambda n: randoms(n * READ["random.cpp:BLOCKS"][0]),
@@ -297,6 +328,10 @@ ELSEWHERE = {
     "matmul_steps.hpp:SIDE": "tests/backends/test_matmul_steps.py",
     "sum_steps.hpp:BRANCH": "tests/backends/test_sum_steps.py",
     "reducer.hpp:MOST": "2**30 rows take gigabytes",
+    "reducer.hpp:AHEAD": "a hint to the CPU, on which no result depends",
+    "reduce.cpp:MOST_BLOCKS": "reduce.cpp:GRAIN is as many terms",
+    "reduce.cpp:WAITING": "reduce.cpp:GRAIN: 8 columns of so many terms fill all of these rows",
+    "reduce.cpp:PITCH": "how far those rows are apart",
     "fused_reduction.hpp:MOST": "the bytes of a partial result",
     "blocks.cpp:CLASSES": "test_every_class_of_the_pool",
     "blocks.hpp:SMALL": "test_every_class_of_the_pool",

@@ -12,6 +12,7 @@ from arrays import LAYOUTS, assert_same, cell, numpy_type, operand, rounded, vie
 from backend_names import BACKENDS
 from kernel_cases import CASES, Case
 from kernel_inputs import FIRST_BLOCK, result_dtype, sample, values
+from test_python_ref_network import test_attention
 
 from tutor.backends import registry
 from tutor.backends.registry import Operand
@@ -337,7 +338,9 @@ OTHER_CASES = {
     "adagrad": test_adagrad,
     "lion": test_lion,
     "fused": test_fused,
-}
+    "attention": test_attention,
+    "attention_grad": test_attention,
+}  # fmt: skip
 
 
 def test_every_kernel_has_a_case() -> None:

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import traceback
+import weakref
 from itertools import islice
 
 import numpy as np
@@ -26,6 +27,7 @@ from tutor.data import (
     TensorDataset,
     batches,
 )
+from tutor.data.ahead import Ahead
 from tutor.errors import DataError, DomainError, DTypeError, OutOfRangeError, ShapeError, TutorError
 
 N = 23
@@ -134,6 +136,19 @@ def test_making_batches_leaves_the_stream_of_the_process_alone():
         list(DataLoader((X, Y), 4, shuffle=True, transform=noisy, prefetch=prefetch))
         list(DataLoader(DATASETS["random"], 4, prefetch=prefetch))
     assert Tensor.rand(3).tolist() == wanted
+
+
+@pytest.mark.parametrize("prefetch", [0, 2])
+def test_a_jitted_transform_draws_what_a_plain_one_draws(prefetch):
+    """A recorded Program would go on drawing from the stream of the batch it was recorded for."""
+    jitted = tutor.jit(noisy)
+    for _ in range(3):
+        jitted(Tensor.zeros(4, 2, 3))  # recorded outside: the replay is of the process's stream
+    found, wanted = (
+        [plain(b) for b in DataLoader((X, Y), 4, seed=1, transform=f, prefetch=prefetch)]
+        for f in (jitted, noisy)
+    )
+    assert found == wanted
 
 
 def test_the_seed_is_that_of_manual_seed_unless_one_is_given():
@@ -256,6 +271,42 @@ def test_an_error_comes_in_its_place_with_the_user_s_line(prefetch):
     assert not threads()
 
 
+def test_an_interrupt_while_it_waits_ends_the_thread_too(monkeypatch):
+    """The exception, kept by somebody, keeps the frames in which it was raised."""
+    it = iter(DataLoader(Y, 2, prefetch=2, transform=noisy))
+    next(it)
+    monkeypatch.setattr(Ahead, "__next__", lambda self: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt) as caught:
+        next(it)
+    assert not threads() and caught.value.__traceback__ is not None
+
+
+def test_an_error_that_nobody_takes_leaves_no_cycle():
+    raised = []
+
+    class BrokenError(Exception):
+        def __init__(self):
+            raised.append(weakref.ref(self))
+
+    def broken(x):
+        if x.tolist() == [1]:
+            raise BrokenError
+        return x
+
+    gc.disable()
+    try:
+        it = iter(DataLoader(Y, 1, prefetch=3, transform=broken))
+        next(it)
+        for _ in range(200):
+            if raised:
+                break
+            time.sleep(0.01)
+        it.close()
+        assert [ref() for ref in raised] == [None]
+    finally:
+        gc.enable()
+
+
 def test_so_many_are_made_ahead_and_no_more():
     made = []
 
@@ -282,14 +333,17 @@ def test_workers_are_one_thread():
 
 def test_a_program_may_end_in_the_middle_of_an_epoch():
     code = (
-        "import tutor, time\nfrom tutor.data import DataLoader\n"
+        "import atexit, threading\n"
+        "names = lambda: [t.name for t in threading.enumerate()]\n"
+        "atexit.register(lambda: print(names()))\n"  # called after those that came later
+        "import tutor\nfrom tutor.data import DataLoader\n"
         "slow = lambda x: [x.exp().sum() for _ in range(20)][0]\n"
         "it = iter(DataLoader(tutor.randn(400, 10000), 100, transform=slow, prefetch=2))\n"
-        "next(it); print('end')"
+        "next(it); print(len(names()))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60,
                          check=False)  # fmt: skip
-    assert (run.returncode, run.stdout, run.stderr) == (0, "end\n", "")
+    assert (run.returncode, run.stdout, run.stderr) == (0, "2\n['MainThread']\n", "")
 
 
 # ---- mistakes ------------------------------------------------------------------------------------

@@ -43,6 +43,10 @@ INDEX = numbers(2, 3, dtype=int64) % 2
 
 # A call of each op as it is meant; of those that are not here, one of as many rows as it takes.
 MEANT: dict[str, Call] = {
+    "attention": (
+        (numbers(2, 3), numbers(4, 3), numbers(4, 2), numbers(2, 4)),
+        {"scale": 0.5, "causal": True},
+    ),
     "argsort": ((ROW,), {"axis": 0, "descending": True}),
     "cast": ((ROW,), {"dtype": int64}),
     "cat": ((ROW, ROW), {"axis": 0}),

@@ -12,6 +12,7 @@ import rows_activations
 import rows_elementwise
 import rows_indexing
 import rows_movement
+import rows_network
 import rows_reduce
 import rows_statistics
 import rows_window
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("backend")
 
 TABLES = (
     rows_elementwise, rows_activations, rows_reduce, rows_movement, rows_indexing, rows_statistics,
-    rows_window,
+    rows_window, rows_network,
 )  # fmt: skip
 CASES = [case for table in TABLES for case in table.CASES]
 DIFFERENTIABLE = [

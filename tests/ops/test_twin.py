@@ -69,7 +69,8 @@ def state(value: Any) -> Any:
     return (
         *tensor_state(value), type(op), op.params, op.needs, op.shape, op.kept, op.hooks, states,
         [(*tensor_state(s), s.op is None) for s in op.saved or ()],
-        vars(op) if hasattr(op, "__dict__") else {}, [state(x) for x in op.inputs],
+        {name: state(x) for name, x in getattr(op, "__dict__", {}).items()},
+        [state(x) for x in op.inputs],
     )  # fmt: skip
 
 
@@ -511,7 +512,7 @@ CHANGES = {
          't._grad, t.op, t.requires_grad, t.note = None, None, False, "new"'),
     ],
     "tutor/core/op.py": [
-        ('"hooks", "inputs"', '"hooks", "remark", "inputs"'),
+        ('"hooks", "kept"', '"hooks", "remark", "kept"'),
         ("        self.params = params\n",
          '        self.params = params\n        self.remark = "op"\n'),
     ],

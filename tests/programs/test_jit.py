@@ -348,7 +348,9 @@ CHANGES: dict[str, Callable[[Model], Any]] = {
     "a part replaced": lambda m: m.parts.__setitem__(0, Tensor([4.0])),
     "a dict's item": lambda m: FLAGS.update(on=False),
     "an attribute of the class": lambda m: setattr(Model, "factor", 5.0),
+    "an attribute in place of the class's": lambda m: setattr(m, "factor", 5.0),
     "a method": lambda m: setattr(Model, "scaled", lambda self, x: x * 7.0),
+    "a method of its own": lambda m: setattr(m, "scaled", lambda x: x * 7.0),
     "a global": lambda m: globals().update(SCALE=3.0),
 }
 

@@ -39,7 +39,7 @@ FLOPS: dict[str, Work] = {
     "linear": _terms_of_rows,
     "conv": windows.terms,
     "conv_weight": windows.terms_of_weights,
-    "fused": _one_each_read,  # for each instruction that computes
+    "fused": _one_each_read,  # for each instruction that computes; and those of its product
 }
 
 
@@ -55,9 +55,14 @@ def flops(
     if count is None or signature.work == "moves" or (count is _one_each and signature.params):
         return None
     out, *ins = [shape for shape, _, _ in layouts]
-    if kernel == "fused":
-        return count(out, ins) * bytecode.computing(params["code"]) if "code" in params else None
-    return count(out, ins)
+    if kernel != "fused":
+        return count(out, ins)
+    if "code" not in params:
+        return None
+    computing, begins = bytecode.computing(params["code"]), bytecode.product(params["code"])
+    if begins is None:
+        return count(out, ins) * computing
+    return _terms_of_rows(out, ins) + _one_each(out, ins) * computing
 
 
 def nbytes(kernel: str, layouts: Sequence[Layout]) -> int:

@@ -23,7 +23,11 @@ class Form` in simd_cpp/kernel.hpp, which states the same for C++. What it costs
     index_select        x's shape, but along `axis` as long as the 1-D index
     cross_entropy       x (..., classes), t (...) -> (...), or () where the op adds them up
     cross_entropy_grad  x (..., classes), t (...), g (...) -> (..., classes)
-    fused               all inputs of one shape -> that shape, without the axes in `axis`
+    attention           q (..., l, e), k (..., s, e), v (..., s, n), mask (..., l, s), logs (..., l)
+                        -> (..., l, n)
+    attention_grad      g as z, q, k, v, mask, z (..., l, n), logs, dk as k, dv as v -> as q
+    fused               all inputs of one shape -> that shape, without the axes in `axis`; where it
+                        begins with a product, the others have the shape of that
 
 An axis may be counted from the end, and is counted from the front from here on.
 """
@@ -34,9 +38,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tutor.backends import windows
+from tutor.backends import bytecode, windows
 from tutor.backends.signatures import Signature
-from tutor.dtype import DType, accumulator, bool_, float64, int64, uint32, uint64
 from tutor.errors import ShapeError
 from tutor.ground.layout import Shape, axes_of, axis_of, broadcast_shapes, broadcast_strides
 
@@ -182,8 +185,13 @@ def _selected(_: Signature, name: str, shapes: Sequence[Shape], params: Params) 
 
 
 def _chained(_: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
-    first, axis = shapes[0], params["axis"]
-    if any(shape != first for shape in shapes):
+    axis, begins = params["axis"], bytecode.product(params.get("code", "o0 = copy.bool i0"))
+    first, rest = shapes[0], shapes[1:]
+    if begins:
+        form, count = FORMS[begins.signature.form], len(begins.args)
+        assert form.rule is not None
+        first, rest = form.rule(begins.signature, name, shapes[:count], {}), shapes[count:]
+    if any(shape != first for shape in rest):
         raise ShapeError(
             f"{name} of shapes {', '.join(map(str, shapes))}",
             "they differ",
@@ -213,6 +221,31 @@ def _lost_grad(_: Signature, name: str, shapes: Sequence[Shape], params: Params)
             "give one gradient for each target",
         )
     return x
+
+
+def _attended(_: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
+    q, k, v, mask, logs = shapes
+    if len(q) > 1 and len(k) > 1 and len(v) > 1:
+        lead, rows, keys = q[:-2], q[-2], k[-2]
+        wanted = ((*lead, keys, q[-1]), (*lead, keys, v[-1]), (*lead, rows, keys), (*lead, rows))
+        if (k, v, mask, logs) == wanted:
+            return (*q[:-1], v[-1])
+    raise ShapeError(
+        f"{name} of shapes {', '.join(map(str, shapes))}",
+        "they do not fit",
+        "give (..., l, e), (..., s, e), (..., s, n), a mask (..., l, s) and logs (..., l)",
+    )
+
+
+def _attended_grad(_: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
+    g, q, k, v, mask, z, logs, dk, dv = shapes
+    if not g == z == _attended(_, name, (q, k, v, mask, logs), params) or (dk, dv) != (k, v):
+        raise ShapeError(
+            f"{name} of a result {z} with the gradients {g}, {dk} and {dv}",
+            "they do not fit",
+            "give g of the shape of z, dk of that of k, and dv of that of v",
+        )
+    return q
 
 
 # ---- walking the inputs --------------------------------------------------------------------------
@@ -264,18 +297,13 @@ FORMS: dict[str, Form] = {
     "index_select": Form(_selected),
     "cross_entropy": Form(_lost, params=("reduction",)),
     "cross_entropy_grad": Form(_lost_grad),
+    "attention": Form(_attended),
+    "attention_grad": Form(_attended_grad),
     "fused": Form(_chained),
 }
 
 
 # ---- asked by the Engine -------------------------------------------------------------------------
-
-
-def dtype_of(letter: str, dtype: DType) -> DType | None:
-    """What a letter of `types` stands for, in a kernel for `dtype`; None for any."""
-    if letter == "S":
-        return accumulator(dtype)
-    return {"T": dtype, "b": bool_, "i": int64, "u": uint32, "n": uint64, "d": float64}.get(letter)
 
 
 def counted_axis(form: str, axis: Any, shapes: Sequence[Shape]) -> Any:

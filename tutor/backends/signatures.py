@@ -9,7 +9,8 @@ or, for inputs, 0: transposed, sliced, reversed and expanded operands are all ta
 
 `types` spells the dtypes of `out` and the inputs, one letter each: `T` the dtype the kernel is
 registered for, `b` bool, `i` int64, `u` uint32, `*` any dtype, `S` what a sum of T gives (int64
-for bool and signed, uint64 for unsigned, T for floats). A trailing `+` repeats the last letter.
+for bool and signed, uint64 for unsigned, T for floats), `C` what a float T is computed in (float32
+for 16 bits, else T). A trailing `+` repeats the last letter.
 `d` and `n` are cells, operands of shape () that hold one float64 or one uint64: what changes from
 call to call (a learning rate, a count) stands in memory, so the same call made again follows it.
 
@@ -34,7 +35,7 @@ from __future__ import annotations
 import zlib
 from typing import NamedTuple
 
-from tutor.dtype import TABLE, DType, bool_, float32, float64, uint32
+from tutor.dtype import TABLE, DType, accumulator, bool_, float32, float64, int64, uint32, uint64
 
 ALL = TABLE
 NUMBERS = tuple(d for d in TABLE if d is not bool_)
@@ -52,6 +53,9 @@ class Signature(NamedTuple):
     params: tuple[str, ...] = ()
     form: str = "elementwise"
     work: str = "computes"  # or "moves", or "chooses"
+    results: int = (
+        1  # how many operands are: out, and the last results - 1 inputs, which are written
+    )
 
 
 # fmt: off
@@ -216,10 +220,19 @@ TABLE_OF_KERNELS = (
     Signature("cross_entropy_grad", "TTiT", FLOATS, "sum",
         "z_j = scale * g * (softmax(x)_j - [j = t]) for each row of x and its g (...)", ("scale",),
         form="cross_entropy_grad"),
+    Signature("attention", "TTTTTC", FLOATS, "sum",
+        "z = softmax(scale * q kᵀ + mask) v over the last two axes; if causal, row i sees keys 0 "
+        "to i; a row that sees none is 0. ins = (q, k, v, mask, logs), where logs <- ln sum "
+        "e**(scale * q kᵀ + mask) of each row", ("scale", "causal"), form="attention", results=2),
+    Signature("attention_grad", "TTTTTTTCTT", FLOATS, "sum",
+        "out = dq, dk and dv are the gradients of attention for q, k and v, given g, that of its "
+        "result z; ins = (g, q, k, v, mask, z, logs, dk, dv)", ("scale", "causal"),
+        form="attention_grad", results=3),
     Signature("fused", "T*+", ALL, "sum",
         "o0, o1, ... = what `code`, a chain of elementwise kernels, makes of i0, i1, ... (see "
-        "tutor/backends/bytecode.py): out is o0, the last results - 1 inputs are o1 and on; o0 may "
-        "be reduced over axis", ("code", "results", "axis"), form="fused"),
+        "tutor/backends/bytecode.py): out is o0, the last results - 1 inputs are o1 and on; it may "
+        "begin with a product, and o0 may be reduced over axis", ("code", "results", "axis"),
+        form="fused"),
     # ---- optimizer steps: `out` (and the state) are read and updated in place --------------------
     Signature("descend", "TTdd", FLOATS, "sum",
         "p <- p - lr * (g + weight_decay * p), with p = out, ins = (g, lr, weight_decay)",
@@ -311,3 +324,12 @@ def version() -> int:
         for s in TABLE_OF_KERNELS
     ]
     return zlib.crc32("\n".join(rows).encode())
+
+
+def dtype_of(letter: str, dtype: DType) -> DType | None:
+    """What a letter of `types` stands for, in a kernel for `dtype`; None for any."""
+    if letter == "S":
+        return accumulator(dtype)
+    if letter == "C":
+        return dtype if dtype is float64 else float32
+    return {"T": dtype, "b": bool_, "i": int64, "u": uint32, "n": uint64, "d": float64}.get(letter)

@@ -6,13 +6,12 @@ One thread is enough for the right order, and for errors that come where they be
 
 from __future__ import annotations
 
-import atexit
 import threading
 import weakref
 from collections.abc import Iterator
 from contextvars import copy_context
 from queue import SimpleQueue
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -21,7 +20,7 @@ class Ahead(Generic[T]):
     """An iterator over `source`, of which up to `count` things are made ahead.
 
     Its thread ends with the source, with an error of it (which is raised here, where the thing
-    would have come), with `close()`, and when nobody has this object any more.
+    would have come), with `close()`, with the program, and when nobody has this object any more.
     """
 
     def __init__(self, source: Iterator[T], count: int) -> None:
@@ -33,9 +32,9 @@ class Ahead(Generic[T]):
         self.thread = threading.Thread(
             target=context.run, args=(work, *arguments), name="tutor.data", daemon=True
         )
+        # At the end of the program, too: a thread within a kernel while the interpreter goes away
+        # may crash it.
         self.finish = weakref.finalize(self, end, self.over, self.room, self.thread)
-        self.finish.atexit = False  # by then it is too late for threads: see below
-        _at_work.add(self)
         self.thread.start()
 
     def __iter__(self) -> Iterator[T]:
@@ -88,13 +87,3 @@ def end(over: threading.Event, room: threading.Semaphore, thread: threading.Thre
     room.release()
     if thread is not threading.current_thread():
         thread.join()
-
-
-_at_work: weakref.WeakSet[Any] = weakref.WeakSet()
-
-
-@atexit.register
-def end_all() -> None:
-    """A thread that is within a kernel while the interpreter goes away would crash it."""
-    for ahead in list(_at_work):
-        ahead.close()

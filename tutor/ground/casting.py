@@ -18,7 +18,6 @@ gradient is computed in the dtype in which the op was.
 from __future__ import annotations
 
 import functools
-import inspect
 from collections import deque
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -27,7 +26,7 @@ from typing import Any, TypeVar
 
 from tutor.dtype import DType, bfloat16, float16, float32
 from tutor.errors import DomainError
-from tutor.ground.blocks import Block, Entered, Setting, Shared, Within
+from tutor.ground.blocks import Block, Entered, Setting, Shared, Within, runs_in_steps
 from tutor.ground.literals import is_tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -115,8 +114,7 @@ class autocast(Within[DType | None]):  # noqa: N801 - read as a verb: with autoc
         super().__init__(casting, to if enabled else None)
 
     def __call__(self, function: F) -> F:
-        kinds = inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction
-        if any(kind(function) for kind in kinds):
+        if runs_in_steps(function, "generator", "coroutine", "asyncgen"):
             raise DomainError(
                 f"autocast as the decorator of {function.__qualname__}",
                 "what happens between its steps would be cast, too",

@@ -12,7 +12,6 @@ call with tutor's own names is never delayed by a search, and type checkers know
 
 from __future__ import annotations
 
-import difflib
 import functools
 from collections.abc import Callable, Iterable
 from types import FunctionType
@@ -160,6 +159,8 @@ def _ours(name: str, parameters: Iterable[str]) -> str:
 
 
 def _refuse(f: Any, unknown: dict[str, Any], names: Iterable[str], made: object = None) -> NoReturn:
+    import difflib  # as inspect: only mistakes need it
+
     known = [name for name in names if name not in ("self", "cls")]
     wrong = next(iter(unknown))
     spellings = {name: _ours(name, known) for name in SPELLINGS}

@@ -10,7 +10,6 @@ Sequential: 65 parameters
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -68,6 +67,8 @@ class Summary:
         return "\n".join([self.title(), *(line.rstrip() for line in lines)])
 
     def _repr_html_(self) -> str:
+        import html  # a notebook has loaded it anyhow
+
         head = "".join(f"<th>{name}</th>" for name in ("part", "layer", "holds", "parameters"))
         body = "".join(
             "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"

@@ -5,6 +5,7 @@ Every class is here by its name, too: `tutor.ops.Mul`, `from tutor.ops import Ma
 
 from tutor.core.op import OPS
 from tutor.ops import (
+    attention,
     bitwise,
     elementwise,
     functions,
@@ -18,7 +19,8 @@ from tutor.ops import (
 )
 
 families = (
-    bitwise, elementwise, functions, fused, indexing, matmul, movement, reduce, scan, window,
+    attention, bitwise, elementwise, functions, fused, indexing, matmul, movement,
+    reduce, scan, window,
 )  # fmt: skip
 classes = {op.__name__: op for op in OPS.values()}
 globals().update(classes)

@@ -89,7 +89,7 @@ def things() -> dict[str, Any]:
         "buffer_slots": ("dtype", "version"),
         "node": Op(),
         "node_slots": (
-            "inputs", "params", "saved", "states", "serial", "needs", "shape", "kept", "hooks",
+            "_inputs", "params", "saved", "states", "serial", "needs", "shape", "kept", "hooks",
         ),
         "dtypes": table,
         "meeting": tuple(tuple(dtypes.promote(a, b).index for b in table) for a in table),

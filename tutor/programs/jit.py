@@ -32,6 +32,7 @@ from tutor.programs.passes import known
 from tutor.programs.program import Program
 from tutor.programs.results import plain
 from tutor.programs.trace import Trace, record
+from tutor.random import redirected
 
 MOST_TRACES = 8  # kept for arguments of one kind; the oldest one goes
 MOST_KINDS = 64  # of arguments
@@ -64,8 +65,9 @@ class Jitted:
         return self if instance is None else types.MethodType(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if within.get() or (WATCHES and mode.get() is not None):
-            # A part of another jitted function, and so of its Program; or of what lazy() notes.
+        if within.get() or redirected() or (WATCHES and mode.get() is not None):
+            # A part of another jitted function, and so of its Program; or of what lazy() notes; or
+            # drawing from a stream that is there for this call alone, as a loader's batch does.
             return self.function(*args, **kwargs)
         trace, where, twin = self._latest  # read at once: another thread may set it
         if twin and not kwargs and where == modes():

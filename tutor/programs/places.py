@@ -237,12 +237,22 @@ class Reached:
                 path = f"{base.__name__}.{name}"
                 if is_users(base.__module__):
                     self._note(base, name, member, path)
+                if _may_be_hidden(base, name, member, own := getattr(of, "__dict__", None)):
+                    self._note(own, name, MISSING, path)
                 member = getattr(member, "fget", None) or getattr(member, "__func__", member)
                 member = getattr(member, "func", member)  # of a cached_property
                 if isinstance(member, types.FunctionType):
                     yield member if of is None else types.MethodType(member, of), path
                 elif is_users(base.__module__) and not name.startswith("__"):
                     yield member, path
+
+
+def _may_be_hidden(base: type, name: str, member: Any, own: Any) -> bool:
+    """Would an attribute of the object itself, which it does not have so far, be found before this
+    one of its class? (Of a library's methods nobody puts one there.)"""
+    ours = is_users(base.__module__) or not isinstance(member, types.FunctionType)
+    first = hasattr(type(member), "__set__") or name.startswith("__")
+    return ours and not first and type(own) is dict and name not in own
 
 
 def _held(value: Any, attribute: str) -> Any:

@@ -105,7 +105,7 @@ class Trace:
         ]  # fmt: skip
         return simd_cpp.caller(
             arguments,
-            [(p.holder, p.key, p.value) for p in guards.places],
+            [p[:2] if p.value is MISSING else p[:3] for p in guards.places],
             [(container, size) for container, size, _ in guards.sizes],
             [(t, *walk) for t, walk in guards.tensors],
             [p.holder for p in self.was_none],
@@ -279,10 +279,10 @@ def _check_unchanged(before: Reached) -> None:
         now = place.get()
         if is_same(now, place.value) or _moves(place):
             continue
-        shown = "nothing" if now is MISSING else repr(now)
+        was, shown = ("nothing" if x is MISSING else f"{x!r:.60}" for x in (place.value, now))
         raise RecordError(
             f"to record a call that changes {place.path}",
-            f"it was {place.value!r:.60}, and is {shown:.60} now; a replay runs no Python",
+            f"it was {was}, and is {shown} now; a replay runs no Python",
             "change it outside of the jitted function, or keep it in a Tensor",
         )
     for container, size, path in before.sizes:

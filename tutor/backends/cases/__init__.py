@@ -10,7 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tutor.backends.cases import chains, elementwise, fused, movement, reduce, scan, window
+from tutor.backends.cases import (
+    chains,
+    elementwise,
+    fused,
+    movement,
+    network,
+    reduce,
+    scan,
+    window,
+)
 from tutor.backends.cases.bounds import UPDATES
 from tutor.backends.cases.draws import Case, Draw
 from tutor.backends.signatures import SIGNATURES, TABLE_OF_KERNELS
@@ -63,6 +72,7 @@ CASES: dict[str, tuple[Small, Large]] = {
     **dict.fromkeys(
         ("cross_entropy", "cross_entropy_grad"), (fused.cross_entropy, fused.large_cross_entropy)
     ),
+    **dict.fromkeys(("attention", "attention_grad"), (network.attention, network.large_attention)),
     "fused": (chains.fused, chains.large_fused),
     **dict.fromkeys(UPDATES, (fused.optimizer, fused.large_optimizer)),
     **dict.fromkeys(("random_bits", "uniform", "normal"), (fused.random, fused.large_random)),

@@ -13,7 +13,8 @@ c  k + 2 for k terms, each the product of at most two numbers, added in any orde
 
 e**(x - max) inherits the error of x - max, u |x - max|; so in softmax S contains the term
 (1 + |x - max|) e**(x - max), where |ln softmax(x)|, which is larger, stands for |x - max|. The
-smallest normal number is added to it, since below that a power of e has fewer bits.
+smallest normal number is added to it, since below that a power of e has fewer bits. What c and S
+are for norms and attention is said in network.py.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import math
 from typing import Any
 
 from tutor.backends import registry
+from tutor.backends.cases import network
 from tutor.backends.cases.draws import Case, Spec
 from tutor.backends.cases.operands import elements, execute, images, through
 from tutor.backends.signatures import FLOATS, SIGNATURES
@@ -35,8 +37,10 @@ NORMAL = {dtype: COMPUTED[dtype].smallest_normal for dtype in FLOATS}
 UPDATES = {row.name: row.types.count("T") for row in SIGNATURES.values() if row.form == "update"}
 WRITTEN = {  # the operands a kernel writes; else out alone
     **{kernel: (0, *range(2, moved)) for kernel, moved in UPDATES.items()},  # all but the gradient
-    **dict.fromkeys(("random_bits", "uniform", "normal"), (0, 2)),
-}
+    **{name: (0, 2) for name, row in SIGNATURES.items() if row.form == "draw"},
+    **{name: (0, *range(len(row.types) + 1 - row.results, len(row.types)))
+       for name, row in SIGNATURES.items() if row.results > 1},
+}  # fmt: skip
 STEPWISE = {"scatter_add", *(kernel for kernel, moved in UPDATES.items() if moved > 2)}
 
 
@@ -61,6 +65,8 @@ def factor(kernel: str, case: Case) -> int:
     """c: it grows with the number of terms."""
     if kernel in UPDATES:
         return 12
+    if kernel in network.KERNELS:
+        return network.factor(kernel, case)
     axis: int = case.params.get("axis", -1)
     x = case.ins[0].shape
     if kernel == "scan":
@@ -88,6 +94,8 @@ def magnitudes(kernel: str, case: Case, before: list[bytes]) -> dict[int, list[f
         None if spec.values is None else elements(spec, memory)
         for spec, memory in zip(specs, before, strict=True)
     ]
+    if kernel in network.KERNELS:
+        return network.magnitudes(kernel, case, values[1:])
     if "cross_entropy" in kernel or "softmax" in kernel:
         return {0: of_softmax(kernel, case, *values[1:])}
     kept = (1, 2) if kernel == "max_pool2d_grad" else ()  # compared, not added

@@ -219,6 +219,8 @@ class Draw:
         if letter == "S":
             kind = self.dtype.kind
             return self.dtype if kind == "float" else uint64 if kind == "uint" else int64
+        if letter == "C":
+            return self.dtype if self.dtype is float64 else dtypes.float32
         found = {"b": bool_, "i": int64, "u": dtypes.uint32, "d": float64, "n": uint64}
         return found.get(letter, self.dtype)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from tutor.backends import registry
 from tutor.backends.python_ref import (
+    attention,
     elementwise,
     fused,
     matmul,
@@ -33,6 +34,7 @@ KERNELS = {
     **optimizer.KERNELS,
     **random.KERNELS,
     **window.KERNELS,
+    **attention.KERNELS,
 }
 
 
@@ -43,6 +45,3 @@ def table() -> registry.Table:
     return {
         (row.name, dtype): kernels[row.name] for row in TABLE_OF_KERNELS for dtype in row.dtypes
     }
-
-
-registry.register_loader("python_ref", table)

@@ -63,6 +63,7 @@ from tutor.nn.functional.dropout import (
 from tutor.nn.functional.embedding import (
     embedding,
 )
+from tutor.nn.functional.grids import affine_grid, grid_sample
 from tutor.nn.functional.losses import (
     binary_cross_entropy_with_logits,
     cross_entropy,
@@ -114,6 +115,7 @@ __all__ = [
     "adaptive_max_pool1d",
     "adaptive_max_pool2d",
     "adaptive_max_pool3d",
+    "affine_grid",
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
@@ -139,6 +141,7 @@ __all__ = [
     "gaussian_nll_loss",
     "gelu",
     "glu",
+    "grid_sample",
     "group_norm",
     "hardshrink",
     "hardsigmoid",

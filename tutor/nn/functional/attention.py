@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from tutor.core.engine import apply
 from tutor.dtype import bool_
 from tutor.errors import DTypeError, ShapeError
 from tutor.ground import checks
-from tutor.ground.layout import broadcast_shapes
+from tutor.ground.layout import Shape, broadcast_shapes
 from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 from tutor.nn.functional.dropout import dropout
+from tutor.ops.attention import weights
 
 
 @spelled
@@ -34,47 +36,43 @@ def scaled_dot_product_attention(
             "query, key and value are not of one float dtype",
             "cast them to one",
         )
-    if q.shape[-1] != k.shape[-1] or k.shape[-2] != v.shape[-2]:
-        raise ShapeError(
-            f"attention of query {q.shape}, key {k.shape} and value {v.shape}",
-            "the sizes do not fit",
-            "give query (..., L, E), key (..., S, E) and value (..., S, V)",
-        )
     lead = broadcast_shapes("attention (leading axes)", *(t.shape[:-2] for t in (q, k, v)))
     shape = (*lead, q.shape[-2], k.shape[-2])
-    if scale is None:
-        scale = 1 / math.sqrt(q.shape[-1] or 1)
-    scores = (q * checks.number("attention(scale=...)", scale)) @ k.transpose(-2, -1)
-    if is_causal:
-        if attn_mask is not None:
-            raise ShapeError(
-                "attention with is_causal and attn_mask",
-                "each says which keys are seen",
-                "give one; the other can be a part of attn_mask",
-            )
-        attn_mask = Tensor.ones(*shape[-2:], dtype=bool_).tril()
-    if attn_mask is not None:
-        mask = checks.tensor("attention(attn_mask=...)", attn_mask)
-        if mask.dtype is not bool_ and not mask.dtype.is_float:
-            raise DTypeError(
-                f"attention with a mask of {mask.dtype.name}",
-                "it is neither true or false, nor added to the scores",
-                "give bools, True where a key takes part, or floats",
-            )
-        if broadcast_shapes("attention (mask)", shape, mask.shape) != shape:
-            raise ShapeError(
-                f"attention with a mask {mask.shape}",
-                f"the scores are {shape}",
-                "give a mask that stretches to them",
-            )
-        scores = scores.masked_fill(~mask, -math.inf) if mask.dtype is bool_ else (
-            scores + mask.cast(q.dtype))  # fmt: skip
-        if not shape[-1]:  # there is no largest one
-            return Tensor.zeros(*shape[:-1], v.shape[-1], dtype=q.dtype)
-        hidden = scores.detach().max(-1, keepdims=True) == -math.inf  # e**-inf / 0 would be nan
-        scores = apply("where", hidden, 0.0, scores)
-        weights = apply("where", hidden, 0.0, scores.softmax(-1))
+    scale = 1 / math.sqrt(q.shape[-1] or 1) if scale is None else (
+        checks.number("attention(scale=...)", scale))  # fmt: skip
+    if is_causal and attn_mask is not None:
+        raise ShapeError(
+            "attention with is_causal and attn_mask",
+            "each says which keys are seen",
+            "give one; the other can be a part of attn_mask",
+        )
+    mask = q.wrap(0.0, q.dtype) if attn_mask is None else added("attention", attn_mask, q, shape)
+    causal = bool(is_causal)
+    found: Any
+    if dropout_p == 0.0:
+        found = apply("attention", q, k, v, mask, scale=scale, causal=causal)
     else:
-        weights = scores.softmax(-1)
-    found: Tensor = dropout(weights, dropout_p) @ v
-    return found
+        found = dropout(weights(q, k, mask, scale=scale, causal=causal), dropout_p) @ v
+    answer: Tensor = found
+    return answer
+
+
+def added(name: str, given: Tensor, q: Tensor, scores: Shape) -> Tensor:
+    """A mask as what is added to the scores, which it stretches to."""
+    mask: Tensor = checks.tensor(f"{name}(attn_mask=...)", given)
+    if mask.dtype is not bool_ and not mask.dtype.is_float:
+        raise DTypeError(
+            f"{name} with a mask of {mask.dtype.name}",
+            "it is neither true or false, nor added to the scores",
+            "give bools, True where a key takes part, or floats",
+        )
+    if broadcast_shapes(f"{name} (mask)", scores, mask.shape) != scores:
+        raise ShapeError(
+            f"{name} with a mask {mask.shape}",
+            f"the scores are {scores}",
+            "give a mask that stretches to them",
+        )
+    if mask.dtype is not bool_:
+        return mask.cast(q.dtype)
+    seen: Tensor = apply("where", mask, q.wrap(0.0, q.dtype), q.wrap(-math.inf, q.dtype))
+    return seen

@@ -143,7 +143,7 @@ def _may_all_move(
 
 def _place(uses: Uses, maker: Step, to: Walk, made: int, i: int) -> int | None:
     """Where the step may write there at once: where it is, or where the copy is."""
-    if maker.signature.form in ("update", "draw", "fused"):
+    if maker.signature.form in ("update", "draw", "fused") or len(writes(maker)) > 1:
         return None
     if is_scattered(to) and not _walks_squares(maker):
         return None

@@ -24,7 +24,21 @@ char letter_of(const Row& row, int i) {
 
 // ---- Shapes -------------------------------------------------------------------------------------
 
-// What each form demands, for the error.
+// What the forms of a network's layers demand, for the error.
+const char* demand_of_layer(Form form) {
+    switch (form) {
+        case Form::Attention:
+            return "(..., l, e), (..., s, e), (..., s, n), a mask (..., l, s) and logs (..., l) "
+                   "give (..., l, n)";
+        case Form::AttentionGrad:
+            return "g and z are what (..., l, e), (..., s, e), (..., s, n) and a mask (..., l, s) "
+                   "give, logs is (..., l), and the gradients are as out and the last two of these";
+        default:
+            return "";
+    }
+}
+
+// The same of each form.
 const char* demand_of(Form form) {
     switch (form) {
         case Form::Elementwise:
@@ -71,11 +85,14 @@ const char* demand_of(Form form) {
         case Form::CrossEntropy:
             return "the input is (..., classes), target (...), and out (...) or ()";
         case Form::Fused:
-            return "all inputs have one shape, out the same without the axes in `axis`";
+            return "all inputs have one shape, out the same without the axes in `axis`; of a "
+                   "product"
+                   " that it begins with, all others are like its result";
         case Form::CrossEntropyGrad:
             return "out and the input are (..., classes), target and g (...)";
+        default:
+            return demand_of_layer(form);
     }
-    return "";
 }
 
 // Of a kernel that updates what it reads: operands of letter T are as out, the others are cells.
@@ -110,6 +127,7 @@ bool fits(const Row& row, const Operands& operands, const Params& params) {
 DType meaning(char letter, DType dtype) {
     return letter == 'T'   ? dtype
            : letter == 'S' ? sum_of(dtype)
+           : letter == 'C' ? (dtype == Float64 ? Float64 : Float32)
            : letter == 'b' ? Bool
            : letter == 'i' ? Int64
            : letter == 'u' ? UInt32
@@ -120,7 +138,8 @@ DType meaning(char letter, DType dtype) {
 
 bool is_written(const Row& row, int i) {
     return i == 0 || (row.form == Form::Update && i > 1 && letter_of(row, i) == 'T') ||
-           (row.form == Form::Draw && i == 2);
+           (row.form == Form::Draw && i == 2) || (row.form == Form::Attention && i == 5) ||
+           (row.form == Form::AttentionGrad && i > 7);
 }
 
 bool check_dtypes(const Row& row, const Operands& operands) {

@@ -126,6 +126,47 @@ bool entropy(Form form, const Operand* ins, Operand* out) {
     return rows_of(target, x);
 }
 
+// Whether a is (leading axes of q, rows), and with `columns` >= 0 (..., rows, columns).
+bool is_of(const Operand& a, const Operand& q, int64_t rows, int64_t columns) {
+    const int lead = q.ndim - 2;
+    return a.ndim == lead + (columns < 0 ? 1 : 2) && std::equal(a.shape, a.shape + lead, q.shape) &&
+           a.shape[lead] == rows && (columns < 0 || a.shape[lead + 1] == columns);
+}
+
+// ins = (q, k, v, mask, logs)
+bool attended(const Operand* ins, const Operand& logs, Operand* out) {
+    const Operand &q = ins[0], &k = ins[1], &v = ins[2];
+    const int last = q.ndim - 1;
+    if (last < 1 || k.ndim != q.ndim || v.ndim != q.ndim) return false;
+    const int64_t rows = q.shape[last - 1], keys = k.shape[last - 1];
+    set_shape(out, q.shape, q.ndim);
+    out->shape[last] = v.shape[last];
+    return is_of(k, q, keys, q.shape[last]) && is_of(v, q, keys, v.shape[last]) &&
+           is_of(ins[3], q, rows, keys) && is_of(logs, q, rows, -1);
+}
+
+// ins = (g, q, k, v, mask, z, logs, dk, dv)
+bool attended_grad(const Operand* ins, Operand* out) {
+    Operand z;
+    if (!attended(ins + 1, ins[6], &z) || !alike(ins[0], z) || !alike(ins[5], z) ||
+        !alike(ins[7], ins[2]) || !alike(ins[8], ins[3]))
+        return false;
+    return set_shape(out, ins[1].shape, ins[1].ndim), true;
+}
+
+// A chain of elementwise kernels: of what its product makes, where it begins with one.
+bool chain(const Operand* ins, int count, const Params& params, Operand* out) {
+    const int first = params.code.product;
+    if (first == 0) {
+        reduce(ins[0], params, out);
+    } else if (!infer(params.code.of[0].row->form, ins, first, params, out)) {
+        return false;
+    }
+    for (int i = first ? first : 1; i < count; ++i)
+        if (!alike(first ? *out : ins[0], ins[i])) return false;
+    return true;
+}
+
 }  // namespace
 
 bool infer(Form form, const Operand* ins, int count, const Params& params, Operand* out) {
@@ -167,10 +208,12 @@ bool infer(Form form, const Operand* ins, int count, const Params& params, Opera
         case Form::CrossEntropy:
         case Form::CrossEntropyGrad:
             return entropy(form, ins, out);
+        case Form::Attention:
+            return attended(ins, ins[4], out);
+        case Form::AttentionGrad:
+            return attended_grad(ins, out);
         case Form::Fused:
-            for (int i = 1; i < count; ++i)
-                if (!alike(ins[0], ins[i])) return false;
-            return reduce(ins[0], params, out), true;
+            return chain(ins, count, params, out);
     }
     return false;
 }
@@ -180,6 +223,9 @@ void fit(Form form, const Operand& out, Operand* ins, int count, const Params& p
         case Form::Elementwise:
         case Form::Scan:
             for (int i = 0; i < count; ++i) stretch(&ins[i], out.shape, out.ndim);
+            return;
+        case Form::Fused:
+            if (params.code.product) fit(params.code.of[0].row->form, out, ins, count, params);
             return;
         case Form::MatMul:
             for (int i = 0; i < 2; ++i) stretch_leading(&ins[i], out, 2);

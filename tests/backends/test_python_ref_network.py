@@ -1,0 +1,78 @@
+"""The reference's attention and its gradient against NumPy's arithmetic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from arrays import numpy_type, operand, view
+
+from tutor.backends import registry
+from tutor.backends.registry import Operand
+from tutor.dtype import DType, float64
+
+KERNELS = registry.table("python_ref")
+rng = np.random.default_rng(0)
+
+
+def drawn(*shape: int) -> np.ndarray:
+    return rng.standard_normal(shape)
+
+
+def blank(*shape: int, dtype: DType = float64) -> Operand:
+    return operand(np.full(shape, 7, numpy_type(dtype)), "sliced", dtype)
+
+
+def results(name: str, shapes: list[tuple[int, ...]], *ins: Any, **params: Any) -> list[np.ndarray]:
+    """What the kernel writes: out, then the last inputs, of these shapes."""
+    out, *rest = (blank(*shape) for shape in shapes)
+    KERNELS[name, float64](out, *map(operand, ins), *rest, **params)
+    return [view(x) for x in (out, *rest)]
+
+
+def slopes(f: Any, at: list[np.ndarray], g: np.ndarray) -> list[np.ndarray]:
+    """The gradients of sum g f(*at), by difference quotients."""
+    found = []
+    for i, x in enumerate(at):
+        slope = np.zeros_like(x)
+        for place in np.ndindex(*x.shape):
+            steps = []
+            for h in (1e-6, -1e-6):
+                moved = [a.copy() for a in at]
+                moved[i][place] += h
+                steps.append((f(*moved) * g).sum())
+            slope[place] = (steps[0] - steps[1]) / 2e-6
+        found.append(slope)
+    return found
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention(causal: bool) -> None:
+    q, k, v, mask, g = (
+        drawn(2, 3, 4),
+        drawn(2, 5, 4),
+        drawn(2, 5, 2),
+        drawn(2, 3, 5),
+        drawn(2, 3, 2),
+    )
+    mask[0, 1] = -np.inf  # a row that sees nothing
+
+    def scores(q: np.ndarray, k: np.ndarray) -> np.ndarray:
+        s = 0.5 * q @ k.swapaxes(1, 2) + mask
+        return np.where(np.tri(3, 5) > 0, s, -np.inf) if causal else s
+
+    def f(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
+        e = np.exp(scores(q, k))
+        return e / np.where(e.sum(-1) > 0, e.sum(-1), 1)[..., None] @ v
+
+    given = {"scale": 0.5, "causal": causal}
+    z, logs = results("attention", [(2, 3, 2), (2, 3)], q, k, v, mask, **given)
+    np.testing.assert_allclose(z, f(q, k, v), 1e-12, 1e-15)
+    with np.errstate(divide="ignore"):
+        np.testing.assert_allclose(logs, np.log(np.exp(scores(q, k)).sum(-1)))
+    grads = results(
+        "attention_grad", [q.shape, k.shape, v.shape], g, q, k, v, mask, z, logs, **given
+    )
+    for ours, theirs in zip(grads, slopes(f, [q, k, v], g), strict=True):
+        np.testing.assert_allclose(ours, theirs, 1e-6, 1e-8)

@@ -1,0 +1,40 @@
+"""One row per case: norms and attention; dropout, which draws, is in tests/nn/test_norms.py."""
+
+from __future__ import annotations
+
+import numpy as np
+from case import Case
+
+from tutor import apply
+
+
+def normed(x, w, b, axes, eps):
+    mean, var = x.mean(axes, keepdims=True), x.var(axes, keepdims=True)
+    return (x - mean) / np.sqrt(var + eps) * w + b
+
+
+def attended(q, k, v, mask, scale, causal):
+    s = scale * q @ np.swapaxes(k, -1, -2) + mask
+    if causal:
+        s = np.where(np.tri(*s.shape[-2:]) > 0, s, -np.inf)
+    e = np.exp(s - s.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True) @ v
+
+
+def attention(q, k, v, mask=None, **given):
+    mask = q.wrap(0.0, q.dtype) if mask is None else mask
+    return apply("attention", q, k, v, mask, **given)
+
+
+QKV = (2, 3, 4), (2, 5, 4), (2, 5, 3)
+CASES = [
+    Case("attention", lambda q, k, v: attention(q, k, v, scale=0.5), QKV,
+         lambda q, k, v: attended(q, k, v, 0, 0.5, False)),
+    Case("attention", lambda q, k, v: attention(q, k, v, causal=True), QKV,
+         lambda q, k, v: attended(q, k, v, 0, 1.0, True)),
+    Case("attention", lambda q, k, v, m: attention(q, k, v, m, scale=0.5), (*QKV, (3, 5)),
+         lambda q, k, v, m: attended(q, k, v, m, 0.5, False)),
+    Case("attention", lambda q, k, v: attention(q, k, v, q.wrap([0.0, -np.inf, 1.0], q.dtype)),
+         ((2, 4), (3, 4), (3, 2)),
+         lambda q, k, v: attended(q, k, v, [0.0, -np.inf, 1.0], 1.0, False)),
+]  # fmt: skip

@@ -1,0 +1,106 @@
+"""Attention: a softmax between two products, of which no whole matrix is kept.
+
+q (..., L, E) are queries, k (..., S, E) keys, v (..., S, V) values; z (..., L, V), and g its
+gradient. `mask` (..., L, S) is added to the scores.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tutor.backends import parameters
+from tutor.backends.forms import stretch
+from tutor.core.buffer import Buffer
+from tutor.core.engine import apply, engine
+from tutor.core.op import Op
+from tutor.dtype import bool_, float32, float64
+from tutor.errors import ShapeError
+from tutor.ground.layout import Shape, broadcast_shapes
+from tutor.ground.recording import is_grad_enabled
+
+
+class Attention(Op):
+    """z = softmax(scale * q kᵀ + mask) v; with causal=True row i sees keys 0 to i
+
+    The kernel goes through the keys block by block and keeps no matrix of all scores (Dao et al.
+    2022, FlashAttention): z_i = o_i / l_i, with l_i = sum_j e**(s_ij - m_i) and o_i = sum_j
+    e**(s_ij - m_i) v_j over the keys so far, m_i the largest score so far. A block that brings a
+    larger m' first multiplies l and o by e**(m - m'), for e**(s - m') = e**(s - m) e**(m - m').
+    What is kept is one number for each row, logs_i = m_i + ln l_i: from it backward finds a block's
+    weights again, p_ij = e**(s_ij - logs_i). With them
+
+        dv_j = sum_i p_ij g_i
+        dp_ij = g_i v_j,  ds_ij = p_ij (dp_ij - sum_j p_ij dp_ij),  sum_j p_ij dp_ij = g_i z_i
+        dq_i = scale * sum_j ds_ij k_j,  dk_j = scale * sum_i ds_ij q_i,  dmask = ds
+
+    A row that sees no key, or whose scores are all -inf, is 0. A derivative that is to be
+    differentiated again, and that of the mask, is made of other ops, with all weights at hand.
+    """
+
+    takes, saves, promotes = ("q", "k", "v", "mask"), ("q", "k", "v", "mask", "out"), 0
+    defaults = {"scale": 1.0, "causal": False}  # noqa: RUF012 - never changed
+    logs: Any
+
+    def settle(self):
+        q, k, v, _ = self.inputs
+        shapes = [x.shape for x in (q, k, v)]
+        fits = min(map(len, shapes)) > 1 and q.shape[-1] == k.shape[-1]
+        if not fits or k.shape[-2] != v.shape[-2]:
+            raise ShapeError(
+                f"attention of query {shapes[0]}, key {shapes[1]} and value {shapes[2]}",
+                "the sizes do not fit",
+                "give query (..., L, E), key (..., S, E) and value (..., S, V)",
+            )
+        scale = parameters.KINDS["scale"]("attention(scale=...)", self.params["scale"])
+        self.params = {"scale": float(scale), "causal": bool(self.params["causal"])}
+
+    def forward(self, q, k, v, mask, *, scale, causal):
+        lead = broadcast_shapes(self.name, *(x.shape[:-2] for x in (q, k, v)))
+        q, k, v = (stretch(x, (*lead, *x.shape[-2:])) for x in (q, k, v))
+        dtype, rows = q.buf.dtype, q.shape[-2]
+        count = math.prod(lead) * rows
+        out = q.over(Buffer.empty(count * v.shape[-1], dtype), (*lead, rows, v.shape[-1]))
+        kept = dtype if dtype is float64 else float32
+        self.logs = q.over(Buffer.empty(count, kept), (*lead, rows))
+        params = {"scale": float(scale), "causal": bool(causal)}
+        engine.call(
+            "attention", dtype, out, q, k, v, stretch(mask, seen(q, k)), self.logs, **params
+        )
+        return out
+
+    def backward(self, g, q, k, v, mask, z):
+        if is_grad_enabled() or self.needs[3]:
+            return self.composed(g, q, k, v, mask)
+        lead = z.shape[:-2]
+        q, k, v = (stretch(x, (*lead, *x.shape[-2:])) for x in (q, k, v))
+        grads = [x.over(Buffer.empty(math.prod(x.shape), x.buf.dtype), x.shape) for x in (q, k, v)]
+        dq, *rest = grads
+        engine.call("attention_grad", q.buf.dtype, dq, g, q, k, v, stretch(mask, seen(q, k)), z,
+                    self.logs, *rest, **self.params)  # fmt: skip
+        return (*grads, None)
+
+    def composed(self, g, q, k, v, mask):
+        """The same of ops, which can be differentiated, the gradient of the mask included."""
+        scale = self.params["scale"]
+        p = weights(q, k, mask, **self.params)
+        dp = g @ v.mT
+        ds = p * (dp - (p * dp).sum(-1, keepdims=True))
+        return ds @ k * scale, ds.mT @ q * scale, p.mT @ g, ds
+
+
+def weights(q: Any, k: Any, mask: Any, *, scale: float, causal: bool) -> Any:
+    """softmax(scale * q kᵀ + mask), all of it; 0 in a row that sees no key."""
+    scores = q * scale @ k.mT + mask
+    if causal:
+        hidden = type(q).ones(scores.shape[-2:], dtype=bool_).triu(1)
+        scores = apply("where", hidden, -math.inf, scores)
+    if not scores.shape[-1]:
+        return scores
+    nothing = scores.detach().max(-1, keepdims=True) == -math.inf  # e**-inf / 0 would be nan
+    return apply("where", nothing, 0.0, apply("where", nothing, 0.0, scores).softmax(-1))
+
+
+def seen(q: Any, k: Any) -> Shape:
+    """The shape of the scores."""
+    return (*q.shape[:-1], k.shape[-2])
