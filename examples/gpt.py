@@ -68,7 +68,8 @@ class Writer:
     only the new place is computed; all shapes stay the same, so this is recorded once."""
 
     def __init__(self, model: GPT, temperature: float, top_k: int) -> None:
-        self.model, self.temperature, self.room = model, temperature, model.places.num_embeddings
+        self.model, self.room = model, model.places.num_embeddings
+        self.temperature = max(temperature, 1e-3)  # next to 0 only the likeliest is left
         self.top_k = min(top_k or 1 << 30, model.ids.num_embeddings)
         self.caches = [nn.KVCache(self.room) for _ in model.blocks]
         self.next = tutor.jit(self.draw)
