@@ -19,8 +19,9 @@ class KVCache:
     changes from call to call, and how many places were seen is a Tensor: so one function under
     tutor.jit, recorded once, writes place after place. It keeps no graph: call it under no_grad.
 
-    >>> cache, block = KVCache(8), TransformerBlock(4, 2)
-    >>> with tutor.no_grad():
+    >>> from tutor import Tensor, nn, no_grad
+    >>> cache, block = nn.KVCache(8), nn.TransformerBlock(4, 2)
+    >>> with no_grad():
     ...     for _ in range(3):
     ...         z = block(Tensor.randn(1, 1, 4), cache)
     >>> len(cache)
