@@ -396,3 +396,22 @@ def test_wrong_arguments_are_refused(argv, capsys):
     with pytest.raises(SystemExit):
         arguments(argv)
     assert "error:" in capsys.readouterr().err
+
+
+def test_the_gpt_learns_the_same_in_both_libraries(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    sizes = "--block 16 --width 16 --heads 2 --layers 1 --batch 4 --tests 2"
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.gpt_text", *sizes.split(), "--steps", "6", "--turn", "2",
+         "--every", "1", "--out", str(tmp_path)],
+        cwd=ROOT, env={**os.environ, "TUTOR_NUM_THREADS": "1"}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    losses = {
+        name: [float(x) for x in re.findall(rf"{name}: \d+ steps.*text ([\d.]+)", done.stdout)]
+        for name in ("tutor", "torch")
+    }
+    assert len(losses["tutor"]) == 3 and losses["tutor"][-1] < losses["tutor"][0]
+    assert losses["tutor"] == pytest.approx(losses["torch"], abs=2e-4)
+    assert "ids/s written: tutor" in done.stdout and "<svg" in (tmp_path / "losses.svg").read_text()

@@ -8,6 +8,7 @@ import re
 import runpy
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,6 +36,11 @@ TABLE = {
         f"{QUICK} 500 --steps 10", "plane.svg walk.svg beside.svg curves.svg log.jsonl", most=0.75
     ),
     "dqn_cartpole": Example("--rounds 2", "game.svg curves.svg log.jsonl", least=475),
+    "gpt": Example(
+        "--epochs 1 --length 20000 --width 32 --block 32 --layers 1",
+        "gpt.safetensors curves.svg unexpected.svg log.jsonl",
+        most=0.15,
+    ),
     "gpt2": Example("--count 3", "made_up.safetensors", most=1e-4),
     "linear_regression": Example("--steps 200", "line.svg", most=1e-5),
     "mnist_cnn": Example(
@@ -42,15 +48,18 @@ TABLE = {
         "mistakes.svg filters.svg curves.svg log.jsonl checkpoint.safetensors",
         least=0.994,
     ),
+    "names_lstm": Example(
+        "--epochs 1 --names 600 --width 16", "beliefs.svg curves.svg log.jsonl", least=0.92
+    ),
     "two_moons": Example("--epochs 2", "moons.svg curves.svg log.jsonl", least=0.97),
 }
 
 
-def run(name: str, out: Path, *options: str) -> str:
+def run(name: str, out: Path, *options: str, typed: str = "") -> str:
     result = subprocess.run(
         [sys.executable, str(ROOT / "examples" / f"{name}.py"), *options],
         env={**os.environ, "PYTHONPATH": str(ROOT)}, cwd=out, capture_output=True, text=True,
-        timeout=300, check=False,
+        input=typed, timeout=300, check=False,
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     return result.stdout
@@ -115,3 +124,31 @@ def test_the_network_for_mnist_goes_on_where_it_was_interrupted(
         go("parts")
     monkeypatch.setattr(training, "evaluate", evaluate)
     assert go("parts", "--resume") == whole
+
+
+def test_the_gpt_goes_on_where_it_was_stopped_and_with_what_is_typed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = ROOT / "examples" / "gpt.py"
+    small = "--epochs 2 --length 9000 --bpe 300 --width 16 --block 16 --heads 2 --layers 1"
+
+    def result(out: str, *options: str) -> float:
+        monkeypatch.setattr(sys, "argv", [str(path), *options, "--out", str(tmp_path / out)])
+        return float(runpy.run_path(str(path))["main"]())
+
+    whole = result("whole", *small.split(), "--dropout", "0.1")
+    with monkeypatch.context() as patched:
+        batches = training.Run.batches
+
+        def stopped(run: training.Run, loader: Any) -> Iterator[Any]:
+            if run.history:
+                raise KeyboardInterrupt
+            yield from batches(run, loader)
+
+        patched.setattr(training.Run, "batches", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            result("parts", *small.split(), "--dropout", "0.1")
+    assert result("parts", "--resume") == whole
+    said = run("gpt", tmp_path, "--chat", "--out", str(tmp_path / "parts"), typed="The dog\n\n")
+    assert "The dog" in said.partition("An empty line ends this.")[2]
+    assert "epoch" not in said  # it was trained before

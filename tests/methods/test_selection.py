@@ -323,3 +323,32 @@ def test_a_saved_value_that_is_overwritten_through_a_mask_is_noticed():
         x[x > 1] = 0.0
     with pytest.raises(GraphError, match="changed in place"):
         y.backward()
+
+
+def test_many_parts_cost_little_more_than_the_whole_in_backward() -> None:
+    """From the whole each, the gradients of L parts would be L times as large as it."""
+
+    def bytes_of(length: int) -> int:
+        x = Tensor.randn(length, 8, requires_grad=True)
+
+        def step() -> None:
+            x.grad = None
+            sum(part.exp().sum() for part in x.split(1)).backward()
+
+        recorded = tutor.jit(step, passes=())
+        for _ in range(2):
+            recorded()
+        found: int = recorded.recorded.nbytes
+        return found
+
+    assert bytes_of(128) < 3 * bytes_of(64)
+
+
+def test_the_parts_of_what_needs_a_gradient_are_views() -> None:
+    x = Tensor.arange(12.0).reshape(6, 2)
+    needing = x.copy().requires_grad_()
+    for parts, plain in ((needing.split(1), x.split(1)), (needing.chunk(6, 0), x.chunk(6, 0))):
+        for part, expected in zip(parts, plain, strict=True):
+            assert part.buf is needing.buf and part.tolist() == expected.tolist()
+            assert (part.shape, part.strides, part.offset) == (
+                expected.shape, expected.strides, expected.offset)  # fmt: skip

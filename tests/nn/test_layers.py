@@ -94,29 +94,6 @@ def test_running_numbers_are_kept_and_used():
     assert norm.eval()(Tensor([[1.0]])).tolist() == [[0.0]] and norm.num_batches_tracked.item() == 1
 
 
-@pytest.mark.parametrize("masked", [False, True])
-def test_a_cache_gives_what_the_whole_sequence_gives(masked):
-    tutor.manual_seed(0)
-    blocks = [nn.TransformerBlock(8, 2, dtype="float64") for _ in range(2)]
-    x = Tensor.randn(3, 7, 8, dtype="float64")
-    whole = x
-    for block in blocks:
-        whole = block(whole)
-    caches, parts = [nn.KVCache() for _ in blocks], []
-    for begin, end in (
-        ((0, 3), (3, 4), (4, 6), (6, 7)) if masked else ((i, i + 1) for i in range(7))
-    ):
-        part = x[:, begin:end]
-        for block, cache in zip(blocks, caches, strict=True):
-            part = block(part, cache=cache)
-        parts.append(part)
-    assert len(caches[0]) == 7
-    found = tutor.cat(parts, axis=1).detach().numpy()
-    np.testing.assert_allclose(found, whole.detach().numpy(), 1e-12, 1e-13)
-    with pytest.raises(ShapeError, match="new KVCache"):
-        blocks[0](x[:2], cache=caches[0])
-
-
 def test_a_causal_block_sees_nothing_that_comes_later():
     block, x = nn.TransformerBlock(4, 2), Tensor.randn(1, 5, 4)
     changed = x.copy()

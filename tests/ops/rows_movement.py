@@ -60,6 +60,8 @@ CASES = [
          lambda x: np.moveaxis(x, (0, 2), (2, 1))),
     Case("flatten", lambda x: x.T.flatten(0, 1), ((2, 3, 4),), lambda x: x.T.reshape(12, 2)),
     Case("split", lambda x: x.split(2)[1] * x.split((1, 4))[0], ((5,),), lambda x: x[2:4] * x[:1]),
+    Case("split into many", lambda x: x.split((1, 2, 0, 3, 1, 2), 1)[3] * x.split(1, 1)[7],
+         ((2, 9),), lambda x: x[:, 3:6] * x[:, 7:8]),
     Case("chunk", lambda x: x.chunk(3, axis=1)[1], ((2, 7),), lambda x: x[:, 3:6]),
     Case("pad", lambda x: x.pad(((2, 1),), mode="reflect"), ((4,),),
          lambda x: np.pad(x, (2, 1), mode="reflect")),

@@ -927,3 +927,25 @@ def test_a_replay_takes_memory_for_what_it_hands_out_alone() -> None:
     after = tutor.memory.stats()
     assert after.allocations - before.allocations == 10 * (1 + len(case.params))
     assert after.misses == before.misses
+
+
+@pytest.mark.parametrize("start", [0, 4])
+def test_the_same_rows_of_something_larger_can_be_given_again_and_again(start: int) -> None:
+    table = Tensor.randn(12, 6)
+    jitted = tutor.jit(lambda x: (x * 2).sum(0))
+    rows = table[start : start + 4]
+    for x in (rows, rows, rows, rows, table[1:5], rows.copy(), rows, table[start : start + 4]):
+        assert bits(jitted(x)) == bits((x * 2).sum(0))
+    assert counted(jitted)[0] <= 2
+
+
+def test_rows_that_were_given_again_are_changed_in_place() -> None:
+    table = Tensor.zeros(6, 2)
+
+    def count(x: Tensor) -> None:
+        x += 1
+
+    jitted = tutor.jit(count)
+    for _ in range(4):
+        jitted(table[2:4])
+    assert table.sum(1).tolist() == [0, 0, 8, 8, 0, 0]

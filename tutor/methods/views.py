@@ -11,6 +11,7 @@ from tutor.core.buffer import Buffer
 from tutor.core.engine import apply
 from tutor.errors import AxisError, ShapeError
 from tutor.ground import checks, layout
+from tutor.ground.layout import Shape
 from tutor.ground.spelling import spelled
 from tutor.ground.typing import Axes, DTypeLike, Pairs, ShapeLike, Sizes
 from tutor.methods.inplace import InPlace
@@ -171,12 +172,22 @@ class Views(InPlace):
                 f"the sizes add up to {sum(each)}, not {n}",
                 "give sizes that do",
             )
+        return tuple(self._parts(each, axis))
+
+    def _parts(self, sizes: Shape, axis: int) -> list[Self]:
+        """Many parts that need a gradient are taken from halves of halves: the gradient of a part
+        is as large as what it is taken from, so all from the whole would cost parts * size."""
+        if len(sizes) > 4 and self.requires_grad:
+            half = len(sizes) // 2
+            left, right = sizes[:half], sizes[half:]
+            first, second = self._parts((sum(left), sum(right)), axis)
+            return first._parts(left, axis) + second._parts(right, axis)
         before = (slice(None),) * axis
-        ends = itertools.accumulate(each)
-        return tuple(
+        ends = itertools.accumulate(sizes)
+        return [
             apply("index", self, key=(*before, slice(end - size, end)))
-            for size, end in zip(each, ends, strict=True)
-        )
+            for size, end in zip(sizes, ends, strict=True)
+        ]
 
     def chunk(self, n: int, axis: int = 0) -> tuple[Self, ...]:
         """Split into n parts along axis, as even as PyTorch's: ceil(size / n) each, the rest last;

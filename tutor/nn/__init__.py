@@ -30,13 +30,13 @@ from tutor.nn.activation import (
     Threshold,
 )
 from tutor.nn.attention import (
-    KVCache,
     MultiHeadAttention,
     MultiheadAttention,
     TransformerBlock,
     TransformerEncoder,
     TransformerEncoderLayer,
 )
+from tutor.nn.cache import KVCache
 from tutor.nn.containers import (
     Flatten,
     Identity,

@@ -18,41 +18,12 @@ from tutor.ground.spelling import spelled
 from tutor.ground.typing import DTypeLike
 from tutor.methods.tensor import Tensor
 from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
+from tutor.nn.cache import KVCache
 from tutor.nn.containers import ModuleList
 from tutor.nn.dense import Linear, stacked
 from tutor.nn.dropout import Dropout
 from tutor.nn.module import Module
 from tutor.nn.norm import LayerNorm
-from tutor.ops.movement import cat
-
-
-class KVCache:
-    """The keys and values of the places that were seen: who writes one place after the other need
-    not compute them again. `attention(x, cache=cache)` takes new places only, and appends them.
-
-    Each call copies what is there: as much memory traffic as reading it for attention.
-    """
-
-    def __init__(self) -> None:
-        self.keys: Tensor | None = None  # (N, heads, places, D)
-        self.values: Tensor | None = None
-
-    def __len__(self) -> int:
-        """How many places were seen."""
-        return 0 if self.keys is None else self.keys.shape[2]
-
-    def extend(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """All keys and values, with the new ones behind those that are there."""
-        if self.keys is not None and self.values is not None:
-            if self.keys.shape[:2] != keys.shape[:2]:
-                raise ShapeError(
-                    f"attention with a cache of {self.keys.shape[0]} sequences",
-                    f"the new places are of {keys.shape[0]}",
-                    "take a new KVCache() for other sequences",
-                )
-            keys, values = cat([self.keys, keys], axis=2), cat([self.values, values], axis=2)
-        self.keys, self.values = keys, values
-        return keys, values
 
 
 @spelled
@@ -116,22 +87,22 @@ class MultiheadAttention(Module):
         """
         q, k, v = self.rows(query, key, value)
         q, k, v = (self.heads(t) for t in self.projected(q, k, v))
-        seen = len(cache) if cache is not None else 0
         if cache is not None:
             k, v = cache.extend(k, v)
-        mask = self.mask(q, k, attn_mask, key_padding_mask, is_causal, seen)
-        only_causal = is_causal and not seen and attn_mask is None and key_padding_mask is None
         p = self.dropout if self.training else 0.0
         weights = None
-        if need_weights:
-            scores = (q * (1 / math.sqrt(q.shape[-1]))) @ k.transpose(-2, -1)
-            shares = (scores if mask is None else scores + mask).softmax(-1)
-            found = F.dropout(shares, p, True) @ v
-            weights = shares.mean(1) if average_attn_weights else shares
-        elif only_causal and q.shape[2] == k.shape[2]:
+        plain = cache is None and attn_mask is None and key_padding_mask is None
+        if is_causal and plain and not need_weights and q.shape[2] == k.shape[2]:
             found = F.scaled_dot_product_attention(q, k, v, None, p, True)
         else:
-            found = F.scaled_dot_product_attention(q, k, v, mask, p)
+            mask = self.mask(q, k, attn_mask, key_padding_mask, is_causal, cache)
+            if need_weights:
+                scores = (q * (1 / math.sqrt(q.shape[-1]))) @ k.transpose(-2, -1)
+                shares = (scores if mask is None else scores + mask).softmax(-1)
+                found = F.dropout(shares, p, True) @ v
+                weights = shares.mean(1) if average_attn_weights else shares
+            else:
+                found = F.scaled_dot_product_attention(q, k, v, mask, p)
         n, _, length, _ = found.shape
         z = self.out_proj(found.transpose(1, 2).reshape((n, length, self.embed_dim)))
         return self.given_back(z, weights, query.ndim == 2)
@@ -183,7 +154,7 @@ class MultiheadAttention(Module):
 
     def mask(
         self, q: Tensor, k: Tensor, attn_mask: Tensor | None, padding: Tensor | None,
-        is_causal: bool, seen: int,
+        is_causal: bool, cache: KVCache | None,
     ) -> Tensor | None:  # fmt: skip
         """What is added to the scores (N, heads, L, S): -inf where a query must not look."""
         n, heads, length, _ = q.shape
@@ -193,9 +164,14 @@ class MultiheadAttention(Module):
             total = added("attn_mask", attn_mask, ((length, keys), (n * heads, length, keys)), q)
             if total.ndim == 3:
                 total = total.reshape((n, heads, length, keys))
-        if is_causal and attn_mask is None and (length > 1 or not seen):
-            place = Tensor.arange(length).unsqueeze(1) + seen
-            total = added("is_causal", Tensor.arange(keys) > place, ((length, keys),), q)
+        is_causal = is_causal and attn_mask is None
+        if cache is not None:
+            later = cache.hidden(length, is_causal)
+        else:
+            later = Tensor.arange(keys) > Tensor.arange(length).unsqueeze(1) if is_causal else None
+        if later is not None:
+            unseen = added("is_causal", later, ((length, keys),), q)
+            total = unseen if total is None else total + unseen
         if padding is not None:
             shapes = ((n, keys), (keys,)) if n == 1 else ((n, keys),)
             hidden = added("key_padding_mask", padding, shapes, q).reshape((n, 1, 1, keys))

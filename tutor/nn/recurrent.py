@@ -162,7 +162,7 @@ class Recurrent(Module):
         w, u = getattr(self, f"weight_ih_{end}"), getattr(self, f"weight_hh_{end}")
         b = getattr(self, f"bias_ih_{end}") if self.bias else None
         c = getattr(self, f"bias_hh_{end}") if self.bias else None
-        wx = F.linear(x, w, b)
+        wx = [part.squeeze(0) for part in F.linear(x, w, b).split(1)]
         places = range(x.shape[0])
         told: list[Any] = [None] * x.shape[0]
         step = KINDS[self.cell].step

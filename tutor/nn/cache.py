@@ -1,0 +1,107 @@
+"""What attention keeps of the places that were seen, so that it need not be computed again."""
+
+from __future__ import annotations
+
+from tutor.errors import GraphError, OutOfRangeError, ShapeError
+from tutor.ground import layout
+from tutor.ground.spelling import spelled
+from tutor.methods.tensor import Tensor
+from tutor.ops.movement import cat
+
+
+@spelled
+class KVCache:
+    """The keys and values of the places that were seen: who writes one place after the other need
+    not compute them again. `attention(x, cache=cache)` takes new places only, and appends them.
+
+    `KVCache()` grows: each call copies what is there, as much memory traffic as reading it.
+    `KVCache(places)` has memory for so many places at once, and each call writes into it. No shape
+    changes from call to call, and how many places were seen is a Tensor: so one function under
+    tutor.jit, recorded once, writes place after place. It keeps no graph: call it under no_grad.
+
+    >>> from tutor import Tensor, nn, no_grad
+    >>> cache, block = nn.KVCache(8), nn.TransformerBlock(4, 2)
+    >>> with no_grad():
+    ...     for _ in range(3):
+    ...         z = block(Tensor.randn(1, 1, 4), cache)
+    >>> len(cache)
+    3
+    """
+
+    def __init__(self, places: int | None = None) -> None:
+        self.places = None if places is None else layout.positive(places, "KVCache(places=...)")
+        self.keys: Tensor | None = None  # (N, heads, S, D): S are `places`, or those that were seen
+        self.values: Tensor | None = None
+        self.count = Tensor(0)  # of the places that were written into
+
+    def __len__(self) -> int:
+        """How many places were seen."""
+        if self.places is not None:
+            return int(self.count.item())
+        return 0 if self.keys is None else self.keys.shape[2]
+
+    def positions(self, length: int) -> Tensor:
+        """The numbers of the next `length` places, from 0: (length,) int64."""
+        return Tensor.arange(length) + (len(self) if self.places is None else self.count)
+
+    def reset(self) -> None:
+        """Begin with another sequence. The memory is kept: a recorded function goes on with it."""
+        if self.places is None or self.keys is None or self.values is None:
+            self.keys = self.values = None
+            return
+        for held in (self.count, self.keys, self.values):
+            held.assign(held.like(0))  # what is hidden has weight 0, but 0 * nan would be nan
+
+    def extend(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """All keys and values, with the new ones behind those that are there."""
+        if self.keys is not None and self.keys.shape[:2] != keys.shape[:2]:
+            raise ShapeError(
+                f"attention with a cache of {self.keys.shape[0]} sequences",
+                f"the new places are of {keys.shape[0]}",
+                "take a new KVCache() for other sequences",
+            )
+        if self.places is not None:
+            return self.write(keys, values, self.places)
+        if self.keys is not None and self.values is not None:
+            keys, values = cat([self.keys, keys], axis=2), cat([self.values, values], axis=2)
+        self.keys, self.values = keys, values
+        return keys, values
+
+    def write(self, keys: Tensor, values: Tensor, places: int) -> tuple[Tensor, Tensor]:
+        """Put new keys and values into the memory that there is."""
+        if keys.requires_grad or values.requires_grad:
+            raise GraphError(
+                f"attention with KVCache({places}), which is written into",
+                "a gradient would be asked for of what was there before",
+                "call it under tutor.no_grad(), or use KVCache(), which grows",
+            )
+        if self.keys is None or self.values is None:
+            n, heads, _, width = keys.shape
+            self.keys = keys.like(0, (n, heads, places, width))
+            self.values = values.like(0, (n, heads, places, values.shape[-1]))
+        at = self.positions(keys.shape[2])
+        try:
+            self.keys[:, :, at] = keys
+            self.values[:, :, at] = values
+        except OutOfRangeError as error:
+            raise OutOfRangeError(
+                f"attention with KVCache({places})",
+                f"{keys.shape[2]} new places are more than there is room for",
+                "reset() it and give the last places again, or take a larger one",
+            ) from error
+        self.count.assign(self.count + keys.shape[2])
+        return self.keys, self.values
+
+    def hidden(self, length: int, is_causal: bool) -> Tensor | None:
+        """Where each of the last `length` places must not look, (length, S) bools; None: nowhere.
+        A place that is_causal does not look at those behind it, and none at what is not there."""
+        if self.places is None:
+            if self.keys is None or not is_causal or length == 1:
+                return None
+            keys = self.keys.shape[2]
+            return Tensor.arange(keys) > (Tensor.arange(length) + (keys - length)).unsqueeze(1)
+        last = self.count - 1
+        if is_causal:
+            last = last + Tensor.arange(1 - length, 1).unsqueeze(1)
+        hidden: Tensor = Tensor.arange(self.places) > last.reshape((-1, 1))
+        return hidden.expand((length, self.places))
