@@ -1,9 +1,9 @@
 """A small GPT, which reads a text and writes on like it: python examples/gpt.py
 
-    python examples/gpt.py --text my.txt     # any text file; without it, tales that tutor makes up
+    python examples/gpt.py --text FILE       # any text file; without it, tales that tutor makes up
     python examples/gpt.py --chat            # when it is trained: goes on with what you type
     python examples/gpt.py --resume          # goes on with a training that was stopped
-    python examples/gpt.py --text my.txt --bpe 1000 --width 128 --layers 4 --dropout 0.1
+    python examples/gpt.py --text FILE --bpe 1000 --width 128 --layers 4 --dropout 0.1
 
 A text is a row of ids, one for each character, or with --bpe for each piece of a word. From the ids
 so far the network tells how likely each id is to be the next. Whoever can tell that can write: draw
