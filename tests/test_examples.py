@@ -34,6 +34,9 @@ TABLE = {
     "autoencoder": Example(
         f"{QUICK} 500 --steps 10", "plane.svg walk.svg beside.svg curves.svg log.jsonl", most=0.75
     ),
+    "diffusion": Example(
+        f"{QUICK} 256 --steps 20 --each 1", "film.svg digits.svg curves.svg log.jsonl", least=0.75
+    ),
     "dqn_cartpole": Example("--rounds 2", "game.svg curves.svg log.jsonl", least=475),
     "linear_regression": Example("--steps 200", "line.svg", most=1e-5),
     "mnist_cnn": Example(
