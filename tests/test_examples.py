@@ -35,6 +35,9 @@ TABLE = {
     "autoencoder": Example(
         f"{QUICK} 500 --steps 10", "plane.svg walk.svg beside.svg curves.svg log.jsonl", most=0.75
     ),
+    "diffusion": Example(
+        f"{QUICK} 256 --steps 20 --each 1", "film.svg digits.svg curves.svg log.jsonl", least=0.75
+    ),
     "dqn_cartpole": Example("--rounds 2", "game.svg curves.svg log.jsonl", least=475),
     "gpt": Example(
         "--epochs 1 --length 20000 --width 32 --block 32 --layers 1",
