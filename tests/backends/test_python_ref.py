@@ -12,7 +12,7 @@ from arrays import LAYOUTS, assert_same, cell, numpy_type, operand, rounded, vie
 from backend_names import BACKENDS
 from kernel_cases import CASES, Case
 from kernel_inputs import FIRST_BLOCK, result_dtype, sample, values
-from test_python_ref_network import test_attention
+from test_python_ref_network import test_attention, test_dropout, test_norms
 
 from tutor.backends import registry
 from tutor.backends.registry import Operand
@@ -267,8 +267,11 @@ OTHER_CASES = {
     "sgd": test_sgd,
     "adam": test_adam,
     "fused": test_fused,
+    **{f"{norm}{grad}": test_norms
+       for norm in ("layer_norm", "rms_norm", "batch_norm") for grad in ("", "_grad")},
     "attention": test_attention,
     "attention_grad": test_attention,
+    "dropout": test_dropout,
 }  # fmt: skip
 
 

@@ -220,6 +220,25 @@ TABLE_OF_KERNELS = (
     Signature("cross_entropy_grad", "TTiT", FLOATS, "sum",
         "z_j = scale * g * (softmax(x)_j - [j = t]) for each row of x and its g (...)", ("scale",),
         form="cross_entropy_grad"),
+    Signature("layer_norm", "TTTT", FLOATS, "sum",
+        "z = h * w + b, h = (x - mean) / sqrt(var + eps) for each row of x (..., n); ins = (x, w, "
+        "b)", ("eps",), form="norm"),
+    Signature("layer_norm_grad", "TTTTTT", FLOATS, "sum",
+        "out = dx, dw and db are the gradients of layer_norm for x, w and b, given g, that of its "
+        "result; ins = (g, x, w, dw, db)", ("eps",), form="norm_grad", results=3),
+    Signature("rms_norm", "TTT", FLOATS, "sum",
+        "z = h * w, h = x / sqrt(mean of x**2 + eps) for each row of x (..., n); ins = (x, w)",
+        ("eps",), form="norm"),
+    Signature("rms_norm_grad", "TTTTT", FLOATS, "sum",
+        "out = dx and dw are the gradients of rms_norm for x and w, given g; ins = (g, x, w, dw)",
+        ("eps",), form="norm_grad", results=2),
+    Signature("batch_norm", "TTTTCC", FLOATS, "sum",
+        "z = h * w + b, h = (x - mean) / sqrt(var + eps) for each channel n of x (k, n, m), whose "
+        "mean <- and var <- are those of its numbers; ins = (x, w, b, mean, var)", ("eps",),
+        form="channel_norm", results=3),
+    Signature("batch_norm_grad", "TTTTCCTT", FLOATS, "sum",
+        "out = dx, dw and db are the gradients of batch_norm for x, w and b, given g; ins = (g, x, "
+        "w, mean, var, dw, db)", ("eps",), form="channel_norm_grad", results=3),
     Signature("attention", "TTTTTC", FLOATS, "sum",
         "z = softmax(scale * q kᵀ + mask) v over the last two axes; if causal, row i sees keys 0 "
         "to i; a row that sees none is 0. ins = (q, k, v, mask, logs), where logs <- ln sum "
@@ -259,6 +278,10 @@ TABLE_OF_KERNELS = (
         "z_2i, z_2i+1 = sqrt(-2 ln u) * (cos 2 pi v, sin 2 pi v) in float64, u = (h(w0, w1) + 1) "
         "* 2**-53, v = h(w2, w3) * 2**-53 of block counter + i (Box-Muller); counter <- counter + "
         "blocks", ("blocks",), form="draw"),
+    Signature("dropout", "TnnT", FLOATS, "ulp(1)",
+        "z_i = scale * x_i where word i%4 of block counter + i//4 is threshold or more, else 0; "
+        "counter <- counter + blocks; ins = (seed, counter, x)",
+        ("blocks", "scale", "threshold"), form="draw"),
 )
 # fmt: on
 
