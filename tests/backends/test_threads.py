@@ -247,3 +247,20 @@ def test_the_environment_sets_the_level():
     wrong = python(code, TUTOR_SIMD="mmx").stderr
     assert "KernelNotFound" in wrong
     assert ", ".join(simd_cpp.levels()) in wrong
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention_and_its_gradient_have_the_same_bits(causal):
+    q, k, v, g, z = (random(6, n, 40) for n in (530, 300, 300, 530, 530))
+    mask, logs = random(6, 530, 300), random(6, 530)
+    params = {"scale": 0.2, "causal": causal}
+    results = []
+    for count in COUNTS:
+        simd_cpp.set_num_threads(count)
+        out, norms = operand(6, 530, 40), operand(6, 530)
+        KERNELS["attention", float32](out, q, k, v, mask, norms, **params)
+        dq, dk, dv = operand(6, 530, 40), operand(6, 300, 40), operand(6, 300, 40)
+        KERNELS["attention_grad", float32](dq, g, q, k, v, mask, z, logs, dk, dv, **params)
+        results.append([bytes(x.buf.raw) for x in (out, norms, dq, dk, dv)])
+    assert all(any(each) for each in results[0])
+    assert results == [results[0]] * len(COUNTS)

@@ -72,6 +72,8 @@ ATTENTION = [
         ((Q, K, V, (3, 5)), lambda f, *xs: f(*xs)),  # the mask is learned
     )
 ]
+ATTENTION.append(Case("attention", ours.scaled_dot_product_attention, (Q, K, V),
+                      theirs.scaled_dot_product_attention))  # fmt: skip
 
 T = [[0, 2, 2], [3, 0, 2]]
 
