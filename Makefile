@@ -10,8 +10,8 @@ SOURCES := pyproject.toml tutor/backends/simd_cpp/CMakeLists.txt $(CPP)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help setup-env build mnist chapters test lint bench sanitize sanitize-thread fuzz conformance \
-        exhaustive oracle mutants docs clean
+.PHONY: help setup-env build mnist chapters examples test lint bench sanitize sanitize-thread fuzz \
+        conformance exhaustive oracle mutants docs clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -122,6 +122,9 @@ conformance: setup-env ## measure how simd_cpp agrees with python_ref; writes do
 
 exhaustive: setup-env ## measure kernels on every float there is, for hours; writes docs/exhaustive.md
 	$(BIN)/python tests/exhaustive/exhaustive.py $(ARGS)
+
+examples: setup-env ## run every example to its end: does it reach what it says? (ARGS="two_moons")
+	$(BIN)/python tests/reached.py $(ARGS)
 
 oracle: $(VENV)/extra-bench setup-env ## compare values and gradients with PyTorch's
 	$(BIN)/python -m pytest tests/oracle $(ARGS)

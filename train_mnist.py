@@ -13,7 +13,6 @@ is a run already. Ctrl-C stops after the step in progress and leaves a checkpoin
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
 import signal
 import statistics
@@ -29,7 +28,7 @@ from tutor import Tensor, data, nn, no_grad, optim
 from tutor.backends import registry, simd_cpp
 from tutor.errors import DataError, DomainError, TutorError
 from tutor.ground import files
-from tutor.nn import checkpoint
+from tutor.nn import saving
 from tutor.viz import training
 
 CHECKPOINT, CURVES, MISTAKES = RESULTS = ("checkpoint.safetensors", "curves.svg", "mistakes.svg")
@@ -174,22 +173,20 @@ class Training:
 
     def state(self) -> dict[str, Tensor]:
         """All its numbers by name, those of the model and of the optimizer."""
-        slots = {n: t for n, t in self.optimizer.state_dict().items() if n != "steps"}
-        parts = {"model": nn.state_dict(self.model), "optimizer": slots}
-        return {f"{part}.{name}": t for part, named in parts.items() for name, t in named.items()}
+        return saving.tensors_of(model=self.model, optimizer=self.optimizer)
 
     def save(self) -> None:
         """Write all of it; whole or not at all."""
-        history = {"losses": self.losses, "accuracies": self.accuracies}
-        checkpoint.save(
+        tutor.save(
             self.args.out / CHECKPOINT,
-            self.state() | {name: Tensor(h, dtype="float64") for name, h in history.items()},
-            {
-                "settings": json.dumps({name: getattr(self.args, name) for name in FIXED}),
-                "epochs": json.dumps(self.args.epochs),
-                "at": json.dumps([self.epoch, self.step, self.optimizer.steps]),
-                "data": self.checksum,
-            },
+            model=self.model,
+            optimizer=self.optimizer,
+            losses=Tensor(self.losses, dtype="float64"),
+            accuracies=Tensor(self.accuracies, dtype="float64"),
+            settings={name: getattr(self.args, name) for name in FIXED},
+            epochs=self.args.epochs,
+            at=[self.epoch, self.step, self.optimizer.steps],
+            data=self.checksum,
         )
         self.kept = self.epoch
 
@@ -200,7 +197,7 @@ class Training:
         copies = 1 if (self.args.out / CHECKPOINT).exists() else 2
         return copies * (numbers + 8 * len(self.losses)) + 2**20
 
-    def use(self, digits: data.Dataset) -> None:
+    def use(self, digits: data.Images) -> None:
         """Note what it is trained on; DataError if it was begun on anything else."""
         self.args.data, checksum = digits.name, digits.sha256()
         if self.checksum and checksum != self.checksum:
@@ -215,11 +212,12 @@ class Training:
     @classmethod
     def resumed(cls, args: argparse.Namespace) -> Training:
         """As it stood when `args.resume` was written, with the settings it was begun with."""
-        tensors, notes = checkpoint.load(args.resume, checked=True)
+        found = tutor.load(args.resume)
         try:
-            settings, epochs = json.loads(notes["settings"]), json.loads(notes["epochs"])
-            epoch, step, steps = at = json.loads(notes["at"])
-            checksum, losses, accuracies = notes["data"], tensors["losses"], tensors["accuracies"]
+            settings, epochs, checksum = found["settings"], found["epochs"], found["data"]
+            epoch, step, steps = at = found["at"]
+            losses, accuracies = found["losses"], found["accuracies"]
+            parts = {"model": found["model"], "optimizer": found["optimizer"]}
             known = {"epochs": epochs, **settings}
             wrong = [name for name, o in OPTIONS.items() if not o.allowed(known.pop(name))]
             counted = losses.shape == (steps,) and accuracies.shape == (epoch,)
@@ -235,12 +233,7 @@ class Training:
         vars(args).update({"epochs": epochs, "out": args.resume.parent, **vars(args), **settings})
         self = cls(args)
         self.epoch, self.step, self.checksum = epoch, step, checksum
-        parts: dict[str, dict[str, Any]] = {"model": {}, "optimizer": {"steps": steps}}
-        for name, t in tensors.items():
-            part, _, rest = name.partition(".")
-            parts.setdefault(part, {})[rest] = t
-        nn.load_state_dict(self.model, parts["model"])
-        self.optimizer.load_state_dict(parts["optimizer"])
+        saving.fill({"model": self.model, "optimizer": self.optimizer}, parts)
         self.losses, self.accuracies = losses.tolist(), accuracies.tolist()
         return self
 
@@ -294,7 +287,7 @@ class Progress:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
-def describe(run: Training, digits: data.Dataset) -> None:
+def describe(run: Training, digits: data.Images) -> None:
     """Say what it runs on."""
     backend = registry.current()
     if backend == "simd_cpp":
@@ -308,7 +301,7 @@ def describe(run: Training, digits: data.Dataset) -> None:
     print(f"{args.optimizer}, lr {args.lr:g}, batches of {args.batch_size}, seed {args.seed}")
 
 
-def train(run: Training, digits: data.Dataset, interrupt: Interrupt) -> bool:
+def train(run: Training, digits: data.Images, interrupt: Interrupt) -> bool:
     """All epochs that are left. False if Ctrl-C came between."""
     args, images = run.args, len(digits.train_labels)
     while run.epoch < args.epochs:
@@ -341,7 +334,7 @@ def train(run: Training, digits: data.Dataset, interrupt: Interrupt) -> bool:
     return True
 
 
-def learn(run: Training, digits: data.Dataset) -> int:
+def learn(run: Training, digits: data.Images) -> int:
     """Train what is left, and draw what came out."""
     args, path = run.args, run.args.out / CHECKPOINT
     if run.epoch >= args.epochs:

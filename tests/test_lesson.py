@@ -114,7 +114,7 @@ def test_an_optimizer_of_one_s_own():
 def test_module_and_sequential():
     model = nn.Sequential(Linear(2, 3), nn.ReLU(), Linear(3, 1, bias=False))
     assert sorted(model.state_dict()) == [
-        "layers.0.bias", "layers.0.weight", "layers.2.weight",
+        "0.bias", "0.weight", "2.weight",
     ]  # fmt: skip
     other = nn.Sequential(Linear(2, 3), nn.ReLU(), Linear(3, 1, bias=False))
     other.load_state_dict(model.state_dict())

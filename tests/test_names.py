@@ -3,7 +3,7 @@
 import pytest
 
 import tutor
-from tutor import Tensor, data, nn, ops, optim
+from tutor import Tensor, amp, data, nn, ops, optim
 
 ON_A_TENSOR = """
     buf shape strides offset requires_grad grad _ctx op device dtype numel stride
@@ -11,6 +11,9 @@ ON_A_TENSOR = """
     mul div neg pow exp log sin relu cast sum max mean dot matmul conv2d where assign realize
     backward detach retain_grad register_hook numpy tolist item gather scatter scatter_add
     index_select take_along_axis masked_fill masked_select split chunk roll tile repeat
+    scatter_reduce diag diag_embed diagflat unflatten rot90 std_mean var_mean aminmax amax amin
+    nan_to_num nansum nanmean quantile median logcumsumexp bincount histc cov corrcoef inner vecdot
+    cross kron cdist mm mv bmm addmm addmv baddbmm addcmul addcdiv
     repeat_interleave tril triu diagonal trace cumsum cumprod cummax sort argsort topk unique
     clip var std norm logsumexp argmin argmax any all softmax log_softmax cross_entropy
     sparse_categorical_crossentropy one_hot nonzero unfold movedim __array__
@@ -30,7 +33,14 @@ ELSEWHERE = {
         manual_seed promote Function from_dlpack bfloat16 float16 float32 float64 bool
         int8 int16 int32 int64 uint8 uint16 uint32 uint64 DTYPES registry testing
         sqrt exp sum max matmul softmax sort allclose isclose randint multinomial randperm
-        bernoulli zeros_like ones_like
+        bernoulli zeros_like ones_like save load
+        bernoulli zeros_like ones_like vstack hstack dstack column_stack block_diag tensordot
+        tril_indices triu_indices cartesian_prod searchsorted isin interp linalg
+    """,
+    tutor.linalg: """
+        cholesky cond cross det diagonal eigh eigvalsh inv lstsq matmul matrix_norm matrix_power
+        matrix_rank matrix_transpose multi_dot norm outer pinv qr slogdet solve svd svdvals
+        tensordot trace vecdot vector_norm
     """,
     ops: "Add MatMul ReLU Mul Softmax CrossEntropy",
     nn: """
@@ -41,11 +51,27 @@ ELSEWHERE = {
         conv1d conv2d conv_transpose1d conv_transpose2d max_pool2d avg_pool2d
         adaptive_avg_pool2d linear mse_loss l1_loss huber_loss
         binary_cross_entropy_with_logits nll_loss cross_entropy gelu silu elu leaky_relu
-        relu6 hardtanh softplus one_hot softmax layer_norm rms_norm group_norm batch_norm
-        dropout embedding scaled_dot_product_attention
+        relu6 hardtanh softplus one_hot softmax grid_sample affine_grid
+        relu6 hardtanh softplus one_hot softmax selu celu mish hardswish hardsigmoid softsign
+        logsigmoid prelu glu threshold softmin softshrink hardshrink tanhshrink layer_norm rms_norm
+        group_norm batch_norm dropout embedding scaled_dot_product_attention
     """,
-    optim: "SGD Adam",
-    data: "load batches",
+    data: """
+        load batches DataLoader Dataset TensorDataset Subset ConcatDataset IterableDataset
+        MappedDataset random_split collate BPE CharVocab ByteVocab TextBlocks text_batches csv
+        standardize train_test_split moons circles spirals blobs sine line stories names Compose
+        Normalize RandomAffine RandomRotation RandomShift RandomCrop CenterCrop ElasticTransform
+        RandomHorizontalFlip RandomVerticalFlip RandomErasing GaussianNoise ToFloat
+    """,
+    optim: """
+        SGD Adam AdamW NAdam RAdam RMSprop Adagrad Adadelta Muon Lion Optimizer lr_scheduler
+    """,
+    optim.lr_scheduler: """
+        StepLR MultiStepLR ConstantLR LinearLR ExponentialLR PolynomialLR CosineAnnealingLR
+        CosineAnnealingWarmRestarts LambdaLR OneCycleLR ReduceLROnPlateau ChainedScheduler
+        SequentialLR LRScheduler
+    """,
+    amp: "autocast GradScaler",
 }
 
 

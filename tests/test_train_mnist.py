@@ -27,7 +27,12 @@ SMALL = ["--data", "digits", "--limit", "300", "--hidden", "24", "--batch-size",
 def run(tmp_path, *more, name="out"):
     out = tmp_path / name
     assert train_mnist.main([*SMALL, "--out", str(out), *more]) == 0
-    return checkpoint.load(out / "checkpoint.safetensors")
+    return read(out / "checkpoint.safetensors")
+
+
+def read(path):
+    """Its Tensors by their names in the file, and what was saved."""
+    return checkpoint.load(path)[0], tutor.load(path)
 
 
 def test_it_learns_and_draws(tmp_path, capsys):
@@ -218,8 +223,8 @@ def test_going_on_happens_in_the_checkpoints_folder_up_to_the_epochs_it_was_begu
     monkeypatch.chdir(tmp_path)
     path = begun(tmp_path)
     assert train_mnist.main(["--resume", str(path), "--epochs", "3", "--no-plot"]) == 0
-    tensors, notes = checkpoint.load(path)
-    assert (len(tensors["accuracies"]), notes["epochs"]) == (3, "3")
+    tensors, notes = read(path)
+    assert (len(tensors["accuracies"]), notes["epochs"]) == (3, 3)
     assert [p.name for p in tmp_path.iterdir()] == ["begun"], "not in runs/mnist"
 
 
@@ -278,7 +283,7 @@ def test_a_run_never_writes_over_anothers_results(tmp_path, capsys):
 
 def test_a_learning_rate_of_0_is_one(tmp_path):
     tensors, notes = run(tmp_path, "--lr", "0", "--epochs", "1", "--no-plot")
-    assert json.loads(notes["settings"])["lr"] == 0
+    assert notes["settings"]["lr"] == 0
     args = train_mnist.arguments([*SMALL, "--lr", "0"])
     start = train_mnist.Training(args).state()
     weights = [name for name in start if name.startswith("model.")]
@@ -348,7 +353,7 @@ EARLY = [
     (nn, "Linear"),
     (optim, "Adam"),
     (data, "load"),
-    (data.Dataset, "sha256"),
+    (data.Images, "sha256"),
     (files, "check_room"),
     (files, "numbered"),
     (train_mnist, "describe"),
@@ -413,8 +418,8 @@ def test_a_second_ctrl_c_keeps_the_last_checkpoint(tmp_path, monkeypatch, capsys
     assert train_mnist.main([*SMALL, "--out", str(out)]) == 130
     text = capsys.readouterr().out
     assert "epochs that are kept: 1; continue with: python train_mnist.py --resume" in text
-    tensors, notes = checkpoint.load(out / "checkpoint.safetensors")
-    assert (len(tensors["losses"]), notes["at"]) == (10, "[1, 0, 10]")
+    tensors, notes = read(out / "checkpoint.safetensors")
+    assert (len(tensors["losses"]), notes["at"]) == (10, [1, 0, 10])
     assert signal.getsignal(signal.SIGINT) is handler
 
 
@@ -480,26 +485,28 @@ def test_a_missing_checkpoint_is_explained(tmp_path, capsys):
 
 
 def changed(path, name, value):
-    """The same checkpoint with another note, as whole as any."""
-    tensors, notes = checkpoint.load(path)
-    (notes if name in notes else tensors)[name] = value
-    if value is None:
-        notes.pop(name, None)
-        tensors.pop(name, None)
-    checkpoint.save(path, tensors, notes)
+    """The same checkpoint with something else in one place, as whole as any."""
+    found = tutor.load(path)
+    part, _, inner = name.partition(".")
+    within, key = (found[part], inner) if inner else (found, name)
+    within[key] = value
+    if value is GONE:
+        del within[key]
+    tutor.save(path, found)
 
 
+GONE = object()
 NOTES = [
-    ("settings", None), ("settings", ""), ("settings", "{"), ("settings", "3"), ("settings", "[]"),
-    ("settings", "{}"), ("settings", '{"lr": 1}'), ("settings", '"lr"'), ("settings", "null"),
-    ("epochs", None), ("epochs", "0"), ("epochs", "true"), ("epochs", "[1]"), ("epochs", "NaN"),
-    ("at", None), ("at", "3"), ("at", "[]"), ("at", "[1, 0]"), ("at", "[1, 0, 10, 4]"),
-    ("at", "[1, 0, -10]"), ("at", '["1", 0, 10]'), ("at", "[2, 0, 10]"), ("at", "[1, 0, 11]"),
-    ("at", "[1.0, 0, 10]"), ("data", None),
-    ("losses", None), ("accuracies", None), ("losses", Tensor([1.0])), ("losses", Tensor(1.0)),
-    ("model.layers.0.weight", None), ("model.layers.0.weight", Tensor([1.0])),
-    ("model.more", Tensor([1.0])), ("optimizer.m.0", None), ("optimizer.m.0", Tensor([1.0])),
-    ("optimizer.more", Tensor([1.0])),
+    ("settings", GONE), ("settings", ""), ("settings", 3), ("settings", []), ("settings", {}),
+    ("settings", {"lr": 1}), ("settings", "lr"), ("settings", None), ("settings.more", 1),
+    ("epochs", GONE), ("epochs", 0), ("epochs", True), ("epochs", [1]), ("epochs", float("nan")),
+    ("at", GONE), ("at", 3), ("at", []), ("at", [1, 0]), ("at", [1, 0, 10, 4]),
+    ("at", [1, 0, -10]), ("at", ["1", 0, 10]), ("at", [2, 0, 10]), ("at", [1, 0, 11]),
+    ("at", [1.0, 0, 10]), ("data", GONE), ("model", GONE), ("optimizer", GONE), ("model", 3),
+    ("losses", GONE), ("accuracies", GONE), ("losses", Tensor([1.0])), ("losses", Tensor(1.0)),
+    ("model.0.weight", GONE), ("model.0.weight", Tensor([1.0])),
+    ("model.more", Tensor([1.0])), ("optimizer.m.0", GONE), ("optimizer.m.0", Tensor([1.0])),
+    ("optimizer.more", Tensor([1.0])), ("optimizer.steps", "10"),
 ]  # fmt: skip
 
 
@@ -532,8 +539,7 @@ def test_settings_of_a_checkpoint_are_checked_as_options_are(one_epoch, tmp_path
     path = tmp_path / "x.safetensors"
     for value in SETTINGS[name]:
         path.write_bytes(one_epoch)
-        settings = json.loads(checkpoint.load(path)[1]["settings"])
-        changed(path, "settings", json.dumps({**settings, name: value}))
+        changed(path, f"settings.{name}", value)
         assert train_mnist.main(["--resume", str(path), "--epochs", "2"]) == 1
         text = capsys.readouterr().err
         assert in_three_parts(text) and f"no good note of {name}" in text
@@ -547,10 +553,12 @@ def one_epoch(tmp_path_factory):
 def test_another_programs_file_and_a_damaged_one_are_refused(one_epoch, tmp_path, capsys):
     path = tmp_path / "x.safetensors"
     foreign = json.dumps({"__metadata__": {"settings": "{}", "at": "[1, 0, 10]"}}).encode()
+    unmarked = json.dumps({"__metadata__": {"tutor.state": "{}"}}).encode()
     damaged = bytearray(one_epoch)
     damaged[-5] ^= 1
     for content, found in (
-        (len(foreign).to_bytes(8, "little") + foreign, "another program"),
+        (len(foreign).to_bytes(8, "little") + foreign, "no good note of 'settings'"),
+        (len(unmarked).to_bytes(8, "little") + unmarked, "another program"),
         (bytes(damaged), "SHA-256"),
         (one_epoch[:-1], "SHA-256"),
         (b"", "0 bytes"),

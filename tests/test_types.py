@@ -155,6 +155,12 @@ assert_type(F.relu(x), Tensor)
 assert_type(F.conv2d(x, w, stride=(1, 2)), Tensor)
 adam = optim.Adam(model.parameters(), lr=0.01)
 assert_type(adam.step(), None)
+assert_type(adam.step(lambda: 3.0), float)
+assert_type(optim.clip_grad_norm_(adam.params, 1.0), Tensor)
+assert_type(optim.lr_scheduler.StepLR(adam, 10).get_last_lr(), list[float])
+with tutor.autocast("bfloat16"):
+    assert_type(tutor.amp.GradScaler().scale(loss), Tensor)
+assert_type(tutor.checkpoint(model, x), Tensor)
 assert_type(adam.params, list[Tensor])
 
 # data
@@ -162,6 +168,9 @@ digits = data.load("digits", limit=10)
 assert_type(digits.train_images, Tensor)
 for images, labels in data.batches(digits.train_images, digits.train_labels, size=5):
     assert_type((images, labels), tuple[Tensor, Tensor])
+loader = data.DataLoader((images, labels), 2, shuffle=True, prefetch=2)
+assert_type(len(loader), int)
+assert_type(data.TensorDataset(images)[0], tuple[Tensor, ...])
 """
 
 MISTAKES = {  # what must not pass: each with the words of the error
@@ -239,15 +248,25 @@ NO_TENSOR = {
     "Interop.__array_function__ *", "Interop.__reduce_ex__ *", "Buffer.__reduce__ return",
     "Interop.__dlpack__ *", "Operators.__eq__ *", "Operators.__ne__ *",  # as protocols have it
     "use_backend.__call__ *", "set_grad_enabled.__call__ *",  # decorators
-    "Module.* inputs",  # what forward takes
+    "Module.* inputs", "Module.__call__ options",  # what forward takes
+    "Module.__new__ *", "Module.modules return", "Module.named_modules return",  # any object may be
+    "Module.children return", "Module.named_children return", "Module.get_submodule return",  # a
+    "Module.add_module module", "Module.apply fn", "named_modules return", "ModuleDict.* *",  # part
+    "ModuleList.__init__ modules", "Row.* *", "ParameterList.checked *",  # of a model
     "Buffer.over memory",  # a Memory, or the promise of one
     # they find out whether it is a number
     "Limit.checked *", "*.__setattr__ value",
     "Optimizer.__new__ *", "Optimizer.__getattr__ return",  # settings
-    "Optimizer.state_dict return", "Optimizer.load_state_dict state",  # Tensors, and a count
+    "Optimizer.state_dict return", "*.load_state_dict state",  # Tensors, and a count
+    "Optimizer.add_param_group param_group", "Group.__*item__ *",  # Tensors, and settings
+    "checkpoint inputs", "checkpoint params",  # what the function takes
     "graph *", "walk *",  # a Tensor, or an object of a class of the reader's own
     "jit function", "jit return", "program p",  # any function; a Program of its floor, or above
     "__getattr__ return",  # a module
+    # samples and batches, of any kind: what the user's data set is made of
+    "collate *", "*Dataset.* *", "Subset.* *", "random_split dataset", "DataLoader.* *",
+    "standardize return",  # Tensors, and the Scaler
+
     "check_device device", "isdtype kind", "result_type arrays_and_dtypes", "tensordot axes",
     "__array_namespace_info__.* *",  # as the standard has it
 }  # fmt: skip

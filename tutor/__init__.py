@@ -6,12 +6,11 @@ it backward). Read `tutor/core` in the order buffer, tensor, op, engine. Kernels
 registry; `python_ref` defines what is right, `simd_cpp` must agree with it and is fast.
 """
 
-# ruff: noqa: F405 - data, graph and viz are not there before they are asked for
-
+import os
 from typing import Any
 
-from tutor import errors, functions, memory, nn, ops, optim, random, testing
-from tutor.backends import python_ref, registry, simd_cpp
+from tutor import errors, functions, memory, ops, random
+from tutor.backends import registry, simd_cpp
 from tutor.backends.registry import set_backend, use_backend
 from tutor.backends.step import Step, watch
 from tutor.core.buffer import Buffer
@@ -35,11 +34,24 @@ from tutor.dtype import (
 )
 from tutor.dtype import bool_ as bool  # named as NumPy and the array API name it
 from tutor.functions import *  # noqa: F403 - the methods as functions
+from tutor.functions.checkpointing import checkpoint
 from tutor.functions.custom import Function
-from tutor.functions.einsum import einsum
+from tutor.functions.einsum import einsum, tensordot
 from tutor.functions.gradients import backward, grad
+from tutor.functions.joining import (
+    block_diag,
+    cartesian_prod,
+    column_stack,
+    dstack,
+    hstack,
+    tril_indices,
+    triu_indices,
+    vstack,
+)
 from tutor.functions.sampling import bernoulli, multinomial, randint, randperm
+from tutor.functions.sets import interp, isin, searchsorted
 from tutor.ground import later
+from tutor.ground.casting import autocast
 from tutor.ground.recording import (
     enable_grad,
     inference_mode,
@@ -50,43 +62,68 @@ from tutor.ground.recording import (
 from tutor.methods.tensor import Tensor
 from tutor.ops import twin
 from tutor.ops.movement import cat, concatenate, meshgrid, stack
-from tutor.programs.jit import jit
-from tutor.programs.lazy import lazy, realize, schedule
-from tutor.programs.program import Program
 from tutor.random import initial_seed, manual_seed
-from tutor.watching import debug  # noqa: F401 - which sees to TUTOR_DEBUG
-from tutor.watching.profiler import profile
 
 __version__ = "0.1.0"
 later.PLACES.update(
+    amp="tutor.amp",
     array_api="tutor.array_api",
     data="tutor.data",
+    detect_anomaly="tutor.watching.anomaly",
+    graph="tutor.viz",
+    jit="tutor.programs.jit",
+    lazy="tutor.programs.lazy",
     linalg="tutor.linalg",
+    nn="tutor.nn",
     numpy_protocol="tutor.exchange.numpy_protocol",
+    load="tutor.nn.saving",
+    optim="tutor.optim",
+    profile="tutor.watching.profiler",
+    Program="tutor.programs.program",
+    python_ref="tutor.backends.python_ref",
+    realize="tutor.programs.lazy",
+    save="tutor.nn.saving",
+    schedule="tutor.programs.lazy",
+    testing="tutor.testing",
+    training="tutor.training",
     viz="tutor.viz",
 )
+if later.AT_ONCE:  # and a type checker knows by this what the names are
+    from tutor import amp, data, linalg, nn, optim, testing, training, viz
+    from tutor.backends import python_ref
+    from tutor.nn.saving import load, save
+    from tutor.programs.jit import jit
+    from tutor.programs.lazy import lazy, realize, schedule
+    from tutor.programs.program import Program
+    from tutor.viz import graph
+    from tutor.watching.anomaly import detect_anomaly
+    from tutor.watching.profiler import profile
+if os.environ.get("TUTOR_DEBUG"):
+    from tutor.watching import debug  # noqa: F401 - it watches, and tells at the end
 __all__ = [  # and the names of tutor.functions.__all__
-    "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Program", "Step", "Tensor", "apply",
-    "arange", "backward", "bernoulli", "bfloat16", "bool", "cat", "concatenate", "data", "einsum",
-    "enable_grad", "engine", "errors", "eye", "float16", "float32", "float64", "from_dlpack",
-    "full", "functions", "grad", "graph", "inference_mode", "initial_seed", "int8", "int16",
-    "int32", "int64", "is_grad_enabled", "jit", "lazy", "linspace", "manual_seed", "memory",
-    "meshgrid", "multinomial", "nn", "no_grad", "ones", "ones_like", "ops", "optim", "profile",
-    "promote", "python_ref", "rand", "randint", "randn", "random", "randperm", "realize",
-    "registry", "schedule", "set_backend", "set_grad_enabled", "simd_cpp", "stack", "testing",
-    "uint8", "uint16", "uint32", "uint64", "use_backend", "viz", "watch", "zeros", "zeros_like",
+    "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Program", "Step", "Tensor", "amp",
+    "apply", "arange", "autocast", "backward", "bernoulli", "bfloat16", "block_diag", "bool",
+    "cartesian_prod", "cat", "checkpoint", "column_stack", "concatenate", "data", "detect_anomaly",
+    "dstack", "einsum", "enable_grad", "engine", "errors", "eye", "float16", "float32", "float64",
+    "from_dlpack", "full", "functions", "grad", "graph", "hstack", "inference_mode", "initial_seed",
+    "int8", "int16", "int32", "int64", "interp", "is_grad_enabled", "isin", "jit", "lazy", "linalg",
+    "linspace", "load", "manual_seed", "memory", "meshgrid", "multinomial", "nn", "no_grad", "ones",
+    "ones_like", "ops", "optim", "profile", "promote", "python_ref", "rand", "randint", "randn",
+    "random", "randperm", "realize", "registry", "save", "schedule", "searchsorted", "set_backend",
+    "set_grad_enabled", "simd_cpp", "stack", "tensordot", "testing", "training", "tril_indices",
+    "triu_indices", "uint8", "uint16", "uint32", "uint64", "use_backend", "viz", "vstack", "watch",
+    "zeros", "zeros_like",
 ]  # fmt: skip
 __all__ += functions.__all__
 
 
 def __getattr__(name: str) -> Any:
-    """Imported when first asked for: `tutor.viz`, `tutor.graph`, and `tutor.data`, which brings all
-    that a download needs."""
-    if name in ("data", "viz"):
-        return later.load(name)
-    if name == "graph":
-        return later.load("viz").graph
-    raise AttributeError(f"module 'tutor' has no attribute {name!r}")
+    """A public name of PLACES, imported when it is first asked for, and kept."""
+    if name not in __all__ or name not in later.PLACES:
+        raise AttributeError(f"module 'tutor' has no attribute {name!r}")
+    module = later.load(name)
+    found = globals()[name] = vars(module).get(name, module)  # what it is called after, or itself
+    return found
 
 
 def __dir__() -> list[str]:
@@ -98,4 +135,5 @@ zeros, ones, full, arange, eye = Tensor.zeros, Tensor.ones, Tensor.full, Tensor.
 linspace, from_dlpack = Tensor.linspace, Tensor.from_dlpack
 zeros_like, ones_like = Tensor.zeros_like, Tensor.ones_like
 rand, randn = Tensor.rand, Tensor.randn
+registry.register_loader("python_ref", lambda: later.load("python_ref").table())
 twin.hand_over()

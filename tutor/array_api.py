@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 from tutor import dtype as dtypes
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply
-from tutor.errors import AxisError, DomainError, DTypeError, GraphError, ScalarError, ShapeError
+from tutor.errors import AxisError, DomainError, DTypeError, GraphError, ScalarError
 from tutor.exchange.array_info import (  # noqa: F401 - the standard has these, too
     KINDS,
     VERSIONS,
@@ -37,7 +37,7 @@ from tutor.exchange.array_info import (  # noqa: F401 - the standard has these, 
     isdtype,
     result_type,
 )
-from tutor.functions.einsum import LETTERS, einsum
+from tutor.functions import einsum
 from tutor.functions.sets import (  # noqa: F401 - so are these
     searchsorted,
     unique_all,
@@ -46,7 +46,6 @@ from tutor.functions.sets import (  # noqa: F401 - so are these
     unique_values,
 )
 from tutor.ground import later, layout
-from tutor.ground.literals import is_number
 from tutor.ground.recording import is_grad_enabled
 from tutor.ground.typing import DTypeLike, Number, ShapeLike, Sizes, TensorLike
 from tutor.methods.tensor import Tensor
@@ -137,21 +136,8 @@ def _running(x: Tensor, method: Any, start: int, axis: Any, dtype: Dtype, initia
 
 
 def tensordot(x1: Tensor, x2: Tensor, /, *, axes: Any = 2) -> Tensor:
-    """The sum of products over the last `axes` axes of x1 and the first of x2, or over the axes
-    named in a pair: each an axis or several."""
-    if is_number(axes):
-        n = layout.whole_number(axes, "a number of axes")
-        pair = [tuple(range(x1.ndim)[-n:] if n else ()), tuple(range(builtins.max(n, 0)))]
-    else:
-        pair = [layout.whole_numbers(side, "the axes of tensordot") for side in axes]
-    if len(pair) != 2 or len(pair[0]) != len(pair[1]) or (is_number(axes) and axes < 0):
-        raise ShapeError(f"tensordot({axes=})", "not as many axes on either side", "name pairs")
-    names1, names2 = list(LETTERS[: x1.ndim]), list(LETTERS[x1.ndim : x1.ndim + x2.ndim])
-    summed = [names1[layout.axis_of(a, x1.ndim)] for a in pair[0]]
-    for axis, name in zip(pair[1], summed, strict=True):
-        names2[layout.axis_of(axis, x2.ndim)] = name
-    kept = [name for name in names1 + names2 if name not in summed]
-    return einsum(f"{''.join(names1)},{''.join(names2)}->{''.join(kept)}", x1, x2)
+    """The sum of products over axes of both: tutor.functions.einsum.tensordot."""
+    return einsum.tensordot(x1, x2, axes)
 
 
 # ---- element by element: methods and ops, under the standard's names -----------------------------

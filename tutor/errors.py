@@ -7,7 +7,6 @@ built-in exception a Python programmer would expect (`ShapeError` is a `ValueErr
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -59,8 +58,16 @@ class GraphError(TutorError, RuntimeError):
     """A backward pass that cannot be right: no graph, a freed graph, a value changed since."""
 
 
+class MissingForwardError(TutorError, NotImplementedError):
+    """A module without a `forward`: there is nothing that a call of it could compute."""
+
+
 class RecordError(TutorError, RuntimeError):
     """Something in a jitted function that cannot be recorded: a replay would not do it."""
+
+
+class AnomalyError(TutorError, ArithmeticError):
+    """A nan or inf that an operation has made of finite numbers, where that is looked for."""
 
 
 class DataError(TutorError, ValueError):
@@ -86,6 +93,8 @@ class DomainError(TutorError, ValueError):
 def unknown(what: str, name: str, names: Iterable[str], where: str) -> DomainError:
     """The error for a name that is not among `names`, with those that are spelled alike; `where`
     lists them all."""
+    import difflib  # only mistakes need it
+
     near = difflib.get_close_matches(str(name), list(names))
     found = f"near to it: {', '.join(near)}" if near else "there is none of that name"
     return DomainError(f"{what} {name!r}", found, f"see {where} for all of them")

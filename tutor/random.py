@@ -13,6 +13,8 @@ import math
 import os
 import struct
 import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from tutor.backends.registry import Operand
 from tutor.core.buffer import Buffer
@@ -21,11 +23,14 @@ from tutor.dtype import int64, uint32, uint64
 from tutor.errors import NumberRangeError
 from tutor.ground import border
 from tutor.ground.atomic import exchange
+from tutor.ground.blocks import Setting
 from tutor.ground.spelling import spelled
 from tutor.ground.typing import Walked
 
+T = TypeVar("T")
 WHERE = "where the random numbers stand"
 _PERMUTATIONS = 1 << 63  # permutations count from here, far from what tensors are filled with
+_DERIVED = 1 << 62  # and the seeds of other streams from here
 
 
 class Stream:
@@ -65,8 +70,45 @@ class _Process:
 _process = _Process()
 
 
+class Derived:
+    """A stream of its own for every (seed, *numbers), each of them a whole number from 0 on: its
+    seed is made of random bits of theirs, when the first number is asked for."""
+
+    __slots__ = ("made", "numbers", "seed")
+
+    def __init__(self, seed: int, *numbers: int) -> None:
+        self.seed, self.numbers = seed, numbers
+        self.made: Stream | None = None
+
+    def stream(self) -> Stream:
+        if self.made is None:
+            seed = self.seed
+            for number in self.numbers:
+                seed = int.from_bytes(bits(2, seed, _DERIVED + number).raw, "little")
+            self.made = Stream(seed)
+        return self.made
+
+
+_own: Setting[Stream | Derived | None] = Setting("tutor.random.own", None)
+
+
+def drawing_from(own: Stream | Derived, function: Callable[..., T], *args: Any) -> T:
+    """`function(*args)`, in which what this thread draws comes from `own`, and the stream of the
+    process stands still: a batch that is made ahead, in another thread, changes no number of the
+    step that runs meanwhile."""
+    result: T = _own.during(own, function, *args)
+    return result
+
+
+def redirected() -> bool:
+    """Whether this thread draws from another stream than the process's just now."""
+    return _own.variable.get() is not None and _own.get() is not None
+
+
 def stream() -> Stream:
     """The stream that everything is drawn from; its seed is the system's, unless one was given."""
+    if _own.variable.get() is not None and (own := _own.get()) is not None:
+        return own if isinstance(own, Stream) else own.stream()
     found = _process.stream
     if found is None:
         exchange((_process,), "stream", (None,), (Stream(int.from_bytes(os.urandom(8))),))
@@ -131,7 +173,12 @@ def bits(count: int, seed: int, counter: int) -> Buffer:
 
 def permutation(n: int, seed: int, round: int = 0) -> list[int]:
     """0 to n - 1 in an order that depends on (seed, round) alone: round is the epoch, say."""
+    return permuted(n, seed, round).tolist()
+
+
+def permuted(n: int, seed: int, round: int = 0) -> Buffer:
+    """`permutation` as a Buffer of int64: the numbers become no Python objects."""
     keys, order = bits(n, seed, _PERMUTATIONS + (round << 32)), Buffer.empty(n, int64)
     whole = [Operand(buf, (n,), (1,), 0) for buf in (order, keys)]
     engine.call("argsort", uint32, *whole, axis=0, descending=0)
-    return order.tolist()
+    return order

@@ -21,12 +21,13 @@ from benchmarks.libraries import Run
 from benchmarks.measure import Effort, Samples
 from benchmarks.targets import TARGETS
 
+COLUMNS = {"tutor": "jit", "eager": "eager", "torch": "torch"}
 SPIN = "while True: pass"
 
 
 def cases(effort: Effort) -> Iterator[Case]:
     for batch in effort.pick((32, 128, 512), (128,), (8,)):
-        steps = trainers.runs(trainers.make("mlp"), "step", *trainers.images(batch))
+        steps = trainers.runs(trainers.jitted("mlp", {}), "step", *trainers.images(batch))
         start = machine.times()
         quiet = turns(steps, effort)
         shared = machine.too_few_cores(effort.threads, machine.others(start))

@@ -121,7 +121,11 @@ def code(rng: random.Random, dtype: str) -> str:
         lines.append(f"{rng.choice(('r0', 'r0', f'r{n}', 'o1'))} = {name}.{dtype} {' '.join(args)}")
     end = rng.choice(("copy", "relu", "cast", "sum", "max", "argmax", "prod", "naive", ""))
     lines.append(f"o0 = {end}.{dtype} {rng.choice(places[:5])}")
-    return "; ".join(lines[-rng.choice((1, 1, 2, 99)) :])
+    lines = lines[-rng.choice((1, 1, 2, 99)) :]
+    if rng.random() < 0.3:
+        begin = rng.choice(("matmul", "matmul", "linear", "conv2d"))
+        lines.insert(0, f"r0 = {begin}.{dtype} {rng.choice(('i0 i1', 'i0 i1', 'i0 i1 i2', 'i0'))}")
+    return "; ".join(lines)
 
 
 def drawn_call(

@@ -143,9 +143,22 @@ FORMS = {
                    *heads(n)[0][1:3]), HEAD, ("small",) * 6 + ("positive",) + ("small",) * 2, 1,
     ),
     "descend": Form(lambda n: ((n,),) * 2 + ((),) * 2, {}, ("small", *RATES[:2])),
-    "sgd": Form(lambda n: ((n,),) * 3 + ((),) * 3, {}, ("small", "small", *RATES[:3])),
-    "adam": Form(
-        lambda n: ((n,),) * 4 + ((),) * 6, {}, ("small", "small", "positive", *RATES[:5], "index")
+    **dict.fromkeys(
+        ("sgd", "nesterov"),
+        Form(lambda n: ((n,),) * 3 + ((),) * 3, {}, ("small", "small", *RATES[:3])),
+    ),
+    "rmsprop": Form(lambda n: ((n,),) * 3 + ((),) * 4, {}, ("small", "positive", *RATES[:4])),
+    "adagrad": Form(
+        lambda n: ((n,),) * 3 + ((),) * 5, {}, ("small", "positive", *RATES[:4], "index")
+    ),
+    "lion": Form(lambda n: ((n,),) * 3 + ((),) * 4, {}, ("part", "part", *RATES[:4])),
+    **dict.fromkeys(
+        ("adam", "adamw"),
+        Form(
+            lambda n: ((n,),) * 4 + ((),) * 6,
+            {},
+            ("small", "small", "positive", *RATES[:5], "index"),
+        ),
     ),
     "fused": Form(lambda n: ((n,),) * 3, {"results": 1, "axis": ()}, ("any", "any")),
     **dict.fromkeys(

@@ -18,6 +18,7 @@ from backend_names import LEVELS
 from tutor import Buffer, memory, uint8
 from tutor.backends import registry
 from tutor.backends.cases import chains, elementwise, fused, movement, network, reduce, scan, window
+from tutor.backends.cases.bounds import UPDATES
 from tutor.backends.cases.draws import Case, Draw
 from tutor.backends.cases.operands import execute, images
 from tutor.backends.conformance import agreement, differences
@@ -143,7 +144,7 @@ def rows_of_scores(shape: Callable[[int], tuple[int, int]], axis: int = -1) -> C
 
 
 def steps(n: int) -> Iterator[Row]:
-    for name in ("descend", "sgd", "adam"):
+    for name in UPDATES:
         for dtype in (float16, float32):
             d = Draw(name, dtype, n)
             for m in near(n):
@@ -244,6 +245,14 @@ def drops(n: int) -> Iterator[Row]:
         yield "dropout", float32, network.dropped(d, (m,), ("contiguous", "contiguous"))
 
 
+def followed(n: int) -> Iterator[Row]:
+    """Chains behind a product of so many columns."""
+    for dtype in (float32, float16, int64):
+        for m in near(n):
+            d = Draw("fused", dtype, m)
+            yield "fused", dtype, chains.behind(d, (), (40, 5, m), ("contiguous",) * 2)
+
+
 # Where each constant is crossed. Numbers that are multiplied there are those of other constants.
 ROWS = READ["packing.hpp:ROWS"]
 CROSSED: dict[str, Cases | tuple[Cases, ...]] = {
@@ -281,8 +290,10 @@ CROSSED: dict[str, Cases | tuple[Cases, ...]] = {
     ),
     "fused_reduction.hpp:SIDE": (ends(lambda n: (n, 5), 1), ends(lambda n: (n, 40), 1)),
     "fused_reduction.hpp:WIDE": (ends(lambda n: (7, n), 0), ends(lambda n: (40, n), 0)),
+    "fused.cpp:LEAST": followed,
     "tiles.hpp:FEW": (ends(lambda n: (50, n), 0), ends(lambda n: (3, n), 0)),
-    "reduce.cpp:GRAIN": sums(("n",), ("n", 2)),
+    "reduce.cpp:GRAIN": sums(("n",), ("n", 2), ("n", 8)),
+    "reduce.cpp:WIDE": (lambda n: kept(n // 4, float32), lambda n: kept(n // 8, float64)),
     "arange.cpp:GRAIN": evens,
     "scan.cpp:GRAIN": (scans(lambda n: (n,), 0), scans(lambda n: (2, n // 2), 1)),
     "scan.cpp:WIDTH": scans(lambda n: (3, n), 0),
@@ -342,6 +353,10 @@ ELSEWHERE = {
     "matmul_steps.hpp:SIDE": "tests/backends/test_matmul_steps.py",
     "sum_steps.hpp:BRANCH": "tests/backends/test_sum_steps.py",
     "reducer.hpp:MOST": "2**30 rows take gigabytes",
+    "reducer.hpp:AHEAD": "a hint to the CPU, on which no result depends",
+    "reduce.cpp:MOST_BLOCKS": "reduce.cpp:GRAIN is as many terms",
+    "reduce.cpp:WAITING": "reduce.cpp:GRAIN: 8 columns of so many terms fill all of these rows",
+    "reduce.cpp:PITCH": "how far those rows are apart",
     "fused_reduction.hpp:MOST": "the bytes of a partial result",
     "blocks.cpp:CLASSES": "test_every_class_of_the_pool",
     "blocks.hpp:SMALL": "test_every_class_of_the_pool",

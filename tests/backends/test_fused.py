@@ -27,6 +27,7 @@ from tutor.dtype import (
     bool_,
     float16,
     float32,
+    float64,
     int8,
     int32,
     int64,
@@ -66,13 +67,15 @@ def one_by_one(table: Table) -> Any:
     """The kernel `fused`, made of the table's other kernels: each runs over all elements."""
 
     def run(out: Any, *ins: Any, code: str, results: int, axis: tuple[int, ...]) -> None:
-        first, shape = len(ins) + 1 - results, ins[0].shape
+        first = len(ins) + 1 - results
+        shape = out.shape if bytecode.product(code) else ins[0].shape
         places = {f"i{n}": x for n, x in enumerate(ins[:first])}
         kept = []
         for row in bytecode.parse(code):
             args = [places[arg] for arg in row.args]
             dtype = bytecode.made(row, [x.buf.dtype for x in args])
             params = {"axis": axis} if row.reduces else {}
+            params = {"relu": False} if row.kernel == "linear" else params
             place = blank(dtype, without(shape, axis) if row.reduces else shape)
             key = args[0].buf.dtype if row.kernel == "cast" else row.dtype
             table[row.kernel, key](place, *args, **params)
@@ -195,6 +198,87 @@ def test_reductions_along_any_axis(
                 layouts = ("contiguous", d.rng.choice(("contiguous", "contiguous", "transposed")))
                 case = chains.chain(d, shape, layouts, chains.WHOLE, axis, [kernel], "small")
                 assert_same(registry.table(level), dtype, case)
+
+
+# ---- behind a product ----------------------------------------------------------------------------
+
+BEHIND = tuple(name for name in chains.ALL if name not in bytecode.DIVIDES)
+
+
+@st.composite
+def behind(draw: Any, most: int) -> tuple[DType, Case]:
+    """A chain behind a product of any layouts; now and then all lies row by row."""
+    batch = tuple(draw(st.lists(st.sampled_from((1, 2, 3, 0)), max_size=2)))
+    sides = st.sampled_from([n for n in (0, 1, 3, 5, 14, 15, 16, 17, 33, 90, 520) if n <= most])
+    m, k, n = (draw(sides) for _ in range(3))
+    while m * max(n, k) * math.prod(batch) > 20_000:
+        m = m // 2
+    dtype = draw(st.sampled_from([t for t in TABLE if t is not bool_]))
+    d = Draw("fused", dtype, draw(st.integers(0, 10**6)))
+    layouts = draw(st.sampled_from(((), ("contiguous", *chains.LAYOUTS))))
+    return dtype, chains.behind(d, batch, (m, k, n), layouts, BEHIND, "small")
+
+
+@pytest.mark.skipif(not LEVELS, reason="TUTOR_PURE: this installation has no extension")
+@settings(max_examples=300)
+@given(behind(520))
+def test_any_chain_behind_a_product_has_the_bits_of_its_kernels(call: tuple[DType, Case]) -> None:
+    for level in LEVELS:
+        assert_same(registry.table(level), *call)
+
+
+@settings(max_examples=60)
+@given(behind(5))
+def test_any_chain_behind_a_product_has_the_bits_of_the_reference(
+    call: tuple[DType, Case],
+) -> None:
+    assert_same(registry.table("python_ref"), *call)
+
+
+@pytest.mark.skipif(not LEVELS, reason="TUTOR_PURE: this installation has no extension")
+@pytest.mark.parametrize(
+    "sizes", [(15, 1000, 600), (300, 40, 300), (4100, 3, 17), (33, 20, 2100), (257, 385, 513)],
+    ids=str,
+)  # fmt: skip
+def test_panels_tiles_and_threads_change_no_bit(sizes: tuple[int, ...], threads: int) -> None:
+    for level in LEVELS:
+        for dtype in (float32, float16, float64):
+            for seed in range(3):
+                d = Draw("fused", dtype, seed)
+                case = chains.behind(d, (), sizes, ("contiguous", "contiguous"), BEHIND, "small")
+                assert_same(registry.table(level), dtype, case)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_product_and_what_follows_it_by_hand(backend: str) -> None:
+    x, y = numbers([1, 2, 3, 4], (2, 2)), numbers([1, 0, 2, -1], (2, 2))
+    more = numbers([100, 200, 300, 400], (2, 2))
+    code = "r0 = matmul.float32 i0 i1; r1 = relu.float32 r0; o0 = add.float32 r1 i2"
+    assert fused(backend, blank(float32, (2, 2)), x, y, more, code=code) == [105, 200, 311, 400]
+    b = numbers([0.5, -0.5], (2,))
+    code = "r0 = linear.float32 i0 i1 i2; o1 = lt.float32 r0 i3; r0 = neg.float32 r0;"
+    code += " o0 = copy.float32 r0"
+    less, out = blank(bool_, (2, 2)), blank(float32, (2, 2))
+    assert fused(backend, out, x, y, b, x, less, code=code, results=2) == [-1.5, 0.5, -3.5, -1.5]
+    assert listed(less) == [False, True, False, True]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_result_may_stand_where_something_is_read(backend: str) -> None:
+    """Then the product has memory of its own: nothing of what is read is lost."""
+    for n in (3, 40):
+        x, y = (numbers([i % k for i in range(n * n)], (n, n)) for k in (5, 7))
+        z = numbers([i % 3 for i in range(n * n)], (n, n))
+        code = "r0 = matmul.float32 i0 i1; o1 = relu.float32 i2; o0 = add.float32 r0 i2"
+        plain, mask = blank(float32, (n, n)), blank(float32, (n, n))
+        wanted = fused(backend, plain, x, y, z, mask, code=code, results=2)
+        for out, other in ((z, mask), (x, mask), (y, mask), (plain, x), (plain, y), (plain, z)):
+            memory = {id(w): list(listed(w)) for w in (x, y, z)}
+            assert fused(backend, out, x, y, z, other, code=code, results=2) == wanted
+            assert listed(other) == [max(value, 0) for value in memory[id(z)]]
+            for w in (x, y, z):
+                for at, value in enumerate(memory[id(w)]):
+                    w.buf.raw.cast("B").cast("f")[at] = value
 
 
 # ---- by hand -------------------------------------------------------------------------------------
@@ -338,6 +422,17 @@ REFUSED: list[tuple[str, type[TutorError], str]] = [
     ("o0 = relu.float32 i0; o0 = neg.float32 i0", DomainError, "o0 was written before"),
     ("r0 = sum.float32 i0; o0 = relu.float32 r0", DomainError, "reduced would go to r0"),
     ("o0 = sum.float32 i0; r0 = relu.float32 o0", DomainError, "o0 is reduced already"),
+    ("r0 = relu.float32 i0; r1 = matmul.float32 i0 i1; o0 = relu.float32 r1", DomainError, "first"),
+    ("r0 = matmul.float32 i1 i0; o0 = relu.float32 r0", DomainError, "in order"),
+    ("o0 = matmul.float32 i0 i1", DomainError, "a register"),
+    ("r0 = matmul.float32 i0 i1; o0 = add.float32 r0 i0", DomainError, "i0 is not there"),
+    ("r0 = matmul.float32 i0 i1; o0 = sum.float32 r0", DomainError, "reduces, behind a product"),
+    ("r0 = matmul.float32 i0 i1; r1 = cast.int8 r0; r1 = pow.int8 r1 r1; o0 = relu.float32 r0",
+        DomainError, "may refuse a number, behind a product"),
+    ("r0 = matmul.bool i0 i1; o0 = relu.float32 r0", DTypeError, "there is matmul of"),
+    ("r0 = matmul.float64 i0 i1; o0 = cast.float32 r0", DTypeError, "i0 is float32"),
+    ("r0 = matmul.float32 i0; o0 = relu.float32 r0", ArgumentError, "matmul takes 2 arguments"),
+    ("r0 = conv2d.float32 i0 i1; o0 = relu.float32 r0", KernelNotFound, "nor a reduction or a"),
     ("; ".join(["r0 = relu.float32 i0"] * 64 + ["o0 = relu.float32 r0"]), ArgumentError, "at most"),
 ]  # fmt: skip
 

@@ -162,6 +162,72 @@ def test_adam(dtype: DType) -> None:
     assert_same(view(out), rounded(p - step, dtype))
 
 
+@FLOATS
+def test_nesterov(dtype: DType) -> None:
+    p, g, v = (sample(dtype, 4, 3, start=i) for i in (0, 5, 9))
+    d = g + 0.25 * p.astype(float)
+    new_v = rounded(0.5 * v.astype(float) + d, dtype)
+    out, state = operand(p, "sliced", dtype), operand(v, "transposed", dtype)
+    KERNELS["nesterov", dtype](out, laid(g, dtype), state, cell(0.125), cell(0.5), cell(0.25))
+    assert_same(view(state), new_v)
+    assert_same(view(out), rounded(p - 0.125 * (d + 0.5 * new_v.astype(float)), dtype))
+
+
+@FLOATS
+def test_adamw(dtype: DType) -> None:
+    p, g, m, v = (sample(dtype, 4, 3, start=i) for i in (0, 5, 9, 13))
+    v, wide = np.abs(v), g.astype(float)
+    new_m = rounded(0.75 * m.astype(float) + 0.25 * wide, dtype)
+    new_v = rounded(0.5 * v.astype(float) + 0.5 * wide * wide, dtype)
+    rate, root = 0.125 / (1 - 0.75**3), np.sqrt(1 - 0.5**3)
+    step = rate * new_m.astype(float) / (np.sqrt(new_v.astype(float)) / root + 0.0625)
+    out, moments = operand(p, "sliced", dtype), [laid(m, dtype, "transposed"), laid(v, dtype)]
+    settings = [cell(x) for x in (0.125, 0.75, 0.5, 0.0625, 0.25)]
+    KERNELS["adamw", dtype](out, laid(g, dtype), *moments, *settings, cell(2, uint64))
+    assert_same(view(moments[0]), new_m)
+    assert_same(view(moments[1]), new_v)
+    assert_same(view(out), rounded((1 - 0.125 * 0.25) * p.astype(float) - step, dtype))
+
+
+@FLOATS
+def test_rmsprop(dtype: DType) -> None:
+    p, g, v = (sample(dtype, 4, 3, start=i) for i in (0, 5, 9))
+    v, d = np.abs(v), g + 0.25 * p.astype(float)
+    new_v = rounded(0.75 * v.astype(float) + 0.25 * d * d, dtype)
+    out, state = operand(p, "sliced", dtype), operand(v, "transposed", dtype)
+    settings = [cell(x) for x in (0.125, 0.75, 0.0625, 0.25)]
+    KERNELS["rmsprop", dtype](out, laid(g, dtype), state, *settings)
+    assert_same(view(state), new_v)
+    step = 0.125 * d / (np.sqrt(new_v.astype(float)) + 0.0625)
+    assert_same(view(out), rounded(p - step, dtype))
+
+
+@FLOATS
+def test_adagrad(dtype: DType) -> None:
+    p, g, s = (sample(dtype, 4, 3, start=i) for i in (0, 5, 9))
+    s, d = np.abs(s), g + 0.25 * p.astype(float)
+    new_s = rounded(s.astype(float) + d * d, dtype)
+    out, state = operand(p, "sliced", dtype), operand(s, "transposed", dtype)
+    settings = [cell(x) for x in (0.125, 0.5, 0.0625, 0.25)]
+    KERNELS["adagrad", dtype](out, laid(g, dtype), state, *settings, cell(2, uint64))
+    assert_same(view(state), new_s)
+    step = 0.125 / (1 + 2 * 0.5) * d / (np.sqrt(new_s.astype(float)) + 0.0625)
+    assert_same(view(out), rounded(p - step, dtype))
+
+
+@FLOATS
+def test_lion(dtype: DType) -> None:
+    p, g, m = (sample(dtype, 4, 3, start=i) for i in (0, 5, 9))
+    out, state = operand(p, "sliced", dtype), operand(m, "transposed", dtype)
+    wide_g, wide_m = g.astype(float), m.astype(float)
+    settings = [cell(x) for x in (0.125, 0.75, 0.5, 0.25)]
+    KERNELS["lion", dtype](out, laid(g, dtype), state, *settings)
+    kept = (1 - 0.125 * 0.25) * p.astype(float)
+    sign = np.sign(0.75 * wide_m + 0.25 * wide_g)
+    assert_same(view(out), rounded(kept - 0.125 * sign, dtype))
+    assert_same(view(state), rounded(0.5 * wide_m + 0.5 * wide_g, dtype))
+
+
 def test_adam_at_rest() -> None:
     """No gradient ever, and no eps: 0 / 0, as IEEE 754 has it."""
     p, zeros = operand(np.ones(2, "f")), [operand(np.zeros(2, "f")) for _ in range(3)]
@@ -266,6 +332,11 @@ OTHER_CASES = {
     "descend": test_descend,
     "sgd": test_sgd,
     "adam": test_adam,
+    "nesterov": test_nesterov,
+    "adamw": test_adamw,
+    "rmsprop": test_rmsprop,
+    "adagrad": test_adagrad,
+    "lion": test_lion,
     "fused": test_fused,
     **{f"{norm}{grad}": test_norms
        for norm in ("layer_norm", "rms_norm", "batch_norm") for grad in ("", "_grad")},

@@ -23,6 +23,7 @@ from cube import Cube
 import tutor
 from tutor import Tensor, optim, registry
 from tutor.backends.step import watchers
+from tutor.ground.casting import autocast_dtype
 
 PACKAGE = str(Path(tutor.__file__).parent)
 COUNTS: dict[str, int] = {}  # interrupts, by scenario
@@ -30,8 +31,8 @@ COUNTS: dict[str, int] = {}  # interrupts, by scenario
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 
-def modes() -> tuple[bool, str, list[Any]]:
-    return tutor.is_grad_enabled(), registry.current(), watchers()
+def modes() -> tuple[Any, ...]:
+    return tutor.is_grad_enabled(), registry.current(), watchers(), autocast_dtype()
 
 
 def run_until(k: int, function: Callable[[], object]) -> bool:
@@ -148,6 +149,7 @@ SCENARIOS: dict[str, Callable[[Scene], Any]] = {
     "enable_grad": block(tutor.enable_grad),
     "inference_mode": block(tutor.inference_mode),
     "use_backend": block(lambda: tutor.use_backend("python")),
+    "autocast": block(lambda: tutor.autocast("bfloat16")),
     "nested blocks": nested,
     "a decorated function": decorated,
     "a decorated generator": generated,

@@ -28,6 +28,8 @@ REST = {
     "gather": ([[0], [1]],), "take_along_axis": ([[0, 0, 0]],), "index_select": ([0],),
     "scatter": ([[0]], 1.0), "scatter_add": ([[0]], 1.0), "unfold": (2,), "roll": (1,),
     "split": (1,), "chunk": (2,), "topk": (2,), "repeat": (2,), "repeat_interleave": (2,),
+    "cross": ([[0.0], [1.0], [0.0]],), "vecdot": ([[1.0, 2.0, 3.0]],), "quantile": (0.5,),
+    "scatter_reduce": ([[0]], 1.0), "unflatten": ((2, 1),),
 }  # fmt: skip
 PAIRS = {"max", "min", "sort", "cummax", "cummin"}
 
@@ -40,7 +42,7 @@ def listed(value):
 
 def called(name, spelling):
     """The method with its axis by that name; what else it takes has names of its own."""
-    x = Tensor(X[:1]) if name == "squeeze" else Tensor(X)
+    x = {"squeeze": Tensor(X[:1]), "cross": Tensor(X).T}.get(name, Tensor(X))
     method = getattr(x, name)
     others = [p for p in inspect.signature(method).parameters if p != "axis"]
     given = dict(zip(others, REST.get(name, ()), strict=False))
@@ -60,11 +62,11 @@ def test_dim_is_axis(name):
 
 @pytest.mark.parametrize("name", [n for n in WITH_AN_AXIS if takes(METHODS[n], "keepdims")])
 def test_keepdim_is_keepdims(name):
-    x = Tensor(X)
-    ours = getattr(x, name)(axis=1, keepdims=True)
-    theirs = getattr(x, name)(dim=1, keepdim=True)
-    assert (theirs.values if name in PAIRS else theirs).tolist() == ours.tolist()
-    assert ours.shape == (2, 1)
+    x, rest = Tensor(X), REST.get(name, ())
+    ours = getattr(x, name)(*rest, axis=1, keepdims=True)
+    theirs = getattr(x, name)(*rest, dim=1, keepdim=True)
+    assert listed(theirs.values if name in PAIRS else theirs) == listed(ours)
+    assert all(t.shape == (2, 1) for t in (ours if isinstance(ours, tuple) else (ours,)))
 
 
 def test_functions_and_layers_understand_it_too():
@@ -120,8 +122,8 @@ def test_a_pair_has_gradients():
         (lambda: Tensor.zeros(2, dtyp="int8"), "write dtype="),
         (lambda: Tensor.rand(2, require_grad=True), "write requires_grad="),
         (lambda: Tensor([1.0], required_grad=True), "write requires_grad="),
-        (lambda: nn.Linear(in_feature=3, outputs=2), "write inputs="),
-        (lambda: nn.Linear(3, out_features=2), "write outputs="),
+        (lambda: nn.Linear(in_feature=3, out_features=2), "write in_features="),
+        (lambda: nn.Conv2d(3, out_feature=2, kernel_size=1), "write out_channels="),
         (lambda: nn.Conv2d(1, 2, kernel=3), "write kernel_size="),
         (lambda: nn.functional.conv2d(Tensor(X), Tensor(X), strides=2), "write stride="),
         (lambda: nn.functional.mse_loss(Tensor(X), targets=X), "write target="),
@@ -165,4 +167,13 @@ def test_a_parameter_of_that_name_stays_what_it_is():
         return dim, axis
 
     assert f(dim=1) == (1, 0)
-    assert set(SPELLINGS) == {"dim", "keepdim", "start_dim", "end_dim"}
+    pytorchs = {"dim", "keepdim", "start_dim", "end_dim"}
+    assert set(SPELLINGS) == {*pytorchs, "inputs", "outputs"}
+
+
+def test_the_short_names_of_what_layers_take_and_give():
+    assert nn.Linear(inputs=3, outputs=2).weight.shape == (2, 3)
+    assert nn.Linear(in_features=3, out_features=2).weight.shape == (2, 3)
+    assert nn.Conv2d(inputs=3, out_channels=2, kernel_size=1).weight.shape == (2, 3, 1, 1)
+    with pytest.raises(ArgumentError, match="multiple values"):
+        nn.Linear(3, 2, inputs=3)

@@ -10,8 +10,8 @@ SAME = "backends/test_same_bits.py::test_"
 NATIVE_MUTANTS = [
     # ---- sums and products -----------------------------------------------------------------------
     Mutant(
-        "a sum by columns is added up in another order", f"{CPP}/kernels/reducer.hpp",
-        "(position + r) % Op::LANES", "(position + r) / 2 % Op::LANES",
+        "a sum by columns is added up in another order", f"{CPP}/kernels/reduce.cpp",
+        "offset[0] = p * terms.stride[0][0];", "offset[0] = (p ^ (p < 2)) * terms.stride[0][0];",
         SAME + "sums_by_rows_and_by_columns_are_one_tree",
         "the same numbers have another sum when they are transposed",
     ),
@@ -38,19 +38,18 @@ NATIVE_MUTANTS = [
     ),
     Mutant(
         "what is left of a reduction's row is left out", f"{CPP}/kernels/reducer.hpp",
-        "convert_row(left, last, x + n - left);",
-        "convert_row(left - (left > 3), last, x + n - left);",
+        "convert_row(left, rest, x + n - left);",
+        "convert_row(left - (left > 3), rest, x + n - left);",
         AGREE,
         "sums of lengths that fill no vector are short of a number",
         only="sum",
     ),
     # ---- loops -----------------------------------------------------------------------------------
     Mutant(
-        "the last number of an elementwise loop is not written", f"{CPP}/kernels/elementwise.hpp",
-        "for (int k = 0; k < n - i; k++) z[i + k] = zs[k];",
-        "for (int k = 0; k < n - i - (n > 64); k++) z[i + k] = zs[k];",
+        "the end of an elementwise row is read too early", f"{CPP}/kernels/elementwise.hpp",
+        "last_x = load_as<C>(x + n - L)", "last_x = load_as<C>(x + n - L - (n > 64))",
         AGREE,
-        "one number of a long tensor is what stood in memory before",
+        "the last numbers of a long tensor are those of the places before them",
         only="exp",
     ),
     Mutant(
@@ -140,7 +139,7 @@ NATIVE_MUTANTS = [
     Mutant(
         "Adam's eps is added before the correction, in C++", f"{CPP}/kernels/optimizer.cpp",
         "xsimd::sqrt(v) / correction + eps", "(xsimd::sqrt(v) + eps) / correction",
-        AGREE + " nn/test_optim.py",
+        AGREE + " optim/test_optimizer.py",
         "the first steps of Adam are another algorithm's where gradients are small",
         only="adam or fifty",
     ),

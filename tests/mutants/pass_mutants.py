@@ -142,9 +142,41 @@ PASS_MUTANTS = [
     # ---- epilogue, chains, fuse, updates, inplace ------------------------------------------------
     Mutant(
         "a relu takes away what its layer had made", f"{PASSES}/epilogue.py",
-        "others = x.buf.lasts or len(uses.reads[x.buf]) > 1 or", "others =",
+        "not x.buf.lasts and len(uses.reads[x.buf]) == 1", "True",
         f"{TESTS}/test_epilogue.py",
         "who reads the layer's result reads nothing",
+    ),
+    Mutant(
+        "a product goes with the first who reads it", f"{PASSES}/products.py",
+        "not walk.buf.lasts and {use.at for use in uses.reads[walk.buf]} == {i}", "True",
+        f"{TESTS}/test_products.py",
+        "who else reads the product reads nothing",
+    ),
+    Mutant(
+        "a product is moved over the step that changes its weight", f"{PASSES}/products.py",
+        "return None if any(uses.is_changed(walk, first, last) for walk in reads(made)) else last",
+        "return last",
+        f"{TESTS}/test_products.py",
+        "a layer is computed with the weight after the update",
+    ),
+    Mutant(
+        "nobody knows where a product has moved to", f"{PASSES}/products.py",
+        "        move(uses, one, at)\n", "",
+        f"{TESTS}/test_products.py",
+        "a chain that comes later writes over what the product still has to read",
+    ),
+    Mutant(
+        "a result is written where the product still reads", f"{PASSES}/products.py",
+        "and not any(overlap(w, walk) for w in writes(chain) for walk in reads(made))", "",
+        f"{TESTS}/test_products.py",
+        "x.assign(x @ w + y) reads rows of x that are new",
+    ),
+    Mutant(
+        "a result takes an input's place while a product is under way", f"{PASSES}/inplace.py",
+        'step.kernel == "fused" and product(str(step.params["code"])) is None',
+        'step.kernel == "fused"',
+        f"{TESTS}/test_in_place_pass.py",
+        "x @ x + x writes over the x that it multiplies",
     ),
     Mutant(
         "a chain reads another element than it wrote", f"{PASSES}/chains.py",

@@ -232,19 +232,19 @@ PYTHON_MUTANTS = [
     Mutant(
         "Adam's eps is added before the correction", "tutor/backends/python_ref/optimizer.py",
         "div(sqrt(vi), correction) + eps", "div(sqrt(vi) + eps, correction)",
-        "nn/test_optim.py",
+        "optim/test_optimizer.py",
         "the first steps of Adam are another algorithm's where gradients are small",
     ),
     Mutant(
         "Adam corrects by the step before", "tutor/backends/python_ref/optimizer.py",
         "1 - power(beta1, count + 1.0)", "1 - power(beta1, max(count, 1.0))",
-        "nn/test_optim.py",
+        "optim/test_optimizer.py",
         "every step but the first is too long",
     ),
     Mutant(
         "weight decay leaves the velocity out", "tutor/backends/python_ref/optimizer.py",
         "[momentum * vi + di for vi, di in", "[momentum * vi + (1 - momentum) * di for vi, di in",
-        "nn/test_optim.py",
+        "optim/test_optimizer.py",
         "momentum is another formula than PyTorch's: ten times smaller steps",
     ),
     Mutant(
@@ -261,7 +261,7 @@ PYTHON_MUTANTS = [
         "all layers begin with the same weights",
     ),
     Mutant(
-        "the count of steps stands still", "tutor/optim.py",
+        "the count of steps stands still", "tutor/optim/optimizer.py",
         "self.count.wrap(1, uint64)", "self.count.wrap(0, uint64)",
         "nn/test_again.py",
         "Adam corrects each step as if it were the first",
@@ -387,9 +387,9 @@ PYTHON_MUTANTS = [
         "the numbers of all tensors behind it stand in the wrong place",
     ),
     Mutant(
-        "a resumed optimizer counts its steps from 0", "tutor/optim.py",
+        "a resumed optimizer counts its steps from 0", "tutor/optim/optimizer.py",
         "self.steps = steps", "self.steps = 0",
-        "nn/test_optim.py test_train_mnist.py",
+        "optim/test_optimizer.py test_train_mnist.py",
         "Adam's correction begins anew: a jump in the loss after --resume",
     ),
     Mutant(

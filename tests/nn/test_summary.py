@@ -21,10 +21,10 @@ def test_a_model_as_text():
     assert repr(model) == str(model)
     assert str(model).splitlines() == [
         "Sequential: 17,048 parameters",
-        "  layers.0  Linear  weight (16, 2), bias (16)           48",
-        "  layers.1  ReLU",
-        "  layers.2  tanh",
-        "  layers.3  Linear  weight (1000, 16), bias (1000)  17,000",
+        "  0  Linear  weight (16, 2), bias (16)           48",
+        "  1  ReLU",
+        "  2  tanh",
+        "  3  Linear  weight (1000, 16), bias (1000)  17,000",
     ]
 
 
@@ -50,7 +50,7 @@ def test_the_counts_are_those_of_the_parameters():
     summary = nn.Summary(model)
     assert summary.count == sum(p.numel() for p in nn.get_parameters(model))
     assert [layer.path for layer in summary.layers] == [
-        "layers.0", "layers.1.layers.0", "layers.1.layers.1", "layers.2",
+        "0", "1.0", "1.1", "2",
     ]  # fmt: skip
 
 

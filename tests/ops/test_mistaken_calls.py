@@ -54,6 +54,9 @@ MEANT: dict[str, Call] = {
     "argsort": ((ROW,), {"axis": 0, "descending": True}),
     "cast": ((ROW,), {"dtype": int64}),
     "cat": ((ROW, ROW), {"axis": 0}),
+    "scatter_extreme": (
+        (numbers(2, 3), INDEX, numbers(2, 3)), {"axis": 0, "largest": True, "include_self": True},
+    ),
     "conv2d": ((numbers(1, 2, 3, 3), numbers(2, 1, 2, 2)), {**STRIDES, "groups": 2}),
     "conv2d_weight": (
         (numbers(1, 2, 3, 3), numbers(1, 2, 2, 1)), {**STRIDES, "groups": 2, "size": (2, 2)},

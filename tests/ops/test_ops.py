@@ -8,11 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import rows_activations
 import rows_elementwise
 import rows_indexing
 import rows_movement
 import rows_network
 import rows_reduce
+import rows_statistics
 import rows_window
 from named_methods import METHODS
 
@@ -25,7 +27,8 @@ pytestmark = pytest.mark.usefixtures("backend")
 
 
 TABLES = (
-    rows_elementwise, rows_reduce, rows_movement, rows_indexing, rows_window, rows_network,
+    rows_elementwise, rows_activations, rows_reduce, rows_movement, rows_indexing, rows_statistics,
+    rows_window, rows_network,
 )  # fmt: skip
 CASES = [case for table in TABLES for case in table.CASES]
 DIFFERENTIABLE = [

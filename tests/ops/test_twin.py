@@ -512,7 +512,7 @@ CHANGES = {
          't._grad, t.op, t.requires_grad, t.note = None, None, False, "new"'),
     ],
     "tutor/core/op.py": [
-        ('"hooks", "inputs"', '"hooks", "remark", "inputs"'),
+        ('"hooks", "kept"', '"hooks", "remark", "kept"'),
         ("        self.params = params\n",
          '        self.params = params\n        self.remark = "op"\n'),
     ],

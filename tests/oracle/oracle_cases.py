@@ -40,6 +40,10 @@ ACTIVATIONS = {  # name: parameters
     "silu": ({},), "gelu": ({}, {"approximate": "tanh"}), "elu": ({}, {"alpha": 0.5}),
     "leaky_relu": ({}, {"negative_slope": 0.2}), "relu6": ({},),
     "hardtanh": ({}, {"min_val": -0.2, "max_val": 0.4}), "softplus": ({}, {"beta": 2.0}),
+    "selu": ({},), "celu": ({}, {"alpha": 0.25}), "mish": ({},),
+    "logsigmoid": ({},), "softsign": ({},), "tanhshrink": ({},),
+    "hardswish": ({},), "threshold": ({"threshold": 0.1, "value": 7.0},),
+    "hardshrink": ({}, {"lambd": 0.2}), "softshrink": ({}, {"lambd": 0.2}, {"lambd": 0}),
 }  # fmt: skip
 
 
@@ -75,6 +79,17 @@ ELEMENTWISE = [
     *[Case(n, method(n), pair, getattr(torch, n), v) for n, v in TWO.items() for pair in PAIRS],
     *[Case(n, method(n, **p), (s,), lambda x, n=n, p=p: getattr(theirs, n)(x, **p), "apart")
       for n, params in ACTIVATIONS.items() for p in params for s in SHAPES],
+    *[Case("hardsigmoid", method("hardsigmoid"), (s,), lambda x: theirs.relu6(x + 3) / 6, "apart")
+      for s in SHAPES],  # PyTorch's own has a slope of 1/6 in float32, and no second derivative
+    *[Case("hardswish", lambda x: (x * 5).hardswish(), (s,), lambda x: theirs.hardswish(x * 5),
+           "apart") for s in SHAPES],
+    *[Case("prelu", lambda x, w: x.prelu(w), shapes, theirs.prelu, "apart") for shapes in (
+        ((), (1,)), ((), ()), ((5,), (1,)), ((3, 4), (4,)), ((3, 4), (1,)), ((2, 3, 2, 2), (3,)),
+        ((0, 3), (3,)))],
+    *[Case("glu", lambda x, a=a: x.glu(a), (s,), lambda x, a=a: theirs.glu(x, a))
+      for s, a in (((4,), -1), ((3, 4), 1), ((6, 1, 3), 0), ((0, 2), 1))],
+    *[Case("softmin", lambda x, a=a: x.softmin(a), (s,), lambda x, a=a: theirs.softmin(x, a))
+      for s, a in (((4,), -1), ((3, 4), 1), ((6, 1, 3), 0), ((), 0))],
     *[Case(n, lambda g, z, n=n: apply(n, g, z), pair, f, "unit")
       for n, f in GRADIENTS.items() for pair in PAIRS],
     Case("add", lambda x: x + x.T, ((3, 3),)),

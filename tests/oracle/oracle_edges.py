@@ -169,6 +169,25 @@ CHOICES = [
       for n in ("elu", "leaky_relu", "silu", "gelu")],
     Edge("leaky_relu", lambda x: x.leaky_relu(0.0), ([0.0, -1.0, inf, nan],),
          lambda x: theirs.leaky_relu(x, 0.0)),
+    *[Edge(n, method(n), ([0.0, -0.0, 2.0, 1e3, -1e3],), getattr(theirs, n), 1)
+      for n in ("selu", "celu", "mish", "logsigmoid", "softsign", "tanhshrink")],
+    *[Edge(n, method(n), (x,), getattr(theirs, n), 0)
+      for n in ("selu", "celu", "mish", "logsigmoid", "softsign", "tanhshrink", "hardsigmoid",
+                "hardswish", "hardshrink", "softshrink") for x in ([inf, -inf], [nan])],
+    Edge("hardsigmoid", method("hardsigmoid"), ([-3.0, 3.0, 0.0],), theirs.hardsigmoid, 0),
+    Edge("hardswish", method("hardswish"), ([-3.0, 3.0, 0.0],), theirs.hardswish, 1),
+    *[Edge(n, method(n), ([-0.5, 0.5, 0.0, 0.75],), getattr(theirs, n), 1)
+      for n in ("hardshrink", "softshrink")],
+    Edge("threshold", method("threshold", 1.0, 9.0), ([1.0, 2.0, 0.0, inf, -inf, nan],),
+         lambda x: theirs.threshold(x, 1.0, 9.0), 1),
+    Edge("nan_to_num", method("nan_to_num"), ([nan, inf, -inf, 1.0],), None, 1),
+    *[Edge("logcumsumexp", method("logcumsumexp", 0), (x,), None, 0) for x in (
+        [-1e3, 0.0, 1e3, 0.0], [-inf, -inf, 2.0, -inf], [1.0, inf, 2.0], [1.0, nan, 2.0])],
+    *[Edge(n, method(n), ([1.0, nan, inf],), None, 0) for n in ("nansum", "nanmean")],
+    *[Edge("quantile", method("quantile", q), (x,), None, 0) for q in (0.0, 0.5)
+      for x in ([1.0, nan, 2.0], [3.0])],
+    Edge("prelu", lambda x, w: x.prelu(w), ([0.0, -0.0, 2.0, -3.0], [0.25]), theirs.prelu,
+         1),
     Edge("elu", method("elu"), ([nan],), theirs.elu, 1, AT_NAN, [nan], [[nan]]),
     Edge("softplus", method("softplus"), ([0.0, 19.0, 30.0, -30.0, 800.0],), theirs.softplus),
     Edge("softplus", method("softplus"), ([20.5],), theirs.softplus, 1, SOFTPLUS,

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from named_methods import METHODS
 from oracle import ORDERS, TORCH, TUTOR, ask, compare, draw, graph, layouts_of
+from oracle_arrays import ARRAYS
 from oracle_cases import BASIC
 from oracle_edges import ANSWERS, DIFFERENCES, EDGES, REFUSALS
+from oracle_functions import FUNCTIONS
 from oracle_learning import LEARNING
 from oracle_norms import NETWORK_PARTS
 
@@ -19,11 +21,11 @@ from tutor import OPS
 from tutor.errors import TutorError
 from tutor.methods.inplace import InPlace
 
-CASES = BASIC + LEARNING + NETWORK_PARTS
+CASES = BASIC + ARRAYS + LEARNING + NETWORK_PARTS + FUNCTIONS
 TOLERANCE, SINGLE = 1e-11, 1e-5  # float64; the values in float32, against PyTorch's float64
 PAGE = Path(__file__).parents[2] / "docs" / "pytorch.md"
 pytestmark = pytest.mark.filterwarnings(  # of PyTorch
-    "ignore:Using padding='same'", "ignore:.*degrees of freedom"
+    "ignore:Using padding='same'", "ignore:reduction. 'mean' divides", "ignore:.*degrees of freedom"
 )
 
 # By PyTorch's names, in tests/oracle/test_oracle_names.py.

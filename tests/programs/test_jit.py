@@ -348,7 +348,9 @@ CHANGES: dict[str, Callable[[Model], Any]] = {
     "a part replaced": lambda m: m.parts.__setitem__(0, Tensor([4.0])),
     "a dict's item": lambda m: FLAGS.update(on=False),
     "an attribute of the class": lambda m: setattr(Model, "factor", 5.0),
+    "an attribute in place of the class's": lambda m: setattr(m, "factor", 5.0),
     "a method": lambda m: setattr(Model, "scaled", lambda self, x: x * 7.0),
+    "a method of its own": lambda m: setattr(m, "scaled", lambda x: x * 7.0),
     "a global": lambda m: globals().update(SCALE=3.0),
 }
 
@@ -681,6 +683,31 @@ def test_an_argument_with_a_graph_is_refused() -> None:
     x = Tensor([1.0], requires_grad=True)
     with pytest.raises(RecordError, match="detach"):
         tutor.jit(lambda x: x)(x * 2)
+
+
+def test_state_that_another_library_hands_over_again_is_refused() -> None:
+    """In a Program it is another Slot: passes would not know that one changes with the other."""
+    w = Tensor([1.0, 2.0, 3.0])
+
+    @tutor.jit
+    def f(x: Tensor) -> Tensor:
+        w.mul_(2.0)
+        before = x + 1
+        w.add_(1.0)
+        return before + x
+
+    the_same = tutor.from_dlpack(w.numpy())
+    f(the_same)
+    with pytest.raises(RecordError, match=r"in the same memory(.|\n)*x\.copy\(\)"):
+        f(the_same)  # the second call, which is recorded
+    for _ in range(3):
+        f(the_same.copy())
+    for _ in range(2):  # and where it is replayed
+        now = w.tolist()
+        with pytest.raises(RecordError, match="in the same memory"):
+            f(the_same)
+        assert w.tolist() == now
+    assert f.stats()["replayed"] == 2
 
 
 def test_a_tensor_that_cannot_be_found_again_is_refused() -> None:

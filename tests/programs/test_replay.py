@@ -22,7 +22,14 @@ from tutor import Buffer, Tensor, memory, nn, optim, registry, watch
 from tutor.backends import simd_cpp
 from tutor.backends.step import Step
 from tutor.dtype import float32, float64, int64, uint32, uint64
-from tutor.errors import ArgumentError, DomainError, DTypeError, OutOfRangeError, ShapeError
+from tutor.errors import (
+    ArgumentError,
+    DomainError,
+    DTypeError,
+    OutOfRangeError,
+    RecordError,
+    ShapeError,
+)
 from tutor.programs.program import Program, Slot, Walk
 from tutor.programs.replay import Replay
 
@@ -226,6 +233,33 @@ def test_wrong_buffers_are_refused(backend: str, given: Any, error: type[Excepti
     good = [floats(1, 2, 3), floats(0, 0, 0)]
     replay.run(good)
     assert good[1].tolist() == [2, 6, 12]
+
+
+def test_memory_that_a_step_writes_is_in_one_slot(backend: str) -> None:
+    replay = Replay(SMALL)
+    numbers = bytearray(20)
+    x, y, z = (
+        Buffer.from_memory(memoryview(numbers)[start : start + 12], dtype=float32, copy=False)
+        for start in (0, 8, 0)
+    )
+    said = set()
+    for given in ([x, y], [x, z], [y, x]):
+        for run in (replay.run, lambda buffers: watched(replay, buffers)):
+            with pytest.raises(RecordError) as caught:
+                run(given)
+            said.add(str(caught.value))
+    assert len(said) == 1
+    assert not any(numbers)  # nothing was run
+    x = Buffer.from_memory(memoryview(numbers)[:8], dtype=float32, copy=False)
+    y = Buffer.from_memory(memoryview(numbers)[8:16], dtype=float32, copy=False)
+    a, b, out = Slot("input", 2, float32), Slot("input", 2, float32), Slot("output", 2, float32)
+    result = floats(1, 1)
+    replay = Replay(Program([step("add", out, a, b)], [out]))
+    beside = Buffer.from_memory(memoryview(numbers)[:8], dtype=float32, copy=False)
+    assert replay.slots == (out, a, b)
+    replay.run([result, x, beside])  # two that are only read
+    replay.run([y, x, beside])  # and one that begins where they end
+    assert result.tolist() == y.tolist() == [0, 0]
 
 
 def test_what_is_read_only_is_read_and_not_written(backend: str) -> None:

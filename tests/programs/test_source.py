@@ -16,6 +16,7 @@ from compiled_cases import (
 )
 
 from tutor.backends import registry
+from tutor.backends.cases.bounds import UPDATES
 from tutor.backends.signatures import SIGNATURES, TABLE_OF_KERNELS
 from tutor.backends.step import Step, emit
 from tutor.dtype import (
@@ -158,8 +159,8 @@ def test_integers_become_bfloat16_by_one_rounding(dtype: DType) -> None:
 
 FORMS = ("add", "where", "cast", "sum", "prod", "mean", "max", "argmin", "matmul", "linear",
          "softmax", "log_softmax", "cross_entropy", "cross_entropy_grad", "cat", "pad", "gather",
-         "index_select", "scatter", "scatter_add", "sgd", "adam", "descend", "fill",
-         "arange", "relu", "pow", "floor_divide", "fused")  # fmt: skip
+         "index_select", "scatter", "scatter_add", *UPDATES, "fill", "arange",
+         "relu", "pow", "floor_divide", "fused")  # fmt: skip
 
 
 @compiles

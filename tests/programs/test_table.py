@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -53,6 +54,24 @@ def test_the_whole_table(tmp_path: Path) -> None:
         + "1 temp of 12.8 kB, 1 output of 320 bytes",
         "; ".join(MARKS.values()),
     ]
+
+
+def test_the_table_in_a_notebook() -> None:
+    """The same cells as the text's, and a page can hold them: nothing of theirs is a tag."""
+    a, b = Slot("input", 6, f4), Slot("output", 6, f4)
+    code = "r0 = exp.float32 i0; o0 = relu.float32 r0"
+    params = {"code": code, "results": 1, "axis": ()}
+    step = Step("fused", f4, whole(b, 6), (whole(a, 6),), params, ("<stdin>", 3))
+    page = Program([step, step])._repr_html_()
+    root = ElementTree.fromstring(page.replace("<br>", "\n"))
+    cells = [[cell.text or "" for cell in row] for row in root.iter("tr")]
+    assert cells[0] == ["", "result", "kernel", "of", "bytes", "flop", "line"]
+    fused = "\n".join(["fused", *code.split("; ")])
+    assert cells[1] == ["0", "y0 6", fused, "x0 6", "48", "12", "<stdin>:3"]
+    assert cells[2][:6] == ["1", "y0 6", fused, "x0 6", "48", "12"]
+    assert cells[3][:2] == ["", "2 steps"]
+    assert "&lt;stdin&gt;:3" in page
+    assert root.find("caption").text == "memory: 1 input of 24 bytes, 1 output of 24 bytes"
 
 
 def test_a_fused_step_shows_its_instructions_and_all_results() -> None:

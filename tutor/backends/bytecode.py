@@ -13,6 +13,15 @@ Each instruction says which kernel makes what of which numbers, element by eleme
 The instruction that writes o0 may be a reduction, `o0 = sum.float32 r1`: over `axis` of the shape
 that all inputs have. What is reduced is read by nobody else.
 
+The first one may be a product of the first inputs, which nobody else reads, to a register:
+
+    r0 = matmul.float32 i0 i1; r1 = mul.float32 r0 i2; o0 = tanh.float32 r1
+    r0 = linear.float32 i0 i1 i2; o0 = add.float32 r0 i3
+
+Then the other inputs and the results have the product's shape, nothing is reduced, and no kernel
+stands in the chain that may refuse a number. What stands behind a product is often called its
+epilogue.
+
 What comes out has the bits that the kernels have one by one, each over all elements, with every
 register a Buffer of its own. In memory a result may be an input of its dtype, element for element:
 an input's numbers are those from before.
@@ -20,20 +29,21 @@ an input's numbers are those from before.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from tutor.backends.forms import dtype_of
-from tutor.backends.signatures import SIGNATURES, Signature
+from tutor.backends.signatures import SIGNATURES, Signature, dtype_of
 from tutor.dtype import BY_NAME, DType
 from tutor.errors import ArgumentError, DomainError, DTypeError, KernelNotFound, ShapeError
 from tutor.ground.layout import Shape
 
 MOST_INSTRUCTIONS = 64  # as simd_cpp/kernel.hpp has it, and so many operands, out among them
 MOST_OPERANDS = 32
+
+PRODUCTS = ("matmul", "linear")  # what a chain may begin with; a linear layer without its relu
+DIVIDES = {"pow", "floor_divide", "remainder", "fmod", "bitwise_left_shift", "bitwise_right_shift"}
 
 PLACE = re.compile(r"[rio](0|[1-9][0-9]{0,3})")
 FUSED = "kernel fused"
@@ -55,6 +65,11 @@ class Instruction(NamedTuple):
     @property
     def reduces(self) -> bool:
         return self.signature.form == "reduce"
+
+    @property
+    def may_refuse(self) -> bool:
+        """May it raise, depending on the numbers it finds?"""
+        return self.kernel in DIVIDES and self.dtype.is_integer
 
     def __str__(self) -> str:
         return f"{self.dest} = {self.kernel}.{self.dtype.name} {' '.join(self.args)}"
@@ -116,13 +131,15 @@ def fits(signature: Signature) -> bool:
 
 def _row(kernel: str) -> Signature:
     signature = SIGNATURES.get(kernel)
-    if signature is not None and fits(signature):
+    if signature is not None and (fits(signature) or kernel in PRODUCTS):
         return signature
     known = [row.name for row in SIGNATURES.values() if fits(row)]
+    import difflib  # only mistakes need it
+
     near = ", ".join(difflib.get_close_matches(kernel, known))
     raise KernelNotFound(
         f"{FUSED}, kernel {kernel!r:.40}",
-        "it is not elementwise without parameters, nor a reduction"
+        "it is not elementwise without parameters, nor a reduction or a product"
         if signature
         else f"near to it: {near}"
         if near
@@ -151,8 +168,16 @@ def made(row: Instruction, args: Sequence[DType]) -> DType:
 
 
 def computing(code: str) -> int:
-    """How many instructions compute new numbers, or choose; the others move them."""
-    return sum(row.signature.work != "moves" for row in parse(code))
+    """How many instructions compute new numbers, or choose; the others move them. A product at the
+    beginning does not count."""
+    rows = parse(code)[product(code) is not None :]
+    return sum(row.signature.work != "moves" for row in rows)
+
+
+def product(code: str) -> Instruction | None:
+    """The product that a chain begins with, if it does."""
+    first, *_ = parse(code)
+    return first if first.kernel in PRODUCTS else None
 
 
 # ---- whether a call fits together ----------------------------------------------------------------
@@ -174,11 +199,17 @@ def check(
     known = {f"i{n}": dtype for n, dtype in enumerate(operands[1:first])}
     outs = {f"o{n}": d for n, d in enumerate((operands[0], *operands[first:]))}
     found, reduced = [], ""
+    begins = product(code)
     for row in rows:
         for arg in row.args:
             if arg not in known or arg == reduced:
                 raise _unknown(row, arg, known)
         dtype = made(row, [known[arg] for arg in row.args])
+        if begins or row.kernel in PRODUCTS:
+            _check_product(row, row is rows[0])
+        if row is begins:
+            for arg in row.args:
+                known.pop(arg)
         if row.dest[0] != "r":
             _check_result(row, dtype, outs, known)
         if row.reduces:
@@ -247,6 +278,25 @@ def _check_result(row: Instruction, dtype: DType, outs: Any, known: Any) -> None
             f"{FUSED}, instruction {row!s:.80}",
             f"it gives {dtype.name}, but {row.dest} is {wanted.name}",
             "give a result of that dtype, or cast first",
+        )
+
+
+def _check_product(row: Instruction, first: bool) -> None:
+    """Of an instruction of a chain in which there is a product."""
+    asked = f"{FUSED}, instruction {row!s:.80}"
+    if row.kernel in PRODUCTS:
+        named = tuple([f"i{n}" for n in range(len(row.args))])
+        if not first or row.args != named or row.dest[0] != "r":
+            raise DomainError(
+                asked,
+                "a product stands first, of the first inputs in order, and goes to a register",
+                f"begin with  r0 = {row.kernel}.{row.dtype.name} {' '.join(named)}",
+            )
+    elif row.reduces or row.may_refuse:
+        raise DomainError(
+            asked,
+            f"it {'reduces' if row.reduces else 'may refuse a number'}, behind a product",
+            "call it by itself, on what the product's chain gives",
         )
 
 

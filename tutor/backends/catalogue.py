@@ -6,7 +6,6 @@ to know of an op in plain attributes, and never look at the signatures of its me
 
 from __future__ import annotations
 
-import inspect
 import re
 from operator import itemgetter
 from typing import Any
@@ -15,6 +14,7 @@ from tutor.backends.forms import FORMS
 from tutor.backends.parameters import KINDS
 from tutor.backends.signatures import SIGNATURES
 
+STARRED, DOUBLY_STARRED = 4, 8  # *args and **kwargs in co_flags: inspect.CO_VARARGS, CO_VARKEYWORDS
 OPS: dict[str, Any] = {}  # tutor.core.op gives it its type: dict[str, type[Op]]
 
 # Which methods are the class's own, not those of its base: True under the first name.
@@ -58,18 +58,17 @@ def _read_rule(cls: Any) -> None:
         cls.least = len(cls.signature.types.rstrip("+")) - 1
         cls.most = None if "+" in cls.signature.types else cls.least
     if cls.infers or cls.kernel is None:
-        rule = inspect.unwrap(
-            cls.infer if cls.infers else cls.layout if cls.is_view else cls.forward
-        )
+        rule = cls.infer if cls.infers else cls.layout if cls.is_view else cls.forward
+        rule = getattr(rule, "__wrapped__", rule)
         code = rule.__code__
         count, more = code.co_argcount, code.co_kwonlyargcount
         cls.takes = code.co_varnames[1:count]
         cls.least = max(count - 1 - len(rule.__defaults__ or ()), 0)
-        cls.most = None if code.co_flags & inspect.CO_VARARGS else count - 1
+        cls.most = None if code.co_flags & STARRED else count - 1
         named = {*code.co_varnames[count : count + more]}
         known |= named
         required |= named - {*(rule.__kwdefaults__ or ()), *cls.defaults}
-        anything = cls.kernel is None and bool(code.co_flags & inspect.CO_VARKEYWORDS)
+        anything = cls.kernel is None and bool(code.co_flags & DOUBLY_STARRED)
     elif not cls.takes:
         cls.takes = ("x", "y")[: cls.least]
     cls.required = frozenset(required)

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tutor.backends import bytecode, windows
-from tutor.backends.signatures import SIGNATURES
+from tutor.backends.signatures import signature_of
 from tutor.dtype import DType
 from tutor.ground.layout import Shape
 
@@ -39,7 +39,7 @@ FLOPS: dict[str, Work] = {
     "linear": _terms_of_rows,
     "conv": windows.terms,
     "conv_weight": windows.terms_of_weights,
-    "fused": _one_each_read,  # for each instruction that computes
+    "fused": _one_each_read,  # for each instruction that computes; and those of its product
 }
 
 
@@ -50,19 +50,24 @@ def flops(
     addition for each term: 2mnk for a matrix product. None where it is not known, or nothing is
     computed. `layouts`: out's, then the inputs'. A fused kernel's `params` say what it is made of:
     it costs what its instructions would."""
-    signature = SIGNATURES[kernel]
+    signature = signature_of(kernel)
     count = FLOPS.get(signature.form)
     if count is None or signature.work == "moves" or (count is _one_each and signature.params):
         return None
     out, *ins = [shape for shape, _, _ in layouts]
-    if kernel == "fused":
-        return count(out, ins) * bytecode.computing(params["code"]) if "code" in params else None
-    return count(out, ins)
+    if kernel != "fused":
+        return count(out, ins)
+    if "code" not in params:
+        return None
+    computing, begins = bytecode.computing(params["code"]), bytecode.product(params["code"])
+    if begins is None:
+        return count(out, ins) * computing
+    return _terms_of_rows(out, ins) + _one_each(out, ins) * computing
 
 
 def nbytes(kernel: str, layouts: Sequence[Layout]) -> int:
     """Bytes read and written, each element counted once for each operand that it is in."""
-    types, form = SIGNATURES[kernel].types, SIGNATURES[kernel].form
+    types, form = signature_of(kernel).types, signature_of(kernel).form
     moved = [_elements(shape, strides) * dtype.itemsize for shape, strides, dtype in layouts]
     if form in ("gather", "index_select"):  # they read as many elements as they write
         moved[1] = moved[0]

@@ -28,7 +28,8 @@ class Form` in simd_cpp/kernel.hpp, which states the same for C++. What it costs
     attention_grad      g as z, q, k, v, mask, z (..., l, n), logs, dk as k, dv as v -> as q
     norm, norm_grad     x (..., n), and others (n) -> as x; of the gradient g comes first, as x
     channel_norm, channel_norm_grad     the same for x (k, n, m)
-    fused               all inputs of one shape -> that shape, without the axes in `axis`
+    fused               all inputs of one shape -> that shape, without the axes in `axis`; where it
+                        begins with a product, the others have the shape of that
 
 An axis may be counted from the end, and is counted from the front from here on.
 """
@@ -39,9 +40,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tutor.backends import windows
+from tutor.backends import bytecode, windows
 from tutor.backends.signatures import Signature
-from tutor.dtype import DType, accumulator, bool_, float32, float64, int64, uint32, uint64
 from tutor.errors import ShapeError
 from tutor.ground.layout import Shape, axes_of, axis_of, broadcast_shapes, broadcast_strides
 
@@ -187,8 +187,13 @@ def _selected(_: Signature, name: str, shapes: Sequence[Shape], params: Params) 
 
 
 def _chained(_: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
-    first, axis = shapes[0], params["axis"]
-    if any(shape != first for shape in shapes):
+    axis, begins = params["axis"], bytecode.product(params.get("code", "o0 = copy.bool i0"))
+    first, rest = shapes[0], shapes[1:]
+    if begins:
+        form, count = FORMS[begins.signature.form], len(begins.args)
+        assert form.rule is not None
+        first, rest = form.rule(begins.signature, name, shapes[:count], {}), shapes[count:]
+    if any(shape != first for shape in rest):
         raise ShapeError(
             f"{name} of shapes {', '.join(map(str, shapes))}",
             "they differ",
@@ -317,15 +322,6 @@ FORMS: dict[str, Form] = {
 
 
 # ---- asked by the Engine -------------------------------------------------------------------------
-
-
-def dtype_of(letter: str, dtype: DType) -> DType | None:
-    """What a letter of `types` stands for, in a kernel for `dtype`; None for any."""
-    if letter == "S":
-        return accumulator(dtype)
-    if letter == "C":
-        return dtype if dtype is float64 else float32
-    return {"T": dtype, "b": bool_, "i": int64, "u": uint32, "n": uint64, "d": float64}.get(letter)
 
 
 def counted_axis(form: str, axis: Any, shapes: Sequence[Shape]) -> Any:

@@ -22,7 +22,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from tutor.backends.signatures import SIGNATURES, Signature
+from tutor.backends.signatures import MATRICES, SIGNATURES, Signature
 from tutor.dtype import DType, bool_
 from tutor.errors import DTypeError, KernelNotFound
 from tutor.ground.blocks import Block, Setting, Within
@@ -47,6 +47,7 @@ ALIASES = {"python": "python_ref", "simd": "simd_cpp"}
 _tables: dict[str, Table] = {}
 _devices: dict[str, str] = {}  # backend -> the device whose memory it works on
 _loaders: dict[str, Callable[[], Table]] = {}
+_more: dict[str, list[Callable[[], Table]]] = {}  # rows that others bring for a backend
 _unavailable: dict[str, str] = {}  # built-in backends that could not be loaded: name -> what to do
 _kernels: dict[tuple[str, str, DType, str], Kernel] = {}  # what lookup has found so far
 
@@ -95,6 +96,13 @@ def register(name: str, table: Table, device: str = DEVICE) -> None:
 def register_loader(name: str, loader: Callable[[], Table]) -> None:
     """Add a backend whose table is made by `loader()` when it is first asked for."""
     _loaders[name] = loader
+
+
+def extend(name: str, loader: Callable[[], Table]) -> None:
+    """Add rows to the backend `name`, made by `loader()` when a kernel is asked for that its own
+    table has not."""
+    _more.setdefault(name, []).append(loader)
+    _forget()
 
 
 def register_unavailable(name: str, remedy: str) -> None:
@@ -222,13 +230,15 @@ def _find(kernel: str, backend: str, dtype: DType, device: str) -> Kernel:
             f"{backend} works on memory of {_devices[ALIASES.get(backend, backend)]!r}",
             "move the operands there, or choose another backend: with tutor.use_backend(...):",
         )
-    found = rows.get((kernel, dtype))
-    signature = SIGNATURES.get(kernel)
+    found = rows.get((kernel, dtype)) or _brought(backend, kernel, dtype)
+    signature = SIGNATURES.get(kernel) or MATRICES.get(kernel)
     if found is None and signature is not None and dtype not in signature.dtypes:
         raise _no_such_dtype(signature, dtype)
     if found is None:
         dtypes = [d.name for name, d in rows if name == kernel]
-        others = [b for b in backends() if (kernel, dtype) in table(b)]
+        others = [
+            b for b in backends() if (kernel, dtype) in table(b) or _brought(b, kernel, dtype)
+        ]
         have = f"{backend} has {kernel!r} for {', '.join(dtypes) or 'no dtype at all'}"
         raise KernelNotFound(
             f"kernel {kernel!r} for {dtype.name} on backend {backend!r}",
@@ -238,6 +248,14 @@ def _find(kernel: str, backend: str, dtype: DType, device: str) -> Kernel:
         )
     _kernels[kernel, backend, dtype, device] = found
     return found
+
+
+def _brought(backend: str, kernel: str, dtype: DType) -> Kernel | None:
+    """The kernel among the rows that others have brought for that backend."""
+    for loader in _more.get(ALIASES.get(backend, backend), ()) if kernel in MATRICES else ():
+        if found := loader().get((kernel, dtype)):
+            return found
+    return None
 
 
 def _no_such_dtype(signature: Signature, dtype: DType) -> DTypeError:

@@ -35,7 +35,7 @@ from __future__ import annotations
 import zlib
 from typing import NamedTuple
 
-from tutor.dtype import TABLE, DType, bool_, uint32
+from tutor.dtype import TABLE, DType, accumulator, bool_, float32, float64, int64, uint32, uint64
 
 ALL = TABLE
 NUMBERS = tuple(d for d in TABLE if d is not bool_)
@@ -53,9 +53,7 @@ class Signature(NamedTuple):
     params: tuple[str, ...] = ()
     form: str = "elementwise"
     work: str = "computes"  # or "moves", or "chooses"
-    results: int = (
-        1  # how many operands are: out, and the last results - 1 inputs, which are written
-    )
+    results: int = 1  # how many it has: out, and the last results - 1 inputs, which are written
 
 
 # fmt: off
@@ -205,9 +203,8 @@ TABLE_OF_KERNELS = (
     Signature("scatter", "TTiT", ALL, "exact",
         "z = x, then z[..., index[..., i, ...], ...] = src[..., i, ...] along axis, in row-major "
         "order of src: the last one stays", ("axis",), form="scatter", work="moves"),
-    Signature("nonzero", "ib", (bool_,), "exact",
-        "z = the positions of what is true in x, row-major; out has as many elements as there are",
-        form="nonzero"),
+    Signature("nonzero", "ib", (bool_,), "exact", "z = the positions of what is true in x, row-"
+        "major; out has as many elements as there are", form="nonzero"),
     Signature("index_select", "TTi", ALL, "exact",
         "z = the slices of x at the 1-D index along axis", ("axis",),
         form="index_select", work="moves"),
@@ -220,25 +217,21 @@ TABLE_OF_KERNELS = (
     Signature("cross_entropy_grad", "TTiT", FLOATS, "sum",
         "z_j = scale * g * (softmax(x)_j - [j = t]) for each row of x and its g (...)", ("scale",),
         form="cross_entropy_grad"),
+    # Of a gradient's results out is that of x, dw and db are those of w and b, given g, that of z.
     Signature("layer_norm", "TTTT", FLOATS, "sum",
-        "z = h * w + b, h = (x - mean) / sqrt(var + eps) for each row of x (..., n); ins = (x, w, "
-        "b)", ("eps",), form="norm"),
-    Signature("layer_norm_grad", "TTTTTT", FLOATS, "sum",
-        "out = dx, dw and db are the gradients of layer_norm for x, w and b, given g, that of its "
-        "result; ins = (g, x, w, dw, db)", ("eps",), form="norm_grad", results=3),
-    Signature("rms_norm", "TTT", FLOATS, "sum",
-        "z = h * w, h = x / sqrt(mean of x**2 + eps) for each row of x (..., n); ins = (x, w)",
+        "z = h w + b, h = (x - mean) / sqrt(var + eps) for each row of x (..., n); ins = (x, w, b)",
         ("eps",), form="norm"),
-    Signature("rms_norm_grad", "TTTTT", FLOATS, "sum",
-        "out = dx and dw are the gradients of rms_norm for x and w, given g; ins = (g, x, w, dw)",
-        ("eps",), form="norm_grad", results=2),
-    Signature("batch_norm", "TTTTCC", FLOATS, "sum",
-        "z = h * w + b, h = (x - mean) / sqrt(var + eps) for each channel n of x (k, n, m), whose "
-        "mean <- and var <- are those of its numbers; ins = (x, w, b, mean, var)", ("eps",),
-        form="channel_norm", results=3),
-    Signature("batch_norm_grad", "TTTTCCTT", FLOATS, "sum",
-        "out = dx, dw and db are the gradients of batch_norm for x, w and b, given g; ins = (g, x, "
-        "w, mean, var, dw, db)", ("eps",), form="channel_norm_grad", results=3),
+    Signature("layer_norm_grad", "TTTTTT", FLOATS, "sum", "the gradients of layer_norm; ins = "
+        "(g, x, w, dw, db)", ("eps",), form="norm_grad", results=3),
+    Signature("rms_norm", "TTT", FLOATS, "sum", "z = h w, h = x / sqrt(mean of x**2 + eps) for "
+        "each row of x (..., n); ins = (x, w)", ("eps",), form="norm"),
+    Signature("rms_norm_grad", "TTTTT", FLOATS, "sum", "the gradients of rms_norm; ins = (g, x, w, "
+        "dw)", ("eps",), form="norm_grad", results=2),
+    Signature("batch_norm", "TTTTCC", FLOATS, "sum", "z = h w + b as in layer_norm, for each "
+        "channel n of x (k, n, m); mean <- and var <- are those of its numbers; ins = (x, w, b, "
+        "mean, var)", ("eps",), form="channel_norm", results=3),
+    Signature("batch_norm_grad", "TTTTCCTT", FLOATS, "sum", "the gradients of batch_norm; ins = "
+        "(g, x, w, mean, var, dw, db)", ("eps",), form="channel_norm_grad", results=3),
     Signature("attention", "TTTTTC", FLOATS, "sum",
         "z = softmax(scale * q kᵀ + mask) v over the last two axes; if causal, row i sees keys 0 "
         "to i; a row that sees none is 0. ins = (q, k, v, mask, logs), where logs <- ln sum "
@@ -249,8 +242,9 @@ TABLE_OF_KERNELS = (
         form="attention_grad", results=3),
     Signature("fused", "T*+", ALL, "sum",
         "o0, o1, ... = what `code`, a chain of elementwise kernels, makes of i0, i1, ... (see "
-        "tutor/backends/bytecode.py): out is o0, the last results - 1 inputs are o1 and on; o0 may "
-        "be reduced over axis", ("code", "results", "axis"), form="fused"),
+        "tutor/backends/bytecode.py): out is o0, the last results - 1 inputs are o1 and on; it may "
+        "begin with a product, and o0 may be reduced over axis", ("code", "results", "axis"),
+        form="fused"),
     # ---- optimizer steps: `out` (and the state) are read and updated in place --------------------
     Signature("descend", "TTdd", FLOATS, "sum",
         "p <- p - lr * (g + weight_decay * p), with p = out, ins = (g, lr, weight_decay)",
@@ -262,6 +256,25 @@ TABLE_OF_KERNELS = (
         "t = count + 1; d = g + weight_decay * p; m <- beta1 * m + (1 - beta1) * d; v <- beta2 * v "
         "+ (1 - beta2) * d * d; p <- p - lr / (1 - beta1**t) * m / (sqrt(v) / sqrt(1 - beta2**t) + "
         "eps), with p = out, ins = (g, m, v, lr, beta1, beta2, eps, weight_decay, count)",
+        form="update"),
+    Signature("nesterov", "TTTddd", FLOATS, "sum",
+        "d = g + weight_decay * p; v <- momentum * v + d; p <- p - lr * (d + momentum * v), with "
+        "p = out, ins = (g, v, lr, momentum, weight_decay)", form="update"),
+    Signature("adamw", "TTTTdddddn", FLOATS, "sum",
+        "t = count + 1; m <- beta1 * m + (1 - beta1) * g; v <- beta2 * v + (1 - beta2) * g * g; p "
+        "<- (1 - lr * weight_decay) * p - lr / (1 - beta1**t) * m / (sqrt(v) / sqrt(1 - beta2**t) "
+        "+ eps), with p = out, ins = (g, m, v, lr, beta1, beta2, eps, weight_decay, count)",
+        form="update"),
+    Signature("rmsprop", "TTTdddd", FLOATS, "sum",
+        "d = g + weight_decay * p; v <- alpha * v + (1 - alpha) * d * d; p <- p - lr * d / "
+        "(sqrt(v) + eps), with p = out, ins = (g, v, lr, alpha, eps, weight_decay)", form="update"),
+    Signature("adagrad", "TTTddddn", FLOATS, "sum",
+        "d = g + weight_decay * p; s <- s + d * d; p <- p - lr / (1 + count * lr_decay) * d / "
+        "(sqrt(s) + eps), with p = out, ins = (g, s, lr, lr_decay, eps, weight_decay, count)",
+        form="update"),
+    Signature("lion", "TTTdddd", FLOATS, "sum",
+        "u = beta1 * m + (1 - beta1) * g; p <- (1 - lr * weight_decay) * p - lr * sign(u); m <- "
+        "beta2 * m + (1 - beta2) * g, with p = out, ins = (g, m, lr, beta1, beta2, weight_decay)",
         form="update"),
     # ---- random numbers: Philox4x32-10 makes w0 w1 w2 w3, 32 bits each, of (seed, block) ---------
     # h(a, b) is the top 53 bits of the 64-bit number a << 32 | b. Elements i are counted row-major.
@@ -278,14 +291,45 @@ TABLE_OF_KERNELS = (
         "z_2i, z_2i+1 = sqrt(-2 ln u) * (cos 2 pi v, sin 2 pi v) in float64, u = (h(w0, w1) + 1) "
         "* 2**-53, v = h(w2, w3) * 2**-53 of block counter + i (Box-Muller); counter <- counter + "
         "blocks", ("blocks",), form="draw"),
-    Signature("dropout", "TnnT", FLOATS, "ulp(1)",
-        "z_i = scale * x_i where word i%4 of block counter + i//4 is threshold or more, else 0; "
-        "counter <- counter + blocks; ins = (seed, counter, x)",
-        ("blocks", "scale", "threshold"), form="draw"),
+    Signature("dropout", "TnnT", FLOATS, "ulp(1)", "z_i = scale * x_i where word i%4 of block "
+        "counter + i//4 is threshold or more, else 0; counter <- counter + blocks; ins = (seed, "
+        "counter, x)", ("blocks", "scale", "threshold"), form="draw"),
 )
 # fmt: on
 
 SIGNATURES = {signature.name: signature for signature in TABLE_OF_KERNELS}
+
+# Kernels on matrices, the last two axes of each operand; what is made of one matrix stands in one
+# result. They come from elsewhere, not from a backend's own table: tutor/backends/matrices. How
+# closely two agree depends on the matrix: residuals and, where the result is well determined, the
+# numbers themselves are compared in tests/linalg.
+WIDE = (float32, float64)
+# fmt: off
+MATRICES = {signature.name: signature for signature in (
+    Signature("solve", "TTT", WIDE, "residual",
+        "z = X of A X = B; a singular A raises DomainError", form="matrix"),
+    Signature("det", "TT", WIDE, "residual", "z = det A, in a 1 by 1 matrix", form="matrix"),
+    Signature("slogdet", "TT", WIDE, "residual",
+        "z = [sign, ln |det A|]; of a singular A 0 and -inf", form="matrix"),
+    Signature("cholesky", "TT", WIDE, "residual",
+        "z = L, lower triangular, L L^T = A, of the lower triangle of A; raises DomainError if A "
+        "is not positive definite", form="matrix"),
+    Signature("qr", "TT", WIDE, "residual",
+        "z = [Q R], Q R = A, Q with orthonormal columns, R upper triangular with a diagonal >= 0",
+        ("columns",), form="matrix"),
+    Signature("eigh", "TT", WIDE, "residual",
+        "z = [w; V], A V = V diag(w), of the lower triangle of A, w rising, V orthonormal",
+        form="matrix"),
+    Signature("svd", "TT", WIDE, "residual",
+        "z = [U; s; V], U diag(s) V^T = A, s falling, the columns of U and V orthonormal",
+        form="matrix"),
+)}
+# fmt: on
+
+
+def signature_of(kernel: str) -> Signature:
+    """The row of a kernel, in either table."""
+    return SIGNATURES.get(kernel) or MATRICES[kernel]
 
 
 def version() -> int:
@@ -295,3 +339,12 @@ def version() -> int:
         for s in TABLE_OF_KERNELS
     ]
     return zlib.crc32("\n".join(rows).encode())
+
+
+def dtype_of(letter: str, dtype: DType) -> DType | None:
+    """What a letter of `types` stands for, in a kernel for `dtype`; None for any."""
+    if letter == "S":
+        return accumulator(dtype)
+    if letter == "C":
+        return dtype if dtype is float64 else float32
+    return {"T": dtype, "b": bool_, "i": int64, "u": uint32, "n": uint64, "d": float64}.get(letter)

@@ -17,7 +17,6 @@ This file stands below the Engine, because a Buffer and the conformance suite em
 from __future__ import annotations
 
 import functools
-import inspect
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar, copy_context
@@ -25,12 +24,13 @@ from functools import partial
 from operator import call
 from typing import Any, TypeVar
 
-from tutor.backends import costs, registry
+from tutor.backends import registry
 from tutor.backends.registry import Kernel
-from tutor.backends.signatures import SIGNATURES, Signature
+from tutor.backends.signatures import Signature, signature_of
 from tutor.dtype import DType
 from tutor.errors import DomainError
-from tutor.ground.blocks import Block, Entered, Setting, Shared, Within
+from tutor.ground.blocks import Block, Entered, Setting, Shared, Within, runs_in_steps
+from tutor.ground.layout import Shape
 from tutor.ground.memory import keep_ahead
 from tutor.ground.typing import Walked
 
@@ -54,7 +54,7 @@ class Step:
     @property
     def signature(self) -> Signature:
         """The kernel's row in signatures.py."""
-        return SIGNATURES[self.kernel]
+        return signature_of(self.kernel)
 
     @property
     def device(self) -> str:
@@ -93,18 +93,22 @@ class Step:
         return Step(self.kernel, self.dtype, out, tuple(ins), self.params, self.where)
 
     @property
-    def layouts(self) -> tuple[costs.Layout, ...]:
+    def layouts(self) -> tuple[tuple[Shape, Shape, DType], ...]:
         """Shape, strides and dtype: of out, then of the inputs."""
         return tuple([(x.shape, x.strides, x.buf.dtype) for x in (self.out, *self.ins)])
 
     @property
     def nbytes(self) -> int:
         """Bytes read and written: costs.nbytes."""
+        from tutor.backends import costs  # only who asks waits for it
+
         return costs.nbytes(self.kernel, self.layouts)
 
     @property
     def flops(self) -> int | None:
         """What is computed, None where that is open: costs.flops."""
+        from tutor.backends import costs
+
         return costs.flops(self.kernel, self.layouts, self.params)
 
     def __repr__(self) -> str:
@@ -156,7 +160,7 @@ class watch(Entered[Observer]):  # noqa: N801 - read as a verb: with watch(obser
 
 def _within(entered: Entered[Any], function: F, what: str) -> F:
     """The function, each call of which is within that block."""
-    if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
+    if runs_in_steps(function):
         name = type(entered).__name__
         raise DomainError(
             f"{name} as the decorator of {function.__qualname__}",

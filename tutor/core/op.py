@@ -23,11 +23,12 @@ from operator import attrgetter
 from typing import Any, ClassVar, TypeAlias, cast
 
 from tutor.backends import catalogue
-from tutor.backends.forms import Form, Rule, dtype_of
-from tutor.backends.signatures import Signature
+from tutor.backends.forms import Form, Rule
+from tutor.backends.signatures import Signature, dtype_of
 from tutor.dtype import DType
 from tutor.errors import DTypeError
 from tutor.ground import refusals
+from tutor.ground.edges import Edges
 from tutor.ground.typing import AnyTensor
 
 Gradients: TypeAlias = AnyTensor | tuple[AnyTensor | None, ...] | None
@@ -39,7 +40,7 @@ OPS: dict[str, type[Op]] = catalogue.OPS  # every Op class by its name
 state_of = attrgetter("buf", "buf.version", "shape", "strides", "offset")
 
 
-class Op:
+class Op(Edges):
     """`Op(*tensors, **params)`: tensors are positional, parameters are keyword-only.
 
     What a subclass may state:
@@ -91,7 +92,7 @@ class Op:
     execute: ClassVar[Callable[[Op], Any]]  # how an Op is run: the Engine puts itself here
 
     __slots__ = (
-        "hooks", "inputs", "kept", "needs", "params", "saved", "serial", "shape", "states",
+        "hooks", "kept", "needs", "params", "saved", "serial", "shape", "states",
     )  # fmt: skip
 
     def __init_subclass__(cls, abstract: bool = False) -> None:

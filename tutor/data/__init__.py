@@ -1,5 +1,12 @@
 """Data sets, and the batches a network is trained on.
 
+dataset, collate, loader     samples by number, and batches of them: DataLoader
+mnist, fashion_mnist, digits images of 28 x 28; `load` finds them
+toy, made_up                 points, tales and names that tutor makes itself
+transforms, warps            images changed at random, a batch at once
+text, bpe                    texts as whole numbers, and blocks of these
+tables                       CSV
+
 >>> data = load("digits", limit=100)  # or "mnist", or "auto"
 >>> for x, y in batches(data.train_images, data.train_labels, size=64):
 ...     print(x.shape, y.shape)
@@ -13,16 +20,93 @@ import hashlib
 import sys
 from typing import NamedTuple
 
-from tutor.data import digits, mnist
+from tutor.data import digits, fashion_mnist, mnist
+from tutor.data.bpe import BPE
+from tutor.data.collate import collate
+from tutor.data.dataset import (
+    ConcatDataset,
+    Dataset,
+    IterableDataset,
+    MappedDataset,
+    Subset,
+    TensorDataset,
+    random_split,
+)
 from tutor.data.fetch import MissingDataError
-from tutor.data.loader import batches
+from tutor.data.loader import DataLoader, batches
+from tutor.data.made_up import names, stories
+from tutor.data.tables import Scaler, Table, csv, standardize, train_test_split
+from tutor.data.text import ByteVocab, CharVocab, TextBlocks, text_batches
+from tutor.data.toy import blobs, circles, line, moons, sine, spirals
+from tutor.data.transforms import (
+    CenterCrop,
+    GaussianNoise,
+    Normalize,
+    RandomCrop,
+    RandomErasing,
+    RandomHorizontalFlip,
+    RandomShift,
+    RandomVerticalFlip,
+    ToFloat,
+    Transform,
+)
+from tutor.data.warps import Compose, ElasticTransform, RandomAffine, RandomRotation
 from tutor.errors import DataError, NumberRangeError
 from tutor.methods.tensor import Tensor
 
-__all__ = ["Dataset", "MissingDataError", "batches", "digits", "load", "mnist"]
+__all__ = [
+    "BPE",
+    "ByteVocab",
+    "CenterCrop",
+    "CharVocab",
+    "Compose",
+    "ConcatDataset",
+    "DataLoader",
+    "Dataset",
+    "ElasticTransform",
+    "GaussianNoise",
+    "Images",
+    "IterableDataset",
+    "MappedDataset",
+    "MissingDataError",
+    "Normalize",
+    "RandomAffine",
+    "RandomCrop",
+    "RandomErasing",
+    "RandomHorizontalFlip",
+    "RandomRotation",
+    "RandomShift",
+    "RandomVerticalFlip",
+    "Scaler",
+    "Subset",
+    "Table",
+    "TensorDataset",
+    "TextBlocks",
+    "ToFloat",
+    "Transform",
+    "batches",
+    "blobs",
+    "circles",
+    "collate",
+    "csv",
+    "digits",
+    "fashion_mnist",
+    "line",
+    "load",
+    "mnist",
+    "moons",
+    "names",
+    "random_split",
+    "sine",
+    "spirals",
+    "standardize",
+    "stories",
+    "text_batches",
+    "train_test_split",
+]
 
 
-class Dataset(NamedTuple):
+class Images(NamedTuple):
     """Images uint8 (n, 28, 28) and labels uint8 (n,), to learn from and to be tested on."""
 
     train_images: Tensor
@@ -30,7 +114,7 @@ class Dataset(NamedTuple):
     test_images: Tensor
     test_labels: Tensor
     source: str  # where they came from, in words
-    name: str  # what `load` gets it by: mnist or digits
+    name: str  # what `load` gets it by: mnist, fashion_mnist or digits
 
     def sha256(self) -> str:
         """A checksum of all numbers, to learn from and to be tested on, and of their shapes: two
@@ -44,15 +128,16 @@ class Dataset(NamedTuple):
 
 SOURCES = {
     "mnist": (mnist.load, "MNIST, written by hand"),
+    "fashion_mnist": (fashion_mnist.load, "Fashion-MNIST, photographs of clothes"),
     "digits": (digits.load, "digits that tutor draws itself"),
 }
 
 
-def load(name: str = "auto", limit: int | None = None) -> Dataset:
-    """The data set "mnist" or "digits"; "auto" is MNIST, or digits (and a line that says so) where
-    nobody has MNIST: TUTOR_DATA is not set, no copy is kept, none can be downloaded. `limit` keeps
-    only so many to learn from, and to be tested on. DataError for damaged or missing files (of a
-    TUTOR_DATA that is set, for "auto" too), or an unknown name.
+def load(name: str = "auto", limit: int | None = None) -> Images:
+    """The data set "mnist", "fashion_mnist" or "digits"; "auto" is MNIST, or digits (and a line
+    that says so) where nobody has MNIST: TUTOR_DATA is not set, no copy is kept, none can be got.
+    `limit` keeps only so many to learn from, and to be tested on. DataError for damaged or missing
+    files (of a TUTOR_DATA that is set, for "auto" too), or an unknown name.
     """
     if limit is not None and limit < 1:
         raise NumberRangeError(f"{limit} images", "nothing to learn from", "use limit=1 or more")
@@ -66,4 +151,4 @@ def load(name: str = "auto", limit: int | None = None) -> Dataset:
         known = ", ".join((*SOURCES, "auto"))
         raise DataError(f"the data set {name!r}", f"there are {known}", "use one of those")
     load_split, source = SOURCES[name]
-    return Dataset(*load_split("train", limit), *load_split("test", limit), source, name)
+    return Images(*load_split("train", limit), *load_split("test", limit), source, name)

@@ -52,10 +52,11 @@ class File(NamedTuple):
     folder: str  # below TUTOR_DATA and the cache
     name: str  # without .gz
     size: int
-    sha256: str
+    sha256: str  # "": nobody knows it; size, header and gzip's checksum decide
     mirrors: tuple[str, ...]  # addresses to which "<name>.gz" is added
     aliases: tuple[str, ...] = ()  # other names that a user's copy may have
     instead: str = ""  # what else to do where it cannot be had
+    folders: tuple[str, ...] = ()  # where else below TUTOR_DATA; not TUTOR_DATA itself then
 
 
 class MissingDataError(DataError):
@@ -101,17 +102,20 @@ def from_user(file: File, root: str, parse: Callable[[bytes], T]) -> T:
         if not os.path.isdir(root):
             found, do = f"TUTOR_DATA is {root}, which is no folder", "name the folder with the data"
         else:
-            found = f"no {file.name} or {file.name}.gz, in {root} or its folder {file.folder}"
+            folder = f"its folder {file.folder}"
+            place = f"{folder} of {root}" if file.folders else f"{root} or {folder}"
+            found = f"no {file.name} or {file.name}.gz, in {place}"
             do = "put it there"
-        raise DataError(asked, found, f"{do}, or unset TUTOR_DATA to have it downloaded")
+        more = f"{do}, or unset TUTOR_DATA to have it downloaded" if file.mirrors else do
+        raise DataError(asked, found, more)
     try:
         return unpack(read(own, file), file, parse)
     except DataError as bad:
         raise DataError(
             asked,
             f"{own}: {bad.found}",
-            f"replace it by a good copy of {file.name}.gz, or unset TUTOR_DATA to have one"
-            " downloaded",
+            f"replace it by a good copy of {file.name}.gz"
+            + (", or unset TUTOR_DATA to have one downloaded" if file.mirrors else ""),
         ) from bad
 
 
@@ -121,7 +125,8 @@ def own_copy(file: File, root: str | None = None) -> Path | None:
     if not (root := root or os.environ.get("TUTOR_DATA")):
         return None
     names = [name + ending for name in (file.name, *file.aliases) for ending in ("", ".gz")]
-    paths = (Path(root, folder, name) for folder in (file.folder, "") for name in names)
+    folders = (file.folder, *(file.folders or ("",)))
+    paths = (Path(root, folder, name) for folder in folders for name in names)
     return next((path for path in paths if os.path.isfile(path)), None)
 
 
@@ -174,7 +179,7 @@ def unpack(packed: bytes, file: File, parse: Callable[[bytes], T]) -> T:
     if len(payload) < file.size:
         raise wrong(file, f"{len(payload)} bytes, where {file.size} were expected")
     digest = hashlib.sha256(payload).hexdigest()
-    if digest != file.sha256:
+    if file.sha256 not in ("", digest):
         raise wrong(file, f"SHA-256 {digest}, where {file.sha256} was expected")
     return result
 
@@ -188,6 +193,13 @@ def wrong(file: File, found: str) -> DataError:
 
 def download(file: File, parse: Callable[[bytes], T]) -> tuple[bytes, T]:
     """The file as the first mirror that has it sends it, and `parse` of it."""
+    if not file.mirrors:
+        raise MissingDataError(
+            f"{file.name} of the data set {file.folder}",
+            f"TUTOR_DATA is not set, no copy in {cache_folder() / file.folder}",
+            f"put its files (as {file.name}.gz) into a folder {file.folder}, and set TUTOR_DATA to"
+            f" the folder around it{file.instead}",
+        )
     until = time.monotonic() + DEADLINE
     mirrors, failures = list(file.mirrors), {}
     for attempt in range(ATTEMPTS):

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any
 
 from tutor import random
-from tutor.core.buffer import Buffer
-from tutor.dtype import int64
-from tutor.errors import DTypeError, ShapeError
+from tutor.data.ahead import Ahead
+from tutor.data.collate import collate
+from tutor.data.dataset import IterableDataset, as_dataset, as_tensor, gives_rows, whole_numbers
+from tutor.errors import DataError, DomainError, DTypeError, ShapeError
+from tutor.ground import checks
+from tutor.ground.spelling import spelled
 from tutor.ground.typing import TensorLike
 from tutor.methods.tensor import Tensor
 
-
-def _as_tensor(data: TensorLike) -> Tensor:
-    """`data`, sharing its memory where that is possible."""
-    if isinstance(data, Tensor):
-        return data
-    if hasattr(data, "__dlpack__"):
-        try:
-            return Tensor.from_dlpack(data)
-        except (BufferError, DTypeError):  # another device or byte order, or it is no number
-            pass
-    return Tensor(data)
+AHEAD = 2  # batches that are made ahead for each worker that was asked for
 
 
+@spelled
 def batches(
     images: TensorLike,
     labels: TensorLike,
@@ -37,14 +32,14 @@ def batches(
     """(x, y) of `size` rows each, until every row was there once; the last pair may be shorter.
 
     The order depends on (seed, epoch) alone: give each epoch its number, and a run that was
-    stopped continues exactly (`itertools.islice(batches(...), done, None)`). Shuffled batches are
-    copies; without `shuffle` they are views of `images` and `labels`.
+    stopped continues exactly (`itertools.islice(batches(...), done, None)`; a DataLoader counts for
+    itself). Shuffled batches are copies; without `shuffle` they are views of `images` and `labels`.
 
     Those may be Tensors, arrays of NumPy's or another library's, or lists. An array's memory is
     shared where it can be: of a file that is mapped (`np.load(path, mmap_mode="r")`) only the rows
     of a batch are read.
     """
-    xs, ys = _as_tensor(images), _as_tensor(labels)
+    xs, ys = as_tensor(images), as_tensor(labels)
     rows = [t.shape[0] if t.shape else None for t in (xs, ys)]
     if rows[0] is None or rows[0] != rows[1]:
         raise ShapeError(
@@ -52,12 +47,218 @@ def batches(
             f"shapes {xs.shape} and {ys.shape}",
             "give one label for each image: the first axes must be alike",
         )
-    if size < 1:
+    if count("batches of size", size, -(2**63)) < 1:
         raise ShapeError(f"batches of size {size}", "a batch has at least one row", "use size=64")
-    starts = range(0, rows[0] - size + 1 if drop_last else rows[0], size)
-    if not shuffle:
-        return ((xs[at : at + size], ys[at : at + size]) for at in starts)
-    shuffled = array("q", random.permutation(rows[0], seed, epoch))
-    order = Tensor(Buffer.from_memory(shuffled, dtype=int64))
-    picks = (order[at : at + size] for at in starts)
+    order = Tensor(random.permuted(rows[0], seed, epoch)) if shuffle else None
+    picks = pieces(rows[0], size, drop_last, order)
+    if order is None:
+        return ((xs[pick], ys[pick]) for pick in picks)
     return ((xs.index_select(0, pick), ys.index_select(0, pick)) for pick in picks)
+
+
+def pieces(n: int, size: int, drop_last: bool, order: Tensor | None) -> Iterator[Any]:
+    """The rows of each batch: a piece of `order`, or a slice where there is none."""
+    for at in range(0, n - size + 1 if drop_last else n, size):
+        rows = slice(at, min(at + size, n))
+        yield rows if order is None else order[rows]
+
+
+def count(asked: str, value: object, least: int, most: int = 2**63 - 1) -> int:
+    """A whole number of at least `least`, or the error that says so."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise DTypeError(f"{asked} {value!r:.60}", f"{checks.said(value)} is no whole number",
+                         f"give a whole number from {least} on")  # fmt: skip
+    number = int(value.__index__())
+    if not least <= number <= most:
+        raise ShapeError(f"{asked} {number}", f"it must be from {least} to {most}",
+                         f"give a whole number from {least} on")  # fmt: skip
+    return number
+
+
+@spelled
+class DataLoader:
+    """`DataLoader(dataset, batch_size, shuffle=True)`: an iterable over the batches of an epoch.
+
+    `dataset` is a Tensor or an array, a tuple of them, a list, or any object with `len` and `[i]`
+    (tutor.data.dataset); or an IterableDataset, or a function that makes an iterator.
+
+    seed        the order depends on (seed, epoch) alone. None: the seed of `manual_seed`
+    sampler     an iterable over positions, gone through anew in each epoch, in place of `shuffle`
+    drop_last   leave a last batch out that is shorter
+    collate_fn  makes a batch of a list of samples; None: tutor.data.collate
+    transform   is given each batch, of a tuple its first part (the images), and returns another
+    prefetch    so many batches are made ahead, by one thread, while the program goes on
+    num_workers of PyTorch's are processes. Here kernels run without Python's lock, and one thread
+                does: for any number above 0, it makes `2 * num_workers` batches ahead
+
+    Each `for` over it is the next epoch. `state_dict()` says where it stands; after
+    `load_state_dict(state)` the next `for` goes on from there, with the very batches that
+    were left.
+    What a transform, a MappedDataset or a collate_fn draws from tutor's generator comes from a
+    stream that (seed, epoch, number of the batch) name: with or without `prefetch`, after a resume,
+    on any backend it is the same, and the process's own stream stands still.
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int = 1,
+        shuffle: bool = False,
+        *,
+        seed: int | None = None,
+        sampler: Iterable[int] | None = None,
+        drop_last: bool = False,
+        collate_fn: Callable[[list[Any]], Any] | None = None,
+        transform: Callable[[Any], Any] | None = None,
+        prefetch: int = 0,
+        num_workers: int = 0,
+    ) -> None:
+        maker = callable(dataset) and not hasattr(dataset, "__getitem__")
+        if hasattr(dataset, "__iter__") and not hasattr(dataset, "__getitem__") and not maker:
+            if iter(dataset) is dataset:
+                raise DTypeError(
+                    "a DataLoader",
+                    f"{checks.said(dataset)}, which can be gone through once only",
+                    "give a function that makes a new iterator for each epoch, or list(...) of it",
+                )
+            dataset = IterableDataset(dataset.__iter__)
+        self.dataset: Any = IterableDataset(dataset) if maker else as_dataset(dataset)
+        self.batch_size = count("a DataLoader with batch_size", batch_size, 1)
+        self.shuffle, self.drop_last, self.sampler = bool(shuffle), bool(drop_last), sampler
+        self.seed = random.initial_seed() if seed is None else seed
+        count("a DataLoader with seed", self.seed, 0, 2**64 - 1)
+        workers = count("a DataLoader with num_workers", num_workers, 0, 2**20)
+        ahead = count("a DataLoader with prefetch", prefetch, 0, 2**20)
+        self.prefetch = ahead or AHEAD * workers
+        for name, f in (("collate_fn", collate_fn), ("transform", transform)):
+            if f is not None:
+                checks.function(f"DataLoader({name}=...)", f)
+        self.collate_fn, self.transform = collate_fn, transform
+        if self.streams and (shuffle or sampler is not None):
+            raise DomainError(
+                "a DataLoader that shuffles an IterableDataset",
+                "its samples come one after another: nobody can ask for one by number",
+                "leave shuffle and sampler out, or give a list of them",
+            )
+        if sampler is not None and (shuffle or not hasattr(sampler, "__iter__")):
+            raise DomainError("a DataLoader with a sampler",
+                              "shuffle=True, too" if shuffle else f"{checks.said(sampler)}",
+                              "give shuffle, or an iterable over positions of samples")  # fmt: skip
+        self.epoch, self.batch = 0, 0  # the next one to be handed out
+        self._goes_on = False  # whether the next iterator begins there, and not a new epoch
+        self._turn: object = None  # the newest iterator's: it alone moves the position
+
+    @property
+    def streams(self) -> bool:
+        """Whether the samples come one after another only."""
+        return isinstance(self.dataset, IterableDataset)
+
+    def __len__(self) -> int:
+        """How many batches an epoch has. DTypeError for an IterableDataset."""
+        if self.streams:
+            raise DTypeError("len() of a DataLoader", "an IterableDataset has no length",
+                             "count the batches as they come")  # fmt: skip
+        chosen: Any = self.dataset if self.sampler is None else self.sampler
+        n = len(chosen)
+        return n // self.batch_size if self.drop_last else -(-n // self.batch_size)
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.batch and not self._goes_on:  # the last one was left in the middle
+            self.epoch, self.batch = self.epoch + 1, 0
+        self._goes_on = False
+        turn = self._turn = object()
+        made = self._batches(self.epoch, self.batch)
+        return self._counted(Ahead(made, self.prefetch) if self.prefetch else made, turn)
+
+    def _counted(self, made: Iterator[Any], turn: object) -> Iterator[Any]:
+        """The batches as they come; the position is that behind the one which was handed out."""
+        epoch, at = self.epoch, self.batch
+        try:
+            for batch in made:
+                at += 1
+                if self._turn is turn:
+                    self.epoch, self.batch = epoch, at
+                yield batch
+                del batch
+            if self._turn is turn:
+                self.epoch, self.batch = epoch + 1, 0
+        finally:
+            if isinstance(made, Ahead):
+                made.close()
+
+    def _batches(self, epoch: int, skip: int) -> Iterator[Any]:
+        """The batches of an epoch, without the first ones."""
+        chosen = self._samples(skip) if self.streams else self._rows(epoch, skip)
+        make = self._streamed if self.streams else self._made
+        fast = gives_rows(self.dataset) and self.collate_fn is None
+        if fast and self.transform is None:
+            yield from map(self.dataset.rows, chosen)  # nothing is drawn
+            return
+        for number, rows in enumerate(chosen, skip):
+            own = random.Derived(self.seed, epoch, number)
+            yield random.drawing_from(own, make, rows)
+
+    def _rows(self, epoch: int, skip: int) -> Iterator[Any]:
+        """The positions of the samples of each batch."""
+        order = None
+        if self.sampler is not None:
+            order = whole_numbers(self.sampler)
+        elif self.shuffle:
+            order = Tensor(random.permuted(len(self.dataset), self.seed, epoch))
+        n = len(self.dataset if order is None else order)
+        return islice(pieces(n, self.batch_size, self.drop_last, order), skip, None)
+
+    def _samples(self, skip: int) -> Iterator[list[Any]]:
+        """The samples of each batch, of those that come one after another."""
+        samples = islice(iter(self.dataset), skip * self.batch_size, None)
+        while batch := list(islice(samples, self.batch_size)):
+            if len(batch) == self.batch_size or not self.drop_last:
+                yield batch
+
+    def _made(self, rows: Any) -> Any:
+        """The batch of these rows."""
+        if gives_rows(self.dataset) and self.collate_fn is None:
+            return self._changed(self.dataset.rows(rows))
+        numbers = range(rows.start, rows.stop) if isinstance(rows, slice) else rows.tolist()
+        return self._streamed([self.dataset[i] for i in numbers])
+
+    def _streamed(self, samples: list[Any]) -> Any:
+        return self._changed((self.collate_fn or collate)(samples))
+
+    def _changed(self, batch: Any) -> Any:
+        if self.transform is None:
+            return batch
+        if isinstance(batch, tuple) and batch:
+            return (self.transform(batch[0]), *batch[1:])
+        return self.transform(batch)
+
+    def _settings(self) -> dict[str, int]:
+        """What the batches depend on, beside the position."""
+        rows = 0 if self.streams else len(self.dataset)
+        return {"rows": rows, "batch_size": self.batch_size, "shuffle": int(self.shuffle),
+                "drop_last": int(self.drop_last)}  # fmt: skip
+
+    def state_dict(self) -> dict[str, int]:
+        """Where it stands, in whole numbers: seed, epoch, and how many of its batches were handed
+        out, whatever has been made ahead; and the settings that must be the same to go on."""
+        at = {"seed": self.seed, "epoch": self.epoch, "batch": self.batch}
+        return {**at, **self._settings()}
+
+    def load_state_dict(self, state: Mapping[str, int]) -> None:
+        """Go on from there: the next `for` gives the batches that were left. DataError, and nothing
+        is changed, if it is no such state or one of other settings."""
+        own = self.state_dict()
+        asked = "to load the position of a DataLoader"
+        whole = isinstance(state, Mapping) and state.keys() == own.keys()
+        if not whole or any(type(n) is not int or not 0 <= n < 2**64 for n in state.values()):
+            raise DataError(asked, f"{state!r:.100}", "give what state_dict() returned")
+        other = [f"{k} {state[k]} there, {n} here" for k, n in self._settings().items()
+                 if state[k] != n]  # fmt: skip
+        if other:
+            raise DataError(
+                asked,
+                "; ".join(other),
+                "make it with the settings, and over the data, with which it was saved",
+            )
+        self.seed, self.epoch, self.batch = state["seed"], state["epoch"], state["batch"]
+        self._goes_on, self._turn = True, None

@@ -25,22 +25,27 @@ from tutor.methods.elementwise import Elementwise
 from tutor.methods.tensor import Tensor
 
 __all__ = [
-    "abs", "acos", "acosh", "add", "all", "allclose", "any", "argmax", "argmin", "argsort", "asin",
-    "asinh", "atan", "atan2", "atanh", "bitwise_and", "bitwise_left_shift", "bitwise_not",
-    "bitwise_or", "bitwise_right_shift", "bitwise_xor", "broadcast_to", "ceil", "chunk", "clamp",
-    "clip", "clone", "copy", "copysign", "cos", "cosh", "count_nonzero", "cummax", "cummin",
-    "cumprod", "cumsum", "diagonal", "div", "dot", "elu", "eq", "erf", "exp", "exp2", "expm1",
-    "flatten", "flip", "floor", "floor_divide", "fmod", "gather", "ge", "gelu", "gt", "hardtanh",
-    "hypot", "index_select", "isclose", "isfinite", "isinf", "isnan", "le", "leaky_relu", "lerp",
-    "log", "log1p", "log2", "log10", "log_softmax", "logaddexp", "logical_and", "logical_not",
-    "logical_or", "logical_xor", "logsumexp", "lt", "masked_fill", "masked_select", "matmul", "max",
-    "maximum", "mean", "min", "minimum", "moveaxis", "movedim", "mul", "ne", "neg", "nonzero",
-    "norm", "one_hot", "outer", "pad", "permute", "pow", "prod", "ravel", "reciprocal", "relu",
-    "relu6", "remainder", "repeat", "repeat_interleave", "reshape", "roll", "round", "rsqrt",
-    "scatter", "scatter_add", "sigmoid", "sign", "silu", "sin", "sinh", "softmax", "softplus",
-    "sort", "split", "sqrt", "square", "squeeze", "std", "sub", "sum", "swapaxes", "t",
-    "take_along_axis", "tan", "tanh", "tile", "topk", "trace", "transpose", "tril", "triu", "trunc",
-    "unique", "unsqueeze", "var", "where",
+    "abs", "acos", "acosh", "add", "addcdiv", "addcmul", "addmm", "addmv", "all", "allclose",
+    "amax", "amin", "aminmax", "any", "argmax", "argmin", "argsort", "asin", "asinh", "atan",
+    "atan2", "atanh", "baddbmm", "bincount", "bitwise_and", "bitwise_left_shift", "bitwise_not",
+    "bitwise_or", "bitwise_right_shift", "bitwise_xor", "bmm", "broadcast_to", "cdist", "ceil",
+    "celu", "chunk", "clamp", "clip", "clone", "copy", "copysign", "corrcoef", "cos", "cosh",
+    "count_nonzero", "cov", "cross", "cummax", "cummin", "cumprod", "cumsum", "diag", "diag_embed",
+    "diagflat", "diagonal", "div", "dot", "elu", "eq", "erf", "exp", "exp2", "expm1", "flatten",
+    "flip", "floor", "floor_divide", "fmod", "gather", "ge", "gelu", "glu", "gt", "hardshrink",
+    "hardsigmoid", "hardswish", "hardtanh", "histc", "hypot", "index_select", "inner", "isclose",
+    "isfinite", "isinf", "isnan", "kron", "le", "leaky_relu", "lerp", "log", "log1p", "log2",
+    "log10", "log_softmax", "logaddexp", "logcumsumexp", "logical_and", "logical_not", "logical_or",
+    "logical_xor", "logsigmoid", "logsumexp", "lt", "masked_fill", "masked_select", "matmul", "max",
+    "maximum", "mean", "median", "min", "minimum", "mish", "mm", "moveaxis", "movedim", "mul", "mv",
+    "nan_to_num", "nanmean", "nansum", "ne", "neg", "nonzero", "norm", "one_hot", "outer", "pad",
+    "permute", "pow", "prelu", "prod", "quantile", "ravel", "reciprocal", "relu", "relu6",
+    "remainder", "repeat", "repeat_interleave", "reshape", "roll", "rot90", "round", "rsqrt",
+    "scatter", "scatter_add", "scatter_reduce", "selu", "sigmoid", "sign", "silu", "sin", "sinh",
+    "softmax", "softmin", "softplus", "softshrink", "softsign", "sort", "split", "sqrt", "square",
+    "squeeze", "std", "std_mean", "sub", "sum", "swapaxes", "t", "take_along_axis", "tan", "tanh",
+    "tanhshrink", "threshold", "tile", "topk", "trace", "transpose", "tril", "triu", "trunc",
+    "unflatten", "unique", "unsqueeze", "var", "var_mean", "vecdot", "where",
 ]  # fmt: skip
 
 P = ParamSpec("P")
@@ -127,6 +132,20 @@ elu = function(Tensor.elu)
 leaky_relu = function(Tensor.leaky_relu)
 hardtanh = function(Tensor.hardtanh)
 relu6 = function(Tensor.relu6)
+selu = function(Tensor.selu)
+celu = function(Tensor.celu)
+mish = function(Tensor.mish)
+logsigmoid = function(Tensor.logsigmoid)
+softsign = function(Tensor.softsign)
+tanhshrink = function(Tensor.tanhshrink)
+hardsigmoid = function(Tensor.hardsigmoid)
+hardswish = function(Tensor.hardswish)
+threshold = function(Tensor.threshold)
+hardshrink = function(Tensor.hardshrink)
+softshrink = function(Tensor.softshrink)
+prelu = function(Tensor.prelu)
+glu = function(Tensor.glu)
+softmin = function(Tensor.softmin)
 
 # ---- two operands --------------------------------------------------------------------------------
 
@@ -161,6 +180,19 @@ ge = operator(Tensor.ge)
 matmul = function(Tensor.matmul)
 dot = matmul
 outer = function(Tensor.outer)
+inner = function(Tensor.inner)
+vecdot = function(Tensor.vecdot)
+cross = function(Tensor.cross)
+kron = function(Tensor.kron)
+cdist = function(Tensor.cdist)
+mm = function(Tensor.mm)
+mv = function(Tensor.mv)
+bmm = function(Tensor.bmm)
+addmm = function(Tensor.addmm)
+addmv = function(Tensor.addmv)
+baddbmm = function(Tensor.baddbmm)
+addcmul = function(Tensor.addcmul)
+addcdiv = function(Tensor.addcdiv)
 
 # ---- choosing and comparing ----------------------------------------------------------------------
 
@@ -169,6 +201,7 @@ masked_fill = function(Tensor.masked_fill)
 clip = function(Tensor.clip)
 clamp = clip
 lerp = function(Tensor.lerp)
+nan_to_num = function(Tensor.nan_to_num)
 isclose = function(Tensor.isclose)
 allclose = function(Tensor.allclose)
 
@@ -189,6 +222,20 @@ std = function(Tensor.std)
 norm = function(Tensor.norm)
 logsumexp = function(Tensor.logsumexp)
 trace = function(Tensor.trace)
+std_mean = function(Tensor.std_mean)
+var_mean = function(Tensor.var_mean)
+amax = function(Tensor.amax)
+amin = function(Tensor.amin)
+aminmax = function(Tensor.aminmax)
+nansum = function(Tensor.nansum)
+nanmean = function(Tensor.nanmean)
+quantile = function(Tensor.quantile)
+median = function(Tensor.median)
+logcumsumexp = function(Tensor.logcumsumexp)
+bincount = function(Tensor.bincount)
+histc = function(Tensor.histc)
+cov = function(Tensor.cov)
+corrcoef = function(Tensor.corrcoef)
 softmax = function(Tensor.softmax)
 log_softmax = function(Tensor.log_softmax)
 cumsum = function(Tensor.cumsum)
@@ -215,6 +262,11 @@ squeeze = function(Tensor.squeeze)
 unsqueeze = function(Tensor.unsqueeze)
 flip = function(Tensor.flip)
 diagonal = function(Tensor.diagonal)
+diag = function(Tensor.diag)
+diag_embed = function(Tensor.diag_embed)
+diagflat = function(Tensor.diagflat)
+unflatten = function(Tensor.unflatten)
+rot90 = function(Tensor.rot90)
 split = function(Tensor.split)
 chunk = function(Tensor.chunk)
 t = function(Tensor.t)
@@ -234,6 +286,7 @@ gather = function(Tensor.gather)
 take_along_axis = function(Tensor.take_along_axis)
 scatter = function(Tensor.scatter)
 scatter_add = function(Tensor.scatter_add)
+scatter_reduce = function(Tensor.scatter_reduce)
 index_select = function(Tensor.index_select)
 masked_select = function(Tensor.masked_select)
 nonzero = function(Tensor.nonzero)

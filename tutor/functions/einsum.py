@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 from tutor.errors import ShapeError
+from tutor.ground import checks, layout
+from tutor.ground.literals import is_number
 from tutor.ground.spelling import spelled
-from tutor.ground.typing import TensorLike
+from tutor.ground.typing import Sizes, TensorLike
 from tutor.methods.tensor import Tensor
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -35,6 +39,31 @@ def einsum(equation: str, *operands: TensorLike) -> Tensor:
     x = x.sum(gone) if gone else x
     left = [name for name in names if name in output]
     return x.permute(*[left.index(name) for name in output]) if output else x
+
+
+@spelled
+def tensordot(x: Tensor, y: Tensor, axes: Sizes | Sequence[Sizes] = 2) -> Tensor:
+    """The sum of products over the last `axes` axes of x and the first of y, or over the axes named
+    in a pair: each an axis or several."""
+    x, y = checks.tensor("tensordot(x)", x), checks.tensor("tensordot(y)", y)
+    sides: Any = axes
+    if is_number(axes):
+        n = layout.whole_number(axes, "a number of axes")
+        if not 0 <= n <= min(x.ndim, y.ndim):
+            raise ShapeError(f"tensordot({axes=})", f"{x.ndim} and {y.ndim} axes", "give fewer")
+        pair = [tuple(range(x.ndim)[-n:] if n else ()), tuple(range(n))]
+    elif not isinstance(axes, (tuple, list)):
+        raise ShapeError(f"tensordot(axes={axes!r:.40})", "no axes", "give a number, or a pair")
+    else:
+        pair = [layout.whole_numbers(side, "the axes of tensordot") for side in sides]
+    if len(pair) != 2 or len(pair[0]) != len(pair[1]):
+        raise ShapeError(f"tensordot({axes=})", "not as many axes on either side", "name pairs")
+    names1, names2 = list(LETTERS[: x.ndim]), list(LETTERS[x.ndim : x.ndim + y.ndim])
+    summed = [names1[layout.axis_of(a, x.ndim)] for a in pair[0]]
+    for axis, name in zip(pair[1], summed, strict=True):
+        names2[layout.axis_of(axis, y.ndim)] = name
+    kept = [name for name in names1 + names2 if name not in summed]
+    return einsum(f"{''.join(names1)},{''.join(names2)}->{''.join(kept)}", x, y)
 
 
 def parsed(equation: str, ndims: list[int]) -> tuple[list[str], str]:

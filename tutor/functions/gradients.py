@@ -7,7 +7,7 @@ from typing import Any, Literal, overload
 
 from tutor.core.engine import engine
 from tutor.ground import refusals
-from tutor.ground.recording import asking, recording
+from tutor.ground.recording import asking, walking
 from tutor.ground.spelling import spelled
 from tutor.ground.typing import TensorLike
 from tutor.methods.tensor import Tensor
@@ -83,7 +83,7 @@ def grad(
         arrived = {node: g for node, g, _ in walk if node in targets}
         return dict(zip(arrived, engine.owned(arrived.values(), seed), strict=True))
 
-    found = recording.during(create_graph, walked)
+    found = walking(create_graph, walked)
     for i, node in enumerate(nodes):
         if node not in found and not allow_unused:
             raise refusals.unused(wanted[i], i)

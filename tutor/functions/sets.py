@@ -6,8 +6,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tutor.core.engine import apply
-from tutor.dtype import bool_, int64
-from tutor.errors import DomainError
+from tutor.dtype import bool_, int64, promote
+from tutor.errors import ShapeError
+from tutor.ground import checks
+from tutor.ground.spelling import spelled
 from tutor.ground.typing import TensorLike
 from tutor.methods.tensor import Tensor
 
@@ -61,19 +63,58 @@ def unique_inverse(x: Tensor, /) -> UniqueInverse:
     return UniqueInverse(found.values, found.inverse_indices)
 
 
+@spelled
 def searchsorted(
-    x1: Tensor, x2: TensorLike, /, *, side: str = "left", sorter: Tensor | None = None
+    x1: TensorLike, x2: TensorLike, /, *, side: str = "left", sorter: Tensor | None = None
 ) -> Tensor:
     """How many of the rising numbers x1 (or x1[sorter]) are < x2, with side="right" <= x2.
 
     A stable sort of the two together, x2 first ("left") or last, puts before each number of x2 just
     those, and the numbers of x2 that a sort of x2 alone puts before it.
     """
-    if side not in ("left", "right"):
-        raise DomainError(f"searchsorted(side={side!r})", "no such side", "'left' or 'right'")
-    sought = x2 if isinstance(x2, Tensor) else x1.wrap(x2, x1.dtype)
-    flat, x1 = sought.flatten(), x1 if sorter is None else x1[sorter]
-    both = apply("cat", *((flat, x1) if side == "left" else (x1, flat)), axis=0)
+    checks.one_of("searchsorted(side=...)", side, ("left", "right"))
+    rising = x1 if isinstance(x1, Tensor) else Tensor(x1)
+    if rising.ndim != 1:
+        raise ShapeError(f"searchsorted in shape {rising.shape}", "no row", "give one axis")
+    sought = x2 if isinstance(x2, Tensor) else rising.wrap(x2, rising.dtype)
+    flat, rising = sought.flatten(), rising if sorter is None else rising[sorter]
+    both = apply("cat", *((flat, rising) if side == "left" else (rising, flat)), axis=0)
     places = both.argsort().argsort()  # the inverse of a permutation is the order of its numbers
-    mine = places[: flat.size] if side == "left" else places[x1.size :]
+    mine = places[: flat.size] if side == "left" else places[rising.size :]
     return (mine - flat.argsort().argsort()).reshape(sought.shape)
+
+
+@spelled
+def isin(x: TensorLike, test: TensorLike) -> Tensor:
+    """True where x is one of the numbers in `test`; nan is none of them."""
+    sought = x if isinstance(x, Tensor) else Tensor(x)
+    known = (test if isinstance(test, Tensor) else sought.wrap(test)).detach().flatten()
+    dtype = promote(sought.dtype, known.dtype)
+    sought, known = sought.detach().cast(dtype), known.cast(dtype).sort()
+    if not known.numel():
+        return sought.like(0) == 1
+    at = searchsorted(known, sought).clip(None, known.numel() - 1)
+    return known.index_select(0, at.flatten()).reshape(sought.shape) == sought
+
+
+@spelled
+def interp(x: TensorLike, xp: Tensor, fp: Tensor) -> Tensor:
+    """The height at x of straight lines through the points (xp_i, fp_i), xp rising; before the
+    first point its height, after the last one that of the last. Gradients flow to all three."""
+    sought = x if isinstance(x, Tensor) else Tensor(x, dtype=checks.tensor("interp(xp)", xp).dtype)
+    xp, fp = checks.tensor("interp(xp)", xp), checks.tensor("interp(fp)", fp)
+    if xp.ndim != 1 or xp.shape != fp.shape or not xp.numel():
+        raise ShapeError(
+            f"interp through points of shapes {xp.shape} and {fp.shape}",
+            "no two rows of one length",
+            "give as many heights as places, and at least one of each",
+        )
+    inside = sought.clip(xp[0], xp[-1])
+    after = searchsorted(xp.detach(), inside.detach(), side="right").clip(1, None)
+    after = after.clip(None, max(xp.numel() - 1, 0)).flatten()
+    before = (after - 1).clip(0, None)
+    x0, x1, f0, f1 = (t.index_select(0, i).reshape(sought.shape) for t in (xp, fp)
+                      for i in (before, after))  # fmt: skip
+    wide = x1 - x0
+    part = (inside - x0) / apply("where", wide == 0, 1.0, wide)
+    return f0 + part * (f1 - f0)

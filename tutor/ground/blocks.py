@@ -18,7 +18,6 @@ one in them. What is written in C is not interrupted, and this is made of it:
 
 from __future__ import annotations
 
-import inspect
 import sys
 import types
 from _thread import allocate_lock, get_ident
@@ -35,6 +34,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # From 3.14 on a `with` statement looks up __exit__ before __enter__.
 EXIT_FIRST = sys.version_info >= (3, 14)
+
+
+# In co_flags: generators, coroutines, asynchronous generators, and generators that can be awaited.
+IN_STEPS = 0x20 | 0x80 | 0x200 | 0x100
 
 
 class Block(Generic[T]):
@@ -129,6 +132,20 @@ class Shared(Generic[T]):
         return block in self.blocks
 
 
+def runs_in_steps(function: Any, *kinds: str) -> bool:
+    """Is it a generator or a coroutine, or of those `kinds`? `inspect` tells, which takes as long
+    to import as half of the core: so it is not asked of a `def` that neither yields nor awaits."""
+    plain = isinstance(function, types.FunctionType) and not function.__code__.co_flags & IN_STEPS
+    if plain and "_is_coroutine_mark" not in vars(function):
+        return False
+    import inspect
+
+    return any(
+        getattr(inspect, f"is{kind}function")(function)
+        for kind in kinds or ("generator", "coroutine")
+    )
+
+
 class _LookUp(Generic[R]):
     """What `with` finds under `__enter__` or `__exit__`: a C function, made by `find`."""
 
@@ -200,19 +217,19 @@ class Within(Entered[T]):
 
     def __call__(self, function: F) -> F:
         called: Callable[..., Any]
-        if inspect.isasyncgenfunction(function):
+        if runs_in_steps(function, "asyncgen"):
             raise DomainError(
                 f"{type(self).__name__} as the decorator of {function.__qualname__}",
                 "an asynchronous generator has no steps that could be told apart",
                 "write `with ...:` inside of it, around what it is meant for",
             )
-        if inspect.iscoroutinefunction(function):
+        if runs_in_steps(function, "coroutine"):
 
             async def called(*args: Any, **kwargs: Any) -> Any:
                 context = self.setting.context(self.value)
                 return await _awaited(_steps(context, function(*args, **kwargs)))
 
-        elif inspect.isgeneratorfunction(function):
+        elif runs_in_steps(function, "generator"):
 
             def called(*args: Any, **kwargs: Any) -> Any:
                 context = self.setting.context(self.value)

@@ -19,12 +19,11 @@ count what they hand out; `tutor.memory` shows it.
 
 from __future__ import annotations
 
-import ctypes
 import importlib
 import os
 import sys
-import threading
 import zlib
+from _thread import RLock
 from typing import Any
 
 from tutor.errors import DomainError, DTypeError, TutorError
@@ -33,7 +32,7 @@ from tutor.ground.atomic import exchange
 ALIGNMENT = 64
 LEAVE = "leave the attributes buf and memory as they were made"
 
-_lock = threading.RLock()  # a collection of garbage may free Memory in the midst of counting
+_lock = RLock()  # a collection of garbage may free Memory in the midst of counting
 os.register_at_fork(
     before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
 )
@@ -141,6 +140,8 @@ def _count(blocks: int, nbytes: int) -> None:
 
 
 def _address(raw: memoryview) -> int:
+    import ctypes  # where the extension was built, nobody needs it
+
     return ctypes.addressof(ctypes.c_char.from_buffer(raw)) if raw.nbytes else 0
 
 

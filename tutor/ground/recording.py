@@ -12,9 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import copy_context
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 from tutor.ground.blocks import Block, F, Setting, Within
+from tutor.ground.casting import CASTING, casting
+
+T = TypeVar("T")
 
 recording = Setting("tutor.ground.recording", True)
 _found = recording.variable.get
@@ -81,6 +84,15 @@ class set_grad_enabled(_Recording):  # noqa: N801 - a statement that reads as a 
         if self.before:
             recording.variable.set(self.before.pop())
         return super().__call__(function)
+
+
+def walking(create_graph: bool, function: Callable[..., T], *args: Any) -> T:
+    """`function(*args)`, which walks a graph backward, in a context of its own: recorded or not,
+    and without autocast, since each gradient is computed in the dtype in which the op was."""
+    context = recording.context(create_graph)
+    if CASTING:
+        context.run(casting.variable.set, None)
+    return context.run(function, *args)
 
 
 def asking(create_graph: bool) -> Callable[..., Any]:

@@ -12,7 +12,6 @@ call with tutor's own names is never delayed by a search, and type checkers know
 
 from __future__ import annotations
 
-import difflib
 import functools
 from collections.abc import Callable, Iterable
 from types import FunctionType
@@ -22,15 +21,20 @@ from tutor.errors import ArgumentError, TutorError
 
 T = TypeVar("T")
 
-# What PyTorch calls these, wherever a function has a parameter of the name on the right.
-SPELLINGS = {"dim": "axis", "keepdim": "keepdims", "start_dim": "start", "end_dim": "end"}
+# What others call these, wherever a function has a parameter of a name on the right: PyTorch's
+# spellings of array functions, and the short ones of what layers take and give.
+SPELLINGS = {
+    "dim": ("axis",), "keepdim": ("keepdims",), "start_dim": ("start",), "end_dim": ("end",),
+    "inputs": ("in_features", "in_channels"), "outputs": ("out_features", "out_channels"),
+}  # fmt: skip
 
 # What others call a thing. It is not accepted, as it may mean something else there, but it says
 # which of our names to look at first.
 MEANT = {
     "axes": "axis", "dims": "axis", "dim0": "a", "dim1": "b", "diagonal": "k", "offset": "k",
-    "unbiased": "correction", "ddof": "correction", "p": "ord", "in_features": "inputs",
-    "out_features": "outputs", "in_channels": "inputs", "out_channels": "outputs",
+    "unbiased": "correction", "ddof": "correction", "p": "ord",
+    "in_features": "in_channels", "in_channels": "in_features", "out_features": "out_channels",
+    "out_channels": "out_features",
     "kernel": "kernel_size", "strides": "stride", "learning_rate": "lr", "inputs": "input",
     "input": "x", "labels": "target", "targets": "target", "logits": "input", "src": "value",
     "a_min": "min", "a_max": "max", "shape": "size", "parameters": "params", "grad": "gradient",
@@ -87,7 +91,7 @@ def _understanding(f: Any) -> Any:
 
         def method(self: Any, **unknown: Any) -> Any:
             if unknown:
-                _refuse(f, unknown, names)
+                _refuse(f, unknown, names, self)
             return f(self)
 
     elif names == ("self", "other") and not anything:
@@ -127,11 +131,10 @@ def _fits(f: Any, args: tuple[Any, ...], given: dict[str, Any]) -> bool:
 def _respelled(f: Any, args: tuple[Any, ...], given: dict[str, Any]) -> Any:
     """The call in our spelling, or the error that says how it would be written."""
     parameters = list(_signature(f).parameters)
-    kept = {SPELLINGS.get(name, name) if name not in parameters else name: value
-            for name, value in given.items()}  # fmt: skip
-    unknown = {name: given[name] for name in given if SPELLINGS.get(name, name) not in parameters}
+    kept = {_ours(name, parameters): value for name, value in given.items()}
+    unknown = {name: given[name] for name in given if _ours(name, parameters) not in parameters}
     if unknown:
-        _refuse(f, unknown, parameters)
+        _refuse(f, unknown, parameters, args[0] if args and _is_method(f) else None)
     if len(kept) < len(given) or not _fits(f, args, kept):
         names = ", ".join([*map(_short, args[_is_method(f) :]), *map(_text, given.items())])
         try:
@@ -148,23 +151,36 @@ def _respelled(f: Any, args: tuple[Any, ...], given: dict[str, Any]) -> Any:
     return values
 
 
-def _refuse(f: Any, unknown: dict[str, Any], names: Iterable[str]) -> NoReturn:
+def _ours(name: str, parameters: Iterable[str]) -> str:
+    """The parameter that `name` is another spelling of; the name itself where there is none."""
+    if name in parameters:
+        return name
+    return next((ours for ours in SPELLINGS.get(name, ()) if ours in parameters), name)
+
+
+def _refuse(f: Any, unknown: dict[str, Any], names: Iterable[str], made: object = None) -> NoReturn:
+    import difflib  # as inspect: only mistakes need it
+
     known = [name for name in names if name not in ("self", "cls")]
     wrong = next(iter(unknown))
-    candidates = {**MEANT, **SPELLINGS, **{name: name for name in known}}
+    spellings = {name: _ours(name, known) for name in SPELLINGS}
+    candidates = {**MEANT, **spellings, **{name: name for name in known}}
     near = [candidates[word] for word in difflib.get_close_matches(wrong, candidates, 5, 0.7)]
     meant = next((name for name in [MEANT.get(wrong), *near] if name in known), None)
     written = ", ".join(map(_text, unknown.items()))
     raise ArgumentError(
-        f"{_title(f)}({written})",
+        f"{_title(f, made)}({written})",
         f"there is no parameter {wrong!r}",
         (f"write {meant}=; " if meant else "leave it out; ")
         + (f"its parameters are {_described(f)}" if known else "it takes nothing by keyword"),
     )
 
 
-def _title(f: Any) -> str:
-    """As it is called: `Tensor.sum`, `Linear`, `mse_loss`."""
+def _title(f: Any, made: object = None) -> str:
+    """As it is called: `Tensor.sum`, `Linear`, `mse_loss`; of a class that inherits its __init__
+    `made` says which it is."""
+    if f.__name__ == "__init__" and made is not None:
+        return type(made).__name__
     if f.__module__.startswith(("tutor.methods", "tutor.core.tensor")):  # Tensor inherits it
         return f"Tensor.{f.__name__}".removesuffix(".__init__")
     return str(f.__qualname__).removesuffix(".__init__")

@@ -8,7 +8,7 @@ Where a function says TensorLike, a Tensor will do, or what `Tensor(...)` can be
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
+from os import PathLike
 from types import EllipsisType
 from typing import Any, Protocol, Self, SupportsIndex, TypeAlias, TypedDict
 
@@ -74,7 +74,7 @@ class Drawing(Protocol):
     @property
     def svg(self) -> str: ...
 
-    def save(self, path: str | Path) -> Path: ...
+    def save(self, path: str | PathLike[str]) -> PathLike[str]: ...
 
 
 class Options(TypedDict, total=False):

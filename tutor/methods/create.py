@@ -6,7 +6,6 @@ A shape is one tuple or separate numbers; `dtype`, `requires_grad` and `device` 
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import Self, Unpack
 
 from tutor import dtype as dtypes
@@ -210,6 +209,8 @@ def _whole(
     start: int | float, step: int | float, count: int, parts: int, dtype: dtypes.DType
 ) -> tuple[int, int, int]:
     """The first number, the step from each to the next, and 1 part, all of them whole."""
+    from fractions import Fraction  # with decimal, which few programs need
+
     if count == 0:
         return 0, 1, 1
     exact = [Fraction(start), Fraction(step) / parts if count > 1 else Fraction(0)]

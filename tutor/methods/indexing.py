@@ -8,11 +8,11 @@ from typing import Self
 from tutor.core.engine import apply, engine
 from tutor.dtype import int64
 from tutor.errors import DTypeError, ShapeError
-from tutor.ground import keys, layout
+from tutor.ground import checks, keys, layout
 from tutor.ground.literals import is_tensor
 from tutor.ground.spelling import spelled
 from tutor.ground.typing import Key, TensorLike
-from tutor.methods import selection
+from tutor.methods import scattering, selection
 from tutor.methods.inplace import check_in_place
 from tutor.methods.views import Views
 
@@ -72,6 +72,18 @@ class Indexing(Views):
     def scatter_add(self, axis: int, index: TensorLike, src: TensorLike) -> Self:
         """self with src[..., i, ...] added at [..., index[..., i, ...], ...] along axis."""
         return apply("scatter_add", self, *self._source(index, src), axis=axis)
+
+    def scatter_reduce(
+        self, axis: int, index: TensorLike, src: TensorLike, reduce: str = "sum",
+        include_self: bool = True,
+    ) -> Self:  # fmt: skip
+        """self with, at [..., index[..., i, ...], ...] along axis, the sum, "prod", "mean", "amax"
+        or "amin" of all src[..., i, ...] that go there, and, with include_self, of what stood there
+        before. Of several that are the largest or smallest each has an equal share of the gradient.
+        """
+        checks.one_of("scatter_reduce(reduce=...)", reduce, scattering.REDUCE)
+        at, given = self._source(index, src)
+        return scattering.reduced(self, axis, at, given, reduce, include_self)
 
     def _source(self, index: TensorLike, src: TensorLike) -> tuple[Self, Self]:
         nothing = isinstance(index, Sized) and not len(index)  # a list of none is one of ints

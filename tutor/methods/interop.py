@@ -13,12 +13,12 @@ from tutor.ground import border, later
 from tutor.ground.literals import is_tensor
 from tutor.ground.spelling import spelled
 from tutor.ground.typing import Drawing
-from tutor.methods import dlpack, printing
-from tutor.methods.learning import Learning
+from tutor.methods import printing
+from tutor.methods.products import Products
 
 
 @spelled
-class Interop(Learning):
+class Interop(Products):
     """What Tensor inherits to be read by others."""
 
     __slots__ = ()
@@ -105,7 +105,7 @@ class Interop(Learning):
     # ---- other libraries: DLPack and the array API -----------------------------------------------
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return dlpack.CPU
+        return 1, 0  # device type 1, the first of them
 
     def __dlpack__(
         self,
@@ -118,6 +118,8 @@ class Interop(Learning):
         """A capsule for another library's `from_dlpack`, which shares this memory from then on; its
         changes are not seen by the graph. With copy=True it gets memory of its own, and by default
         also where an axis is walked backwards, which not every consumer survives."""
+        from tutor.methods import dlpack  # with ctypes, which nothing else needs
+
         if self.requires_grad:
             raise dlpack.ExchangeError(
                 "to share a Tensor that requires grad",
@@ -141,6 +143,8 @@ class Interop(Learning):
     def from_dlpack(cls, x: Any, /, *, device: str | None = None, copy: bool | None = None) -> Self:
         """A Tensor over the memory of `x`, an array of any library (or its capsule): a change on
         either side is seen on the other. With copy=True it has memory of its own."""
+        from tutor.methods import dlpack
+
         if device not in (None, "cpu") or (
             hasattr(x, "__dlpack_device__") and x.__dlpack_device__()[0] != dlpack.CPU[0]
         ):

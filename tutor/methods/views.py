@@ -46,6 +46,15 @@ class Views(InPlace):
 
     ravel = flatten
 
+    def unflatten(self, axis: int, sizes: ShapeLike) -> Self:
+        """`flatten` backwards: the axis becomes several; one of `sizes` may be -1."""
+        a = layout.axis_of(axis, self.ndim)
+        if not self.shape:
+            raise ShapeError("unflatten of a single number", "it has no axes", "use .reshape")
+        parts = layout.whole_numbers(sizes, "sizes of unflatten")
+        inner = layout.fill_in(parts, self.shape[a])
+        return self.reshape((*self.shape[:a], *inner, *self.shape[a + 1 :]))
+
     def permute(self, *axes: ShapeLike) -> Self:
         """All axes in a new order."""
         return apply("permute", self, axes=layout.sizes_of(axes))
@@ -114,6 +123,30 @@ class Views(InPlace):
     def diagonal(self, k: int = 0, axis1: int = 0, axis2: int = 1) -> Self:
         """The elements [i, i + k] of axes axis1 and axis2, as a new last axis. A view."""
         return apply("diagonal", self, k=k, axis1=axis1, axis2=axis2)
+
+    def diag_embed(self, k: int = 0, axis1: int = -2, axis2: int = -1) -> Self:
+        """Matrices of zeros with the last axis of x on diagonal k: `diagonal` backwards."""
+        by, ndim = layout.whole_number(k, "a diagonal"), self.ndim + 1
+        n = self.shape[layout.axis_of(-1, self.ndim)] + abs(by)
+        a, b = (layout.axis_of(axis, ndim) for axis in (axis1, axis2))
+        shape = list(self.shape[:-1])
+        for axis in sorted((a, b)):
+            shape.insert(axis, n)
+        return apply("place", self, view="diagonal", shape=tuple(shape), k=by, axis1=a, axis2=b)
+
+    def diag(self, k: int = 0) -> Self:
+        """Of a vector the matrix with it on diagonal k; of a matrix its diagonal k, a view."""
+        if self.ndim not in (1, 2):
+            raise ShapeError(
+                f"diag of shape {self.shape}",
+                f"{self.ndim} axes",
+                "give a vector or a matrix; .diagonal(k, -2, -1) and .diag_embed(k) take more axes",
+            )
+        return self.diag_embed(k) if self.ndim == 1 else self.diagonal(k)
+
+    def diagflat(self, k: int = 0) -> Self:
+        """The matrix with all elements of x, row-major, on diagonal k."""
+        return self.reshape(-1).diag_embed(k)
 
     def unfold(self, axis: int, size: int, step: int = 1, dilation: int = 1) -> Self:
         """What a window of `size` elements, each `dilation` behind the one before, sees along axis,
@@ -245,6 +278,18 @@ class Views(InPlace):
             if tail:
                 x = apply("cat", *reversed(x.split((tail, size - tail), a)), axis=a)
         return x if x is not self else self.copy()
+
+    def rot90(self, k: int = 1, axes: Sizes = (0, 1)) -> Self:
+        """Turned by k right angles, from the first of the two axes towards the second."""
+        turns, pair = layout.whole_number(k, "k") % 4, layout.whole_numbers(axes, "axes of rot90")
+        if len(pair) != 2:
+            raise AxisError(f"rot90(axes={pair})", f"{len(pair)} axes", "name two: (0, 1)")
+        a, b = (layout.axis_of(axis, self.ndim) for axis in pair)
+        if a == b or not self.shape:
+            raise AxisError(f"rot90(axes={pair})", "they are the same", "name two axes")
+        turned = self if turns % 2 == 0 else self.transpose(a, b)
+        flipped = ((), (a,), (a, b), (b,))[turns]
+        return turned.flip(flipped) if flipped else turned.copy()
 
     def tril(self, k: int = 0) -> Self:
         """0 above diagonal k of the last two axes."""

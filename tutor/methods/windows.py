@@ -309,17 +309,35 @@ def avg_pool(
     return finished(z, None, was_batched)
 
 
+def asked_sizes(x: T, output_size: Sizes, dims: int) -> Shape:
+    """The sizes that an adaptive pool is to give; None keeps an axis as it is."""
+    asked = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * dims
+    sizes = tuple(n if m is None else m for m, n in zip(asked, x.shape[2:], strict=False))
+    return each(sizes, dims, "output_size")
+
+
 def adaptive_avg_pool(x: T, output_size: Sizes, *, dims: int) -> T:
     """The mean of output_size windows that cover each axis evenly: from floor(i n / m) up to
     ceil((i + 1) n / m) for place i of m in an axis of n. None keeps an axis as it is."""
     x, was_batched = batched(x, dims, f"adaptive_avg_pool{dims}d")
-    asked = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * dims
-    sizes = tuple(n if m is None else m for m, n in zip(asked, x.shape[2:], strict=False))
-    for i, m in enumerate(each(sizes, dims, "output_size")):
+    for i, m in enumerate(asked_sizes(x, output_size, dims)):
         n = x.shape[2 + i]
         place, at = x.arange(m), x.arange(n).unsqueeze(1)
         first, end = place * n // m, -((-n * (place + 1)) // m)
         inside = ((first <= at) & (at < end)).cast(x.dtype if x.dtype.is_float else "float32")
         weights = inside / (end - first).cast(inside.dtype)
         x = (x.movedim(2 + i, -1) @ weights).movedim(-1, 2 + i)
+    return finished(x, None, was_batched)
+
+
+def adaptive_max_pool(x: T, output_size: Sizes, *, dims: int) -> T:
+    """The largest of each of the windows of adaptive_avg_pool, one axis after the other."""
+    x, was_batched = batched(x, dims, f"adaptive_max_pool{dims}d")
+    for i, m in enumerate(asked_sizes(x, output_size, dims)):
+        n, places = x.shape[2 + i], x.arange(m).unsqueeze(1)
+        first, end = places * n // m, -((-n * (places + 1)) // m)
+        widest = x.arange(-(-n // m) + 1)  # what is beyond a window's end is its last, once more
+        index = (first + widest).minimum(end - 1)
+        seen = x.index_select(2 + i, index.flatten())
+        x = seen.reshape((*x.shape[: 2 + i], *index.shape, *x.shape[3 + i :])).max(3 + i)
     return finished(x, None, was_batched)

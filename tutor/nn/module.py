@@ -1,15 +1,23 @@
-"""Modules: objects that hold parameters, found by walking attributes. No base class is needed."""
+"""Modules: objects that hold parameters, found by walking attributes. No base class is needed.
+
+A Tensor that requires a gradient is a parameter: `parameters()` has it, and an optimizer moves it.
+Any other Tensor is state that is saved along with them, a buffer: the running mean of a batch norm.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, Self
 
-from tutor.errors import DataError, DTypeError
+from tutor.dtype import of as dtype_of
+from tutor.errors import ArgumentError, DataError, DTypeError, MissingForwardError, OutOfRangeError
 from tutor.ground import checks
 from tutor.ground.spelling import spelled
+from tutor.ground.typing import DTypeLike
 from tutor.methods.tensor import Tensor
-from tutor.nn.parts import named_tensors
+from tutor.nn import parts
+from tutor.nn.hooks import Handle, Hook, Hooks
+from tutor.nn.parts import named_tensors, saved_tensors
 from tutor.nn.summary import Summary
 
 
@@ -25,13 +33,23 @@ def get_parameters(model: object) -> list[Tensor]:
 @spelled
 def state_dict(model: object) -> dict[str, Tensor]:
     """All Tensors of a model by name, as they are (not copies)."""
-    return dict(named_tensors(model))
+    return dict(saved_tensors(model))
+
+
+class Loaded(NamedTuple):
+    """The names that load_state_dict(strict=False) passed over."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
 
 
 @spelled
-def load_state_dict(model: object, state: dict[str, Tensor]) -> None:
-    """Overwrite the model's Tensors with those of the same names. DataError where names or shapes
-    differ; nothing is changed then."""
+def load_state_dict(model: object, state: dict[str, Tensor], strict: bool = True) -> Loaded:
+    """Overwrite the model's Tensors with those of the same names, and say which have none.
+
+    DataError where names or shapes differ; nothing is changed then. strict=False passes over names
+    that only one side has.
+    """
     own = state_dict(model)
     if not (isinstance(state, Mapping) and all(isinstance(t, Tensor) for t in state.values())):
         raise DTypeError(
@@ -41,39 +59,252 @@ def load_state_dict(model: object, state: dict[str, Tensor]) -> None:
         )
     missing, extra = sorted(own.keys() - state.keys()), sorted(state.keys() - own.keys())
     wrong = [n for n in own.keys() & state.keys() if own[n].shape != state[n].shape]
-    if missing or extra or wrong:
+    if (strict and (missing or extra)) or wrong:
         shapes = "; ".join(f"{n} is {state[n].shape} there, {own[n].shape} here" for n in wrong)
         raise DataError(
             "to load a state into a model",
             f"missing: {missing or 'none'}; not in the model: {extra or 'none'}; {shapes}",
             "build the model with the sizes it was saved with",
         )
-    for name, tensor in own.items():
-        tensor.assign(state[name])
+    for name in own.keys() & state.keys():
+        own[name].assign(state[name])
+    return Loaded(missing, extra)
 
 
+@spelled
+def train(model: object, mode: bool = True) -> None:
+    """Tell every part of a model whether it is trained: dropout and batch norm then differ. Any
+    object will do; `Module.train` and `Module.eval` are the same as methods."""
+    for _, part in parts.named_modules(model):
+        if isinstance(part, Module) or hasattr(part, "training"):
+            part.training = bool(mode)
+
+
+@spelled
+def Parameter(data: Tensor, requires_grad: bool = True) -> Tensor:  # noqa: N802 - PyTorch's name
+    """A Tensor over the same numbers, outside of any graph, that is trained: a new leaf. DTypeError
+    for what is no Tensor, or no float."""
+    leaf: Tensor = checks.tensor("Parameter(data)", data).detach()
+    return leaf.requires_grad_(bool(requires_grad))
+
+
+@spelled
 class Module:
     """An optional base class: `model(x)` calls `forward`, and the functions above as methods.
-    It prints as the list of its layers, and in a notebook as a table: see tutor.nn.summary."""
+    It prints as the list of its layers, and in a notebook as a table: see tutor.nn.summary.
 
-    @spelled
-    def __call__(self, *inputs: Any) -> Tensor:
-        return self.forward(*inputs)
+    `super().__init__()` may be called, and need not be: what a Module keeps beside a subclass's
+    attributes is there as soon as it is made.
+    """
+
+    training: bool  # as train() and eval() set it
+    hooks: Hooks | None  # made when the first one is registered
+    buffers_named: tuple[str, ...] = ()  # by register_buffer: never trained
+    not_saved: tuple[str, ...] = ()  # those of them with persistent=False
+
+    def __new__(cls, *args: Any, **options: Any) -> Self:
+        self = super().__new__(cls)  # before __init__, which a subclass may write without super()
+        self.training, self.hooks = True, None
+        return self
+
+    def __call__(self, *inputs: Any, **options: Any) -> Tensor:
+        if self.hooks is None:
+            return self.forward(*inputs, **options)
+        result: Tensor = self.hooks.call(self, inputs, options)
+        return result
 
     def forward(self, *inputs: Any) -> Tensor:
-        raise NotImplementedError(f"{type(self).__name__} has no forward(self, ...)")
+        kind = type(self).__name__
+        raise MissingForwardError(
+            f"{kind}()(...)", f"{kind} has no forward(self, ...)", "write one: it is what a call of"
+            " the module computes"
+        )  # fmt: skip
+
+    # ---- what is in it ---------------------------------------------------------------------------
 
     def parameters(self) -> list[Tensor]:
+        """The Tensors that require a gradient, each once."""
         return get_parameters(self)
 
+    def named_parameters(self, prefix: str = "") -> Iterator[tuple[str, Tensor]]:
+        """They and their names, `encoder.0.weight`."""
+        return ((name, t) for name, t in named_tensors(self, prefix) if t.requires_grad)
+
+    def buffers(self) -> list[Tensor]:
+        """The Tensors that require no gradient: what is state, or was frozen."""
+        return [t for _, t in self.named_buffers()]
+
+    def named_buffers(self, prefix: str = "") -> Iterator[tuple[str, Tensor]]:
+        """They and their names."""
+        return ((name, t) for name, t in named_tensors(self, prefix) if not t.requires_grad)
+
+    def modules(self) -> list[Any]:
+        """The model itself, and every layer or other object with attributes in it, each once."""
+        return [part for _, part in self.named_modules()]
+
+    def named_modules(self, prefix: str = "") -> Iterator[tuple[str, Any]]:
+        """They and the way to each: "" is the model itself."""
+        return parts.named_modules(self, prefix)
+
+    def children(self) -> list[Any]:
+        """Those of its modules that are in no other of them."""
+        return [part for _, part in self.named_children()]
+
+    def named_children(self) -> Iterator[tuple[str, Any]]:
+        """They and the way to each."""
+        inside: tuple[str, ...] = ()
+        for path, part in self.named_modules():
+            if path and not path.startswith(inside):
+                inside = (*inside, f"{path}.")
+                yield path, part
+
+    def get_submodule(self, target: str) -> Any:
+        """The module at that path, `encoder.0`. OutOfRangeError where there is none."""
+        found = dict(self.named_modules())
+        if not isinstance(target, str) or target not in found:
+            names = ", ".join(name for name in found if name) or "none"
+            raise OutOfRangeError(
+                f"get_submodule({target!r})", f"the modules are {names}", "give one of these paths"
+            )
+        return found[target]
+
+    def add_module(self, name: str, module: Any) -> None:
+        """`setattr(model, name, module)`"""
+        setattr(self, attribute("add_module", name), module)
+
+    register_module = add_module
+
+    def register_parameter(self, name: str, param: Tensor | None) -> None:
+        """`setattr(model, name, param)`"""
+        if param is not None:
+            checks.tensor("register_parameter(param)", param)
+        setattr(self, attribute("register_parameter", name), param)
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """An attribute that is state: never trained, and, unless persistent=False, saved."""
+        if tensor is not None:
+            tensor = checks.tensor("register_buffer(tensor)", tensor).detach()
+        setattr(self, attribute("register_buffer", name), tensor)
+        self.buffers_named = (*self.buffers_named, name)
+        if not persistent:
+            self.not_saved = (*self.not_saved, name)
+
+    # ---- what is done to all of it ---------------------------------------------------------------
+
+    def train(self, mode: bool = True) -> Self:
+        """`training` of every part becomes `mode`. Returns the model."""
+        train(self, mode)
+        return self
+
+    def eval(self) -> Self:
+        """`train(False)`: dropout drops nothing, batch norm uses what it has seen in training."""
+        return self.train(False)
+
+    def apply(self, fn: Callable[[Any], object]) -> Self:
+        """Call `fn(module)` for every module in it, the inner ones first. Returns the model."""
+        checks.function("Module.apply(fn)", fn)
+        for child in self.children():
+            if isinstance(child, Module):
+                child.apply(fn)
+            else:
+                fn(child)
+        fn(self)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget all gradients (or, with set_to_none=False, overwrite them with 0)."""
+        for p in self.parameters():
+            if set_to_none:
+                p.grad = None
+            elif p.grad is not None:
+                p.grad.zero_()
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Freeze all parameters, or train them (again): every float Tensor but those that were
+        registered as buffers. Returns the model."""
+        fixed: set[str] = set()
+        for part in parts.parts_of(self):
+            at = f"{part.path}." if part.path else ""
+            fixed.update(at + name for name in getattr(part.value, "buffers_named", ()))
+            t = part.value
+            if isinstance(t, Tensor) and t.dtype.is_float and part.path not in fixed:
+                t.requires_grad_(bool(requires_grad))
+        return self
+
+    def to(self, dtype: DTypeLike) -> Self:
+        """Every float Tensor of the model, in place, in another float dtype; gradients are
+        forgotten. Make the optimizer afterwards: its state has the dtype that it began with."""
+        if isinstance(dtype, str) and dtype.lower() == "cpu":
+            return self
+        wanted = dtype_of(dtype)
+        if not wanted.is_float:
+            raise DTypeError(
+                f"a model in {wanted.name}", "only floats can be trained", "give a float dtype"
+            )
+        for _, t in named_tensors(self):
+            if t.dtype.is_float and t.dtype is not wanted:
+                new = t.detach().cast(wanted)
+                t.grad = None
+                t.buf, t.strides, t.offset = new.buf, new.strides, new.offset
+        return self
+
+    def float(self) -> Self:
+        """`to("float32")`"""
+        return self.to("float32")
+
+    def double(self) -> Self:
+        """`to("float64")`"""
+        return self.to("float64")
+
+    def half(self) -> Self:
+        """`to("float16")`"""
+        return self.to("float16")
+
+    def bfloat16(self) -> Self:
+        """`to("bfloat16")`"""
+        return self.to("bfloat16")
+
+    # ---- hooks -----------------------------------------------------------------------------------
+
+    def register_forward_pre_hook(self, hook: Hook) -> Handle:
+        """Call `hook(module, inputs)` before each call of this module; what it returns, unless
+        None, are the inputs instead. `handle.remove()` ends it."""
+        self.hooks = self.hooks or Hooks()
+        return self.hooks.add(self.hooks.before, hook)
+
+    def register_forward_hook(self, hook: Hook) -> Handle:
+        """Call `hook(module, inputs, output)` after each call; what it returns, unless None, is the
+        output instead."""
+        self.hooks = self.hooks or Hooks()
+        return self.hooks.add(self.hooks.after, hook)
+
+    def register_full_backward_hook(self, hook: Hook) -> Handle:
+        """Call `hook(module, grad_input, grad_output)` in each backward() that passes this module:
+        see tutor.nn.hooks.Passing."""
+        self.hooks = self.hooks or Hooks()
+        return self.hooks.add(self.hooks.backward, hook)
+
+    # ---- saving, and showing ---------------------------------------------------------------------
+
     def state_dict(self) -> dict[str, Tensor]:
+        """All Tensors by name, as they are (not copies)."""
         return state_dict(self)
 
-    def load_state_dict(self, state: dict[str, Tensor]) -> None:
-        load_state_dict(self, state)
+    def load_state_dict(self, state_dict: dict[str, Tensor], strict: bool = True) -> Loaded:
+        """Overwrite the Tensors by those of the same names: the function load_state_dict."""
+        return load_state_dict(self, state_dict, strict)
 
     def __repr__(self) -> str:
         return repr(Summary(self))
 
     def _repr_html_(self) -> str:
         return Summary(self)._repr_html_()
+
+
+def attribute(asked: str, name: object) -> str:
+    """A name that an attribute, and a part of a path, can have."""
+    if not isinstance(name, str) or not name or "." in name:
+        raise ArgumentError(
+            f"{asked}({name!r:.60})", "that is no name", "give a word without a dot"
+        )
+    return name

@@ -13,14 +13,18 @@ from tutor.methods.tensor import Tensor
 class Part(NamedTuple):
     """What the walk through a model finds: a Tensor, a part that holds others, or a function."""
 
-    path: str  # the way there: `layers.0.weight`
+    path: str  # the way there: `encoder.0.weight`
     value: Any
     holder: str  # the path of the part that it is an attribute or an item of
 
 
 def parts_of(value: Any, path: str = "") -> Iterator[Part]:
     """`value` and what is reachable from it through attributes, lists, tuples and dicts, in the
-    order in which it was set; a Tensor (or a part) that is reachable twice is given once."""
+    order in which it was set; a Tensor (or a part) that is reachable twice is given once.
+
+    An object with a method `named_parts` says itself what is in it, and by which names: so the
+    layers of a Sequential are `0.weight`, and not `layers.0.weight`.
+    """
     return _walk(Part(path, value, ""), set())
 
 
@@ -32,6 +36,8 @@ def _walk(part: Part, seen: set[int]) -> Iterator[Part]:
         items = value.items()
     elif isinstance(value, (list, tuple)):
         items = enumerate(value)
+    elif hasattr(type(value), "named_parts"):
+        items = value.named_parts()
     elif hasattr(value, "__dict__") and not isinstance(value, type):
         items = vars(value).items()
     else:
@@ -46,16 +52,43 @@ def _walk(part: Part, seen: set[int]) -> Iterator[Part]:
         yield from _walk(Part(path, inner, part.path), seen)
 
 
-def named_tensors(model: object, prefix: str = "") -> Iterator[tuple[str, Tensor]]:
-    """Every Tensor reachable from `model` through attributes, lists, tuples and dicts, with the
-    way there as its name: `layers.0.weight`. DTypeError for what can hold none."""
+def checked_parts(model: object, prefix: str = "") -> Iterator[Part]:
+    """`parts_of(model)`. DTypeError for what can hold no Tensors."""
     if isinstance(model, (type, str)) or not (
         isinstance(model, (dict, list, tuple, Tensor)) or hasattr(model, "__dict__")
     ):
         kind = f"the class {model.__name__}" if isinstance(model, type) else checks.said(model)
         raise DTypeError("the Tensors of a model", kind, "give an object that holds Tensors")
-    found = parts_of(model, prefix)
+    return parts_of(model, prefix)
+
+
+def named_tensors(model: object, prefix: str = "") -> Iterator[tuple[str, Tensor]]:
+    """Every Tensor reachable from `model` through attributes, lists, tuples and dicts, with the
+    way there as its name: `encoder.0.weight`. DTypeError for what can hold none."""
+    found = checked_parts(model, prefix)
     return ((part.path, part.value) for part in found if isinstance(part.value, Tensor))
+
+
+def saved_tensors(model: object, prefix: str = "") -> Iterator[tuple[str, Tensor]]:
+    """As named_tensors, but for the buffers that were registered with persistent=False."""
+    left_out: set[str] = set()
+    for part in checked_parts(model, prefix):
+        at = f"{part.path}." if part.path else ""
+        left_out.update(at + name for name in getattr(part.value, "not_saved", ()))
+        if isinstance(part.value, Tensor) and part.path not in left_out:
+            yield part.path, part.value
+
+
+def named_modules(model: object, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """The model and every object in it that has attributes, with the way there: its layers, and
+    parts of plain classes; no Tensors, lists or functions."""
+    for part in checked_parts(model, prefix):
+        if is_module(part.value):
+            yield part.path, part.value
+
+
+def is_module(value: object) -> bool:
+    return not isinstance(value, (Tensor, dict, list, tuple)) and not callable_value(value)
 
 
 def callable_value(part: Any) -> bool:

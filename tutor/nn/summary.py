@@ -3,14 +3,13 @@
 >>> from tutor import nn
 >>> nn.Sequential(nn.Linear(2, 16), nn.ReLU(), nn.Linear(16, 1))
 Sequential: 65 parameters
-  layers.0  Linear  weight (16, 2), bias (16)  48
-  layers.1  ReLU
-  layers.2  Linear  weight (1, 16), bias (1)   17
+  0  Linear  weight (16, 2), bias (16)  48
+  1  ReLU
+  2  Linear  weight (1, 16), bias (1)   17
 """
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -68,6 +67,8 @@ class Summary:
         return "\n".join([self.title(), *(line.rstrip() for line in lines)])
 
     def _repr_html_(self) -> str:
+        import html  # a notebook has loaded it anyhow
+
         head = "".join(f"<th>{name}</th>" for name in ("part", "layer", "holds", "parameters"))
         body = "".join(
             "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"

@@ -115,6 +115,33 @@ class Scatter(Scattering):
         return apply("where", writer < 0, g, 0.0), None, gsrc
 
 
+class ScatterExtreme(Scattering):
+    """z = x, and where the index names a place the largest (or smallest) of all src that go there,
+    with include_self of what stood there, too; several that are share the gradient evenly"""
+
+    name, saves = "scatter_extreme", ("x", "index", "src", "out")
+
+    def forward(self, x, index, src, *, axis, largest, include_self):
+        """src is written in order, the most extreme (or a nan) last: so that is what stays."""
+        x, src = x.detach(), src.detach()
+        turned = -src if not largest and src.dtype.is_float else src  # a nan is always last
+        order = apply("argsort", turned, axis=axis, descending=not largest and turned is src)
+        at, src = (apply("gather", t, order, axis=axis) for t in (index, src))
+        z = apply("scatter", x, at, src, axis=axis)
+        return apply("maximum" if largest else "minimum", x, z) if include_self else z
+
+    def backward(self, g, x, index, src, z):
+        axis = self.params["axis"]
+        chosen = (src == apply("gather", z, index, axis=axis)).cast(g.dtype)
+        own = x == z
+        if not self.params["include_self"]:
+            places = apply("scatter", own.like(0), index, index.like(1).cast(own.dtype), axis=axis)
+            own = own * (places == 0)  # on bools, * is and
+        own = own.cast(g.dtype)
+        share = g / apply("scatter_add", own, index, chosen, axis=axis)
+        return share * own, None, apply("gather", share, index, axis=axis) * chosen
+
+
 class Nonzero(Op):
     """z = the row-major positions of what is not 0; how many there are depends on the numbers"""
 

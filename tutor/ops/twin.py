@@ -20,7 +20,7 @@ from tutor.backends import registry, simd_cpp, step
 from tutor.core.buffer import Buffer
 from tutor.core.engine import engine, forward
 from tutor.core.op import OPS, Op
-from tutor.ground import border, refusals
+from tutor.ground import border, casting, refusals
 from tutor.ground.recording import is_grad_enabled, recording
 from tutor.methods.tensor import Tensor
 from tutor.ops import along, elementwise, indexing, matmul, movement, reduce, window
@@ -58,6 +58,7 @@ def plan(cls: type[Op]) -> dict[str, Any] | None:
         "kernel": cls.kernel,
         "view": view,
         "settle": SETTLES.get(cls.settle, "always"),
+        "casts": casting.RULES.get(cls.name),
         "promotes": cls.promotes,
         "wants_float": cls.wants_float,
         "differentiable": cls.differentiable,
@@ -88,7 +89,7 @@ def things() -> dict[str, Any]:
         "buffer_slots": ("dtype", "version"),
         "node": Op(),
         "node_slots": (
-            "inputs", "params", "saved", "states", "serial", "needs", "shape", "kept", "hooks",
+            "_inputs", "params", "saved", "states", "serial", "needs", "shape", "kept", "hooks",
         ),
         "dtypes": table,
         "meeting": tuple(tuple(dtypes.promote(a, b).index for b in table) for a in table),
@@ -105,6 +106,8 @@ def things() -> dict[str, Any]:
         "lookup": registry.kernel,
         "watches": step.WATCHES,
         "mode": step.mode.variable,
+        "casting": casting.CASTING,
+        "cast_operands": casting.operands,
         "emit": step.emit,
         "step": step.Step,
         "constant": blank.wrap,

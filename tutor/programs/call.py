@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from tutor.backends import registry
 from tutor.core.buffer import Buffer
 from tutor.errors import RecordError
+from tutor.ground.casting import CASTING, autocast_dtype
 from tutor.ground.memory import Memory
 from tutor.ground.recording import is_grad_enabled
 from tutor.methods.tensor import Tensor
@@ -80,6 +81,11 @@ class Argument(NamedTuple):
         return place._replace(holder=arguments[self.number])
 
 
+def modes() -> tuple[Any, ...]:
+    """All that says for a context how ops are run in it: the backend, the graph, autocast."""
+    return registry.current(), is_grad_enabled(), autocast_dtype() if CASTING else None
+
+
 class Call:
     """Arguments, taken apart: `tensors`, objects (`roots`), and a `key` that says of which kind all
     of them are: two calls with one key differ in the numbers in their Tensors at most."""
@@ -95,7 +101,7 @@ class Call:
             (t.shape, t.strides, t.offset - w.start, w.size, t.buf.dtype, t.requires_grad, w.first)
             for t, w in zip(self.tensors, self.windows, strict=True)
         ]
-        self.key = (registry.current(), is_grad_enabled(), *kinds, *named, *walks)
+        self.key = (modes(), *kinds, *named, *walks)
         self.args, self.kwargs = args, kwargs
         self.plain = all(type(a) is Tensor and not a.requires_grad for a in args) and not kwargs
 

@@ -24,16 +24,15 @@ import warnings
 from collections.abc import Callable, Collection
 from typing import Any, overload
 
-from tutor.backends import registry
 from tutor.backends.step import WATCHES, mode
 from tutor.errors import RecordError
-from tutor.ground.recording import is_grad_enabled
 from tutor.ground.spelling import spelled
-from tutor.programs.call import Call, Key, run_within, within
+from tutor.programs.call import Call, Key, modes, run_within, within
 from tutor.programs.passes import known
 from tutor.programs.program import Program
 from tutor.programs.results import plain
 from tutor.programs.trace import Trace, record
+from tutor.random import redirected
 
 MOST_TRACES = 8  # kept for arguments of one kind; the oldest one goes
 MOST_KINDS = 64  # of arguments
@@ -66,11 +65,12 @@ class Jitted:
         return self if instance is None else types.MethodType(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if within.get() or (WATCHES and mode.get() is not None):
-            # A part of another jitted function, and so of its Program; or of what lazy() notes.
+        if within.get() or redirected() or (WATCHES and mode.get() is not None):
+            # A part of another jitted function, and so of its Program; or of what lazy() notes; or
+            # drawing from a stream that is there for this call alone, as a loader's batch does.
             return self.function(*args, **kwargs)
         trace, where, twin = self._latest  # read at once: another thread may set it
-        if twin and not kwargs and where == (registry.current(), is_grad_enabled()):
+        if twin and not kwargs and where == modes():
             made = twin.again(args)
             if made is not None:
                 self._counts["replayed"] += 1
@@ -122,7 +122,7 @@ class Jitted:
     def _remember(self, trace: Trace, call: Call) -> None:
         """This trace is the latest one; its twin, if it has one, is asked first from now on."""
         if trace is not self._latest[0]:
-            self._latest = trace, call.key[:2], trace.twin(call.windows) if call.plain else None
+            self._latest = trace, call.key[0], trace.twin(call.windows) if call.plain else None
 
     def _say(self, cause: str) -> None:
         """With TUTOR_DEBUG, why it is recorded again; without, if that happens at each call."""

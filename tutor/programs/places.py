@@ -87,6 +87,7 @@ class Reached:
         self.anywhere: set[str] = set()  # attributes of objects that are not known
         self.in_libraries: set[str] = set()  # the same, in code of libraries
         self.by_text = False
+        self.whole: set[int] = set()  # ids of layers whose attributes are named by a text
         found = -1
         while found < (now := self._known()):  # code that is found names what is found next
             found = now
@@ -98,7 +99,8 @@ class Reached:
             self._walk(roots)
 
     def _known(self) -> int:
-        return len(self.anywhere) + len(self.in_libraries) + sum(map(len, self.named.values()))
+        known = len(self.whole) + len(self.anywhere) + len(self.in_libraries)
+        return known + sum(map(len, self.named.values()))
 
     def _walk(self, roots: Iterable[Reach]) -> None:
         unseen = list(roots)
@@ -165,10 +167,13 @@ class Reached:
         """What a function names; of a method `bound` is the object whose it is."""
         code, users = function.__code__, is_users(function.__module__)
         cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+        layers = str(function.__module__).startswith("tutor.nn.")  # parameters named by a text
         first = code.co_varnames[0] if code.co_argcount and bound is not None else None
         for kind, name, attributes in chains(code):
             if kind == GLOBAL and users and name in BY_TEXT:
                 self.by_text = True
+            elif kind == GLOBAL and name == "getattr" and bound is not None and layers:
+                self.whole.add(id(bound))
             if name == first and kind != GLOBAL:
                 self._name(bound, attributes, users)
             elif kind == GLOBAL and name in function.__globals__:
@@ -206,7 +211,7 @@ class Reached:
             return True
         library = kind is not None and not is_users(kind.__module__)
         return (library and name in self.in_libraries) or (
-            self.by_text and not name.startswith("__")
+            (self.by_text or id(value) in self.whole) and not name.startswith("__")
         )
 
     def _attributes(self, value: Any, path: str) -> Iterator[Reach]:
@@ -232,12 +237,22 @@ class Reached:
                 path = f"{base.__name__}.{name}"
                 if is_users(base.__module__):
                     self._note(base, name, member, path)
+                if _may_be_hidden(base, name, member, own := getattr(of, "__dict__", None)):
+                    self._note(own, name, MISSING, path)
                 member = getattr(member, "fget", None) or getattr(member, "__func__", member)
                 member = getattr(member, "func", member)  # of a cached_property
                 if isinstance(member, types.FunctionType):
                     yield member if of is None else types.MethodType(member, of), path
                 elif is_users(base.__module__) and not name.startswith("__"):
                     yield member, path
+
+
+def _may_be_hidden(base: type, name: str, member: Any, own: Any) -> bool:
+    """Would an attribute of the object itself, which it does not have so far, be found before this
+    one of its class? (Of a library's methods nobody puts one there.)"""
+    ours = is_users(base.__module__) or not isinstance(member, types.FunctionType)
+    first = hasattr(type(member), "__set__") or name.startswith("__")
+    return ours and not first and type(own) is dict and name not in own
 
 
 def _held(value: Any, attribute: str) -> Any:

@@ -22,7 +22,7 @@ from tutor.backends.registry import DEVICE
 from tutor.backends.step import Step
 from tutor.dtype import DType
 from tutor.ground.layout import Shape
-from tutor.programs.table import table
+from tutor.programs.table import html_table, table
 
 ROLES = {"input": "x", "state": "s", "constant": "c", "temp": "t", "output": "y"}  # and initials
 
@@ -169,6 +169,9 @@ class Program:
 
     def __str__(self) -> str:
         return table(self.steps, self.names())
+
+    def _repr_html_(self) -> str:
+        return html_table(self.steps, self.names())
 
 
 def _walk_text(names: dict[Slot, str], w: Walk) -> str:

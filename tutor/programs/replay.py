@@ -11,20 +11,20 @@ and calls one kernel after the other. Else, or while somebody watches, or with T
 steps are emitted one by one, over Buffers like any others. Both leave the same bits.
 
 A run does not say that the Buffers change: who calls it has to `touch` those that steps write, as
-it knows whose line that is. And two slots must not be given the same memory if a step writes one of
-them: which of them are one was settled when the Program was recorded.
+it knows whose line that is. Two slots cannot be given memory that overlaps if a step writes one of
+them: passes and the plan go by it that what stands in one slot does not change another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tutor.backends import registry, simd_cpp
 from tutor.backends.registry import Operand, in_use
 from tutor.backends.step import WATCHES, Step, emit
 from tutor.core.buffer import Buffer
-from tutor.errors import ArgumentError, DTypeError, ShapeError
+from tutor.errors import ArgumentError, DTypeError, RecordError, ShapeError
 from tutor.programs.plan import Layout, lives, plan
 from tutor.programs.program import Program, Slot, walks
 
@@ -63,7 +63,8 @@ class Replay:
     def run(self, buffers: Sequence[Buffer]) -> None:
         """Run all steps; `buffers` is a list or a tuple, a Buffer for each of `self.slots`.
 
-        ArgumentError, ShapeError or DTypeError if they are not what the slots say. What a kernel
+        ArgumentError, ShapeError or DTypeError if they are not what the slots say, RecordError if
+        two share memory and one of them is written; nothing has been run then. What a kernel
         raises is raised as in a single call; steps before that have been run. The error's attribute
         `step` is the number of the step, and a note says where in the user's code it comes from.
         Several threads may run a Replay at once. In one call of C++, Ctrl-C waits for its end.
@@ -148,7 +149,27 @@ class Replay:
                     f"it has {len(buf)} numbers of {buf.dtype.name}",
                     f"give {slot.count} numbers of {slot.dtype.name}, as in the Program",
                 )
-        return dict(zip(self.slots, buffers, strict=True))
+        held = dict(zip(self.slots, buffers, strict=True))
+        check_apart(self.program, held)
+        return held
+
+
+def check_apart(program: Program, held: Mapping[Slot, Any]) -> None:
+    """RecordError if two of the Buffers share memory, and a step of the Program writes there. Only
+    borrowed memory, as of an array that another library made of a Tensor, can be another one's."""
+    written = {w.buf for step in program for w in step.writes}
+    places = [(slot, buf.address, buf.address + slot.nbytes) for slot, buf in held.items()]
+    for slot, start, end in places:
+        if held[slot].memory.owner is None:
+            continue
+        for other, begin, stop in places:
+            if other is not slot and {slot, other} & written and start < stop and begin < end:
+                raise RecordError(
+                    "to replay a call over two Tensors in the same memory",
+                    f"those of {slot.count} and of {other.count} numbers overlap, by way of another"
+                    " library, and a step writes there",
+                    "hand over a copy: x.copy()",
+                )
 
 
 def _over(step: Step, memory: dict[Slot, Any]) -> Step:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import linecache
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,6 +14,7 @@ from tutor.ground.typing import Walked
 
 ELSEWHERE = {"fused": ("code", "results")}  # parameters that stand below, or are seen anyhow
 ROLES = ("input", "state", "constant", "temp", "output")
+KERNEL, NUMBERS = 2, (0, 4, 5)  # columns
 WIDEST = 44  # characters of a line of the user's
 MARKS = {
     ".T": ".T: walked along other axes",
@@ -22,13 +24,45 @@ MARKS = {
 UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 
 
+Rows = list[tuple[str, ...]]
+
+
 def table(steps: Sequence[Step], names: Mapping[Any, str]) -> str:
     """A line for each step, and for each instruction of a fused one; then what they come to."""
+    rows, below = _rows(steps, names)
+    return "\n".join([*_lines(rows, below), *_below(steps)])
+
+
+def html_table(steps: Sequence[Step], names: Mapping[Any, str]) -> str:
+    """The same for a notebook's cell."""
+    rows, below = _rows(steps, names)
+    parts = [
+        "".join(
+            f'<{tag} style="text-align:{"right" if c in NUMBERS else "left"}">{cell}</{tag}>'
+            for c, cell in enumerate(_cells(row, more))
+        )
+        for row, more, tag in zip(rows, below, ["th"] + ["td"] * (len(rows) - 1), strict=True)
+    ]
+    body = "".join(f"<tr>{part}</tr>" for part in parts[1:])
+    notes = "<br>".join(map(html.escape, _below(steps)))
+    return (
+        f'<table><caption style="caption-side:bottom; text-align:left">{notes}</caption>'
+        f"<thead><tr>{parts[0]}</tr></thead><tbody>{body}</tbody></table>"
+    )
+
+
+def _cells(row: Sequence[str], more: Sequence[str]) -> Iterator[str]:
+    for c, cell in enumerate(row):
+        yield "<br>".join(map(html.escape, [cell, *more] if c == KERNEL else [cell]))
+
+
+def _rows(steps: Sequence[Step], names: Mapping[Any, str]) -> tuple[Rows, list[list[str]]]:
+    """The head, a row for each step, the sums; and what stands below each."""
     nbytes = [step.nbytes for step in steps]
     flops = [step.flops or 0 for step in steps]
     (b, unit), (f, prefix) = _unit(nbytes), _unit(flops)
     units = f"{unit}B" if unit else "bytes", f"{prefix}flop"
-    rows = [("", "result", "kernel", "of", *units, "line")]
+    rows: Rows = [("", "result", "kernel", "of", *units, "line")]
     below: list[list[str]] = [[]]
     last: tuple[str, int] | None = None
     for i, step in enumerate(steps):
@@ -44,13 +78,13 @@ def table(steps: Sequence[Step], names: Mapping[Any, str]) -> str:
     total = _number(sum(nbytes) / b, unit), _number(sum(flops) / f, prefix)
     rows.append(("", f"{len(steps)} step{'s' * (len(steps) != 1)}", "", "", *total, ""))
     below.append([])
-    return "\n".join([*_lines(rows, below), *_below(steps)])
+    return rows, below
 
 
 def _lines(rows: Sequence[Sequence[str]], below: Sequence[Sequence[str]]) -> Iterator[str]:
     wide = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
     for row, more in zip(rows, below, strict=True):
-        cells = [cell.rjust(w) if c in (0, 4, 5) else cell.ljust(w)
+        cells = [cell.rjust(w) if c in NUMBERS else cell.ljust(w)
                  for c, (cell, w) in enumerate(zip(row, wide, strict=True))]  # fmt: skip
         yield "  ".join(cells).rstrip()
         yield from (f"{'':{wide[0] + wide[1] + 6}}{text}" for text in more)

@@ -21,6 +21,7 @@ from tutor.programs.passes import PASSES, improved
 from tutor.programs.places import MISSING, Guards, Place, Reached, is_same
 from tutor.programs.program import Slot
 from tutor.programs.record import Recorder
+from tutor.programs.replay import check_apart
 from tutor.programs.results import plain, taken_apart
 from tutor.programs.source.road import Road
 from tutor.random import stream
@@ -103,7 +104,7 @@ class Trace:
         ]  # fmt: skip
         return simd_cpp.caller(
             arguments,
-            [(p.holder, p.key, p.value) for p in guards.places],
+            [p[:2] if p.value is MISSING else p[:3] for p in guards.places],
             [(container, size) for container, size, _ in guards.sizes],
             [(t, *walk) for t, walk in guards.tensors],
             [p.holder for p in self.was_none],
@@ -241,6 +242,8 @@ def _trace(
     note.check_nothing_escaped()
     slots = [note.slots[id(t.buf)] for t in arguments]
     trace = Trace(note, Guards(before, _moves, moves), moving, roots, passes)
+    known = (slot for slot in trace.at if slot.value is not None)
+    check_apart(trace.program, {slot: slot.value for slot in known})
     trace.arguments = [(trace.at.get(s) if s.role == "input" else None,
                         s.value if s.role == "state" else None) for s in slots]  # fmt: skip
     trace.results, trace.rebuild, trace.effects = made, rebuild, effects
@@ -275,10 +278,10 @@ def _check_unchanged(before: Reached) -> None:
         now = place.get()
         if is_same(now, place.value) or _moves(place):
             continue
-        shown = "nothing" if now is MISSING else repr(now)
+        was, shown = ("nothing" if x is MISSING else f"{x!r:.60}" for x in (place.value, now))
         raise RecordError(
             f"to record a call that changes {place.path}",
-            f"it was {place.value!r:.60}, and is {shown:.60} now; a replay runs no Python",
+            f"it was {was}, and is {shown} now; a replay runs no Python",
             "change it outside of the jitted function, or keep it in a Tensor",
         )
     for container, size, path in before.sizes:

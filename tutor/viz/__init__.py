@@ -15,15 +15,18 @@ docs/pictures.md has an example of each.
 from tutor.viz.charts import bars, curves, histogram
 from tutor.viz.descent import plane
 from tutor.viz.fields import boundary, heatmap, mesh
+from tutor.viz.films import film
 from tutor.viz.graphs import graph
 from tutor.viz.memory import explain, shared
 from tutor.viz.pixels import images
 from tutor.viz.programs import program
 from tutor.viz.readings import read_bytes as bytes
+from tutor.viz.scatters import scatter
 from tutor.viz.svg import Picture, column, row
 from tutor.viz.walks import walk
 
 __all__ = [
-    "Picture", "bars", "boundary", "bytes", "column", "curves", "explain", "graph", "heatmap",
-    "histogram", "images", "mesh", "plane", "program", "row", "shared", "walk",
+    "Picture", "bars", "boundary", "bytes", "column", "curves", "explain", "film", "graph",
+    "heatmap", "histogram", "images", "mesh", "plane", "program", "row", "scatter", "shared",
+    "walk",
 ]  # fmt: skip

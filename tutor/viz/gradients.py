@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from tutor.core.engine import engine
 from tutor.core.op import Op
 from tutor.errors import GraphError
-from tutor.ground.recording import recording
+from tutor.ground.recording import walking
 
 
 class Visit(NamedTuple):
@@ -35,5 +35,5 @@ def visits(y: Any) -> list[Visit]:
                          "compute it from a Tensor(..., requires_grad=True), or, for classes of "
                          "your own, give visits=[(op, gradient), ...]")  # fmt: skip
     walk = engine.walk(y, engine.order(y.op), y.like(1), keep=True, linked=False, ask=None)
-    visited = recording.during(False, list, walk)
+    visited: list[Any] = walking(False, list, walk)
     return [Visit(op, g, shares) for op, g, shares in visited if isinstance(op, Op)]

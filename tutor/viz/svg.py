@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 import re
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -203,7 +204,7 @@ class Picture:
         least = f"min-width:{number(min(self.width, 0.6 * self.width + 120))}px"
         return f'<div style="overflow-x:auto">{self._markup(least)}</div>'
 
-    def save(self, path: str | Path) -> Path:
+    def save(self, path: str | PathLike[str]) -> Path:
         """Write the SVG file, and return its path. DataError where it cannot be written."""
         path, text = Path(path), (self.svg + "\n").encode()
         files.write_whole(path, lambda file: file.write(text))

@@ -145,13 +145,17 @@ class Maker:
     def product(self) -> None:
         if self.chance(2):
             x, y = self.read(float32, (3, 4)), self.read(float32, (4, 3))
-            return self.add("matmul", float32, (3, 3), float32, x, y, is_map=False)
-        x, w, b = (self.read(float32, shape) for shape in ((4, 3), (3, 3), (3,)))
-        self.add("linear", float32, (4, 3), float32, x, w, b, is_map=False, relu=False)
-        if self.chance(2):
-            made = self.steps[-1].out
-            self.add("relu", float32, (4, 3), float32, Walk(*made))
-        return None
+            self.add("matmul", float32, (3, 3), float32, x, y, is_map=False)
+        else:
+            x, w, b = (self.read(float32, shape) for shape in ((4, 3), (3, 3), (3,)))
+            self.add("linear", float32, (4, 3), float32, x, w, b, is_map=False, relu=False)
+        while self.chance(2):  # something follows it
+            z, shape = Walk(*self.steps[-1].out), self.steps[-1].out.shape
+            if self.chance(2):
+                self.add("relu", float32, shape, float32, z)
+            else:
+                y = self.one_of([z, self.read(float32, shape)])
+                self.add(self.one_of(TWO_OPERANDS), float32, shape, float32, z, y)
 
     def change(self) -> None:
         """A step that changes what was there."""

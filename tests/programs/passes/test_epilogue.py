@@ -65,6 +65,10 @@ CASES = {
         "",
     ),
     "the result goes to what the layer reads": (LAYER + "x0[2, 2] = relu.float32(t0[2, 2])", ""),
+    "of another shape": (
+        LAYER + "y0[4] = relu.float32(t0[4])",
+        f"y0[2, 2] {DONE}",
+    ),
     "a relu after a product without bias": (
         "t0[2, 2] = matmul.float32(x0[2, 2], s0[2, 2]); y0[2, 2] = relu.float32(t0[2, 2])",
         "",

@@ -40,6 +40,11 @@ CASES = {
         FIRST + "t1[4] = mul.float32(t0[4], t0[4]); y0[2, 2] = matmul.float32(t1[2, 2], x0[2, 2])",
         FIRST + "t0[4] = mul.float32(t0[4], t0[4]); y0[2, 2] = matmul.float32(t0[2, 2], x0[2, 2])",
     ),
+    "a product has still to read": (
+        FIRST + "y0[2, 2] = fused.float32(x0[2, 2], t0[2, 2], t0[2, 2]) code="
+        "'r0 = matmul.float32 i0 i1; o0 = add.float32 r0 i2' results=1 axis=()",
+        "",
+    ),
     "it is read from its end": (
         FIRST + "t1[4] = neg.float32(t0[4]@3/-1); y0[4] = exp.float32(t1[4]@3/-1)",
         "",

@@ -20,6 +20,7 @@ from tutor.backends.cases import (
     scan,
     window,
 )
+from tutor.backends.cases.bounds import UPDATES
 from tutor.backends.cases.draws import Case, Draw
 from tutor.backends.signatures import SIGNATURES, TABLE_OF_KERNELS
 from tutor.dtype import DType, float32
@@ -76,7 +77,7 @@ CASES: dict[str, tuple[Small, Large]] = {
     ),
     **dict.fromkeys(("attention", "attention_grad"), (network.attention, network.large_attention)),
     "fused": (chains.fused, chains.large_fused),
-    **dict.fromkeys(("descend", "sgd", "adam"), (fused.optimizer, fused.large_optimizer)),
+    **dict.fromkeys(UPDATES, (fused.optimizer, fused.large_optimizer)),
     **dict.fromkeys(("random_bits", "uniform", "normal"), (fused.random, fused.large_random)),
     "dropout": (network.dropout, network.large_dropout),
 }

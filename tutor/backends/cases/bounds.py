@@ -4,7 +4,7 @@ u  unit roundoff of the dtype, 2**-p for p bits: the reference and the kernel ea
 s  the smallest subnormal of the dtype.
 S  the sum of the magnitudes of all terms, computed by python_ref in float64.
 v  unit roundoff of the additions. 16-bit floats are added in float32, except where each partial
-   result is itself an element in memory (scatter_add, sgd, adam).
+   result is itself an element in memory (scatter_add, optimizers that keep something).
 c  k + 2 for k terms, each the product of at most two numbers, added in any order (Higham 2002,
    "Accuracy and stability of numerical algorithms", section 4.2); k + 8 where they are powers of e,
    each within a unit or two; 12 for the formulas of an optimizer; for a product k + 2, too, where
@@ -34,12 +34,14 @@ ROUNDOFF = {dtype: dtype.eps / 2 for dtype in FLOATS}
 SMALLEST = {dtype: dtype.smallest_subnormal for dtype in FLOATS}
 COMPUTED = {dtype: dtype if dtype is float64 else float32 for dtype in FLOATS}  # in what width
 NORMAL = {dtype: COMPUTED[dtype].smallest_normal for dtype in FLOATS}
+UPDATES = {row.name: row.types.count("T") for row in SIGNATURES.values() if row.form == "update"}
 WRITTEN = {  # the operands a kernel writes; else out alone
-    "sgd": (0, 2), "adam": (0, 2, 3),
+    **{kernel: (0, *range(2, moved)) for kernel, moved in UPDATES.items()},  # all but the gradient
     **{name: (0, 2) for name, row in SIGNATURES.items() if row.form == "draw"},
     **{name: (0, *range(len(row.types) + 1 - row.results, len(row.types)))
        for name, row in SIGNATURES.items() if row.results > 1},
 }  # fmt: skip
+STEPWISE = {"scatter_add", *(kernel for kernel, moved in UPDATES.items() if moved > 2)}
 
 
 def written(kernel: str, case: Case) -> tuple[int, ...]:
@@ -53,8 +55,7 @@ def written(kernel: str, case: Case) -> tuple[int, ...]:
 
 def bounds(kernel: str, dtype: DType, case: Case, before: list[bytes]) -> dict[int, list[float]]:
     """c v S + s for each element of each operand that the kernel writes."""
-    stepwise = kernel in ("scatter_add", "sgd", "adam")
-    v = ROUNDOFF[dtype if stepwise else COMPUTED[dtype]]
+    v = ROUNDOFF[dtype if kernel in STEPWISE else COMPUTED[dtype]]
     c = factor(kernel, case)
     sums = magnitudes(kernel, case, before)
     return {i: [c * v * total + SMALLEST[dtype] for total in sums[i]] for i in sums}
@@ -62,7 +63,7 @@ def bounds(kernel: str, dtype: DType, case: Case, before: list[bytes]) -> dict[i
 
 def factor(kernel: str, case: Case) -> int:
     """c: it grows with the number of terms."""
-    if kernel in ("descend", "sgd", "adam"):
+    if kernel in UPDATES:
         return 12
     if kernel in network.KERNELS:
         return network.factor(kernel, case)

@@ -98,6 +98,36 @@ def reduced(d: Draw, shape: Shape, axis: Shape, layouts: Sequence[str] = ()) -> 
     return chain(d, shape, layouts, EXACT, axis, ("max", "min", *more))
 
 
+def behind(
+    d: Draw, batch: Shape, sizes: Shape, layouts: Sequence[str] = (),
+    kernels: Sequence[str] = WHOLE, domain: str = "whole",
+) -> Case:  # fmt: skip
+    """A chain of `kernels` behind a product of sizes m, k, n: a matmul, or of floats now and then a
+    linear layer. Of whole numbers all sums are exact."""
+    rng, (m, k, n) = d.rng, sizes
+    layer = d.dtype.is_float and not batch and rng.random() < 0.5
+    name, factors = "matmul", [(*batch, m, k), (*batch, k, n)]
+    if layer:
+        name, factors = "linear", [(m, k), (n, k), (n,)]
+    others = [rng.choice((d.dtype, d.dtype, *FLOATS)) for _ in range(rng.randrange(4))]
+    made = Chain(d, [*[d.dtype] * len(factors), *others], kernels)
+    read = tuple(made.dtypes)[: len(factors)]
+    made.add("r0", name, d.dtype, *read)
+    for place in read:
+        del made.dtypes[place]
+    for at in range(rng.randrange(5)):
+        made.any(f"r{at}" if rng.random() < 0.2 else f"r{at + 1}")
+    further = [made.any(f"o{at}") for at in range(1, rng.choice((1, 1, 2, 3)))]
+    made.end(d.dtype, None)
+    results, given = [layouts[:1], layouts[1:]] if layouts else [OUT_LAYOUTS, LAYOUTS]
+    shape = (*batch, m, n)
+    ins = [d.spec(factor, domain, rng.choice(given)) for factor in factors]
+    ins += [d.spec(shape, domain, rng.choice(given), dtype) for dtype in others]
+    ins += [d.result(shape, rng.choice(results), dtype) for dtype in further]
+    params = {"code": bytecode.text(made.rows), "results": len(further) + 1, "axis": ()}
+    return Case(d.result(shape, rng.choice(results)), tuple(ins), params, exact=True)
+
+
 SHAPES: tuple[Shape, ...] = ((5,), (3, 37), (2, 3, 9))
 AXES: tuple[Shape, ...] = ((0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2))
 ODDLY: tuple[tuple[Shape, Shape], ...] = (
@@ -119,6 +149,12 @@ def fused(d: Draw) -> Iterator[Case]:
         yield chain(d, shape)
     for shape, axis in ODDLY:
         yield reduced(d, shape, axis)
+    if d.dtype is not bool_:
+        for sizes in ((1, 1, 1), (5, 3, 4), (3, 0, 20), (7, 9, 16), (16, 5, 33), (30, 70, 17)):
+            yield behind(d, (), sizes)
+            yield behind(d, (2, 3), sizes)
+        for sizes in ((0, 2, 3), (2, 3, 0), (3, 600, 20), (4, 3, 520)):
+            yield behind(d, (), sizes, ("contiguous", "contiguous"))
     for layout in OUT_LAYOUTS:
         case = chain(d, (3, 19), (layout, layout))
         if case.ins[0].dtype is d.dtype:

@@ -87,17 +87,28 @@ def large_cross_entropy(d: Draw, count: int) -> Case:
 
 def step(d: Draw, shape: Shape, layouts: tuple[str, ...], still: bool = False) -> Case:
     """One step. With weight decay, g has p's sign, for d = g + weight_decay * p must not cancel:
-    adam divides by its size. `still`: where nothing has ever moved, nothing may move."""
+    adam divides by its size; and m has it, of whose sum with g lion takes the sign. `still`: where
+    nothing has ever moved, nothing may move."""
     count, decay = math.prod(shape), d.rng.choice((0.0, 0.01))
+    momentum = d.rng.choice((0.0, 0.9))
     p = d.values(count, "small")
     g = [math.copysign(x, y) for x, y in zip(d.values(count, "positive"), p, strict=True)]
-    state = [d.values(count, "small"), d.values(count, "positive")][: moved(d.kernel) - 2]
+    moments = d.values(count, "small"), d.values(count, "positive")
+    state = list(moments[: moved(d.kernel) - 2])
+    if d.kernel == "lion":
+        state = [[math.copysign(x, y) for x, y in zip(state[0], p, strict=True)]]
+    elif d.kernel in ("rmsprop", "adagrad"):
+        state = [moments[1]]
     if still:
         g, state, decay = [0.0] * count, [[0.0] * count for _ in state], 0.0
     specs = [d.spec(shape, *each) for each in zip((p, g, *state), layouts, strict=True)]
-    more = {"sgd": (d.rng.choice((0.0, 0.9)),), "adam": (0.9, 0.999, 1e-8)}.get(d.kernel, ())
+    more: tuple[float, ...] = {
+        "sgd": (momentum,), "nesterov": (momentum,), "adam": (0.9, 0.999, 1e-8),
+        "adamw": (0.9, 0.999, 1e-8), "rmsprop": (0.99, 1e-8), "adagrad": (0.5, 1e-10),
+        "lion": (0.9, 0.99),
+    }.get(d.kernel, ())  # fmt: skip
     specs += [d.cell(x, float64) for x in (d.rng.choice((0.1, 0.003)), *more, decay)]
-    if d.kernel == "adam":
+    if "n" in SIGNATURES[d.kernel].types:
         specs.append(d.cell(d.rng.choice((0, 1, 9, 1000, 10**6, 2**64 - 1)), uint64))
     return Case(specs[0], tuple(specs[1:]), exact=still)
 

@@ -10,6 +10,7 @@ from tutor.backends.cases import fused
 from tutor.backends.cases.draws import OUT_LAYOUTS, Case, Draw, Shape, Spec
 from tutor.backends.cases.operands import elements, image
 from tutor.backends.signatures import SIGNATURES
+from tutor.dtype import float32, float64
 
 Numbers = Sequence[Any]
 
@@ -195,12 +196,14 @@ def of_attention(kernel: str, case: Case, values: list[Any]) -> Terms:
 
 def of_norm(kernel: str, case: Case, values: list[Any]) -> Terms:
     """Row by row, or channel by channel. h = (x - mean) / root is off by what mean and x are off
-    by, which is counted in their sizes and may be much where they cancel; 1 / root by `far`."""
+    by, which is counted in their sizes and may be much where they cancel; 1 / root by `far`. By
+    what the mean is off, squared, is the variance: that of equal numbers need not be 0."""
     grad, channels = kernel.endswith("_grad"), kernel.startswith("batch")
     slopes, x, w, *rest = values if grad else [[1.0] * len(values[0]), *values]
     shape, eps = case.ins[grad].shape, case.params["eps"]
     groups = positions(shape, channels)
     n = shape[1] if channels else shape[-1]
+    off = factor(kernel, case) * (float64 if case.out.dtype is float64 else float32).eps / 2
     found = [0.0] * len(x)
     parts: list[list[float]] = [[0.0] * n for _ in range(4)]  # dw, db, mean, var
     for c, at in enumerate(groups):
@@ -210,6 +213,7 @@ def of_norm(kernel: str, case: Case, values: list[Any]) -> Terms:
         root, common = math.sqrt(var + eps), average([abs(v) for v in row])
         sizes = [abs(v) + common for v in row]
         lost = average([abs(v - mean) * s for v, s in zip(row, sizes, strict=True)])
+        lost += off * common**2
         far = 1 + lost / (var + eps)
         h = [(s + abs(v - mean) * far) / root for v, s in zip(row, sizes, strict=True)]
         weight = [abs(w[c if channels else j]) for j in range(len(at))]

@@ -47,6 +47,3 @@ def table() -> registry.Table:
     return {
         (row.name, dtype): kernels[row.name] for row in TABLE_OF_KERNELS for dtype in row.dtypes
     }
-
-
-registry.register_loader("python_ref", table)

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 from tutor.backends import bytecode
 from tutor.backends.forms import without
-from tutor.backends.python_ref import elementwise, reduce
+from tutor.backends.python_ref import elementwise, matmul, reduce
 from tutor.backends.python_ref.elementwise import exp, log
 from tutor.backends.python_ref.movement import checked
 from tutor.backends.python_ref.reduce import total
@@ -65,7 +65,8 @@ def cross_entropy_grad(
 
 def fused(out: Operand, *ins: Operand, code: str, results: int, axis: int | Shape) -> None:
     """o0, o1, ... = what the instructions of `code` make of i0, i1, ..., one after another"""
-    shape, first = ins[0].shape, len(ins) + 1 - results
+    first = len(ins) + 1 - results
+    shape = out.shape if bytecode.product(code) else ins[0].shape
     axis, dtypes = axes_of(axis, len(shape)), [x.buf.dtype for x in (out, *ins)]
     values = {f"i{n}": x for n, x in enumerate(ins[:first])}
     for row, dtype in bytecode.check(code, dtypes, results, shape, axis):
@@ -78,7 +79,7 @@ def fused(out: Operand, *ins: Operand, code: str, results: int, axis: int | Shap
         write(result, read(values[f"o{n}"]))
 
 
-PARTS = {**elementwise.KERNELS, **reduce.KERNELS}
+PARTS = {**elementwise.KERNELS, **reduce.KERNELS, **matmul.KERNELS}
 
 KERNELS: dict[str, Kernel] = {
     "softmax": softmax,

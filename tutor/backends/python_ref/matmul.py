@@ -31,7 +31,7 @@ def matmul(out: Operand, x: Operand, y: Operand) -> None:
     )
 
 
-def linear(out: Operand, x: Operand, w: Operand, b: Operand, *, relu: bool) -> None:
+def linear(out: Operand, x: Operand, w: Operand, b: Operand, *, relu: bool = False) -> None:
     """z_ij = sum_k x_ik * w_jk + b_j, cut off at 0 if relu"""
     columns = list(zip(groups(w, -1), read(b), strict=True))
     z = [dot([*row, 1.0], [*column, bias]) for row in groups(x, -1) for column, bias in columns]

@@ -60,6 +60,13 @@ class Caller:
     ) -> Caller: ...
     def again(self, args: tuple[Any, ...], /) -> list[Any] | None: ...
 
+class Edges:
+    """What an Op was made of; see tutor/ground/edges.py."""
+
+    inputs: tuple[Any, ...]
+    @property
+    def _inputs(self) -> tuple[Any, ...]: ...
+
 class Holder:
     """What has memory; see tutor/ground/memory.py."""
 

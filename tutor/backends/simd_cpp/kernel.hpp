@@ -77,9 +77,16 @@ struct Instruction {
 
 struct Code {
     int count, results, registers;
+    int product;  // how many operands the product has that it begins with; 0: there is none
     Instruction of[MAX_CODE];
     // Of each operand, which instruction writes it, and which is the last to read it; -1: none.
     int8_t written[MAX_FUSED], read[MAX_FUSED];
+};
+
+// What follows some rows of a product, as soon as they are complete and while they are in the
+// cache: n numbers from `first` on.
+struct Then {
+    void (*run)(const Then& then, char* first, int64_t n);
 };
 
 // The keyword parameters of one call. `axis=` and `before=` are lists of integers; every other
@@ -90,7 +97,8 @@ struct Params {
     int64_t axis[MAX_DIMS];  // axes are non-negative: the bindings have added ndim to negative ones
     double number[MAX_PARAMS];
     uint64_t integer[MAX_PARAMS];
-    Code code;  // of a fused kernel
+    Code code;                   // of a fused kernel
+    const Then* then = nullptr;  // of the product that it begins with
 };
 
 // Where a kernel of Form::Draw finds its numbers among params.integer.
@@ -147,8 +155,9 @@ enum class Form {
     Norm,           // x (..., n), and others (n) -> as x
     NormGrad,       // g and x (..., n), w (n) -> as x; what follows, (n), is written
     ChannelNorm,    // x (k, n, m), w and b (n) -> as x; what follows, (n), is written
-    ChannelNormGrad,  // g and x (k, n, m), w, mean and var (n) -> as x; what follows is written
-    Fused,            // the inputs are alike, out is that without the axes in `axis`
+    ChannelNormGrad,  // g, x (k, n, m), w, mean, var (n) -> as x; what follows, (n), is written
+    Fused,            // the inputs are alike, out is that without the axes in `axis`; where
+                      // it begins with a product, the others are as that is, and out, too
 };
 
 struct Work;  // what an elementwise kernel and a reduction are made of: parts.hpp
@@ -199,8 +208,8 @@ inline void parallel(int64_t chunks, Task&& task) {
 }
 }  // namespace
 
-// Scratch memory, 64-byte aligned, kept per thread between calls. Slot 0..3 are independent; a call
-// for a slot invalidates what that slot held. nullptr when memory is exhausted: return
+// Scratch memory, 64-byte aligned, kept per thread between calls. Slots 0..5 are independent; a
+// call for a slot invalidates what that slot held. nullptr when memory is exhausted: return
 // Status{Status::OutOfMemory}.
 void* scratch(int slot, int64_t nbytes);
 

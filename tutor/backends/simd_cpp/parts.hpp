@@ -28,19 +28,36 @@ struct Columns {
     int64_t rows, row_stride, columns, column_stride;
 };
 
+// The terms of one lane of some columns: rows of `columns` elements each, at most 512 / 32 of them.
+struct Lane {
+    const char* const* rows;
+    int64_t count, columns, column_stride;
+};
+
+// Partial results that wait for those which are being computed: these are merged with the first
+// ones of the list, then the outcome with the next, and so on.
+struct Waiting {
+    const char* partials;
+    const Waiting* next;
+};
+
 constexpr int TILE_BYTES = 512;  // partial results side by side; 32 lanes of them still fit in L1
 
 // A reduction: `lanes` says over how many partial results a block is spread, see walk/tree.hpp.
 struct Reducer {
     int element_size, partial_size, lanes;
     void (*clear)(char* partials, int64_t count, int64_t position);
-    // Adds `count` elements, side by side, to one partial result; of 32 lanes at most 512, to a new
-    // one.
-    void (*add_row)(const char* elements, int64_t count, int64_t position, char* partial);
+    // Adds `count` elements, side by side, to one partial result. Of 32 lanes: to new ones, one for
+    // each 512 of them.
+    void (*add_row)(const char* elements, int64_t count, int64_t position, char* partials);
     // Adds each row to the `columns` partial results of its lane; `position` is the first row's.
     // Of one lane at most TILE_BYTES of them.
     void (*add_columns)(const Columns& from, int64_t position, char* partials);
+    // Of 32 lanes: computes one of them, and merges with it what waits.
+    void (*add_lane)(const Lane& lane, const Waiting* left, char* partials);
     void (*merge)(char* partials, const char* later, int64_t count);
+    // The pairwise tree over `count` partial results, one after another, to the first of them.
+    void (*tree)(char* partials, int64_t count);
     void (*finish)(const char* partials, int64_t count, int64_t terms, char* out, int64_t stride);
 };
 

@@ -11,7 +11,7 @@ from tutor.core.op import Op, state_of
 from tutor.ground import refusals
 from tutor.ground.atomic import exchange
 from tutor.ground.literals import is_tensor
-from tutor.ground.recording import asking, recording
+from tutor.ground.recording import asking, walking
 from tutor.ground.typing import AnyTensor, TensorLike
 
 Hook = Callable[[Any], Any]
@@ -36,7 +36,7 @@ class Backward:
         seed = self.seed(root, gradient)
         keep = create_graph if retain_graph is None else retain_graph
         how = keep, create_graph, asking(create_graph)
-        recording.during(create_graph, lambda: self.store(self.arrivals(root, seed, *how), seed))
+        walking(create_graph, lambda: self.store(self.arrivals(root, seed, *how), seed))
 
     def arrivals(self, root: AnyTensor, gradient: AnyTensor, keep: bool, linked: bool,
                  ask: Ask | None) -> dict[AnyTensor, AnyTensor]:  # fmt: skip

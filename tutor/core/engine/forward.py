@@ -16,6 +16,7 @@ from tutor.core.op import OPS, Op
 from tutor.core.tensor import TensorBase
 from tutor.dtype import DType
 from tutor.ground import border, refusals
+from tutor.ground.casting import CASTING, RULES, operands
 from tutor.ground.literals import is_number, is_tensor
 from tutor.ground.recording import is_grad_enabled
 from tutor.ground.typing import TensorLike, Walked
@@ -30,6 +31,8 @@ class Forward:
     def run(self, op: Op) -> Any:
         """Execute `op` and return its result: prepare, emit, remember."""
         refusals.check_operands(op)
+        if CASTING and op.name in RULES:
+            op.inputs = operands(RULES[op.name], op.inputs)
         self.bring_together(op)
         if op.params or op.defaults or op.required:
             op.params = {**op.defaults, **op.params}

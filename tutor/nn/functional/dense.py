@@ -34,3 +34,30 @@ def linear(
         raise ShapeError("linear of a single number", "shape ()", "give (..., inputs)")
     rows = x.reshape((math.prod(x.shape[:-1]), x.shape[-1]))
     return apply(op, rows, *given).reshape((*x.shape[:-1], weight.shape[0]))
+
+
+@spelled
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """y[..., o] = x1 A[o] x2ᵀ + bias[o], for x1 (..., I), x2 (..., J), A (O, I, J), bias (O)"""
+    checks.tensors("bilinear", (input1, input2, weight))
+    a, b, w = input1, input2, weight
+    if w.ndim != 3 or a.shape[-1:] != w.shape[1:2] or b.shape[-1:] != w.shape[2:] or (
+        a.shape[:-1] != b.shape[:-1]
+    ):  # fmt: skip
+        raise ShapeError(
+            f"bilinear of {a.shape} and {b.shape} with a weight {w.shape}",
+            "the sizes do not fit",
+            "give (..., I), (..., J) and (O, I, J), with the same leading axes",
+        )
+    outputs, first, second = w.shape
+    rows = a.reshape((-1, first)) if a.ndim != 2 else a
+    left = (rows @ w.permute(1, 0, 2).reshape((first, outputs * second))).reshape(
+        (rows.shape[0], outputs, second)
+    )
+    right = b.reshape((rows.shape[0], 1, second))
+    y = (left * right).sum(-1).reshape((*a.shape[:-1], outputs))
+    if bias is None:
+        return y
+    if checks.tensor("bilinear(bias)", bias).shape != (outputs,):
+        raise ShapeError(f"bilinear with bias {bias.shape}", f"{outputs} outputs", "one for each")
+    return y + bias

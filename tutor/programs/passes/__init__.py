@@ -21,6 +21,7 @@ from tutor.programs.passes.epilogue import epilogue
 from tutor.programs.passes.fuse import fuse
 from tutor.programs.passes.inplace import inplace
 from tutor.programs.passes.pieces import pieces
+from tutor.programs.passes.products import products
 from tutor.programs.passes.updates import updates
 from tutor.programs.passes.versions import versions
 from tutor.programs.program import Program
@@ -36,12 +37,13 @@ PASSES: dict[str, Pass] = {
     "copies": copies,
     "epilogue": epilogue,
     "fuse": fuse,
+    "products": products,
     "updates": updates,
     "inplace": inplace,
 }
 # Constants, casts, pieces and copies leave steps behind that nobody needs any more.
 ORDER = ("dead", "versions", "constants", "common", "casts", "pieces", "copies", "dead", "epilogue",
-         "fuse", "updates", "inplace")  # fmt: skip
+         "fuse", "products", "updates", "inplace")  # fmt: skip
 
 
 def known(wanted: Collection[str] | None) -> None:

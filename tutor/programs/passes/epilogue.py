@@ -3,17 +3,19 @@
     t0 = linear(x0, s0, s1) relu=False
     t1 = relu(t0)                             t1 = linear(x0, s0, s1) relu=True
 
-Only where nobody else reads what stands before the relu. Its derivative does not: it is computed
-from the relu's result. The bits are the same: a relu leaves a number as it is or makes it 0, so it
-does not matter whether that is rounded to the result's dtype before or after.
+A relu may see the product in another shape. Only where nobody else reads what stands before it. Its
+derivative does not: it is computed from the relu's result. The bits are the same: a relu leaves a
+number as it is or makes it 0, so it does not matter whether that is rounded to the result's dtype
+before or after. What else follows a product: products.py.
 """
 
 from __future__ import annotations
 
 from tutor.backends.step import Step
-from tutor.programs.passes.elements import overlap, same
-from tutor.programs.passes.uses import Uses, reads
-from tutor.programs.program import Program, Walk, walks
+from tutor.programs.passes.elements import overlap, same, viewed
+from tutor.programs.passes.products import move, place
+from tutor.programs.passes.uses import Uses
+from tutor.programs.program import Program, walks
 
 
 def epilogue(program: Program) -> Program:
@@ -27,19 +29,14 @@ def epilogue(program: Program) -> Program:
         layer = None if made is None else steps[made]
         if made is None or layer is None or layer.kernel != "linear" or layer.params["relu"]:
             continue
-        others = x.buf.lasts or len(uses.reads[x.buf]) > 1 or not same(x, walks(layer)[0])
-        at = None if others else _place(uses, layer, out, made, i)
-        if at is not None:
+        z, alone = walks(layer)[0], not x.buf.lasts and len(uses.reads[x.buf]) == 1
+        read, to = viewed(x, z.shape), viewed(out, z.shape)
+        if not alone or read is None or to is None or not same(read, z):
+            continue
+        at = place(uses, layer, step, made, i)
+        if at is not None and not any(overlap(to, walk) for walk in walks(layer)[1:]):
             params = {**layer.params, "relu": True}
             steps[made] = steps[i] = None
-            steps[at] = Step("linear", layer.dtype, out, layer.ins, params, layer.where)
+            steps[at] = one = Step("linear", layer.dtype, to, layer.ins, params, layer.where)
+            move(uses, one, at)
     return program.with_steps([step for step in steps if step is not None])
-
-
-def _place(uses: Uses, layer: Step, out: Walk, made: int, i: int) -> int | None:
-    """Where both can be done at once: where the product is, or where the relu is."""
-    if any(overlap(out, walk) for walk in reads(layer)):
-        return None
-    if not uses.is_touched(out, made, i) and out.buf.role in ("temp", "output"):
-        return made
-    return None if any(uses.is_changed(walk, made, i) for walk in reads(layer)) else i

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tutor.backends.bytecode import product
 from tutor.backends.step import Step
 from tutor.programs.passes.elements import same
 from tutor.programs.passes.uses import Uses, is_map, reads, writes
@@ -25,7 +26,7 @@ def inplace(program: Program) -> Program:
     place: dict[Slot, Slot] = {}  # from a slot to the one whose memory it has
     for i, step in enumerate(program):
         taken: set[Slot] = set()
-        for out in writes(step) if is_map(step) or step.kernel == "fused" else ():
+        for out in writes(step) if is_map(step) or _is_chain(step) else ():
             found = next((s for s in _dying(uses, step, out, i) if s not in taken), None)
             if found is not None:
                 taken.add(found)
@@ -34,6 +35,11 @@ def inplace(program: Program) -> Program:
     outputs = {root: slot for slot, root in place.items() if slot.lasts}
     steps = [step.over([_placed(outputs, w) for w in walks(step)]) for step in steps]
     return program.with_steps(steps)
+
+
+def _is_chain(step: Step) -> bool:
+    """Is it of elementwise kernels alone? A product writes before it has read everything."""
+    return step.kernel == "fused" and product(str(step.params["code"])) is None
 
 
 def _placed(place: dict[Slot, Slot], walk: Walk) -> Walk:

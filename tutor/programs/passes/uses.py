@@ -10,13 +10,12 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from typing import NamedTuple, cast
 
-from tutor.backends.bytecode import parse
+from tutor.backends.bytecode import DIVIDES, parse
 from tutor.backends.step import Step
 from tutor.programs.passes.elements import overlap, whole
 from tutor.programs.program import Program, Slot, Walk
 
 INDEXED = {"gather", "scatter", "index_select", "cross_entropy", "cross_entropy_grad"}  # forms
-DIVIDES = {"pow", "floor_divide", "remainder", "fmod", "bitwise_left_shift", "bitwise_right_shift"}
 MOST = 32  # of uses of a slot that are told apart; beyond it, what follows waits for all of them
 
 
@@ -45,8 +44,7 @@ def may_refuse(step: Step) -> bool:
     """May it raise, depending on the numbers it finds: a position that is not there, an integer
     divided by 0? Then it stays where it is among what can be seen from outside."""
     if step.kernel == "fused":
-        code = parse(str(step.params["code"]))
-        return any(row.kernel in DIVIDES and row.dtype.is_integer for row in code)
+        return any(row.may_refuse for row in parse(str(step.params["code"])))
     if step.kernel in DIVIDES:
         return step.dtype.is_integer
     return step.signature.form in INDEXED

@@ -1,22 +1,31 @@
-"""The kernel `fused`: a chain of expressions in one loop, and perhaps a reduction at its end."""
+"""The kernel `fused`: a chain of expressions in one loop, and perhaps a reduction at its end.
+
+A product at its beginning is written where the result will be, and the loop reads it there.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tutor.backends.bytecode import Instruction, made, parse
+from tutor.backends.bytecode import Instruction, made, parse, text
+from tutor.backends.step import Step
 from tutor.dtype import DType
+from tutor.programs.source import products
 from tutor.programs.source.call import Call, Function
 from tutor.programs.source.elementwise import MOVES
 from tutor.programs.source.expressions import cast, expression, loaded, refused, rounded, stored
 from tutor.programs.source.loops import Lines, Var, loops, named
 from tutor.programs.source.reductions import placed, split, written
 
+PRODUCTS = {"matmul": products.matmul, "linear": products.linear}
+
 
 def fused(call: Call) -> Function | None:
     """All expressions in order, in one loop; None where one of them may refuse its operands, which
     is known only once it is computed."""
     chain = parse(str(call.step.params["code"]))
+    if chain[0].kernel in PRODUCTS:
+        return behind(call, chain)
     if any(refused(each.kernel, each.dtype) for each in chain):
         return None
     if reductions := [each for each in chain if each.reduces]:
@@ -34,6 +43,31 @@ def fused(call: Call) -> Function | None:
     found = Chain(call, lambda k: call.place(k, variables), chain)
     body = [*found.statements(chain), *found.results()]
     return Function(*loops(variables, *body))
+
+
+def behind(call: Call, chain: Sequence[Instruction]) -> Function | None:
+    """The product, and then all else over it; None where the result has no room for the product:
+    it is of another dtype, or in the place of something that is read."""
+    first, *rest = chain
+    step, (out, *ins) = call.step, call.walks
+    count, results = len(first.args), int(str(step.params["results"]))
+    others, further = ins[count : len(ins) + 1 - results], ins[len(ins) + 1 - results :]
+    taken = [walk.buf for walk in (*ins, *others)]
+    if out.buf.dtype is not first.dtype or out.buf in taken:
+        return None
+    named = {f"i{count + n}": f"i{1 + n}" for n in range(len(others))} | {first.dest: "i0"}
+    rows = []
+    for row in rest:
+        rows.append(row._replace(args=tuple([named.get(arg, arg) for arg in row.args])))
+        if row.dest == first.dest:  # the register holds something else from here on
+            named[row.dest] = row.dest
+    product = Step(first.kernel, first.dtype, out, tuple(ins[:count]), {"relu": False})
+    params = {**step.params, "code": text(rows)}
+    then = Step("fused", step.dtype, out, (out, *others, *further), params)
+    number = int(call.name.rpartition("_")[2])
+    made = PRODUCTS[first.kernel](Call(number, product, call.names, call.c))
+    found = fused(Call(number, then, call.names, call.c))
+    return found and Function(*made.body, *found.body, parts=made.parts)
 
 
 class Chain:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable
 
-from tutor.backends.signatures import SIGNATURES
+from tutor.backends.signatures import SIGNATURES, signature_of
 from tutor.backends.step import Step
 from tutor.programs.program import Program, Slot, walks
 from tutor.programs.source import chain, elementwise, moving, products, reductions, scores
@@ -134,7 +134,7 @@ def comment_of(number: int, step: Step, names: dict[Slot, str]) -> str:
     if step.kernel == "fused":
         lines += str(step.params["code"]).split("; ")
     else:
-        lines.append(SIGNATURES[step.kernel].formula)
+        lines.append(signature_of(step.kernel).formula)
     if step.where:
         lines.append(f"{step.where[0].rpartition('/')[2]}:{step.where[1]}")
     text = [part for line in lines for part in textwrap.wrap(line, 94, subsequent_indent="  ")]

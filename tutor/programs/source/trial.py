@@ -13,7 +13,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from tutor.backends.cases.bounds import COMPUTED, NORMAL, ROUNDOFF, SMALLEST, factor
+from tutor.backends.cases.bounds import COMPUTED, NORMAL, ROUNDOFF, SMALLEST, STEPWISE, factor
 from tutor.backends.cases.draws import Case
 from tutor.backends.cases.operands import Block
 from tutor.backends.conformance import agreement, fraction, ulps
@@ -182,8 +182,7 @@ def allowed(step: Step, before: Images) -> dict[Slot, list[float]]:
     """c v S + s for each number of what a kernel of class `sum` writes: S by the library itself, in
     float64 on magnitudes."""
     dtype = step.dtype
-    stepwise = step.kernel in ("scatter_add", "sgd", "adam")
-    v = ROUNDOFF[dtype if stepwise else COMPUTED[dtype]]
+    v = ROUNDOFF[dtype if step.kernel in STEPWISE else COMPUTED[dtype]]
     c = factor(step.kernel, cast(Case, step))
     return {
         slot: [c * v * total + SMALLEST[dtype] for total in sums]

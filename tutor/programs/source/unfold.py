@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from tutor.backends.bytecode import made, parse
+from tutor.backends.bytecode import made, parse, product
 from tutor.backends.step import Step
 from tutor.dtype import DType
 from tutor.ground.layout import Shape, contiguous_strides
@@ -28,11 +28,14 @@ def unfold(step: Step) -> Iterator[Step]:
     out, *ins = walks(step)
     results = int(str(step.params["results"]))
     inputs, further = ins[: len(ins) + 1 - results], ins[len(ins) + 1 - results :]
-    shape, known = inputs[0].shape, {f"i{n}": x for n, x in enumerate(inputs)}
-    for each in parse(str(step.params["code"])):
+    code = str(step.params["code"])
+    shape = out.shape if product(code) else inputs[0].shape
+    known = {f"i{n}": x for n, x in enumerate(inputs)}
+    for each in parse(code):
         given = [known[arg] for arg in each.args]
         gives = made(each, [x.buf.dtype for x in given])
         params = {"axis": step.params["axis"]} if each.reduces else {}
+        params = {"relu": False} if each.kernel == "linear" else params
         known[each.dest] = temp(out.shape if each.reduces else shape, gives)
         of = given[0].buf.dtype if each.kernel == "cast" else each.dtype
         yield Step(each.kernel, of, known[each.dest], tuple(given), params, step.where)

@@ -29,10 +29,11 @@ PyObject* out_of_range(const Row& row, const Status& status, const Operand* oper
 
 }  // namespace
 
-double work_of(const Row& row, const Operand* operands, int count) {
+double work_of(const Row& row, const Operand* operands, int count, const Params& params) {
     double work = 0;  // a double, for the sum may not fit into 64 bits
     for (int i = 0; i < count; ++i) work += numel(operands[i]);
-    if (row.form == Form::MatMul || row.form == Form::Linear) {
+    const bool begins = row.form == Form::Fused && params.code.product > 0;  // with a product
+    if (row.form == Form::MatMul || row.form == Form::Linear || begins) {
         const Operand& x = operands[1];
         work = static_cast<double>(numel(operands[0])) * x.shape[x.ndim - 1] / 16;
     }
@@ -130,7 +131,7 @@ PyObject* raise(const std::exception& exception) {
 PyObject* run(const Row& row, const Operands& operands, Params& params) {
     const Operand* all = &operands[0];
     if (row.form == Form::Draw) take_blocks(all, &params);
-    const bool is_long = work_of(row, all, operands.count()) > LONG;
+    const bool is_long = work_of(row, all, operands.count(), params) > LONG;
     PyThreadState* thread = is_long ? PyEval_SaveThread() : nullptr;
     Status status = row.run(all[0], all + 1, operands.count() - 1, params);
     if (thread) come_back(thread);

@@ -49,7 +49,7 @@ PyObject* run(const Row& row, const Operands& operands, Params& params);
 // Other Python threads may run meanwhile only where that is worth the 0.1 us it costs: from so much
 // work on, counted in elements that are touched.
 constexpr double LONG = 1 << 14;
-double work_of(const Row& row, const Operand* operands, int count);
+double work_of(const Row& row, const Operand* operands, int count, const Params& params);
 
 // Takes the GIL again, which PyEval_SaveThread has given away.
 void come_back(PyThreadState* thread);

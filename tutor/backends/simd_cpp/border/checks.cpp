@@ -29,12 +29,10 @@ const char* demand_of_layer(Form form) {
     switch (form) {
         case Form::Attention:
             return "(..., l, e), (..., s, e), (..., s, n), a mask (..., l, s) and logs (..., l) "
-                   "give"
-                   " (..., l, n)";
+                   "give (..., l, n)";
         case Form::AttentionGrad:
             return "g and z are what (..., l, e), (..., s, e), (..., s, n) and a mask (..., l, s) "
-                   "give,"
-                   " logs is (..., l), and the gradients are as out and the last two of these";
+                   "give, logs is (..., l), and the gradients are as out and the last two of these";
         case Form::Norm:
         case Form::NormGrad:
             return "out and what has its shape are (..., n), all others (n)";
@@ -56,8 +54,8 @@ const char* demand_of(Form form) {
             return "gradient and state have the shape of out, and the settings and the count, one"
                    " number each, the shape ()";
         case Form::Draw:
-            return "seed and counter, one number each, have the shape (), and an operand that of "
-                   "out";
+            return "seed and counter, one number each, have the shape (), and an operand that of"
+                   " out";
         case Form::Fill:
             return "there are no inputs";
         case Form::Reduce:
@@ -94,7 +92,9 @@ const char* demand_of(Form form) {
         case Form::CrossEntropy:
             return "the input is (..., classes), target (...), and out (...) or ()";
         case Form::Fused:
-            return "all inputs have one shape, out the same without the axes in `axis`";
+            return "all inputs have one shape, out the same without the axes in `axis`; of a "
+                   "product"
+                   " that it begins with, all others are like its result";
         case Form::CrossEntropyGrad:
             return "out and the input are (..., classes), target and g (...)";
         default:

@@ -112,7 +112,7 @@ class Reader {
         if (count > MAX_FUSED || !(results >= 1 && results < count)) return false;
         if (results != std::floor(results)) return false;
         code_.results = static_cast<int>(results);
-        code_.count = 0;
+        code_.count = code_.product = 0;
         std::fill_n(code_.written, MAX_FUSED, int8_t(-1));
         std::fill_n(code_.read, MAX_FUSED, int8_t(-1));
         for (bool more = true; more; ++code_.count) {
@@ -157,6 +157,10 @@ class Reader {
             if (newest < 0) return false;
             values_[newest].last = code_.count;
             *dtype = values_[newest].dtype;
+            if (code_.product && newest == 0) {  // the product: see begin
+                code_.read[*place = 1] = static_cast<int8_t>(code_.count);
+                return true;
+            }
             *place = static_cast<uint8_t>(MAX_FUSED + newest);
             return true;
         }
@@ -164,6 +168,7 @@ class Reader {
         if (!is_input && name.letter != 'o') return false;
         const int inputs = operands_.count() - code_.results;
         if (name.number >= (is_input ? inputs : code_.results)) return false;
+        if (is_input && name.number < code_.product) return false;
         const int k = is_input ? name.number + 1 : result(name.number);
         if (!is_input && (code_.written[k] < 0 || (k == 0 && reduces_))) return false;
         if (is_input) code_.read[k] = static_cast<int8_t>(code_.count);
@@ -180,8 +185,10 @@ class Reader {
         const DType named = *made;
         const Row* row = kernel->second[named];  // of a cast, too: it is there for all dtypes
         if (!row) return false;
+        const bool product = row->form == Form::MatMul || row->form == Form::Linear;
         const bool reduces = row->form == Form::Reduce && row->reducer;
-        if (!reduces && (row->form != Form::Elementwise || row->params[0] || !row->work))
+        if (!product && !reduces &&
+            (row->form != Form::Elementwise || row->params[0] || !row->work))
             return false;
         if (std::strlen(row->types) != step->args + 1u) return false;
         const bool any = row->types[0] == '*';
@@ -190,8 +197,10 @@ class Reader {
             if (from[a] != meaning(row->types[a + 1], named)) return false;
         if (!any) *made = meaning(row->types[0], named);
         step->row = row;
-        step->work = reduces ? nullptr : any ? row->work + named : row->work;
+        step->work = reduces || product ? nullptr : any ? row->work + named : row->work;
         step->widens = 0;
+        if (product) return begin(*step);
+        if (code_.product && (reduces || step->work->refused)) return false;
         if (reduces || !step->work->converts()) return true;
         for (int a = 0; a < step->args; ++a)
             step->widens |= static_cast<uint8_t>((from[a] == step->work->stored) << a);
@@ -199,7 +208,23 @@ class Reader {
         return true;
     }
 
+    // A product, of the first inputs. Nobody else reads these, so its own numbers stand at the
+    // place of the first one.
+    bool begin(const Instruction& step) {
+        if (code_.count > 0) return false;
+        for (int a = 0; a < step.args; ++a)
+            if (step.from[a] != a + 1) return false;
+        code_.product = step.args;
+        std::fill_n(code_.read, MAX_FUSED, int8_t(-1));
+        return true;
+    }
+
     bool write(Name dest, DType made, Instruction* step) {
+        if (code_.product && code_.count == 0) {
+            values_[registers_++] = {dest.number, made, 0, 0};
+            step->to = 1;
+            return dest.letter == 'r';
+        }
         if (!step->work && (dest.letter != 'o' || dest.number != 0 || none_to_choose(*step)))
             return false;
         if (dest.letter == 'r') {

@@ -48,6 +48,8 @@ bool take_over(PyObject* things) {
         {"lookup", &given.lookup},
         {"watches", &given.watches},
         {"mode", &given.mode},
+        {"casting", &given.casting},
+        {"cast_operands", &given.cast_operands},
         {"emit", &given.emit},
         {"step", &given.step},
         {"constant", &given.constant},

@@ -22,15 +22,17 @@ struct Given {
     PyObject* serials;         // counts the Ops of all graphs
     PyObject* recording;       // a ContextVar: True, False, or a block that is_recording knows
     PyObject* is_recording;
-    PyObject* backend;     // a ContextVar: the backend in use, or a block
-    PyObject* kernels_of;  // the name of the attribute in which it keeps what was looked up
-    PyObject* lookup;      // lookup(name, dtype): the kernel
-    PyObject* watches;     // a dict: empty if nobody watches
-    PyObject* mode;        // a ContextVar: None unless steps are noted here, and do not run
-    PyObject* emit;        // emit(step), where somebody does
-    PyObject* step;        // Step(kernel, dtype, out, ins, params)
-    PyObject* constant;    // constant(number, dtype): a Tensor of that one number
-    PyObject* no_params;   // an empty mapping: the parameters of ops that have none
+    PyObject* backend;        // a ContextVar: the backend in use, or a block
+    PyObject* kernels_of;     // the name of the attribute in which it keeps what was looked up
+    PyObject* lookup;         // lookup(name, dtype): the kernel
+    PyObject* watches;        // a dict: empty if nobody watches
+    PyObject* mode;           // a ContextVar: None unless steps are noted here, and do not run
+    PyObject* casting;        // a dict: empty if nobody is in an autocast block
+    PyObject* cast_operands;  // cast_operands(rule, operands): as they are to be computed with
+    PyObject* emit;           // emit(step), where somebody does
+    PyObject* step;           // Step(kernel, dtype, out, ins, params)
+    PyObject* constant;       // constant(number, dtype): a Tensor of that one number
+    PyObject* no_params;      // an empty mapping: the parameters of ops that have none
     PyObject *settle, *forward, *finish, *backward;  // names of the methods that an Op may have
     PyObject *after, *linked, *fit;                  // parts of the Engine's walk
     PyObject* check_all;                             // check_all(inputs, name): the border

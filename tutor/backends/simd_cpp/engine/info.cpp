@@ -62,6 +62,8 @@ bool read_plan(PyObject* plan, Info* info) {
     info->most = static_cast<int>(PyLong_AsLong(planned(plan, "most")));
     info->kernel = kernel == Py_None ? nullptr : Py_NewRef(kernel);
     info->first = first == Py_None ? -1 : static_cast<int>(PyLong_AsLong(first));
+    PyObject* casts = planned(plan, "casts");
+    info->casts = !casts || casts == Py_None ? nullptr : Py_NewRef(casts);
     info->wants_float = planned_bool(plan, "wants_float");
     info->differentiable = planned_bool(plan, "differentiable");
     info->chooses = planned_bool(plan, "chooses");

@@ -44,6 +44,7 @@ struct Info {
     Settle settle;
     int least, most;   // how many operands
     int first;         // from this operand on, all are brought to one dtype; -1: none is
+    PyObject* casts;   // what autocast does to its operands; nullptr: nothing
     bool wants_float;  // integer operands become float32 first
     bool differentiable;
     bool chooses;         // of none there is nothing to choose

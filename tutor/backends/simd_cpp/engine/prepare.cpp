@@ -1,6 +1,7 @@
 // Prepare: operands are brought to one dtype, parameters are read, the result is inferred.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "border/checks.hpp"
 #include "engine/rules.hpp"
@@ -95,6 +96,18 @@ bool Run::cast(int i, DType dtype) {
     if (!result) return false;
     Py_DECREF(ins_[i]);
     ins_[i] = result;
+    return true;
+}
+
+// The operands as they are to be computed with in an autocast block: tutor/ground/casting.py.
+bool Run::autocast() {
+    Ref inputs(new_inputs());
+    PyObject* args[] = {info_->casts, inputs.get()};
+    Ref found(inputs ? PyObject_Vectorcall(given.cast_operands, args, 2, nullptr) : nullptr);
+    if (!found || !PyTuple_Check(found.get()) || PyTuple_GET_SIZE(found.get()) != count_)
+        return false;
+    for (int i = 0; i < count_; ++i)
+        Py_DECREF(std::exchange(ins_[i], Py_NewRef(PyTuple_GET_ITEM(found.get(), i))));
     return true;
 }
 

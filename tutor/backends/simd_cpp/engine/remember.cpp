@@ -1,6 +1,7 @@
 // Remember: an Op becomes a node of the graph. And the methods that it has in Python.
 #include <utility>
 
+#include "engine/edges.hpp"
 #include "engine/run.hpp"
 
 namespace tutor {
@@ -31,6 +32,7 @@ bool Run::make_tensors() {
 PyObject* Run::new_inputs() const {
     PyObject* inputs = PyTuple_New(count_);
     for (int i = 0; inputs && i < count_; ++i) PyTuple_SET_ITEM(inputs, i, Py_NewRef(ins_[i]));
+    if (inputs && count_) PyObject_GC_UnTrack(inputs);  // its Op shows what is in it
     return inputs;
 }
 
@@ -204,6 +206,7 @@ bool Run::record(PyObject* out, PyObject* needs) {
     if (!save(out, op)) return false;
     given.tensor.put(out, T_OP, Py_NewRef(op));
     given.tensor.put(out, T_REQUIRES_GRAD, Py_NewRef(Py_True));
+    for (int i = 0; i < count_; ++i) hide(ins_[i]);
     return true;
 }
 

@@ -165,6 +165,19 @@ bool normed(const Operand* ins, int count, int wholes, int axis, Operand* out) {
     return set_shape(out, x.shape, x.ndim), true;
 }
 
+// A chain of elementwise kernels: of what its product makes, where it begins with one.
+bool chain(const Operand* ins, int count, const Params& params, Operand* out) {
+    const int first = params.code.product;
+    if (first == 0) {
+        reduce(ins[0], params, out);
+    } else if (!infer(params.code.of[0].row->form, ins, first, params, out)) {
+        return false;
+    }
+    for (int i = first ? first : 1; i < count; ++i)
+        if (!alike(first ? *out : ins[0], ins[i])) return false;
+    return true;
+}
+
 }  // namespace
 
 bool infer(Form form, const Operand* ins, int count, const Params& params, Operand* out) {
@@ -220,9 +233,7 @@ bool infer(Form form, const Operand* ins, int count, const Params& params, Opera
         case Form::ChannelNormGrad:
             return ins[0].ndim == 3 && normed(ins, count, 2, 1, out);
         case Form::Fused:
-            for (int i = 1; i < count; ++i)
-                if (!alike(ins[0], ins[i])) return false;
-            return reduce(ins[0], params, out), true;
+            return chain(ins, count, params, out);
     }
     return false;
 }
@@ -232,6 +243,9 @@ void fit(Form form, const Operand& out, Operand* ins, int count, const Params& p
         case Form::Elementwise:
         case Form::Scan:
             for (int i = 0; i < count; ++i) stretch(&ins[i], out.shape, out.ndim);
+            return;
+        case Form::Fused:
+            if (params.code.product) fit(params.code.of[0].row->form, out, ins, count, params);
             return;
         case Form::MatMul:
             for (int i = 0; i < 2; ++i) stretch_leading(&ins[i], out, 2);

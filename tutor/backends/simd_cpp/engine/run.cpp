@@ -238,7 +238,9 @@ bool is_noted() {
 PyObject* Run::result() {
     Ref out;
     if (info_->kernel && is_noted()) return for_python_ = true, nullptr;
-    if (count_ < info_->least || count_ > info_->most || !bring_together()) return nullptr;
+    if (count_ < info_->least || count_ > info_->most) return nullptr;
+    if (info_->casts && PyDict_GET_SIZE(given.casting) && !autocast()) return nullptr;
+    if (!bring_together()) return nullptr;
     if (!is_settled() && (!settle(&out) || out)) return out.release();
     const bool done = info_->kernel                ? run_kernel(&out)
                       : info_->view == View::Place ? run_place(&out)

@@ -42,6 +42,7 @@ class Run {
     bool is_known(PyObject* name) const;
     bool has_required() const;
     PyObject* param(const char* name) const;  // borrowed
+    bool autocast();
     bool bring_together();
     bool bring_to(int first, DType dtype);
     bool cast(int i, DType dtype);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/edges.hpp"
 #include "engine/run.hpp"
 
 namespace tutor {
@@ -85,7 +86,7 @@ PyObject* order(PyObject* root) {
     }
     PyObject* list = PyList_New(static_cast<Py_ssize_t>(found.size()));
     for (size_t i = 0; list && i < found.size(); ++i)
-        PyList_SET_ITEM(list, static_cast<Py_ssize_t>(i), Py_NewRef(found[i].op));
+        PyList_SET_ITEM(list, static_cast<Py_ssize_t>(i), Py_NewRef(shown(found[i].op)));
     return list;
 }
 

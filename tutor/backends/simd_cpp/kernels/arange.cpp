@@ -51,7 +51,7 @@ Status arange(const Operand& out, const Operand*, int, const Params& params) {
 
 }  // namespace
 
-TABLE(arange, KERNEL(arange, arange<T>))
+TABLE(arange, KERNEL(arange, arange<WithoutSign<T>>))
 
 }  // namespace TUTOR_LEVEL
 }  // namespace tutor

@@ -128,23 +128,32 @@ inline void store_as(T* to, vec<C> values) {
     }
 }
 
-// Floats T, one register at a time, computed as C. What is left at the end goes through a padded
-// register and the same formula: an element's result must not depend on its place in the array.
-// (Not inlined into itself, which would compile every formula twice.)
+// Floats T, one register at a time, computed as C. The last register full overlaps the one before
+// it: its operands are read first, since z may be x, and what both hold is written twice alike.
+// Fewer elements go through a padded register and the same formula: a result must not depend on its
+// place in the array. (Not inlined into itself, which would compile every formula twice.)
 template <class Formula, class C, class T>
 [[gnu::noinline]] void map_vectors(int64_t n, void* out, const void* const* ins) {
     constexpr int L = lanes<C>;
     T* z = static_cast<T*>(out);
     const T *x = static_cast<const T*>(ins[0]), *y = static_cast<const T*>(ins[1]);
-    int64_t i = 0;
-    for (; i + L <= n; i += L)
-        store_as<C>(z + i, apply<Formula>(load_as<C>(x + i), load_as<C>(y + i)));
-    if (i == n) return;
+    if (n >= L) {
+        const vec<C> last_x = load_as<C>(x + n - L), last_y = load_as<C>(y + n - L);
+        for (int64_t i = 0; i < n; i += L) {
+            vec<C> a = last_x, b = last_y;
+            if (i + L <= n)
+                a = load_as<C>(x + i), b = load_as<C>(y + i);
+            else
+                i = n - L;
+            store_as<C>(z + i, apply<Formula>(a, b));
+        }
+        return;
+    }
     T xs[L] = {}, ys[L] = {}, zs[L];
     const void* const padded[] = {xs, ys};
-    for (int k = 0; k < n - i; k++) xs[k] = x[i + k], ys[k] = y[i + k];
+    for (int64_t k = 0; k < n; k++) xs[k] = x[k], ys[k] = y[k];
     map_vectors<Formula, C, T>(L, zs, padded);
-    for (int k = 0; k < n - i; k++) z[i + k] = zs[k];
+    for (int64_t k = 0; k < n; k++) z[k] = zs[k];
 }
 
 // Everything else, one element at a time, for the compiler to vectorise: it reads In, computes with

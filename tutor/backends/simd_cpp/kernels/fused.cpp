@@ -5,7 +5,9 @@
 // pieces of the L1 cache, and on the operands, in place where their elements lie side by side.
 // What is computed is what those kernels compute one by one, so it has the same bits; but each
 // operand is read from memory, and each result written, once. A reduction at the end follows the
-// one tree (walk/tree.hpp) that it follows over an operand in memory.
+// one tree (walk/tree.hpp) that it follows over an operand in memory. A product at the beginning is
+// computed by its own kernel; whenever some rows of it are complete, the rest of the chain is run
+// on them, while they are in the cache.
 #include "fused.rows.hpp"
 #include "kernels/fused_reduction.hpp"
 
@@ -38,11 +40,93 @@ bool run_tiles(const Call& call, bool tries, int* refused) {
     });
 }
 
-// ---- the kernel ---------------------------------------------------------------------------------
-
 constexpr Status OK = {Status::Ok, 0, 0}, OUT_OF_MEMORY = {Status::OutOfMemory, 0, 0};
 
+// ---- behind a product ---------------------------------------------------------------------------
+
+// The chain, run on rows of the product at place 1.
+struct Following : Then {
+    const Call& call;
+    bool begun = false;  // has the product called it?
+    bool enough = true;  // room for tiles
+
+    explicit Following(const Call& what) : Then{run_rows}, call(what) {}
+
+    static void run_rows(const Then& then, char* first, int64_t n) {
+        auto& self = const_cast<Following&>(static_cast<const Following&>(then));
+        const Call& call = self.call;
+        __atomic_store_n(&self.begun, true, __ATOMIC_RELAXED);
+        const int64_t itemsize = call.path[1].itemsize, tile = tile_of(call);
+        char* room = static_cast<char*>(scratch(4, Tiles::size(call)));
+        if (room == nullptr) {
+            __atomic_store_n(&self.enough, false, __ATOMIC_RELAXED);
+            return;
+        }
+        Tiles tiles(call, room, false);
+        const int64_t begin = (first - call.path[1].data) / itemsize;
+        for (int64_t at = 0; at < n; at += tile)
+            tiles.run(begin + at, smaller(tile, n - at), [](const char*) {});
+    }
+};
+
+// Whether elements follow one another in memory, in the order of their indices.
+bool gapless(const Operand& x) {
+    int64_t step = 1;
+    for (int d = x.ndim - 1; d >= 0; step *= x.shape[d--])
+        if (x.shape[d] != 1 && x.strides[d] != step) return false;
+    return true;
+}
+
+// Where the product can be: where out will be, if nobody needs what is there. Then the chain may
+// follow row by row, if they lie as the chain goes, and are no shorter than a vector: the product
+// computes columns first else. (Nor does it go on by rows where it cuts them: see `multiply`.)
+struct Place {
+    static constexpr int64_t LEAST = 16;  // columns
+    bool in_out, by_rows;
+
+    Place(const Operand& out, const Operand* ins, int count, const Code& code) {
+        in_out = out.dtype == code.of[0].row->dtype;
+        by_rows = out.ndim > 0 && out.shape[out.ndim - 1] >= LEAST && gapless(out);
+        const int inputs = count + 1 - code.results;
+        for (int k = code.product; k < inputs; k++) in_out &= ins[k].data != out.data;
+        for (int k = 0; k < code.product; k++) {
+            in_out &= ins[k].data != out.data;
+            for (int z = inputs; z < count; z++) by_rows &= ins[k].data != ins[z].data;
+        }
+        by_rows &= in_out;
+    }
+};
+
+Status run_product(const Operand& out, const Operand* ins, int count, const Params& params) {
+    const Code& code = params.code;
+    const Row& row = *code.of[0].row;
+    const Place place(out, ins, count, code);
+    Operand given[MAX_FUSED], &made = given[0];
+    made = out;
+    if (!place.in_out) {
+        int64_t elements = 1;
+        for (int d = out.ndim - 1; d >= 0; elements *= out.shape[d--]) made.strides[d] = elements;
+        made.dtype = row.dtype;
+        made.data = static_cast<char*>(scratch(5, elements * itemsize_of[row.dtype]));
+        if (made.data == nullptr) return OUT_OF_MEMORY;
+    }
+    for (int k = 1; k < count; k++) given[k] = k < code.product ? made : ins[k];
+    const Call call(out, given, count, params);
+    Following then(call);
+    Params own;
+    own.number[0] = 0;  // no relu
+    own.then = place.by_rows ? &then : nullptr;
+    const Status status = row.run(made, ins, code.product, own);
+    if (status.kind != Status::Ok) return status;
+    int refused;
+    if (!then.begun) then.enough = run_tiles(call, false, &refused);
+    return then.enough ? OK : OUT_OF_MEMORY;
+}
+
+// ---- the kernel ---------------------------------------------------------------------------------
+
 Status fused(const Operand& out, const Operand* ins, int count, const Params& params) {
+    if (params.code.product > 0) return run_product(out, ins, count, params);
     const Call call(out, ins, count, params);
     int refused;
     if (call.refuses) {  // then nothing may be written: first the same, only to see

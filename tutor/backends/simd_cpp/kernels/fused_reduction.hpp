@@ -63,10 +63,7 @@ struct Reduction {
     // Adds n <= TILE terms from number `first` on: to one partial result for each block of them, or
     // where order changes nothing, to one.
     void add(const char* x, int64_t first, int64_t n, char* to) const {
-        for (int64_t at = 0; at < n; at += BLOCK) {
-            op.add_row(x + at * op.element_size, smaller(BLOCK, n - at), first + at, to);
-            if (op.lanes > 1) to += op.partial_size;
-        }
+        op.add_row(x, n, first, to);
     }
 
     void run_chunk(Tiles& tiles, int64_t piece, char* partial) const {
@@ -79,7 +76,7 @@ struct Reduction {
             const int64_t n = smaller(TILE, stop - at);
             tiles.run(output * terms + at, n, [&](const char* x) { add(x, at, n, to); });
         }
-        if (op.lanes > 1) tree(blocks, ceil_div(stop - start, BLOCK), 1);
+        if (op.lanes > 1) op.tree(blocks, ceil_div(stop - start, BLOCK));
         std::memcpy(partial, blocks, op.partial_size);
     }
 
@@ -104,7 +101,7 @@ struct Reduction {
                     add(x, 0, terms, to);
                 } else {
                     add(x, 0, terms, blocks);
-                    tree(blocks, ceil_div(terms, BLOCK), 1);
+                    op.tree(blocks, ceil_div(terms, BLOCK));
                     std::memcpy(to, blocks, op.partial_size);
                 }
             }

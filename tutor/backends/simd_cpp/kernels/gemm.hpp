@@ -19,7 +19,8 @@
 // summation (Higham, Accuracy and Stability of Numerical Algorithms, 4.2).
 //
 // What follows a product in a network, a bias and a relu, is done to C while it is still in
-// registers (Finish): a pass over memory of its own would cost as much as a small product.
+// registers (Finish): a pass over memory of its own would cost as much as a small product. A longer
+// chain (kernels/fused.cpp) follows panel by panel, while that is in the L1 cache.
 #pragma once
 
 #include "kernels/micro_kernel.hpp"
@@ -141,9 +142,20 @@ struct TileProduct {
             const int64_t p = block * depth, here = smaller(depth, k - p);
             pack(b.block(p, packed_from, here, n - packed_from), SLIVER<F>,
                  b_packed + packed_from * here);
-            for (int64_t i = 0; i < m; i += height) add_panel(block, i);
+            for (int64_t i = 0; i < m; i += height) {
+                add_panel(block, i);
+                if (block < blocks - 1) continue;
+                const int64_t rows = smaller(height, m - i);
+                if (!c_as_is) convert_rows(i, rows);
+                finish.go_on(&c(i, 0), rows * n);
+            }
         }
-        for (int64_t i = 0; i < m && !c_as_is; ++i) {
+        return true;
+    }
+
+    // From sums to C.
+    void convert_rows(int64_t begin, int64_t rows) const {
+        for (int64_t i = begin; i < begin + rows; ++i) {
             const F* row = sums + i * sums_row;
             if (c.col == 1) {
                 convert_row(n, &c(i, 0), row);
@@ -151,7 +163,6 @@ struct TileProduct {
                 for (int64_t j = 0; j < n; ++j) c(i, j) = convert<T>(row[j]);
             }
         }
-        return true;
     }
 
     // Rows i to i + height of A, in one block of k, times one sliver of B after another.
@@ -206,6 +217,7 @@ bool multiply_tile(Matrix<const T> a, Matrix<const T> b, Matrix<T> c, const Fini
                 multiply_row<F>(0, a, b, c, finish);
             else
                 multiply_row<F, 1>(0, a, b, c, finish);
+            finish.go_on(c.data, c.cols);
             return true;
         }
     }

@@ -43,6 +43,10 @@ Status multiply(Matrix<const T> a, Matrix<const T> b, Matrix<T> c, Nest batch, F
     }
 
     const Tiles tiles = tiles_of<F>(c.rows, c.cols, a.cols);
+    // What follows goes by whole rows. Half ones, 2 KiB of each page, took longer than all rows
+    // after the product: the CPU fetches what follows them in memory, too, and it is not needed
+    // yet.
+    if (tiles.across > 1) finish.then = nullptr;
     const int64_t cost = tiles.height * tiles.width * smaller(a.cols, GRAIN);
     bool failed = false;
     parallel_each(count * tiles.count(), cost, GRAIN, [&](int64_t piece) {
@@ -58,12 +62,12 @@ Status multiply(Matrix<const T> a, Matrix<const T> b, Matrix<T> c, Nest batch, F
 }
 
 template <class T>
-Status run(const Operand& out, const Operand* ins, int, const Params&) {
+Status run(const Operand& out, const Operand* ins, int, const Params& params) {
     Nest batch;
     for (int d = 0; d < out.ndim - 2; ++d)
         batch.add(out.shape[d], {out.strides[d], ins[0].strides[d], ins[1].strides[d], 0});
     return multiply(matrix<const T>(ins[0]), matrix<const T>(ins[1]), matrix<T>(out), batch,
-                    Finish<Computed<T>>());
+                    Finish<Computed<T>>{nullptr, false, false, params.then});
 }
 
 // Out and x are rows, one for each index of their leading axes, which `multiply` puts together.
@@ -84,7 +88,8 @@ Status linear(const Operand& out, const Operand* ins, int, const Params& params)
     if (bias == nullptr) return {Status::OutOfMemory, 0, 0};
     for (int64_t i = 0; i < room; ++i)
         bias[i] = i < n ? convert<F>(reinterpret_cast<const T*>(b.data)[i * b.strides[0]]) : F(0);
-    return multiply(row, w.transposed(), z, batch, Finish<F>{bias, false, params.number[0] != 0});
+    return multiply(row, w.transposed(), z, batch,
+                    Finish<F>{bias, false, params.number[0] != 0, params.then});
 }
 
 // One of the steps of matmul_steps.hpp, product by product.

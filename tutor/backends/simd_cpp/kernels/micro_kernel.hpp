@@ -25,10 +25,17 @@ template <class F>
 struct Finish {
     const F* bias = nullptr;
     bool per_row = false, relu = false;
+    const Then* then = nullptr;  // only where C lies row by row
 
     // The same for the piece of C that begins at (i, j).
     Finish at(int64_t i, int64_t j) const {
-        return {bias ? bias + (per_row ? i : j) : nullptr, per_row, relu};
+        return {bias ? bias + (per_row ? i : j) : nullptr, per_row, relu, then};
+    }
+
+    // What follows complete rows of C, in memory.
+    template <class T>
+    void go_on(T* first, int64_t count) const {
+        if (then) then->run(*then, reinterpret_cast<char*>(first), count);
     }
 
     template <int R, int V>

@@ -36,6 +36,15 @@ inline vec<F> only(vec<F> values, int64_t i, int64_t n) {
     return load_part(line, n - i, F(0));
 }
 
+// Calls step(i) for each vector of a row of n: for the last one, if it is none of a whole vector,
+// in code of its own, so that the others need not ask.
+template <class F, class Step>
+inline void each_vector(int64_t n, const Step& step) {
+    int64_t i = 0;
+    for (; i + lanes<F> <= n; i += lanes<F>) step(i);
+    if (i < n) step(i);
+}
+
 // A row where it can be read as it is, or a copy of it in `room`.
 template <class T, class F = Computed<T>>
 const F* row_at(const T* from, int64_t stride, int64_t n, F* room) {

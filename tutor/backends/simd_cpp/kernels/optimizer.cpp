@@ -1,5 +1,6 @@
-// Optimizer steps: descend sgd adam. Each reads and writes a parameter once, and what the optimizer
-// keeps for it. float16 and bfloat16 are computed in float and rounded once.
+// Optimizer steps: descend sgd nesterov adam adamw rmsprop adagrad lion. Each reads and writes a
+// parameter once, and what the optimizer keeps for it. float16 and bfloat16 are computed in float
+// and rounded once.
 //
 // What changes from step to step, the settings and the count of steps, stands in cells: operands of
 // one number. So the same call, made again, is the next step.
@@ -71,36 +72,131 @@ struct Sgd {
     }
 };
 
+// d = g + weight_decay * p;  v <- momentum * v + d;  p <- p - lr * (d + momentum * v)
+template <class T>
+struct Nesterov : Sgd<T> {
+    using F = Computed<T>;
+    using Sgd<T>::Sgd;
+
+    void operator()(F* const* at, int64_t i) const {
+        const vec<F> p = load(at[0] + i), g = load(at[1] + i), d = g + this->weight_decay * p;
+        const vec<F> v = rounded<T>(this->momentum * load(at[2] + i) + d);
+        store(at[2] + i, v);
+        store(at[0] + i, p - this->lr * (d + this->momentum * v));
+    }
+};
+
+inline double steps_before(const Operand& count) {
+    return static_cast<double>(*reinterpret_cast<const uint64_t*>(count.data));
+}
+
 // t = count + 1;  d = g + weight_decay * p;  m <- beta1 * m + (1 - beta1) * d;
 // v <- beta2 * v + (1 - beta2) * d * d;
 // p <- p - lr / (1 - beta1**t) * m / (sqrt(v) / sqrt(1 - beta2**t) + eps)
 // (Kingma and Ba, 2015). What is the same for all elements is computed in double.
-template <class T>
-struct Adam {
+// DECOUPLED: d = g, and p is made smaller on its own, p <- (1 - lr * weight_decay) * p - ...
+// (Loshchilov and Hutter, 2019).
+template <class T, bool DECOUPLED>
+struct Moments {
     using F = Computed<T>;
     static constexpr int OPERANDS = 4;  // p g m v
-    vec<F> lr, beta1, beta2, eps, weight_decay, correction, rest1, rest2;
+    vec<F> lr, beta1, beta2, eps, weight_decay, kept, correction, rest1, rest2;
 
-    explicit Adam(const Operand* cells)
+    explicit Moments(const Operand* cells)
         : beta1(F(setting(cells[1]))),
           beta2(F(setting(cells[2]))),
           eps(F(setting(cells[3]))),
           weight_decay(F(setting(cells[4]))),
+          kept(F(1 - setting(cells[0]) * setting(cells[4]))),
           rest1(F(1 - setting(cells[1]))),
           rest2(F(1 - setting(cells[2]))) {
-        const uint64_t count = *reinterpret_cast<const uint64_t*>(cells[5].data);
-        const double t = static_cast<double>(count) + 1;
+        const double t = steps_before(cells[5]) + 1;
         lr = vec<F>(F(setting(cells[0]) / (1 - std::pow(setting(cells[1]), t))));
         correction = vec<F>(F(std::sqrt(1 - std::pow(setting(cells[2]), t))));
     }
 
     void operator()(F* const* at, int64_t i) const {
-        const vec<F> p = load(at[0] + i), g = load(at[1] + i), d = g + weight_decay * p;
+        const vec<F> p = load(at[0] + i), g = load(at[1] + i);
+        const vec<F> d = DECOUPLED ? g : g + weight_decay * p;
         const vec<F> m = rounded<T>(beta1 * load(at[2] + i) + rest1 * d);
         const vec<F> v = rounded<T>(beta2 * load(at[3] + i) + rest2 * d * d);
         store(at[2] + i, m);
         store(at[3] + i, v);
-        store(at[0] + i, p - lr * m / (xsimd::sqrt(v) / correction + eps));
+        store(at[0] + i, (DECOUPLED ? kept * p : p) - lr * m / (xsimd::sqrt(v) / correction + eps));
+    }
+};
+
+template <class T>
+using Adam = Moments<T, false>;
+template <class T>
+using AdamW = Moments<T, true>;
+
+// d = g + weight_decay * p;  v <- alpha * v + (1 - alpha) * d * d;
+// p <- p - lr * d / (sqrt(v) + eps)
+template <class T>
+struct RmsProp {
+    using F = Computed<T>;
+    static constexpr int OPERANDS = 3;  // p g v
+    vec<F> lr, alpha, eps, weight_decay, rest;
+
+    explicit RmsProp(const Operand* cells)
+        : lr(F(setting(cells[0]))),
+          alpha(F(setting(cells[1]))),
+          eps(F(setting(cells[2]))),
+          weight_decay(F(setting(cells[3]))),
+          rest(F(1 - setting(cells[1]))) {}
+
+    void operator()(F* const* at, int64_t i) const {
+        const vec<F> p = load(at[0] + i), g = load(at[1] + i), d = g + weight_decay * p;
+        const vec<F> v = rounded<T>(alpha * load(at[2] + i) + rest * d * d);
+        store(at[2] + i, v);
+        store(at[0] + i, p - lr * d / (xsimd::sqrt(v) + eps));
+    }
+};
+
+// d = g + weight_decay * p;  s <- s + d * d;
+// p <- p - lr / (1 + count * lr_decay) * d / (sqrt(s) + eps)
+template <class T>
+struct Adagrad {
+    using F = Computed<T>;
+    static constexpr int OPERANDS = 3;  // p g s
+    vec<F> lr, eps, weight_decay;
+
+    explicit Adagrad(const Operand* cells)
+        : lr(F(setting(cells[0]) / (1 + steps_before(cells[4]) * setting(cells[1])))),
+          eps(F(setting(cells[2]))),
+          weight_decay(F(setting(cells[3]))) {}
+
+    void operator()(F* const* at, int64_t i) const {
+        const vec<F> p = load(at[0] + i), g = load(at[1] + i), d = g + weight_decay * p;
+        const vec<F> s = rounded<T>(load(at[2] + i) + d * d);
+        store(at[2] + i, s);
+        store(at[0] + i, p - lr * d / (xsimd::sqrt(s) + eps));
+    }
+};
+
+// u = beta1 * m + (1 - beta1) * g;  p <- (1 - lr * weight_decay) * p - lr * sign(u);
+// m <- beta2 * m + (1 - beta2) * g
+template <class T>
+struct Lion {
+    using F = Computed<T>;
+    static constexpr int OPERANDS = 3;  // p g m
+    vec<F> lr, beta1, beta2, rest1, rest2, kept;
+
+    explicit Lion(const Operand* cells)
+        : lr(F(setting(cells[0]))),
+          beta1(F(setting(cells[1]))),
+          beta2(F(setting(cells[2]))),
+          rest1(F(1 - setting(cells[1]))),
+          rest2(F(1 - setting(cells[2]))),
+          kept(F(1 - setting(cells[0]) * setting(cells[3]))) {}
+
+    void operator()(F* const* at, int64_t i) const {
+        const vec<F> p = load(at[0] + i), g = load(at[1] + i), m = load(at[2] + i);
+        const vec<F> u = beta1 * m + rest1 * g, none = vec<F>(F(0)), one = vec<F>(F(1));
+        const vec<F> sign = xsimd::select(u > none, one, xsimd::select(u < none, -one, u));
+        store(at[2] + i, rounded<T>(beta2 * m + rest2 * g));
+        store(at[0] + i, kept * p - lr * sign);
     }
 };
 
@@ -184,7 +280,12 @@ Status update(const Operand& out, const Operand* ins, int, const Params&) {
 TABLE(optimizer,
       KERNEL(descend, update<T, Descend>),
       KERNEL(sgd, update<T, Sgd>),
-      KERNEL(adam, update<T, Adam>))
+      KERNEL(nesterov, update<T, Nesterov>),
+      KERNEL(adam, update<T, Adam>),
+      KERNEL(adamw, update<T, AdamW>),
+      KERNEL(rmsprop, update<T, RmsProp>),
+      KERNEL(adagrad, update<T, Adagrad>),
+      KERNEL(lion, update<T, Lion>))
 // clang-format on
 
 }  // namespace TUTOR_LEVEL

@@ -154,14 +154,15 @@ Status fill(const Operand& out, const Operand*, int, const Params& params) {
     return {Status::Ok, 0, 0};
 }
 
-// z = scale * x where the word is `threshold` or more, else 0.
+// z = scale * x where the word is `threshold` or more, else 0; that may be 2**32, which no word is.
 template <class T>
 Status dropout(const Operand& out, const Operand* ins, int, const Params& params) {
     using F = Computed<T>;
     constexpr int64_t BATCH = BLOCKS * RandomBits::per_block, BATCHES = 32;
     const Operand& x = ins[2];
     const F scale = static_cast<F>(params.number[1]);
-    const uint32_t threshold = static_cast<uint32_t>(params.number[2]);
+    const bool any = params.number[2] < 4294967296.0;
+    const uint32_t threshold = any ? static_cast<uint32_t>(params.number[2]) : 0;
     Nest nest;
     for (int d = 0; d < out.ndim; d++) nest.add(out.shape[d], {out.strides[d], x.strides[d]});
     const int64_t count = nest.count(), inner = nest.depth - 1;
@@ -179,7 +180,7 @@ Status dropout(const Operand& out, const Operand* ins, int, const Params& params
             const int64_t run = smaller(nest.locate(first + i, at), n - i);
             move_row(reinterpret_cast<const T*>(x.data) + at[1], x_step, numbers, 1, run);
             for (int64_t j = 0; j < run; j++)
-                numbers[j] = words[i + j] >= threshold ? numbers[j] * scale : F(0);
+                numbers[j] = any & (words[i + j] >= threshold) ? numbers[j] * scale : F(0);
             move_row(numbers, 1, reinterpret_cast<T*>(out.data) + at[0], z_step, run);
             i += run;
         }

@@ -35,8 +35,20 @@ void copy_elements(int size, const char* from, int64_t stride, int64_t count, ch
     }
 }
 
-// Up to TILE_BYTES of partial results, beside each other along one kept axis: `outputs` of them,
-// whose elements are `stride` apart. `terms` are the reduced axes.
+// Work for a thread: 32 K elements. A power of two of blocks, so that long sums, when they are cut
+// here, are whole subtrees of the one tree.
+constexpr int64_t MOST_BLOCKS = 64;
+constexpr int64_t GRAIN = MOST_BLOCKS * BLOCK;
+
+// Bytes of partial results side by side where each column of memory is summed up: 1,024 floats. The
+// 16 rows of a lane are read at once; a loop like this over 1000 x 1000 of them took 49, 47 and 41
+// us in stretches of 256, 512 and 1,024 floats.
+constexpr int64_t WIDE = 4096;
+constexpr int64_t PITCH = WIDE + 64;  // rows one page apart would share their places in the caches
+constexpr int WAITING = 6 + 5;        // rows: levels of the tree over 64 blocks, and over 32 lanes
+
+// Partial results beside each other along one kept axis: `outputs` of them, whose elements are
+// `stride` apart. `terms` are the reduced axes.
 struct Tile {
     const Reducer& op;
     const Nest& terms;
@@ -45,91 +57,106 @@ struct Tile {
     const char* x;
     int64_t outputs, stride;
 
-    // One block by rows: the terms of one output after another.
-    void add_rows(int64_t begin, int64_t end, char* partials) const {
-        alignas(64) char side_by_side[BLOCK * 8];
-        int64_t offset[MAX_OPERANDS];
-        const int64_t first_run = terms.locate(begin, offset), first = offset[0];
+    // ---- by rows: the terms of one output after another -----------------------------------------
+
+    // Terms [begin, end), from where they are to where they lie side by side.
+    const char* gathered(const char* from, int64_t begin, int64_t end, char* to) const {
         const int64_t step = terms.depth > 0 ? terms.stride[terms.depth - 1][0] : 1;
-        const bool contiguous = first_run >= end - begin && step == 1;
-        for (int64_t c = 0; c < outputs; c++) {
+        int64_t offset[MAX_OPERANDS];
+        for (int64_t p = begin, run; p < end; p += run) {
+            run = smaller(terms.locate(p, offset), end - p);
+            copy_elements(op.element_size, from + offset[0] * op.element_size, step, run,
+                          to + (p - begin) * op.element_size);
+        }
+        return to;
+    }
+
+    void add_rows(int64_t start, int64_t stop, char* partials) const {
+        alignas(64) char side_by_side[BLOCK * 8], blocks[MOST_BLOCKS * 8];
+        const bool in_tree = op.lanes > 1;
+        int64_t offset[MAX_OPERANDS];
+        const bool contiguous = terms.locate(start, offset) >= stop - start &&
+                                (terms.depth == 0 || terms.stride[terms.depth - 1][0] == 1);
+        // argmax reads what it gets twice, so its pieces stay in L1.
+        const int64_t piece = !contiguous ? BLOCK : in_tree ? GRAIN : 8 * BLOCK;
+        for (int64_t c = 0; c < outputs; c++, partials += op.partial_size) {
             const char* from = x + c * stride * op.element_size;
-            const char* row = side_by_side;
-            if (contiguous)
-                row = from + first * op.element_size;
-            else
-                for (int64_t p = begin, run; p < end; p += run) {
-                    run = smaller(terms.locate(p, offset), end - p);
-                    copy_elements(op.element_size, from + offset[0] * op.element_size, step, run,
-                                  side_by_side + (p - begin) * op.element_size);
-                }
-            op.add_row(row, end - begin, begin, partials + c * op.partial_size);
+            const char* row = from + offset[0] * op.element_size;
+            for (int64_t begin = start, end; begin < stop; begin = end) {
+                end = smaller(begin + piece, stop);
+                op.add_row(contiguous ? row + (begin - start) * op.element_size
+                                      : gathered(from, begin, end, side_by_side),
+                           end - begin, begin,
+                           in_tree ? blocks + (begin - start) / BLOCK * op.partial_size : partials);
+            }
+            if (!in_tree) continue;
+            op.tree(blocks, ceil_div(stop - start, BLOCK));
+            std::memcpy(partials, blocks, op.partial_size);
         }
     }
 
-    // One block by columns: all outputs at once, one term after another, to the partial results of
-    // each lane.
-    void add_columns(int64_t begin, int64_t end, char* lane) const {
+    // ---- by columns: all outputs at once, one term after another --------------------------------
+
+    void add_columns(int64_t begin, int64_t end, char* partials) const {
         const int64_t step = terms.depth > 0 ? terms.stride[terms.depth - 1][0] : 0;
         int64_t offset[MAX_OPERANDS];
         for (int64_t p = begin, run; p < end; p += run) {
             run = smaller(terms.locate(p, offset), end - p);
-            op.add_columns({x + offset[0] * op.element_size, run, step, outputs, stride}, p, lane);
+            op.add_columns({x + offset[0] * op.element_size, run, step, outputs, stride}, p,
+                           partials);
         }
     }
 
-    // The same for a sum: its 32 lanes first, then these combined.
-    void sum_columns(int64_t begin, int64_t end, char* partials) const {
-        alignas(64) char lane[SUM_LANES * TILE_BYTES];
-        int64_t used = smaller(op.lanes, end - begin);
-        op.clear(lane, used * outputs, begin);
-        add_columns(begin, end, lane);
-        for (int64_t half = op.lanes / 2; half > 0; half /= 2)
-            if (used > half) {
-                op.merge(lane, lane + half * outputs * op.partial_size, (used - half) * outputs);
-                used = half;
-            }
-        std::memcpy(partials, lane, outputs * op.partial_size);
+    // The same for a sum, whose tree is walked from left to right. What `left` lists waits for the
+    // results of this branch, which so never go through memory on their way to them; `spare` is
+    // room for more that wait.
+    void sum_blocks(int64_t first, int64_t count, const Waiting* left, char* spare,
+                    char* to) const {
+        const int64_t half = left_half(count), begin = first * BLOCK;
+        if (count == 1)
+            return sum_lanes(begin, smaller(begin + BLOCK, term_count), 0, 1, left, spare, to);
+        sum_blocks(first, half, nullptr, spare + PITCH, spare);
+        const Waiting more{spare, left};
+        sum_blocks(first + half, count - half, &more, spare + PITCH, to);
     }
 
-    // The pairwise tree over `count` leaves from `first` on.
-    template <class Leaf>
-    void tree(int64_t first, int64_t count, char* partials, const Leaf& leaf) const {
-        if (count == 1) return leaf(first, partials);
-        alignas(64) char right[TILE_BYTES];
-        const int64_t half = left_half(count);
-        tree(first, half, partials, leaf);
-        tree(first + half, count - half, right, leaf);
-        op.merge(partials, right, outputs);
+    // Lanes lane, lane + step, ... of the block [begin, end): the tree adds each second one of them
+    // to those before.
+    void sum_lanes(int64_t begin, int64_t end, int lane, int step, const Waiting* left, char* spare,
+                   char* to) const {
+        if (step == SUM_LANES) return add_lane(begin + lane, end, left, to);
+        if (begin + lane + step >= end)  // no term is in any of the others
+            return sum_lanes(begin, end, lane, 2 * step, left, spare, to);
+        sum_lanes(begin, end, lane, 2 * step, nullptr, spare + PITCH, spare);
+        const Waiting more{spare, left};
+        sum_lanes(begin, end, lane + step, 2 * step, &more, spare + PITCH, to);
     }
+
+    void add_lane(int64_t first, int64_t end, const Waiting* left, char* to) const {
+        const char* rows[BLOCK / SUM_LANES];
+        int64_t offset[MAX_OPERANDS], count = 0;
+        for (int64_t p = first; p < end; p += SUM_LANES) {
+            if (terms.depth == 1)
+                offset[0] = p * terms.stride[0][0];
+            else
+                terms.locate(p, offset);
+            rows[count++] = x + offset[0] * op.element_size;
+        }
+        op.add_lane({rows, count, outputs, stride}, left, to);
+    }
+
+    // ---- both -----------------------------------------------------------------------------------
 
     void add_blocks(int64_t first, int64_t count, char* partials) const {
         const int64_t start = first * BLOCK, stop = smaller(start + count * BLOCK, term_count);
         op.clear(partials, outputs, start);
         if (start >= stop) return;
-        if (op.lanes > 1)
-            return tree(first, count, partials, [&](int64_t block, char* to) {
-                const int64_t begin = block * BLOCK, end = smaller(begin + BLOCK, stop);
-                by_columns ? sum_columns(begin, end, to) : add_rows(begin, end, to);
-            });
-        if (by_columns) return add_columns(start, stop, partials);  // where order changes nothing
-        int64_t offset[MAX_OPERANDS];
-        const bool side_by_side = terms.locate(start, offset) >= stop - start &&
-                                  (terms.depth == 0 || terms.stride[terms.depth - 1][0] == 1);
-        for (int64_t c = 0; c < outputs; c++) {  // one whole row of memory after another
-            Tile one = *this;
-            one.x += c * stride * op.element_size, one.outputs = 1;
-            for (int64_t begin = start, end; begin < stop; begin = end) {
-                end = smaller(begin + (side_by_side ? 8 * BLOCK : BLOCK), stop);  // stays in L1
-                one.add_rows(begin, end, partials + c * op.partial_size);
-            }
-        }
+        if (!by_columns) return add_rows(start, stop, partials);
+        if (op.lanes == 1) return add_columns(start, stop, partials);
+        alignas(64) char spare[WAITING * PITCH];
+        sum_blocks(first, count, nullptr, spare, partials);
     }
 };
-
-// Work for a thread: 32 K elements. A power of two of blocks, so that long sums, when they are cut
-// here, are whole subtrees of the one tree.
-constexpr int64_t GRAIN = 64 * BLOCK;
 
 // One call: which axes are walked how, and how the work is cut into pieces, one for each tile of
 // outputs and each chunk of their terms.
@@ -137,7 +164,7 @@ struct Reduction {
     const Reducer& op;
     const Operand &out, &x;
     Nest kept, terms, side;  // `side`: the kept axis along which the outputs of a tile lie
-    int64_t term_count, outputs, width, tiles, chunks, pieces;
+    int64_t term_count, outputs, width, tiles, per_chunk, chunks, pieces;
     bool by_columns;
     char* partials = nullptr;  // of the chunks, where a sum is cut into several
 
@@ -153,9 +180,12 @@ struct Reduction {
         by_columns =
             outputs > 1 && (term_count <= SUM_LANES ||
                             (outputs >= 8 && magnitude(side.stride[0][0]) < magnitude(step)));
-        width = TILE_BYTES / op.partial_size;
-        tiles = ceil_div(outputs, width);
-        chunks = larger(1, ceil_div(term_count, GRAIN));
+        const bool wide = by_columns && op.lanes > 1 && side.stride[0][0] == 1;
+        width = smaller(outputs, (wide ? WIDE : TILE_BYTES) / op.partial_size);
+        tiles = ceil_div(outputs, larger(1, width));
+        per_chunk = MOST_BLOCKS;
+        while (by_columns && per_chunk > 1 && per_chunk * BLOCK * width > 8 * GRAIN) per_chunk /= 2;
+        chunks = larger(1, ceil_div(term_count, per_chunk * BLOCK));
         pieces = kept.count() * tiles * chunks;
     }
 
@@ -190,36 +220,39 @@ struct Reduction {
                 side.stride[0][0]};
     }
 
+    int64_t row_bytes() const { return ceil_div(width * op.partial_size, 64) * 64; }
+    char* partials_of(int64_t piece) const { return partials + piece * row_bytes(); }
+
     void run_piece(int64_t piece) const {
-        alignas(64) char here[TILE_BYTES];
+        alignas(64) char here[WIDE];
         char* to;
         const Tile tile = tile_at(piece / chunks, to);
-        const int64_t per_chunk = GRAIN / BLOCK;
         const int64_t blocks = larger(1, ceil_div(term_count, BLOCK));
         const int64_t first = piece % chunks * per_chunk;
-        char* result = chunks > 1 ? partials + piece * TILE_BYTES : here;
+        char* result = chunks > 1 ? partials_of(piece) : here;
         tile.add_blocks(first, smaller(per_chunk, blocks - first), result);
         if (chunks == 1) op.finish(here, tile.outputs, term_count, to, side.stride[0][1]);
     }
 
+    // The upper levels of the tree, one after another, each in place.
     void join_chunks(int64_t index) const {
-        alignas(64) char all[TILE_BYTES];
         char* to;
         const Tile tile = tile_at(index, to);
-        tile.tree(index * chunks, chunks, all, [&](int64_t piece, char* into) {
-            std::memcpy(into, partials + piece * TILE_BYTES, TILE_BYTES);
-        });
-        op.finish(all, tile.outputs, term_count, to, side.stride[0][1]);
+        const int64_t first = index * chunks;
+        for (int64_t step = 1; step < chunks; step *= 2)
+            for (int64_t i = 0; i + step < chunks; i += 2 * step)
+                op.merge(partials_of(first + i), partials_of(first + i + step), tile.outputs);
+        op.finish(partials_of(first), tile.outputs, term_count, to, side.stride[0][1]);
     }
 };
 
 Status reduce_axes(const Reducer& op, const Operand& out, const Operand& x, const Params& params) {
     Reduction call(op, out, x, params);
     if (call.chunks > 1) {
-        call.partials = static_cast<char*>(scratch(0, call.pieces * TILE_BYTES));
+        call.partials = static_cast<char*>(scratch(0, call.pieces * call.row_bytes()));
         if (call.partials == nullptr) return {Status::OutOfMemory, 0, 0};
     }
-    const int64_t cost = smaller(call.width, call.outputs) * smaller(GRAIN, call.term_count);
+    const int64_t cost = call.width * smaller(call.per_chunk * BLOCK, call.term_count);
     parallel_each(call.pieces, cost, GRAIN, [&](int64_t piece) { call.run_piece(piece); });
     for (int64_t index = 0; call.chunks > 1 && index < call.pieces / call.chunks; index++)
         call.join_chunks(index);
@@ -240,8 +273,8 @@ constexpr Parts reduction = {run<Op>, nullptr, &OnBytes<Op>::reducer};
 
 // clang-format off
 TABLE(reduce,
-      KERNEL(sum, reduction<Sum<T>>),
-      KERNEL(prod, reduction<Prod<T>>),
+      KERNEL(sum, reduction<Sum<Wrapped<T>>>),
+      KERNEL(prod, reduction<Prod<Wrapped<T>>>),
       KERNEL(mean, reduction<Mean<T>>),
       KERNEL(max, reduction<Max<Stored<T>>>),
       KERNEL(min, reduction<Min<Stored<T>>>),

@@ -82,6 +82,20 @@ struct Mean : Sum<T> {
     static T result(F sum, int64_t count) { return convert<T>(sum / F(count)); }
 };
 
+// The reduction whose code does the same until the result: they share it.
+template <class Op>
+struct Alike {
+    using type = Op;
+};
+template <class T>
+struct Alike<Mean<T>> {
+    using type = Sum<T>;
+};
+
+// What is not widened wraps: there the sign makes no difference.
+template <class T>
+using Wrapped = std::conditional_t<sizeof(T) == 8, WithoutSign<T>, T>;
+
 template <bool TURNED, class T>
 T most_of(int64_t n, const T* x);
 

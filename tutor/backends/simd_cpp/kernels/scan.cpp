@@ -149,7 +149,7 @@ Status scan(const Operand& out, const Operand* ins, int count, const Params& par
 
 // clang-format off
 TABLE(scan,
-      KERNEL(scan, scan<T, Linear>),
+      KERNEL(scan, scan<WithoutSign<T>, Linear>),
       KERNEL(cummax, scan<Stored<T>, Largest>))
 // clang-format on
 

@@ -91,7 +91,7 @@ struct Call {
     Call(const Operand& out, const Operand* ins, int inputs, const Params& params)
         : code(params.code), operands(inputs + 1), reads(inputs + 1 - code.results) {
         double tens = 0;  // of microseconds, for one element
-        for (int i = 0; i < code.count; i++) {
+        for (int i = code.product ? 1 : 0; i < code.count; i++) {
             const Instruction& step = code.of[i];
             if (step.work == nullptr) reduction = &step;
             refuses |= step.work && step.work->refused;
@@ -250,7 +250,7 @@ struct Tiles {
             const bool straight = !tries && !call.late[k] && call.path[k].gapless();
             place[k] = straight ? call.path[k].data + begin * call.path[k].itemsize : own(k);
         }
-        for (int i = 0; i < code.count; i++) {
+        for (int i = code.product ? 1 : 0; i < code.count; i++) {
             const Instruction& step = code.of[i];
             if (step.work == nullptr)
                 reduce(place[step.from[0]]);

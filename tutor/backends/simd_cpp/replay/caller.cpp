@@ -21,7 +21,7 @@ struct Argument {
     PyObject* state;          // that Buffer, or None
 };
 struct Held {
-    PyObject *holder, *key, *value;
+    PyObject *holder, *key, *value;  // nullptr: nothing stood there
 };
 struct Size {
     PyObject* container;
@@ -82,7 +82,7 @@ class Caller {
 template <class T, class... Member>
 bool read_list(PyObject* list, const char* format, std::vector<T>* to, Member T::*... members) {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
-        T item;
+        T item{};
         if (!PyArg_ParseTuple(PyList_GET_ITEM(list, i), format, &(item.*members)...)) return false;
         to->push_back(item);
     }
@@ -107,7 +107,7 @@ bool Caller::read(PyObject* spec) {
     using R = Result;
     return read_list(arguments, "OOOOnnO", &arguments_, &A::shape, &A::strides, &A::offset,
                      &A::dtype, &A::count, &A::place, &A::state) &&
-           read_list(held, "OOO", &held_, &Held::holder, &Held::key, &Held::value) &&
+           read_list(held, "OO|O", &held_, &Held::holder, &Held::key, &Held::value) &&
            read_list(sizes, "On", &sizes_, &Size::container, &Size::size) &&
            read_list(known, "OOOOOO", &known_, &K::tensor, &K::buf, &K::shape, &K::strides,
                      &K::offset, &K::requires_grad) &&
@@ -131,9 +131,10 @@ bool equal(PyObject* a, PyObject* b) {
 // One and the same thing, or an equal number or text: is_same of places.py.
 bool is_same(PyObject* now, PyObject* before) {
     if (now == before) return true;
+    if (!now || !before) return false;  // nothing stood there, or stands there now
     const bool plain =
-        now && (PyLong_CheckExact(now) || PyFloat_CheckExact(now) || PyUnicode_CheckExact(now) ||
-                PyBytes_CheckExact(now) || PyBool_Check(now) || PyComplex_CheckExact(now));
+        (PyLong_CheckExact(now) || PyFloat_CheckExact(now) || PyUnicode_CheckExact(now) ||
+         PyBytes_CheckExact(now) || PyBool_Check(now) || PyComplex_CheckExact(now));
     return plain && equal(now, before);
 }
 

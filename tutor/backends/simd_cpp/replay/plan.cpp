@@ -194,7 +194,7 @@ void Plan::add(const Kernel& kernel, const Operands& operands, const Params& par
                const std::vector<Use>& starts) {
     const int first = static_cast<int>(operands_.size()), count = operands.count();
     Step step{kernel.row, first, count, kernel.index, 0, params};
-    work_ += work_of(*kernel.row, &operands[0], count);
+    work_ += work_of(*kernel.row, &operands[0], count, params);
     for (int i = 0; i < count; ++i) operands_.push_back(operands[i]);
     if (step.index && numel(operands[step.index]) == 0) step.index = 0;  // no index to copy
     if (step.index) {

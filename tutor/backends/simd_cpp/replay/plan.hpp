@@ -84,6 +84,7 @@ class Plan {
     Room* take();
     void point(Room* room, const Slot& slot, char* base) const;
     bool give(Room* room, PyObject* buffers) const;
+    bool apart(const Room& room) const;
     bool misfits(size_t place, const Slot& slot, const Memory& memory) const;
     Status go(Room* room, size_t* step) const;
 

@@ -80,7 +80,7 @@ bool Plan::give(Room* room, PyObject* buffers) const {
                   "give a list of " + std::to_string(given_.size()) + " Buffers");
             return false;
         }
-        if (place == given_.size()) return true;
+        if (place == given_.size()) return apart(*room);
         PyObject* buf =
             is_list ? PyList_GET_ITEM(buffers, place) : PyTuple_GET_ITEM(buffers, place);
         Py_INCREF(buf);
@@ -106,6 +106,29 @@ bool Plan::give(Room* room, PyObject* buffers) const {
         room->bases[place] = memory->data;
         point(room, slot, memory->data);
     }
+}
+
+// Whether no two overlap of which a step writes one. Only borrowed memory, as of an array that
+// another library made of a Tensor, can be somebody's else.
+bool Plan::apart(const Room& room) const {
+    for (size_t i = 0; i < given_.size(); ++i) {
+        const Memory& one = *room.given[i];
+        if (one.place != Memory::Borrowed) continue;
+        for (size_t j = 0; j < given_.size(); ++j) {
+            const Memory& other = *room.given[j];
+            const bool written = slots_[given_[i]].writer >= 0 || slots_[given_[j]].writer >= 0;
+            const bool overlap = one.data < other.data + other.nbytes() &&  //
+                                 other.data < one.data + one.nbytes();
+            if (i == j || !written || !overlap) continue;
+            raise("RecordError", "to replay a call over two Tensors in the same memory",
+                  "those of " + std::to_string(one.count) + " and of " +
+                      std::to_string(other.count) +
+                      " numbers overlap, by way of another library, and a step writes there",
+                  "hand over a copy: x.copy()");
+            return false;
+        }
+    }
+    return true;
 }
 
 // Brings what a kernel reads of its operands (data, shape; strides: axes up to the fourth) nearer,

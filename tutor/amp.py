@@ -1,0 +1,144 @@
+"""Mixed precision: products in 16 bits, weights and sums in 32 (Micikevicius et al. 2018).
+
+    scaler = tutor.amp.GradScaler()
+    with tutor.autocast("float16"):
+        loss = model(x).cross_entropy(y)
+    optimizer.zero_grad()
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+
+`autocast` stands in tutor/ground/casting.py, where the Engine asks for it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from tutor.core.engine import apply
+from tutor.dtype import bool_, float32, int64
+from tutor.errors import DataError, DomainError
+from tutor.ground import border
+from tutor.ground.casting import autocast
+from tutor.ground.recording import no_grad
+from tutor.ground.spelling import spelled
+from tutor.methods.tensor import Tensor
+from tutor.optim.limits import Limit, flag
+from tutor.optim.optimizer import Optimizer, alike
+
+__all__ = ["GradScaler", "autocast"]
+
+SCALE = Limit("a finite number above 0", lambda x: 0 < x < math.inf, "65536.0")
+GROWTH = Limit("a finite number of 1 or more", lambda x: 1 <= x < math.inf, "2.0")
+BACKOFF = Limit("a number above 0 and at most 1", lambda x: 0 < x <= 1, "0.5")
+
+
+@spelled
+class GradScaler:
+    """The loss is multiplied by `scale` before backward, and the gradients divided by it after: so
+    that those below 6e-8, which float16 rounds to 0, are there (Micikevicius et al. 2018, "Mixed
+    precision training", section 3.2).
+
+    Where a gradient has become infinite or nan, `step` leaves everything as it is, and `update`
+    multiplies the scale by `backoff_factor`; after `growth_interval` steps without one, by
+    `growth_factor`. All of that stands in cells, so a function under tutor.jit may do it, too.
+    DomainError for factors out of their range.
+    """
+
+    def __init__(
+        self,
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
+        of = "GradScaler with "
+        start = SCALE.checked(f"{of}init_scale={init_scale!r}", init_scale)
+        self.growth_factor = GROWTH.checked(f"{of}growth_factor={growth_factor!r}", growth_factor)
+        asked = f"{of}backoff_factor={backoff_factor!r}"
+        self.backoff_factor = BACKOFF.checked(asked, backoff_factor)
+        if type(growth_interval) is not int or growth_interval < 1:
+            raise DomainError(f"{of}growth_interval={growth_interval!r}", "it counts steps",
+                              "use a whole number above 0, 2000 for example")  # fmt: skip
+        self.growth_interval, self.enabled = growth_interval, flag(f"{of}enabled", enabled)
+        self.cell = Tensor(start, dtype=float32)
+        self.good = Tensor(0, dtype=int64)  # steps since the scale was changed
+        self.found = Tensor(False, dtype=bool_)  # was a gradient infinite or nan, since update()?
+        self._unscaled: set[int] = set()  # ids of optimizers
+
+    def get_scale(self) -> float:
+        """The scale as it is now; 1 if not enabled."""
+        return float(self.cell.item()) if self.enabled else 1.0
+
+    def scale(self, loss: Tensor) -> Tensor:
+        """loss * scale: what backward() is to begin with."""
+        return loss * self.cell.cast(loss.dtype) if self.enabled else loss
+
+    @no_grad()
+    def unscale_(self, optimizer: Optimizer) -> None:
+        """Divide the gradients of its parameters by the scale, in place: to be called before
+        clipping. DomainError where that was done since the last update()."""
+        if not self.enabled:
+            return
+        if id(optimizer) in self._unscaled:
+            raise DomainError("to unscale the gradients of an optimizer",
+                              "they are unscaled already",
+                              "call it once before step(), and update() after it")  # fmt: skip
+        self._unscaled.add(id(optimizer))
+        for p in optimizer.params:
+            if p.grad is not None:
+                p.grad.mul_((1 / self.cell).cast(p.grad.dtype))
+                finite = p.grad.isfinite().all()
+                self.found.copy_(apply("bitwise_or", self.found, finite == False))  # noqa: E712
+
+    @no_grad()
+    def step(self, optimizer: Optimizer) -> None:
+        """`optimizer.step()`, unless a gradient is infinite or nan. Unscales first, if that was not
+        done."""
+        if not self.enabled:
+            return optimizer.step()
+        if id(optimizer) not in self._unscaled:
+            self.unscale_(optimizer)
+        if border.closed.get() is None:
+            return None if self.found.item() else optimizer.step()
+        # Recorded: nobody can look. The step is made, and taken back where it should not have been.
+        kept = [optimizer.count, *[p for p in optimizer.params if p.grad is not None]]
+        kept += [t for tensors in optimizer.state.values() for t in tensors]
+        before = [t.detach().copy() for t in kept]
+        optimizer.step()
+        for t, old in zip(kept, before, strict=True):
+            t.assign(apply("where", self.found, old, t.detach()))
+
+    @no_grad()
+    def update(self) -> None:
+        """The scale for the next step."""
+        if not self.enabled:
+            return
+        good = apply("where", self.found, 0, self.good + 1)
+        grows = good >= self.growth_interval
+        grown = self.cell * self.growth_factor
+        # An infinite scale would make every gradient infinite, and never come back.
+        larger = apply("where", apply("bitwise_and", grows, grown.isfinite()), grown, self.cell)
+        self.cell.assign(apply("where", self.found, self.cell * self.backoff_factor, larger))
+        self.good.assign(apply("where", grows, 0, good))
+        self.found.assign(False)
+        self._unscaled.clear()
+
+    def state_dict(self) -> dict[str, Any]:
+        """`scale` and `good`, the steps since it was changed: Tensors, those that are in use."""
+        return {"scale": self.cell, "good": self.good} if self.enabled else {}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take over what `state_dict` gave. DataError, and nothing is changed, for
+        anything else."""
+        own = self.state_dict()
+        fits = own.keys() == state.keys() and all(alike(t, state[n]) for n, t in own.items())
+        if not fits or (own and not SCALE.allowed(state["scale"].item())):
+            found = f"it has {', '.join(map(str, state)) or 'nothing'}"
+            raise DataError("to load a state into a GradScaler", found,
+                            "load what state_dict() of a GradScaler gave")  # fmt: skip
+        for name, t in own.items():
+            t.assign(state[name])

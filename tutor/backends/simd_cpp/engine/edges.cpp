@@ -1,0 +1,177 @@
+// Edges of the graph: what an Op was made of. The Python type `Edges`, on which Op is built.
+//
+// Python's collector of cycles walks all objects that could be part of one, again and again while
+// there are more of them: that took five times as long as building a long graph itself. Most of a
+// graph need not be walked one by one. An operand that only the tuple `inputs` of one Op refers to
+// is reached through this Op alone, and so is the Op that made it. Such objects are hidden from the
+// collector, and who owns them shows what they refer to in their place: a cycle through them is
+// found as ever. Python gets at them by the attribute `inputs` only, which brings them back.
+#include "engine/edges.hpp"
+// After Python.h:
+#include <structmember.h>
+
+#include "engine/tensors.hpp"
+
+namespace tutor {
+
+PyTypeObject* edges_type = nullptr;
+
+namespace {
+
+constexpr int MOST = 32;  // Ops hidden behind one: it takes their place whenever it is walked
+
+Edges* edges_of(PyObject* op) { return reinterpret_cast<Edges*>(op); }
+
+bool is_op(PyObject* object) { return object && given.ready && given.node.has(object); }
+
+// Whether the collector does not see it, and one reference to it is all there is.
+bool is_hidden(PyObject* object) {
+    return Py_REFCNT(object) == 1 && !PyObject_GC_IsTracked(object);
+}
+
+bool is_hidden_tuple(PyObject* object) {
+    return object && PyTuple_CheckExact(object) && is_hidden(object);
+}
+
+// ---- What the collector asks --------------------------------------------------------------------
+
+int edges_traverse(PyObject* object, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(object));
+    PyObject* ins = edges_of(object)->inputs;
+    if (!is_hidden_tuple(ins)) {
+        Py_VISIT(ins);
+        return 0;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(ins); ++i) {
+        PyObject* x = PyTuple_GET_ITEM(ins, i);
+        if (!given.tensor.is_exactly(x) || !is_hidden(x)) {
+            Py_VISIT(x);
+            continue;
+        }
+        if (const int found = Py_TYPE(x)->tp_traverse(x, visit, arg)) return found;
+        PyObject* behind = part(x, T_OP);
+        if (!is_op(behind) || !is_hidden(behind)) continue;
+        if (const int found = Py_TYPE(behind)->tp_traverse(behind, visit, arg)) return found;
+    }
+    return 0;
+}
+
+int edges_clear(PyObject* object) {
+    Py_CLEAR(edges_of(object)->inputs);
+    return 0;
+}
+
+void edges_dealloc(PyObject* object) {
+    PyTypeObject* type = Py_TYPE(object);
+    PyObject_GC_UnTrack(object);
+    edges_clear(object);
+    type->tp_free(object);
+    Py_DECREF(type);
+}
+
+// ---- Hiding, and bringing back ------------------------------------------------------------------
+
+// Whether somebody may ask for it without a reference of his own, or is told when it goes.
+bool is_watched(PyObject* object) {
+    PyTypeObject* type = Py_TYPE(object);
+    return type->tp_finalize || type->tp_del ||
+           (type->tp_weaklistoffset && *PyObject_GET_WEAKREFS_LISTPTR(object));
+}
+
+bool can_be_hidden(PyObject* object) {
+    return Py_REFCNT(object) == 1 && PyObject_GC_IsTracked(object) && !is_watched(object);
+}
+
+void track(PyObject* object) {
+    if (!PyObject_GC_IsTracked(object)) PyObject_GC_Track(object);
+}
+
+void show(PyObject* op) {
+    PyObject* ins = edges_of(op)->inputs;
+    if (!ins || !PyTuple_CheckExact(ins) || PyObject_GC_IsTracked(ins)) return;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(ins); ++i) {
+        PyObject* x = PyTuple_GET_ITEM(ins, i);
+        if (!given.tensor.is_exactly(x)) continue;
+        track(x);
+        if (PyObject* behind = part(x, T_OP); is_op(behind)) track(behind);
+    }
+    if (PyTuple_GET_SIZE(ins)) PyObject_GC_Track(ins);
+    edges_of(op)->hidden = 0;
+}
+
+// Hides what `op` was made of, as far as it owns it alone.
+void hide_behind(PyObject* op) {
+    PyObject* ins = edges_of(op)->inputs;
+    if (!is_hidden_tuple(ins)) return;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(ins); ++i) {
+        PyObject* x = PyTuple_GET_ITEM(ins, i);
+        PyObject* behind = given.tensor.is_exactly(x) ? part(x, T_OP) : nullptr;
+        if (!is_op(behind) || !can_be_hidden(x)) continue;
+        PyObject_GC_UnTrack(x);
+        const int more = edges_of(behind)->hidden + 1;
+        if (edges_of(op)->hidden + more > MOST || !can_be_hidden(behind)) continue;
+        PyObject_GC_UnTrack(behind);
+        edges_of(op)->hidden += more;
+    }
+}
+
+// ---- The type -----------------------------------------------------------------------------------
+
+PyObject* get_inputs(PyObject* object, void*) {
+    PyObject* ins = edges_of(object)->inputs;
+    if (!ins) return PyErr_SetString(PyExc_AttributeError, "inputs"), nullptr;
+    if (given.ready) show(object);
+    return Py_NewRef(ins);
+}
+
+int set_inputs(PyObject* object, PyObject* value, void*) {
+    if (!value && !edges_of(object)->inputs)
+        return PyErr_SetString(PyExc_AttributeError, "inputs"), -1;
+    edges_of(object)->hidden = 0;
+    Py_XSETREF(edges_of(object)->inputs, Py_XNewRef(value));
+    return 0;
+}
+
+PyGetSetDef attributes[] = {
+    {"inputs", get_inputs, set_inputs, "The operands: edges of the graph.", nullptr},
+    {},
+};
+
+PyMemberDef members[] = {
+    {"_inputs", T_OBJECT_EX, offsetof(Edges, inputs), READONLY, "The same, for C++."},
+    {},
+};
+
+PyType_Slot slots[] = {
+    {Py_tp_doc, const_cast<char*>("What an Op was made of: see tutor/ground/edges.py.")},
+    {Py_tp_dealloc, reinterpret_cast<void*>(edges_dealloc)},
+    {Py_tp_traverse, reinterpret_cast<void*>(edges_traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(edges_clear)},
+    {Py_tp_getset, attributes},
+    {Py_tp_members, members},
+    {0, nullptr},
+};
+
+PyType_Spec spec = {
+    "tutor.backends.simd_cpp._simd.Edges", sizeof(Edges), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_HAVE_GC,
+    slots};
+
+}  // namespace
+
+void hide(PyObject* tensor) {
+    if (!given.tensor.is_exactly(tensor)) return;
+    if (PyObject* op = part(tensor, T_OP); is_op(op)) hide_behind(op);
+}
+
+PyObject* shown(PyObject* op) {
+    track(op);
+    return op;
+}
+
+bool make_edges_type() {
+    edges_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+    return edges_type != nullptr;
+}
+
+}  // namespace tutor

@@ -1,0 +1,89 @@
+"""A thread that makes the next things while the present one is used.
+
+Kernels run without Python's lock, so a step and the batches after it are computed side by side.
+One thread is enough for the right order, and for errors that come where they belong.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Iterator
+from contextvars import copy_context
+from queue import SimpleQueue
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Ahead(Generic[T]):
+    """An iterator over `source`, of which up to `count` things are made ahead.
+
+    Its thread ends with the source, with an error of it (which is raised here, where the thing
+    would have come), with `close()`, with the program, and when nobody has this object any more.
+    """
+
+    def __init__(self, source: Iterator[T], count: int) -> None:
+        self.made: SimpleQueue[tuple[T] | BaseException | None] = SimpleQueue()
+        self.room = threading.Semaphore(count)
+        self.over = threading.Event()
+        arguments = (source, self.made, self.room, self.over)  # not self, which must be let go of
+        context = copy_context()  # the backend, and whatever else is chosen for a thread
+        self.thread = threading.Thread(
+            target=context.run, args=(work, *arguments), name="tutor.data", daemon=True
+        )
+        # At the end of the program, too: a thread within a kernel while the interpreter goes away
+        # may crash it.
+        self.finish = weakref.finalize(self, end, self.over, self.room, self.thread)
+        self.thread.start()
+
+    def __iter__(self) -> Iterator[T]:
+        return self
+
+    def __next__(self) -> T:
+        found = self.made.get() if not self.over.is_set() else None
+        if found is None:
+            self.close()
+            raise StopIteration
+        if isinstance(found, BaseException):
+            self.close()
+            try:
+                raise found
+            finally:
+                del found  # its traceback has this frame: a cycle
+        self.room.release()
+        return found[0]
+
+    def close(self) -> None:
+        """End the thread, after what it is making just now."""
+        self.finish()
+
+
+def work(
+    source: Iterator[T],
+    made: SimpleQueue[tuple[T] | BaseException | None],
+    room: threading.Semaphore,
+    over: threading.Event,
+) -> None:
+    """What the thread does."""
+    try:
+        while True:
+            room.acquire()
+            if over.is_set():
+                return
+            made.put((next(source),))
+    except StopIteration:
+        pass
+    except BaseException as error:
+        error.add_note("This batch was made ahead, in the thread of a DataLoader.")
+        made.put(error)
+    finally:
+        made.put(None)
+        del source, made  # an error's traceback has this frame: a cycle, where nobody takes it
+
+
+def end(over: threading.Event, room: threading.Semaphore, thread: threading.Thread) -> None:
+    over.set()
+    room.release()
+    if thread is not threading.current_thread():
+        thread.join()

@@ -1,0 +1,114 @@
+"""Activation checkpointing: what a part of a network keeps for backward is computed again then.
+
+    h = tutor.checkpoint(block, h)      # in place of h = block(h)
+
+Of the part only its inputs are kept; its forward runs twice (Chen et al. 2016, "Training deep nets
+with sublinear memory cost"). A network of n such parts keeps n inputs and, while it goes backward,
+what one part keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tutor import random
+from tutor.core.engine.forward import serials
+from tutor.errors import GraphError
+from tutor.functions.custom import Function
+from tutor.functions.gradients import grad
+from tutor.ground.casting import autocast, autocast_dtype
+from tutor.ground.recording import is_grad_enabled, recording
+from tutor.methods.tensor import Tensor
+
+
+def checkpoint(function: Callable[..., Tensor], *inputs: Any, **params: Any) -> Tensor:
+    """`function(*inputs, **params)`, a Tensor; but what it keeps for backward is computed again.
+
+    Inputs and the parameters that it reads get the same gradients, also those of gradients. The
+    random numbers are the same again, and so is autocast. It must do the same each time: what it
+    changes beside (running means, counts) it changes twice. GraphError if it returns anything but
+    one Tensor.
+    """
+    if not callable(function):
+        raise GraphError(f"checkpoint of a {type(function).__name__}", "it cannot be called",
+                         "give the function first, then its inputs")  # fmt: skip
+    if not is_grad_enabled():
+        return function(*inputs, **params)
+    began, numbers = next(serials), _numbers().copy()
+    out = function(*inputs, **params)
+    if not isinstance(out, Tensor):
+        raise GraphError(f"checkpoint({getattr(function, '__name__', 'function')}, ...)",
+                         f"it returned {type(out).__name__}",
+                         "let it return one Tensor; join several by cat or stack")  # fmt: skip
+    if out.op is None or out.op.serial < began:  # nothing was computed that a gradient passes
+        return out
+    given = [x for x in inputs if isinstance(x, Tensor)]
+    read = [x for x in _read(out, began) if all(x is not t for t in given)]
+    lower = autocast_dtype()
+
+    def again(tensors: tuple[Tensor, ...]) -> Tensor:
+        """The function once more, on these in place of its inputs."""
+        rest = iter(tensors)
+        args = [next(rest) if isinstance(x, Tensor) else x for x in kept]
+        now = _numbers().copy()
+        _numbers().assign(numbers)
+        try:
+            with autocast(lower or "bfloat16", enabled=lower is not None):
+                return function(*args, **params)
+        finally:
+            _numbers().assign(now)
+
+    kept = [_EMPTY if isinstance(x, Tensor) else x for x in inputs]
+    return _Again.apply(*given, *read, out=out.detach(), again=again, given=len(given))
+
+
+class _Again(Function):
+    """z = out, whose gradient goes through `again`: on the first `given` inputs, reading the
+    others."""
+
+    @staticmethod
+    def forward(ctx: Any, *tensors: Tensor, out: Tensor, again: Any, given: int) -> Tensor:
+        ctx.save_for_backward(*tensors)
+        ctx.again, ctx.given = again, given
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
+        tensors: tuple[Tensor, ...] = ctx.saved_tensors
+        linked = is_grad_enabled()  # is this walk to be a part of a graph?
+        if not linked:  # else the graph would go on behind the inputs
+            own = [x.detach() for x in tensors[: ctx.given]]
+            for x, before in zip(own, tensors, strict=False):
+                x.requires_grad = before.requires_grad
+            tensors = (*own, *tensors[ctx.given :])
+        out = recording.during(True, ctx.again, tensors[: ctx.given])
+        wanted = [i for i, x in enumerate(tensors) if x.requires_grad]
+        found = grad(out, [tensors[i] for i in wanted], g, create_graph=linked, allow_unused=True)
+        gradients: list[Tensor | None] = [None] * len(tensors)
+        for i, gradient in zip(wanted, found, strict=True):
+            gradients[i] = gradient
+        return tuple(gradients)
+
+
+_EMPTY = Tensor(0.0)  # stands where an input is put
+
+
+def _numbers() -> Tensor:
+    """Where the random numbers stand: the seed and the counter, as a Tensor over their memory."""
+    return Tensor(random.stream().buf, (2,), (1,), 0)
+
+
+def _read(out: Tensor, began: int) -> list[Tensor]:
+    """The tensors that require grad, and from which `out` was computed since `began`."""
+    found: dict[int, Tensor] = {}
+    seen, unseen = {out.op}, [out.op]
+    while unseen:
+        for x in unseen.pop().inputs:
+            if x.op is not None and x.op.serial > began:
+                if x.op not in seen:
+                    seen.add(x.op)
+                    unseen.append(x.op)
+            elif x.requires_grad:
+                found.setdefault(id(x), x)
+    return list(found.values())

@@ -1,0 +1,108 @@
+"""A matrix as a product of others that are easier to work with."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tutor.core.engine import apply
+from tutor.ground import checks
+from tutor.ground.spelling import spelled
+from tutor.linalg import ops  # noqa: F401 - which enters them in the catalogue
+from tutor.linalg.given import cutoff, matrix, square
+from tutor.methods.tensor import Tensor
+
+
+class QRResult(NamedTuple):
+    Q: Tensor
+    R: Tensor
+
+
+class EighResult(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+
+class SVDResult(NamedTuple):
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+
+
+@spelled
+def cholesky(x: Tensor, *, upper: bool = False) -> Tensor:
+    """L, lower triangular, with L Lᵀ = A (upper: Lᵀ). Of a symmetric A the lower triangle is read.
+    DomainError where not all eigenvalues are above 0."""
+    z: Tensor = apply("cholesky", square("cholesky", x))
+    return z.mT if upper else z
+
+
+@spelled
+def qr(x: Tensor, mode: str = "reduced") -> QRResult:
+    """Q R = A: the columns of Q are orthonormal, R is upper triangular, its diagonal not negative.
+
+    "reduced": Q (..., m, k), R (..., k, n) with k = min(m, n); "complete": Q (..., m, m), R
+    (..., m, n). (NumPy and PyTorch leave the signs to LAPACK.)
+    """
+    checks.one_of("linalg.qr(mode=...)", mode, ("reduced", "complete"))
+    a = matrix("qr", x)
+    m, n = a.shape[-2:]
+    k = m if mode == "complete" else min(m, n)
+    z: Tensor = apply("qr", a, columns=k)
+    return QRResult(z[..., :k], z[..., :k, k:])
+
+
+@spelled
+def eigh(x: Tensor) -> EighResult:
+    """w and V with A V = V diag(w), for symmetric A, of which the lower triangle is read: w rises,
+    the columns of V are orthonormal, the largest number of each is positive."""
+    z: Tensor = apply("eigh", square("eigh", x))
+    return EighResult(z[..., 0, :], z[..., 1:, :])
+
+
+@spelled
+def eigvalsh(x: Tensor) -> Tensor:
+    """The eigenvalues of symmetric matrices, rising."""
+    return eigh(x).eigenvalues
+
+
+@spelled
+def svd(x: Tensor, full_matrices: bool = True) -> SVDResult:
+    """U diag(S) Vh = A: columns of U and rows of Vh are orthonormal, S falls and is not negative,
+    the largest number of each column of U is positive.
+
+    U (..., m, k), S (..., k), Vh (..., k, n) with k = min(m, n); with `full_matrices` U (..., m, m)
+    and Vh (..., n, n): completed by vectors at right angles, through which no gradient flows.
+    """
+    a = matrix("svd", x)
+    m = a.shape[-2]
+    z: Tensor = apply("svd", a)
+    u, s, v = z[..., :m, :], z[..., m, :], z[..., m + 1 :, :]
+    if full_matrices:
+        u, v = _full(u), _full(v)
+    return SVDResult(u, s, v.mT)
+
+
+def _full(u: Tensor) -> Tensor:
+    """As many more columns as make orthonormal ones a square: those of a complete QR."""
+    m, k = u.shape[-2:]
+    if k == m:
+        return u
+    return apply("cat", u, qr(u.detach(), "complete").Q[..., k:], axis=-1)
+
+
+@spelled
+def svdvals(x: Tensor) -> Tensor:
+    """The singular values, falling."""
+    a = matrix("svdvals", x)
+    z: Tensor = apply("svd", a)
+    return z[..., a.shape[-2], :]
+
+
+@spelled
+def matrix_rank(x: Tensor, rtol: float | None = None) -> Tensor:
+    """How many singular values are above `rtol` times the largest, by default as in `pinv`."""
+    a = matrix("matrix_rank", x).detach()
+    s, tolerance = svdvals(a), cutoff("matrix_rank", a, rtol)
+    if not s.shape[-1]:
+        return s.sum(-1).cast("int64")
+    return (s > s.amax(-1, keepdims=True) * tolerance).sum(-1)

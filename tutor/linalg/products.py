@@ -1,0 +1,78 @@
+"""Products of vectors, and of several matrices."""
+
+from __future__ import annotations
+
+import functools
+
+from tutor.errors import ShapeError
+from tutor.ground import checks, layout
+from tutor.ground.spelling import spelled
+from tutor.ground.typing import TensorLike
+from tutor.linalg.equations import inv
+from tutor.methods.tensor import Tensor
+
+
+@spelled
+def matrix_power(x: Tensor, n: int) -> Tensor:
+    """A A ... A, n times, in about log2 n products; of a negative n the inverse's."""
+    power = layout.whole_number(n, "n of matrix_power")
+    a = checks.at_least("linalg.matrix_power", x, 2)
+    if a.shape[-1] != a.shape[-2]:
+        raise ShapeError(f"linalg.matrix_power of shape {a.shape}", "not square", "(..., n, n)")
+    base: Tensor = inv(a) if power < 0 else a
+    result = Tensor.eye(a.shape[-1], dtype=base.dtype).expand(a.shape)
+    power, first = abs(power), True
+    while power:
+        if power & 1:
+            result, first = (base if first else result @ base), False
+        power >>= 1
+        base = base @ base if power else base
+    return result
+
+
+@spelled
+def multi_dot(arrays: list[Tensor]) -> Tensor:
+    """The product of several matrices, in the order that takes the fewest multiplications (the
+    first and the last may be vectors): Cormen et al. 2022, section 14.2."""
+    xs = list(checks.tensors("linalg.multi_dot", arrays))
+    if len(xs) < 2 or any(t.ndim != 2 for t in xs[1:-1]) or not {xs[0].ndim, xs[-1].ndim} <= {1, 2}:
+        raise ShapeError(
+            f"multi_dot of shapes {', '.join(str(t.shape) for t in xs)}",
+            "no row of at least two matrices",
+            "give matrices; the first and the last may be vectors",
+        )
+    sizes = [1 if xs[0].ndim == 1 else xs[0].shape[0]]
+    sizes += [t.shape[0] for t in xs[1:]] + [1 if xs[-1].ndim == 1 else xs[-1].shape[1]]
+
+    @functools.cache
+    def best(i: int, j: int) -> tuple[int, int]:
+        """The fewest multiplications for matrices i to j, and the last one of the left factor."""
+        if i == j:
+            return 0, i
+        return min(
+            (best(i, k)[0] + best(k + 1, j)[0] + sizes[i] * sizes[k + 1] * sizes[j + 1], k)
+            for k in range(i, j)
+        )
+
+    def product(i: int, j: int) -> Tensor:
+        if i == j:
+            found: Tensor = xs[i]
+            return found
+        k = best(i, j)[1]
+        return product(i, k) @ product(k + 1, j)
+
+    return product(0, len(xs) - 1)
+
+
+@spelled
+def cross(x1: Tensor, x2: TensorLike, *, axis: int = -1) -> Tensor:
+    """The vectors at right angles to both, of three along axis: Tensor.cross."""
+    found: Tensor = checks.tensor("linalg.cross", x1)
+    return found.cross(x2, axis)
+
+
+@spelled
+def outer(x1: Tensor, x2: TensorLike) -> Tensor:
+    """z_ij = x_i y_j, of two vectors."""
+    found: Tensor = checks.tensor("linalg.outer", x1)
+    return found.outer(x2)

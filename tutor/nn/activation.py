@@ -1,0 +1,296 @@
+"""Activations as layers: each applies the function of its name in tutor.nn.functional, where the
+formula stands. Parameters are those of the function.
+
+`inplace` is understood where PyTorch has it, and changes nothing: no input is ever overwritten.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tutor.ground import checks, layout
+from tutor.ground.spelling import spelled
+from tutor.ground.typing import Axis, DTypeLike
+from tutor.methods.tensor import Tensor
+from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
+from tutor.nn.module import Module
+
+
+@spelled
+class Plain(Module):
+    """An activation without parameters."""
+
+    def __init__(self) -> None:
+        """There is nothing to set."""
+
+
+@spelled
+class InPlace(Module):
+    """One that PyTorch can compute in place."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        """There is nothing to set: see above."""
+
+
+def real(layer: Module, name: str, x: Any) -> float:
+    """A setting that is a number."""
+    return float(checks.number(f"{type(layer).__name__}({name}=...)", x))
+
+
+@spelled
+class Tanh(Plain):
+    """y = tanh(x)"""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.tanh(x)
+
+
+@spelled
+class Sigmoid(Plain):
+    """y = 1 / (1 + e**-x)"""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.sigmoid(x)
+
+
+@spelled
+class LogSigmoid(Plain):
+    """y = ln(1 / (1 + e**-x))"""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.logsigmoid(x)
+
+
+@spelled
+class Softsign(Plain):
+    """y = x / (1 + |x|)"""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.softsign(x)
+
+
+@spelled
+class Tanhshrink(Plain):
+    """y = x - tanh(x)"""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.tanhshrink(x)
+
+
+@spelled
+class ReLU(InPlace):
+    """y = max(x, 0)"""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.relu(x)
+
+
+@spelled
+class ReLU6(InPlace):
+    """y = min(max(x, 0), 6)"""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.relu6(x)
+
+
+@spelled
+class SELU(InPlace):
+    """y = scale (x if x > 0 else alpha (e**x - 1)), with which layers keep mean 0 and variance 1
+    (Klambauer et al. 2017, "Self-normalizing neural networks")"""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.selu(x)
+
+
+@spelled
+class SiLU(InPlace):
+    """y = x / (1 + e**-x), also called swish"""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.silu(x)
+
+
+@spelled
+class Mish(InPlace):
+    """y = x tanh(ln(1 + e**x)) (Misra 2019)"""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.mish(x)
+
+
+@spelled
+class Hardswish(InPlace):
+    """y = x min(max(x + 3, 0), 6) / 6 (Howard et al. 2019, MobileNetV3)"""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.hardswish(x)
+
+
+@spelled
+class Hardsigmoid(InPlace):
+    """y = min(max(x + 3, 0), 6) / 6"""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.hardsigmoid(x)
+
+
+@spelled
+class LeakyReLU(Module):
+    """y = x if x > 0 else negative_slope x (Maas et al. 2013)"""
+
+    def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
+        self.negative_slope = real(self, "negative_slope", negative_slope)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.leaky_relu(x, self.negative_slope)
+
+
+@spelled
+class ELU(Module):
+    """y = x if x > 0 else alpha (e**x - 1) (Clevert et al. 2016)"""
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        self.alpha = real(self, "alpha", alpha)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.elu(x, self.alpha)
+
+
+@spelled
+class CELU(Module):
+    """y = x if x > 0 else alpha (e**(x / alpha) - 1): as ELU, but smooth at 0 (Barron 2017)"""
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        self.alpha = real(self, "alpha", alpha)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.celu(x, self.alpha)
+
+
+@spelled
+class Hardtanh(Module):
+    """y = min(max(x, min_val), max_val)"""
+
+    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
+        self.min_val = real(self, "min_val", min_val)
+        self.max_val = real(self, "max_val", max_val)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.hardtanh(x, self.min_val, self.max_val)
+
+
+@spelled
+class Threshold(Module):
+    """y = x if x > threshold else value"""
+
+    def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
+        self.threshold = real(self, "threshold", threshold)
+        self.value = real(self, "value", value)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.threshold(x, self.threshold, self.value)
+
+
+@spelled
+class Softplus(Module):
+    """y = ln(1 + e**(beta x)) / beta: a smooth relu"""
+
+    def __init__(self, beta: float = 1.0) -> None:
+        self.beta = real(self, "beta", beta)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.softplus(x, self.beta)
+
+
+@spelled
+class Hardshrink(Module):
+    """y = x if |x| > lambd else 0"""
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        self.lambd = real(self, "lambd", lambd)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.hardshrink(x, self.lambd)
+
+
+@spelled
+class Softshrink(Module):
+    """y = x - lambd above lambd, x + lambd below -lambd, else 0"""
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        self.lambd = real(self, "lambd", lambd)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.softshrink(x, self.lambd)
+
+
+@spelled
+class Softmax(Module):
+    """y = e**x / sum of e**x along the axis: positive, and 1 together"""
+
+    def __init__(self, axis: Axis = -1) -> None:
+        self.axis = layout.whole_number(axis, "Softmax(axis=...)")
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.softmax(x, self.axis)
+
+
+@spelled
+class LogSoftmax(Module):
+    """y = ln softmax(x) along the axis"""
+
+    def __init__(self, axis: Axis = -1) -> None:
+        self.axis = layout.whole_number(axis, "LogSoftmax(axis=...)")
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.log_softmax(x, self.axis)
+
+
+@spelled
+class Softmin(Module):
+    """y = softmax(-x) along the axis"""
+
+    def __init__(self, axis: Axis = -1) -> None:
+        self.axis = layout.whole_number(axis, "Softmin(axis=...)")
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.softmin(x, self.axis)
+
+
+@spelled
+class GLU(Module):
+    """y = a / (1 + e**-b), a and b the halves of x along the axis (Dauphin et al. 2017)"""
+
+    def __init__(self, axis: Axis = -1) -> None:
+        self.axis = layout.whole_number(axis, "GLU(axis=...)")
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.glu(x, self.axis)
+
+
+@spelled
+class GELU(Module):
+    """y = x times the normal distribution's share below x (Hendrycks & Gimpel 2016); with
+    approximate="tanh" by the formula with tanh."""
+
+    def __init__(self, approximate: str = "none") -> None:
+        self.approximate = checks.one_of("GELU(approximate=...)", approximate, ("none", "tanh"))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.gelu(x, self.approximate)
+
+
+@spelled
+class PReLU(Module):
+    """y = x if x > 0 else w x, with a learnt w (num_parameters): one, or one for each channel of
+    x (N, C, ...) (He et al. 2015)"""
+
+    def __init__(
+        self, num_parameters: int = 1, init: float = 0.25, *, dtype: DTypeLike = "float32"
+    ) -> None:
+        n = layout.positive(num_parameters, "PReLU(num_parameters=...)")
+        start = checks.number("PReLU(init=...)", init)
+        self.weight = Tensor.full((n,), start, dtype=dtype, requires_grad=True)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.prelu(x, self.weight)

@@ -1,0 +1,244 @@
+"""Layers made of layers, and those that only change the shape."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Self, SupportsIndex
+
+from tutor.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
+from tutor.ground import checks, layout
+from tutor.ground.spelling import spelled
+from tutor.ground.typing import Axis, Sizes
+from tutor.methods.tensor import Tensor
+from tutor.nn.module import Module, attribute
+
+Layer = Callable[[Tensor], Tensor]
+
+
+class Row(Module):
+    """What Sequential and ModuleList are: `layers`, a list. Its parts are named by their places,
+    `0.weight`, or, where the layers were given in a dict, by its keys."""
+
+    layers: list[Any]
+    names: list[str]  # of the layers; empty where they are counted
+
+    def checked(self, layer: Any) -> Any:
+        """What may be in it: what can be called."""
+        return checks.function(f"a layer of {type(self).__name__}", layer)
+
+    def named_parts(self) -> Iterator[tuple[Any, Any]]:
+        """The layers, and what else was set as an attribute."""
+        yield from zip(self.names or range(len(self)), self.layers, strict=True)
+        yield from ((n, v) for n, v in vars(self).items() if n not in ("layers", "names"))
+
+    def __len__(self) -> int:
+        return len(self.layers)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.layers)
+
+    def at(self, place: SupportsIndex) -> int:
+        """A place, counted from the front."""
+        found, n = layout.whole_number(place, f"{type(self).__name__}[...]"), len(self)
+        if not -n <= found < n:
+            raise OutOfRangeError(
+                f"{type(self).__name__}[{found}]", f"{n} layers", f"give a place from {-n} to "
+                f"{n - 1}" if n else "append one first"
+            )  # fmt: skip
+        return found % n
+
+    def __getitem__(self, place: SupportsIndex | slice) -> Any:
+        """One layer; or, of a slice, such a module of these layers (which it shares)."""
+        if not isinstance(place, slice):
+            return self.layers[self.at(place)]
+        part = object.__new__(type(self))
+        vars(part).update(vars(self), layers=self.layers[place], names=self.names[place])
+        return part
+
+    def __setitem__(self, place: SupportsIndex, layer: Any) -> None:
+        self.layers[self.at(place)] = self.checked(layer)
+
+    def __delitem__(self, place: int) -> None:
+        found = self.at(place)
+        del self.layers[found], self.names[found : found + 1]
+
+    def __getattr__(self, name: str) -> Any:
+        """A layer that was given by name."""
+        if name in vars(self).get("names", ()):
+            return self.layers[self.names.index(name)]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def append(self, module: Any) -> Self:
+        """One more at the end. Returns itself."""
+        return self.insert(len(self), module)
+
+    def insert(self, index: int, module: Any) -> Self:
+        """One more before the one at that place, as in a list. Returns itself."""
+        place = layout.whole_number(index, "insert(index)")
+        self.layers.insert(place, self.checked(module))
+        if self.names:
+            self.names.insert(place, str(len(self.names)))
+        return self
+
+    def extend(self, modules: Iterable[Any]) -> Self:
+        """All of these at the end. Returns itself."""
+        for module in several("extend(modules)", modules):
+            self.append(module)
+        return self
+
+
+def several(asked: str, given: Any) -> list[Any]:
+    if isinstance(given, (str, bytes, Mapping, Tensor)) or not hasattr(given, "__iter__"):
+        raise DTypeError(asked, f"{checks.said(given)} is no list", "give a list of layers")
+    return list(given)
+
+
+@spelled
+class Sequential(Row):
+    """One layer after another: z = layers[-1](... layers[1](layers[0](x)))
+
+    `Sequential(a, b, ...)`, or `Sequential({"first": a, "second": b})`, whose layers are then
+    attributes, too. `model[0]` is a layer, `model[1:]` a Sequential of the same layers. DTypeError
+    for what cannot be called.
+    """
+
+    def __init__(self, *layers: Layer | Mapping[str, Layer]) -> None:
+        if len(layers) == 1 and isinstance(layers[0], (list, tuple)):
+            raise DTypeError(
+                "Sequential([...])", "the layers are in one list", "write Sequential(*layers)"
+            )
+        self.names = []
+        if len(layers) == 1 and isinstance(layers[0], Mapping):
+            self.names = [attribute("Sequential", name) for name in layers[0]]
+            layers = tuple(layers[0].values())
+        self.layers = [self.checked(layer) for layer in layers]
+
+    def forward(self, x: Tensor) -> Tensor:
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+@spelled
+class ModuleList(Row):
+    """Layers in a list: `model.blocks[0]`, `for block in model.blocks`. A plain list does, too."""
+
+    def __init__(self, modules: Iterable[Any] = ()) -> None:
+        self.names = []
+        self.layers = [self.checked(module) for module in several("ModuleList", modules)]
+
+
+@spelled
+class ParameterList(Row):
+    """Tensors in a list; those that require a gradient are parameters. (A plain list does, too.)"""
+
+    def __init__(self, values: Iterable[Tensor] = ()) -> None:
+        self.names = []
+        self.layers = [self.checked(value) for value in several("ParameterList", values)]
+
+    def checked(self, layer: Any) -> Any:
+        """What may be in it: Tensors."""
+        return checks.tensor("a value of ParameterList", layer)
+
+
+@spelled
+class ModuleDict(Module):
+    """Layers by name: `model.heads["left"]`. (A plain dict does, too.)"""
+
+    def __init__(self, modules: Mapping[str, Any] | None = None) -> None:
+        self.layers: dict[str, Any] = {}
+        self.update(modules or {})
+
+    def named_parts(self) -> Iterator[tuple[str, Any]]:
+        """The layers, and what else was set as an attribute."""
+        yield from self.layers.items()
+        yield from ((name, v) for name, v in vars(self).items() if name != "layers")
+
+    def update(self, modules: Mapping[str, Any]) -> None:
+        """Put all of these in."""
+        if not isinstance(modules, Mapping):
+            raise DTypeError("ModuleDict", checks.said(modules), "give a dict of layers by name")
+        for name, module in modules.items():
+            self[name] = module
+
+    def __setitem__(self, key: str, module: Any) -> None:
+        self.layers[attribute("ModuleDict", key)] = checks.function("a module", module)
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in self.layers:
+            names = ", ".join(self.layers) or "empty"
+            raise ArgumentError(
+                f"ModuleDict[{key!r:.60}]", f"it is {names}", "give one of its names"
+            )
+        return self.layers[key]
+
+    def __delitem__(self, key: str) -> None:
+        del self.layers[key]
+
+    def __len__(self) -> int:
+        return len(self.layers)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.layers)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.layers
+
+    def keys(self) -> list[str]:
+        """The names."""
+        return list(self.layers)
+
+    def values(self) -> list[Any]:
+        """The layers."""
+        return list(self.layers.values())
+
+    def items(self) -> list[tuple[str, Any]]:
+        """Both."""
+        return list(self.layers.items())
+
+
+@spelled
+class Identity(Module):
+    """y = x"""
+
+    def __init__(self) -> None:
+        """There is nothing to set."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x
+
+
+@spelled
+class Flatten(Module):
+    """(N, ...) -> (N, all the rest): the axes from `start` to `end` become one."""
+
+    def __init__(self, start: int = 1, end: int = -1) -> None:
+        self.start = layout.whole_number(start, "Flatten(start=...)")
+        self.end = layout.whole_number(end, "Flatten(end=...)")
+
+    def forward(self, x: Tensor) -> Tensor:
+        checks.at_least("Flatten", x, 1)
+        if (self.start, self.end) == (1, -1):  # of (N,), which has no rest: (N, 1)
+            return x.reshape((x.shape[0], math.prod(x.shape[1:])))
+        return x.flatten(self.start, self.end)
+
+
+@spelled
+class Unflatten(Module):
+    """The one axis `axis` becomes several, of `unflattened_size`: Flatten backwards. ShapeError
+    where that many numbers are not there."""
+
+    def __init__(self, axis: Axis, unflattened_size: Sizes) -> None:
+        self.axis = layout.whole_number(axis, "Unflatten(axis=...)")
+        self.sizes = layout.whole_numbers(unflattened_size, "Unflatten(unflattened_size=...)")
+
+    def forward(self, x: Tensor) -> Tensor:
+        axis = layout.axis_of(self.axis, checks.tensor("Unflatten", x).ndim)
+        whole = x.shape[axis]
+        if -1 not in self.sizes and math.prod(self.sizes) != whole:
+            raise ShapeError(
+                f"Unflatten of axis {self.axis}, of size {whole}, to {self.sizes}",
+                f"that is {math.prod(self.sizes)} numbers", "their product must be the axis's size"
+            )  # fmt: skip
+        return x.reshape((*x.shape[:axis], *self.sizes, *x.shape[axis + 1 :]))

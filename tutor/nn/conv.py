@@ -1,0 +1,206 @@
+"""Convolutions, and their transposes, as layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tutor.errors import ShapeError
+from tutor.ground import layout
+from tutor.ground.spelling import spelled
+from tutor.ground.typing import DTypeLike, Padding, Sizes
+from tutor.methods.tensor import Tensor
+from tutor.methods.windows import check_groups, each
+from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
+from tutor.nn.module import Module
+
+
+class Window(Module):
+    """What both kinds have: a weight with a window, a bias, and how the window moves.
+
+    The weight starts uniform in +-sqrt(6 / (fan_in + fan_out)) (Glorot & Bengio 2010), the bias
+    (out_channels) at 0.
+    """
+
+    dims = 2
+
+    def start(
+        self, shape: tuple[int, ...], outputs: int, bias: bool, dtype: DTypeLike, groups: int
+    ) -> None:
+        self.weight = Tensor.glorot_uniform(*shape, dtype=dtype, requires_grad=True)
+        self.bias = Tensor.zeros(outputs, dtype=dtype, requires_grad=True) if bias else None
+        self.groups = groups
+
+    def settings(self, stride: Sizes, padding: Padding, dilation: Sizes) -> None:
+        if not isinstance(padding, str):
+            padding = each(padding, self.dims, "padding", 0)
+        self.options: dict[str, Any] = {
+            "stride": each(stride, self.dims, "stride"),
+            "padding": padding,
+            "dilation": each(dilation, self.dims, "dilation"),
+        }
+
+    def channels(self, in_channels: int, out_channels: int, groups: int) -> tuple[int, int, int]:
+        kind = type(self).__name__
+        self.in_channels = layout.whole_number(in_channels, f"channels of {kind}")
+        self.out_channels = layout.whole_number(out_channels, f"channels of {kind}")
+        return self.in_channels, self.out_channels, layout.positive(groups, f"{kind}(groups=...)")
+
+
+class Conv(Window):
+    """A convolution, x (N, in_channels, *S) -> (N, out_channels, *S'): see
+    tutor.methods.windows.conv. `kernel_size`, `stride`, `padding` and `dilation` are one number, or
+    one for each axis of S; the weight is (out_channels, in_channels / groups, *kernel_size)."""
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes,
+        padding: Padding, dilation: Sizes, groups: int, bias: bool, dtype: DTypeLike,
+    ) -> None:  # fmt: skip
+        size = each(kernel_size, self.dims, "kernel_size")
+        inputs, outputs, groups = self.channels(in_channels, out_channels, groups)
+        shape = (outputs, inputs // groups, *size)
+        check_groups(groups, inputs, inputs, outputs, shape)
+        self.start(shape, outputs, bias, dtype, groups)
+        self.settings(stride, padding, dilation)
+
+
+class ConvTranspose(Window):
+    """A convolution backwards, x (N, in_channels, *S) -> (N, out_channels, *S'), S' larger: see
+    tutor.methods.windows.conv_transpose. The weight is (in_channels, out_channels / groups,
+    *kernel_size)."""
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes,
+        padding: Sizes, output_padding: Sizes, groups: int, bias: bool, dilation: Sizes,
+        dtype: DTypeLike,
+    ) -> None:  # fmt: skip
+        size = each(kernel_size, self.dims, "kernel_size")
+        inputs, outputs, groups = self.channels(in_channels, out_channels, groups)
+        shape = (inputs, outputs // groups, *size)
+        check_groups(groups, inputs, inputs, outputs, shape)
+        self.start(shape, outputs, bias, dtype, groups)
+        self.settings(stride, each(padding, self.dims, "padding", 0), dilation)
+        self.options["output_padding"] = each(output_padding, self.dims, "output_padding", 0)
+        free = zip(self.options["output_padding"], self.options["stride"],
+                   self.options["dilation"], strict=True)  # fmt: skip
+        if any(extra >= max(step, gap) for extra, step, gap in free):
+            raise ShapeError(
+                f"{type(self).__name__}({output_padding=}, {stride=})", "it is no smaller than the "
+                "stride", "use an output_padding below stride, or dilation"
+            )  # fmt: skip
+
+
+@spelled
+class Conv1d(Conv):
+    """A convolution of x (N, in_channels, L): see Conv, and F.conv1d."""
+
+    dims = 1
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes = 1,
+        padding: Padding = 0, dilation: Sizes = 1, groups: int = 1, bias: bool = True,
+        *, dtype: DTypeLike = "float32",
+    ) -> None:  # fmt: skip
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, dtype
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.conv1d(x, self.weight, self.bias, **self.options, groups=self.groups)
+
+
+@spelled
+class Conv2d(Conv):
+    """A convolution of x (N, in_channels, H, W): see Conv, and F.conv2d."""
+
+    dims = 2
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes = 1,
+        padding: Padding = 0, dilation: Sizes = 1, groups: int = 1, bias: bool = True,
+        *, dtype: DTypeLike = "float32",
+    ) -> None:  # fmt: skip
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, dtype
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.conv2d(x, self.weight, self.bias, **self.options, groups=self.groups)
+
+
+@spelled
+class Conv3d(Conv):
+    """A convolution of x (N, in_channels, D, H, W): see Conv, and F.conv3d."""
+
+    dims = 3
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes = 1,
+        padding: Padding = 0, dilation: Sizes = 1, groups: int = 1, bias: bool = True,
+        *, dtype: DTypeLike = "float32",
+    ) -> None:  # fmt: skip
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, dtype
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.conv3d(x, self.weight, self.bias, **self.options, groups=self.groups)
+
+
+@spelled
+class ConvTranspose1d(ConvTranspose):
+    """A convolution backwards, of x (N, in_channels, L): see ConvTranspose."""
+
+    dims = 1
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes = 1,
+        padding: Sizes = 0, output_padding: Sizes = 0, groups: int = 1, bias: bool = True,
+        dilation: Sizes = 1, *, dtype: DTypeLike = "float32",
+    ) -> None:  # fmt: skip
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, output_padding, groups, bias,
+            dilation, dtype,
+        )  # fmt: skip
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.conv_transpose1d(x, self.weight, self.bias, **self.options, groups=self.groups)
+
+
+@spelled
+class ConvTranspose2d(ConvTranspose):
+    """A convolution backwards, of x (N, in_channels, H, W): see ConvTranspose."""
+
+    dims = 2
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes = 1,
+        padding: Sizes = 0, output_padding: Sizes = 0, groups: int = 1, bias: bool = True,
+        dilation: Sizes = 1, *, dtype: DTypeLike = "float32",
+    ) -> None:  # fmt: skip
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, output_padding, groups, bias,
+            dilation, dtype,
+        )  # fmt: skip
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.conv_transpose2d(x, self.weight, self.bias, **self.options, groups=self.groups)
+
+
+@spelled
+class ConvTranspose3d(ConvTranspose):
+    """A convolution backwards, of x (N, in_channels, D, H, W): see ConvTranspose."""
+
+    dims = 3
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes = 1,
+        padding: Sizes = 0, output_padding: Sizes = 0, groups: int = 1, bias: bool = True,
+        dilation: Sizes = 1, *, dtype: DTypeLike = "float32",
+    ) -> None:  # fmt: skip
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, output_padding, groups, bias,
+            dilation, dtype,
+        )  # fmt: skip
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.conv_transpose3d(x, self.weight, self.bias, **self.options, groups=self.groups)

@@ -1,0 +1,210 @@
+"""Pictures made larger or smaller, and pools that say where the largest stood.
+
+All are composed of ops that are there: `interpolate` picks rows along one axis after the other and
+mixes neighbours, so it costs two gathers and a mix per axis; a pool with indices copies all its
+windows, as many numbers as places times window, where the pool alone copies none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from tutor.dtype import float64, int64
+from tutor.errors import DomainError, ShapeError
+from tutor.ground import checks, layout
+from tutor.ground.spelling import spelled
+from tutor.ground.typing import Sizes
+from tutor.methods import windows
+from tutor.methods.tensor import Tensor
+
+SMOOTH = {1: "linear", 2: "bilinear", 3: "trilinear"}  # by how many axes there are behind (N, C)
+
+
+@spelled
+def interpolate(
+    input: Tensor, size: Sizes | None = None, scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest", align_corners: bool | None = None,
+) -> Tensor:  # fmt: skip
+    """x (N, C, *S), one to three axes S, with other sizes S: either `size`, or S * scale_factor
+
+    mode "nearest": place i of m takes what stands at floor(i n / m) of n. "linear", "bilinear",
+    "trilinear", for one, two and three axes: place i lies at (i + 1/2) n / m - 1/2, between two
+    numbers, and mixes them by its distance from each; with align_corners at i (n - 1) / (m - 1), so
+    that the corners stay. "area": the mean, as adaptive_avg_pool. Given scale_factor, 1 / scale
+    stands for n / m. ShapeError for other axes, and unless just one of both is given.
+    """
+    x: Tensor = checks.tensor("interpolate(input)", input)
+    dims = x.ndim - 2
+    if dims not in SMOOTH:
+        raise ShapeError(
+            f"interpolate of shape {x.shape}", f"{x.ndim} axes", "give (N, C, *S), 1 to 3 axes S"
+        )
+    checks.one_of("interpolate(mode=...)", mode, ("nearest", "area", SMOOTH[dims]))
+    if align_corners is not None and mode in ("nearest", "area"):
+        raise DomainError(
+            f"interpolate({mode=}, {align_corners=})", "nothing is mixed there",
+            f"leave align_corners out, or use mode={SMOOTH[dims]!r}",
+        )  # fmt: skip
+    sizes, steps = targets(x.shape[2:], size, scale_factor)
+    if mode == "area":
+        return windows.adaptive_avg_pool(x, sizes, dims=dims)
+    if not x.dtype.is_float and mode != "nearest":
+        raise DomainError(
+            f"interpolate of {x.dtype.name}, {mode=}", "it mixes numbers, so they are fractions",
+            "cast it to a float dtype, or use mode='nearest'",
+        )  # fmt: skip
+    for axis, (m, step) in enumerate(zip(sizes, steps, strict=True), 2):
+        if mode == "nearest":
+            at = (Tensor.arange(m).cast(float64) * step).cast(int64)
+            x = x.index_select(axis, at.minimum(x.shape[axis] - 1))
+        else:
+            x = mixed(x, axis, m, step, bool(align_corners))
+    return x
+
+
+def targets(
+    shape: tuple[int, ...], size: Sizes | None, scale_factor: float | Sequence[float] | None
+) -> tuple[tuple[int, ...], list[float]]:
+    """The new sizes, and how far it is, on each old axis, from one new place to the next."""
+    if (size is None) == (scale_factor is None):
+        raise ShapeError(
+            f"interpolate({size=}, {scale_factor=})", "one of both is wanted", "give size=, or "
+            "scale_factor="
+        )  # fmt: skip
+    if not math.prod(shape):
+        raise ShapeError(f"interpolate of sizes {shape}", "it is empty", "give numbers to take")
+    if size is not None:
+        sizes = windows.each(size, len(shape), "size")
+        return sizes, [n / m for n, m in zip(shape, sizes, strict=True)]
+    given: Any = scale_factor
+    factors = list(given) if isinstance(given, (tuple, list)) else [given] * len(shape)
+    for factor in factors:
+        if not 0 < checks.number("interpolate(scale_factor=...)", factor) < math.inf:
+            raise DomainError(f"interpolate({scale_factor=})", "no size", "give numbers above 0")
+    if len(factors) != len(shape):
+        raise ShapeError(
+            f"interpolate({scale_factor=})",
+            f"{len(shape)} axes",
+            "give one number, or one for each",
+        )
+    sizes = layout.checked_shape([int(n * f) for n, f in zip(shape, factors, strict=True)])
+    if 0 in sizes:
+        raise ShapeError(f"interpolate({scale_factor=})", f"sizes {sizes}", "give a larger factor")
+    return sizes, [1 / f for f in factors]
+
+
+def mixed(x: Tensor, axis: int, m: int, step: float, align_corners: bool) -> Tensor:
+    """m places along one axis, each a mixture of the numbers before and behind it."""
+    n = x.shape[axis]
+    count = Tensor.arange(m).cast(float64)
+    if align_corners:
+        places = count * ((n - 1) / max(m - 1, 1))
+    else:
+        places = ((count + 0.5) * step - 0.5).maximum(0.0)
+    before = places.cast(int64).minimum(n - 1)
+    behind = (before + 1).minimum(n - 1)
+    share = (places - before).cast(x.dtype).reshape((m, *[1] * (x.ndim - 1 - axis)))
+    a, b = x.index_select(axis, before), x.index_select(axis, behind)
+    return a * (1 - share) + b * share
+
+
+@spelled
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """(N, C r², H, W) -> (N, C, H r, W r), r the factor: r² channels become the r by r pixels of
+    one (Shi et al. 2016)"""
+    x: Tensor = checks.at_least("pixel_shuffle", input, 3)
+    r = factor("pixel_shuffle", upscale_factor)
+    *lead, channels, h, w = x.shape
+    if channels % (r * r):
+        raise ShapeError(
+            f"pixel_shuffle({r}) of {channels} channels", f"they do not divide by {r * r}",
+            "give a multiple of upscale_factor**2 channels",
+        )  # fmt: skip
+    x = x.reshape((-1, channels // (r * r), r, r, h, w))
+    return x.permute(0, 1, 4, 2, 5, 3).reshape((*lead, channels // (r * r), h * r, w * r))
+
+
+@spelled
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """(N, C, H r, W r) -> (N, C r², H, W): pixel_shuffle backwards"""
+    x: Tensor = checks.at_least("pixel_unshuffle", input, 3)
+    r = factor("pixel_unshuffle", downscale_factor)
+    *lead, channels, h, w = x.shape
+    if h % r or w % r:
+        raise ShapeError(
+            f"pixel_unshuffle({r}) of {h} by {w} pixels", f"they do not divide by {r}",
+            "give multiples of downscale_factor",
+        )  # fmt: skip
+    x = x.reshape((-1, channels, h // r, r, w // r, r))
+    return x.permute(0, 1, 3, 5, 2, 4).reshape((*lead, channels * r * r, h // r, w // r))
+
+
+def factor(name: str, r: int) -> int:
+    return layout.positive(r, f"{name}'s factor")
+
+
+def positions(x: Tensor, size: tuple[int, ...], step: tuple[int, ...], padding: tuple[int, ...],
+              dilation: tuple[int, ...], after: tuple[int, ...]) -> Tensor:  # fmt: skip
+    """Where the largest of each window stands, counted through the places of x (N, C, *S) row by
+    row; the first of several."""
+    dims = len(size)
+    lowest = -math.inf if x.dtype.is_float else x.dtype.min
+    seen = windows.windows(windows.around(x.detach(), padding, after, lowest), size, step, dilation)
+    best = seen.reshape((*seen.shape[:-dims], math.prod(size))).argmax(-1)
+    at: Tensor = best * 0
+    for axis, n in enumerate(x.shape[2:]):
+        within = best // math.prod(size[axis + 1 :]) % size[axis]
+        first = best.arange(best.shape[2 + axis]) * step[axis] - padding[axis]
+        place = first.reshape((-1, *[1] * (dims - 1 - axis))) + within * dilation[axis]
+        at = at * n + place
+    return at
+
+
+def max_unpool(
+    input: Tensor, indices: Tensor, kernel_size: Sizes, stride: Sizes | None = None,
+    padding: Sizes = 0, output_size: Sizes | None = None, *, dims: int,
+) -> Tensor:  # fmt: skip
+    """Zeros, with x's numbers at `indices`: max_pool backwards, as far as that goes. output_size
+    None is the smallest x that the pool could have come from."""
+    name = f"max_unpool{dims}d"
+    x, was_batched = windows.batched(input, dims, name)
+    at, _ = windows.batched(checks.tensor(f"{name}(indices)", indices), dims, name)
+    if at.shape != x.shape or not at.dtype.is_integer:
+        raise ShapeError(
+            f"{name} of {x.shape} with indices {at.shape} of {at.dtype.name}",
+            "there is not one place for each number", "give what max_pool gave as indices",
+        )  # fmt: skip
+    size = windows.each(kernel_size, dims, "kernel_size")
+    step = size if stride is None else windows.each(stride, dims, "stride")
+    cut = windows.each(padding, dims, "padding", 0)
+    if output_size is None:
+        sizes = tuple((n - 1) * s - 2 * p + k
+                      for n, s, p, k in zip(x.shape[2:], step, cut, size, strict=True))  # fmt: skip
+    else:
+        sizes = layout.checked_shape(output_size)[-dims:]
+    if len(sizes) != dims:
+        raise ShapeError(f"{name}({output_size=})", f"{dims} spatial axes", "one size for each")
+    lead, count = x.shape[:2], math.prod(x.shape[2:])
+    zeros = x.like(0, (*lead, math.prod(layout.checked_shape(sizes))))
+    flat = zeros.scatter(2, at.reshape((*lead, count)), x.reshape((*lead, count)))
+    return windows.finished(flat.reshape((*lead, *sizes)), None, was_batched)
+
+
+@spelled
+def max_unpool1d(
+    input: Tensor, indices: Tensor, kernel_size: Sizes, stride: Sizes | None = None,
+    padding: Sizes = 0, output_size: Sizes | None = None,
+) -> Tensor:  # fmt: skip
+    """Zeros, with x's numbers where max_pool1d found them: see max_unpool"""
+    return max_unpool(input, indices, kernel_size, stride, padding, output_size, dims=1)
+
+
+@spelled
+def max_unpool2d(
+    input: Tensor, indices: Tensor, kernel_size: Sizes, stride: Sizes | None = None,
+    padding: Sizes = 0, output_size: Sizes | None = None,
+) -> Tensor:  # fmt: skip
+    """Zeros, with x's numbers where max_pool2d found them: see max_unpool"""
+    return max_unpool(input, indices, kernel_size, stride, padding, output_size, dims=2)

@@ -1,0 +1,117 @@
+"""Hooks: functions that are told when a layer is called, and when a gradient passes it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from tutor.core.engine import apply
+from tutor.ground import checks
+from tutor.methods.tensor import Tensor
+
+Hook = Callable[..., Any]
+
+
+class Handle:
+    """What a hook is removed by: `handle.remove()`, or at the end of `with handle:`."""
+
+    def __init__(self, hooks: list[Hook], hook: Hook) -> None:
+        self.hooks, self.hook = hooks, hook
+
+    def remove(self) -> None:
+        """Take the hook away; once is enough, a second time does nothing."""
+        self.hooks[:] = [hook for hook in self.hooks if hook is not self.hook]
+
+    def __enter__(self) -> Handle:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.remove()
+
+
+class Hooks:
+    """The hooks of one module. It has no attributes by name, so the walk over a model's parts, and
+    with it state_dict, finds nothing in it."""
+
+    __slots__ = ("after", "backward", "before")
+
+    def __init__(self) -> None:
+        self.before: list[Hook] = []
+        self.after: list[Hook] = []
+        self.backward: list[Hook] = []
+
+    def add(self, hooks: list[Hook], hook: Hook) -> Handle:
+        hooks.append(checks.function("a hook", hook))
+        return Handle(hooks, hook)
+
+    def call(self, module: Any, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """module.forward(*inputs, **options) between its hooks. What a hook returns, unless None,
+        goes on in the place of what it was shown."""
+        for hook in tuple(self.before):
+            other = hook(module, inputs)
+            if other is not None:
+                inputs = other if isinstance(other, tuple) else (other,)
+        watch = Passing(module, tuple(self.backward)) if self.backward else None
+        if watch:
+            inputs = tuple(map(watch.entering, inputs))
+        result = module.forward(*inputs, **options)
+        for hook in tuple(self.after):
+            other = hook(module, inputs, result)
+            result = result if other is None else other
+        return watch.leaving(result) if watch else result
+
+
+class Passing:
+    """One call of a module whose backward hooks wait for its gradients.
+
+    The gradients of its results come first. When those of all its inputs have come, too, or, if
+    none of them wants one, at once, the hooks are called, with tuples that have None for what has
+    no gradient. A hook may return other gradients of the inputs: what comes last goes on as the
+    hook says; of several inputs the earlier ones have gone on already, and only the last changes.
+    """
+
+    def __init__(self, module: Any, hooks: tuple[Hook, ...]) -> None:
+        self.module, self.hooks = module, hooks
+        self.inputs: list[Tensor | None] = []  # their gradients, as they come
+        self.results: list[Tensor | None] = []
+        self.wanted = 0
+
+    def entering(self, x: Any) -> Any:
+        """The input under another name, whose gradient belongs to this call alone."""
+        self.inputs.append(None)
+        if not isinstance(x, Tensor) or not x.requires_grad:
+            return x
+        own, place = apply("expand", x, shape=x.shape), len(self.inputs) - 1
+        self.wanted += 1
+        own.register_hook(functools.partial(self.arrived, place))
+        return own
+
+    def leaving(self, result: Any) -> Any:
+        for place, z in enumerate(result if isinstance(result, tuple) else (result,)):
+            self.results.append(None)
+            if isinstance(z, Tensor) and z.requires_grad:
+                z.register_hook(functools.partial(self.left, place))
+        return result
+
+    def left(self, place: int, g: Tensor) -> None:
+        self.results[place] = g
+        if not self.wanted:
+            self.tell()
+
+    def arrived(self, place: int, g: Tensor) -> Tensor | None:
+        self.inputs[place] = g
+        if sum(x is not None for x in self.inputs) < self.wanted:
+            return None
+        told = self.tell()
+        return None if told is None else told[place]
+
+    def tell(self) -> tuple[Tensor | None, ...] | None:
+        """Call the hooks; the gradients of the inputs that go on, or None if they are as before."""
+        given, changed = tuple(self.inputs), False
+        for hook in self.hooks:
+            other = hook(self.module, given, tuple(self.results))
+            if other is not None:
+                given, changed = other if isinstance(other, tuple) else (other,), True
+        self.inputs = [None] * len(self.inputs)  # for another backward() through this call
+        return given if changed else None

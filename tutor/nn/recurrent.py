@@ -1,0 +1,346 @@
+"""Recurrent layers: what they know so far, and what comes next, make what they know then.
+
+    RNN    h' = tanh(W x + U h)                                  (Elman 1990)
+    LSTM   i, f, o = sigmoid(...), g = tanh(...), each of W x + U h
+           c' = f c + i g,  h' = o tanh(c')                      (Hochreiter & Schmidhuber 1997)
+    GRU    r, z = sigmoid(...),  n = tanh(W x + r (U h))
+           h' = (1 - z) n + z h                                  (Cho et al. 2014)
+
+each with its own weights and biases, which lie in one matrix, one gate below the other: W in
+`weight_ih` (gates * hidden, inputs), U in `weight_hh` (gates * hidden, hidden), in PyTorch's order
+(i, f, g, o; r, z, n). All start uniform in +-1/sqrt(hidden_size).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from tutor.errors import ShapeError
+from tutor.ground import checks, layout
+from tutor.ground.spelling import spelled
+from tutor.ground.typing import DTypeLike
+from tutor.methods.tensor import Tensor
+from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
+from tutor.nn.dense import stacked, started
+from tutor.nn.module import Module
+from tutor.ops.movement import cat, stack
+
+State = tuple[Tensor, ...]  # (h,), or (h, c) of an LSTM
+Step = Callable[[Tensor, Tensor | None, State, Tensor], State]
+
+
+# ---- one step: from W x + b, b of U, the state and U to the new state ----------------------------
+
+
+def after_tanh(wx: Tensor, bias: Tensor | None, state: State, u: Tensor) -> State:
+    return ((wx + F.linear(state[0], u, bias)).tanh(),)
+
+
+def after_relu(wx: Tensor, bias: Tensor | None, state: State, u: Tensor) -> State:
+    return ((wx + F.linear(state[0], u, bias)).relu(),)
+
+
+def after_lstm(wx: Tensor, bias: Tensor | None, state: State, u: Tensor) -> State:
+    h, c = state
+    i, f, g, o = (wx + F.linear(h, u, bias)).chunk(4, -1)
+    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c.tanh(), c
+
+
+def after_gru(wx: Tensor, bias: Tensor | None, state: State, u: Tensor) -> State:
+    (h,) = state
+    (xr, xz, xn), (hr, hz, hn) = wx.chunk(3, -1), F.linear(h, u, bias).chunk(3, -1)
+    r, z = (xr + hr).sigmoid(), (xz + hz).sigmoid()
+    n = (xn + r * hn).tanh()
+    return (n + z * (h - n),)
+
+
+class Kind(NamedTuple):
+    """How many gates, of how many Tensors a state, and one step."""
+
+    gates: int
+    states: int
+    step: Step
+
+
+KINDS = {
+    "tanh": Kind(1, 1, after_tanh), "relu": Kind(1, 1, after_relu),
+    "lstm": Kind(4, 2, after_lstm), "gru": Kind(3, 1, after_gru),
+}  # fmt: skip
+
+
+# ---- layers --------------------------------------------------------------------------------------
+
+
+class Recurrent(Module):
+    """A recurrent layer over a sequence: x (L, N, input_size), with batch_first (N, L, input_size),
+    or (L, input_size) -> the last layer's h at each place, and the state after the last place,
+    (layers * directions, N, hidden_size)
+
+    `num_layers` of them stand one above the other; `bidirectional` ones read from both ends, and
+    give both results side by side. `dropout` is applied, in training, to what each layer but the
+    last gives. W x of all places is one product; then there is one step for each place.
+    """
+
+    cell: str  # one of KINDS
+
+    def start(
+        self, input_size: int, hidden_size: int, num_layers: int, bias: bool, batch_first: bool,
+        dropout: float, bidirectional: bool, dtype: DTypeLike,
+    ) -> None:  # fmt: skip
+        kind = type(self).__name__
+        self.input_size = layout.positive(input_size, f"{kind}(input_size=...)")
+        self.hidden_size = layout.positive(hidden_size, f"{kind}(hidden_size=...)")
+        self.num_layers = stacked(num_layers, f"{kind}(num_layers=...)")
+        self.bias, self.batch_first = bool(bias), bool(batch_first)
+        self.bidirectional = bool(bidirectional)
+        self.dropout = float(checks.number(f"{kind}(dropout=...)", dropout, 0, 1, nan=False))
+        h, bound = self.hidden_size, 1 / math.sqrt(self.hidden_size)
+        gates = KINDS[self.cell].gates * h
+        for layer in range(self.num_layers):
+            width = h * (1 + self.bidirectional) if layer else self.input_size
+            for end in self.ends(layer):
+                setattr(self, f"weight_ih_{end}", started(bound, (gates, width), dtype))
+                setattr(self, f"weight_hh_{end}", started(bound, (gates, h), dtype))
+                if self.bias:
+                    setattr(self, f"bias_ih_{end}", started(bound, (gates,), dtype))
+                    setattr(self, f"bias_hh_{end}", started(bound, (gates,), dtype))
+
+    def ends(self, layer: int) -> tuple[str, ...]:
+        """How the weights of a layer's directions end: `l0`, `l0_reverse`."""
+        return (f"l{layer}", f"l{layer}_reverse")[: 1 + self.bidirectional]
+
+    def run(self, x: Tensor, state: State | None) -> tuple[Tensor, State]:
+        """The last layer's h at each place, and the state after the last."""
+        kind = type(self).__name__
+        if checks.tensor(kind, x).ndim not in (2, 3) or x.shape[-1] != self.input_size:
+            order = "(N, L, {0})" if self.batch_first else "(L, N, {0})"
+            raise ShapeError(
+                f"{kind}({self.input_size}, {self.hidden_size}) of shape {x.shape}",
+                f"{x.ndim} axes, the last of {x.shape[-1] if x.ndim else 'no'} numbers",
+                f"give {order}, or (L, {{0}})".format(self.input_size),
+            )
+        single = x.ndim == 2
+        x = x.unsqueeze(1) if single else x.transpose(0, 1) if self.batch_first else x
+        if not x.shape[0]:
+            raise ShapeError(f"{kind} of a sequence of no places", "no step", "give one or more")
+        state = self.begun(x, state, single)
+        ended: list[State] = []
+        for layer in range(self.num_layers):
+            told = []
+            for end in self.ends(layer):
+                here = tuple(s[len(ended)] for s in state)
+                result, last = self.along(x, here, end)
+                told.append(result)
+                ended.append(last)
+            x = cat(told, axis=-1) if len(told) > 1 else told[0]
+            if self.dropout and layer < self.num_layers - 1:
+                x = F.dropout(x, self.dropout, self.training)
+        final = tuple(stack(parts) for parts in zip(*ended, strict=True))
+        if single:
+            return x.squeeze(1), tuple(s.squeeze(1) for s in final)
+        return x.transpose(0, 1) if self.batch_first else x, final
+
+    def begun(self, x: Tensor, state: State | None, single: bool) -> State:
+        """The state before the first place: zeros, unless it was given."""
+        shape = (self.num_layers * (1 + self.bidirectional), x.shape[1], self.hidden_size)
+        if state is None:
+            return (x.detach().like(0, shape),) * KINDS[self.cell].states
+        wanted = (shape[0], shape[2]) if single else shape
+        for s in state:
+            if checks.tensor(f"the state of {type(self).__name__}", s).shape != wanted:
+                raise ShapeError(
+                    f"{type(self).__name__} with a state {s.shape}", f"there are {shape[0]} of "
+                    f"{shape[2]} numbers for each of {shape[1]} sequences", f"give {wanted}"
+                )  # fmt: skip
+        return tuple(s.unsqueeze(1) for s in state) if single else state
+
+    def along(self, x: Tensor, state: State, end: str) -> tuple[Tensor, State]:
+        """One layer in one direction over x (L, N, inputs)."""
+        w, u = getattr(self, f"weight_ih_{end}"), getattr(self, f"weight_hh_{end}")
+        b = getattr(self, f"bias_ih_{end}") if self.bias else None
+        c = getattr(self, f"bias_hh_{end}") if self.bias else None
+        wx = F.linear(x, w, b)
+        places = range(x.shape[0])
+        told: list[Any] = [None] * x.shape[0]
+        step = KINDS[self.cell].step
+        for place in reversed(places) if end.endswith("_reverse") else places:
+            state = step(wx[place], c, state, u)
+            told[place] = state[0]
+        return stack(told), state
+
+
+class OneState(Recurrent):
+    """Those whose state is h alone."""
+
+    def __call__(  # type: ignore[override]  # what a call gives is a pair here
+        self, input: Tensor, hx: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        return super().__call__(input, hx)  # type: ignore[return-value]
+
+    def forward(  # type: ignore[override]
+        self, input: Tensor, hx: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """(h at each place, h after the last)"""
+        told, (h,) = self.run(input, None if hx is None else (hx,))
+        return told, h
+
+
+@spelled
+class RNN(OneState):
+    """h' = tanh(W x + U h), or relu(...) with nonlinearity="relu": see Recurrent."""
+
+    def __init__(
+        self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh",
+        bias: bool = True, batch_first: bool = False, dropout: float = 0.0,
+        bidirectional: bool = False, *, dtype: DTypeLike = "float32",
+    ) -> None:  # fmt: skip
+        self.cell = checks.one_of("RNN(nonlinearity=...)", nonlinearity, ("tanh", "relu"))
+        self.start(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional,
+                   dtype)  # fmt: skip
+
+
+@spelled
+class GRU(OneState):
+    """h' = (1 - z) n + z h: see the formulas above, and Recurrent."""
+
+    cell = "gru"
+
+    def __init__(
+        self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
+        batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
+        *, dtype: DTypeLike = "float32",
+    ) -> None:  # fmt: skip
+        self.start(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional,
+                   dtype)  # fmt: skip
+
+
+@spelled
+class LSTM(Recurrent):
+    """c' = f c + i g, h' = o tanh(c'): see the formulas above, and Recurrent. The state is the pair
+    (h, c)."""
+
+    cell = "lstm"
+
+    def __init__(
+        self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
+        batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
+        *, dtype: DTypeLike = "float32",
+    ) -> None:  # fmt: skip
+        self.start(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional,
+                   dtype)  # fmt: skip
+
+    def __call__(  # type: ignore[override]
+        self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        return super().__call__(input, hx)  # type: ignore[return-value]
+
+    def forward(  # type: ignore[override]
+        self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """(h at each place, (h, c) after the last)"""
+        told, (h, c) = self.run(input, None if hx is None else pair("LSTM", hx))
+        return told, (h, c)
+
+
+def pair(kind: str, hx: Any) -> tuple[Tensor, Tensor]:
+    if not isinstance(hx, (tuple, list)) or len(hx) != 2:
+        raise ShapeError(f"the state of {kind}", checks.said(hx), "give the pair (h, c)")
+    return hx[0], hx[1]
+
+
+# ---- cells: one step -----------------------------------------------------------------------------
+
+
+class Cell(Module):
+    """One step of a recurrent layer: x (N, input_size), or (input_size), and a state
+    (N, hidden_size), zeros unless given -> the new state."""
+
+    cell: str  # one of KINDS
+
+    def start(self, input_size: int, hidden_size: int, bias: bool, dtype: DTypeLike) -> None:
+        kind = type(self).__name__
+        self.input_size = layout.positive(input_size, f"{kind}(input_size=...)")
+        self.hidden_size = layout.positive(hidden_size, f"{kind}(hidden_size=...)")
+        h, bound = self.hidden_size, 1 / math.sqrt(self.hidden_size)
+        gates = KINDS[self.cell].gates * h
+        self.weight_ih = started(bound, (gates, self.input_size), dtype)
+        self.weight_hh = started(bound, (gates, h), dtype)
+        self.bias_ih = started(bound, (gates,), dtype) if bias else None
+        self.bias_hh = started(bound, (gates,), dtype) if bias else None
+
+    def run(self, x: Tensor, state: State | None) -> State:
+        kind = type(self).__name__
+        if checks.tensor(kind, x).ndim not in (1, 2) or x.shape[-1] != self.input_size:
+            raise ShapeError(
+                f"{kind}({self.input_size}, {self.hidden_size}) of shape {x.shape}",
+                "that is no row, and no rows, of its inputs", f"give (N, {self.input_size})",
+            )  # fmt: skip
+        wanted = (*x.shape[:-1], self.hidden_size)
+        state = (x.detach().like(0, wanted),) * KINDS[self.cell].states if state is None else state
+        for s in state:
+            if checks.tensor(f"the state of {kind}", s).shape != wanted:
+                raise ShapeError(f"{kind} with a state {s.shape}", "it does not fit the input",
+                                 f"give {wanted}")  # fmt: skip
+        wx = F.linear(x, self.weight_ih, self.bias_ih)
+        return KINDS[self.cell].step(wx, self.bias_hh, state, self.weight_hh)
+
+
+class OneStateCell(Cell):
+    """Those whose state is h alone."""
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        (h,) = self.run(input, None if hx is None else (hx,))
+        return h
+
+
+@spelled
+class RNNCell(OneStateCell):
+    """h' = tanh(W x + U h), or relu(...): see Cell."""
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh",
+        *, dtype: DTypeLike = "float32",
+    ) -> None:  # fmt: skip
+        self.cell = checks.one_of("RNNCell(nonlinearity=...)", nonlinearity, ("tanh", "relu"))
+        self.start(input_size, hidden_size, bias, dtype)
+
+
+@spelled
+class GRUCell(OneStateCell):
+    """h' = (1 - z) n + z h: see Cell."""
+
+    cell = "gru"
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, *,
+        dtype: DTypeLike = "float32",
+    ) -> None:  # fmt: skip
+        self.start(input_size, hidden_size, bias, dtype)
+
+
+@spelled
+class LSTMCell(Cell):
+    """c' = f c + i g, h' = o tanh(c'): see Cell. The state is the pair (h, c)."""
+
+    cell = "lstm"
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, *,
+        dtype: DTypeLike = "float32",
+    ) -> None:  # fmt: skip
+        self.start(input_size, hidden_size, bias, dtype)
+
+    def __call__(  # type: ignore[override]
+        self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Tensor, Tensor]:
+        return super().__call__(input, hx)  # type: ignore[return-value]
+
+    def forward(  # type: ignore[override]
+        self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """(h, c)"""
+        h, c = self.run(input, None if hx is None else pair("LSTMCell", hx))
+        return h, c

@@ -1,0 +1,103 @@
+"""Clipping: gradients that are too large are made smaller, before a step.
+
+    loss.backward()
+    norm = clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+
+All is done with Tensors, in place: a function under tutor.jit may clip, and follows the gradients.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from tutor.core.engine import apply
+from tutor.dtype import float32
+from tutor.errors import DomainError
+from tutor.ground import border
+from tutor.ground.recording import no_grad
+from tutor.ground.spelling import spelled
+from tutor.methods.tensor import Tensor
+from tutor.optim.limits import Limit
+
+LARGEST = Limit("a number above 0", lambda x: x > 0, "1.0")
+
+
+def gradients(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
+    """Those that there are."""
+    params = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    return [p.grad for p in params if p.grad is not None]
+
+
+@spelled
+@no_grad()
+def get_total_norm(tensors: Iterable[Tensor], norm_type: float = 2.0) -> Tensor:
+    """The norm of all numbers of all tensors, (sum |x|^p)^(1/p), as one Tensor of shape (); for
+    `norm_type=inf` the largest |x|. 16-bit floats are added in float32. 0 of no tensors."""
+    asked = f"a norm of type {norm_type!r}"
+    order = Limit("a number above 0, or inf", lambda x: x > 0, "2.0").checked(asked, norm_type)
+    wide = [t.cast(float32) if t.dtype.itemsize == 2 else t for t in tensors]
+    if not wide:
+        return Tensor(0.0)
+    total: Tensor
+    if order == math.inf:
+        total = wide[0].abs().max()
+        for t in wide[1:]:
+            total = apply("maximum", total, t.abs().max())
+        return total
+    terms = [(t * t).sum() if order == 2 else (t.abs() ** order).sum() for t in wide]
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    return total.sqrt() if order == 2 else total ** (1 / order)
+
+
+@spelled
+@no_grad()
+def clip_grads_with_norm_(
+    parameters: Tensor | Iterable[Tensor], max_norm: float, total_norm: Tensor
+) -> None:
+    """g <- g * min(1, max_norm / (total_norm + 1e-6)) for the gradient of each parameter"""
+    largest = LARGEST.checked(f"clipping with max_norm={max_norm!r}", max_norm)
+    factor = apply("minimum", largest / (total_norm + 1e-6), 1.0)
+    for g in gradients(parameters):
+        g.mul_(factor.cast(g.dtype))
+
+
+@spelled
+def clip_grad_norm_(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+) -> Tensor:
+    """Scale all gradients, in place, so that their norm together is max_norm at most; returns the
+    norm that they had, a Tensor of shape () (Pascanu et al. 2013, "On the difficulty of training
+    recurrent neural networks").
+
+    A nan or an infinity among them makes all of them nan. `error_if_nonfinite=True` raises
+    DomainError instead, and changes nothing; it looks at the number, which a recorded function
+    (tutor.jit) cannot.
+    """
+    params = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    total: Tensor = get_total_norm(gradients(params), norm_type)
+    if error_if_nonfinite:
+        border.opened("clip_grad_norm_ with error_if_nonfinite=True")
+        if not math.isfinite(total.item()):
+            raise DomainError(
+                f"clip_grad_norm_ of {len(params)} parameters",
+                f"the norm of their gradients is {total.item()}",
+                "look for the op that made it: a log of 0, a division by 0, a rate too large",
+            )
+    clip_grads_with_norm_(params, max_norm, total)
+    return total
+
+
+@spelled
+@no_grad()
+def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float) -> None:
+    """g <- each number of the gradients brought to between -clip_value and clip_value, in place"""
+    largest = LARGEST.checked(f"clip_grad_value_ with clip_value={clip_value!r}", clip_value)
+    for g in gradients(parameters):
+        g.clamp_(-largest, largest)

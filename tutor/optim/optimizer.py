@@ -1,0 +1,263 @@
+"""What all optimizers share: groups of parameters, their state, settings, the loop of a step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Self, TypeVar, overload
+
+from tutor.core.engine import engine
+from tutor.dtype import float64, uint64
+from tutor.errors import DataError, GraphError
+from tutor.ground.callers import user_line
+from tutor.ground.recording import recording
+from tutor.ground.spelling import spelled
+from tutor.methods.tensor import Tensor
+from tutor.optim.group import Cells, Group, number, write
+from tutor.optim.limits import RATE, Limit
+
+T = TypeVar("T")
+Params = Iterable[Tensor] | Iterable[Mapping[str, Any]]
+GIVE = "pass get_parameters(model), or a list of Tensors"
+
+
+@spelled
+class Optimizer:
+    """`Optimizer(params, lr)`: params are the Tensors to move, lr the learning rate (step size).
+
+    Or params are groups with settings of their own: `[{"params": weights, "lr": 0.01},
+    {"params": biases, "weight_decay": 0}]`; what a group leaves out is as for the others.
+    `param_groups` are these groups, to be read and written as dicts.
+
+    A subclass states `slots` (the names of its state per parameter), `limits` (what its settings
+    may be, whenever they are set) and `update`. The state starts at zero, unless `start` says
+    otherwise. GraphError for params that cannot be moved, DomainError for a setting out of its
+    limits.
+
+    `cells[name]` are the cells of a setting, one float64 each: of the first group, and within
+    `update` of the group whose parameter is moved. `count` is that of `steps`.
+    """
+
+    slots: tuple[str, ...] = ()
+    limits: Mapping[str, Limit] = {"lr": RATE}
+    maximize: bool = False  # go up, along the gradient, and not down
+    cells: Cells
+    defaults: Cells  # for groups that do not say otherwise
+    param_groups: list[Group]
+
+    def __new__(cls, *args: Any, **options: Any) -> Self:
+        self = super().__new__(cls)
+        self.cells = self.defaults = {}  # before __init__, which sets the settings
+        self.param_groups = []
+        return self
+
+    def __init__(self, params: Params, lr: float) -> None:
+        self.lr = lr
+        listed: Any = params
+        if isinstance(params, Iterable) and not isinstance(params, (Tensor, str, Mapping)):
+            listed = list(params)
+        has_groups = isinstance(listed, list) and listed and isinstance(listed[0], Mapping)
+        for given in listed if has_groups else [{"params": self._leaves(listed)}]:
+            self.param_groups.append(self._group(given))
+        self.cells = self.param_groups[0].cells
+        self.slots = self.kept()
+        self.params = [p for group in self.param_groups for p in group.params]
+        self.count = Tensor(0, dtype=uint64)
+        self.state = {name: [self.start(name, p) for p in self.params] for name in self.slots}
+
+    def kept(self) -> tuple[str, ...]:
+        """Which slots are kept, the settings of all groups being known."""
+        return self.slots
+
+    def narrow(self, name: str, example: str) -> None:
+        """From here on a setting must stay 0: what it needs is not kept. `example` is another
+        optimizer, that does keep it."""
+        words = f"0: it was made without {name}, and has kept no velocity"
+        only = Limit(words, lambda x: x == 0, f"another one: {example}")
+        self.limits = {**self.limits, name: only}
+        for group in self.param_groups:
+            group.limits = self.limits
+
+    def start(self, name: str, p: Tensor) -> Tensor:
+        """What a slot of p holds before the first step: zeros, of p's shape and dtype."""
+        return p.detach().like(0)
+
+    # ---- settings --------------------------------------------------------------------------------
+
+    @property
+    def steps(self) -> int:
+        """How many steps were taken."""
+        return int(self.count.buf[0])
+
+    @steps.setter
+    def steps(self, count: int) -> None:
+        self.count.buf[0] = count
+
+    def __getattr__(self, name: str) -> Any:
+        """A setting, as float or tuple of floats: what its cells hold now. Of several groups, that
+        of the first."""
+        if name not in self.limits or name not in self.cells:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return number(self.cells, self.limits, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """A setting is set in all groups; the first time, where a group does not have its own."""
+        if name not in self.limits:
+            return super().__setattr__(name, value)
+        first = name not in self.defaults
+        write(self.defaults, self.limits, type(self).__name__, name, value)
+        for group in self.param_groups:
+            if not (first and name in group.cells):
+                group[name] = value
+
+    def numbers(self, name: str, like: Tensor) -> list[Tensor]:
+        """The cells of a setting in the dtype of `like`: operands for an `update` of Tensors."""
+        return [cell.cast(like.dtype) for cell in self.cells[name]]
+
+    def rests(self, name: str, like: Tensor) -> list[Tensor]:
+        """1 - x of the cells of a setting, computed in float64: of 0.999 three digits would go."""
+        return [(1 - cell).cast(like.dtype) for cell in self.cells[name]]
+
+    # ---- parameters ------------------------------------------------------------------------------
+
+    def add_param_group(self, param_group: Mapping[str, Any]) -> None:
+        """More parameters, `{"params": tensors, "lr": 0.1}`: they are moved from now on, with what
+        they leave out as it was last set for all."""
+        group = self._group(param_group)
+        self.param_groups.append(group)
+        self.params.extend(group.params)
+        for name, tensors in self.state.items():
+            tensors.extend(self.start(name, p) for p in group.params)
+
+    def _group(self, given: Any) -> Group:
+        """A group of `given`, with all its settings. Nothing else is changed."""
+        of = type(self).__name__
+        if not isinstance(given, Mapping) or "params" not in given:
+            raise GraphError(
+                f"{of} over a group that is {given!r:.60}",
+                "it is no dict with 'params'",
+                'write {"params": tensors, "lr": 0.01}, all of them as such dicts',
+            )
+        params = given["params"]
+        group = Group(of, self.limits, self._leaves([params] if is_leaf(params) else params))
+        for name in given:
+            if name != "params":
+                group[name] = given[name]
+        for name, cells in self.defaults.items():
+            if name not in group.cells:
+                group.cells[name] = [Tensor(cell.buf[0], dtype=float64) for cell in cells]
+        return group
+
+    def _leaves(self, params: Any) -> list[Tensor]:
+        """The params as a list of Tensors that an optimizer can move, each of them once."""
+        what = f"{type(self).__name__} over "
+        if isinstance(params, (Tensor, str)) or not isinstance(params, Iterable):
+            raise GraphError(
+                f"{what}a {type(params).__name__}", "it is no list of parameters", GIVE
+            )
+        leaves = list(params)
+        if not leaves:
+            raise GraphError(
+                f"{what}no parameters", "nothing to move", "pass get_parameters(model)"
+            )
+        for p in leaves:
+            if not is_leaf(p):
+                raise GraphError(f"{what}a {type(p).__name__}", "it is no leaf that requires grad",
+                                 f"{GIVE} made with requires_grad=True")  # fmt: skip
+        before = [p for group in self.param_groups for p in group.params]
+        if len({id(p) for p in (*before, *leaves)}) < len(before) + len(leaves):
+            count = len(before) + len(leaves)
+            raise GraphError(f"{what}{count} parameters", "one of them is there twice: each "
+                             "step would move it twice", "give each parameter once, as "
+                             "get_parameters(model) does")  # fmt: skip
+        return leaves
+
+    # ---- a step ----------------------------------------------------------------------------------
+
+    def zero_grad(self) -> None:
+        """Forget the gradients, so that the next backward() starts from none."""
+        for p in self.params:
+            p._grad = None
+
+    @overload
+    def step(self) -> None: ...
+    @overload
+    def step(self, closure: Callable[[], T]) -> T: ...
+    def step(self, closure: Callable[[], T] | None = None) -> T | None:
+        """Move every parameter that has a gradient. `closure`, if given, is called first: it is to
+        compute the loss and the gradients, and its result is handed on.
+
+        Where it is interrupted, some have moved and others not; `steps` counts whole steps only,
+        and of each that has moved it is known that it changed (its version).
+        """
+        here = user_line()
+        loss = None if closure is None else recording.during(True, closure)
+        recording.during(False, self._move, here)
+        engine.call("add", uint64, self.count, self.count, self.count.wrap(1, uint64))
+        return loss
+
+    def _move(self, here: tuple[str, int] | None) -> None:
+        i, state = 0, self.state
+        try:
+            for group in self.param_groups:
+                self.cells = group.cells
+                for p in group.params:
+                    if p.grad is not None:
+                        p.buf.touch(here)
+                        g = -p.grad if self.maximize else p.grad
+                        self.update(p, g, *[state[name][i] for name in self.slots])
+                    i += 1
+        finally:
+            self.cells = self.param_groups[0].cells
+
+    def update(self, p: Tensor, g: Tensor, *state: Tensor) -> None:
+        """Move p in place along its gradient g; `self.count` steps were taken before this one. No
+        graph is recorded."""
+        raise NotImplementedError(f"{type(self).__name__} has no update(self, p, g, ...)")
+
+    # ---- saving ----------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """Steps taken, the state per parameter, `slot.i`, and the settings, `groups.i.name.k`: what
+        an exact continuation needs. All but `steps` are Tensors, those that are in use."""
+        named = {f"{n}.{i}": t for n in self.slots for i, t in enumerate(self.state[n])}
+        return {"steps": self.steps, **named, **{name: t for name, (t, _) in self._set().items()}}
+
+    def _set(self) -> dict[str, tuple[Tensor, Limit]]:
+        """All cells by name, each with what it may hold."""
+        return {
+            f"groups.{i}.{name}.{k}": (cell, group.limits[name])
+            for i, group in enumerate(self.param_groups)
+            for name, cells in group.cells.items()
+            for k, cell in enumerate(cells)
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take over what `state_dict` gave; without settings, these stay. DataError, and nothing is
+        changed, if it is not of an optimizer of this type over parameters of these shapes and
+        dtypes, in such groups."""
+        own, steps, cells = self.state_dict(), state.get("steps"), self._set()
+        if not any(name in cells for name in state):
+            own = {name: t for name, t in own.items() if name not in cells}
+        wrong = sorted(own.keys() ^ state.keys())
+        for name in own.keys() & state.keys() - {"steps"}:
+            fits = alike(own[name], state[name])
+            if not fits or (name in cells and not cells[name][1].allowed(state[name].item())):
+                wrong.append(name)
+        if wrong or type(steps) is not int or not 0 <= steps < 2**64:
+            raise DataError(
+                f"to load a state into {type(self).__name__} over {len(self.params)} parameters",
+                f"missing, too much or of another shape or dtype: {', '.join(wrong) or 'steps'}",
+                "load what state_dict() of the same optimizer over the same model gave",
+            )
+        for name, t in own.items():
+            if name != "steps":
+                t.assign(state[name])
+        self.steps = steps
+
+
+def is_leaf(p: object) -> bool:
+    return isinstance(p, Tensor) and p.requires_grad and p.op is None
+
+
+def alike(t: Tensor, other: object) -> bool:
+    return isinstance(other, Tensor) and (t.shape, t.dtype) == (other.shape, other.dtype)

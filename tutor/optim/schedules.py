@@ -1,0 +1,262 @@
+"""Schedules: learning rates that change with the steps, or with what they have led to.
+
+    schedule = OneCycleLR(optimizer, max_lr=0.1, total_steps=1000)
+    for x, y in batches:
+        ...
+        optimizer.step()
+        schedule.step()
+
+A schedule writes into the cells of the optimizer's groups, so a step that tutor.jit has recorded
+follows it; `schedule.step()` itself stands outside of the recorded function. Each rate is computed
+from the count of steps by a closed form, `at`, and not from the rate before: so it can be asked for
+any step, drawn (`schedule.curve(100)`), and set to one (`load_state_dict`). What schedules do is
+PyTorch's, and so are their names; t counts steps, from 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from tutor.errors import DataError, DomainError
+from tutor.ground.spelling import spelled
+from tutor.optim.limits import RATE, float_or_nan
+from tutor.optim.optimizer import Optimizer
+
+Function = Callable[[int], float]
+
+
+def whole(asked: str, value: object, least: int = 1) -> int:
+    """The value, if it is a whole number of `least` or more. DomainError else."""
+    if type(value) is int and value >= least:
+        return value
+    raise DomainError(f"{asked}={value!r:.40}", f"it counts steps: a whole number from {least} on",
+                      "use 10, for example")  # fmt: skip
+
+
+def within(asked: str, value: Any, low: float = 0.0, high: float = math.inf) -> float:
+    """The value as float, if it is a number from low to high. DomainError else."""
+    number = float_or_nan(value)
+    if low <= number <= high and number < math.inf:
+        return number
+    found = f"it must be a finite number from {low:g} to {high:g}"
+    raise DomainError(f"{asked}={value!r:.40}", found,
+                      f"use {max(low, min(0.1, high)):g}, for example")  # fmt: skip
+
+
+@spelled
+class LRScheduler:
+    """A schedule over the groups of an optimizer. A subclass has `at(t, base)`: the rate after t
+    steps of a group that began with the rate `base`.
+
+    `base_lrs` are the rates at the beginning, of each group; `last_epoch` is how many steps the
+    schedule has made, and `get_last_lr()` the rates that hold now.
+    """
+
+    def __init__(self, optimizer: Optimizer) -> None:
+        if not isinstance(optimizer, Optimizer):
+            raise DomainError(f"{type(self).__name__} over a {type(optimizer).__name__}",
+                              "it is no optimizer", "give the optimizer first")  # fmt: skip
+        self.optimizer, self.last_epoch = optimizer, 0
+        for group in optimizer.param_groups:
+            group.setdefault("initial_lr", group["lr"])
+        self.base_lrs = [float(group["initial_lr"]) for group in optimizer.param_groups]
+        self.write()
+
+    def at(self, t: int, base: float) -> float:
+        raise NotImplementedError(f"{type(self).__name__} has no at(self, t, base)")
+
+    def step(self) -> None:
+        """One step on: write the rates of the next step of the optimizer."""
+        self.last_epoch += 1
+        self.write()
+
+    def write(self) -> None:
+        """Write what holds after `last_epoch` steps."""
+        for group, base in zip(self.optimizer.param_groups, self.base_lrs, strict=False):
+            group["lr"] = self.at(self.last_epoch, base)
+
+    def get_last_lr(self) -> list[float]:
+        return [group["lr"] for group in self.optimizer.param_groups]
+
+    def curve(self, steps: int) -> list[float]:
+        """The rates of the first group for so many steps from the beginning on: to be drawn."""
+        return [self.at(t, self.base_lrs[0]) for t in range(whole("a curve with steps", steps))]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where it stands: what an exact continuation needs beside the same arguments."""
+        return {"last_epoch": self.last_epoch, "base_lrs": list(self.base_lrs)}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take over what `state_dict` gave, and write the rates. DataError, and nothing is changed,
+        for anything else."""
+        count, bases = state.get("last_epoch"), state.get("base_lrs")
+        fits = isinstance(bases, list) and len(bases) == len(self.base_lrs)
+        fits = fits and all(map(RATE.allowed, bases or ()))
+        if type(count) is not int or count < 0 or not fits:
+            raise DataError(f"to load a state into {type(self).__name__}",
+                            f"last_epoch is {count!r:.40}, base_lrs {bases!r:.60}",
+                            "load what state_dict() of the same schedule gave")  # fmt: skip
+        self.last_epoch, self.base_lrs = count, list(bases or ())
+        self.write()
+
+
+@spelled
+class StepLR(LRScheduler):
+    """base * gamma^floor(t / step_size)"""
+
+    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1) -> None:
+        self.step_size = whole("StepLR with step_size", step_size)
+        self.gamma = within("StepLR with gamma", gamma)
+        super().__init__(optimizer)
+
+    def at(self, t: int, base: float) -> float:
+        return float(base * self.gamma ** (t // self.step_size))
+
+
+@spelled
+class MultiStepLR(LRScheduler):
+    """base * gamma^(how many of the milestones are <= t)"""
+
+    def __init__(self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1) -> None:
+        self.milestones = [whole("MultiStepLR with a milestone", m, 0) for m in milestones]
+        self.gamma = within("MultiStepLR with gamma", gamma)
+        super().__init__(optimizer)
+
+    def at(self, t: int, base: float) -> float:
+        return float(base * self.gamma ** sum(m <= t for m in self.milestones))
+
+
+@spelled
+class ExponentialLR(LRScheduler):
+    """base * gamma^t"""
+
+    def __init__(self, optimizer: Optimizer, gamma: float) -> None:
+        self.gamma = within("ExponentialLR with gamma", gamma)
+        super().__init__(optimizer)
+
+    def at(self, t: int, base: float) -> float:
+        return float(base * self.gamma**t)
+
+
+@spelled
+class ConstantLR(LRScheduler):
+    """base * factor for t < total_iters, then base"""
+
+    def __init__(self, optimizer: Optimizer, factor: float = 1 / 3, total_iters: int = 5) -> None:
+        self.factor = within("ConstantLR with factor", factor, 0, 1)
+        self.total_iters = whole("ConstantLR with total_iters", total_iters, 0)
+        super().__init__(optimizer)
+
+    def at(self, t: int, base: float) -> float:
+        return base * self.factor if t < self.total_iters else base
+
+
+@spelled
+class LinearLR(LRScheduler):
+    """base * (start_factor + (end_factor - start_factor) * min(t / total_iters, 1)): a warm-up"""
+
+    def __init__(self, optimizer: Optimizer, start_factor: float = 1 / 3, end_factor: float = 1.0,
+                 total_iters: int = 5) -> None:  # fmt: skip
+        self.start_factor = within("LinearLR with start_factor", start_factor, 0, 1)
+        self.end_factor = within("LinearLR with end_factor", end_factor, 0, 1)
+        self.total_iters = whole("LinearLR with total_iters", total_iters)
+        super().__init__(optimizer)
+
+    def at(self, t: int, base: float) -> float:
+        share = min(t, self.total_iters) / self.total_iters
+        return base * (self.start_factor + (self.end_factor - self.start_factor) * share)
+
+
+@spelled
+class PolynomialLR(LRScheduler):
+    """base * (1 - min(t / total_iters, 1))^power"""
+
+    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0) -> None:
+        self.total_iters = whole("PolynomialLR with total_iters", total_iters)
+        self.power = within("PolynomialLR with power", power)
+        super().__init__(optimizer)
+
+    def at(self, t: int, base: float) -> float:
+        return float(base * (1 - min(t, self.total_iters) / self.total_iters) ** self.power)
+
+
+@spelled
+class CosineAnnealingLR(LRScheduler):
+    """eta_min + (base - eta_min) * (1 + cos(pi t / T_max)) / 2 (Loshchilov & Hutter 2017, "SGDR:
+    stochastic gradient descent with warm restarts", equation 5)"""
+
+    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0) -> None:  # noqa: N803
+        self.T_max = whole("CosineAnnealingLR with T_max", T_max)
+        self.eta_min = within("CosineAnnealingLR with eta_min", eta_min)
+        super().__init__(optimizer)
+
+    def at(self, t: int, base: float) -> float:
+        return cosine(base, self.eta_min, t / self.T_max)
+
+
+def cosine(start: float, end: float, share: float) -> float:
+    """Half a wave from start, at share 0, to end, at share 1."""
+    return end + (start - end) * (1 + math.cos(math.pi * share)) / 2
+
+
+@spelled
+class CosineAnnealingWarmRestarts(LRScheduler):
+    """The same over T_0 steps, then from the beginning over T_0 * T_mult, T_0 * T_mult² ..."""
+
+    def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1,  # noqa: N803
+                 eta_min: float = 0.0) -> None:  # fmt: skip
+        of = "CosineAnnealingWarmRestarts with "
+        self.T_0, self.T_mult = whole(f"{of}T_0", T_0), whole(f"{of}T_mult", T_mult)
+        self.eta_min = within(f"{of}eta_min", eta_min)
+        super().__init__(optimizer)
+
+    def at(self, t: int, base: float) -> float:
+        length = self.T_0
+        while t >= length:
+            t, length = t - length, length * self.T_mult
+        return cosine(base, self.eta_min, t / length)
+
+
+@spelled
+class LambdaLR(LRScheduler):
+    """base * f(t), with one function for all groups, or one for each"""
+
+    def __init__(self, optimizer: Optimizer, lr_lambda: Function | Sequence[Function]) -> None:
+        groups = len(optimizer.param_groups)
+        self.lambdas = [lr_lambda] * groups if callable(lr_lambda) else list(lr_lambda)
+        if len(self.lambdas) != groups or not all(map(callable, self.lambdas)):
+            raise DomainError(f"LambdaLR over {groups} groups", f"{len(self.lambdas)} functions",
+                              "give one function of t, or one for each group")  # fmt: skip
+        super().__init__(optimizer)
+
+    def at(self, t: int, base: float) -> float:
+        return float(base * self.lambdas[0](t))
+
+    def write(self) -> None:
+        groups = self.optimizer.param_groups
+        for group, base, f in zip(groups, self.base_lrs, self.lambdas, strict=False):
+            group["lr"] = base * f(self.last_epoch)
+
+
+def warmup_cosine(optimizer: Optimizer, warmup_steps: int, total_steps: int,
+                  end_factor: float = 0.0) -> LambdaLR:  # fmt: skip
+    """From 0 to the rate within warmup_steps, as a line; then down to end_factor of it at
+    total_steps, as half a cosine: what most language models are trained with.
+
+    base * (t + 1) / warmup_steps, then base * (end_factor + (1 - end_factor) * (1 + cos(pi s)) / 2)
+    with s = (t - warmup_steps) / (total_steps - warmup_steps), 1 at most.
+    """
+    warm, total = whole("warmup_steps", warmup_steps, 0), whole("total_steps", total_steps)
+    end = within("end_factor", end_factor, 0, 1)
+    if warm >= total:
+        raise DomainError(f"warmup_cosine with {warm} of {total} steps", "nothing is left to fall",
+                          "give more total_steps than warmup_steps")  # fmt: skip
+
+    def factor(t: int) -> float:
+        if t < warm:
+            return (t + 1) / warm
+        return cosine(1.0, end, min(1.0, (t - warm) / (total - warm)))
+
+    return LambdaLR(optimizer, factor)

@@ -1,0 +1,56 @@
+"""A log of a training: a line of JSON for each epoch, which any program can read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tutor.errors import DataError
+
+
+def append(path: Path, line: Mapping[str, Any]) -> None:
+    """Add one line. What was written before stays, whatever happens. DataError where it cannot be
+    written. Numbers that JSON does not know are written as text: "nan", "inf"."""
+    known = {k: v if not isinstance(v, float) or -1e308 < v < 1e308 else str(v)
+             for k, v in line.items()}  # fmt: skip
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        torn = path.exists() and path.read_bytes()[-1:] not in (b"", b"\n")
+        with path.open("a", encoding="utf-8") as file:
+            file.write("\n" * torn + json.dumps(known, allow_nan=False) + "\n")
+    except OSError as error:
+        raise DataError(
+            f"to write the log {path}", str(error.strerror or error), "give a path that is writable"
+        ) from error
+
+
+def read_log(path: str | Path) -> list[dict[str, Any]]:
+    """The lines of a log, in order. The last one is left out if its writer was killed in it;
+    DataError for any other that is no JSON object, and where there is no such file."""
+    try:
+        lines = Path(path).read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"to read the log {path}", str(error), "give the log of a Run") from error
+    found = []
+    for number, line in enumerate(lines, 1):
+        try:
+            entry = json.loads(line) if line.strip() else None
+            if entry is not None and not isinstance(entry, dict):
+                raise ValueError("no object")
+        except ValueError as error:
+            if number == len(lines):
+                break
+            raise DataError(
+                f"to read the log {path}",
+                f"line {number} is no JSON object: {line:.40}",
+                "give the log of a Run, or take that line out",
+            ) from error
+        if entry is not None:
+            found.append({k: _number(v) for k, v in entry.items()})
+    return found
+
+
+def _number(value: Any) -> Any:
+    return float(value) if value in ("nan", "inf", "-inf") else value

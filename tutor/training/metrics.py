@@ -1,0 +1,99 @@
+"""How good a model is, in numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from tutor.errors import DataError, DTypeError, OutOfRangeError, ShapeError
+from tutor.ground import checks
+from tutor.ground.recording import no_grad
+from tutor.ground.spelling import spelled
+from tutor.methods.tensor import Tensor
+
+
+@spelled
+def accuracy(input: Tensor, target: Tensor) -> Tensor:
+    """The share of rows whose largest score is at the target: input (..., C), target (...)."""
+    guesses = _classes(input, target, "accuracy")
+    return (guesses == target).cast("float32").mean()
+
+
+@spelled
+def confusion(input: Tensor, target: Tensor) -> Tensor:
+    """How often class t (row) was taken for class g (column): (C, C) int64, for scores (..., C)."""
+    guesses, classes = _classes(input, target, "confusion"), input.shape[-1]
+    if ((target < 0) | (target >= classes)).any().item():
+        raise OutOfRangeError(
+            f"confusion of {classes} classes",
+            checks.span(target),
+            f"give classes from 0 to {classes - 1}",
+        )
+    pairs = target.cast("int64").flatten() * classes + guesses.flatten()
+    counts = Tensor.zeros(classes * classes, dtype="int64")
+    ones = Tensor.ones(*pairs.shape, dtype="int64")
+    return counts.scatter_add(0, pairs, ones).reshape(classes, classes)
+
+
+class Scores(NamedTuple):
+    """Of each class (C,): precision, recall and their harmonic mean f1; 0 where it is 0 / 0."""
+
+    precision: Tensor
+    recall: Tensor
+    f1: Tensor
+
+
+@spelled
+def scores(input: Tensor, target: Tensor) -> Scores:
+    """Precision (of what was taken for a class, how much is it), recall (of what is of a class, how
+    much was found) and f1 = 2 p r / (p + r), for scores (..., C) and classes (...)."""
+    table = confusion(input, target).cast("float32")
+    right = table.diagonal()
+    precision, recall = (_share(right, table.sum(axis)) for axis in (0, 1))
+    return Scores(precision, recall, _share(2 * precision * recall, precision + recall))
+
+
+def _share(part: Tensor, whole: Tensor) -> Tensor:
+    return (whole == 0).where(0.0, part / (whole == 0).where(1.0, whole))
+
+
+def _classes(input: Tensor, target: Tensor, name: str) -> Tensor:
+    """Where the largest score of each row is."""
+    checks.tensors(name, (input, target))
+    if not target.dtype.is_integer:
+        raise DTypeError(
+            f"{name} with targets of {target.dtype.name}",
+            "a class is a whole number",
+            "give class numbers; of probabilities their argmax(-1)",
+        )
+    if not input.shape or input.shape[:-1] != target.shape:
+        raise ShapeError(
+            f"{name} of scores {input.shape} and targets {target.shape}",
+            "there must be one target for each row",
+            "give scores (..., C) and targets (...)",
+        )
+    return input.argmax(-1)
+
+
+def evaluate(
+    model: Callable[..., Any], batches: Iterable[tuple[Tensor, Tensor]],
+    metric: Callable[[Any, Tensor], Tensor] = accuracy,
+) -> float:  # fmt: skip
+    """The mean of `metric(model(x), y)` over all rows of `batches`, without a graph. A model that
+    knows `eval()` is in that mode meanwhile, and then in the one it was in. DataError of nothing.
+    """
+    training = bool(getattr(model, "training", False)) and hasattr(model, "eval")
+    total, rows = 0.0, 0
+    try:
+        if training:
+            model.eval()  # type: ignore[attr-defined]
+        with no_grad():
+            for x, y in batches:
+                total += float(metric(model(x), y).item()) * len(y)
+                rows += len(y)
+    finally:
+        if training:
+            model.train()  # type: ignore[attr-defined]
+    if not rows:
+        raise DataError("to evaluate a model", "there are no batches", "give at least one batch")
+    return total / rows

@@ -1,0 +1,57 @@
+"""Where a training says how it goes: a terminal, a notebook, or lines of a file."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+OFTEN = 0.2  # seconds between two updates: faster than that nobody reads
+
+
+class Screen:
+    """A line that is written over while an epoch runs, and one that stays after it. Only on a
+    terminal is there a line to write over; in a notebook there are curves."""
+
+    def __init__(self, wanted: bool) -> None:
+        self.wanted, self.shown, self.dirty = wanted, time.monotonic(), False
+        self.handle: Any = None  # of what the notebook displays
+
+    def is_due(self) -> bool:
+        return self.wanted and sys.stderr.isatty() and time.monotonic() > self.shown + OFTEN
+
+    def show(self, title: str, done: int, total: int | None, noted: Mapping[str, float]) -> None:
+        far = f"batch {done:,}" if total is None else f"{done / total:4.0%} of {total:,} batches"
+        numbers = "".join(f", {name} {value:.4g}" for name, value in noted.items())
+        print(f"\r\033[K{title}: {far}{numbers}", end="", file=sys.stderr, flush=True)
+        self.shown, self.dirty = time.monotonic(), True
+
+    def clear(self) -> None:
+        if self.dirty:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+            self.dirty = False
+
+    def say(self, line: str, picture: Callable[[], Any]) -> None:
+        """The line, and in a notebook the picture, in the place of the one before."""
+        if not self.wanted:
+            return
+        print(line, flush=True)
+        display = notebook()
+        if display is None:
+            return
+        if self.handle is None:
+            self.handle = display(picture(), display_id=True)
+        else:
+            self.handle.update(picture())
+
+
+def notebook() -> Any:
+    """IPython's `display`, where this runs in a notebook; else None."""
+    module = sys.modules.get("IPython")
+    shell = None if module is None else module.get_ipython()
+    if shell is None or not hasattr(shell, "kernel"):
+        return None
+    from IPython.display import display
+
+    return display

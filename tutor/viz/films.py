@@ -1,0 +1,50 @@
+"""Films: pictures one after the other, in one SVG that moves by itself."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable
+
+from tutor.errors import DataError
+from tutor.ground import checks
+from tutor.viz.svg import Picture, _pictures, number, tag
+
+
+def film(
+    pictures: Iterable[Picture], seconds: float = 0.25, hold: float = 2.0, title: str = ""
+) -> Picture:
+    """Each picture for `seconds`, the last one `hold` seconds longer, and then from the beginning.
+
+    Who has asked their system for less motion sees the last picture, as does a program that knows
+    no animation. DataError of nothing; sizes may differ, the film is as large as the largest.
+
+        >>> film([curves([1.0, 0.5][: n + 1]) for n in range(2)], title="learning")
+        <Picture 'learning'>
+    """
+    frames = tuple(pictures)
+    if not frames:
+        raise DataError("a film", "no pictures were given", "give at least one")
+    _pictures("film", frames)
+    checks.number("film(seconds=...)", seconds, 1e-3, nan=False)
+    checks.number("film(hold=...)", hold, 0, nan=False)
+    whole = seconds * len(frames) + hold
+    # A name of its own: several films may stand in one page, which knows one set of keyframes.
+    name = f"film{zlib.crc32(''.join(f.body for f in frames).encode()):08x}"
+    parts, rules = [], []
+    for i, frame in enumerate(frames):
+        last = i == len(frames) - 1
+        start, end = (100 * seconds * n / whole for n in (i, i + 1))
+        steps = {0.0: i == 0, start: True} | ({100.0: True} if last else {end: False})
+        frames_of = "".join(
+            f"{number(at)}%{{visibility:{'visible' if seen else 'hidden'}}}"
+            for at, seen in steps.items()
+        )
+        rules.append(f"@keyframes {name}-{i}{{{frames_of}}}")
+        rules.append(f".{name}-{i}{{animation:{name}-{i} {number(whole)}s step-end infinite}}")
+        # Without animations, or where motion is not wanted, these attributes say what is seen.
+        parts.append(tag("g", frame.body, class_=f"{name}-{i}",
+                         visibility="visible" if last else "hidden"))  # fmt: skip
+    style = "".join(dict.fromkeys(frame.style for frame in frames))
+    moving = f"@media(prefers-reduced-motion:no-preference){{{''.join(rules)}}}"
+    width, height = max(f.width for f in frames), max(f.height for f in frames)
+    return Picture("".join(parts), width, height, title or frames[-1].title, style + moving)
