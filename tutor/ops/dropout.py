@@ -6,11 +6,14 @@ import math
 from typing import Any
 
 from tutor import random
+from tutor.backends import parameters
 from tutor.backends.registry import Operand
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply, engine
 from tutor.core.op import Op
 from tutor.dtype import uint64
+from tutor.errors import ShapeError
+from tutor.ground import checks
 
 
 class Dropout(Op):
@@ -24,12 +27,24 @@ class Dropout(Op):
     takes, defaults = ("x",), {"at": None}
     drawn: Any
 
+    def settle(self):
+        self.params["p"] = parameters.KINDS["p"]("dropout(p=...)", self.params["p"])
+        at = self.params["at"]
+        if at is None:
+            return
+        if (checks.tensor("dropout(at=...)", at).shape, at.dtype) != ((2,), uint64):
+            raise ShapeError(
+                f"dropout(at={at.dtype.name} of shape {at.shape})",
+                "that is not where a stream stands",
+                "give its seed and its counter: a Tensor (2,) of uint64",
+            )
+
     def forward(self, x, *, p, at):
-        here = random.stream().buf if at is None else at.buf
+        here = random.stream().buf if at is None else Buffer.empty(2, uint64)
+        stood = Operand(here, (2,), (1,), 0) if at is None else at
         self.drawn = x.over(Buffer.empty(2, uint64), (2,))  # by a kernel: a replay does it, too
-        engine.call("copy", uint64, self.drawn, Operand(here, (2,), (1,), 0))
-        if at is not None:  # drawing moves the counter, which is to stay as it is
-            here = Buffer.empty(2, uint64)
+        engine.call("copy", uint64, self.drawn, stood)
+        if at is not None:  # drawing moves the counter, and that of `at` is to stay as it is
             engine.call("copy", uint64, Operand(here, (2,), (1,), 0), self.drawn)
         cells = [Operand(here, (), (), i) for i in range(2)]
         out = x.over(Buffer.empty(math.prod(x.shape), x.buf.dtype), x.shape)

@@ -9,10 +9,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tutor.backends import parameters
 from tutor.core.buffer import Buffer
 from tutor.core.engine import engine
 from tutor.core.op import Op
 from tutor.dtype import float32, float64
+from tutor.errors import ShapeError
 from tutor.ground.recording import is_grad_enabled
 
 
@@ -75,6 +77,16 @@ class BatchNorm(Op):
     name, takes, saves, promotes = "batch_norm", ("x", "w", "b"), ("x", "w"), 0
     mean: Any
     var: Any
+
+    def settle(self):
+        self.params["eps"] = parameters.KINDS["eps"]("batch_norm(eps=...)", self.params["eps"])
+        x, w, b = (t.shape for t in self.inputs)
+        if len(x) != 3 or not x[1:2] == w == b:
+            raise ShapeError(
+                f"batch_norm of {x} with weight {w} and bias {b}",
+                "the sizes do not fit",
+                "give (batch, channels, places), and one number for each channel",
+            )
 
     def forward(self, x, w, b, *, eps):
         kept = float64 if x.buf.dtype is float64 else float32
