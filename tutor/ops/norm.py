@@ -39,6 +39,10 @@ class RowNorm(Op, abstract=True):
 
     promotes, centred = 0, True
 
+    def settle(self):
+        what = f"{self.name}(eps=...)"
+        self.params["eps"] = parameters.KINDS["eps"](what, self.params["eps"])
+
     def backward(self, g, x, w):
         if is_grad_enabled():
             return self.composed(g, x, w)
