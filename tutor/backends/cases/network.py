@@ -139,7 +139,7 @@ def dropout(d: Draw) -> Iterator[Case]:
 
 
 def large_dropout(d: Draw, count: int) -> Case:
-    return dropped(d, (count // 4,), ("contiguous", "contiguous"))
+    return dropped(d, (count // 4,), ("contiguous",) * 2).laid("contiguous", d.rng)
 
 
 # ---- how large their terms are -------------------------------------------------------------------
