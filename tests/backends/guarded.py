@@ -120,6 +120,21 @@ FORMS = {
     "cross_entropy_grad": Form(
         lambda n: ((3, n), *losses(n)[1:], (3,)), {"scale": 0.5}, ("small", "index", "small"), 4
     ),
+    "layer_norm": Form(lambda n: ((2, n), (2, n), (n,), (n,)), EPS, ("small",) * 3, 1),
+    "layer_norm_grad": Form(
+        lambda n: ((2, n), (2, n), (2, n), (n,), (n,), (n,)), EPS, ("small",) * 5, 1
+    ),
+    "rms_norm": Form(lambda n: ((2, n), (2, n), (n,)), EPS, ("small",) * 2, 1),
+    "rms_norm_grad": Form(
+        lambda n: ((2, n), (2, n), (2, n), (n,), (n,)), EPS, ("small",) * 4, 1
+    ),
+    "batch_norm": Form(
+        lambda n: (channels(n), channels(n), *[channels(n)[1:2]] * 4), EPS, ("small",) * 5, 1
+    ),
+    "batch_norm_grad": Form(
+        lambda n: (*[channels(n)] * 3, *[channels(n)[1:2]] * 5),
+        EPS, ("small",) * 4 + ("positive",) + ("small",) * 2, 1,
+    ),
     "attention": Form(
         lambda n: (heads(n)[1], *heads(n)[0]), HEAD, ("small",) * 5, 1
     ),
@@ -149,6 +164,10 @@ FORMS = {
     **dict.fromkeys(
         ("random_bits", "uniform", "normal"),
         Form(lambda n: ((n,), (), ()), {"blocks": 5}, ("index", "index")),
+    ),
+    "dropout": Form(
+        lambda n: ((n,), (), (), (n,)), {"blocks": 5, "scale": 2.0, "threshold": 2**31},
+        ("index", "index", "small"),
     ),
 }  # fmt: skip
 

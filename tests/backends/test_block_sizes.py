@@ -225,6 +225,26 @@ def heads(shape: Callable[[int], tuple[int, int, int, int, int]], causal: bool =
     return cases
 
 
+def norms(shape: Callable[[int], tuple[int, ...]], *names: str) -> Cases:
+    def cases(n: int) -> Iterator[Row]:
+        for name in names:
+            for m in near(n):
+                d = Draw(name, float32, m)
+                yield name, float32, network.normed(d, shape(m), plain(d))
+
+    return cases
+
+
+ROW_NORMS = ("layer_norm", "rms_norm", "layer_norm_grad", "rms_norm_grad")
+CHANNEL_NORMS = ("batch_norm", "batch_norm_grad")
+
+
+def drops(n: int) -> Iterator[Row]:
+    d = Draw("dropout", float32, n)
+    for m in near(4 * n):
+        yield "dropout", float32, network.dropped(d, (m,), ("contiguous", "contiguous"))
+
+
 def followed(n: int) -> Iterator[Row]:
     """Chains behind a product of so many columns."""
     for dtype in (float32, float16, int64):
@@ -311,7 +331,12 @@ CROSSED: dict[str, Cases | tuple[Cases, ...]] = {
     "attention.hpp:QUERIES": heads(lambda n: (1, n, 3, 2, 2)),
     "attention.hpp:BESIDE": heads(lambda n: (1, n, 5, 3, 4), causal=True),
     "attention.hpp:GRAIN": heads(lambda n: (n // 8192, 16, 16, 16, 16)),
-    "random.cpp:BLOCKS": randoms,
+    "norm.hpp:GRAIN": (
+        norms(lambda n: (n // 64, 64), *ROW_NORMS),
+        norms(lambda n: (3, 3, n // 9), *CHANNEL_NORMS),
+    ),
+    "norm.cpp:TOGETHER": norms(lambda n: (n, 5), *ROW_NORMS),
+    "random.cpp:BLOCKS": (randoms, drops),
     "random.cpp:BATCH": randoms,
     "random.cpp:BATCHES": lambda n: randoms(n * READ["random.cpp:BLOCKS"][0]),
     "moving.hpp:GRAIN_BYTES": moves,

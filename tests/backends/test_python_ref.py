@@ -12,7 +12,7 @@ from arrays import LAYOUTS, assert_same, cell, numpy_type, operand, rounded, vie
 from backend_names import BACKENDS
 from kernel_cases import CASES, Case
 from kernel_inputs import FIRST_BLOCK, result_dtype, sample, values
-from test_python_ref_network import test_attention
+from test_python_ref_network import test_attention, test_dropout, test_norms
 
 from tutor.backends import registry
 from tutor.backends.registry import Operand
@@ -338,8 +338,11 @@ OTHER_CASES = {
     "adagrad": test_adagrad,
     "lion": test_lion,
     "fused": test_fused,
+    **{f"{norm}{grad}": test_norms
+       for norm in ("layer_norm", "rms_norm", "batch_norm") for grad in ("", "_grad")},
     "attention": test_attention,
     "attention_grad": test_attention,
+    "dropout": test_dropout,
 }  # fmt: skip
 
 

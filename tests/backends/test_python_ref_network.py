@@ -1,4 +1,4 @@
-"""The reference's attention and its gradient against NumPy's arithmetic."""
+"""The reference's norms, attention and dropout, and their gradients, against NumPy's arithmetic."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from arrays import numpy_type, operand, view
+from arrays import cell, numpy_type, operand, view
 
 from tutor.backends import registry
 from tutor.backends.registry import Operand
-from tutor.dtype import DType, float64
+from tutor.dtype import DType, float32, float64, uint32, uint64
 
 KERNELS = registry.table("python_ref")
 rng = np.random.default_rng(0)
@@ -47,6 +47,32 @@ def slopes(f: Any, at: list[np.ndarray], g: np.ndarray) -> list[np.ndarray]:
     return found
 
 
+def normed(axes: Any, centred: bool = True) -> Any:
+    def norm(x: np.ndarray, w: np.ndarray, b: np.ndarray | float = 0.0) -> np.ndarray:
+        away = x - x.mean(axes, keepdims=True) if centred else x
+        along = (slice(None), None) if axes == (0, 2) else ...
+        w, b = (t[along] if isinstance(t, np.ndarray) else t for t in (w, b))
+        return away / np.sqrt((away * away).mean(axes, keepdims=True) + 0.1) * w + b
+
+    return norm
+
+
+@pytest.mark.parametrize("name", ["layer_norm", "rms_norm", "batch_norm"])
+def test_norms(name: str) -> None:
+    channels, centred = name == "batch_norm", name != "rms_norm"
+    x, axes = drawn(2, 3, 4), (0, 2) if channels else -1
+    affine = [drawn(3 if channels else 4) for _ in range(1 + centred)]
+    f, g = normed(axes, centred), drawn(2, 3, 4)
+    moments = [x.mean((0, 2)), x.var((0, 2))] if channels else []
+    found = results(name, [x.shape, *[m.shape for m in moments]], x, *affine, eps=0.1)
+    for ours, theirs in zip(found, [f(x, *affine), *moments], strict=True):
+        np.testing.assert_allclose(ours, theirs)
+    shapes = [t.shape for t in (x, *affine)]
+    grads = results(f"{name}_grad", shapes, g, x, affine[0], *moments, eps=0.1)
+    for ours, theirs in zip(grads, slopes(f, [x, *affine], g), strict=True):
+        np.testing.assert_allclose(ours, theirs, 1e-6, 1e-8)
+
+
 @pytest.mark.parametrize("causal", [False, True])
 def test_attention(causal: bool) -> None:
     q, k, v, mask, g = (
@@ -76,3 +102,15 @@ def test_attention(causal: bool) -> None:
     )
     for ours, theirs in zip(grads, slopes(f, [q, k, v], g), strict=True):
         np.testing.assert_allclose(ours, theirs, 1e-6, 1e-8)
+
+
+def test_dropout() -> None:
+    x, words = drawn(11).astype("f"), operand(np.zeros(11, np.uint32), dtype=uint32)
+    KERNELS["random_bits", uint32](words, cell(3, uint64), cell(5, uint64), blocks=3)
+    out, counter = blank(11, dtype=float32), cell(5, uint64)
+    KERNELS["dropout", float32](
+        out, cell(3, uint64), counter, operand(x), blocks=3, scale=2.0, threshold=2**31
+    )
+    assert view(counter) == 8
+    assert 0 < (view(out) == 0).sum() < 11
+    np.testing.assert_array_equal(view(out), np.where(view(words) >= 2**31, 2 * x, 0))

@@ -264,3 +264,65 @@ def test_attention_and_its_gradient_have_the_same_bits(causal):
         results.append([bytes(x.buf.raw) for x in (out, norms, dq, dk, dv)])
     assert all(any(each) for each in results[0])
     assert results == [results[0]] * len(COUNTS)
+
+
+ROWS, PLACE = (3000, 200), (200,)
+IMAGES, CHANNEL = (12, 40, 900), (40,)
+NORMS = {  # the shapes of out and the results that follow, those of the inputs, and `eps`
+    "layer_norm": ([ROWS], [ROWS, PLACE, PLACE]),
+    "layer_norm_grad": ([ROWS, PLACE, PLACE], [ROWS, ROWS, PLACE]),
+    "rms_norm": ([ROWS], [ROWS, PLACE]),
+    "rms_norm_grad": ([ROWS, PLACE], [ROWS, ROWS, PLACE]),
+    "batch_norm": ([IMAGES, CHANNEL, CHANNEL], [IMAGES, CHANNEL, CHANNEL]),
+    "batch_norm_grad": ([IMAGES, CHANNEL, CHANNEL], [IMAGES, IMAGES, *[CHANNEL] * 3]),
+    "batch_norm, features": ([(3000, 200, 1), PLACE, PLACE], [(3000, 200, 1), PLACE, PLACE]),
+    "batch_norm_grad, features": (
+        [(3000, 200, 1), PLACE, PLACE], [*[(3000, 200, 1)] * 2, *[PLACE] * 3]
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NORMS)
+def test_norms_and_their_gradients_have_the_same_bits(case):
+    shapes, inputs = NORMS[case]
+    ins, results = [random(*shape) for shape in inputs], []
+    if case.startswith("batch_norm_grad"):
+        KERNELS["mul", float32](ins[4], ins[4], ins[4])  # a variance
+    for count in COUNTS:
+        simd_cpp.set_num_threads(count)
+        first, *rest = outs = [operand(*shape) for shape in shapes]
+        KERNELS[case.split(",")[0], float32](first, *ins, *rest, eps=1e-5)
+        results.append([bytes(out.buf.raw) for out in outs])
+    assert all(any(each) for each in results[0])
+    assert results == [results[0]] * len(COUNTS)
+
+
+def test_dropout_has_the_same_bits():
+    x, results = random(1_000_001), []
+    for count in COUNTS:
+        simd_cpp.set_num_threads(count)
+        out = operand(1_000_001)
+        options = {"blocks": 250_001, "scale": 2.0, "threshold": 2**31}
+        KERNELS["dropout", float32](out, *place(2), x, **options)
+        results.append(bytes(out.buf.raw))
+    zeros = np.frombuffer(results[0], "f4") == 0
+    assert abs(zeros.mean() - 0.5) < 0.01
+    assert results == [results[0]] * len(COUNTS)
+
+
+@pytest.mark.parametrize("width", [1, 64, 700])
+def test_rows_that_are_added_to_a_table_have_the_same_bits(width):
+    """The gradient of an embedding: many rows go to the same place, in their order."""
+    g, table, results = random(20_000, width), random(300, width), []
+    numbers = np.random.default_rng(2).integers(0, 300, 20_000)
+    index = python_operand(np.repeat(numbers[:, None], width, 1))
+    for count in COUNTS:
+        simd_cpp.set_num_threads(count)
+        out = operand(300, width)
+        KERNELS["scatter_add", float32](out, table, index, g, axis=0)
+        results.append(bytes(out.buf.raw))
+    assert results == [results[0]] * len(COUNTS)
+    right = np.asarray(table.buf).reshape(300, width).astype("f8")
+    np.add.at(right, numbers, np.asarray(g.buf).reshape(20_000, width))
+    found = np.frombuffer(results[0], "f4").reshape(300, width)
+    np.testing.assert_allclose(found, right, rtol=1e-4, atol=1e-4)

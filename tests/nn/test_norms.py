@@ -78,6 +78,28 @@ def test_dropout_keeps_the_mean_and_draws_anew():
     assert F.dropout(Tensor([1.0, math.inf]), 1.0).tolist() == [0.0, 0.0]
 
 
+def test_a_chance_that_is_nearly_1_leaves_nothing():
+    """No word of 32 bits is as large as p * 2**32, rounded up, then is."""
+    x = Tensor.ones(1000, requires_grad=True)
+    for p in (1 - 2.0**-33, 1 - 2.0**-50):
+        z = F.dropout(x, p)
+        z.sum().backward()
+        assert not z.any().item() and not x.grad.any().item()
+
+
+def test_what_was_dropped_is_drawn_again_for_every_gradient():
+    """However often the stream has moved on in between, and for a second one, too."""
+    x = Tensor.ones(4, 50, requires_grad=True)
+    z = F.dropout(x, 0.5)
+    tutor.rand(10)
+    (first,) = tutor.grad((z * z).sum(), (x,), create_graph=True)
+    F.dropout(x, 0.5)
+    (second,) = tutor.grad(first.sum(), (x,))
+    kept = z.detach().numpy()
+    np.testing.assert_array_equal(first.detach().numpy(), 2 * kept * kept)
+    np.testing.assert_array_equal(second.numpy(), 4 * kept)
+
+
 def test_a_row_that_stands_for_nothing_has_no_gradient():
     table = Tensor(rng.normal(size=(4, 2)), requires_grad=True)
     z = F.embedding(Tensor([[1, 3], [1, 0]]), table, padding_idx=-1)

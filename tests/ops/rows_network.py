@@ -28,6 +28,18 @@ def attention(q, k, v, mask=None, **given):
 
 QKV = (2, 3, 4), (2, 5, 4), (2, 5, 3)
 CASES = [
+    Case("layer_norm", lambda x, w, b: apply("layer_norm", x, w, b, eps=0.1), ((3, 4), (4,), (4,)),
+         lambda x, w, b: normed(x, w, b, -1, 0.1)),
+    Case("layer_norm", lambda x, w, b: apply("layer_norm", x.T, w, b, eps=1e-5),
+         ((5, 2, 3), (5,), (5,)), lambda x, w, b: normed(x.T, w, b, -1, 1e-5)),
+    Case("rms_norm", lambda x, w: apply("rms_norm", x, w, eps=0.1), ((3, 4), (4,)),
+         lambda x, w: x / np.sqrt((x * x).mean(-1, keepdims=True) + 0.1) * w),
+    Case("batch_norm", lambda x, w, b: apply("batch_norm", x, w, b, eps=0.1),
+         ((3, 2, 4), (2,), (2,)),
+         lambda x, w, b: normed(x, w[:, None], b[:, None], (0, 2), 0.1)),
+    Case("batch_norm", lambda x, w, b: apply("batch_norm", x, w, b, eps=0.1),
+         ((4, 3, 1), (3,), (3,)),
+         lambda x, w, b: normed(x, w[:, None], b[:, None], (0, 2), 0.1)),
     Case("attention", lambda q, k, v: attention(q, k, v, scale=0.5), QKV,
          lambda q, k, v: attended(q, k, v, 0, 0.5, False)),
     Case("attention", lambda q, k, v: attention(q, k, v, causal=True), QKV,

@@ -89,4 +89,11 @@ EMBEDDING = [
     both("embedding", ((5, 3),), lambda f, w: rows(f, w, padding_idx=-2)),
 ]
 
-NETWORK_PARTS = [*NORMS, *ATTENTION, *EMBEDDING]
+AT = tutor.Tensor([3, 5], dtype="uint64")  # where a stream stands: its seed and its counter
+KEPT = tutor.apply("dropout", tutor.Tensor.ones(4, 6), p=0.5, at=AT).tolist()
+DROPOUT = [
+    Case("dropout", lambda x: tutor.apply("dropout", x, p=0.5, at=AT), ((4, 6),),
+         lambda x: x * torch.tensor(KEPT, dtype=x.dtype)),
+]  # fmt: skip
+
+NETWORK_PARTS = [*DROPOUT, *NORMS, *ATTENTION, *EMBEDDING]

@@ -26,6 +26,8 @@ class Form` in simd_cpp/kernel.hpp, which states the same for C++. What it costs
     attention           q (..., l, e), k (..., s, e), v (..., s, n), mask (..., l, s), logs (..., l)
                         -> (..., l, n)
     attention_grad      g as z, q, k, v, mask, z (..., l, n), logs, dk as k, dv as v -> as q
+    norm, norm_grad     x (..., n), and others (n) -> as x; of the gradient g comes first, as x
+    channel_norm, channel_norm_grad     the same for x (k, n, m)
     fused               all inputs of one shape -> that shape, without the axes in `axis`; where it
                         begins with a product, the others have the shape of that
 
@@ -248,6 +250,21 @@ def _attended_grad(_: Signature, name: str, shapes: Sequence[Shape], params: Par
     return q
 
 
+def _normed(signature: Signature, name: str, shapes: Sequence[Shape], params: Params) -> Shape:
+    wholes = 2 if signature.form.endswith("_grad") else 1
+    channels = signature.form.startswith("channel")
+    x = shapes[0]
+    places = x[1:2] if channels else x[-1:]
+    fits = len(x) == 3 if channels else len(x) > 0
+    if not fits or any(s != (x if i < wholes else places) for i, s in enumerate(shapes)):
+        raise ShapeError(
+            f"{name} of shapes {', '.join(map(str, shapes))}",
+            "they do not fit",
+            f"give {'(k, n, m)' if channels else '(..., n)'}, and (n) for all that is per place",
+        )
+    return x
+
+
 # ---- walking the inputs --------------------------------------------------------------------------
 
 
@@ -299,6 +316,7 @@ FORMS: dict[str, Form] = {
     "cross_entropy_grad": Form(_lost_grad),
     "attention": Form(_attended),
     "attention_grad": Form(_attended_grad),
+    **dict.fromkeys(("norm", "norm_grad", "channel_norm", "channel_norm_grad"), Form(_normed)),
     "fused": Form(_chained),
 }
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tutor import dtype as dtypes
-from tutor.errors import ArgumentError, NumberRangeError, ShapeError
+from tutor.errors import ArgumentError, DomainError, NumberRangeError, ShapeError
 from tutor.ground import checks
 from tutor.ground.layout import checked_shape, positive
 
@@ -34,6 +34,17 @@ def _number(what: str, value: Any) -> Any:
     return value
 
 
+def _at_least_0(what: str, value: Any) -> float:
+    return float(checks.number(what, _number(what, value), 0, nan=False))
+
+
+def _chance(what: str, value: Any) -> float:
+    chance = float(checks.number(what, value, 0, 1, nan=False))
+    if chance == 1:
+        raise DomainError(what, f"{value}: nothing stays", "give a number below 1")
+    return chance
+
+
 def _dtype(what: str, value: Any) -> dtypes.DType:
     return dtypes.of(value)
 
@@ -41,6 +52,7 @@ def _dtype(what: str, value: Any) -> dtypes.DType:
 KINDS: dict[str, Callable[[str, Any], Any]] = {
     **dict.fromkeys(("stride_h", "stride_w", "dilation_h", "dilation_w", "groups"), _count),
     "size_h": _count, "size_w": _count, "size": _pair, "scale": _number,
+    "eps": _at_least_0, "p": _chance,
     "dtype": _dtype,
 }  # fmt: skip
 

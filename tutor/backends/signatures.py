@@ -53,9 +53,7 @@ class Signature(NamedTuple):
     params: tuple[str, ...] = ()
     form: str = "elementwise"
     work: str = "computes"  # or "moves", or "chooses"
-    results: int = (
-        1  # how many operands are: out, and the last results - 1 inputs, which are written
-    )
+    results: int = 1  # how many it has: out, and the last results - 1 inputs, which are written
 
 
 # fmt: off
@@ -205,9 +203,8 @@ TABLE_OF_KERNELS = (
     Signature("scatter", "TTiT", ALL, "exact",
         "z = x, then z[..., index[..., i, ...], ...] = src[..., i, ...] along axis, in row-major "
         "order of src: the last one stays", ("axis",), form="scatter", work="moves"),
-    Signature("nonzero", "ib", (bool_,), "exact",
-        "z = the positions of what is true in x, row-major; out has as many elements as there are",
-        form="nonzero"),
+    Signature("nonzero", "ib", (bool_,), "exact", "z = the positions of what is true in x, row-"
+        "major; out has as many elements as there are", form="nonzero"),
     Signature("index_select", "TTi", ALL, "exact",
         "z = the slices of x at the 1-D index along axis", ("axis",),
         form="index_select", work="moves"),
@@ -220,6 +217,21 @@ TABLE_OF_KERNELS = (
     Signature("cross_entropy_grad", "TTiT", FLOATS, "sum",
         "z_j = scale * g * (softmax(x)_j - [j = t]) for each row of x and its g (...)", ("scale",),
         form="cross_entropy_grad"),
+    # Of a gradient's results out is that of x, dw and db are those of w and b, given g, that of z.
+    Signature("layer_norm", "TTTT", FLOATS, "sum",
+        "z = h w + b, h = (x - mean) / sqrt(var + eps) for each row of x (..., n); ins = (x, w, b)",
+        ("eps",), form="norm"),
+    Signature("layer_norm_grad", "TTTTTT", FLOATS, "sum", "the gradients of layer_norm; ins = "
+        "(g, x, w, dw, db)", ("eps",), form="norm_grad", results=3),
+    Signature("rms_norm", "TTT", FLOATS, "sum", "z = h w, h = x / sqrt(mean of x**2 + eps) for "
+        "each row of x (..., n); ins = (x, w)", ("eps",), form="norm"),
+    Signature("rms_norm_grad", "TTTTT", FLOATS, "sum", "the gradients of rms_norm; ins = (g, x, w, "
+        "dw)", ("eps",), form="norm_grad", results=2),
+    Signature("batch_norm", "TTTTCC", FLOATS, "sum", "z = h w + b as in layer_norm, for each "
+        "channel n of x (k, n, m); mean <- and var <- are those of its numbers; ins = (x, w, b, "
+        "mean, var)", ("eps",), form="channel_norm", results=3),
+    Signature("batch_norm_grad", "TTTTCCTT", FLOATS, "sum", "the gradients of batch_norm; ins = "
+        "(g, x, w, mean, var, dw, db)", ("eps",), form="channel_norm_grad", results=3),
     Signature("attention", "TTTTTC", FLOATS, "sum",
         "z = softmax(scale * q kᵀ + mask) v over the last two axes; if causal, row i sees keys 0 "
         "to i; a row that sees none is 0. ins = (q, k, v, mask, logs), where logs <- ln sum "
@@ -279,6 +291,9 @@ TABLE_OF_KERNELS = (
         "z_2i, z_2i+1 = sqrt(-2 ln u) * (cos 2 pi v, sin 2 pi v) in float64, u = (h(w0, w1) + 1) "
         "* 2**-53, v = h(w2, w3) * 2**-53 of block counter + i (Box-Muller); counter <- counter + "
         "blocks", ("blocks",), form="draw"),
+    Signature("dropout", "TnnT", FLOATS, "ulp(1)", "z_i = scale * x_i where word i%4 of block "
+        "counter + i//4 is threshold or more, else 0; counter <- counter + blocks; ins = (seed, "
+        "counter, x)", ("blocks", "scale", "threshold"), form="draw"),
 )
 # fmt: on
 

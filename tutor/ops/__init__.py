@@ -7,19 +7,21 @@ from tutor.core.op import OPS
 from tutor.ops import (
     attention,
     bitwise,
+    dropout,
     elementwise,
     functions,
     fused,
     indexing,
     matmul,
     movement,
+    norm,
     reduce,
     scan,
     window,
 )
 
 families = (
-    attention, bitwise, elementwise, functions, fused, indexing, matmul, movement,
+    attention, bitwise, dropout, elementwise, functions, fused, indexing, matmul, movement, norm,
     reduce, scan, window,
 )  # fmt: skip
 classes = {op.__name__: op for op in OPS.values()}

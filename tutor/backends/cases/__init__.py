@@ -72,10 +72,14 @@ CASES: dict[str, tuple[Small, Large]] = {
     **dict.fromkeys(
         ("cross_entropy", "cross_entropy_grad"), (fused.cross_entropy, fused.large_cross_entropy)
     ),
+    **dict.fromkeys(
+        (name for name in network.KERNELS if "norm" in name), (network.norm, network.large_norm)
+    ),
     **dict.fromkeys(("attention", "attention_grad"), (network.attention, network.large_attention)),
     "fused": (chains.fused, chains.large_fused),
     **dict.fromkeys(UPDATES, (fused.optimizer, fused.large_optimizer)),
     **dict.fromkeys(("random_bits", "uniform", "normal"), (fused.random, fused.large_random)),
+    "dropout": (network.dropout, network.large_dropout),
 }
 
 

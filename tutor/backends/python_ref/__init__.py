@@ -15,6 +15,7 @@ from tutor.backends.python_ref import (
     fused,
     matmul,
     movement,
+    norm,
     optimizer,
     random,
     reduce,
@@ -35,6 +36,7 @@ KERNELS = {
     **random.KERNELS,
     **window.KERNELS,
     **attention.KERNELS,
+    **norm.KERNELS,
 }
 
 

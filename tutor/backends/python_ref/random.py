@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from tutor.backends.python_ref.walk import Kernel, Number, Operand, read, write
 from tutor.dtype import DType, bfloat16, float16, float32, float64
@@ -33,22 +34,22 @@ def unit(high: int, low: int) -> float:
     return ((high << 32 | low) >> 11) * 2.0**-53
 
 
-def write_blocks(
+def drawn(
     out: Operand, numbers_of: Callable[[Words], Sequence[Number]], seed: Operand, counter: Operand,
     blocks: int,
-) -> None:  # fmt: skip
-    """Fill out with the numbers of block `counter`, of the next block, and so on; and move it."""
+) -> list[Any]:  # fmt: skip
+    """For each element of out a number of block `counter`, of the next one, and so on; move it."""
     (key,), (_,), count, values = read(seed), read(counter), math.prod(out.shape), list[Number]()
     block = advance(counter.buf.raw.cast("Q"), counter.offset, blocks)
     while len(values) < count:
         values += numbers_of(philox(key, block))
         block += 1
-    write(out, values[:count])
+    return values[:count]
 
 
 def random_bits(out: Operand, seed: Operand, counter: Operand, *, blocks: int) -> None:
     """z_i = word i%4 of philox(seed, counter + i//4)"""
-    write_blocks(out, tuple, seed, counter, blocks)
+    write(out, drawn(out, tuple, seed, counter, blocks))
 
 
 # dtype -> the numbers in [0, 1) of one block: as many bits of a word, or of two, as it can hold.
@@ -62,7 +63,7 @@ UNIFORM: dict[DType, Callable[[Words], Sequence[float]]] = {
 
 def uniform(out: Operand, seed: Operand, counter: Operand, *, blocks: int) -> None:
     """z_i in [0, 1), see UNIFORM"""
-    write_blocks(out, UNIFORM[out.buf.dtype], seed, counter, blocks)
+    write(out, drawn(out, UNIFORM[out.buf.dtype], seed, counter, blocks))
 
 
 def normal_of(words: Words) -> tuple[float, float]:
@@ -76,7 +77,22 @@ def normal_of(words: Words) -> tuple[float, float]:
 
 def normal(out: Operand, seed: Operand, counter: Operand, *, blocks: int) -> None:
     """z_2i, z_2i+1 = the two numbers of block counter + i"""
-    write_blocks(out, normal_of, seed, counter, blocks)
+    write(out, drawn(out, normal_of, seed, counter, blocks))
 
 
-KERNELS: dict[str, Kernel] = {"random_bits": random_bits, "uniform": uniform, "normal": normal}
+def dropout(
+    out: Operand, seed: Operand, counter: Operand, x: Operand,
+    *, blocks: int, scale: float, threshold: int,
+) -> None:  # fmt: skip
+    """z_i = scale * x_i where word i%4 of philox(seed, counter + i//4) >= threshold, else 0"""
+    words = drawn(out, tuple, seed, counter, blocks)
+    each = zip(words, read(x), strict=True)
+    write(out, [scale * xi if word >= threshold else 0.0 for word, xi in each])
+
+
+KERNELS: dict[str, Kernel] = {
+    "random_bits": random_bits,
+    "uniform": uniform,
+    "normal": normal,
+    "dropout": dropout,
+}

@@ -133,7 +133,7 @@ enum class Form {
                        // input; the others are cells, of one number
     Scan,              // the same, along axis[0]
     Fill,              // no inputs
-    Draw,              // seed and counter, cells of one number; the counter is written
+    Draw,              // seed and counter, cells of one number; the counter is written; perhaps x
     Reduce,            // out = x without the axes in `axis`
     MatMul,            // (..., m, k), (..., k, n) -> (..., m, n)
     Linear,            // x (..., k), w (n, k), b (n) -> (..., n)
@@ -152,8 +152,12 @@ enum class Form {
     Attention,      // q (..., l, e), k (..., s, e), v (..., s, n), mask (..., l, s) -> (..., l, n);
                     // logs (..., l) is written
     AttentionGrad,  // g as z, q, k, v, mask, z (..., l, n), logs -> as q; dk and dv are written
-    Fused,          // the inputs are alike, out is that without the axes in `axis`; where
-                    // it begins with a product, the others are as that is, and out, too
+    Norm,           // x (..., n), and others (n) -> as x
+    NormGrad,       // g and x (..., n), w (n) -> as x; what follows, (n), is written
+    ChannelNorm,    // x (k, n, m), w and b (n) -> as x; what follows, (n), is written
+    ChannelNormGrad,  // g, x (k, n, m), w, mean, var (n) -> as x; what follows, (n), is written
+    Fused,            // the inputs are alike, out is that without the axes in `axis`; where
+                      // it begins with a product, the others are as that is, and out, too
 };
 
 struct Work;  // what an elementwise kernel and a reduction are made of: parts.hpp

@@ -25,6 +25,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
         )
     if not training or chance == 0:
         return x
-    stays = Tensor.rand(*x.shape) >= chance
-    kept: Tensor = apply("where", stays, x * (1 / (1 - chance) if chance < 1 else 0.0), 0.0)
-    return kept
+    found: Tensor
+    # Of p = 1 nothing stays, not even what is infinite, or nan.
+    found = apply("where", True, 0.0, x) if chance == 1 else apply("dropout", x, p=chance)
+    return found

@@ -6,7 +6,10 @@ norm), or one channel over the whole batch (batch norm).
 
 from __future__ import annotations
 
-from tutor.dtype import DType, float32
+import math
+
+from tutor.core.engine import apply
+from tutor.dtype import DType, float32, float64
 from tutor.errors import DomainError, DTypeError, ShapeError
 from tutor.ground import checks
 from tutor.ground.layout import Shape, checked_shape, positive
@@ -14,6 +17,7 @@ from tutor.ground.recording import no_grad
 from tutor.ground.spelling import spelled
 from tutor.ground.typing import Number, Sizes
 from tutor.methods.tensor import Tensor
+from tutor.ops.norm import BatchNorm
 
 
 @spelled
@@ -28,9 +32,10 @@ def layer_norm(
     with `normalized_shape`.
     """
     x, axes = trailing("layer_norm", input, normalized_shape, weight, bias)
-    return scaled(
-        normalised(widened(x), axes, small("layer_norm", eps)).cast(x.dtype), weight, bias
-    )
+    rows = by_rows(x, axes)
+    w, b = (by_place(t, rows, fill) for t, fill in ((weight, 1.0), (bias, 0.0)))
+    found: Tensor = apply("layer_norm", rows, w, b, eps=small("layer_norm", eps))
+    return found if len(axes) == 1 else found.reshape(x.shape)
 
 
 @spelled
@@ -45,10 +50,12 @@ def rms_norm(
     float64, or float32. ShapeError where x does not end with `normalized_shape`.
     """
     x, axes = trailing("rms_norm", input, normalized_shape, weight)
-    wide = widened(x)
-    eps = wide.dtype.eps if eps is None else small("rms_norm", eps)
-    square = (wide * wide).mean(axes, keepdims=True)
-    return scaled((wide * (square + eps).rsqrt()).cast(x.dtype), weight)
+    rows = by_rows(x, axes)
+    w = by_place(weight, rows, 1.0)
+    least = (float64 if x.dtype is float64 else float32).eps
+    eps = least if eps is None else small("rms_norm", eps)
+    found: Tensor = apply("rms_norm", rows, w, eps=eps)
+    return found if len(axes) == 1 else found.reshape(x.shape)
 
 
 @spelled
@@ -72,9 +79,10 @@ def group_norm(
     per_channel("group_norm", channels, weight=weight, bias=bias)
     if not x.numel():
         return x
-    rows = widened(x).reshape((x.shape[0], groups, -1))
-    out = normalised(rows, (2,), small("group_norm", eps)).cast(x.dtype).reshape(x.shape)
-    return scaled(out, beside(weight, x), beside(bias, x))
+    rows = x.reshape((x.shape[0], groups, -1))
+    out = layer_norm(rows, rows.shape[-1], eps=eps).reshape(x.shape)
+    out = out if weight is None else out * beside(weight, x)
+    return out if bias is None else out + beside(bias, x)
 
 
 @spelled
@@ -95,48 +103,61 @@ def batch_norm(
     x = floats("batch_norm", checks.at_least("batch_norm", input, 2))
     given = {"running_mean": running_mean, "running_var": running_var}
     per_channel("batch_norm", x.shape[1], weight=weight, bias=bias, **given)
-    eps, wide = small("batch_norm", eps), widened(x)
+    eps = small("batch_norm", eps)
     if not isinstance(momentum, Tensor):
         checks.number("batch_norm(momentum=...)", momentum)
-    if training:
-        axes = tuple(a for a in range(x.ndim) if a != 1)
-        n = x.numel() // max(x.shape[1], 1)
-        if n < 2 and x.shape[1]:
-            raise ShapeError(
-                f"batch_norm in training of shape {x.shape}",
-                f"{n} numbers for each channel, of which no variance can be told",
-                "give a larger batch, or evaluate: model.eval(), training=False",
+    if not training:
+        if running_mean is None or running_var is None:
+            raise DomainError(
+                "batch_norm(training=False)",
+                "running_mean or running_var is None",
+                "give both, or training=True, which takes those of the batch",
             )
-        mean = wide.mean(axes, keepdims=True)
-        away = wide - mean
-        var = (away * away).mean(axes, keepdims=True)
-        follow(running_mean, mean, momentum)
-        follow(running_var, var * (n / max(n - 1, 1)), momentum)
-    elif running_mean is None or running_var is None:
-        raise DomainError(
-            "batch_norm(training=False)",
-            "running_mean or running_var is None",
-            "give both, or training=True, which takes those of the batch",
+        return evaluated(x, running_mean, running_var, weight, bias, eps)
+    channels = x.shape[1]
+    n = x.numel() // max(channels, 1)
+    if n < 2 and channels:
+        raise ShapeError(
+            f"batch_norm in training of shape {x.shape}",
+            f"{n} numbers for each channel, of which no variance can be told",
+            "give a larger batch, or evaluate: model.eval(), training=False",
         )
-    else:
-        mean, var = (widened(t).reshape(each_channel(x)) for t in (running_mean, running_var))
-        away = wide - mean
-    out = (away * (var + eps).rsqrt()).cast(x.dtype)
-    return scaled(out, beside(weight, x), beside(bias, x))
+    rows = x.reshape((x.shape[0], channels, math.prod(x.shape[2:])))
+    w = x.wrap(1.0, x.dtype, (channels,)) if weight is None else weight
+    b = x.wrap(0.0, x.dtype, (channels,)) if bias is None else bias
+    op = BatchNorm(rows, w, b, eps=eps)
+    out: Tensor = op.apply()
+    follow(running_mean, op.mean, momentum)
+    follow(running_var, op.var * (n / max(n - 1, 1)), momentum)
+    return out.reshape(x.shape)
+
+
+def evaluated(
+    x: Tensor, mean: Tensor, var: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> Tensor:
+    """(x - mean) / sqrt(var + eps) * weight + bias, as one number times x, and one added to it."""
+    scale = (widened(var) + eps).rsqrt()
+    scale = scale if weight is None else scale * weight
+    shift = -widened(mean) * scale
+    shift = shift if bias is None else shift + bias
+    return (widened(x) * beside(scale, x) + beside(shift, x)).cast(x.dtype)
 
 
 # ---- what they have in common --------------------------------------------------------------------
 
 
-def normalised(x: Tensor, axes: Shape, eps: float) -> Tensor:
-    """(x - mean) / sqrt(var + eps) over the axes."""
-    away = x - x.mean(axes, keepdims=True)
-    return away * ((away * away).mean(axes, keepdims=True) + eps).rsqrt()
+def by_rows(x: Tensor, axes: Shape) -> Tensor:
+    """x (..., *normalized_shape) as (..., n)"""
+    if len(axes) == 1:
+        return x
+    return x.reshape((*x.shape[: axes[0]], math.prod(x.shape[axes[0] :])))
 
 
-def scaled(x: Tensor, weight: Tensor | None, bias: Tensor | None = None) -> Tensor:
-    x = x if weight is None else x * weight
-    return x if bias is None else x + bias
+def by_place(t: Tensor | None, rows: Tensor, fill: float) -> Tensor:
+    """One number for each place of a row (n); `fill` where none are given."""
+    if t is None:
+        return rows.wrap(fill, rows.dtype, rows.shape[-1:])
+    return t if t.ndim == 1 else t.reshape((-1,))
 
 
 def widened(x: Tensor) -> Tensor:
@@ -152,13 +173,9 @@ def follow(running: Tensor | None, new: Tensor, momentum: Number | Tensor) -> No
         running.assign(running + (new.reshape(running.shape) - running) * momentum)
 
 
-def beside(channels: Tensor | None, x: Tensor) -> Tensor | None:
+def beside(channels: Tensor, x: Tensor) -> Tensor:
     """One number for each channel (C), to go beside x (N, C, *S)."""
-    return None if channels is None else channels.reshape(each_channel(x))
-
-
-def each_channel(x: Tensor) -> Shape:
-    return (x.shape[1], *[1] * (x.ndim - 2))
+    return channels.reshape((x.shape[1], *[1] * (x.ndim - 2)))
 
 
 # ---- checks --------------------------------------------------------------------------------------

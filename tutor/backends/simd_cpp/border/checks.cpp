@@ -33,6 +33,12 @@ const char* demand_of_layer(Form form) {
         case Form::AttentionGrad:
             return "g and z are what (..., l, e), (..., s, e), (..., s, n) and a mask (..., l, s) "
                    "give, logs is (..., l), and the gradients are as out and the last two of these";
+        case Form::Norm:
+        case Form::NormGrad:
+            return "out and what has its shape are (..., n), all others (n)";
+        case Form::ChannelNorm:
+        case Form::ChannelNormGrad:
+            return "out and what has its shape are (k, n, m), all others (n)";
         default:
             return "";
     }
@@ -48,7 +54,8 @@ const char* demand_of(Form form) {
             return "gradient and state have the shape of out, and the settings and the count, one"
                    " number each, the shape ()";
         case Form::Draw:
-            return "seed and counter, one number each, have the shape ()";
+            return "seed and counter, one number each, have the shape (), and an operand that of"
+                   " out";
         case Form::Fill:
             return "there are no inputs";
         case Form::Reduce:
@@ -139,7 +146,8 @@ DType meaning(char letter, DType dtype) {
 bool is_written(const Row& row, int i) {
     return i == 0 || (row.form == Form::Update && i > 1 && letter_of(row, i) == 'T') ||
            (row.form == Form::Draw && i == 2) || (row.form == Form::Attention && i == 5) ||
-           (row.form == Form::AttentionGrad && i > 7);
+           (row.form == Form::AttentionGrad && i > 7) || (row.form == Form::NormGrad && i > 3) ||
+           (row.form == Form::ChannelNorm && i > 3) || (row.form == Form::ChannelNormGrad && i > 5);
 }
 
 bool check_dtypes(const Row& row, const Operands& operands) {

@@ -154,6 +154,17 @@ bool attended_grad(const Operand* ins, Operand* out) {
     return set_shape(out, ins[1].shape, ins[1].ndim), true;
 }
 
+// The first `wholes` operands are alike, the others have one number for each place along `axis`.
+bool normed(const Operand* ins, int count, int wholes, int axis, Operand* out) {
+    const Operand& x = ins[0];
+    if (axis < 0 || axis >= x.ndim) return false;
+    for (int i = 1; i < count; ++i) {
+        if (i < wholes ? !alike(ins[i], x) : ins[i].ndim != 1 || ins[i].shape[0] != x.shape[axis])
+            return false;
+    }
+    return set_shape(out, x.shape, x.ndim), true;
+}
+
 // A chain of elementwise kernels: of what its product makes, where it begins with one.
 bool chain(const Operand* ins, int count, const Params& params, Operand* out) {
     const int first = params.code.product;
@@ -178,7 +189,8 @@ bool infer(Form form, const Operand* ins, int count, const Params& params, Opera
         case Form::Update:
             return set_shape(out, ins[0].shape, ins[0].ndim), true;
         case Form::Draw:
-            return count == 2 && ins[0].ndim == 0 && ins[1].ndim == 0;
+            if (count > 2) set_shape(out, ins[2].shape, ins[2].ndim);
+            return count >= 2 && ins[0].ndim == 0 && ins[1].ndim == 0;
         case Form::Fill:
             return count == 0;
         case Form::Reduce:
@@ -212,6 +224,14 @@ bool infer(Form form, const Operand* ins, int count, const Params& params, Opera
             return attended(ins, ins[4], out);
         case Form::AttentionGrad:
             return attended_grad(ins, out);
+        case Form::Norm:
+            return normed(ins, count, 1, ins[0].ndim - 1, out);
+        case Form::NormGrad:
+            return normed(ins, count, 2, ins[0].ndim - 1, out);
+        case Form::ChannelNorm:
+            return ins[0].ndim == 3 && normed(ins, count, 1, 1, out);
+        case Form::ChannelNormGrad:
+            return ins[0].ndim == 3 && normed(ins, count, 2, 1, out);
         case Form::Fused:
             return chain(ins, count, params, out);
     }

@@ -1,7 +1,7 @@
-// Random numbers: random_bits uniform normal, all from Philox4x32-10 (J. Salmon, M. Moraes, R. Dror
-// and D. Shaw, Parallel random numbers: as easy as 1, 2, 3, 2011). Block number b of a stream is a
-// hash of (seed, b), so any thread can begin anywhere. Where a call begins, its cells have said
-// when it was made (`run` in border/call.cpp).
+// Random numbers: random_bits uniform normal dropout, all from Philox4x32-10 (J. Salmon, M. Moraes,
+// R. Dror and D. Shaw, Parallel random numbers: as easy as 1, 2, 3, 2011). Block number b of a
+// stream is a hash of (seed, b), so any thread can begin anywhere. Where a call begins, its cells
+// have said when it was made (`run` in border/call.cpp).
 #include <cmath>
 
 #include "math/computed.hpp"
@@ -154,13 +154,48 @@ Status fill(const Operand& out, const Operand*, int, const Params& params) {
     return {Status::Ok, 0, 0};
 }
 
+// z = scale * x where the word is `threshold` or more, else 0; that may be 2**32, which no word is.
+template <class T>
+Status dropout(const Operand& out, const Operand* ins, int, const Params& params) {
+    using F = Computed<T>;
+    constexpr int64_t BATCH = BLOCKS * RandomBits::per_block, BATCHES = 32;
+    const Operand& x = ins[2];
+    const F scale = static_cast<F>(params.number[1]);
+    const bool any = params.number[2] < 4294967296.0;
+    const uint32_t threshold = any ? static_cast<uint32_t>(params.number[2]) : 0;
+    Nest nest;
+    for (int d = 0; d < out.ndim; d++) nest.add(out.shape[d], {out.strides[d], x.strides[d]});
+    const int64_t count = nest.count(), inner = nest.depth - 1;
+    const int64_t z_step = nest.depth > 0 ? nest.stride[inner][0] : 1;
+    const int64_t x_step = nest.depth > 0 ? nest.stride[inner][1] : 1;
+    parallel_each(ceil_div(count, BATCH), 1, BATCHES, [&](int64_t batch) {
+        const int64_t first = batch * BATCH, n = smaller(BATCH, count - first);
+        uint32_t words[BATCH];
+        F numbers[BATCH];
+        RandomBits::make(philox(params.integer[Draw::SEED], params.integer[Draw::COUNTER],
+                                first / RandomBits::per_block),
+                         words);
+        for (int64_t i = 0; i < n;) {
+            int64_t at[MAX_OPERANDS];
+            const int64_t run = smaller(nest.locate(first + i, at), n - i);
+            move_row(reinterpret_cast<const T*>(x.data) + at[1], x_step, numbers, 1, run);
+            for (int64_t j = 0; j < run; j++)
+                numbers[j] = any & (words[i + j] >= threshold) ? numbers[j] * scale : F(0);
+            move_row(numbers, 1, reinterpret_cast<T*>(out.data) + at[0], z_step, run);
+            i += run;
+        }
+    });
+    return {Status::Ok, 0, 0};
+}
+
 }  // namespace
 
 // clang-format off
 TABLE(random,
       KERNEL(random_bits, fill<RandomBits>),
       KERNEL(uniform, fill<Uniform<T>>),
-      KERNEL(normal, fill<Normal<T>>))
+      KERNEL(normal, fill<Normal<T>>),
+      KERNEL(dropout, dropout<T>))
 // clang-format on
 
 }  // namespace TUTOR_LEVEL

@@ -1,0 +1,117 @@
+"""Norms: h = (x - mean) / sqrt(var + eps) over rows or channels, then z = h * weight + bias.
+
+Each is one kernel, and so are all its derivatives together. A derivative that is to be
+differentiated again is made of other ops instead (`composed`). g is the gradient of z.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tutor.backends import parameters
+from tutor.core.buffer import Buffer
+from tutor.core.engine import engine
+from tutor.core.op import Op
+from tutor.dtype import float32, float64
+from tutor.errors import ShapeError
+from tutor.ground.recording import is_grad_enabled
+
+
+def empty(x: Any, shape: tuple[int, ...], dtype: Any = None) -> Any:
+    """A Tensor beside x for a kernel to write."""
+    return x.over(Buffer.empty(math.prod(shape), dtype or x.buf.dtype), shape)
+
+
+def wide(x: Any) -> Any:
+    """As a norm is computed: half floats as float32."""
+    return x if x.buf.dtype in (float32, float64) else x.cast(float32)
+
+
+def slopes(a: Any, h: Any, root: Any, axes: Any, centred: bool = True) -> Any:
+    """(a - mean of a - h * mean of a h) / root, of ops."""
+    level = a.mean(axes, keepdims=True) if centred else 0.0
+    return (a - level - h * (a * h).mean(axes, keepdims=True)) / root
+
+
+class RowNorm(Op, abstract=True):
+    """A norm of each row of x (..., n), with one number of each parameter for each place (n)."""
+
+    promotes, centred = 0, True
+
+    def settle(self):
+        what = f"{self.name}(eps=...)"
+        self.params["eps"] = parameters.KINDS["eps"](what, self.params["eps"])
+
+    def backward(self, g, x, w):
+        if is_grad_enabled():
+            return self.composed(g, x, w)
+        grads = [empty(x, t.shape) for t in self.inputs]
+        dx, *rest = grads
+        engine.call(f"{self.name}_grad", x.buf.dtype, dx, g, x, w, *rest, **self.params)
+        return tuple(grads)
+
+    def composed(self, g, x, w):
+        dtype, g, x, w = x.buf.dtype, wide(g), wide(x), wide(w)
+        away = x - x.mean(-1, keepdims=True) if self.centred else x
+        root = ((away * away).mean(-1, keepdims=True) + self.params["eps"]).sqrt()
+        h, others = away / root, tuple(range(len(x.shape) - 1))
+        grads = (slopes(g * w, h, root, -1, self.centred), (g * h).sum(others), g.sum(others))
+        return tuple([t.cast(dtype) for t in grads[: len(self.inputs)]])
+
+
+class LayerNorm(RowNorm):
+    """z = h * w + b with h = (x - mean) / sqrt(var + eps) for each row of x (..., n); w, b (n)"""
+
+    kernel, takes, saves = "layer_norm", ("x", "w", "b"), ("x", "w")
+
+
+class RMSNorm(RowNorm):
+    """z = h * w with h = x / sqrt(mean of x**2 + eps) for each row of x (..., n); w (n)"""
+
+    kernel, takes, saves, centred = "rms_norm", ("x", "w"), ("x", "w"), False
+
+
+class BatchNorm(Op):
+    """z = h * w + b with h = (x - mean) / sqrt(var + eps) for each channel of x (k, c, m); w, b (c)
+
+    mean and var, of the channels (c), are kept in `mean` and `var` of the op.
+    """
+
+    name, takes, saves, promotes = "batch_norm", ("x", "w", "b"), ("x", "w"), 0
+    mean: Any
+    var: Any
+
+    def settle(self):
+        self.params["eps"] = parameters.KINDS["eps"]("batch_norm(eps=...)", self.params["eps"])
+        x, w, b = (t.shape for t in self.inputs)
+        if len(x) != 3 or not x[1:2] == w == b:
+            raise ShapeError(
+                f"batch_norm of {x} with weight {w} and bias {b}",
+                "the sizes do not fit",
+                "give (batch, channels, places), and one number for each channel",
+            )
+
+    def forward(self, x, w, b, *, eps):
+        kept = float64 if x.buf.dtype is float64 else float32
+        out = empty(x, x.shape)
+        self.mean, self.var = (empty(x, w.shape, kept) for _ in range(2))
+        engine.call("batch_norm", x.buf.dtype, out, x, w, b, self.mean, self.var, eps=eps)
+        return out
+
+    def backward(self, g, x, w):
+        if is_grad_enabled():
+            return self.composed(g, x, w)
+        dx, dw, db = (empty(x, t.shape) for t in self.inputs)
+        engine.call("batch_norm_grad", x.buf.dtype, dx, g, x, w, self.mean, self.var, dw, db,
+                    **self.params)  # fmt: skip
+        return dx, dw, db
+
+    def composed(self, g, x, w):
+        dtype, g, x, w = x.buf.dtype, wide(g), wide(x), wide(w)
+        axes = (0, 2)
+        away = x - x.mean(axes, keepdims=True)
+        root = ((away * away).mean(axes, keepdims=True) + self.params["eps"]).sqrt()
+        h = away / root
+        grads = slopes(g * w.unsqueeze(-1), h, root, axes), (g * h).sum(axes), g.sum(axes)
+        return tuple([t.cast(dtype) for t in grads])
