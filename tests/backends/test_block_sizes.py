@@ -366,6 +366,7 @@ ELSEWHERE = {
     "run.hpp:ON_STACK": "test_any_number_of_operands",
     "remember.cpp:FEW": "test_any_number_of_operands",
     "run.hpp:MOST_PARAMS": "test_any_number_of_parameters",
+    "edges.cpp:MOST": "tests/ground/test_edges.py",
 }
 
 
