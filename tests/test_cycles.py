@@ -333,6 +333,7 @@ ROWS: dict[str, Callable[[], Any]] = {
         functional.scaled_dot_product_attention(floats(), floats(), floats()).sum().backward()
     ),
     "tutor.nn.functional.cross_entropy": lambda: loss(functional.cross_entropy),
+    "tutor.optim.Limit": lambda: optim.Limit("a number", 0.0, 1.0, "", "0.5"),
     "tutor.optim.SGD": lambda: stepped(optim.SGD),
     "tutor.optim.Adam": lambda: stepped(optim.Adam),
     "tutor.optim.Optimizer": lambda: optim.Optimizer([floats()], 0.1).zero_grad(),

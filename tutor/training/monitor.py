@@ -60,11 +60,13 @@ class Monitor:
         ]
 
     def _hook(self, name: str) -> Any:
+        seen = self._seen  # and not self, which would be a circle: it has the hooks
+
         def see(module: Any, inputs: Any, result: Any) -> None:
             if within.get():  # a jitted function is recorded: it must not leave anything here
                 return
             if isinstance(result, Tensor) and result.dtype.is_float and result.numel() > 1:
-                self._seen[name or type(module).__name__] = result.detach()
+                seen[name or type(module).__name__] = result.detach()
 
         return see
 
@@ -84,7 +86,7 @@ class Monitor:
         for name, result in self._seen.items():
             self._add("activations", name, float(result.cast("float64").std().item()))
             self._add("zeros", name, float((result == 0).cast("float64").mean().item()))
-        self._seen = {}
+        self._seen.clear()
 
     def _add(self, kind: str, name: str, value: float) -> None:
         self.curves[kind].setdefault(name, []).append(value)
