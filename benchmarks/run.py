@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import tutor
 from benchmarks import libraries, machine, pictures, report
 from benchmarks.measure import SECONDS, Effort
 
@@ -21,6 +22,7 @@ def suites(names: list[str], size: str, threads: int, out: Path, folder: Path) -
     for name in names:
         suite = importlib.import_module(f"benchmarks.suites.{name}")
         columns = getattr(suite, "COLUMNS", report.COLUMNS)
+        tutor.manual_seed(0)  # the same numbers each time: rounding errors differ with them
         print(f"\n== {name}\n{report.heading(columns)}", flush=True)
         for case in suite.cases(effort):
             rows.append(report.measure(name, case, effort, columns))

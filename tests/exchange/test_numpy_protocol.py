@@ -231,8 +231,11 @@ def test_dtypes_as_numpy_sees_them():
     for dtype in tutor.DTYPES:
         if dtype is not tutor.bfloat16:
             assert np.zeros(2, dtype=dtype).dtype == dtype.name
-    with pytest.raises(TypeError):
-        np.zeros(2, dtype=tutor.bfloat16)
+    try:
+        found = np.zeros(2, dtype=tutor.bfloat16).dtype
+    except TypeError:  # NumPy has none
+        return
+    assert found.name == "bfloat16"  # unless ml_dtypes, which onnx brings, has told it of one
 
 
 # ---- other functions -----------------------------------------------------------------------------

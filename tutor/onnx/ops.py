@@ -168,6 +168,18 @@ def attention(g: Graph, c: Call) -> str:
     return g.add("MatMul", shares, v)
 
 
+def layer_norm(g: Graph, c: Call) -> str:
+    return g.add("LayerNormalization", *c.ins, axis=-1, epsilon=c.params["eps"])
+
+
+def rms_norm(g: Graph, c: Call) -> str:
+    """x / sqrt(mean of x**2 + eps) * w: opset 18 has no word for it"""
+    x, w = c.ins
+    mean = g.add("ReduceMean", g.add("Mul", x, x), g.ints([-1]), keepdims=1)
+    root = g.add("Sqrt", g.add("Add", mean, one(g, c, c.params["eps"])))
+    return g.add("Mul", g.add("Div", x, root), w)
+
+
 # ---- along an axis -------------------------------------------------------------------------------
 
 
@@ -318,6 +330,7 @@ FUNCTIONS: dict[str, Callable[[Graph, Call], str]] = {
     "fmod": lambda g, c: g.add("Mod", *c.ins, fmod=1), "trunc": trunc, "hypot": hypot,
     "argmax": position, "argmin": position, "linear": linear, "linear_relu": linear,
     "conv2d": conv2d, "max_pool2d": max_pool2d, "attention": attention,
+    "layer_norm": layer_norm, "rms_norm": rms_norm,
     "softmax": along("Softmax"), "log_softmax": along("LogSoftmax"), "cat": along("Concat"),
     "gather": along("GatherElements"), "index_select": along("Gather"),
     "scatter": along("ScatterElements"),
