@@ -23,8 +23,9 @@ from tutor.programs.program import Program, Slot, Walk, walks
 
 
 def copies(program: Program) -> Program:
-    """Without copies that can be spared."""
-    return _written_at_once(_read_from_the_original(program))
+    """Without copies that can be spared: again as long as one that went has freed another."""
+    fewer = _written_at_once(_read_from_the_original(program))
+    return copies(fewer) if len(fewer) < len(program) else fewer
 
 
 # ---- read the original ---------------------------------------------------------------------------
