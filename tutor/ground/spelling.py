@@ -134,8 +134,9 @@ def _respelled(f: Any, args: tuple[Any, ...], given: dict[str, Any]) -> Any:
     parameters = list(_signature(f).parameters)
     kept = {_ours(name, parameters): value for name, value in given.items()}
     unknown = {name: given[name] for name in given if _ours(name, parameters) not in parameters}
+    made = args[0] if args and _is_method(f) else None
     if unknown:
-        _refuse(f, unknown, parameters, args[0] if args and _is_method(f) else None)
+        _refuse(f, unknown, parameters, made)
     if len(kept) < len(given) or not _fits(f, args, kept):
         names = ", ".join([*map(_short, args[_is_method(f) :]), *map(_text, given.items())])
         try:
@@ -143,7 +144,9 @@ def _respelled(f: Any, args: tuple[Any, ...], given: dict[str, Any]) -> Any:
             found = "one parameter is given twice, in two spellings"
         except TypeError as error:
             found = str(error)
-        raise ArgumentError(f"{_title(f)}({names})", found, f"its parameters are {_described(f)}")
+        raise ArgumentError(
+            f"{_title(f, made)}({names})", found, f"its parameters are {_described(f)}"
+        )
     values = f(*args, **kept)
     bound = _signature(f).bind(*args, **kept).arguments
     if hasattr(f, "positions") and bound.get("axis") is not None:

@@ -8,9 +8,9 @@ from tutor.errors import ShapeError
 from tutor.ground import layout
 from tutor.ground.spelling import spelled
 from tutor.ground.typing import DTypeLike, Padding, Sizes
+from tutor.methods import windows
 from tutor.methods.tensor import Tensor
 from tutor.methods.windows import check_groups, each
-from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
 from tutor.nn.module import Module
 
 
@@ -46,14 +46,16 @@ class Window(Module):
         return self.in_channels, self.out_channels, layout.positive(groups, f"{kind}(groups=...)")
 
 
+@spelled
 class Conv(Window):
     """A convolution, x (N, in_channels, *S) -> (N, out_channels, *S'): see
     tutor.methods.windows.conv. `kernel_size`, `stride`, `padding` and `dilation` are one number, or
     one for each axis of S; the weight is (out_channels, in_channels / groups, *kernel_size)."""
 
     def __init__(
-        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes,
-        padding: Padding, dilation: Sizes, groups: int, bias: bool, dtype: DTypeLike,
+        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes = 1,
+        padding: Padding = 0, dilation: Sizes = 1, groups: int = 1, bias: bool = True,
+        *, dtype: DTypeLike = "float32",
     ) -> None:  # fmt: skip
         size = each(kernel_size, self.dims, "kernel_size")
         inputs, outputs, groups = self.channels(in_channels, out_channels, groups)
@@ -62,16 +64,22 @@ class Conv(Window):
         self.start(shape, outputs, bias, dtype, groups)
         self.settings(stride, padding, dilation)
 
+    def forward(self, x: Tensor) -> Tensor:
+        return windows.conv(
+            x, self.weight, self.bias, **self.options, groups=self.groups, dims=self.dims
+        )
 
+
+@spelled
 class ConvTranspose(Window):
     """A convolution backwards, x (N, in_channels, *S) -> (N, out_channels, *S'), S' larger: see
     tutor.methods.windows.conv_transpose. The weight is (in_channels, out_channels / groups,
     *kernel_size)."""
 
     def __init__(
-        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes,
-        padding: Sizes, output_padding: Sizes, groups: int, bias: bool, dilation: Sizes,
-        dtype: DTypeLike,
+        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes = 1,
+        padding: Sizes = 0, output_padding: Sizes = 0, groups: int = 1, bias: bool = True,
+        dilation: Sizes = 1, *, dtype: DTypeLike = "float32",
     ) -> None:  # fmt: skip
         size = each(kernel_size, self.dims, "kernel_size")
         inputs, outputs, groups = self.channels(in_channels, out_channels, groups)
@@ -88,119 +96,46 @@ class ConvTranspose(Window):
                 "stride", "use an output_padding below stride, or dilation"
             )  # fmt: skip
 
+    def forward(self, x: Tensor) -> Tensor:
+        return windows.conv_transpose(
+            x, self.weight, self.bias, **self.options, groups=self.groups, dims=self.dims
+        )
 
-@spelled
+
+# ---- by how many axes they go over ---------------------------------------------------------------
+
+
 class Conv1d(Conv):
     """A convolution of x (N, in_channels, L): see Conv, and F.conv1d."""
 
     dims = 1
 
-    def __init__(
-        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes = 1,
-        padding: Padding = 0, dilation: Sizes = 1, groups: int = 1, bias: bool = True,
-        *, dtype: DTypeLike = "float32",
-    ) -> None:  # fmt: skip
-        super().__init__(
-            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, dtype
-        )
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.conv1d(x, self.weight, self.bias, **self.options, groups=self.groups)
-
-
-@spelled
 class Conv2d(Conv):
     """A convolution of x (N, in_channels, H, W): see Conv, and F.conv2d."""
 
     dims = 2
 
-    def __init__(
-        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes = 1,
-        padding: Padding = 0, dilation: Sizes = 1, groups: int = 1, bias: bool = True,
-        *, dtype: DTypeLike = "float32",
-    ) -> None:  # fmt: skip
-        super().__init__(
-            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, dtype
-        )
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.conv2d(x, self.weight, self.bias, **self.options, groups=self.groups)
-
-
-@spelled
 class Conv3d(Conv):
     """A convolution of x (N, in_channels, D, H, W): see Conv, and F.conv3d."""
 
     dims = 3
 
-    def __init__(
-        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes = 1,
-        padding: Padding = 0, dilation: Sizes = 1, groups: int = 1, bias: bool = True,
-        *, dtype: DTypeLike = "float32",
-    ) -> None:  # fmt: skip
-        super().__init__(
-            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, dtype
-        )
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.conv3d(x, self.weight, self.bias, **self.options, groups=self.groups)
-
-
-@spelled
 class ConvTranspose1d(ConvTranspose):
     """A convolution backwards, of x (N, in_channels, L): see ConvTranspose."""
 
     dims = 1
 
-    def __init__(
-        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes = 1,
-        padding: Sizes = 0, output_padding: Sizes = 0, groups: int = 1, bias: bool = True,
-        dilation: Sizes = 1, *, dtype: DTypeLike = "float32",
-    ) -> None:  # fmt: skip
-        super().__init__(
-            in_channels, out_channels, kernel_size, stride, padding, output_padding, groups, bias,
-            dilation, dtype,
-        )  # fmt: skip
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.conv_transpose1d(x, self.weight, self.bias, **self.options, groups=self.groups)
-
-
-@spelled
 class ConvTranspose2d(ConvTranspose):
     """A convolution backwards, of x (N, in_channels, H, W): see ConvTranspose."""
 
     dims = 2
 
-    def __init__(
-        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes = 1,
-        padding: Sizes = 0, output_padding: Sizes = 0, groups: int = 1, bias: bool = True,
-        dilation: Sizes = 1, *, dtype: DTypeLike = "float32",
-    ) -> None:  # fmt: skip
-        super().__init__(
-            in_channels, out_channels, kernel_size, stride, padding, output_padding, groups, bias,
-            dilation, dtype,
-        )  # fmt: skip
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.conv_transpose2d(x, self.weight, self.bias, **self.options, groups=self.groups)
-
-
-@spelled
 class ConvTranspose3d(ConvTranspose):
     """A convolution backwards, of x (N, in_channels, D, H, W): see ConvTranspose."""
 
     dims = 3
-
-    def __init__(
-        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes = 1,
-        padding: Sizes = 0, output_padding: Sizes = 0, groups: int = 1, bias: bool = True,
-        dilation: Sizes = 1, *, dtype: DTypeLike = "float32",
-    ) -> None:  # fmt: skip
-        super().__init__(
-            in_channels, out_channels, kernel_size, stride, padding, output_padding, groups, bias,
-            dilation, dtype,
-        )  # fmt: skip
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.conv_transpose3d(x, self.weight, self.bias, **self.options, groups=self.groups)

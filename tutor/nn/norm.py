@@ -17,7 +17,7 @@ from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
 from tutor.nn.module import Module
 
 
-def affine(shape: tuple[int, ...], wanted: bool, value: float, dtype: DTypeLike) -> Tensor | None:
+def learnt(shape: tuple[int, ...], wanted: bool, value: float, dtype: DTypeLike) -> Tensor | None:
     """A learnt scale (starts at 1) or shift (starts at 0), where one is wanted."""
     return Tensor.full(shape, value, dtype=dtype, requires_grad=True) if wanted else None
 
@@ -26,6 +26,7 @@ def small(layer: Module, eps: float) -> float:
     return float(checks.number(f"{type(layer).__name__}(eps=...)", eps, 0))
 
 
+@spelled
 class Running(Module):
     """A norm that keeps a mean and a variance of what it has seen in training.
 
@@ -46,8 +47,7 @@ class Running(Module):
         if momentum is not None:
             self.momentum = float(checks.number(f"{kind}(momentum=...)", momentum, 0, 1, nan=False))
         shape = (self.num_features,)
-        self.weight = Tensor.ones(shape, dtype=dtype, requires_grad=True) if affine else None
-        self.bias = Tensor.zeros(shape, dtype=dtype, requires_grad=True) if affine else None
+        self.weight, self.bias = (learnt(shape, affine, value, dtype) for value in (1, 0))
         self.track_running_stats = bool(track_running_stats)
         tracked = self.track_running_stats
         zeros, ones = Tensor.zeros(shape, dtype=dtype), Tensor.ones(shape, dtype=dtype)
@@ -103,48 +103,34 @@ class BatchNorm(Running):
         )
 
 
-@spelled
 class BatchNorm1d(BatchNorm):
     """A batch norm of x (N, C) or (N, C, L): see BatchNorm. ShapeError for other shapes."""
 
     axes, shapes = (2, 3), "(N, C) or (N, C, L)"
 
-    def __init__(
-        self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1,
-        affine: bool = True, track_running_stats: bool = True, *, dtype: DTypeLike = "float32",
-    ) -> None:  # fmt: skip
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, dtype=dtype)
 
-
-@spelled
 class BatchNorm2d(BatchNorm):
     """A batch norm of x (N, C, H, W): see BatchNorm. ShapeError for other shapes."""
 
     axes, shapes = (4,), "(N, C, H, W)"
 
-    def __init__(
-        self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1,
-        affine: bool = True, track_running_stats: bool = True, *, dtype: DTypeLike = "float32",
-    ) -> None:  # fmt: skip
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, dtype=dtype)
 
-
-@spelled
 class BatchNorm3d(BatchNorm):
     """A batch norm of x (N, C, D, H, W): see BatchNorm. ShapeError for other shapes."""
 
     axes, shapes = (5,), "(N, C, D, H, W)"
 
-    def __init__(
-        self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1,
-        affine: bool = True, track_running_stats: bool = True, *, dtype: DTypeLike = "float32",
-    ) -> None:  # fmt: skip
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, dtype=dtype)
 
-
+@spelled
 class InstanceNorm(Running):
     """The mean and variance of each channel of each example, over its places (Ulyanov et al. 2016);
     with track_running_stats their means over the batch are kept, and used in eval()."""
+
+    def __init__(
+        self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1,
+        affine: bool = False, track_running_stats: bool = False, *, dtype: DTypeLike = "float32",
+    ) -> None:  # fmt: skip
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, dtype=dtype)
 
     def forward(self, x: Tensor) -> Tensor:
         self.checked(x)
@@ -160,30 +146,16 @@ class InstanceNorm(Running):
         return ndim - self.axes[0]
 
 
-@spelled
 class InstanceNorm1d(InstanceNorm):
     """An instance norm of x (C, L) or (N, C, L): see InstanceNorm."""
 
     axes, shapes = (2, 3), "(C, L) or (N, C, L)"
 
-    def __init__(
-        self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1,
-        affine: bool = False, track_running_stats: bool = False, *, dtype: DTypeLike = "float32",
-    ) -> None:  # fmt: skip
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, dtype=dtype)
 
-
-@spelled
 class InstanceNorm2d(InstanceNorm):
     """An instance norm of x (C, H, W) or (N, C, H, W): see InstanceNorm."""
 
     axes, shapes = (3, 4), "(C, H, W) or (N, C, H, W)"
-
-    def __init__(
-        self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1,
-        affine: bool = False, track_running_stats: bool = False, *, dtype: DTypeLike = "float32",
-    ) -> None:  # fmt: skip
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, dtype=dtype)
 
 
 @spelled
@@ -197,8 +169,8 @@ class LayerNorm(Module):
     ) -> None:  # fmt: skip
         self.normalized_shape = sizes("LayerNorm", normalized_shape)
         self.eps = small(self, eps)
-        self.weight = affine(self.normalized_shape, elementwise_affine, 1, dtype)
-        self.bias = affine(self.normalized_shape, elementwise_affine and bias, 0, dtype)
+        self.weight = learnt(self.normalized_shape, elementwise_affine, 1, dtype)
+        self.bias = learnt(self.normalized_shape, elementwise_affine and bias, 0, dtype)
 
     def forward(self, x: Tensor) -> Tensor:
         return F.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
@@ -215,7 +187,7 @@ class RMSNorm(Module):
     ) -> None:  # fmt: skip
         self.normalized_shape = sizes("RMSNorm", normalized_shape)
         self.eps = None if eps is None else small(self, eps)
-        self.weight = affine(self.normalized_shape, elementwise_affine, 1, dtype)
+        self.weight = learnt(self.normalized_shape, elementwise_affine, 1, dtype)
 
     def forward(self, x: Tensor) -> Tensor:
         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
@@ -239,8 +211,7 @@ class GroupNorm(Module):
                 "num_channels must be a multiple of num_groups",
             )
         self.eps, shape = small(self, eps), (self.num_channels,)
-        self.weight = Tensor.ones(shape, dtype=dtype, requires_grad=True) if affine else None
-        self.bias = Tensor.zeros(shape, dtype=dtype, requires_grad=True) if affine else None
+        self.weight, self.bias = (learnt(shape, affine, value, dtype) for value in (1, 0))
 
     def forward(self, x: Tensor) -> Tensor:
         if checks.at_least("GroupNorm", x, 2).shape[1] != self.num_channels:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from tutor.ground import checks, layout
 from tutor.ground.spelling import spelled
 from tutor.ground.typing import Sizes
+from tutor.methods import windows
 from tutor.methods.tensor import Tensor
 from tutor.methods.windows import each
 from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
+from tutor.nn.functional import pools
+from tutor.nn.functional.resampling import max_unpool
 from tutor.nn.module import Module
 
 
@@ -27,6 +30,53 @@ class Pool(Module):
         }  # fmt: skip
 
 
+@spelled
+class MaxPool(Pool):
+    """The largest in each window: see tutor.methods.windows.max_pool; with return_indices, where it
+    stood, too."""
+
+    def __init__(
+        self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
+        dilation: Sizes = 1, return_indices: bool = False, ceil_mode: bool = False,
+    ) -> None:  # fmt: skip
+        self.settings(kernel_size, stride, padding)
+        self.options["dilation"] = each(dilation, self.dims, "dilation")
+        self.options["ceil_mode"] = bool(ceil_mode)
+        self.options["return_indices"] = bool(return_indices)
+
+    def forward(self, x: Tensor) -> Tensor:
+        found: Any = pools.max_pool(x, **self.options, dims=self.dims)  # a pair, with indices
+        return cast(Tensor, found)
+
+
+@spelled
+class AvgPool(Pool):
+    """The mean of each window: see tutor.methods.windows.avg_pool"""
+
+    def __init__(
+        self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
+        ceil_mode: bool = False, count_include_pad: bool = True,
+    ) -> None:  # fmt: skip
+        self.settings(kernel_size, stride, padding)
+        self.options["ceil_mode"] = bool(ceil_mode)
+        self.options["count_include_pad"] = bool(count_include_pad)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return windows.avg_pool(x, **self.options, dims=self.dims)
+
+
+@spelled
+class MaxUnpool(Pool):
+    """Zeros, with x's numbers where MaxPool(return_indices=True) found them"""
+
+    def __init__(self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0) -> None:
+        self.settings(kernel_size, stride, padding)
+
+    def forward(self, x: Tensor, indices: Tensor, output_size: Sizes | None = None) -> Tensor:
+        return max_unpool(x, indices, **self.options, output_size=output_size, dims=self.dims)
+
+
+@spelled
 class Adaptive(Module):
     """A pool that gives `output_size` places, whatever there were; None keeps an axis."""
 
@@ -38,228 +88,105 @@ class Adaptive(Module):
         self.output_size = output_size
 
 
-@spelled
-class MaxPool1d(Pool):
-    """The largest in each window of x (N, C, L): see tutor.methods.windows.max_pool; with
-    return_indices, where it stood, too."""
+class AdaptiveAvgPool(Adaptive):
+    """The mean of output_size windows that cover each axis behind (N, C) evenly"""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return windows.adaptive_avg_pool(x, self.output_size, dims=self.dims)
+
+
+class AdaptiveMaxPool(Adaptive):
+    """The largest of output_size windows that cover each axis behind (N, C) evenly"""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return windows.adaptive_max_pool(x, self.output_size, dims=self.dims)
+
+
+# ---- by how many axes they go over ---------------------------------------------------------------
+
+
+class MaxPool1d(MaxPool):
+    """The largest in each window of x (N, C, L): see MaxPool"""
 
     dims = 1
 
-    def __init__(
-        self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
-        dilation: Sizes = 1, return_indices: bool = False, ceil_mode: bool = False,
-    ) -> None:  # fmt: skip
-        self.settings(kernel_size, stride, padding)
-        self.options["dilation"] = each(dilation, 1, "dilation")
-        self.options["ceil_mode"] = bool(ceil_mode)
-        if return_indices:
-            self.options["return_indices"] = True
 
-    def forward(self, x: Tensor) -> Tensor:
-        found: Tensor = F.max_pool1d(x, **self.options)
-        return found
-
-
-@spelled
-class MaxPool2d(Pool):
-    """The largest in each window of x (N, C, H, W): see tutor.methods.windows.max_pool; with
-    return_indices, where it stood, too."""
+class MaxPool2d(MaxPool):
+    """The largest in each window of x (N, C, H, W): see MaxPool"""
 
     dims = 2
 
-    def __init__(
-        self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
-        dilation: Sizes = 1, return_indices: bool = False, ceil_mode: bool = False,
-    ) -> None:  # fmt: skip
-        self.settings(kernel_size, stride, padding)
-        self.options["dilation"] = each(dilation, 2, "dilation")
-        self.options["ceil_mode"] = bool(ceil_mode)
-        if return_indices:
-            self.options["return_indices"] = True
 
-    def forward(self, x: Tensor) -> Tensor:
-        found: Tensor = F.max_pool2d(x, **self.options)
-        return found
-
-
-@spelled
-class MaxPool3d(Pool):
-    """The largest in each window of x (N, C, D, H, W): see tutor.methods.windows.max_pool; with
-    return_indices, where it stood, too."""
+class MaxPool3d(MaxPool):
+    """The largest in each window of x (N, C, D, H, W): see MaxPool"""
 
     dims = 3
 
-    def __init__(
-        self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
-        dilation: Sizes = 1, return_indices: bool = False, ceil_mode: bool = False,
-    ) -> None:  # fmt: skip
-        self.settings(kernel_size, stride, padding)
-        self.options["dilation"] = each(dilation, 3, "dilation")
-        self.options["ceil_mode"] = bool(ceil_mode)
-        if return_indices:
-            self.options["return_indices"] = True
 
-    def forward(self, x: Tensor) -> Tensor:
-        found: Tensor = F.max_pool3d(x, **self.options)
-        return found
-
-
-@spelled
-class AvgPool1d(Pool):
-    """The mean of each window of x (N, C, L): see tutor.methods.windows.avg_pool"""
+class AvgPool1d(AvgPool):
+    """The mean of each window of x (N, C, L): see AvgPool"""
 
     dims = 1
 
-    def __init__(
-        self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
-        ceil_mode: bool = False, count_include_pad: bool = True,
-    ) -> None:  # fmt: skip
-        self.settings(kernel_size, stride, padding)
-        self.options["ceil_mode"] = bool(ceil_mode)
-        self.options["count_include_pad"] = bool(count_include_pad)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.avg_pool1d(x, **self.options)
-
-
-@spelled
-class AvgPool2d(Pool):
-    """The mean of each window of x (N, C, H, W): see tutor.methods.windows.avg_pool"""
+class AvgPool2d(AvgPool):
+    """The mean of each window of x (N, C, H, W): see AvgPool"""
 
     dims = 2
 
-    def __init__(
-        self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
-        ceil_mode: bool = False, count_include_pad: bool = True,
-    ) -> None:  # fmt: skip
-        self.settings(kernel_size, stride, padding)
-        self.options["ceil_mode"] = bool(ceil_mode)
-        self.options["count_include_pad"] = bool(count_include_pad)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.avg_pool2d(x, **self.options)
-
-
-@spelled
-class AvgPool3d(Pool):
-    """The mean of each window of x (N, C, D, H, W): see tutor.methods.windows.avg_pool"""
+class AvgPool3d(AvgPool):
+    """The mean of each window of x (N, C, D, H, W): see AvgPool"""
 
     dims = 3
 
-    def __init__(
-        self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
-        ceil_mode: bool = False, count_include_pad: bool = True,
-    ) -> None:  # fmt: skip
-        self.settings(kernel_size, stride, padding)
-        self.options["ceil_mode"] = bool(ceil_mode)
-        self.options["count_include_pad"] = bool(count_include_pad)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.avg_pool3d(x, **self.options)
-
-
-@spelled
-class AdaptiveAvgPool1d(Adaptive):
-    """The mean of output_size windows that cover each axis behind (N, C) evenly, 1 of them"""
+class AdaptiveAvgPool1d(AdaptiveAvgPool):
+    """The mean of output_size windows that cover x (N, C, L) evenly"""
 
     dims = 1
 
-    def __init__(self, output_size: Sizes) -> None:
-        super().__init__(output_size)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.adaptive_avg_pool1d(x, self.output_size)
-
-
-@spelled
-class AdaptiveAvgPool2d(Adaptive):
-    """The mean of output_size windows that cover each axis behind (N, C) evenly, 2 of them"""
+class AdaptiveAvgPool2d(AdaptiveAvgPool):
+    """The mean of output_size windows that cover x (N, C, H, W) evenly"""
 
     dims = 2
 
-    def __init__(self, output_size: Sizes) -> None:
-        super().__init__(output_size)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.adaptive_avg_pool2d(x, self.output_size)
-
-
-@spelled
-class AdaptiveAvgPool3d(Adaptive):
-    """The mean of output_size windows that cover each axis behind (N, C) evenly, 3 of them"""
+class AdaptiveAvgPool3d(AdaptiveAvgPool):
+    """The mean of output_size windows that cover x (N, C, D, H, W) evenly"""
 
     dims = 3
 
-    def __init__(self, output_size: Sizes) -> None:
-        super().__init__(output_size)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.adaptive_avg_pool3d(x, self.output_size)
-
-
-@spelled
-class AdaptiveMaxPool1d(Adaptive):
-    """The largest of output_size windows that cover each axis behind (N, C) evenly, 1 of them"""
+class AdaptiveMaxPool1d(AdaptiveMaxPool):
+    """The largest of output_size windows that cover x (N, C, L) evenly"""
 
     dims = 1
 
-    def __init__(self, output_size: Sizes) -> None:
-        super().__init__(output_size)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.adaptive_max_pool1d(x, self.output_size)
-
-
-@spelled
-class AdaptiveMaxPool2d(Adaptive):
-    """The largest of output_size windows that cover each axis behind (N, C) evenly, 2 of them"""
+class AdaptiveMaxPool2d(AdaptiveMaxPool):
+    """The largest of output_size windows that cover x (N, C, H, W) evenly"""
 
     dims = 2
 
-    def __init__(self, output_size: Sizes) -> None:
-        super().__init__(output_size)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.adaptive_max_pool2d(x, self.output_size)
-
-
-@spelled
-class AdaptiveMaxPool3d(Adaptive):
-    """The largest of output_size windows that cover each axis behind (N, C) evenly, 3 of them"""
+class AdaptiveMaxPool3d(AdaptiveMaxPool):
+    """The largest of output_size windows that cover x (N, C, D, H, W) evenly"""
 
     dims = 3
 
-    def __init__(self, output_size: Sizes) -> None:
-        super().__init__(output_size)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.adaptive_max_pool3d(x, self.output_size)
-
-
-@spelled
-class MaxUnpool1d(Pool):
-    """Zeros, with x's numbers where MaxPool1d(return_indices=True) found them"""
+class MaxUnpool1d(MaxUnpool):
+    """Zeros, with the numbers of x (N, C, L) where MaxPool1d(return_indices=True) found them"""
 
     dims = 1
 
-    def __init__(self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0) -> None:
-        self.settings(kernel_size, stride, padding)
 
-    def forward(self, x: Tensor, indices: Tensor, output_size: Sizes | None = None) -> Tensor:
-        return F.max_unpool1d(x, indices, **self.options, output_size=output_size)
-
-
-@spelled
-class MaxUnpool2d(Pool):
-    """Zeros, with x's numbers where MaxPool2d(return_indices=True) found them"""
+class MaxUnpool2d(MaxUnpool):
+    """Zeros, with the numbers of x (N, C, H, W) where MaxPool2d(return_indices=True) found them"""
 
     dims = 2
-
-    def __init__(self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0) -> None:
-        self.settings(kernel_size, stride, padding)
-
-    def forward(self, x: Tensor, indices: Tensor, output_size: Sizes | None = None) -> Tensor:
-        return F.max_unpool2d(x, indices, **self.options, output_size=output_size)
 
 
 @spelled
