@@ -251,7 +251,7 @@ NO_TENSOR = {
     "Interop.__dlpack__ *", "Operators.__eq__ *", "Operators.__ne__ *",  # as protocols have it
     "use_backend.__call__ *", "set_grad_enabled.__call__ *",  # decorators
     "Module.* inputs", "Module.__call__ options",  # what forward takes
-    "Module.__new__ *", "Module.modules return", "Module.named_modules return",  # any object may be
+    "Module.modules return", "Module.named_modules return",  # any object may be
     "Module.children return", "Module.named_children return", "Module.get_submodule return",  # a
     "Module.add_module module", "Module.apply fn", "named_modules return", "ModuleDict.* *",  # part
     "ModuleList.__init__ modules", "Row.* *", "ParameterList.checked *",  # of a model

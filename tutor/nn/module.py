@@ -100,18 +100,13 @@ class Module:
     It prints as the list of its layers, and in a notebook as a table: see tutor.nn.summary.
 
     `super().__init__()` may be called, and need not be: what a Module keeps beside a subclass's
-    attributes is there as soon as it is made.
+    attributes starts as the class says below.
     """
 
-    training: bool  # as train() and eval() set it
-    hooks: Hooks | None  # made when the first one is registered
+    training: bool = True  # as train() and eval() set it
+    hooks: Hooks | None = None  # made when the first one is registered
     buffers_named: tuple[str, ...] = ()  # by register_buffer: never trained
     not_saved: tuple[str, ...] = ()  # those of them with persistent=False
-
-    def __new__(cls, *args: Any, **options: Any) -> Self:
-        self = super().__new__(cls)  # before __init__, which a subclass may write without super()
-        self.training, self.hooks = True, None
-        return self
 
     def __call__(self, *inputs: Any, **options: Any) -> Tensor:
         if self.hooks is None:
