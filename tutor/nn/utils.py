@@ -6,12 +6,13 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from tutor.errors import DomainError, GraphError, ShapeError
+from tutor.errors import GraphError, ShapeError
 from tutor.ground import checks
 from tutor.ground.recording import no_grad
 from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
-from tutor.ops.movement import cat, stack
+from tutor.ops.movement import cat
+from tutor.optim.clipping import get_total_norm, gradients, scale
 
 
 def several(name: str, parameters: Tensor | Iterable[Tensor]) -> tuple[Tensor, ...]:
@@ -34,21 +35,14 @@ def clip_grad_norm_(
     raises GraphError for a norm that is nan or infinite.
     """
     most = checks.number("clip_grad_norm_(max_norm=...)", max_norm, 0, nan=False)
-    p = checks.number("clip_grad_norm_(norm_type=...)", norm_type)
-    if not p > 0:
-        raise DomainError(f"clip_grad_norm_({norm_type=})", "no norm", "give 1, 2 or inf")
-    found = [t.grad for t in several("clip_grad_norm_", parameters) if t.grad is not None]
-    if not found:
-        return Tensor(0.0)
-    total = stack([g.flatten().norm(p) for g in found]).norm(p)
+    found = gradients(several("clip_grad_norm_", parameters))
+    total: Tensor = get_total_norm(found, norm_type)
     if error_if_nonfinite and not math.isfinite(total.item()):
         raise GraphError(
             f"clip_grad_norm_ of gradients with the norm {total.item()}", "they are not finite",
             "look for what overflows, or leave error_if_nonfinite out",
         )  # fmt: skip
-    scale = (most / (total + 1e-6)).minimum(1.0)
-    for g in found:
-        g.mul_(scale.cast(g.dtype))
+    scale(found, most, total)
     return total
 
 
@@ -57,9 +51,8 @@ def clip_grad_norm_(
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float) -> None:
     """Bring every number of every gradient into +-clip_value, in place."""
     most = checks.number("clip_grad_value_(clip_value=...)", clip_value, 0, nan=False)
-    for t in several("clip_grad_value_", parameters):
-        if t.grad is not None:
-            t.grad.clamp_(-most, most)
+    for g in gradients(several("clip_grad_value_", parameters)):
+        g.clamp_(-most, most)
 
 
 @spelled

@@ -60,8 +60,13 @@ def clip_grads_with_norm_(
 ) -> None:
     """g <- g * min(1, max_norm / (total_norm + 1e-6)) for the gradient of each parameter"""
     largest = LARGEST.checked(f"clipping with max_norm={max_norm!r}", max_norm)
-    factor = apply("minimum", largest / (total_norm + 1e-6), 1.0)
-    for g in gradients(parameters):
+    scale(gradients(parameters), largest, total_norm)
+
+
+def scale(grads: Iterable[Tensor], largest: float, total: Tensor) -> None:
+    """g <- g * min(1, largest / (total + 1e-6))"""
+    factor = apply("minimum", largest / (total + 1e-6), 1.0)
+    for g in grads:
         g.mul_(factor.cast(g.dtype))
 
 
