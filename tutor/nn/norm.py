@@ -26,7 +26,6 @@ def small(layer: Module, eps: float) -> float:
     return float(checks.number(f"{type(layer).__name__}(eps=...)", eps, 0))
 
 
-@spelled
 class Running(Module):
     """A norm that keeps a mean and a variance of what it has seen in training.
 
@@ -37,6 +36,7 @@ class Running(Module):
     axes: tuple[int, ...] = ()  # how many axes an input may have
     shapes = ""
 
+    @spelled  # alone: what each call asks for has nothing in front of it
     def __init__(
         self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1,
         affine: bool = True, track_running_stats: bool = True, *, dtype: DTypeLike = "float32",
@@ -121,11 +121,11 @@ class BatchNorm3d(BatchNorm):
     axes, shapes = (5,), "(N, C, D, H, W)"
 
 
-@spelled
 class InstanceNorm(Running):
     """The mean and variance of each channel of each example, over its places (Ulyanov et al. 2016);
     with track_running_stats their means over the batch are kept, and used in eval()."""
 
+    @spelled  # alone: what each call asks for has nothing in front of it
     def __init__(
         self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1,
         affine: bool = False, track_running_stats: bool = False, *, dtype: DTypeLike = "float32",

@@ -86,9 +86,11 @@ class Recurrent(Module):
 
     cell: str  # one of KINDS
 
-    def start(
-        self, input_size: int, hidden_size: int, num_layers: int, bias: bool, batch_first: bool,
-        dropout: float, bidirectional: bool, dtype: DTypeLike,
+    @spelled  # alone: what each call asks for has nothing in front of it
+    def __init__(
+        self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
+        batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
+        *, dtype: DTypeLike = "float32",
     ) -> None:  # fmt: skip
         kind = type(self).__name__
         self.input_size = layout.positive(input_size, f"{kind}(input_size=...)")
@@ -198,8 +200,8 @@ class RNN(OneState):
         bidirectional: bool = False, *, dtype: DTypeLike = "float32",
     ) -> None:  # fmt: skip
         self.cell = checks.one_of("RNN(nonlinearity=...)", nonlinearity, ("tanh", "relu"))
-        self.start(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional,
-                   dtype)  # fmt: skip
+        super().__init__(input_size, hidden_size, num_layers, bias, batch_first, dropout,
+                         bidirectional, dtype=dtype)  # fmt: skip
 
 
 @spelled
@@ -208,14 +210,6 @@ class GRU(OneState):
 
     cell = "gru"
 
-    def __init__(
-        self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
-        batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
-        *, dtype: DTypeLike = "float32",
-    ) -> None:  # fmt: skip
-        self.start(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional,
-                   dtype)  # fmt: skip
-
 
 @spelled
 class LSTM(Recurrent):
@@ -223,14 +217,6 @@ class LSTM(Recurrent):
     (h, c)."""
 
     cell = "lstm"
-
-    def __init__(
-        self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
-        batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
-        *, dtype: DTypeLike = "float32",
-    ) -> None:  # fmt: skip
-        self.start(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional,
-                   dtype)  # fmt: skip
 
     def __call__(  # type: ignore[override]
         self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
@@ -260,7 +246,11 @@ class Cell(Module):
 
     cell: str  # one of KINDS
 
-    def start(self, input_size: int, hidden_size: int, bias: bool, dtype: DTypeLike) -> None:
+    @spelled  # alone: what each call asks for has nothing in front of it
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, *,
+        dtype: DTypeLike = "float32",
+    ) -> None:  # fmt: skip
         kind = type(self).__name__
         self.input_size = layout.positive(input_size, f"{kind}(input_size=...)")
         self.hidden_size = layout.positive(hidden_size, f"{kind}(hidden_size=...)")
@@ -305,7 +295,7 @@ class RNNCell(OneStateCell):
         *, dtype: DTypeLike = "float32",
     ) -> None:  # fmt: skip
         self.cell = checks.one_of("RNNCell(nonlinearity=...)", nonlinearity, ("tanh", "relu"))
-        self.start(input_size, hidden_size, bias, dtype)
+        super().__init__(input_size, hidden_size, bias, dtype=dtype)
 
 
 @spelled
@@ -314,24 +304,12 @@ class GRUCell(OneStateCell):
 
     cell = "gru"
 
-    def __init__(
-        self, input_size: int, hidden_size: int, bias: bool = True, *,
-        dtype: DTypeLike = "float32",
-    ) -> None:  # fmt: skip
-        self.start(input_size, hidden_size, bias, dtype)
-
 
 @spelled
 class LSTMCell(Cell):
     """c' = f c + i g, h' = o tanh(c'): see Cell. The state is the pair (h, c)."""
 
     cell = "lstm"
-
-    def __init__(
-        self, input_size: int, hidden_size: int, bias: bool = True, *,
-        dtype: DTypeLike = "float32",
-    ) -> None:  # fmt: skip
-        self.start(input_size, hidden_size, bias, dtype)
 
     def __call__(  # type: ignore[override]
         self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
