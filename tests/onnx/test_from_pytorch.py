@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("onnx")  # pip install "tutorgrad[onnx]"
+pytest.importorskip("onnx.checker")  # pip install "tutorgrad[onnx]"; a folder "onnx" is none
 torch = pytest.importorskip("torch")  # pip install "tutorgrad[bench]"
 
 import tutor  # noqa: E402

@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-onnx = pytest.importorskip("onnx")  # pip install "tutorgrad[onnx]"
+pytest.importorskip("onnx.checker")  # pip install "tutorgrad[onnx]"; a folder "onnx" is none
+import onnx
+
 runtime = pytest.importorskip("onnxruntime")
 
 import tutor  # noqa: E402
