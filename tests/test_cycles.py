@@ -389,6 +389,7 @@ ROWS: dict[str, Callable[[], Any]] = {
     "tutor.training.overfit": lambda: training.overfit(
         lambda x, y: x.sum() * 0, floats(), floats()
     ),
+    "tutor.viz.bits": lambda: viz.bits(0.1, "float16", "float32"),
     "tutor.viz.bytes": lambda: viz.bytes(floats().buf, "float32", "int32"),
     "tutor.viz.column": lambda: viz.column(viz.explain(floats()), viz.explain(floats())),
     "tutor.viz.row": lambda: viz.row(viz.explain(floats()), viz.explain(floats())),

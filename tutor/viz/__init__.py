@@ -16,6 +16,7 @@ from tutor.viz.charts import bars, curves, histogram
 from tutor.viz.descent import plane
 from tutor.viz.fields import boundary, heatmap, mesh
 from tutor.viz.films import film
+from tutor.viz.floats import bits_of as bits
 from tutor.viz.graphs import graph
 from tutor.viz.memory import explain, shared
 from tutor.viz.pixels import images
@@ -26,7 +27,7 @@ from tutor.viz.svg import Picture, column, row
 from tutor.viz.walks import walk
 
 __all__ = [
-    "Picture", "bars", "boundary", "bytes", "column", "curves", "explain", "film", "graph",
+    "Picture", "bars", "bits", "boundary", "bytes", "column", "curves", "explain", "film", "graph",
     "heatmap", "histogram", "images", "mesh", "plane", "program", "row", "scatter", "shared",
     "walk",
 ]  # fmt: skip
