@@ -54,6 +54,17 @@ def twins(engine: Any, apply: Callable[..., Any]) -> Any:
     return _native.apply
 
 
+def _never(name: str, x: Any, y: Any) -> bool:
+    """What stands for `change` where there is no twin: nothing is done."""
+    return False
+
+
+# Whether the result of that op now stands where x was: `x += y` in methods/inplace.py.
+change: Callable[[str, Any, Any], bool] = (
+    _never if _native is None or os.environ.get("TUTOR_NATIVE") == "0" else _native.change
+)
+
+
 def is_native(kernel: registry.Kernel) -> bool:
     """Is the kernel one of these, in which no Python runs?"""
     return _native is not None and isinstance(kernel, _native.Kernel)

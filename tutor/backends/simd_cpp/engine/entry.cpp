@@ -69,6 +69,22 @@ PyObject* apply(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* na
     });
 }
 
+// change(name, x, y): was it done? Where it was not, tutor/methods/inplace.py goes on.
+PyObject* change(PyObject*, PyObject* const* args, Py_ssize_t count) {
+    if (count != 3) return PyErr_Format(PyExc_TypeError, "change: give a name, x and y");
+    bool done = false;
+    try {
+        Info* info = given.ready && PyUnicode_CheckExact(args[0]) ? info_named(args[0]) : nullptr;
+        if (info) {
+            Run run(info, args + 1, 2);
+            if (run.take(nullptr, nullptr) && !run.change(&done)) return nullptr;
+        }
+    } catch (const std::exception& exception) {
+        return raise(exception);
+    }
+    return PyErr_Occurred() ? nullptr : PyBool_FromLong(done);
+}
+
 // run(op)
 PyObject* run(PyObject*, PyObject* op) {
     return attempt(RUN, &op, 1, nullptr, [=](bool* expected) -> PyObject* {
@@ -142,6 +158,8 @@ PyMethodDef functions[] = {
     {"apply", function(apply), METH_FASTCALL | METH_KEYWORDS,
      "apply(name, *inputs, **params)\n--\n\nRun the op of that name: tutor.core.engine.apply."},
     {"run", run, METH_O, "run(op)\n--\n\nExecute an Op: Engine.run."},
+    {"change", function(change), METH_FASTCALL,
+     "change(name, x, y)\n--\n\nWrite the result over x, if that is simple: `x += y`."},
     {"order", order_ops, METH_O, "order(root)\n--\n\nThe ops behind it: Engine.order."},
     {"arrivals", function(find_arrivals), METH_FASTCALL,
      "arrivals(root, gradient, keep, linked, ask)\n--\n\nWalk backward: Engine.arrivals."},

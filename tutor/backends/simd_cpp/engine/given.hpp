@@ -34,6 +34,7 @@ struct Given {
     PyObject* constant;       // constant(number, dtype): a Tensor of that one number
     PyObject* no_params;      // an empty mapping: the parameters of ops that have none
     PyObject *settle, *forward, *finish, *backward;  // names of the methods that an Op may have
+    PyObject* touch;                                 // and of the one that a Buffer has
     PyObject *after, *linked, *fit;                  // parts of the Engine's walk
     PyObject* check_all;                             // check_all(inputs, name): the border
     PyObject *freed, *changed, *wrong_count;         // make the errors of a walk

@@ -28,6 +28,9 @@ class Run {
     // The resulting Tensor, a new reference.
     PyObject* result();
 
+    // Whether the result now stands where the first operand was: `x += y`. inplace.cpp
+    bool change(bool* done);
+
     // After a refusal: because this is not done here at all? An array among the operands, another
     // backend's kernel.
     bool is_for_python() const { return for_python_; }
@@ -66,6 +69,9 @@ class Run {
     bool walk(View view, const Walk& x, Walk* z) const;
     bool run_place(Ref* out);
     bool run_forward(Ref* out);
+
+    // ---- inplace.cpp
+    bool can_write_over(const Operand& from) const;
 
     // ---- remember.cpp
     bool is_settled() const;
