@@ -154,3 +154,85 @@ def test_it_leaves_to_others_what_is_theirs() -> None:
         frozen += 1.0
     step = tutor.jit(lambda t: (t.mul_(2.0), t + 1)[1])
     assert [step(x).tolist() for _ in range(3)] == [[3.0, 5.0], [5.0, 9.0], [9.0, 17.0]]
+
+
+# ---- writing: t[key] = value ---------------------------------------------------------------------
+
+KEYS: dict[str, Any] = {
+    "a row": 1, "a number": (1, 2), "rows": slice(0, 2), "a column": (slice(None), 1),
+    "every second": (slice(None), slice(None, None, 2)), "backwards": slice(None, None, -1),
+    "all": ..., "a new axis": (None, 0), "beyond": 7, "nothing": slice(0, 0), "a float": 1.5,
+    "positions": [0, 2],
+}  # fmt: skip
+
+VALUES: dict[str, Callable[[Tensor], Any]] = {
+    "an int": lambda b: 3,
+    "a float": lambda b: 2.5,
+    "a bool": lambda b: True,
+    "far too large": lambda b: 1e39,
+    "a number of that memory": lambda b: b[7],
+    "a row of that memory": lambda b: b[4:8],
+    "a row elsewhere": lambda b: b[40:44],
+    "one number": lambda b: Tensor([9], dtype=b.dtype),
+    "another dtype": lambda b: Tensor([1.25]),
+    "a list": lambda b: [7.0],
+    "too many axes": lambda b: b[40:44].reshape(1, 1, 1, 4),
+    "five": lambda b: b[40:45],
+    "no value": lambda b: "3",
+}
+
+
+def written(target: str, key: Any, value: str, dtype: str) -> Any:
+    """The base afterwards, or the error."""
+    b = base(dtype)
+    t = TARGETS[target][0](b)
+    try:
+        t[key] = VALUES[value](b)
+    except (TutorError, TypeError) as refused:
+        return bytes(b.buf.raw), b.buf.version, str(refused)
+    return bytes(b.buf.raw), b.buf.version, b.buf.changed_at
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64", "uint8", "bool"])
+@pytest.mark.parametrize("target", TARGETS)
+def test_writing_is_the_same_with_the_twin(target: str, dtype: str) -> None:
+    for name, key in KEYS.items():
+        for value in VALUES:
+            found = written(target, key, value, dtype)
+            _simd.use_twin(False)
+            try:
+                expected = written(target, key, value, dtype)
+            finally:
+                _simd.use_twin(True)
+            assert found == expected, f"{name}, {value}"
+
+
+def test_python_is_not_asked_for_a_simple_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tutor.core.engine.forward import Forward
+
+    asked: list[Any] = []
+    monkeypatch.setattr(Forward, "call", lambda self, *given, **params: asked.append(given))
+    t = base()[:12].reshape(3, 4)
+    t[1], t[:, 2], t[::-1, ::2], t[0] = 5.0, t[:, 1].copy(), 1, base()[:4]
+    t.zero_()
+    assert asked == []
+    t[0] = t.reshape(-1)[1:5]  # of the same memory
+    t[0] = Tensor([1, 2, 3, 4])  # of another dtype
+    assert len(asked) == 2
+
+
+def test_what_overlaps_itself_is_left_to_python() -> None:
+    """Elements that share a place: windows of one memory, whose numbers are written in order."""
+    for strides in ((1, 1), (2, 1), (-1, 1)):
+        b = base()
+        windows = Tensor(b.buf, (3, 3), strides, 10)
+        for on in (True, False):
+            _simd.use_twin(on)
+            try:
+                windows[...] = base()[:9].reshape(3, 3)
+                found = bytes(b.buf.raw)
+            finally:
+                _simd.use_twin(True)
+            if on:
+                expected = found
+        assert found == expected

@@ -47,7 +47,7 @@ def twins(engine: Any, apply: Callable[..., Any]) -> Any:
     faster, and where in doubt ask for what they stand for. `TUTOR_NATIVE=0` leaves all as it is."""
     if _native is None or os.environ.get("TUTOR_NATIVE") == "0":
         return apply
-    methods = ("run", "order", "arrivals", "store")
+    methods = ("run", "order", "arrivals", "store", "write", "check_writable")
     _native.stand_for(apply, *[getattr(engine, name) for name in methods])
     for name in methods:
         setattr(engine, name, getattr(_native, name))

@@ -85,6 +85,24 @@ PyObject* change(PyObject*, PyObject* const* args, Py_ssize_t count) {
     return PyErr_Occurred() ? nullptr : PyBool_FromLong(done);
 }
 
+// write(target, value)
+PyObject* write(PyObject*, PyObject* const* args, Py_ssize_t count) {
+    return attempt(WRITE, args, count, nullptr, [=](bool* expected) -> PyObject* {
+        *expected = true;  // much of it is done in Python only
+        return count == 2 ? write_over(args[0], args[1]) : nullptr;
+    });
+}
+
+// check_writable(target)
+PyObject* check_writable(PyObject*, PyObject* target) {
+    return attempt(CHECK_WRITABLE, &target, 1, nullptr, [=](bool*) -> PyObject* {
+        Operands operands(1);
+        const bool found = is_tensor(target) && dtype_of(target) != DTYPES &&
+                           operands.read(0, target, "") && operands.check_writable(0, "");
+        return found ? Py_NewRef(Py_None) : (forget_error(), nullptr);
+    });
+}
+
 // run(op)
 PyObject* run(PyObject*, PyObject* op) {
     return attempt(RUN, &op, 1, nullptr, [=](bool* expected) -> PyObject* {
@@ -165,6 +183,10 @@ PyMethodDef functions[] = {
      "arrivals(root, gradient, keep, linked, ask)\n--\n\nWalk backward: Engine.arrivals."},
     {"store", function(store_arrived), METH_FASTCALL,
      "store(arrived, seed)\n--\n\nAdd to each .grad: Engine.store."},
+    {"write", function(write), METH_FASTCALL,
+     "write(target, value)\n--\n\nPut the value into the target: Engine.write."},
+    {"check_writable", check_writable, METH_O,
+     "check_writable(target)\n--\n\nRefuse what is no place to write to: Engine.check_writable."},
     {"stand_for", function(stand_for), METH_FASTCALL,
      "stand_for(*functions)\n--\n\nBe the twins of these, and ask them where in doubt."},
     {"take_over", take_over_things, METH_O,

@@ -8,7 +8,7 @@
 namespace tutor {
 
 // What the twins stand for, in the order in which tutor/backends/simd_cpp/__init__.py names them.
-enum Twin { APPLY, RUN, ORDER, ARRIVALS, STORE, TWINS };
+enum Twin { APPLY, RUN, ORDER, ARRIVALS, STORE, WRITE, CHECK_WRITABLE, TWINS };
 
 struct Given {
     bool complete = false;    // has all of the following been handed over?

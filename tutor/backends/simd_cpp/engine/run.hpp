@@ -105,6 +105,10 @@ class Run {
 // need. nullptr, with a Python error set, if it has no result.
 PyObject* run_named(const char* op, PyObject* x, const char* param, PyObject* value);
 
+// Puts the value, a Tensor or a number, into the target: None, or nullptr where it refuses.
+// inplace.cpp
+PyObject* write_over(PyObject* target, PyObject* value);
+
 // Forgets an error that the Engine in Python will find again, and say better. false, and it stays
 // set, if it is an interrupt that came while a promise was kept.
 bool forget_error();
