@@ -65,7 +65,7 @@ ELSEWHERE = {
         RandomHorizontalFlip RandomVerticalFlip RandomErasing GaussianNoise ToFloat
     """,
     optim: """
-        SGD Adam AdamW NAdam RAdam RMSprop Adagrad Adadelta Muon Lion Optimizer lr_scheduler
+        SGD Adam AdamW NAdam RAdam RMSprop Adagrad Adadelta Muon Lion LBFGS Optimizer lr_scheduler
     """,
     optim.lr_scheduler: """
         StepLR MultiStepLR ConstantLR LinearLR ExponentialLR PolynomialLR CosineAnnealingLR
