@@ -11,6 +11,7 @@ from tutor.ground import checks
 from tutor.ground.recording import no_grad
 from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
+from tutor.nn.utils import rnn as rnn
 from tutor.ops.movement import cat
 from tutor.optim.clipping import get_total_norm, gradients, scale
 
