@@ -26,6 +26,7 @@ import pytest
 import tutor
 from tests.test_messages import BLOCKS
 from tutor import Tensor, array_api, data, exchange, memory, nn, optim, testing, training, viz
+from tutor.data.gpt2_bpe import CHARACTERS
 from tutor.errors import TutorError
 from tutor.nn import functional
 
@@ -425,6 +426,9 @@ ROWS: dict[str, Callable[[], Any]] = {
     "tutor.data.DataLoader": lambda: (
         list(data.DataLoader(floats(6, 2), 2, shuffle=True, prefetch=2, transform=Tensor.exp)),
         next(iter(data.DataLoader(floats(6, 2), 2, prefetch=2))),
+    ),
+    "tutor.data.GPT2BPE": lambda: data.GPT2BPE({c: i for i, c in enumerate(CHARACTERS)}, []).encode(
+        "low"
     ),
     "tutor.data.BPE": lambda: data.BPE.train("low lower", 258).encode("low"),
     "tutor.data.ByteVocab": lambda: data.ByteVocab().encode("a"),

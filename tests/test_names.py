@@ -58,7 +58,7 @@ ELSEWHERE = {
         group_norm batch_norm dropout embedding scaled_dot_product_attention
     """,
     data: """
-        load batches DataLoader Dataset TensorDataset Subset ConcatDataset IterableDataset
+        load batches DataLoader Dataset TensorDataset Subset ConcatDataset IterableDataset GPT2BPE
         MappedDataset random_split collate BPE CharVocab ByteVocab TextBlocks text_batches csv
         standardize train_test_split moons circles spirals blobs sine line stories names Compose
         Normalize RandomAffine RandomRotation RandomShift RandomCrop CenterCrop ElasticTransform
