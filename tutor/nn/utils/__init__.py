@@ -1,59 +1,29 @@
-"""What is done to all gradients, or all parameters, at once."""
+"""What is done to all gradients, or all parameters, at once. How gradients are clipped stands in
+tutor/optim/clipping.py; PyTorch has it here."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
-from typing import Any
 
-from tutor.errors import GraphError, ShapeError
+from tutor.errors import ShapeError
 from tutor.ground import checks
 from tutor.ground.recording import no_grad
 from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
-from tutor.nn.utils import rnn as rnn
+from tutor.nn.utils import rnn
 from tutor.ops.movement import cat
-from tutor.optim.clipping import get_total_norm, gradients, scale
+from tutor.optim.clipping import (
+    clip_grad_norm_,
+    clip_grad_value_,
+    clip_grads_with_norm_,
+    get_total_norm,
+    several,
+)
 
-
-def several(name: str, parameters: Tensor | Iterable[Tensor]) -> tuple[Tensor, ...]:
-    if isinstance(parameters, Tensor):
-        return (parameters,)
-    given: Any = list(parameters) if hasattr(parameters, "__next__") else parameters
-    return checks.tensors(name, given)
-
-
-@spelled
-@no_grad
-def clip_grad_norm_(
-    parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0,
-    error_if_nonfinite: bool = False,
-) -> Tensor:  # fmt: skip
-    """Scale all gradients by min(1, max_norm / (norm + 1e-6)), in place, where norm is that of all
-    their numbers together; returns the norm (Pascanu, Mikolov & Bengio 2013)
-
-    Nothing is read back to Python, so that it can be recorded; unless `error_if_nonfinite`, which
-    raises GraphError for a norm that is nan or infinite.
-    """
-    most = checks.number("clip_grad_norm_(max_norm=...)", max_norm, 0, nan=False)
-    found = gradients(several("clip_grad_norm_", parameters))
-    total: Tensor = get_total_norm(found, norm_type)
-    if error_if_nonfinite and not math.isfinite(total.item()):
-        raise GraphError(
-            f"clip_grad_norm_ of gradients with the norm {total.item()}", "they are not finite",
-            "look for what overflows, or leave error_if_nonfinite out",
-        )  # fmt: skip
-    scale(found, most, total)
-    return total
-
-
-@spelled
-@no_grad
-def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float) -> None:
-    """Bring every number of every gradient into +-clip_value, in place."""
-    most = checks.number("clip_grad_value_(clip_value=...)", clip_value, 0, nan=False)
-    for g in gradients(several("clip_grad_value_", parameters)):
-        g.clamp_(-most, most)
+__all__ = [
+    "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm",
+    "parameters_to_vector", "rnn", "vector_to_parameters",
+]  # fmt: skip
 
 
 @spelled
