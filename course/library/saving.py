@@ -9,7 +9,7 @@ from typing import Any
 from course import notebooks
 from course.library import disk
 from course.library.answers import taken
-from course.library.compose import Own, Region, compose
+from course.library.compose import Own, Region, compose, unmarked
 from course.library.parts import Part, parts
 
 
@@ -31,7 +31,14 @@ def piece(id: str) -> Part | None:
 
 def shelf() -> disk.Shelf:
     """What stands in my_tutor now."""
-    return disk.read(disk.folder(), {part.key: region(part, None).text for part in everything()})
+    every = everything()
+    found = disk.read(disk.folder(), {part.key: region(part, None).text for part in every})
+    loose = unmarked(every, found.own, found.extras)
+    for part in every:
+        if part.key not in found.own and part.answer and part.answer not in loose[part.file]:
+            own = disk.restored(found, part.key)
+            found.own |= {part.key: own} if own else {}
+    return found
 
 
 def scope(begun: str, own: Mapping[str, Own]) -> list[Part]:
