@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+from dataclasses import replace
 from typing import Any
 
-from course import record, stubs
+from course import beside, forbidden, record, stubs
 from course.compare import advice, kind, plain, short, what
 from course.exercise import Exercise, Question, everything, find, near
 from course.guard import Output, TimeUp, limited, quiet
 from course.judge import WHOLE, Judge, Stop, message, own_frames
-from course.verdict import Verdict, table
+from course.library import saving, session
+from course.library.blame import blamed
+from course.unrun import missing
+from course.verdict import Verdict, in_jupyter, table
+from tutor.errors import TutorError
 
+FAILED = ("wrong", "raised", "timeout", "changed")
 TRIES = 3  # failing ones, after which the solution opens
 
 
@@ -19,18 +26,45 @@ def check(id: str, answer: Any = ...) -> Verdict:
     """Mark an answer to an exercise or a question; print the verdict and return it.
 
     Passes as `exact` or, right to rounding, as `close`. Does not pass as `wrong`, `unsolved`,
-    `raised`, `timeout`, `changed`, and `unknown` where there is no such id.
+    `raised`, `timeout`, `changed`; as `unrun` where a cell above was not run, as `earlier` where it
+    is right and an earlier piece of the learner's library breaks it, and as `unknown` where there
+    is no such id.
     """
     entry = find(id)
     if entry is None:
         return Verdict(short(id, 40), "unknown", "there is no such exercise", _unknown(id)).show()
     verdict = judged(entry, answer)
-    if verdict.kind != "unsolved":
-        if trouble := record.tried(entry.id, verdict.passed):
+    if verdict.passed:
+        verdict.lines += passed(entry, answer, verdict.notes)
+        if isinstance(entry, Exercise) and beside.remember(entry, answer):
+            verdict.folded = beside.as_html(entry, folded=True)
+            if not in_jupyter():
+                verdict.lines.append(f'solution("{entry.id}") shows ours beside it')
+    elif isinstance(entry, Exercise) and (why := missing(entry, verdict.cause)):
+        verdict.kind, verdict.lines, verdict.picture = "unrun", why, None
+    elif isinstance(entry, Exercise) and verdict.kind in FAILED and (why := blamed(entry, answer)):
+        verdict.kind, verdict.lines, verdict.picture = "earlier", why, None
+    elif verdict.kind != "unsolved":
+        if trouble := record.tried(entry.id, False):
             verdict.notes.append(trouble)
-        if not verdict.passed:
-            verdict.lines.extend(_help(entry))
+        verdict.lines.extend(_help(entry))
     return verdict.show()
+
+
+def passed(entry: Exercise | Question, answer: Any, notes: list[str]) -> list[str]:
+    """Note that an answer passed, and save it if it is a piece of the library: what to say of it.
+
+    What went wrong with that is added to `notes`.
+    """
+    if trouble := record.tried(entry.id, True):
+        notes.append(trouble)
+    if isinstance(entry, Question):
+        return []
+    try:
+        return saving.save(entry.id, answer)
+    except (TutorError, OSError) as error:
+        notes.append(f"it is not saved in your library: {error}")
+        return []
 
 
 def judged(entry: Exercise | Question, answer: Any) -> Verdict:
@@ -40,14 +74,21 @@ def judged(entry: Exercise | Question, answer: Any) -> Verdict:
     judge = Judge(entry.seconds)
     verdict = Verdict(entry.id, "exact", entry.title)
     whole = max(WHOLE, entry.seconds)
+    if session.is_ours(answer, entry.id):
+        verdict.kind = "unsolved"
+        verdict.lines = ["this is ours, which went on in your place: run your own cell again"]
+        return verdict
     try:
         with quiet(judge.output):
             if limited(lambda: stubs.unsolved(entry, answer), whole):
                 verdict.kind, verdict.lines = "unsolved", _unsolved(entry, answer)
                 return verdict
+            forbidden.refuse(entry, answer)
+            if lines := forbidden.leaves(answer):
+                raise Stop("raised", lines)
             limited(lambda: entry.check(judge, answer), whole)
     except Stop as stop:
-        verdict.kind, verdict.lines = stop.kind, stop.lines
+        verdict.kind, verdict.lines, verdict.cause = stop.kind, stop.lines, stop.cause
         verdict.picture = judge.shown if stop.kind == "wrong" else None
     except TimeUp:
         rows = {"called": judge.called} if judge.called else {}
@@ -76,7 +117,7 @@ def _escaped(verdict: Verdict, judge: Judge, error: BaseException, entry: Exerci
     """An error that left the check: raised by the learner's code, or because of what it gave."""
     check = getattr(entry.check, "__code__", None)  # which need not be in tutor: a teacher's own
     if [frame for frame in own_frames(error.__traceback__) if frame.code is not check]:
-        verdict.kind, verdict.lines = "raised", judge.explain(error)
+        verdict.kind, verdict.lines, verdict.cause = "raised", judge.explain(error), error
         return
     verdict.kind, verdict.error = "wrong", error
     rows = {"called": judge.called} if judge.called else {}
@@ -136,8 +177,20 @@ def _asked(entry: Question, answer: Any) -> Verdict:
     except BaseException as error:
         right, found = False, f"the answer could not be examined: {message(error)}"
     if not right:
-        verdict.kind, verdict.lines = "wrong", [found]
+        verdict.kind, verdict.lines = "wrong", [found, *_tempting(entry, answer)]
     return verdict
+
+
+def _tempting(entry: Question, answer: Any) -> list[str]:
+    """Why one may have thought so, for a wrong answer that is known to be given."""
+
+    def words() -> list[str]:
+        asked = {wrong: replace(entry, right=wrong) for wrong in entry.tempting}
+        return [entry.tempting[wrong] for wrong in asked if _right(asked[wrong], answer)[0]]
+
+    with contextlib.suppress(Exception, TimeUp), quiet(Output()):
+        return limited(words, 2.0)[:1]  # type: ignore[no-any-return]
+    return []
 
 
 def _right(entry: Question, answer: Any) -> tuple[bool, str]:
@@ -198,7 +251,7 @@ def solution(id: str) -> None:
     elif isinstance(entry, Question):
         print(f"{id}: {entry.right!r}. {entry.why}")
     else:
-        print(entry.solution)
+        beside.show(entry)
 
 
 def progress() -> None:
@@ -207,12 +260,17 @@ def progress() -> None:
     chapters: dict[str, list[Exercise | Question]] = {}
     for entry in everything():
         chapters.setdefault(entry.id[:2], []).append(entry)
-    print("chapter  exercises  questions  tries that failed")
+    print("chapter  exercises  questions  challenges  tries that failed")
     for chapter, entries in chapters.items():
         done = {entry.id: states.get(entry.id, record.State()) for entry in entries}
-        counts = []
-        for sort in (Exercise, Question):
-            ids = [entry.id for entry in entries if isinstance(entry, sort)]
-            counts.append(f"{sum(done[id].passed for id in ids)} of {len(ids)}")
-        tries = sum(state.tries for state in done.values())
-        print(f"{chapter:>7}  {counts[0]:>9}  {counts[1]:>9}  {tries:>17}")
+        exercises = [entry for entry in entries if isinstance(entry, Exercise)]
+        sorts = {
+            "exercises": [entry.id for entry in exercises if not entry.stretch],
+            "questions": [entry.id for entry in entries if isinstance(entry, Question)],
+            "challenges": [entry.id for entry in exercises if entry.stretch],
+        }
+        line = f"{chapter:>7}"
+        for label, ids in sorts.items():
+            count = f"{sum(done[id].passed for id in ids)} of {len(ids)}" if ids else "-"
+            line += f"  {count:>{len(label)}}"
+        print(f"{line}  {sum(state.tries for state in done.values()):>17}")

@@ -14,7 +14,7 @@ import threading
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-LINE = re.compile(r"(\d\d\.q?\d+) (open|passed) tries=(\d{1,9}) hints=(\d{1,9})\s*")
+LINE = re.compile(r"(\d\d\.[qs]?\d+) (open|passed) tries=(\d{1,9}) hints=(\d{1,9})\s*")
 LOCK = threading.Lock()
 
 
@@ -98,14 +98,20 @@ def _save(id: str, state: State) -> str:
         place = next((n for n, line in enumerate(lines) if _about(line, id)), len(others))
         changed = [*others[:place], state.line(id), *others[place:]]
         if changed != lines:
-            trouble = _replace(path, "".join(f"{line}\n" for line in changed))
+            trouble = replace_file(path, "".join(f"{line}\n" for line in changed))
     if trouble:
         return f"progress is not saved: {path}: {trouble}"
     del SESSION[str(path), id]
     return ""
 
 
-def _replace(path: Path, text: str) -> str:
+def umask() -> int:
+    """What new files are not permitted to everybody."""
+    os.umask(mask := os.umask(0))
+    return mask
+
+
+def replace_file(path: Path, text: str) -> str:
     """Write a file so that it has the old text or the new, never a part. Says what went wrong."""
     try:
         path = path.resolve()  # a link stays one
@@ -115,8 +121,7 @@ def _replace(path: Path, text: str) -> str:
         try:
             with open(number, "w", encoding="utf-8", errors="surrogateescape") as file:
                 file.write(text)
-            if path.exists():
-                os.chmod(name, path.stat().st_mode & 0o777)
+            os.chmod(name, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~umask())
             os.replace(name, path)
         except OSError:
             with contextlib.suppress(OSError):

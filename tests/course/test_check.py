@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 import io
 import math
+import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -18,14 +20,14 @@ from typing import Any
 
 import pytest
 
-from course import check, hint, progress, solution
+from course import check, hint, limits, progress, solution
 from course import exercise as exercises
 from course.compare import short
 from course.exercise import Judge, exercise, question
 from course.judge import Stop
 from course.verdict import KINDS, Verdict
 from tutor import Tensor
-from tutor.errors import DomainError
+from tutor.errors import DataError, DomainError
 
 
 @pytest.fixture(autouse=True)
@@ -74,8 +76,16 @@ def own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         for one in ones:
             judge.equal(one, 1)
 
-    question("98.q1", "?", choices={"a": "1", "b": "2"}, right="b", why="it is 2")
-    question("98.q2", "?", right=12, why="it is 12")
+    @declare("98.s1", "More of it", answer="twice", solution="def twice(x): return 2 * x")
+    def check_98_s1(judge: Judge, twice: Any) -> None:
+        """twice(x) is x + x"""
+        judge.equal(judge.call(twice, 3), 6)
+
+    tempting = {"a": "1 is what stands first, but it is counted from 0"}
+    question(
+        "98.q1", "?", choices={"a": "1", "b": "2"}, right="b", why="it is 2", tempting=tempting
+    )
+    question("98.q2", "?", right=12, why="it is 12", tempting={11: "one less: the last counts"})
     question("98.q3", "?", right=0.1, why="it is 0.1")
     question("98.q4", "?", right=(1, 2), why="it is 1, 2")
     return tmp_path
@@ -125,6 +135,17 @@ ANSWERS = {
         "class E(Exception):\n def __str__(s): raise E\ndef back(x): raise E",
     ),
     "leaves Python": ("raised", "def back(x): raise SystemExit(3)"),
+    "ends Python": ("raised", "import os\ndef back(x): os._exit(0)"),
+    "ends Python, imported inside": ("raised", "def back(x):\n from os import _exit\n _exit(0)"),
+    "ends Python, by another name": ("raised", "from os import _exit as e\ndef back(x): e(0)"),
+    "ends Python, in C": ("raised", "import posix\ndef back(x): posix._exit(0)"),
+    "ends Python, and catches": (
+        "raised",
+        "import os\ndef back(x):\n try: os._exit(0)\n except Exception: return x[::-1]",
+    ),
+    "aborts": ("raised", "import os\ndef back(x): os.abort()"),
+    "becomes another program": ("raised", "import os\ndef back(x): os.execv('/bin/true', ['x'])"),
+    "takes all memory": ("raised", "def back(x): return [0] * 10**9"),
     "no parameter": ("raised", "def back(): return []"),
     "no end to it": ("raised", "def back(x): return back(x) + []"),
     "a name that is missing": ("raised", "def back(x): return y"),
@@ -199,6 +220,34 @@ def test_every_answer_gets_a_verdict(
     assert len(verdict.text) < 3000
     sleeping = "sleep" in text or "input" in text  # a thread in C code cannot be woken
     assert sleeping or threading.active_count() <= began
+
+
+def test_what_is_held_is_let_go_again() -> None:
+    before = os._exit, os.abort, resource.getrlimit(resource.RLIMIT_AS)
+    check("98.1", made(ANSWERS["ends Python"][1], "back"))
+    in_thread(lambda: check("98.1", made(ANSWERS["sleeps"][1], "back")))
+    check("98.1", made(ANSWERS["takes all memory"][1], "back"))
+    threads = [threading.Thread(target=check, args=("98.q2", n)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (os._exit, os.abort, resource.getrlimit(resource.RLIMIT_AS)) == before
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="Linux only")
+def test_memory_is_limited_within_a_check_and_nothing_else() -> None:
+    seen: list[int] = []
+
+    def back(x: list[int]) -> list[int]:
+        seen.append(resource.getrlimit(resource.RLIMIT_AS)[0])
+        return x[::-1]
+
+    assert check("98.1", back).passed
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    assert 0 < seen[0] - pages * resource.getpagesize() <= limits.MEMORY + (64 << 20)
+    text = check("98.1", made(ANSWERS["takes all memory"][1], "back")).text
+    assert "MemoryError: it takes more than 2 GB of memory" in text
 
 
 CATCHES_ALL = "def back(x):\n while True:\n  try:\n   while True: pass\n  except: pass"
@@ -529,6 +578,29 @@ def test_questions(id: str, answer: Any, kind: str) -> None:
     assert re.search(words[kind], verdict.lines[0])
 
 
+@pytest.mark.parametrize(
+    ("id", "answer", "words"),
+    [
+        ("98.q1", "a", "stands first"),
+        ("98.q1", " A) ", "stands first"),
+        ("98.q2", 11.0, "one less"),
+        ("98.q2", 10, ""),
+        ("98.q2", "11", ""),
+        ("98.q3", 11, ""),
+    ],
+)
+def test_a_wrong_answer_is_told_why_it_is_tempting(id: str, answer: Any, words: str) -> None:
+    verdict = check(id, answer)
+    assert verdict.kind == "wrong" and words in verdict.text
+    assert len(verdict.lines) == (3 if words else 2)
+
+
+@pytest.mark.parametrize(("answer", "words"), [("b", "it is right"), ("x", "none of the choices")])
+def test_what_is_tempting_is_a_wrong_answer(answer: str, words: str) -> None:
+    with pytest.raises(DomainError, match=words):
+        question("98.q9", "?", choices={"a": "", "b": ""}, right="b", why="", tempting={answer: ""})
+
+
 def test_a_nasty_answer_to_a_question() -> None:
     class Nasty(int):
         def __eq__(self, other: object) -> bool:
@@ -595,7 +667,11 @@ def test_progress_is_one_line_each(own: Path, capsys: pytest.CaptureFixture[str]
     ]
     capsys.readouterr()
     progress()
-    assert re.search(r"98 +1 of 6 +1 of 4 +1\n", capsys.readouterr().out)
+    check("98.s1", lambda x: x + x)
+    progress()
+    out = capsys.readouterr().out
+    assert re.search(r"98 +1 of 6 +1 of 4 +0 of 1 +1\n", out), "challenges are counted apart"
+    assert re.search(r"98 +1 of 6 +1 of 4 +1 of 1 +1\n", out)
 
 
 def test_lines_that_are_not_understood_are_kept(own: Path) -> None:
@@ -663,10 +739,30 @@ def test_ids_are_never_used_twice() -> None:
         exercise("98.1", "", answer="", minutes=1, hints=(), solution="")(lambda judge, x: None)
 
 
-@pytest.mark.parametrize("id", ["9.1", "98.0", "98.q", "98.01", "098.1", "98-1"])
+@pytest.mark.parametrize("id", ["9.1", "98.0", "98.q", "98.s", "98.01", "098.1", "98-1", "98.s0"])
 def test_ids_have_one_form(id: str) -> None:
     with pytest.raises(DomainError, match="of that form"):
         exercise(id, "", answer="", minutes=1, hints=(), solution="")(lambda judge, x: None)
+
+
+def test_ids_are_sorted_by_chapter_then_by_sort() -> None:
+    ids = ["98.q2", "98.q10", "98.s1", "98.10", "98.2", "97.q1"]
+    assert sorted(ids, key=exercises.order) == [
+        *("97.q1", "98.2", "98.10", "98.s1", "98.q2", "98.q10")
+    ]
+
+
+def test_a_solution_stands_in_a_file_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "98.7.py").write_text("\nseven = 7\n\n")
+    monkeypatch.setattr(exercises, "solutions", lambda: tmp_path)
+    for number in (7, 8):
+        exercise(f"98.{number}", "", answer="", minutes=1, hints=())(lambda judge, x: None)
+    seven, eight = exercises.find("98.7"), exercises.find("98.8")
+    assert isinstance(seven, exercises.Exercise) and seven.solution == "seven = 7"
+    with pytest.raises(DataError, match=r"98\.8\.py: No such file"):
+        assert isinstance(eight, exercises.Exercise) and eight.solution
 
 
 def test_a_right_choice_that_is_none() -> None:
@@ -676,7 +772,7 @@ def test_a_right_choice_that_is_none() -> None:
 
 def test_all_kinds_of_verdict_are_met_here() -> None:
     met = {kind for table in (ANSWERS, COUNTERS) for kind, _ in table.values()}
-    assert met | {"close", "unknown"} == set(KINDS)
+    assert met | {"close", "unrun", "earlier", "unknown"} == set(KINDS)
 
 
 # ---- a session without pytest --------------------------------------------------------------------
