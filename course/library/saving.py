@@ -12,6 +12,8 @@ from course.library.answers import taken
 from course.library.compose import Own, Region, compose, unmarked
 from course.library.parts import Part, parts
 
+UNSAVED: dict[tuple[str, str], str] = {}  # what could not be written, by folder and id
+
 
 @functools.lru_cache(maxsize=4)
 def _all(stamp: tuple[tuple[str, int], ...]) -> tuple[Part, ...]:
@@ -36,7 +38,8 @@ def shelf() -> disk.Shelf:
     loose = unmarked(every, found.own, found.extras)
     for part in every:
         if part.key not in found.own and part.answer and part.answer not in loose[part.file]:
-            own = disk.restored(found, part.key)
+            text = UNSAVED.get((str(found.folder), part.key))
+            own = Own(text) if text else disk.restored(found, part.key)
             found.own |= {part.key: own} if own else {}
     return found
 
@@ -124,6 +127,7 @@ def store(part: Part, text: str, replace: bool) -> list[str]:
         notes[part.key] = disk.sha(region(part, found.own[part.key]).text)
         trouble = write(found) or trouble
     if trouble:
+        UNSAVED[str(where), part.key] = text
         return [f"it is not saved in your library: {trouble}"]
     return [f"it stands in {place}"] if before is None or replace else []
 

@@ -555,6 +555,47 @@ def test_a_place_that_is_taken(kind: str, own: Path, capsys: pytest.CaptureFixtu
         assert (own / "my_tutor").read_text() == "of somebody else"
 
 
+def test_a_folder_that_is_read_only(
+    own: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small.work("96", {"96.1": STRIDES})
+    before = {path: path.read_text() for path in Path("my_tutor").glob("*.py")}
+    monkeypatch.setattr(disk.record, "replace_file", lambda path, text: "Read-only file system")
+    capsys.readouterr()
+    small.work("96", ALL)
+    names = small.work("97", ALL)
+    out = capsys.readouterr().out
+    assert "96.3 exact" in out and "not saved in your library" in out
+    assert "2 of 2 pieces of your library are yours" in out, "for as long as Python runs"
+    assert "Read-only file system" in out and "Traceback" not in out
+    assert names["mean"](names["Grid"]([1.0, 4.0], (2,))) == 2.5
+    assert {path: path.read_text() for path in Path("my_tutor").glob("*.py")} == before
+
+
+def test_in_a_kernel(own: Path) -> None:
+    """Cells of Jupyter have their text at hand, and `begin` finds the notebook's folder."""
+    nbclient = pytest.importorskip("nbclient", reason="not installed")
+    nbformat = pytest.importorskip("nbformat", reason="not installed")
+    from course import notebooks
+
+    start = f"import sys\nsys.path[:0] = [{str(ROOT)!r}, {str(Path(__file__).parent)!r}]\n"
+    start += "import small\nused = small.used()\nused.__enter__()"
+    out = ""
+    for path in notebooks.chapters().values():
+        notebook = nbformat.read(path, as_version=4)
+        for cell in notebook.cells:
+            for tag in cell.metadata.get("tags", []):
+                cell.source = ALL.get(tag.removeprefix("exercise-"), cell.source)
+        notebook.cells.insert(0, nbformat.v4.new_code_cell(start))
+        nbclient.NotebookClient(
+            notebook, timeout=60, kernel_name="python3", resources={"metadata": {"path": str(own)}}
+        ).execute()
+        outputs = [o for c in notebook.cells for o in c.get("outputs", [])]
+        out += "".join(output.get("text", "") for output in outputs)
+    assert "2 of 2 pieces of your library are yours" in out and "97.1 exact" in out
+    assert "# mine" in text() and "def mean" in text("ops")
+
+
 TWO = """
 import sys
 sys.path[:0] = [{root!r}, {here!r}]
