@@ -402,7 +402,7 @@ class _Counting(_Value):
     hints=(
         "Begin the sum with the weight that has no input, the last one.",
         "`zip(weights, inputs)` ends with the shorter of the two, so it leaves the bias out.",
-        "`total = weights[-1]`, then `total = total + weight * x` for each pair; give `tanh(total)`.",
+        "`total = weights[-1]`, then `total = total + weight * x` for each pair; `tanh` of it.",
     ),
 )
 def check_00_7(judge: Judge, neuron: Any) -> None:
