@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from course.compare import short, what
@@ -111,7 +112,7 @@ def check_00_2(judge: Judge, cls: Any) -> None:
         for words, make in SUMS:
             a, b = judge.instance(cls, x), judge.instance(cls, y)
             judge.called = f"a, b = Value({x}), Value({y}); {words}"
-            got = judge.run(lambda make=make, a=a, b=b: make(a, b))
+            got = judge.run(partial(make, a, b))
             _value(judge, got, cls, words)
             judge.close(got.data, make(x, y), given=f"the data of {words}")
             inputs = got.inputs
@@ -130,14 +131,14 @@ def check_00_2(judge: Judge, cls: Any) -> None:
                 got.grad == 0, f"its grad is {got.grad!r}, and should be 0 until somebody asks"
             )
     a = judge.instance(cls, 5.0)
-    for words, make, slope, number in (
+    for words, mixed, slope, number in (
         ("a + 3", lambda: a + 3, 1.0, 8.0),
         ("3 + a", lambda: 3 + a, 1.0, 8.0),
         ("a * 3", lambda: a * 3, 3.0, 15.0),
         ("-0.5 * a", lambda: -0.5 * a, -0.5, -2.5),
     ):
         judge.called = f"a = Value(5.0); {words}"
-        got = judge.run(make)
+        got = judge.run(mixed)
         _value(judge, got, cls, words)
         judge.close(got.data, number, given=f"the data of {words}")
         towards = [s for one, s in zip(got.inputs, got.slopes, strict=True) if one is a]

@@ -32,7 +32,7 @@ CLAIMS = [
     Claim("Nearly the same", lambda names: 0 < abs(names["change"] / 0.001 - -6.0) < 0.01),
     Claim(
         "`x` runs at first, and then creeps",
-        lambda names: slows_down(names) and names["PRINTED"].count("loss") == 20,
+        lambda names: slows_down(names) and len(names["path"]) == 21,
     ),
     Claim("near 3 the curve is flat", lambda names: abs(names["here"].grad.item()) < 0.1),
     Claim("told it about 3, except", lambda names: abs(names["x"] - 3) < 0.05),

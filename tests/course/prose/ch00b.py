@@ -60,8 +60,7 @@ def straight_without_a_bend() -> bool:
 CLAIMS = [
     Claim("an engine of about 60 lines", lambda names: 45 <= lines() <= 65),
     Claim(
-        "gives you 4.0. How it got there is forgotten at once,"
-        " and 4.0 has",
+        "gives you 4.0. How it got there is forgotten at once, and 4.0 has",
         lambda names: names["PRINTED"] == "4.0\n",
         when="next",
     ),
@@ -77,6 +76,7 @@ CLAIMS = [
     Claim(
         "let\none of its parts grow by 1, and the sum grows by 1, so both slopes are 1",
         lambda names: (names["Value"](7.0) + names["Value"](5.0)).slopes == (1, 1),
+        when="end",
     ),
     Claim(
         "The product grows with slope `b`, which is -3",
@@ -137,7 +137,7 @@ CLAIMS = [
     ),
     Claim(
         "Then a number takes four bytes",
-        lambda names: names["tutor"].Buffer([1.0], dtype="float32").itemsize == 4,
+        lambda names: names["tutor"].float32.itemsize == 4,
     ),
     Claim(
         "A thousand numbers, and their\ngradients, in one walk",
