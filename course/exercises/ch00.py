@@ -213,6 +213,8 @@ class _Value:
         "`t = math.tanh(value.data)`. The new Value has t, one input, and one slope.",
         "`return Value(t, (value,), (1 - t * t,))`: with both commas.",
     ),
+    why_ours="The slope is worked out from the result, which is there already. Another bend,"
+    " such as `max(0, x)`, would be a function of the same three lines.",
 )
 def check_00_4(judge: Judge, tanh: Any) -> None:
     """tanh of a Value: its number, its one input, its one slope."""
@@ -405,6 +407,8 @@ class _Counting(_Value):
         "`zip(weights, inputs)` ends with the shorter of the two, so it leaves the bias out.",
         "`total = weights[-1]`, then `total = total + weight * x` for each pair; `tanh` of it.",
     ),
+    why_ours="Beginning the sum with the bias saves a line. The weights are Values and the inputs"
+    " may be plain numbers: `weight * x` takes both, because your `*` does.",
 )
 def check_00_7(judge: Judge, neuron: Any) -> None:
     """tanh of the sum of weight times input, plus the last weight, for any number of inputs."""
@@ -439,6 +443,8 @@ def check_00_7(judge: Judge, neuron: Any) -> None:
         "Against the gradient is where the loss falls: `parameter.data -= rate * parameter.grad`.",
         "Walk back, change `.data` of each parameter in a loop, and `return loss.data`.",
     ),
+    why_ours="Only `.data` changes, so no Value is made, and nothing is remembered: what a step does"
+    " to the parameters is not part of what the next loss is computed from.",
 )
 def check_00_8(judge: Judge, step: Any) -> None:
     """Each parameter's data moves by rate times its gradient, against it; the loss is returned."""
