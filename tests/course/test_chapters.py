@@ -98,7 +98,7 @@ def run(chapter: str, mode: str) -> dict[str, Any]:
 def verdicts(result: dict[str, Any]) -> dict[str, str]:
     """What was said about each exercise and question: {"05.3": "unsolved"}."""
     said = "\n".join(cell["output"] for cell in result["cells"])
-    return dict(re.findall(r"(?m)^(\d\d\.q?\d+) ([a-z]+)(?=:|$)", said))
+    return dict(re.findall(r"(?m)^(\d\d\.[qs]?\d+) ([a-z]+)(?=:|$)", said))
 
 
 @pytest.mark.parametrize("mode", ["unsolved", "solved", "kernel"])
