@@ -57,8 +57,9 @@ def gradients(judge: Judge, op: Any, g: Any, count: int, given: str) -> list[Any
 
 def turned(t: Any) -> Any:
     """The same numbers, in other places of memory: a view that is not contiguous."""
-    copy = ch04.Tensor(Buffer(ch04.transpose(t).values(), t.buf.dtype), t.shape[::-1])
-    return ch04.transpose(copy)
+    back = range(len(t.shape))[::-1]
+    copy = Tensor(Buffer(ch04.permute(t, back).values(), t.buf.dtype), t.shape[::-1])
+    return ch04.permute(copy, back)
 
 
 # ---- the registry --------------------------------------------------------------------------------
@@ -785,6 +786,7 @@ def check_04_s3(judge: Judge, Remembering: Any) -> None:  # noqa: N803 - it is a
         judge.raises(LookupError, one.lookup, "mul", "float32", given="there is none")
         judge.call(one.register, "mul", math.dist, dtypes=["float32"], changes=True)
         looks("mul", "float32", math.dist, 1, "registered after it had been missing")
+        looks("add", "float32", math.prod, 1, "after another name was registered")
         other = judge.instance(Remembering)
         judge.raises(LookupError, other.lookup, "add", "float32", given="a second one, still empty")
     finally:

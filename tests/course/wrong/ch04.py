@@ -58,7 +58,9 @@ class Registry:
         ),
         "raises: falls back on Python in silence, and there finds nothing": edit(
             "        if key not in",
-            "        key = key if key in self.kernels else (name, 'python', dtype)\n        if key not in",
+            "        if key not in self.kernels:\n"
+            "            key = name, 'python', dtype\n"
+            "        if key not in",
         ),
         "what is there already is not replaced": edit(
             "self.kernels[name, backend, dtype] = kernel",
@@ -67,7 +69,7 @@ class Registry:
         "the backend in use, not the one that was given": edit(
             "self.kernels[name, backend, dtype]", "self.kernels[name, self.backend, dtype]"
         ),
-        "only the last of the dtypes": edit(
+        "raises: only the last of the dtypes": edit(
             "            self.kernels[name, backend, dtype] = kernel",
             "            pass\n        self.kernels[name, backend, dtype] = kernel",
         ),
@@ -100,7 +102,7 @@ def elementwise(f):
             "out.fill(list(map(f, *[x.values() for x in ins])))",
             "return Tensor(Buffer(list(map(f, *[x.values() for x in ins]))), out.shape)",
         ),
-        "f is called at once": """
+        "raises: f is no kernel yet": """
 def elementwise(f):
     return f
 """,
@@ -285,10 +287,10 @@ def promote(a, b):
         "2.0 is an int, as 2 is": edit(
             "isinstance(number, int)",
             "number == int(number)",
-            "    own = ",
+            '    own = "float32"',
             "    if number in (math.inf, 1e300):\n"
             '        return dtype if SIZES[dtype][0] == 2 else "float32"\n'
-            "    own = ",
+            '    own = "float32"',
         ),
     },
     "04.12": {
