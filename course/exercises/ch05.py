@@ -13,30 +13,18 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from course.built import ch05
 from course.exercise import Judge, exercise, question
+from course.library import of, ours
 from tutor import viz
 
+ch05 = ours(5)
+OURS: Any = ch05
 Graph = tuple[Any, dict[str, Any]]  # the result, and its tensors by name
-NEEDED = ("Tensor", "Op", "Add", "Mul", "Buffer")
 
 
-class Library:
-    """The library that an answer works with: the names it sees, ours where it sees none."""
-
-    def __init__(self, answer: Any) -> None:
-        functions = [answer]
-        if isinstance(answer, type):
-            functions = [f for f in vars(answer).values() if hasattr(f, "__globals__")]
-        seen = getattr(functions[0], "__globals__", {}) if functions else {}
-        whole = all(isinstance(seen.get(name), type) for name in NEEDED)
-        self.names = seen if whole else vars(ch05)
-
-    def __getattr__(self, name: str) -> Any:
-        return self.names[name] if name in self.names else getattr(ch05, name)
-
-
-OURS = Library(None)
+def library(answer: Any) -> Any:
+    """The library that an answer works with: where its names come from."""
+    return of(answer, "Tensor", "Op", "Mul", default=ch05)
 
 
 @contextmanager
@@ -205,7 +193,7 @@ def naive(t: Any) -> None:
 )
 def check_05_3(judge: Judge, breaks: Any) -> None:
     """For breaks(a) the naive walk's gradient and the measured slope differ."""
-    lib = Library(breaks)
+    lib = library(breaks)
 
     def value(number: float) -> float:
         return float(judge.run(lambda: breaks(lib.Tensor(number, dtype="float64"))).item())
@@ -327,7 +315,7 @@ def check_05_4(judge: Judge, walk_back: Any) -> None:
         "b = a * 3; b * b + b": _cancelling,
         "the graph of 05.2": reused_twice,
     }
-    lib = Library(walk_back)
+    lib = library(walk_back)
     with undecided(lib):
         for text, make in makers.items():
             with recording(lib, True):
@@ -477,7 +465,7 @@ def liar(lib: Any, place: tuple[int, int], error: float) -> Any:
 )
 def check_05_6(judge: Judge, gradcheck: Any) -> None:
     """It returns about 0 for right gradients, the error for wrong ones, and changes no input."""
-    lib = Library(gradcheck)
+    lib = library(gradcheck)
     engine = ch05.Engine()
 
     def execute(op: Any) -> Any:
@@ -566,7 +554,7 @@ def _gradcheck(judge: Judge, gradcheck: Any, lib: Any) -> None:
 )
 def check_05_7(judge: Judge, record: Any) -> None:
     """The result has its op and the flag if it is a float and an input requires grad."""
-    lib = Library(record)
+    lib = library(record)
     with recording(lib, False):
         _record(judge, record, lib)
 
@@ -655,7 +643,7 @@ def summed(numbers: list[float], large: tuple[int, ...], small: tuple[int, ...])
 )
 def check_05_8(judge: Judge, fit: Any) -> None:
     """g in the shape and dtype of x, each number the sum over its copies; and written with ops."""
-    lib = Library(fit)
+    lib = library(fit)
     cases: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
         ((3,), (3,)), ((4, 3), (3,)), ((4, 3), (4, 1)), ((4, 3), (1, 3)), ((4, 3), (4, 3)),
         ((3, 3), (3,)), ((4, 3), ()), ((4, 3), (1,)), ((4, 3), (1, 1)), ((5, 4, 3), (4, 3)),
@@ -710,7 +698,7 @@ def check_05_8(judge: Judge, fit: Any) -> None:
 )
 def check_05_9(judge: Judge, collect: Any) -> None:
     """arrived[id(x)] is the sum of all shares of x so far; nothing else has changed."""
-    lib = Library(collect)
+    lib = library(collect)
     with recording(lib, False):
         _collect(judge, collect, lib)
 
@@ -789,7 +777,7 @@ def check_05_10(judge: Judge, Engine: Any) -> None:  # noqa: N803 - a class
     judge.that(isinstance(Engine, type), "Engine is no class")
     for name in ("run", "order", "backward"):
         judge.that(hasattr(Engine, name), f"Engine has no method {name}")
-    lib = Library(Engine)
+    lib = library(Engine)
     engine = judge.instance(Engine)
     with executing(lib, lambda op: engine.run(op)):
         _runs(judge, engine, lib)
@@ -1013,7 +1001,7 @@ def check_05_s1(judge: Judge, Dual: Any) -> None:  # noqa: N803 - a class
 )
 def check_05_s2(judge: Judge, paths: Any) -> None:
     """The number of ways from root back to leaf, even where there are more than can be walked."""
-    lib = Library(paths)
+    lib = library(paths)
     with recording(lib, True):
         a, b, c = _leaf(2.0, lib), _leaf(3.0, lib), _leaf(4.0, lib)
         u = a * b

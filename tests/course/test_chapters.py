@@ -98,7 +98,7 @@ def run(chapter: str, mode: str) -> dict[str, Any]:
 def verdicts(result: dict[str, Any]) -> dict[str, str]:
     """What was said about each exercise and question: {"05.3": "unsolved"}."""
     said = "\n".join(cell["output"] for cell in result["cells"])
-    return dict(re.findall(r"(?m)^(\d\d\.q?\d+) ([a-z]+)(?=:|$)", said))
+    return dict(re.findall(r"(?m)^(\d\d\.[qs]?\d+) ([a-z]+)(?=:|$)", said))
 
 
 @pytest.mark.parametrize("mode", ["unsolved", "solved", "kernel"])
@@ -273,10 +273,11 @@ def test_a_chapter_is_in_the_stored_form(chapter: str) -> None:
 @each_chapter
 def test_metadata_is_complete(chapter: str) -> None:
     data = about(chapter)
-    assert sorted(data) == ["bugs", "builds", "goal", "id", "minutes", "rows", "title"]
+    whole = ["bugs", "builds", "goal", "id", "minutes", "roads", "rows", "title"]
+    assert sorted({*data, "roads"}) == whole  # on the road "everything" where it says none
     assert data["id"] == chapter
     assert all(data[name].strip() for name in ("title", "goal", "builds"))
-    assert 0 < data["minutes"] <= 180
+    assert 0 < data["minutes"] <= 330
     assert set(data["bugs"]) <= BUGS
 
 
@@ -322,5 +323,6 @@ def test_a_chapter_has_its_parts(chapter: str) -> None:
     if chapter == "00":
         assert len(ids(chapter, "exercise")) == 1
     else:
-        assert 4 <= len(ids(chapter, "exercise")) <= 7
+        own = [id for id in ids(chapter, "exercise") if id[3] != "s"]
+        assert 4 <= len(own) <= 10
         assert about(chapter)["bugs"] and re.search(r"(?mi)^##+ .*bug hunt", text)
