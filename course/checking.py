@@ -13,9 +13,11 @@ from course.exercise import Exercise, Question, everything, find, near
 from course.guard import Output, TimeUp, limited, quiet
 from course.judge import WHOLE, Judge, Stop, message, own_frames
 from course.library import saving, session
+from course.library.blame import blamed
 from course.verdict import Verdict, table
 from tutor.errors import TutorError
 
+FAILED = ("wrong", "raised", "timeout", "changed")
 TRIES = 3  # failing ones, after which the solution opens
 
 
@@ -23,7 +25,8 @@ def check(id: str, answer: Any = ...) -> Verdict:
     """Mark an answer to an exercise or a question; print the verdict and return it.
 
     Passes as `exact` or, right to rounding, as `close`. Does not pass as `wrong`, `unsolved`,
-    `raised`, `timeout`, `changed`, and `unknown` where there is no such id.
+    `raised`, `timeout`, `changed`, as `earlier` where it is right and an earlier piece of the
+    learner's library breaks it, and as `unknown` where there is no such id.
     """
     entry = find(id)
     if entry is None:
@@ -31,6 +34,8 @@ def check(id: str, answer: Any = ...) -> Verdict:
     verdict = judged(entry, answer)
     if verdict.passed:
         verdict.lines += passed(entry, answer, verdict.notes)
+    elif isinstance(entry, Exercise) and verdict.kind in FAILED and (why := blamed(entry, answer)):
+        verdict.kind, verdict.lines, verdict.picture = "earlier", why, None
     elif verdict.kind != "unsolved":
         if trouble := record.tried(entry.id, False):
             verdict.notes.append(trouble)

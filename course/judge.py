@@ -24,7 +24,7 @@ from course.verdict import table
 
 FOLDERS = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
 FOLDERS += [str(Path(tutor.__file__).parent), str(Path(__file__).parent)]
-NOT_THEIRS = ("<frozen", *(os.path.join(folder, "") for folder in FOLDERS))
+NOT_THEIRS = ("<frozen", "<ours", *(os.path.join(folder, "") for folder in FOLDERS))
 WHOLE = 5.0  # seconds for a whole check
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 PASSED = ("exact", "close")
-KINDS = (*PASSED, "wrong", "unsolved", "raised", "timeout", "changed", "unknown")
+KINDS = (*PASSED, "wrong", "unsolved", "raised", "timeout", "changed", "earlier", "unknown")
 
 
 @dataclass(repr=False)

@@ -731,7 +731,7 @@ def test_a_right_choice_that_is_none() -> None:
 
 def test_all_kinds_of_verdict_are_met_here() -> None:
     met = {kind for table in (ANSWERS, COUNTERS) for kind, _ in table.values()}
-    assert met | {"close", "unknown"} == set(KINDS)
+    assert met | {"close", "earlier", "unknown"} == set(KINDS)
 
 
 # ---- a session without pytest --------------------------------------------------------------------
