@@ -80,7 +80,7 @@ def shared(root: Any, one: Any) -> dict[int, Any]:
     "05.1",
     "Trace it by hand",
     answer="by_hand",
-    minutes=10,
+    minutes=8,
     hints=(
         "Values first: a·b, then + c, then relu. Only then the gradients, and from the right.",
         "relu hands its gradient on where its input is above 0, and hands on 0 elsewhere. An"
@@ -134,7 +134,7 @@ def reused_twice(lib: Any = OURS) -> Graph:
     "05.2",
     "Who waits for whom?",
     answer="order",
-    minutes=10,
+    minutes=6,
     hints=(
         "Begin at y. Who may go next? Whoever has got everything that will ever arrive there.",
         "u is used by w and by v. So u must wait until both have been passed.",
@@ -181,7 +181,7 @@ def naive(t: Any) -> None:
     "05.3",
     "Break it",
     answer="breaks",
-    minutes=15,
+    minutes=12,
     hints=(
         "Using `a` many times breaks nothing, as the table shows. What does a leaf not do, that"
         " every other tensor does?",
@@ -294,7 +294,7 @@ def _cancelling(lib: Any = OURS) -> Graph:
     "05.4",
     "Repair the sketch",
     answer="walk_back",
-    minutes=20,
+    minutes=15,
     hints=(
         'Call it on the smallest graph there is: a * b. The message says what "None" has not.',
         "A leaf has no op. That matters in two places: where the list is built, and where the list"
@@ -451,7 +451,7 @@ def liar(lib: Any, place: tuple[int, int], error: float) -> Any:
     "05.6",
     "gradcheck",
     answer="gradcheck",
-    minutes=20,
+    minutes=15,
     hints=(
         "First the engine: clear each .grad, f(*inputs).backward(). Then the measurement, number by"
         " number: read it, put a little more there, ask f, a little less, ask f, put it back.",
@@ -540,7 +540,7 @@ def _gradcheck(judge: Judge, gradcheck: Any, lib: Any) -> None:
     "05.7",
     "record",
     answer="record",
-    minutes=10,
+    minutes=8,
     hints=(
         "`run(op)` gives the result; call it once, and return it in any case.",
         "There are two conditions, and both must hold: `out.buf.dtype in LIMITS`, and at least one"
@@ -684,7 +684,7 @@ def check_05_8(judge: Judge, fit: Any) -> None:
     "05.9",
     "collect",
     answer="collect",
-    minutes=10,
+    minutes=8,
     hints=(
         "Three questions: does x want a gradient? Does the share have x's shape? Is there anything"
         " under id(x) already?",
@@ -929,7 +929,7 @@ def _switches(judge: Judge, engine: Any, lib: Any) -> None:
     "05.s1",
     "Forward, without a graph",
     answer="Dual",
-    minutes=20,
+    minutes=15,
     hints=(
         "`self + other` is a new Dual: the values added, and the slopes added. If other is a plain"
         " number, make a Dual of it first.",
@@ -987,7 +987,7 @@ def check_05_s1(judge: Judge, Dual: Any) -> None:  # noqa: N803 - a class
     "05.s2",
     "Count the paths",
     answer="paths",
-    minutes=15,
+    minutes=10,
     hints=(
         "One path leads from root to root. How many lead to an input of its op?",
         "It is the walk of the engine, with whole numbers in place of gradients: what has arrived"

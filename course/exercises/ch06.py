@@ -38,7 +38,7 @@ def _leaf(numbers: Any, lib: Any) -> Any:
     "06.1",
     "Predict the flag",
     answer="flags",
-    minutes=8,
+    minutes=6,
     hints=(
         "A result requires grad if an input does; unless nothing is recorded, or the result is no"
         " float.",
@@ -106,7 +106,7 @@ def counted(lib: Any) -> Iterator[Any]:
     "06.2",
     "A leak hunt",
     answer="fit_line",
-    minutes=15,
+    minutes=12,
     hints=(
         "Which names live longer than one round of the loop? Whatever they hold, lives as long.",
         "total, smooth and history: all three take `loss` in, and all that hangs on it.",
@@ -173,7 +173,7 @@ def _number(value: Any) -> Any:
     "06.3",
     "The in-place bug",
     answer="block",
-    minutes=12,
+    minutes=10,
     hints=(
         "Who needs h on the way back? And which op says how relu(h) came about?",
         "h * h multiplies its gradient by h, which by then is relu(h). And fill is no op: the graph"
@@ -219,7 +219,7 @@ def check_06_3(judge: Judge, block: Any) -> None:
     "06.4",
     "Curvature in one direction",
     answer="hvp",
-    minutes=20,
+    minutes=15,
     hints=(
         "First walk: the gradient of f, with a graph of its own. Then make one number of it and v,"
         " and walk again.",
@@ -294,7 +294,7 @@ def _walk_back(y: Any, weights: Any) -> None:
     "06.5",
     "Swish",
     answer="Swish",
-    minutes=20,
+    minutes=15,
     hints=(
         "The forward is arithmetic on the numbers; the backward is g times s + x · s · (1 - s).",
         "forward: return x / ((-x).exp() + 1). backward: with s = 1 / ((-x).exp() + 1), the formula"
@@ -438,7 +438,7 @@ def _nested(block: Any, x: Any) -> tuple[Any, Any]:
     "06.7",
     "detach",
     answer="detach",
-    minutes=8,
+    minutes=6,
     hints=(
         "Chapter 2 made views: another Tensor over the same Buffer. This one walks it in the very"
         " same way.",
@@ -600,7 +600,7 @@ def _watch(judge: Judge, engine: Any, lib: Any) -> None:
     "06.9",
     "A hook",
     answer="register_hook",
-    minutes=12,
+    minutes=10,
     hints=(
         "The engine calls t.op.backward(g) once, with the whole gradient of t. `trace` in chapter 5"
         " listened there, too.",
@@ -692,7 +692,7 @@ def _hooks(judge: Judge, register_hook: Any, lib: Any) -> None:
     "06.s1",
     "Free the graph",
     answer="Freeing",
-    minutes=20,
+    minutes=15,
     hints=(
         "Which tensors have an op is known before the walk: self.order(root). After it, take that"
         " op away from each of them.",
@@ -766,7 +766,7 @@ def _free(judge: Judge, engine: Any, lib: Any) -> None:
     "06.s2",
     "Memory for time",
     answer="recomputed",
-    minutes=20,
+    minutes=12,
     hints=(
         "It is an op: `Op` takes parameters beside its inputs, as in Again(*inputs, f=f), and they"
         " stand in self.params. Its forward runs f where nothing is recorded.",
