@@ -48,6 +48,7 @@ __all__ = [
     "Reshape",
     "Select",
     "Sum",
+    "Swish",
     "Tensor",
     "Transpose",
     "View",
@@ -63,9 +64,11 @@ __all__ = [
     "borrowed",
     "broadcast_shapes",
     "cast",
+    "collect",
     "contiguous",
     "convert",
     "cross_entropy",
+    "detach",
     "elementwise",
     "engine",
     "exp",
@@ -74,6 +77,7 @@ __all__ = [
     "flatten",
     "full_key",
     "gradcheck",
+    "hvp",
     "largest",
     "lend",
     "log",
@@ -87,9 +91,11 @@ __all__ = [
     "permute",
     "power",
     "promote",
+    "record",
     "reduce_to",
     "reduction",
     "register",
+    "register_hook",
     "register_python",
     "reshape",
     "rows",
@@ -97,6 +103,7 @@ __all__ = [
     "select",
     "sliced",
     "strides_for",
+    "topological",
     "total",
     "train",
     "transpose",
@@ -867,65 +874,78 @@ def lend(ndarray, t):
 # ---- chapter 5: engine: 60 lines of autograd
 
 
+def record(op):
+    """Run the op; let its result remember it where somebody may ask for a gradient."""
+    out = run(op)
+    if out.buf.dtype in LIMITS and any(x.requires_grad for x in op.inputs):
+        out.op, out.requires_grad = op, True
+    return out
+
+
+def topological(root):
+    """All tensors behind root that require grad, each before those it was made from."""
+    order, seen = [], set()
+    waiting = [(root, False)]
+    while waiting:
+        t, inputs_done = waiting.pop()
+        if inputs_done:
+            order.append(t)
+        elif id(t) not in seen:
+            seen.add(id(t))
+            waiting.append((t, True))  # comes back when all behind it is listed
+            if t.op:
+                waiting += [(x, False) for x in t.op.inputs if x.requires_grad]
+    return order[::-1]
+
+
 def fit(g, x):
     """Undo broadcasting: where x was stretched, its gradient is the sum over the copies."""
-    if g.shape == x.shape:
-        return cast(g, x.buf.dtype)
-    sizes = [1] * (len(g.shape) - len(x.shape)) + list(x.shape)
-    copies = tuple(a for a, n in enumerate(sizes) if n == 1 and g.shape[a] != 1)
-    return cast(g.sum(copies).reshape(*x.shape), x.buf.dtype)
+    if g.shape != x.shape:
+        new = len(g.shape) - len(x.shape)  # axes that x does not have
+        sizes = [1] * new + list(x.shape)
+        copied = [a for a, size in enumerate(sizes) if size == 1 and g.shape[a] != 1]
+        g = g.sum(tuple(copied)).reshape(*x.shape)
+    return cast(g, x.buf.dtype)
+
+
+def collect(arrived, x, share):
+    """Add a share of the gradient to what has arrived at x so far."""
+    if x.requires_grad:
+        share = fit(share, x)
+        arrived[id(x)] = arrived[id(x)] + share if id(x) in arrived else share
 
 
 class Engine:
-    """Runs Ops, keeps the graph, walks it backward."""
+    """Runs ops, keeps the graph, walks it backward."""
 
     recording = True
 
     def run(self, op):
-        out = run(op)
-        if self.recording and out.buf.dtype in LIMITS and any(x.requires_grad for x in op.inputs):
-            out.op, out.requires_grad = op, True
-        return out
-
-    @contextmanager
-    def mode(self, recording):
-        """Record, or do not, for as long as the block lasts."""
-        before, self.recording = self.recording, recording
-        try:
-            yield
-        finally:
-            self.recording = before
+        """Execute the op, and record it unless recording is switched off."""
+        return record(op) if self.recording else run(op)
 
     def order(self, root):
         """All tensors of the graph behind root, each before those it was made from."""
-        order, seen, stack = [], set(), [(root, False)]
-        while stack:
-            t, inputs_done = stack.pop()
-            if inputs_done:
-                order.append(t)
-            elif id(t) not in seen:
-                seen.add(id(t))
-                stack.append((t, True))
-                stack += [(x, False) for x in (t.op.inputs if t.op else ()) if x.requires_grad]
-        return order[::-1]
+        return topological(root)
 
     def backward(self, root, create_graph=False):
-        """Add d root / d leaf to the grad of every leaf."""
+        """Add d root / d leaf to the grad of every leaf behind root."""
         if not root.requires_grad:
             raise ValueError("backward from a tensor that does not require grad")
         if root.numel() != 1:
             raise ValueError(f"backward from shape {root.shape}: sum() it first")
-        with self.mode(create_graph):
-            grads = {id(root): zeros(root.shape, root.buf.dtype) + 1}
+        before, self.recording = self.recording, create_graph
+        try:
+            arrived = {id(root): zeros(root.shape, root.buf.dtype) + 1}
             for t in self.order(root):
-                g = grads.pop(id(t))
+                g = arrived.pop(id(t))
                 if t.op is None:
                     t.grad = g if t.grad is None else t.grad + g
                     continue
-                for x, gx in zip(t.op.inputs, t.op.backward(g), strict=True):
-                    if x.requires_grad:
-                        gx = fit(gx, x)
-                        grads[id(x)] = grads[id(x)] + gx if id(x) in grads else gx
+                for x, share in zip(t.op.inputs, t.op.backward(g), strict=True):
+                    collect(arrived, x, share)
+        finally:
+            self.recording = before
 
 
 engine = Engine()
@@ -934,7 +954,7 @@ Tensor.backward = lambda t, create_graph=False: engine.backward(t, create_graph)
 
 
 def gradcheck(f, *inputs, eps=1e-6):
-    """The largest difference between the Engine's gradient of f(*inputs) and a measured slope."""
+    """The largest difference between the engine's gradient of f(*inputs) and a measured slope."""
     for t in inputs:
         t.grad = None
     f(*inputs).backward()
@@ -947,19 +967,65 @@ def gradcheck(f, *inputs, eps=1e-6):
             t.buf[p] = here - eps
             below = f(*inputs).item()
             t.buf[p] = here
-            worst = max(worst, abs((above - below) / (2 * eps) - g))
+            slope = (above - below) / (2 * eps)
+            worst = max(worst, abs(slope - g))
     return worst
 
 
 # ---- chapter 6: what backward promises
 
 
+@contextmanager
 def no_grad():
     """A block in which nothing is recorded."""
-    return engine.mode(recording=False)
+    before, engine.recording = engine.recording, False
+    try:
+        yield
+    finally:
+        engine.recording = before
 
 
-Tensor.detach = lambda t: t.over(t.shape, t.strides, t.offset)
+def detach(t):
+    """The same numbers in the same memory, without their history."""
+    return t.over(t.shape, t.strides, t.offset)
+
+
+Tensor.detach = detach
+
+
+def register_hook(t, hook):
+    """Show t's whole gradient to hook(g) as the walk passes; what it returns goes on instead."""
+    if t.op is None:
+        raise ValueError("a leaf has no op to listen to: its gradient is in .grad after the walk")
+    backward = t.op.backward
+
+    def heard(g):
+        changed = hook(g)
+        return backward(g if changed is None else changed)
+
+    t.op.backward = heard
+
+
+def hvp(f, x, v):
+    """The Hessian of f at x, times v."""
+    x.grad = None
+    f(x).backward(create_graph=True)
+    g, x.grad = x.grad, None
+    (g * v).sum().backward()
+    product, x.grad = x.grad, None
+    return product
+
+
+class Swish(Op):
+    """z = x / (1 + e ** -x)"""
+
+    def forward(self, x):
+        return x / ((-x).exp() + 1)
+
+    def backward(self, g):
+        (x,) = self.inputs
+        s = 1 / ((-x).exp() + 1)
+        return (g * (s + x * s * (1 - s)),)
 
 
 # ---- chapter 7: from scores to a loss

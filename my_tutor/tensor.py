@@ -1,0 +1,234 @@
+"""Tensors: numbers in a Buffer, and how they are walked."""
+
+import math
+from itertools import zip_longest
+
+from .buffer import Buffer
+
+
+# ---- chapter 2, given
+
+
+def strides_for(shape):
+    """The strides of numbers that lie row by row: the last axis steps by 1."""
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= size
+    return tuple(reversed(strides))
+
+
+# ---- chapter 2, given, part 2
+
+
+def flatten(data):
+    """Nested lists as one flat list, and their shape."""
+    if not isinstance(data, list | tuple):
+        return [data], ()
+    rows = [flatten(row) for row in data]
+    shapes = {shape for _, shape in rows}
+    if len(shapes) > 1:
+        raise ValueError(f"rows of different shapes: {sorted(shapes)}")
+    return [x for row, _ in rows for x in row], (len(data), *(shapes.pop() if shapes else ()))
+
+
+class Tensor:
+    """A Buffer plus walking instructions: shape, strides and offset."""
+
+    def __init__(
+        self, data, shape=None, strides=None, offset=0, dtype="float32", requires_grad=False
+    ):
+        if not hasattr(data, "raw"):  # no Buffer: a number, or nested lists
+            numbers, shape = flatten(data)
+            data = Buffer(numbers, dtype)
+        self.buf, self.offset = data, offset
+        self.shape = (len(data),) if shape is None else tuple(shape)
+        self.strides = strides_for(self.shape) if strides is None else tuple(strides)
+        self.requires_grad, self.grad, self.op = requires_grad, None, None
+        reach = [(n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)]
+        first, last = (offset + sum(f(r, 0) for r in reach) for f in (min, max))
+        if self.numel() and not 0 <= first <= last < len(data):
+            raise IndexError(f"positions {first} to {last} of a Buffer of {len(data)} numbers")
+
+    def numel(self):
+        return math.prod(self.shape)
+
+    def is_contiguous(self):
+        """Whether the elements lie row by row. An axis of size 1 is never walked."""
+        steps = zip(self.shape, self.strides, strides_for(self.shape), strict=True)
+        return all(size == 1 or stride == wanted for size, stride, wanted in steps)
+
+    def positions(self):
+        """Where the elements stand in the Buffer, the last axis fastest."""
+        found = [self.offset]
+        for size, stride in zip(self.shape, self.strides, strict=True):
+            found = [start + i * stride for start in found for i in range(size)]
+        return found
+
+    def values(self):
+        """All elements, row by row."""
+        if self.is_contiguous():
+            return self.buf.read(self.offset, self.numel())
+        cells = self.buf.read(0, len(self.buf))
+        return [cells[p] for p in self.positions()]
+
+    def fill(self, numbers):
+        """Put `numbers` where the elements stand, row by row."""
+        if self.is_contiguous():
+            self.buf.write(self.offset, numbers)
+        else:
+            for p, x in zip(self.positions(), numbers, strict=True):
+                self.buf[p] = x
+
+    def over(self, shape, strides, offset):
+        """The same Buffer, walked in another way."""
+        return Tensor(self.buf, shape, strides, offset)
+
+    def item(self):
+        (value,) = self.values()
+        return value
+
+    def tolist(self):
+        items = list(self.values())
+        for axis in range(len(self.shape) - 1, 0, -1):
+            size, rows = self.shape[axis], math.prod(self.shape[:axis])
+            items = [items[i * size : (i + 1) * size] for i in range(rows)]
+        return items if self.shape else items[0]
+
+    def __repr__(self):
+        return f"Tensor({self.tolist()}, {self.buf.dtype})"
+
+
+def zeros(shape, dtype="float32"):
+    buf = Buffer([], dtype)
+    buf.raw = bytearray(math.prod(shape) * buf.itemsize)
+    return Tensor(buf, shape)
+
+
+def permute(t, axes):
+    """The axes of t in another order. No number moves."""
+    return t.over([t.shape[a] for a in axes], [t.strides[a] for a in axes], t.offset)
+
+
+def transpose(t, a=-2, b=-1):
+    """Axes a and b exchanged."""
+    axes = list(range(len(t.shape)))
+    axes[a], axes[b] = axes[b], axes[a]
+    return permute(t, axes)
+
+
+def contiguous(t):
+    """t itself if its numbers lie row by row, else a copy for which they do."""
+    return t if t.is_contiguous() else Tensor(Buffer(t.values(), t.buf.dtype), t.shape)
+
+
+def reshape(t, shape):
+    """The same numbers in the same order under another shape; -1 is worked out."""
+    if -1 in shape:
+        known = -math.prod(shape)
+        shape = [t.numel() // known if size == -1 else size for size in shape]
+    if math.prod(shape) != t.numel():
+        raise ValueError(f"shape {t.shape} holds {t.numel()} numbers, {tuple(shape)} does not")
+    t = contiguous(t)
+    return t.over(shape, strides_for(shape), t.offset)
+
+
+# ---- chapter 3, given
+
+
+def sliced(size, stride, s):
+    """What a slice does to one axis: its new size and stride, and how far the offset moves."""
+    steps = range(*s.indices(size))
+    moved = stride * steps.start if steps else 0
+    return len(steps), stride * steps.step, moved
+
+
+# ---- 03.1, yours
+
+
+def full_key(key, ndim):
+    """The key with an int or a slice for each of ndim axes, and every None: `...` written out."""
+    key = key if isinstance(key, tuple) else (key,)
+    missing = ndim - sum(k is not None and k is not ... for k in key)
+    if missing < 0 or key.count(...) > 1:
+        raise IndexError(f"{ndim - missing} indices and {key.count(...)} '...' for {ndim} axes")
+    key = key if ... in key else (*key, ...)
+    at = key.index(...)
+    return (*key[:at], *[slice(None)] * missing, *key[at + 1 :])
+
+
+# ---- 03.6, yours
+
+
+def select(t, key):
+    """t[key] for ints, slices, None and ...: a view, no number moves."""
+    shape, strides, offset, axis = [], [], t.offset, 0
+    for k in full_key(key, len(t.shape)):
+        if k is None:
+            shape.append(1)
+            strides.append(0)
+            continue
+        size, stride = t.shape[axis], t.strides[axis]
+        if isinstance(k, slice):
+            count, step, moved = sliced(size, stride, k)
+            shape.append(count)
+            strides.append(step)
+            offset += moved
+        elif -size <= k < size:
+            offset += k % size * stride
+        else:
+            raise IndexError(f"index {k} on axis {axis}, which has size {size}")
+        axis += 1
+    return t.over(shape, strides, offset)
+
+
+# ---- chapter 3, given, part 2
+
+Tensor.__getitem__ = select
+
+
+# ---- 03.3, yours
+
+
+def mismatch(a, b):
+    """What is wrong with broadcasting shapes a and b, in words; None if nothing is."""
+    for i, (m, n) in enumerate(zip_longest(reversed(a), reversed(b), fillvalue=1)):
+        if m != n and 1 not in (m, n):
+            where = f"axis {-1 - i} has sizes {m} and {n}, which must be equal or 1"
+            return f"shapes {tuple(a)} and {tuple(b)} do not fit: {where}"
+    return None
+
+
+# ---- 03.2, yours
+
+
+def broadcast_shapes(a, b):
+    """The shape that both stretch to: aligned at the right, sizes equal or one of them 1."""
+    if wrong := mismatch(a, b):
+        raise ValueError(wrong)
+    pairs = zip_longest(reversed(a), reversed(b), fillvalue=1)
+    shape = [n if m == 1 else m for m, n in pairs]
+    return tuple(reversed(shape))
+
+
+# ---- 03.7, yours
+
+
+def expand(t, shape):
+    """t stretched to `shape`: the same number is read again and again, by a stride of 0."""
+    if broadcast_shapes(t.shape, shape) != tuple(shape):
+        raise ValueError(f"shape {t.shape} does not stretch to {tuple(shape)}")
+    new = [0] * (len(shape) - len(t.shape))
+    kept = [0 if size == 1 else s for size, s in zip(t.shape, t.strides, strict=True)]
+    return t.over(shape, new + kept, t.offset)
+
+
+# ---- 03.4, yours
+
+
+def reduce_to(g, shape):
+    """The sums of g over what was stretched: a new Tensor of `shape`."""
+    out = zeros(shape, g.buf.dtype)
+    for p, x in zip(expand(out, g.shape).positions(), g.values(), strict=True):
+        out.buf[p] += x
+    return out
