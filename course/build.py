@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from course import built, notebooks
+from course.exercise import solutions
 from tutor.errors import DataError
 
 FOLDER = Path(built.__file__).parent
@@ -43,7 +44,7 @@ def modules() -> dict[Path, str]:
     """Every generated file, with what it must contain."""
     files, so_far = {}, []
     for number, path in notebooks.chapters().items():
-        if number == "00":  # the preface builds nothing
+        if number.startswith("00"):  # the prefaces build nothing
             continue
         so_far.append(kept(number, path))
         files[FOLDER / f"ch{number}.py"] = module(so_far)
@@ -55,8 +56,13 @@ def kept(number: str, path: Path) -> Kept:
     notebook = notebooks.read(path)
     title = notebook.get("metadata", {}).get("tutor", {}).get("title", path.stem)
     chapter = Kept(number, title)
-    for cell in notebooks.code_cells(notebook, "keep"):
-        text = notebooks.source(cell)
+    for cell in notebooks.code_cells(notebook):
+        if notebooks.kept(cell) is None:
+            continue
+        about = notebooks.about(cell)  # an exercise that adds to the library: ours stands for it
+        text = (
+            (solutions() / f"{about[1]}.py").read_text("utf-8") if about else notebooks.source(cell)
+        )
         try:
             tree = ast.parse(text)
         except SyntaxError as error:
@@ -127,12 +133,12 @@ def module(chapters: list[Kept]) -> str:
         rest = [piece for piece in chapter.pieces if id(piece) not in replaced]
         if rest:
             title = chapter.title[:1].lower() + chapter.title[1:]
-            body += _section(f"# ---- chapter {int(chapter.number)}: {title}", rest)
+            body += _section(f"# ---- chapter {chapter.number.lstrip('0')}: {title}", rest)
     tree = ast.parse(body)
     names = _public(body)
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     imports = _merged([node for chapter in chapters for node in chapter.imports], used)
-    number = int(chapters[-1].number)
+    number = chapters[-1].number.lstrip("0")
     docstring = (
         f'"""What the learner has built by the end of chapter {number}.\n\n'
         "Generated from the chapters' kept cells by `python -m tutor chapters build`. Change the\n"

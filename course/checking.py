@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+from dataclasses import replace
 from typing import Any
 
-from course import record, stubs
+from course import forbidden, record, stubs
 from course.compare import advice, kind, plain, short, what
 from course.exercise import Exercise, Question, everything, find, near
 from course.guard import Output, TimeUp, limited, quiet
@@ -45,6 +47,7 @@ def judged(entry: Exercise | Question, answer: Any) -> Verdict:
             if limited(lambda: stubs.unsolved(entry, answer), whole):
                 verdict.kind, verdict.lines = "unsolved", _unsolved(entry, answer)
                 return verdict
+            forbidden.refuse(entry, answer)
             limited(lambda: entry.check(judge, answer), whole)
     except Stop as stop:
         verdict.kind, verdict.lines = stop.kind, stop.lines
@@ -136,8 +139,20 @@ def _asked(entry: Question, answer: Any) -> Verdict:
     except BaseException as error:
         right, found = False, f"the answer could not be examined: {message(error)}"
     if not right:
-        verdict.kind, verdict.lines = "wrong", [found]
+        verdict.kind, verdict.lines = "wrong", [found, *_tempting(entry, answer)]
     return verdict
+
+
+def _tempting(entry: Question, answer: Any) -> list[str]:
+    """Why one may have thought so, for a wrong answer that is known to be given."""
+
+    def words() -> list[str]:
+        asked = {wrong: replace(entry, right=wrong) for wrong in entry.tempting}
+        return [entry.tempting[wrong] for wrong in asked if _right(asked[wrong], answer)[0]]
+
+    with contextlib.suppress(Exception, TimeUp), quiet(Output()):
+        return limited(words, 2.0)[:1]  # type: ignore[no-any-return]
+    return []
 
 
 def _right(entry: Question, answer: Any) -> tuple[bool, str]:
@@ -207,12 +222,17 @@ def progress() -> None:
     chapters: dict[str, list[Exercise | Question]] = {}
     for entry in everything():
         chapters.setdefault(entry.id[:2], []).append(entry)
-    print("chapter  exercises  questions  tries that failed")
+    print("chapter  exercises  questions  challenges  tries that failed")
     for chapter, entries in chapters.items():
         done = {entry.id: states.get(entry.id, record.State()) for entry in entries}
-        counts = []
-        for sort in (Exercise, Question):
-            ids = [entry.id for entry in entries if isinstance(entry, sort)]
-            counts.append(f"{sum(done[id].passed for id in ids)} of {len(ids)}")
-        tries = sum(state.tries for state in done.values())
-        print(f"{chapter:>7}  {counts[0]:>9}  {counts[1]:>9}  {tries:>17}")
+        exercises = [entry for entry in entries if isinstance(entry, Exercise)]
+        sorts = {
+            "exercises": [entry.id for entry in exercises if not entry.stretch],
+            "questions": [entry.id for entry in entries if isinstance(entry, Question)],
+            "challenges": [entry.id for entry in exercises if entry.stretch],
+        }
+        line = f"{chapter:>7}"
+        for label, ids in sorts.items():
+            count = f"{sum(done[id].passed for id in ids)} of {len(ids)}" if ids else "-"
+            line += f"  {count:>{len(label)}}"
+        print(f"{line}  {sum(state.tries for state in done.values()):>17}")

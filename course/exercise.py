@@ -6,36 +6,62 @@ import difflib
 import importlib
 import pkgutil
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from course import exercises
 from course.judge import Judge
-from tutor.errors import DomainError
+from tutor.errors import DataError, DomainError
 
 __all__ = ["Exercise", "Judge", "Question", "everything", "exercise", "find", "question"]
 
-ID = re.compile(r"(\d\d)\.(q?[1-9]\d*)")
+ID = re.compile(r"(\d\d)\.([qs]?[1-9]\d*)")
+
+
+def solutions() -> Path:
+    """The folder with a file for the solution of each exercise: 05.3.py."""
+    return Path(next(iter(exercises.__path__))).parent / "solutions"
 
 
 @dataclass(frozen=True)
 class Exercise:
     """What a learner writes: a function, a class or a value, and the check that marks it."""
 
-    id: str  # "05.3", permanent
+    id: str  # "05.3", or "05.s1" for a stretch challenge; permanent
     title: str
     answer: str  # the name that the stub defines
     minutes: int
     hints: tuple[str, ...]
-    solution: str  # source that defines `answer`
     seconds: float  # that one call of the answer may take
     check: Callable[[Judge, Any], None]
+    without: tuple[str, ...] = ()  # names that the answer must not use: it is to write them
+    why_ours: str = ""  # what differs in our solution from most answers that pass, and why
+    text: str | None = None  # the solution, where it stands in no file: a teacher's own exercise
 
     @property
     def task(self) -> str:
         """What is checked, in a sentence."""
         return " ".join((self.check.__doc__ or "").split())
+
+    @property
+    def stretch(self) -> bool:
+        """Whether it is a challenge for those who want more, which is counted apart."""
+        return self.id[3] == "s"
+
+    @property
+    def solution(self) -> str:
+        """Source that defines `answer`, from course/solutions."""
+        if self.text is not None:
+            return self.text
+        file = solutions() / f"{self.id}.py"
+        try:
+            return file.read_text("utf-8").strip("\n")
+        except OSError as error:
+            raise DataError(
+                f"the solution of {self.id}", f"{file}: {error.strerror}", "install tutor again"
+            ) from None
 
 
 @dataclass(frozen=True)
@@ -47,6 +73,7 @@ class Question:
     choices: dict[str, str]  # {"a": "...", "b": "..."}, or empty
     right: Any
     why: str
+    tempting: Mapping[Any, str]  # why one may take a wrong answer, and what is wrong about it
 
     @property
     def title(self) -> str:
@@ -63,13 +90,20 @@ def exercise(
     answer: str,
     minutes: int,
     hints: tuple[str, ...],
-    solution: str,
     seconds: float = 2.0,
+    without: tuple[str, ...] = (),
+    why_ours: str = "",
+    solution: str | None = None,
 ) -> Callable[[Callable[[Judge, Any], None]], Callable[[Judge, Any], None]]:
-    """Declare the decorated function `check(judge, answer)` to be the check of this exercise."""
+    """Declare the decorated function `check(judge, answer)` to be the check of this exercise.
+
+    The solution stands in course/solutions/ID.py, unless it is given. An answer that uses one of
+    the names in `without` is wrong. `why_ours` says what our solution does otherwise, and why.
+    """
 
     def declare(check: Callable[[Judge, Any], None]) -> Callable[[Judge, Any], None]:
-        entry = Exercise(id, title, answer, minutes, hints, solution.strip("\n"), seconds, check)
+        text = solution if solution is None else solution.strip("\n")
+        entry = Exercise(id, title, answer, minutes, hints, seconds, check, without, why_ours, text)
         known = CATALOGUE.get(id)
         if isinstance(known, Question) or (known and known.check.__name__ != check.__name__):
             raise _taken(id)
@@ -80,9 +114,19 @@ def exercise(
 
 
 def question(
-    id: str, text: str, *, right: Any, why: str, choices: dict[str, str] | None = None
+    id: str,
+    text: str,
+    *,
+    right: Any,
+    why: str,
+    choices: dict[str, str] | None = None,
+    tempting: Mapping[Any, str] | None = None,
 ) -> None:
-    """Declare a question: one of `choices` is `right`, or, without choices, that value is."""
+    """Declare a question: one of `choices` is `right`, or, without choices, that value is.
+
+    `tempting` says of wrong answers, {choice or value: words}, why one may take each of them, and
+    what is wrong about it. The learner who gives one is told so.
+    """
     if choices and right not in choices:
         raise DomainError(
             f"question {id} with the right choice {right!r}",
@@ -92,14 +136,20 @@ def question(
     known = CATALOGUE.get(id)
     if known and (isinstance(known, Exercise) or known.text != text):
         raise _taken(id)
-    _enter(Question(id, text, choices or {}, right, why))
+    for answer in tempting or {}:
+        if answer == right or (choices and answer not in choices):
+            found = "it is right" if answer == right else "it is none of the choices"
+            raise DomainError(
+                f"question {id} with the tempting answer {answer!r}", found, "name wrong answers"
+            )
+    _enter(Question(id, text, choices or {}, right, why, tempting or {}))
 
 
 def _enter(entry: Exercise | Question) -> None:
     if not ID.fullmatch(entry.id) or ("q" in entry.id) != isinstance(entry, Question):
         raise DomainError(
             f"the id {entry.id!r}",
-            "an exercise is called 05.3, a question 05.q1",
+            "an exercise is called 05.3, a stretch challenge 05.s1, a question 05.q1",
             "give it an id of that form",
         )
     CATALOGUE[entry.id] = entry
@@ -130,10 +180,10 @@ def everything() -> list[Exercise | Question]:
     return sorted(CATALOGUE.values(), key=lambda entry: order(entry.id))
 
 
-def order(id: str) -> tuple[str, bool, int]:
-    """Sorts ids: by chapter, exercises before questions, then by number."""
+def order(id: str) -> tuple[str, int, int]:
+    """Sorts ids: by chapter, exercises, then challenges, then questions; each by number."""
     chapter, _, number = id.partition(".")
-    return chapter, number.startswith("q"), int(number.lstrip("q"))
+    return chapter, "sq".find(number[0]), int(number.lstrip("qs"))
 
 
 def near(id: Any) -> list[str]:

@@ -10,8 +10,9 @@ from typing import Any
 
 from tutor.errors import DataError
 
-NAME = re.compile(r"(\d\d)_(\w+)\.ipynb")
-TAG = re.compile(r"(exercise|check|question)-(\d\d\.q?\d+)")
+NAME = re.compile(r"(\d\d[a-z]?)_(\w+)\.ipynb")
+TAG = re.compile(r"(exercise|check|question)-(\d\d\.[qs]?\d+)")
+KEEP = re.compile(r"keep(?:-([a-z]+))?")
 HERE = Path(__file__).parent
 
 Notebook = dict[str, Any]
@@ -32,7 +33,7 @@ def folder() -> Path:
 
 
 def chapters() -> dict[str, Path]:
-    """The notebook of each chapter, by its number: {"00": .../00_five_minutes.ipynb, ...}."""
+    """The notebook of each chapter, by its number: {"00": ..., "04": ..., "04b": ..., ...}."""
     files = {path: NAME.fullmatch(path.name) for path in sorted(folder().glob("*.ipynb"))}
     return {match[1]: path for path, match in files.items() if match}
 
@@ -80,10 +81,21 @@ def about(cell: Cell) -> tuple[str, str] | None:
     return None
 
 
+def kept(cell: Cell) -> str | None:
+    """The file of the learner's library that a cell belongs to, by its tag `keep-tensor`.
+
+    "" for the plain tag `keep`, None where it has neither.
+    """
+    for tag in tags(cell):
+        if match := KEEP.fullmatch(tag):
+            return match[1] or ""
+    return None
+
+
 def stub(id: str) -> str:
     """What the chapter gives the learner to begin this exercise with."""
-    path = chapters().get(id[:2])
-    cells = code_cells(read(path), f"exercise-{id}") if path else []
+    paths = [path for number, path in chapters().items() if number[:2] == id[:2]]
+    cells = [cell for path in paths for cell in code_cells(read(path), f"exercise-{id}")]
     if len(cells) != 1:
         raise DataError(
             f"the cell of exercise {id}",

@@ -20,15 +20,6 @@ TARGET = -4.0
         "Copy the loop, put -4.0 where 3.0 is, and keep what x is after the last step.",
         "Write `(here - -4.0) ** 2`, and after the loop `reached = x`.",
     ),
-    solution="""
-x = 0.0
-for step in range(20):
-    here = Tensor(x, requires_grad=True)
-    loss = (here - -4.0) ** 2
-    loss.backward()
-    x = x - 0.1 * here.grad.item()
-reached = x
-""",
 )
 def check_00_1(judge: Judge, reached: Any) -> None:
     """`reached` is where x arrives if the target is -4."""

@@ -35,32 +35,6 @@ INTEGERS = [dtype for dtype in FORMATS if "int" in dtype]
         " IndexError unless `0 <= i < len(self)`. Then"
         " `struct.unpack_from(letter, raw, i * itemsize)[0]`.",
     ),
-    solution='''
-class MyBuffer:
-    """A row of numbers of one dtype, kept as bytes."""
-
-    def __init__(self, numbers, dtype="float32"):
-        self.dtype, self.letter = dtype, FORMATS[dtype]
-        self.itemsize = struct.calcsize(self.letter)
-        self.raw = bytearray(len(numbers) * self.itemsize)
-        struct.pack_into(f"{len(numbers)}{self.letter}", self.raw, 0, *numbers)
-
-    def __len__(self):
-        return len(self.raw) // self.itemsize
-
-    def start(self, i):
-        """The byte at which number i begins."""
-        position = i + len(self) if i < 0 else i
-        if not 0 <= position < len(self):
-            raise IndexError(f"number {i} of {len(self)}")
-        return position * self.itemsize
-
-    def __getitem__(self, i):
-        return struct.unpack_from(self.letter, self.raw, self.start(i))[0]
-
-    def __setitem__(self, i, value):
-        struct.pack_into(self.letter, self.raw, self.start(i), value)
-''',
 )
 def check_01_1(judge: Judge, answer: Any) -> None:
     """A class that holds numbers of twelve dtypes as bytes, and finds each again."""
@@ -123,18 +97,6 @@ def check_01_1(judge: Judge, answer: Any) -> None:
         "`bits = 8 * struct.calcsize(FORMATS[dtype])`, `lowest = 0` or `-(2 ** (bits - 1))`,"
         " `highest = lowest + 2**bits - 1`; for a float `int(min(max(value, lowest), highest))`.",
     ),
-    solution='''
-def cast(value, dtype):
-    """`value` as an integer dtype holds it: an int wraps, a float is cut and stays in range."""
-    bits = 8 * struct.calcsize(FORMATS[dtype])
-    lowest = 0 if dtype.startswith("u") else -(2 ** (bits - 1))
-    highest = lowest + 2**bits - 1
-    if isinstance(value, int):
-        return (value - lowest) % 2**bits + lowest
-    if math.isnan(value):
-        return 0
-    return int(min(max(value, lowest), highest))
-''',
 )
 def check_01_2(judge: Judge, answer: Any) -> None:
     """Whole numbers wrap, floats are cut towards 0 and stay in range, nan is 0."""
@@ -191,16 +153,6 @@ def keeps_arrays_of_f(source: Any) -> Any:
         "`buffer, old = make(source), source[0]`, remember `buffer[0]`, then"
         " `source[0] = 1.0 if old != 1.0 else 2.0`, compare, `source[0] = old`, return.",
     ),
-    solution='''
-def shares(make, source):
-    """Whether the Buffer `make(source)` changes when `source` does."""
-    buffer, old = make(source), source[0]
-    before = buffer[0]
-    source[0] = 1.0 if old != 1.0 else 2.0
-    changed = buffer[0] != before
-    source[0] = old
-    return changed
-''',
 )
 def check_01_3(judge: Judge, answer: Any) -> None:
     """True where a change of the source is seen in the Buffer; and the source is as it was."""
@@ -242,17 +194,6 @@ PREDICTED = (
         "A bool is 0 or 1. -0.0 is 0.0, all bits 0, with the sign: the highest bit of the last"
         " byte, which alone is worth 128.",
     ),
-    solution="""
-predicted = {
-    ("uint16", 258): [2, 1],
-    ("int16", -1): [255, 255],
-    ("uint8", 300): [44],
-    ("int32", 65536): [0, 0, 1, 0],
-    ("bool", 7): [1],
-    ("uint16", 99.9): [99, 0],
-    ("float32", -0.0): [0, 0, 0, 128],
-}
-""",
 )
 def check_01_4(judge: Judge, answer: Any) -> None:
     """The bytes of seven numbers, lowest first."""
@@ -290,14 +231,6 @@ def check_01_4(judge: Judge, answer: Any) -> None:
         "`n = 1`; `while Buffer([n + 1], dtype)[0] == n + 1: n *= 2`; then return n + 1. An int"
         " and a float are compared exactly by Python.",
     ),
-    solution='''
-def first_missing(dtype):
-    """The smallest positive whole number that a float dtype does not hold."""
-    n = 1
-    while Buffer([n + 1], dtype)[0] == n + 1:
-        n *= 2
-    return n + 1
-''',
 )
 def check_01_5(judge: Judge, answer: Any) -> None:
     """The smallest positive whole number that float16, float32 and float64 do not hold."""

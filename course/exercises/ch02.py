@@ -54,11 +54,6 @@ def whole(numbers: Any) -> bool:
         "`step = 1`; for each size in `reversed(shape)`: note down `step`, then `step *= size`."
         " What was noted is in the wrong order: reverse it, and make a tuple of it.",
     ),
-    solution='''
-def my_strides(shape):
-    """The strides of numbers that lie row by row, as a tuple."""
-    return tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
-''',
 )
 def check_02_1(judge: Judge, answer: Any) -> None:
     """The strides of numbers that lie row by row, for shapes of no axis to six."""
@@ -95,14 +90,6 @@ def check_02_1(judge: Judge, answer: Any) -> None:
         "`for size, stride, wanted in zip(shape, strides, strides_for(shape))`: if `size != 1` and"
         " `stride != wanted`, it is not row by row.",
     ),
-    solution='''
-def row_by_row(shape, strides):
-    """Whether walking row by row, the last axis fastest, visits neighbours in memory: a bool."""
-    for size, stride, wanted in zip(shape, strides, strides_for(shape)):
-        if size != 1 and stride != wanted:
-            return False
-    return True
-''',
 )
 def check_02_2(judge: Judge, answer: Any) -> None:
     """Whether elements lie row by row, without gaps, told from shape and strides."""
@@ -150,18 +137,6 @@ def check_02_2(judge: Judge, answer: Any) -> None:
         "If m is 1, the stride is s, whatever t is. If n is 1, it is t, whatever s is. Else it is"
         " t, and None unless s == m * t. What stands before and behind the two axes stays.",
     ),
-    solution='''
-def merge(shape, strides, axis):
-    """(shape, strides) with axes `axis` and `axis + 1` as one; None if no stride can walk that."""
-    (n, m), (s, t) = shape[axis : axis + 2], strides[axis : axis + 2]
-    if n != 1 and m != 1 and s != m * t:
-        return None
-    stride = s if m == 1 else t
-    return (
-        (*shape[:axis], n * m, *shape[axis + 2 :]),
-        (*strides[:axis], stride, *strides[axis + 2 :]),
-    )
-''',
 )
 def check_02_3(judge: Judge, answer: Any) -> None:
     """Shape and strides with two neighbouring axes as one, or None where that cannot be walked."""
@@ -223,14 +198,6 @@ MAPS = (
         "A stride of 0 reads the same again; a negative one walks back. The last one begins with"
         " [[3, 7], [5, 9]].",
     ),
-    solution="""
-predicted = {
-    ((2, 3), (6, 2), 1): [[1, 3, 5], [7, 9, 11]],
-    ((4,), (-3,), 10): [10, 7, 4, 1],
-    ((3, 2), (0, 4), 2): [[2, 6], [2, 6], [2, 6]],
-    ((2, 2, 2), (1, 2, 4), 3): [[[3, 7], [5, 9]], [[4, 8], [6, 10]]],
-}
-""",
 )
 def check_02_4(judge: Judge, answer: Any) -> None:
     """What four tensors over the numbers 0 to 11 hold, as nested lists."""
@@ -316,14 +283,6 @@ SUSPECTS = (
         " (4,))` for the second. For the third, a column that a does not have, in a row that is not"
         " the last.",
     ),
-    solution="""
-table = Tensor([[1, 2], [3, 4]])
-evidence = {
-    "added": (table, transpose(table)),
-    "reshaped": (transpose(table), (4,)),
-    "element": (table, 0, 2),
-}
-""",
 )
 def check_02_5(judge: Judge, answer: Any) -> None:
     """For each of three functions, the arguments of a call that gives something wrong."""
@@ -386,19 +345,6 @@ WANTED = {
         "The diagonal steps over a row and one more. Upside down begins at 8 and steps by -4. In"
         " the halves, the second begins 2 further than the first. Windows may overlap: 1 further.",
     ),
-    solution="""
-facts = {
-    "the last column: [3, 7, 11]": ((3,), (4,), 3),
-    "upside down: [[8, 9, 10, 11], [4, 5, 6, 7], [0, 1, 2, 3]]": ((3, 4), (-4, 1), 8),
-    "the diagonal: [0, 5, 10]": ((3,), (5,), 0),
-    "left and right half: [[[0, 1], [4, 5], [8, 9]], [[2, 3], [6, 7], [10, 11]]]": (
-        (2, 3, 2),
-        (2, 4, 1),
-        0,
-    ),
-    "windows of three: [[0, 1, 2], [1, 2, 3], [2, 3, 4]]": ((3, 3), (1, 1), 0),
-}
-""",
 )
 def check_02_6(judge: Judge, answer: Any) -> None:
     """Shape, strides and offset of five views of the numbers 0 to 11."""

@@ -25,17 +25,6 @@ ALL = slice(None)
         "above 1, raise IndexError; else "
         "return (*key[:at], *[slice(None)] * missing, *key[at + 1:]).",
     ),
-    solution='''
-def named(key, ndim):
-    """key as a tuple with an int or a slice for each of ndim axes, and every None."""
-    key = key if isinstance(key, tuple) else (key,)
-    missing = ndim - sum(k is not None and k is not ... for k in key)
-    if missing < 0 or key.count(...) > 1:
-        raise IndexError(f"{key} names too much for {ndim} axes")
-    key = key if ... in key else (*key, ...)
-    at = key.index(...)
-    return (*key[:at], *[slice(None)] * missing, *key[at + 1 :])
-''',
 )
 def check_03_1(judge: Judge, named: Any) -> None:
     """An int or a slice for each axis, with `...` written out and every None kept."""
@@ -78,19 +67,6 @@ def fits(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
         "for each pair: if m != n and 1 not in (m, n), raise ValueError; else append n if m == 1 "
         "else m. At the end, turn the list round again and make it a tuple.",
     ),
-    solution='''
-from itertools import zip_longest
-
-
-def stretched_shape(a, b):
-    """The shape, a tuple, to which shapes a and b both stretch; ValueError if there is none."""
-    shape = []
-    for m, n in zip_longest(reversed(a), reversed(b), fillvalue=1):
-        if m != n and 1 not in (m, n):
-            raise ValueError(f"sizes {m} and {n}")
-        shape.append(n if m == 1 else m)
-    return tuple(reversed(shape))
-''',
 )
 def check_03_2(judge: Judge, stretched_shape: Any) -> None:
     """Aligned at the right; in each column the sizes are equal, or one is 1 and is stretched."""
@@ -113,18 +89,6 @@ def check_03_2(judge: Judge, stretched_shape: Any) -> None:
         'return f"shapes {a} and {b} do not fit: axis {-1 - i} has sizes {m} and {n}, which must '
         'be equal or 1"; after the loop, return None.',
     ),
-    solution='''
-from itertools import zip_longest
-
-
-def mismatch(a, b):
-    """What is wrong with broadcasting shapes a and b, in words; None if nothing is."""
-    for i, (m, n) in enumerate(zip_longest(reversed(a), reversed(b), fillvalue=1)):
-        if m != n and 1 not in (m, n):
-            where = f"axis {-1 - i} has sizes {m} and {n}, which must be equal or 1"
-            return f"shapes {a} and {b} do not fit: {where}"
-    return None
-''',
 )
 def check_03_3(judge: Judge, mismatch: Any) -> None:
     """Both shapes, the axis from the right, the two sizes there, and what would be allowed."""
@@ -157,14 +121,6 @@ def check_03_3(judge: Judge, mismatch: Any) -> None:
         "out = zeros(shape, g.buf.dtype); for p, x in zip(expand(out, g.shape).positions(), "
         "g.values()): out.buf[p] += x; return out.",
     ),
-    solution='''
-def reduce_to(g, shape):
-    """The sums of g over what was stretched: a new Tensor of `shape`."""
-    out = zeros(shape, g.buf.dtype)
-    for p, x in zip(expand(out, g.shape).positions(), g.values(), strict=True):
-        out.buf[p] += x
-    return out
-''',
 )
 def check_03_4(judge: Judge, reduce_to: Any) -> None:
     """Each element is the sum of those elements of g that were read from it."""
@@ -207,18 +163,6 @@ def compare(judge: Judge, got: Any, g: Any, small: tuple[int, ...], given: str =
         "for axis, (i, n, s) in enumerate(zip(index, t.shape, t.strides)): if not -n <= i < n, "
         'raise IndexError(f"index {i} on axis {axis}, which has size {n}"); position += i % n * s.',
     ),
-    solution='''
-def element(t, *index):
-    """The number of t at this index, an int for each axis; IndexError if there is none."""
-    if len(index) != len(t.shape):
-        raise IndexError(f"{len(index)} indices for {len(t.shape)} axes")
-    position = t.offset
-    for axis, (i, n, s) in enumerate(zip(index, t.shape, t.strides, strict=True)):
-        if not -n <= i < n:
-            raise IndexError(f"index {i} on axis {axis}, which has size {n}")
-        position += i % n * s
-    return t.buf[position]
-''',
 )
 def check_03_5(judge: Judge, element: Any) -> None:
     """One int per axis, negative ones from the end; else an IndexError that names axis and size."""

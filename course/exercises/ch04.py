@@ -53,25 +53,6 @@ def executed(judge: Judge, Class: Any, *inputs: Any, **params: Any) -> tuple[Any
         "In lookup: if (name, dtype) is not in the table, collect [d for n, d in self.table if "
         "n == name], and raise LookupError with name, dtype and that list in its message.",
     ),
-    solution='''
-class Registry:
-    """Functions, found by a name and a dtype."""
-
-    def __init__(self):
-        self.table = {}
-
-    def register(self, name, function, dtypes):
-        """Enter the function under that name for these dtypes."""
-        for dtype in dtypes:
-            self.table[name, dtype] = function
-
-    def lookup(self, name, dtype):
-        """The function of that name for that dtype; LookupError if there is none."""
-        if (name, dtype) not in self.table:
-            there = ", ".join(d for n, d in self.table if n == name) or "no dtype at all"
-            raise LookupError(f"no {name!r} for {dtype}; it is there for {there}")
-        return self.table[name, dtype]
-''',
 )
 def check_04_1(judge: Judge, Registry: Any) -> None:  # noqa: N803 - it is a class
     """lookup finds what was registered for this name and dtype, or says what there is."""
@@ -118,15 +99,6 @@ def check_04_1(judge: Judge, Registry: Any) -> None:  # noqa: N803 - it is a cla
         "elements of all of them together, and so on.",
         "out.fill([f(*elements) for elements in zip(*[x.values() for x in ins])])",
     ),
-    solution='''
-def lift(f):
-    """The kernel that puts f of the inputs' elements into each element of out."""
-
-    def kernel(out, *ins):
-        out.fill([f(*elements) for elements in zip(*[x.values() for x in ins], strict=True)])
-
-    return kernel
-''',
 )
 def check_04_2(judge: Judge, lift: Any) -> None:
     """The kernel writes f of the elements into out, whatever walks its operands take."""
@@ -184,14 +156,6 @@ def apply(
         "it is at least as large in all three.",
         "for d in SIZES: if all(has >= need for has, need in zip(SIZES[d], needed)): return d",
     ),
-    solution='''
-def meet(a, b):
-    """The first dtype in SIZES that holds all numbers of both."""
-    needed = [max(pair) for pair in zip(SIZES[a], SIZES[b], strict=True)]
-    for d in SIZES:
-        if all(has >= need for has, need in zip(SIZES[d], needed, strict=True)):
-            return d
-''',
 )
 def check_04_3(judge: Judge, meet: Any) -> None:
     """The smallest dtype that holds every number of both, for all 144 pairs."""
@@ -213,17 +177,6 @@ def check_04_3(judge: Judge, meet: Any) -> None:
         "`x, y = self.inputs`. The gradient of x is g times y, element by element: MyMul(g, y).",
         "x, y = self.inputs; return MyMul(g, y).apply(), MyMul(g, x).apply()",
     ),
-    solution='''
-class MyMul(Elementwise):
-    """z = x * y"""
-
-    kernel = "mul"
-
-    def backward(self, g):
-        """The gradients of x and of y, given g, the gradient of z."""
-        x, y = self.inputs
-        return MyMul(g, y).apply(), MyMul(g, x).apply()
-''',
 )
 def check_04_4(judge: Judge, MyMul: Any) -> None:  # noqa: N803 - it is a class
     """The forward is x * y; backward(g) gives g * y and g * x, in this order."""
@@ -259,25 +212,6 @@ def check_04_4(judge: Judge, MyMul: Any) -> None:  # noqa: N803 - it is a class
         'kept = tuple(1 if a in self.params["axis"] else n for a, n in enumerate(x.shape)). '
         "backward: return (expand(reshape(g, kept), x.shape),), where x is self.inputs[0].",
     ),
-    solution='''
-class MySum(Op):
-    """z = the sum over the axes in `axis`"""
-
-    def kept(self):
-        """x's shape with every axis that goes at size 1."""
-        axis = self.params["axis"]
-        return tuple(1 if a in axis else n for a, n in enumerate(self.inputs[0].shape))
-
-    def forward(self, x):
-        out = zeros(self.kept(), x.buf.dtype)
-        for p, value in zip(expand(out, x.shape).positions(), x.values(), strict=True):
-            out.buf[p] += value
-        axis = self.params["axis"]
-        return reshape(out, tuple(n for a, n in enumerate(x.shape) if a not in axis))
-
-    def backward(self, g):
-        return (expand(reshape(g, self.kept()), self.inputs[0].shape),)
-''',
 )
 def check_04_5(judge: Judge, MySum: Any) -> None:  # noqa: N803 - it is a class
     """The axes are gone from the sum; the gradient is g, stretched to x's shape."""
@@ -346,13 +280,6 @@ class Array:
         "size = t.buf.itemsize; return ndarray(t.shape, t.buf.dtype, t.buf.raw, t.offset * size, "
         "tuple(s * size for s in t.strides))",
     ),
-    solution='''
-def lend(ndarray, t):
-    """An array over the same bytes as t, walked in the same way."""
-    size = t.buf.itemsize
-    strides = tuple(s * size for s in t.strides)
-    return ndarray(t.shape, t.buf.dtype, t.buf.raw, t.offset * size, strides)
-''',
 )
 def check_04_6(judge: Judge, lend: Any) -> None:
     """The array has the tensor's bytes, shape and dtype; its offset and strides are in bytes."""
@@ -397,11 +324,6 @@ def check_04_6(judge: Judge, lend: Any) -> None:
         "(k, m) times (m, n)?",
         "return product(g, transpose(y)), product(transpose(x), g)",
     ),
-    solution='''
-def matmul_backward(g, x, y):
-    """The gradients of x and of y, where z = x y and g is the gradient of z."""
-    return product(g, transpose(y)), product(transpose(x), g)
-''',
 )
 def check_04_7(judge: Judge, matmul_backward: Any) -> None:
     """x's gradient has at [a, b] the sum over j of g[a, j] y[b, j]; y's at [b, j] over a of

@@ -70,12 +70,6 @@ def _slope(f: Callable[..., float], at: list[float], i: int, eps: float = 1e-6) 
         "First case: a·b = 6, the sum is 5, so relu lets 1 through, and the addition hands 1 to a·b"
         " and to c. The product gives b to a, and a to b. Second case: look at the sum's sign.",
     ),
-    solution="""
-by_hand = [
-    {"a": -4.0, "b": -1.5, "ab": 1.0, "c": 1.0},
-    {"a": 0.0, "b": 0.0, "ab": 0.0, "c": 0.0},  # the sum is -2: relu lets nothing through
-]
-""",
 )
 def check_05_1(judge: Judge, by_hand: Any) -> None:
     """All eight gradients of (a*b + c).relu() are those that the engine finds."""
@@ -126,7 +120,6 @@ def reused_twice(lib: Any = ch05) -> Graph:
         "u is used by w and by v. So u must wait until both have been passed.",
         "y, then w, then v. Now everything has arrived at u. Then a and b, whichever first.",
     ),
-    solution='order = ["y", "w", "v", "u", "a", "b"]',
 )
 def check_05_2(judge: Judge, order: Any) -> None:
     """All six names, each after every tensor that was made from it."""
@@ -173,11 +166,6 @@ def naive(t: Any) -> None:
         "A leaf hands nothing on. So re-use a result that has something behind it.",
         "Give the result of one op a name, `b`, and use `b` twice.",
     ),
-    solution="""
-def breaks(a):
-    b = a + a
-    return b + b  # b is visited twice, and the second time it hands on both shares
-""",
 )
 def check_05_3(judge: Judge, breaks: Any) -> None:
     """For breaks(a) at a = 2 the naive walk's gradient and the measured slope differ."""
@@ -275,29 +263,6 @@ def gradients(root: Any, one: Any) -> dict[int, Any]:
         "`for x in t.op.inputs if t.op else ():` in build, `if t.op is None: continue` in the walk,"
         " and `if x.grad is not None:` where the shares are added.",
     ),
-    solution='''
-def walk_back(root):
-    """Put d root / d t into t.grad, for all tensors t of the graph behind root."""
-    topo, visited = [], set()
-
-    def build(t):
-        if t not in visited:
-            visited.add(t)
-            for x in t.op.inputs if t.op else ():  # a leaf has no op
-                build(x)
-            topo.append(t)
-
-    build(root)
-    root.grad = root * 0 + 1
-    for t in reversed(topo):
-        if t.op is None:
-            continue
-        for x, g in zip(t.op.inputs, t.op.backward(t.grad), strict=True):
-            if x.grad is not None:  # not: is it true?
-                x.grad = x.grad + g
-            else:
-                x.grad = g
-''',
 )
 def check_05_4(judge: Judge, walk_back: Any) -> None:
     """After walk_back(root) every tensor of the graph has its gradient in .grad."""
@@ -367,20 +332,6 @@ def _ladder(lib: Any = ch05) -> Graph:
         " Else, if id(t) is not seen: remember it, push (t, True), push (x, False) for each input x"
         " that requires grad. At the end return order[::-1].",
     ),
-    solution='''
-def topological(root):
-    """All tensors behind root that require grad, each before those it was made from."""
-    order, seen, stack = [], set(), [(root, False)]
-    while stack:
-        t, inputs_done = stack.pop()
-        if inputs_done:
-            order.append(t)
-        elif id(t) not in seen:
-            seen.add(id(t))
-            stack.append((t, True))
-            stack += [(x, False) for x in (t.op.inputs if t.op else ()) if x.requires_grad]
-    return order[::-1]
-''',
 )
 def check_05_5(judge: Judge, topological: Any) -> None:
     """Every tensor that requires grad is listed once, before its inputs, however deep the graph."""
@@ -442,24 +393,6 @@ class Wrong(ch05.Op):  # type: ignore[misc]  # to mypy, what a learner has writt
         " f(*inputs).item(); t.buf[p] = here. The difference is abs((above - below) / (2 * eps) -"
         " g); keep the largest.",
     ),
-    solution='''
-def slope_check(f, *inputs, eps=1e-6):
-    """The largest difference between backward's gradients and measured slopes."""
-    for t in inputs:
-        t.grad = None
-    f(*inputs).backward()
-    worst = 0.0
-    for t in inputs:
-        for p, g in zip(t.positions(), t.grad.values()):
-            here = t.buf[p]
-            t.buf[p] = here + eps
-            above = f(*inputs).item()
-            t.buf[p] = here - eps
-            below = f(*inputs).item()
-            t.buf[p] = here
-            worst = max(worst, abs((above - below) / (2 * eps) - g))
-    return worst
-''',
 )
 def check_05_6(judge: Judge, slope_check: Any) -> None:
     """It returns about 0 for right gradients, the error for wrong ones, and changes no input."""

@@ -49,18 +49,6 @@ def library(answer: Any) -> Any:
         "f was computed where nothing is recorded; but g has w itself among its inputs. And h: what"
         " did detach leave?",
     ),
-    solution="""
-flags = {
-    "a": True,
-    "b": False,  # x has no such wish
-    "c": True,
-    "d": False,  # a bool
-    "e": True,  # through w
-    "f": False,  # nothing was recorded
-    "g": True,  # through w
-    "h": False,  # a.detach() is a leaf without the wish
-}
-""",
 )
 def check_06_1(judge: Judge, flags: Any) -> None:
     """Eight times True or False, as `requires_grad` of the eight results really is."""
@@ -125,21 +113,6 @@ def counted(lib: Any) -> Iterator[Any]:
         "loss.item() is the number without its history. Take it once, after backward(), and use it"
         " in all three places.",
     ),
-    solution='''
-def fit_line(w, batches):
-    """Train w; return the mean loss, the smoothed loss, and all losses."""
-    total, smooth, history = 0.0, 0.0, []
-    for x, y in batches:
-        loss = (w * x - y) ** 2
-        loss.backward()
-        w.fill([w.item() - 0.02 * w.grad.item()])
-        w.grad = None
-        number = loss.item()  # no history
-        total = number + total
-        smooth = number * 0.1 + smooth * 0.9
-        history.append(number)
-    return total / len(history), smooth, history
-''',
 )
 def check_06_2(judge: Judge, fit_line: Any) -> None:
     """The same three results, while the number of living tensors stays the same in every round."""
@@ -196,12 +169,6 @@ def _number(value: Any) -> Any:
         " has no relu in it. One line does both.",
         "Leave h as it is and use the op: return (square + h.relu()).sum()",
     ),
-    solution='''
-def block(x, w):
-    """The sum of h * h and relu(h), where h = x * w."""
-    h = x * w
-    return (h * h + h.relu()).sum()
-''',
 )
 def check_06_3(judge: Judge, block: Any) -> None:
     """The value is the same, and the gradients of x and w are the measured slopes."""
@@ -239,16 +206,6 @@ def check_06_3(judge: Judge, block: Any) -> None:
         " again, or the two gradients are added.",
         "(g * v).sum().backward(), then x.grad is H·v. Take it out and leave x.grad as None.",
     ),
-    solution='''
-def hvp(f, x, v):
-    """The Hessian of f at x, times v."""
-    x.grad = None
-    f(x).backward(create_graph=True)
-    g, x.grad = x.grad, None
-    (g * v).sum().backward()
-    product, x.grad = x.grad, None
-    return product
-''',
 )
 def check_06_4(judge: Judge, hvp: Any) -> None:
     """H·v to the last digits, with few calls of f, whatever x.grad was before."""
@@ -317,18 +274,6 @@ def _walk_back(y: Any, weights: Any) -> None:
         "backward: (x,) = self.inputs, and the comma at the end makes the tuple:"
         " return (g * (s + x * s * (1 - s)),)",
     ),
-    solution='''
-class Swish(Op):
-    """z = x / (1 + e ** -x)"""
-
-    def forward(self, x):
-        return x / ((-x).exp() + 1)
-
-    def backward(self, g):
-        (x,) = self.inputs
-        s = 1 / ((-x).exp() + 1)
-        return (g * (s + x * s * (1 - s)),)
-''',
 )
 def check_06_5(judge: Judge, Swish: Any) -> None:  # noqa: N803 - a class
     """Values, first and second derivatives are right, and the graph has one op in it."""

@@ -30,12 +30,6 @@ def softmax(row: list[float]) -> list[float]:
         "With m the largest score, e**(x - m) is 1 at most. What has to be added at the end?",
         "Sum math.exp(x - m) over the scores; the result is m plus the logarithm of that sum.",
     ),
-    solution='''
-def logsumexp(scores):
-    """ln sum e**x over a list of numbers."""
-    m = max(scores)
-    return m + math.log(sum(math.exp(x - m) for x in scores))
-''',
 )
 def check_07_1(judge: Judge, logsumexp: Any) -> None:
     """logsumexp(scores) is ln of the sum of e**x, for scores of any size."""
@@ -66,20 +60,6 @@ def check_07_1(judge: Judge, logsumexp: Any) -> None:
         "With n, classes = x.shape and `right` as in cross_entropy, the gradient is (softmax - "
         "right) * g * (1 / n). Put it into a tuple.",
     ),
-    solution='''
-class CrossEntropy(Op):
-    """z = the mean over all rows of -ln softmax(x)[label]"""
-
-    def forward(self, x):
-        return cross_entropy(x, self.params["labels"])
-
-    def backward(self, g):
-        (x,) = self.inputs
-        n, classes = x.shape
-        labels = self.params["labels"]
-        right = Tensor([[float(c == label) for c in range(classes)] for label in labels])
-        return ((log_softmax(x).exp() - right) * g * (1 / n),)
-''',
 )
 def check_07_2(judge: Judge, answer: Any) -> None:
     """CrossEntropy(x, labels=...).apply() is the loss, and backward() leaves its gradient in x."""
@@ -126,12 +106,6 @@ def check_07_2(judge: Judge, answer: Any) -> None:
         "a = math.sqrt(6 / (inputs + outputs)), and each weight is random.uniform(-a, a).",
         "Two comprehensions: the inner one over range(outputs), the outer one over range(inputs).",
     ),
-    solution='''
-def glorot(inputs, outputs):
-    """Weights to begin with: inputs rows of outputs numbers."""
-    a = math.sqrt(6 / (inputs + outputs))
-    return [[random.uniform(-a, a) for _ in range(outputs)] for _ in range(inputs)]
-''',
 )
 def check_07_3(judge: Judge, glorot: Any) -> None:
     """glorot(inputs, outputs) gives inputs rows of outputs numbers, even between -a and a."""
@@ -188,11 +162,6 @@ def check_07_3(judge: Judge, glorot: Any) -> None:
         "logits.tolist() gives the rows. A row is suspect if min(row) >= 0 and its sum is near 1.",
         "return all(min(row) >= 0 and abs(sum(row) - 1) < 1e-5 for row in logits.tolist())",
     ),
-    solution='''
-def softmaxed(logits):
-    """Whether all rows are probabilities already."""
-    return all(min(row) >= 0 and abs(sum(row) - 1) < 1e-5 for row in logits.tolist())
-''',
 )
 def check_07_4(judge: Judge, softmaxed: Any) -> None:
     """softmaxed(logits) is True if every row is without negative numbers and sums to 1."""
@@ -232,17 +201,6 @@ def message_of(function: Any, *args: Any) -> str:
         "The loss: d = predictions - targets, then (d * d).sum() * (1 / d.numel()), a tensor, so "
         "that backward() can be called on it.",
     ),
-    solution='''
-def mse(predictions, targets):
-    """The mean of (prediction - target)**2; ValueError unless the shapes are the same."""
-    if predictions.shape != targets.shape:
-        raise ValueError(
-            f"predictions {predictions.shape} and targets {targets.shape} differ in shape: "
-            f"reshape one of them, as targets.reshape{predictions.shape}"
-        )
-    d = predictions - targets
-    return (d * d).sum() * (1 / d.numel())
-''',
 )
 def check_07_5(judge: Judge, mse: Any) -> None:
     """mse is the mean square for tensors of one shape, and a ValueError for any others."""
@@ -285,20 +243,6 @@ def check_07_5(judge: Judge, mse: Any) -> None:
         "Multiply the numbers by bound before the tensor is made, or draw them from -bound to "
         "bound; and give both tensors requires_grad=True.",
     ),
-    solution="""
-class Mended:
-    def __init__(self, inputs, outputs):
-        bound = math.sqrt(6 / (inputs + outputs))
-        even = [[random.uniform(-bound, bound) for _ in range(outputs)] for _ in range(inputs)]
-        self.w = Tensor(even, requires_grad=True)
-        self.b = Tensor([0.0] * outputs, requires_grad=True)
-
-    def __call__(self, x):
-        return x @ self.w + self.b
-
-    def parameters(self):
-        return [self.w, self.b]
-""",
 )
 def check_07_6(judge: Judge, answer: Any) -> None:
     """Both parameters have gradients after backward(), and a step on them changes the layer."""

@@ -97,21 +97,6 @@ def follow(judge: Judge, optimizer: Any, moved: list[Any], expected: list[Number
         "belongs to parameter i: self.v[i] = self.v[i] * self.momentum + p.grad.",
         "Then add_(p, self.v[i] * -self.lr) and p.grad = None, all of it under `with no_grad():`.",
     ),
-    solution='''
-class MySGD:
-    """v = momentum * v + grad; p -= lr * v"""
-
-    def __init__(self, parameters, lr, momentum=0.0):
-        self.parameters, self.lr, self.momentum = parameters, lr, momentum
-        self.v = [p.detach() * 0 for p in parameters]
-
-    def step(self):
-        with no_grad():
-            for i, p in enumerate(self.parameters):
-                self.v[i] = self.v[i] * self.momentum + p.grad
-                add_(p, self.v[i] * -self.lr)
-                p.grad = None
-''',
 )
 def check_08_1(judge: Judge, answer: Any) -> None:
     """step() moves each parameter by -lr * v in place, and clears its gradient."""
@@ -141,26 +126,6 @@ def check_08_1(judge: Judge, answer: Any) -> None:
         "these; the corrected ones are only for the step.",
         "add_(p, m / (1 - b1**t) / ((v / (1 - b2**t)) ** 0.5 + eps) * -lr)",
     ),
-    solution='''
-class MyAdam:
-    """m and v are running means of grad and grad**2; p -= lr * m / (sqrt(v) + eps)"""
-
-    def __init__(self, parameters, lr=0.001, betas=(0.9, 0.999), eps=1e-8):
-        self.parameters, self.lr, self.betas, self.eps, self.t = parameters, lr, betas, eps, 0
-        self.m = [p.detach() * 0 for p in parameters]
-        self.v = [p.detach() * 0 for p in parameters]
-
-    def step(self):
-        self.t += 1
-        b1, b2 = self.betas
-        with no_grad():
-            for i, p in enumerate(self.parameters):
-                self.m[i] = self.m[i] * b1 + p.grad * (1 - b1)
-                self.v[i] = self.v[i] * b2 + p.grad * p.grad * (1 - b2)
-                m, v = self.m[i] / (1 - b1**self.t), self.v[i] / (1 - b2**self.t)
-                add_(p, m / (v**0.5 + self.eps) * -self.lr)
-                p.grad = None
-''',
 )
 def check_08_2(judge: Judge, answer: Any) -> None:
     """step() follows the formulas of Adam to 1e-6, and clears the gradients."""
@@ -222,25 +187,6 @@ def state(model: Any) -> list[bytes]:
         "To restore, go over what you kept: for a list, `t.buf.raw[:] = kept.buf.raw` for each "
         "tensor t of getattr(optimizer, name); for anything else setattr(optimizer, name, value).",
     ),
-    solution='''
-import copy
-
-
-class MyCheckpoint:
-    """All that the next step depends on, as it is now."""
-
-    def __init__(self, optimizer):
-        self.random, self.parts = random.getstate(), copy.deepcopy(vars(optimizer))
-
-    def restore(self, optimizer):
-        random.setstate(self.random)
-        for name, part in self.parts.items():
-            if isinstance(part, list):
-                for t, kept in zip(getattr(optimizer, name), part, strict=True):
-                    t.buf.raw[:] = kept.buf.raw
-            else:
-                setattr(optimizer, name, part)
-''',
 )
 def check_08_3(judge: Judge, answer: Any) -> None:
     """A training that is restored continues with the same bytes as one that never stopped."""
@@ -306,19 +252,6 @@ def check_08_3(judge: Judge, answer: Any) -> None:
         "lr=0.01; loss = cross_entropy(model(x), ...); and the labels in the order of the "
         "pictures: [labels[i] for i in order].",
     ),
-    solution='''
-def overfit(model, images, labels):
-    """Train on these few until they are known by heart; the loss of each step."""
-    optimizer, losses = Adam(model.parameters(), lr=0.01), []
-    for _ in range(60):
-        order = random.sample(range(len(labels)), len(labels))
-        x = rows(images, order)
-        loss = cross_entropy(model(x), [labels[i] for i in order])
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    return losses
-''',
 )
 def check_08_4(judge: Judge, overfit: Any) -> None:
     """After at most 60 steps a network knows ten pictures, of random pixels, by heart."""
@@ -352,9 +285,6 @@ def check_08_4(judge: Judge, overfit: Any) -> None:
         "The one that swings is fault 1, the one that shoots up is fault 2, the "
         "one that stays at 2.3 is fault 5. One curve and fault 4 are left.",
     ),
-    solution="""
-causes = {"A": 5, "B": 1, "C": 4, "D": 2}
-""",
 )
 def check_08_5(judge: Judge, causes: Any) -> None:
     """`causes` has the number of a fault, from 1 to 6, for each of A, B, C and D."""
@@ -389,16 +319,6 @@ class Leaves(list[Any]):
         "Collect the parameters whose grad is not None, compute the length, and if it is more than "
         "limit: p.grad = p.grad * (limit / length) for each. Return the length.",
     ),
-    solution='''
-def clip(parameters, limit):
-    """Shorten the gradients to `limit` in all; how long they were."""
-    moving = [p for p in parameters if p.grad is not None]
-    length = math.sqrt(sum((p.grad * p.grad).sum().item() for p in moving))
-    if length > limit:
-        for p in moving:
-            p.grad = p.grad * (limit / length)
-    return length
-''',
 )
 def check_08_6(judge: Judge, clip: Any) -> None:
     """clip(parameters, limit) shortens all gradients together to `limit`, each of them once."""

@@ -66,8 +66,11 @@ def right_answer(text: str, entry: Question) -> str:
 
 def prove(entry: Exercise, stub: str, names: dict[str, Any]) -> list[dict[str, Any]]:
     """What the check says to the stub, to the solution, and to each planted wrong answer."""
+    text_of = importlib.import_module("wrong").text
     wrong = importlib.import_module(f"wrong.ch{entry.id[:2]}").WRONG
-    answers = {"stub": stub, "solution": entry.solution, **wrong.get(entry.id, {})}
+    planted = wrong.get(entry.id, {}).items()
+    answers = {"stub": stub, "solution": entry.solution}
+    answers |= {why: text_of(answer, entry.solution) for why, answer in planted}
     proofs = []
     for why, text in answers.items():
         own, proof = dict(names), {"id": entry.id, "answer": why}

@@ -85,6 +85,21 @@ def text(tmp_path: Path) -> str:
     return build.module([build.kept("01", first), build.kept("02", second)])
 
 
+def test_an_exercise_that_is_kept_is_there_as_its_solution(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "01.1.py").write_text("def half(x):\n    return x / 2\n")
+    monkeypatch.setattr(build, "solutions", lambda: tmp_path)
+    stub = ("def half(x): ...", ["exercise-01.1", "keep-ops"])
+    given = ("def twice(x): return 2 * x", ["keep-nn"])
+    path = chapter(tmp_path, "04b", "Half", stub, ("def no(): ...", ["exercise-01.2"]), given)
+    text = build.module([build.kept("04b", path)])
+    names: dict[str, Any] = {"__name__": "built"}
+    exec(text, names)
+    assert names["half"](3) == 1.5 and names["twice"](3) == 6 and "no" not in names
+    assert "# ---- chapter 4b: half" in text
+
+
 def test_it_stands_alone_and_gives_all_public_names(text: str) -> None:
     names: dict[str, Any] = {"__name__": "built"}
     exec(text, names)

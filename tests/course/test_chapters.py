@@ -18,7 +18,7 @@ import pytest
 
 import tutor
 from course import build, notebooks
-from course.exercise import Exercise, Question, everything
+from course.exercise import Exercise, Question, everything, solutions
 
 HERE = Path(__file__).parent
 ROOT = Path(tutor.__file__).parents[1]
@@ -118,9 +118,9 @@ def test_a_chapter_runs_from_top_to_bottom(chapter: str, mode: str) -> None:
 
 
 def proofs(entry: Exercise) -> dict[str, dict[str, Any]]:
-    everyone = run(entry.id[:2], "unsolved")["proofs"]
+    (chapter,) = [number for number in CHAPTERS if entry.id in ids(number, "exercise")]
+    everyone = run(chapter, "unsolved")["proofs"]
     found = {proof["answer"]: proof for proof in everyone if proof["id"] == entry.id}
-    assert found, f"no cell has the tag exercise-{entry.id}"
     return found
 
 
@@ -172,18 +172,22 @@ def test_a_question_takes_the_right_answer_only(entry: Question) -> None:
 
 @each_chapter
 def test_exercises_and_notebook_agree(chapter: str) -> None:
-    declared = [entry.id for entry in EXERCISES if entry.id.startswith(f"{chapter}.")]
-    asked = [entry.id for entry in QUESTIONS if entry.id.startswith(f"{chapter}.")]
-    assert sorted(ids(chapter, "exercise")) == sorted(declared)
-    assert sorted(ids(chapter, "check")) == sorted(declared)
-    assert sorted(ids(chapter, "question")) == sorted(asked)
-    wrong = import_module(f"wrong.ch{chapter}").WRONG
+    """Chapters 04 and 04b share ids, a module of exercises, and one of wrong answers."""
+    number = chapter[:2]
+    together = [other for other in CHAPTERS if other.startswith(number)]
+    declared = [entry.id for entry in EXERCISES if entry.id.startswith(f"{number}.")]
+    asked = [entry.id for entry in QUESTIONS if entry.id.startswith(f"{number}.")]
+    for part, wanted in (("exercise", declared), ("check", declared), ("question", asked)):
+        found = [id for other in together for id in ids(other, part)]
+        assert sorted(found) == sorted(wanted)
+    assert sorted(ids(chapter, "exercise")) == sorted(ids(chapter, "check"))
+    wrong = import_module(f"wrong.ch{number}").WRONG
     assert sorted(wrong) == sorted(declared)
 
 
 def test_every_exercise_has_its_chapter() -> None:
     modules = {path.stem[2:] for path in (ROOT / "course/exercises").glob("ch*.py")}
-    assert modules == set(CHAPTERS)
+    assert modules == {chapter[:2] for chapter in CHAPTERS}
     for entry in everything():
         check = getattr(entry, "check", None)
         assert check is None or check.__module__.endswith(f"ch{entry.id[:2]}"), entry.id
@@ -210,6 +214,20 @@ def test_cells_of_an_exercise_are_what_they_say(chapter: str) -> None:
             assert entry.answer in names
 
 
+@each_exercise
+def test_a_solution_is_a_file_that_defines_the_answer(entry: Exercise) -> None:
+    assert entry.text is None, "it stands in course/solutions"
+    tree = ast.parse(entry.solution)
+    names = {getattr(node, "name", "") for node in tree.body}
+    names |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    assert entry.answer in names
+
+
+def test_every_solution_has_its_exercise() -> None:
+    files = {path.name for path in solutions().iterdir() if path.suffix == ".py"}
+    assert files == {f"{entry.id}.py" for entry in EXERCISES}
+
+
 def builds(text: str) -> set[str]:
     """The numbers of the modules course.built.chNN that a source imports."""
     found = set()
@@ -226,10 +244,11 @@ def builds(text: str) -> set[str]:
 
 @each_chapter
 def test_a_chapter_needs_nothing_that_comes_later(chapter: str) -> None:
-    checks = (ROOT / f"course/exercises/ch{chapter}.py").read_text()
-    assert all(number <= chapter for number in builds(checks))
-    assert f"exercises.ch{chapter}" not in checks and "learn.exercises" not in checks
-    before = {f"{int(chapter) - 1:02}"}
+    checks = (ROOT / f"course/exercises/ch{chapter[:2]}.py").read_text()
+    last = max(other for other in CHAPTERS if other.startswith(chapter[:2]))
+    assert all(number <= last for number in builds(checks))
+    assert f"exercises.ch{chapter[:2]}" not in checks and "learn.exercises" not in checks
+    before = set([other for other in CHAPTERS if other < chapter][-1:])
     for cell in notebooks.code_cells(notebook(chapter)):
         assert builds(notebooks.source(cell)) <= before, cell["id"]
 
@@ -284,13 +303,15 @@ def test_the_rows_of_the_plan_are_covered(chapter: str) -> None:
 
 
 def test_no_chapter_is_left_out() -> None:
-    assert list(CHAPTERS) == [f"{number:02}" for number in range(len(CHAPTERS))]
+    plain = [chapter for chapter in CHAPTERS if chapter.isdigit()]
+    assert plain == [f"{number:02}" for number in range(len(plain))]
+    assert {chapter[:2] for chapter in CHAPTERS} == set(plain)  # 04b comes after a 04
 
 
 @each_chapter
 def test_a_chapter_has_its_parts(chapter: str) -> None:
     text, code = prose(chapter), notebooks.code_cells(notebook(chapter))
-    assert text.startswith(f"# {int(chapter)}. {about(chapter)['title']}\n")
+    assert text.startswith(f"# {chapter[1:]}. {about(chapter)['title']}\n")
     assert any(re.search(r"(?m)^guess\w* = \.\.\.", notebooks.source(cell)) for cell in code)
     assert 3 <= len(ids(chapter, "question")) <= 6
     assert re.search(r"(?m)^##+ What the real one does more", text)

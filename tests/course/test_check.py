@@ -25,7 +25,7 @@ from course.exercise import Judge, exercise, question
 from course.judge import Stop
 from course.verdict import KINDS, Verdict
 from tutor import Tensor
-from tutor.errors import DomainError
+from tutor.errors import DataError, DomainError
 
 
 @pytest.fixture(autouse=True)
@@ -74,8 +74,16 @@ def own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         for one in ones:
             judge.equal(one, 1)
 
-    question("98.q1", "?", choices={"a": "1", "b": "2"}, right="b", why="it is 2")
-    question("98.q2", "?", right=12, why="it is 12")
+    @declare("98.s1", "More of it", answer="twice", solution="def twice(x): return 2 * x")
+    def check_98_s1(judge: Judge, twice: Any) -> None:
+        """twice(x) is x + x"""
+        judge.equal(judge.call(twice, 3), 6)
+
+    tempting = {"a": "1 is what stands first, but it is counted from 0"}
+    question(
+        "98.q1", "?", choices={"a": "1", "b": "2"}, right="b", why="it is 2", tempting=tempting
+    )
+    question("98.q2", "?", right=12, why="it is 12", tempting={11: "one less: the last counts"})
     question("98.q3", "?", right=0.1, why="it is 0.1")
     question("98.q4", "?", right=(1, 2), why="it is 1, 2")
     return tmp_path
@@ -529,6 +537,29 @@ def test_questions(id: str, answer: Any, kind: str) -> None:
     assert re.search(words[kind], verdict.lines[0])
 
 
+@pytest.mark.parametrize(
+    ("id", "answer", "words"),
+    [
+        ("98.q1", "a", "stands first"),
+        ("98.q1", " A) ", "stands first"),
+        ("98.q2", 11.0, "one less"),
+        ("98.q2", 10, ""),
+        ("98.q2", "11", ""),
+        ("98.q3", 11, ""),
+    ],
+)
+def test_a_wrong_answer_is_told_why_it_is_tempting(id: str, answer: Any, words: str) -> None:
+    verdict = check(id, answer)
+    assert verdict.kind == "wrong" and words in verdict.text
+    assert len(verdict.lines) == (3 if words else 2)
+
+
+@pytest.mark.parametrize(("answer", "words"), [("b", "it is right"), ("x", "none of the choices")])
+def test_what_is_tempting_is_a_wrong_answer(answer: str, words: str) -> None:
+    with pytest.raises(DomainError, match=words):
+        question("98.q9", "?", choices={"a": "", "b": ""}, right="b", why="", tempting={answer: ""})
+
+
 def test_a_nasty_answer_to_a_question() -> None:
     class Nasty(int):
         def __eq__(self, other: object) -> bool:
@@ -595,7 +626,11 @@ def test_progress_is_one_line_each(own: Path, capsys: pytest.CaptureFixture[str]
     ]
     capsys.readouterr()
     progress()
-    assert re.search(r"98 +1 of 6 +1 of 4 +1\n", capsys.readouterr().out)
+    check("98.s1", lambda x: x + x)
+    progress()
+    out = capsys.readouterr().out
+    assert re.search(r"98 +1 of 6 +1 of 4 +0 of 1 +1\n", out), "challenges are counted apart"
+    assert re.search(r"98 +1 of 6 +1 of 4 +1 of 1 +1\n", out)
 
 
 def test_lines_that_are_not_understood_are_kept(own: Path) -> None:
@@ -663,10 +698,30 @@ def test_ids_are_never_used_twice() -> None:
         exercise("98.1", "", answer="", minutes=1, hints=(), solution="")(lambda judge, x: None)
 
 
-@pytest.mark.parametrize("id", ["9.1", "98.0", "98.q", "98.01", "098.1", "98-1"])
+@pytest.mark.parametrize("id", ["9.1", "98.0", "98.q", "98.s", "98.01", "098.1", "98-1", "98.s0"])
 def test_ids_have_one_form(id: str) -> None:
     with pytest.raises(DomainError, match="of that form"):
         exercise(id, "", answer="", minutes=1, hints=(), solution="")(lambda judge, x: None)
+
+
+def test_ids_are_sorted_by_chapter_then_by_sort() -> None:
+    ids = ["98.q2", "98.q10", "98.s1", "98.10", "98.2", "97.q1"]
+    assert sorted(ids, key=exercises.order) == [
+        *("97.q1", "98.2", "98.10", "98.s1", "98.q2", "98.q10")
+    ]
+
+
+def test_a_solution_stands_in_a_file_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "98.7.py").write_text("\nseven = 7\n\n")
+    monkeypatch.setattr(exercises, "solutions", lambda: tmp_path)
+    for number in (7, 8):
+        exercise(f"98.{number}", "", answer="", minutes=1, hints=())(lambda judge, x: None)
+    seven, eight = exercises.find("98.7"), exercises.find("98.8")
+    assert isinstance(seven, exercises.Exercise) and seven.solution == "seven = 7"
+    with pytest.raises(DataError, match=r"98\.8\.py: No such file"):
+        assert isinstance(eight, exercises.Exercise) and eight.solution
 
 
 def test_a_right_choice_that_is_none() -> None:
