@@ -83,7 +83,7 @@ def test_a_smoothed_curve_is_a_line_over_the_band_of_its_values():
     (band,) = [e for e in all_of(p, "path") if e.get("fill-opacity")]
     outline = [float(s.split()[1]) for s in band.get("d")[1:-1].split("L")]
     assert min(outline) < min(heights) - 100  # its peak is in the band
-    assert "loss 1" in words(p)  # the last mean, not the last value
+    assert "loss 1.0" in words(p)  # the last mean, not the last value
     assert not [e for e in all_of(viz.curves({"loss": values}), "path") if e.get("fill-opacity")]
 
 
