@@ -1,6 +1,8 @@
-"""Learning with the chapters: `from course import check, hint, solution, show, progress`."""
+"""Learning with the chapters: `from course import begin, check, go_on, hint, solution, show`."""
 
 from course.checking import check, hint, progress, solution
+from course.library.saving import keep
+from course.library.session import begin, go_on
 from course.showing import show
 
-__all__ = ["check", "hint", "progress", "show", "solution"]
+__all__ = ["begin", "check", "go_on", "hint", "keep", "progress", "show", "solution"]

@@ -12,7 +12,9 @@ from course.compare import advice, kind, plain, short, what
 from course.exercise import Exercise, Question, everything, find, near
 from course.guard import Output, TimeUp, limited, quiet
 from course.judge import WHOLE, Judge, Stop, message, own_frames
+from course.library import saving, session
 from course.verdict import Verdict, table
+from tutor.errors import TutorError
 
 TRIES = 3  # failing ones, after which the solution opens
 
@@ -27,12 +29,29 @@ def check(id: str, answer: Any = ...) -> Verdict:
     if entry is None:
         return Verdict(short(id, 40), "unknown", "there is no such exercise", _unknown(id)).show()
     verdict = judged(entry, answer)
-    if verdict.kind != "unsolved":
-        if trouble := record.tried(entry.id, verdict.passed):
+    if verdict.passed:
+        verdict.lines += passed(entry, answer, verdict.notes)
+    elif verdict.kind != "unsolved":
+        if trouble := record.tried(entry.id, False):
             verdict.notes.append(trouble)
-        if not verdict.passed:
-            verdict.lines.extend(_help(entry))
+        verdict.lines.extend(_help(entry))
     return verdict.show()
+
+
+def passed(entry: Exercise | Question, answer: Any, notes: list[str]) -> list[str]:
+    """Note that an answer passed, and save it if it is a piece of the library: what to say of it.
+
+    What went wrong with that is added to `notes`.
+    """
+    if trouble := record.tried(entry.id, True):
+        notes.append(trouble)
+    if isinstance(entry, Question):
+        return []
+    try:
+        return saving.save(entry.id, answer)
+    except (TutorError, OSError) as error:
+        notes.append(f"it is not saved in your library: {error}")
+        return []
 
 
 def judged(entry: Exercise | Question, answer: Any) -> Verdict:
@@ -42,6 +61,10 @@ def judged(entry: Exercise | Question, answer: Any) -> Verdict:
     judge = Judge(entry.seconds)
     verdict = Verdict(entry.id, "exact", entry.title)
     whole = max(WHOLE, entry.seconds)
+    if session.is_ours(answer, entry.id):
+        verdict.kind = "unsolved"
+        verdict.lines = ["this is ours, which went on in your place: run your own cell again"]
+        return verdict
     try:
         with quiet(judge.output):
             if limited(lambda: stubs.unsolved(entry, answer), whole):

@@ -50,7 +50,7 @@ def used(answer: Any) -> Iterator[tuple[str, str]]:
 
 def names_of(value: Any) -> list[str]:
     """What a function, class or module is called where it was made."""
-    if type(value) in (FunctionType, ModuleType) or isinstance(value, type):
+    if type(value) in (FunctionType, ModuleType) or is_class(value):
         name = str(value.__name__)
         return [name.split(".")[0] if type(value) is ModuleType else name]
     return []
@@ -58,7 +58,7 @@ def names_of(value: Any) -> list[str]:
 
 def functions(value: Any) -> list[FunctionType]:
     """The function that a value is, or those of the class that it is."""
-    if isinstance(value, type):
+    if is_class(value):
         members = list(type.__dict__["__dict__"].__get__(value).values())
         return [function for member in members for function in behind(member)]
     return behind(value)
@@ -71,8 +71,13 @@ def behind(value: Any) -> list[FunctionType]:
         return [function for part in parts for function in behind(part)]
     if type(value) in (staticmethod, classmethod):
         value = value.__func__
-    found = inspect.unwrap(value) if isinstance(value, FunctionType) else value
-    return [found] if isinstance(found, FunctionType) else []
+    found = inspect.unwrap(value) if type(value) is FunctionType else value
+    return [found] if type(found) is FunctionType else []
+
+
+def is_class(value: Any) -> bool:
+    """Whether it is a class, asked so that no code of its own runs."""
+    return issubclass(type(value), type)
 
 
 def nested(code: CodeType) -> Iterator[CodeType]:

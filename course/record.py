@@ -98,14 +98,14 @@ def _save(id: str, state: State) -> str:
         place = next((n for n, line in enumerate(lines) if _about(line, id)), len(others))
         changed = [*others[:place], state.line(id), *others[place:]]
         if changed != lines:
-            trouble = _replace(path, "".join(f"{line}\n" for line in changed))
+            trouble = replace_file(path, "".join(f"{line}\n" for line in changed))
     if trouble:
         return f"progress is not saved: {path}: {trouble}"
     del SESSION[str(path), id]
     return ""
 
 
-def _replace(path: Path, text: str) -> str:
+def replace_file(path: Path, text: str) -> str:
     """Write a file so that it has the old text or the new, never a part. Says what went wrong."""
     try:
         path = path.resolve()  # a link stays one

@@ -1,0 +1,2 @@
+def spread(grid):
+    return max(grid.numbers) - min(grid.numbers)
