@@ -1,12 +1,19 @@
-"""Marking an answer that stands in a file. `python -m course.answers 05.3 FILE` is run by
-`python -m tutor check`, in a process of its own: what the file does can harm nobody else."""
+"""Marking an answer that stands in a file. `python -m course.answers 05.3 FILE RESULT` is run by
+`python -m tutor check`, in a process of its own: what the file does can harm nobody else.
+
+The process has a limit of time and one of memory. What it found it writes to the file RESULT at its
+end; where nothing is there, it did not come to its end, whatever code it left.
+"""
 
 from __future__ import annotations
 
+import linecache
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,54 +26,90 @@ from course.verdict import Verdict
 from tutor.errors import DataError, DomainError
 
 SECONDS = 120.0  # for the whole file
+MEMORY = 2 << 30  # bytes, beyond what Python and tutor take
 
 
-def mark(id: str, file: str, seconds: float = SECONDS) -> int:
+def mark(id: str, file: str, seconds: float = SECONDS, memory: int = MEMORY) -> int:
     """Check the answer in a .py or .ipynb file; 0 where it passes, else 1."""
-    entry = find(id)
-    if not isinstance(entry, Exercise):
-        found, ids = "there is none of that id", near(id)
-        if isinstance(entry, Question):
-            found, ids = "questions are marked in the chapter", []
-        elif id.endswith((".py", ".ipynb")):
-            found, ids = "that is a file; the id comes first", []
-        raise DomainError(
-            f"exercise {id!r}",
-            found + (f"; near to it: {', '.join(ids)}" if ids else ""),
-            "`python -m tutor check --list` lists all of them",
-        )
+    entry = exercise_of(id)
     path = Path(file)
     if path.suffix not in (".py", ".ipynb") or not path.is_file():
         found = "it ends in neither .py nor .ipynb" if path.is_file() else "there is no such file"
         raise DataError(f"the file {file}", found, "name the file that has your answer")
     if path.suffix == ".ipynb":
         notebooks.read(path)  # raises where it is none
-    command = [sys.executable, "-m", "course.answers", id, file]
+    with tempfile.TemporaryDirectory() as folder:
+        result = Path(folder, "result")
+        command = [sys.executable, "-m", "course.answers", id, file, str(result), str(memory)]
+        try:
+            ended = subprocess.run(command, stdin=subprocess.DEVNULL, timeout=seconds, check=False)
+        except subprocess.TimeoutExpired:
+            lines = [f"{path.name} did not come to its end within {seconds:g} seconds"]
+            Verdict(id, "timeout", entry.title, lines).show()
+            return 1
+        if not result.is_file():
+            lines = [f"{path.name} {how_it_ended(ended.returncode)}"]
+            Verdict(id, "raised", entry.title, lines).show()
+            return 1
+        return 0 if result.read_text() == "passed" else 1
+
+
+def exercise_of(id: str) -> Exercise:
+    """The exercise of this id; an error that says what is near to it where there is none."""
+    entry = find(id)
+    if isinstance(entry, Exercise):
+        return entry
+    found, ids = "there is none of that id", near(id)
+    if isinstance(entry, Question):
+        found, ids = "that is a question, which is answered by a letter or a number", []
+    elif id.endswith((".py", ".ipynb")):
+        found, ids = "that is a file; the id comes first", []
+    raise DomainError(
+        f"exercise {id!r}",
+        found + (f"; near to it: {', '.join(ids)}" if ids else ""),
+        "`python -m tutor check --list` lists all of them",
+    )
+
+
+def how_it_ended(code: int) -> str:
+    """What to say of a process that ended before its time."""
+    if code >= 0:
+        return f"ended Python itself, with code {code}"
     try:
-        ended = subprocess.run(command, stdin=subprocess.DEVNULL, timeout=seconds, check=False)
-    except subprocess.TimeoutExpired:
-        lines = [f"{path.name} did not come to its end within {seconds:g} seconds"]
-        Verdict(id, "timeout", entry.title, lines).show()
-        return 1
-    if ended.returncode not in (0, 1):
-        lines = [f"{path.name} ended Python itself, with code {ended.returncode}"]
-        Verdict(id, "raised", entry.title, lines).show()
-        return 1
-    return ended.returncode
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    return f"was ended by {name}; it may have taken too much memory, or crashed"
+
+
+def limit_memory(count: int) -> None:
+    """Let this process have so many bytes more than it has now. Does nothing where none can."""
+    try:
+        import resource
+    except ModuleNotFoundError:  # no Unix
+        return
+    pages = Path("/proc/self/statm")
+    now = int(pages.read_text().split()[0]) * resource.getpagesize() if pages.exists() else 0
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    most = now + count if hard == resource.RLIM_INFINITY else min(now + count, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+
+
+# ---- in the process that runs the file -----------------------------------------------------------
 
 
 def answer(entry: Exercise, path: Path) -> Any:
     """What the file defines under the exercise's name; a Verdict where that cannot be found out."""
-    parts: list[str | bytes] = [path.read_bytes()]
+    parts: Sequence[tuple[str, str | bytes]] = [(str(path), path.read_bytes())]
     if path.suffix == ".ipynb":
-        parts = [plain_python(text) for text in cells(entry.id, notebooks.read(path))]
+        parts = cells(entry.id, path)
     sys.path.insert(0, str(path.absolute().parent))  # for what it imports
     names: dict[str, Any] = {"__name__": "answers", "__file__": str(path)}
     names["display"] = print  # as in Jupyter
     trouble = None
-    for part in parts:
+    for name, part in parts:
         try:
-            exec(compile(part, str(path), "exec"), names)
+            exec(compile(part, name, "exec"), names)
         except KeyboardInterrupt:
             raise
         except BaseException as error:
@@ -79,14 +122,24 @@ def answer(entry: Exercise, path: Path) -> Any:
     return Verdict(entry.id, "raised", entry.title, where(trouble, path))
 
 
-def cells(id: str, notebook: notebooks.Notebook) -> list[str]:
-    """The code of a notebook up to the cell with this exercise; all of it where none is marked."""
-    texts = []
-    for cell in notebooks.code_cells(notebook):
-        texts.append(notebooks.source(cell))
+def cells(id: str, path: Path) -> list[tuple[str, str]]:
+    """The code of a notebook up to the cell with this exercise; all of it where none is marked.
+
+    Each cell has a file name of its own, under which errors find its lines again.
+    """
+    found = []
+    for number, cell in enumerate(notebooks.code_cells(notebooks.read(path)), 1):
+        found.append(named_cell(number, path, plain_python(notebooks.source(cell))))
         if f"exercise-{id}" in notebooks.tags(cell):
             break
-    return texts
+    return found
+
+
+def named_cell(number: int, path: Path, text: str) -> tuple[str, str]:
+    """The file name of a code cell, which its lines are kept under, and its text."""
+    name = f"<cell {number} of {path.name}>"
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    return name, text
 
 
 def plain_python(text: str) -> str:
@@ -100,24 +153,27 @@ def where(error: BaseException, path: Path) -> list[str]:
     """What a file raised, and in which of its lines."""
     lines = [f"running {path.name} raised {message(error)}"]
     if isinstance(error, SyntaxError):
-        return [*lines, f"line {error.lineno}: {(error.text or '').strip()}"]
+        name = error.filename or ""
+        cell = f"{name[1:-1]}, " if name.startswith("<cell ") else ""
+        return [*lines, f"{cell}line {error.lineno}: {(error.text or '').strip()}"]
     for frame in own_frames(error.__traceback__)[-1:]:
-        lines.append(f"line {frame.line} of {frame.function}: {frame.text}")
+        lines.append(f"{frame.place}: {frame.text}")
     return lines
 
 
-def main(id: str, file: str) -> int:
+def main(id: str, file: str, result: str, memory: str) -> int:
     entry = find(id)
     assert isinstance(entry, Exercise), "`mark` has looked"
+    limit_memory(int(memory))
     kept = str(record.file())
     with tempfile.TemporaryDirectory() as folder, quiet(Output()):
         os.environ["TUTOR_PROGRESS"] = f"{folder}/progress.txt"  # what the file checks, counts not
         found = answer(entry, Path(file))
     os.environ["TUTOR_PROGRESS"] = kept
-    if isinstance(found, Verdict):
-        found.show()
-        return 1
-    return 0 if check(id, found).passed else 1
+    verdict = found.show() if isinstance(found, Verdict) else check(id, found)
+    sys.stdout.flush()
+    Path(result).write_text("passed" if verdict.passed else verdict.kind)
+    return 0 if verdict.passed else 1
 
 
 if __name__ == "__main__":

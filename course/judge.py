@@ -228,6 +228,13 @@ class Frame:
         return "the file" if self.code.co_name == "<module>" else self.code.co_name
 
     @property
+    def place(self) -> str:
+        """The line, and of which function; and of which cell, where a notebook is a file."""
+        cell = re.match(r"<(cell \d+ of .+)>", self.code.co_filename)
+        function = "the cell" if cell and self.function == "the file" else self.function
+        return f"line {self.line} of {function}" + (f", in {cell[1]}" if cell else "")
+
+    @property
     def text(self) -> str:
         found = linecache.getline(self.code.co_filename, self.line).strip()
         return found or "(its text is not at hand)"
@@ -250,7 +257,7 @@ def place(error: BaseException) -> dict[str, str]:
     if not frames:
         return {}
     last = frames[-1]
-    return {"your code": f"line {last.line} of {last.function}:\n    {last.text}"}
+    return {"your code": f"{last.place}:\n    {last.text}"}
 
 
 def _shown(value: Any) -> Any:

@@ -1,107 +1,140 @@
-"""The commands `python -m tutor check` and `python -m tutor chapters`."""
+"""The commands `python -m tutor check`, `hint`, `solution`, `status`, `course` and `chapters`.
+
+They do in a terminal what the functions of those names do in a notebook.
+"""
 
 from __future__ import annotations
 
 import argparse
+import ast
 import sys
 from pathlib import Path
+from typing import Any
 
-from course import answers, build, notebooks, record
-from course.exercise import everything
+from course import answers, build, checking, copies, minutes, notebooks, record, roads
+from course.exercise import Question, everything, find
 from tutor.errors import DataError, DomainError
-
-README = """\
-# Chapters
-
-These notebooks are yours: work in them, nothing will overwrite them. Each one can be started on its
-own, for it begins with what the chapters before it have built.
-
-| | chapter | what for | minutes |
-|---|---|---|---|
-{rows}
-
-After `from course import progress`, `progress()` in a notebook says how far you are; so does
-`python -m tutor check --list` in this folder. It is kept in `progress.txt`, beside the notebooks.
-"""
 
 
 def check_command(args: argparse.Namespace) -> int:
-    """Mark the answer to an exercise in a file, as `check 05.3 my.py`; `--list` lists exercises."""
+    """Mark an answer, as `check 05.3 my.py` or `check 05.q1 b`; alone, say how far you are."""
     if args.list:
         states = record.states()
-        for entry in everything():
-            state = "passed" if states.get(entry.id, record.State()).passed else "open"
-            title = " ".join(entry.title.split())
-            print(f"{entry.id:<7}{state:<8}{title if len(title) < 80 else title[:76] + ' ...'}")
+        for each in everything():
+            state = "passed" if states.get(each.id, record.State()).passed else "open"
+            title = " ".join(each.title.split())
+            print(f"{each.id:<7}{state:<8}{title if len(title) < 80 else title[:76] + ' ...'}")
         return 0
-    if not args.file:
-        raise DomainError(
-            "a check", "an id and a file are needed", "python -m tutor check 05.3 my.py"
-        )
-    return answers.mark(args.id, args.file)
+    if not args.id:
+        return progress()
+    entry = find(args.id)
+    if isinstance(entry, Question):
+        if args.file is None or args.file.endswith((".py", ".ipynb")):
+            raise DomainError(
+                f"a check of the question {args.id}",
+                "a file was given" if args.file else "there is no answer",
+                f"give the answer itself, as python -m tutor check {args.id} "
+                + ("b" if entry.choices else "3.5"),
+            )
+        return 0 if checking.check(args.id, value(args.file)).passed else 1
+    return answers.mark(args.id, args.file or notebook_of(args.id))
 
 
-def chapters_command(args: argparse.Namespace) -> int:
-    """`start` copies the chapters into a folder of yours; `list` lists, `build` is for authors."""
-    return int({"start": start, "list": listed, "build": build_all}[args.action](args))
-
-
-def listed(args: argparse.Namespace) -> int:
-    for number, path in notebooks.chapters().items():
-        about = notebooks.read(path)["metadata"]["tutor"]
-        print(f"{number}  {about['title']:<44}{about['minutes']:>4} min  {path.name}")
+def progress() -> int:
+    """Say how far one is, and what could come next."""
+    checking.progress()
+    states = record.states()
+    left = [entry for entry in everything() if not states.get(entry.id, record.State()).passed]
+    if left:
+        title = " ".join(left[0].title.split())
+        print(f"next: {left[0].id}, {title if len(title) < 70 else title[:66] + ' ...'}")
+    print("`python -m tutor check --list` names every exercise, `check 05.3 my.py` marks one")
     return 0
 
 
-def start(args: argparse.Namespace) -> int:
-    """Copy what is not there yet. Nothing that exists is written to."""
-    source, target = notebooks.folder(), Path(args.folder or "my-chapters")
-    if target.resolve() == source.resolve():
-        raise DataError(
-            f"a copy of the chapters in {target}",
-            "that folder has the originals",
-            "choose another one, as `chapters start my-chapters`",
-        )
-    texts = {path.name: path.read_bytes() for path in notebooks.chapters().values()}
-    rows = []
-    for path in notebooks.chapters().values():
-        about = notebooks.read(path)["metadata"]["tutor"]
-        goal = about["goal"].rstrip(".")
-        cells = about["id"].lstrip("0") or "0", f"[{about['title']}]({path.name})", goal
-        rows.append(f"| {' | '.join(cells)} | {about['minutes']} |")
-    texts["README.md"] = README.format(rows="\n".join(rows)).encode()
-    made, left = [], []
+def value(text: str) -> Any:
+    """An answer to a question, as it was typed: a number or a list, or words."""
     try:
-        target.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
-            try:
-                with open(target / name, "xb") as file:  # x: only where there is none
-                    file.write(text)
-                made.append(name)
-            except FileExistsError:
-                left.append(name)
-        for name in made:
-            if (target / name).read_bytes() != texts[name]:
-                raise OSError(f"{name} is not what was written")
-    except OSError as error:
-        raise DataError(
-            f"a copy of the chapters in {target}", str(error), "choose a folder you can write to"
-        ) from None
-    if made:
-        print(f"copied to {target}: {', '.join(made)}")
-    if left:
-        print(f"left as they are, because they were there: {', '.join(left)}")
-    print(f"open {target / next(iter(texts))} in Jupyter")
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+
+
+def notebook_of(id: str) -> str:
+    """The one notebook of this folder that has the exercise; an error where there is none."""
+    answers.exercise_of(id)
+    found = []
+    for path in sorted(Path().glob("*.ipynb")):
+        try:
+            if notebooks.code_cells(notebooks.read(path), f"exercise-{id}"):
+                found.append(path)
+        except DataError:
+            continue
+    own = [path for path in found if ".new" not in path.name] or found
+    if len(own) == 1:
+        return str(own[0])
+    raise DomainError(
+        f"a check of {id}",
+        "an id and a file are needed: "
+        + (
+            f"{', '.join(path.name for path in own)} have that exercise"
+            if own
+            else "no notebook in this folder has that exercise"
+        ),
+        f"name the file, as python -m tutor check {id} my.py",
+    )
+
+
+def hint_command(args: argparse.Namespace) -> int:
+    """Print the next hint for an exercise, as `hint 05.3`."""
+    checking.hint(args.id)
+    return 0 if find(args.id) else 2
+
+
+def solution_command(args: argparse.Namespace) -> int:
+    """Print the solution of an exercise, after a pass or three tries, as `solution 05.3`."""
+    checking.solution(args.id)
+    return 0 if find(args.id) else 2
+
+
+# ---- chapters ------------------------------------------------------------------------------------
+
+
+def chapters_command(args: argparse.Namespace) -> int:
+    """`start` copies the chapters, `update` brings what is new, `list` lists them and the roads."""
+    if args.action in ("start", "update"):
+        return {"start": copies.start, "update": copies.update}[args.action](args.folder)
+    return {"list": listed, "minutes": counted, "build": build_all}[args.action](args)
+
+
+def listed(args: argparse.Namespace) -> int:
+    for chapter in roads.chapters():
+        on = ", ".join(road for road in chapter.roads if road != "everything")
+        print(
+            f"{chapter.number:<5}{chapter.title:<44}{roads.time(chapter.minutes):>9}  "
+            f"{chapter.path.name:<40}{on}".rstrip()
+        )
+    for road, what, labels, time in roads.rows():
+        print(f"the road {road}: {time}, chapters {labels or 'to come'}: {what}")
+    return 0
+
+
+def counted(args: argparse.Namespace) -> int:
+    """What each chapter takes by the formula, and how long it is from stop to stop."""
+    for number, path in notebooks.chapters().items():
+        if args.folder in (None, number):
+            print(minutes.report(number, notebooks.read(path)))
     return 0
 
 
 def build_all(args: argparse.Namespace) -> int:
     """Write notebooks in their stored form and the modules built from them; or only compare."""
     paths = notebooks.chapters().values()
-    wrong = [path for path in paths if path.read_text("utf-8") != notebooks.stored(path)]
+    texts = {path: as_stored(path, fill=not args.check) for path in paths}
+    wrong = [path for path, text in texts.items() if path.read_text("utf-8") != text]
     if not args.check:
         for path in wrong:
-            path.write_text(notebooks.stored(path), "utf-8")
+            path.write_text(texts[path], "utf-8")
     files = build.modules()
     old = [path for path in build.FOLDER.glob("ch*.py") if path not in files]
     different = [path for path, text in files.items() if _read(path) != text]
@@ -120,23 +153,58 @@ def build_all(args: argparse.Namespace) -> int:
     return 0
 
 
+def as_stored(path: Path, fill: bool) -> str:
+    """The text of a chapter's file; with its minutes and its table of roads filled in, or not.
+
+    Minutes are filled in for chapters that lie on a road.
+    """
+    if not fill:
+        return notebooks.stored(path)
+    notebook = notebooks.read(path)
+    about = notebook.setdefault("metadata", {}).setdefault("tutor", {})
+    if about.get("roads"):
+        about["minutes"] = minutes.announced(notebook)
+    for cell in notebook["cells"]:
+        if "roads" in notebooks.tags(cell):
+            cell["source"] = roads.markdown()
+    match = notebooks.NAME.fullmatch(path.name)
+    if match is None:
+        return notebooks.stored(path)  # raises
+    return notebooks.text(notebooks.normalise(notebook, match[1]))
+
+
 def _read(path: Path) -> str:
     return path.read_text("utf-8") if path.exists() else ""
 
 
-def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Enter both into the parser of `python -m tutor`."""
-    check = commands.add_parser("check", help=(check_command.__doc__ or "").splitlines()[0])
-    check.set_defaults(run=check_command)
-    check.add_argument("id", nargs="?", help="the exercise, as 05.3")
-    check.add_argument("file", nargs="?", help="a .py or .ipynb file that defines its answer")
+# ---- their arguments -----------------------------------------------------------------------------
+
+Commands = argparse._SubParsersAction
+
+
+def add_commands(commands: Commands[argparse.ArgumentParser]) -> None:
+    """Enter them into the parser of `python -m tutor`."""
+    check = _command(commands, "check", check_command)
+    check.add_argument("id", nargs="?", help="the exercise or question, as 05.3 (default: say how "
+                       "far you are)")  # fmt: skip
+    check.add_argument("file", nargs="?", help="a .py or .ipynb file that defines the answer "
+                       "(default: this folder's notebook); the answer to a question")  # fmt: skip
     check.add_argument("--list", action="store_true", help="list all exercises and their state "
                        "(default: mark one)")  # fmt: skip
-    chapters = commands.add_parser(
-        "chapters", help=(chapters_command.__doc__ or "").splitlines()[0]
-    )
-    chapters.set_defaults(run=chapters_command)
-    chapters.add_argument("action", choices=("start", "list", "build"))
-    chapters.add_argument("folder", nargs="?", help="start: where to (default: my-chapters)")
+    for name, run in (("hint", hint_command), ("solution", solution_command)):
+        _command(commands, name, run).add_argument("id", help="the exercise, as 05.3")
+    chapters = _command(commands, "chapters", chapters_command)
+    chapters.add_argument("action", choices=("start", "update", "list", "minutes", "build"),
+                          help="minutes and build are for authors")  # fmt: skip
+    chapters.add_argument("folder", nargs="?", help="start, update: your copy (default: "
+                          "my-chapters); minutes: one chapter (default: all)")  # fmt: skip
     chapters.add_argument("--check", action="store_true", help="build: compare, write nothing "
                           "(default: write)")  # fmt: skip
+
+
+def _command(
+    commands: Commands[argparse.ArgumentParser], name: str, run: Any
+) -> argparse.ArgumentParser:
+    command = commands.add_parser(name, help=(run.__doc__ or "").partition("\n")[0])
+    command.set_defaults(run=run)
+    return command

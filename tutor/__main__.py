@@ -186,10 +186,15 @@ def main(argv: list[str] | None = None) -> int:
     elif rest:
         parser().error(f"unrecognized arguments: {' '.join(rest)}")
     try:
-        return int(args.run(args))
+        code = int(args.run(args))
+        sys.stdout.flush()
+        return code
     except TutorError as error:
         print(error, file=sys.stderr)
         return 2
+    except BrokenPipeError:  # who reads what is printed has had enough, as `head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at the end
+        return 128 + 13  # as a program that SIGPIPE has ended
 
 
 if __name__ == "__main__":

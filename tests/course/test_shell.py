@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from course import answers, build, notebooks, shell
+from course import answers, build, copies, notebooks, record, roads
+from course.exercise import find
 from tutor.__main__ import main
 
 ROOT = Path(__file__).parents[2]
@@ -114,9 +115,10 @@ def test_check_marks_a_notebook(own: Path, capfd: pytest.CaptureFixture[str]) ->
         (["00.1", "."], "no such file"),
         (["00.1", "mine.txt"], "neither .py nor .ipynb"),
         (["00.9", "mine.py"], "near to it: 00.1"),
-        (["00.q1", "mine.py"], "questions are marked in the chapter"),
+        (["00.q1", "mine.py"], "give the answer itself, as python -m tutor check 00.q1 b"),
+        (["00.q1"], "there is no answer"),
         (["00.1"], "an id and a file"),
-        ([], "an id and a file"),
+        (["mine.py"], "the id comes first"),
     ],
 )
 def test_misuse(
@@ -157,6 +159,124 @@ def test_list(own: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert "00.1   passed  Another target\n" in out and "00.q1  open " in out
 
 
+# ---- what else a notebook does -------------------------------------------------------------------
+
+
+def test_leaving_python_is_no_pass(own: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Whatever code it leaves: what the file found, it says at its end or not at all."""
+    (own / "mine.py").write_text("reached = 1.0\nimport os\nos._exit(0)")
+    assert main(["check", "00.1", "mine.py"]) == 1
+    assert "mine.py ended Python itself, with code 0" in capfd.readouterr().out
+    (own / "mine.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)")
+    assert main(["check", "00.1", "mine.py"]) == 1
+    assert "was ended by SIGKILL" in capfd.readouterr().out
+
+
+def test_memory_is_limited(own: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """In the file, and in a function that the check calls."""
+    (own / "mine.py").write_text("reached = bytearray(1 << 30)")
+    assert answers.mark("00.1", "mine.py", memory=1 << 28) == 1
+    assert capfd.readouterr().out.startswith("00.1 raised: ")
+    (own / "mine.py").write_text("def my_strides(shape):\n    return bytearray(1 << 30)")
+    assert answers.mark("02.1", "mine.py", memory=1 << 28) == 1
+    out = capfd.readouterr().out
+    assert out.startswith("02.1 raised: ") and "MemoryError" in out
+
+
+def test_questions_are_answered_in_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+    from course.exercise import Question, everything
+
+    for entry in everything():
+        if isinstance(entry, Question):
+            typed = entry.right if isinstance(entry.right, str) else repr(entry.right)
+            assert main(["check", entry.id, typed]) == 0, entry.id
+            assert main(["check", entry.id, "mistaken"]) == 1, entry.id
+    assert record.states()["00.q1"].passed
+
+
+def test_hints_and_solutions_in_the_terminal(own: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["hint", "00.1"]) == 0
+    assert capfd.readouterr().out.startswith("00.1, hint 1 of 3: ")
+    assert main(["solution", "00.1"]) == 0
+    assert "opens after a pass, or after 3 more tries" in capfd.readouterr().out
+    (own / "mine.py").write_text("reached = -3.95")
+    assert main(["check", "00.1", "mine.py"]) == 0
+    capfd.readouterr()
+    assert main(["solution", "00.1"]) == 0
+    assert "reached" in capfd.readouterr().out
+    assert (main(["hint", "00.77"]), main(["solution", "x"])) == (2, 2)
+    assert "there is none of that id" in capfd.readouterr().out
+
+
+def test_check_alone_says_how_far_one_is(own: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["check"]) == 0
+    out = capfd.readouterr().out
+    assert "0 of 1" in out and "next: 00.1, Another target" in out
+    (own / "progress.txt").write_text("00.1 passed tries=0 hints=0\n")
+    assert main(["check"]) == 0
+    out = capfd.readouterr().out
+    assert "1 of 1" in out and "next: 00.q1" in out
+
+
+def test_the_notebook_of_this_folder_is_found(own: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    file = notebook_with(own, "reached = Tensor(-3.95).item()")
+    assert main(["check", "00.1"]) == 0
+    (own / file).rename(own / "mine.new.ipynb")  # an update that lies beside it is second
+    notebook_with(own, "reached = 0.0")
+    assert main(["check", "00.1"]) == 1
+    (own / "third.ipynb").write_text((own / "mine.ipynb").read_text())
+    capfd.readouterr()
+    assert main(["check", "00.1"]) == 2
+    assert "mine.ipynb, third.ipynb have that exercise" in capfd.readouterr().err
+
+
+NOTEBOOKS = {
+    "a cell above": ("x = 1\ny = f(0)\n", "reached = y", "line 2 of the cell, in cell 1 of mine"),
+    "its own cell": ("", "def f():\n    return 1 / 0\n\n\nreached = f()", "line 2 of f, in cell "),
+    "no Python": ("", "reached = = 3", ", line 1: reached = = 3"),
+}
+
+
+@pytest.mark.parametrize(("before", "stub", "words"), NOTEBOOKS.values(), ids=NOTEBOOKS)
+def test_a_notebook_s_verdict_names_cell_and_line(
+    before: str, stub: str, words: str, own: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """As code, never as the JSON that the file is."""
+    assert main(["check", "00.1", notebook_with(own, stub, before)]) == 1
+    out = capfd.readouterr().out
+    assert words in out and "\\n" not in out and '",' not in out, out
+
+
+def test_a_verdict_on_a_function_in_a_notebook(
+    own: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """What the check calls raises in a cell, too."""
+    notebook = notebooks.read(notebooks.chapters()["02"])
+    for number, cell in enumerate(notebooks.code_cells(notebook), 1):
+        if "exercise-02.1" in notebooks.tags(cell):
+            name = find("02.1").answer
+            cell["source"] = f"def {name}(*args):\n    return 1 / 0"
+            place = number
+    (own / "one.ipynb").write_text(json.dumps(notebook))
+    assert main(["check", "02.1", "one.ipynb"]) == 1
+    out = capfd.readouterr().out
+    assert f"line 2 of {name}, in cell {place} of one.ipynb:\n" in out
+    assert "    return 1 / 0" in out
+
+
+@pytest.mark.parametrize("command", ["check --list", "kernels", "doctor", "chapters list", "check"])
+def test_who_reads_the_output_may_stop(command: str, own: Path) -> None:
+    """As `| head` does: no traceback, for every command."""
+    command = f"{sys.executable} -u -m tutor {command}"
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command} | true; exit ${{PIPESTATUS[0]}}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == "" and done.returncode in (0, 141)
+
+
 # ---- chapters start ------------------------------------------------------------------------------
 
 
@@ -164,7 +284,7 @@ def test_start_copies_and_never_overwrites(own: Path, capfd: pytest.CaptureFixtu
     names = [path.name for path in notebooks.chapters().values()]
     assert main(["chapters", "start"]) == 0
     assert sorted(path.name for path in (own / "my-chapters").iterdir()) == sorted(
-        [*names, "README.md"]
+        [*names, "README.md", ".chapters.json"]
     )
     assert "copied to my-chapters: 00_five_minutes.ipynb" in capfd.readouterr().out
     mine = own / "my-chapters" / names[0]
@@ -185,7 +305,9 @@ def test_the_list_names_every_chapter(own: Path, capfd: pytest.CaptureFixture[st
     capfd.readouterr()
     assert main(["chapters", "list"]) == 0
     lines = capfd.readouterr().out.splitlines()
-    assert len(lines) == len(notebooks.chapters()) and "Five minutes" in lines[0]
+    assert len(lines) == len(notebooks.chapters()) + len(roads.ROADS)
+    assert "Five minutes" in lines[0] and lines[-1].startswith("the road everything: ")
+    assert all(f"| {road} |" in page for road in roads.ROADS)
 
 
 def test_a_folder_that_cannot_be_written_to(own: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -273,4 +395,4 @@ def test_the_wheel_has_the_chapters_where_they_are_looked_for() -> None:
 
 
 def test_the_page_of_the_folder_is_short() -> None:
-    assert shell.README.count("\n") < 12
+    assert copies.README.count("\n") < 18

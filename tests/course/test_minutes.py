@@ -1,0 +1,156 @@
+"""How long chapters take, where one can stop, and the roads through them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from course import minutes, notebooks, roads
+from course.exercise import Exercise, find
+
+CHAPTERS = notebooks.chapters()
+
+# Chapters that still announce what they were once guessed to take, without places to stop or roads.
+# Who has run `python -m tutor chapters build`, and set both, takes the chapter out.
+PENDING = {"00", "00b", "01", "02", "03", "04", "04b", "05", "06", "07", "08"}
+
+each_chapter = pytest.mark.parametrize("chapter", CHAPTERS)
+
+
+def notebook(chapter: str) -> notebooks.Notebook:
+    return notebooks.read(CHAPTERS[chapter])
+
+
+def faults(chapter: str) -> list[str]:
+    """What is wrong with a chapter's minutes, stops and roads."""
+    about = notebook(chapter)["metadata"]["tutor"]
+    found = minutes.badly_cut(notebook(chapter))
+    if about["minutes"] != minutes.announced(notebook(chapter)):
+        found.append(minutes.report(chapter, notebook(chapter)))
+    if not about.get("roads") or not set(about["roads"]) <= set(roads.ROADS):
+        found.append(f"its roads are {about.get('roads')}, of {list(roads.ROADS)}")
+    return found
+
+
+@each_chapter
+def test_a_chapter_announces_what_it_takes(chapter: str) -> None:
+    """Within a tenth of what the formula counts; with places to stop, and on a road."""
+    if chapter in PENDING:
+        assert faults(chapter), f"take {chapter} out of PENDING: nothing is wrong with it"
+    else:
+        assert faults(chapter) == [], "run `python -m tutor chapters build`, and set stops"
+
+
+@each_chapter
+def test_an_exercise_s_heading_announces_its_minutes(chapter: str) -> None:
+    for cell in notebook(chapter)["cells"]:
+        text = notebooks.source(cell) if cell["cell_type"] == "markdown" else ""
+        for id, said in re.findall(r"(?m)^#+ .*?(\d\d\.\d+).*\((\d+) minutes?\)", text):
+            entry = find(id)
+            assert isinstance(entry, Exercise), id
+            assert entry.minutes == int(said), f"{id} is declared with {entry.minutes} minutes"
+
+
+def test_the_whole_takes_what_it_took() -> None:
+    """About 26 hours, by somebody who did everything in chapters 0 to 8."""
+    whole = sum(minutes.of_chapter(notebook(chapter)).minutes for chapter in CHAPTERS)
+    assert 24 * 60 < whole < 34 * 60, whole
+
+
+def test_what_the_roads_are_made_of() -> None:
+    on = {road: [c.number for c in roads.chapters() if road in c.roads] for road in roads.ROADS}
+    done = set(CHAPTERS) - PENDING
+    assert {"00", "00b"} & done <= set(on["two hours"])
+    assert {"01", "02", "05", "06", "08"} & done <= set(on["weekend"])
+    assert set(CHAPTERS) - {"00b"} <= set(on["everything"])
+    if not PENDING & set(CHAPTERS):
+        two = sum(chapter.minutes for chapter in roads.chapters() if "two hours" in chapter.roads)
+        assert two <= 120, "the road of two hours is longer"
+
+
+# ---- the formula itself --------------------------------------------------------------------------
+
+
+def cell(text: str, *tags: str, kind: str = "code") -> dict[str, Any]:
+    return {"cell_type": kind, "metadata": {"tags": list(tags)}, "source": text}
+
+
+def told(words: int, *tags: str) -> dict[str, Any]:
+    return cell("word " * words, *tags, kind="markdown")
+
+
+CELLS: dict[str, tuple[dict[str, Any], float]] = {
+    "text": (told(300), 2.0),
+    "a drawing": (cell("two words <svg>" + "a b " * 500 + "</svg>", kind="markdown"), 2 / 150),
+    "code": (cell("x = 1\n\ny = 2\nz = 3"), 3 / 5 + 1 / 4),
+    "a prediction": (cell("guess = ..."), 1 / 5 + 1 / 4 + 2),
+    "a question": (cell('answer = ...\ncheck("05.q1", answer)', "question-05.q1"), 2.0),
+    "a check": (cell('check("05.1", by_hand)', "check-05.1"), 0.0),
+    "an exercise": (cell("by_hand = ...", "exercise-05.1"), 1 / 5 + 1 / 4 + 10),
+    "raw text": (cell("no", kind="raw"), 0.0),
+}
+
+
+@pytest.mark.parametrize(("what", "expected"), CELLS.values(), ids=CELLS)
+def test_what_a_cell_takes(what: dict[str, Any], expected: float) -> None:
+    assert minutes.of_cell(what).minutes == pytest.approx(expected)
+
+
+def chapter_of(*cells: dict[str, Any], announced: Any = None) -> notebooks.Notebook:
+    return {"cells": list(cells), "metadata": {"tutor": {"minutes": announced}}}
+
+
+@pytest.mark.parametrize(
+    ("says", "expected"),
+    [(100, 100), (91, 91), (109, 109), (111, 100), (89, 100), (None, 100), ("100", 100)],
+)
+def test_what_is_announced_stays_where_it_is_near(says: Any, expected: int) -> None:
+    assert minutes.announced(chapter_of(told(150 * 100), announced=says)) == expected
+
+
+def test_minutes_are_counted_to_five() -> None:
+    assert minutes.announced(chapter_of(told(150 * 43))) == 45
+    assert minutes.announced(chapter_of()) == 5
+
+
+def test_places_to_stop() -> None:
+    parts = [told(150 * 34), told(150, "stop"), told(150 * 30, "stop"), told(150 * 10)]
+    assert minutes.stretches(chapter_of(*parts)) == [35, 30, 10]
+    assert minutes.badly_cut(chapter_of(*parts)) == []
+    assert minutes.badly_cut(chapter_of(told(150 * 44))) == []
+    (fault,) = minutes.badly_cut(chapter_of(told(150 * 50)))
+    assert fault == "50 minutes at the end without a stop, more than 45"
+    late, early = chapter_of(told(150 * 50, "stop")), chapter_of(told(150 * 10, "stop"))
+    assert minutes.badly_cut(late) == ["50 minutes before stop 1, which should be 25 to 45"]
+    assert minutes.badly_cut(early) == ["10 minutes before stop 1, which should be 25 to 45"]
+
+
+# ---- roads ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("number", "label"), [("00", "0"), ("00b", "0b"), ("04", "4"), ("04b", "4b"), ("10", "10")]
+)
+def test_labels(number: str, label: str) -> None:
+    assert roads.label(number) == label
+
+
+@pytest.mark.parametrize(
+    ("count", "text"), [(5, "5 min"), (60, "1 h"), (65, "1 h 05"), (1560, "26 h")]
+)
+def test_times(count: int, text: str) -> None:
+    assert roads.time(count) == text
+
+
+def test_roads_sum_their_chapters(monkeypatch: pytest.MonkeyPatch) -> None:
+    on = [("00", 20, ("two hours", "weekend")), ("04b", 100, ("weekend",))]
+    found = [
+        roads.Chapter(number, Path(number), "t", "g", minutes, tuple(names))
+        for number, minutes, names in on
+    ]
+    monkeypatch.setattr(roads, "chapters", lambda: found)
+    assert [row[2:] for row in roads.rows()] == [("0", "20 min"), ("0, 4b", "2 h"), ("", "0 min")]
+    assert "| weekend | " in roads.markdown() and "| 0, 4b | 2 h |" in roads.markdown()

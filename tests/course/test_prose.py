@@ -1,0 +1,226 @@
+"""What a chapter's text says is so: its claims hold, and every number in it is claimed or excused.
+
+`python tests/course/test_prose.py 05` lists the numbers that no claim of chapter 5 covers.
+"""
+
+from __future__ import annotations
+
+import dis
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import prose_text
+import pytest
+from prose import WHEN, Claim
+
+from course import notebooks
+from tutor.data import fetch, mnist
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+CHAPTERS = notebooks.chapters()
+
+# Chapters whose numbers are not all claimed yet. Who has claimed them takes the chapter out.
+PENDING = {"00", "00b", "01", "02", "03", "04", "04b", "05", "06", "07", "08"}
+
+each_chapter = pytest.mark.parametrize("chapter", CHAPTERS)
+
+
+def data_sets(chapter: str) -> list[str]:
+    """On which data a chapter's claims must hold: on MNIST and without it, where it loads any."""
+    cells = notebooks.code_cells(notebooks.read(CHAPTERS[chapter]))
+    if not any("data.load(" in notebooks.source(cell) for cell in cells):
+        return ["drawn"]
+    file = mnist.FILES["train"][0]
+    kept = fetch.cache_folder() / file.folder / f"{file.name}.gz"
+    return ["mnist", "drawn"] if fetch.own_copy(file) or kept.is_file() else ["drawn"]
+
+
+RUNS = [(chapter, data) for chapter in CHAPTERS for data in data_sets(chapter)]
+
+
+def run(chapter: str, data: str) -> dict[str, Any]:
+    """The chapter's claims, asked in a process and a folder of its own."""
+    dropped = {"TUTOR_PROGRESS", "TUTOR_CHAPTER_QUICK"}
+    kept = {name: text for name, text in os.environ.items() if name not in dropped}
+    with tempfile.TemporaryDirectory() as folder:
+        if data == "drawn":
+            kept.pop("TUTOR_DATA", None)
+            kept["TUTOR_CACHE"] = folder
+        result = subprocess.run(
+            [sys.executable, "-W", "error", str(HERE / "run_claims.py"), chapter, data],
+            env=kept | {"PYTHONPATH": str(ROOT)},
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=900,
+            check=False,
+        )
+    assert result.returncode == 0, result.stderr
+    answers: dict[str, Any] = json.loads(result.stdout)
+    return answers
+
+
+@pytest.mark.parametrize(("chapter", "data"), RUNS)
+def test_what_the_text_says_is_so(chapter: str, data: str) -> None:
+    claims = prose_text.claims(chapter)
+    if not claims:  # then nobody asks
+        assert chapter in PENDING
+        return
+    result = run(chapter, data)
+    assert result["errors"] == {}
+    answers = zip(claims, result["claims"], strict=True)
+    wrong = [f"{claim.quote!r}: {answer}" for claim, answer in answers if answer]
+    assert wrong == [], "\n".join(wrong)
+
+
+@each_chapter
+def test_every_number_of_the_text_is_claimed(chapter: str) -> None:
+    """It stands in the words of a claim, or in those of NOT_CLAIMS."""
+    quotes = [claim.quote for claim in prose_text.claims(chapter)]
+    quotes += list(prose_text.not_claims(chapter))
+    found = prose_text.uncovered(notebooks.read(CHAPTERS[chapter]), quotes)
+    if chapter in PENDING:
+        assert found, f"take {chapter} out of PENDING: all its numbers are claimed"
+    else:
+        assert found == [], f"see `python tests/course/test_prose.py {chapter}`"
+
+
+@each_chapter
+def test_quotes_are_in_the_text(chapter: str) -> None:
+    """A claim's in one place only, so that it is clear at which time it is to be asked."""
+    texts = [text for _, text in prose_text.texts(notebooks.read(CHAPTERS[chapter]))]
+    for claim in prose_text.claims(chapter):
+        count = sum(len(prose_text.where(claim.quote, text)) for text in texts)
+        assert count == 1, f"{claim.quote!r} is {count} times in chapter {chapter}"
+        assert claim.when in WHEN, claim.quote
+    for quote, why in prose_text.not_claims(chapter).items():
+        assert any(prose_text.where(quote, text) for text in texts), f"not in the text: {quote!r}"
+        assert any(prose_text.numbers(quote, [])), f"there is no number in {quote!r}"
+        assert why.strip() and "\n\n" not in quote, quote
+
+
+def asks_nothing(claim: Claim) -> bool:
+    """Whether a condition is but a constant."""
+    if not isinstance(claim.holds, FunctionType):
+        return False
+    idle = {"RESUME", "NOP", "CACHE", "LOAD_CONST", "RETURN_CONST", "RETURN_VALUE"}
+    return {step.opname for step in dis.get_instructions(claim.holds)} <= idle
+
+
+@each_chapter
+def test_no_condition_is_a_constant(chapter: str) -> None:
+    assert [claim.quote for claim in prose_text.claims(chapter) if asks_nothing(claim)] == []
+
+
+def test_pending_chapters_are_chapters() -> None:
+    assert {path.stem[2:] for path in (HERE / "prose").glob("ch*.py")} >= PENDING | set(CHAPTERS)
+
+
+# ---- the machinery itself ------------------------------------------------------------------------
+
+
+def code(text: str) -> dict[str, Any]:
+    return {"cell_type": "code", "id": "c", "metadata": {}, "source": text}
+
+
+def markdown(text: str, id: str = "m") -> dict[str, Any]:
+    return {"cell_type": "markdown", "id": id, "metadata": {}, "source": text}
+
+
+def chapter_of(*cells: dict[str, Any]) -> notebooks.Notebook:
+    return {"cells": list(cells), "metadata": {"tutor": {"minutes": 7}}}
+
+
+def test_which_numbers_are_found() -> None:
+    text = """\
+# 5. A heading of 12 words
+
+It takes 3 steps of 0.5, or 1,024; see [a page](https://a.b/77) and 05.1, in chapters 1 to 4 and 7.
+Since 1998, `x = 9`, float32, x2, **q1.** and 60 % of 28 x 28; $x_1 = 2.30$, 1e-6. In 5.2 it is 5.2.
+
+1. a list
+2. of two
+
+```text
+14 times
+```
+
+## 5.2 Another
+
+## Further reading
+
+- A book of 300 pages, 1998.
+"""
+    found = prose_text.uncovered(chapter_of(markdown(text)), [])
+    numbers = [number.number for number in found]
+    assert numbers == ["3", "0.5", "1,024", "60", "28", "28", "2.30", "1e-6", "5.2"]
+    assert found[0].around.startswith("It takes 3 steps of 0.5")
+
+
+def test_quotes_cover_the_numbers_that_they_have() -> None:
+    notebook = chapter_of(markdown("It takes 3 steps\nof 0.5 each."), markdown("Or 3."))
+    left = prose_text.uncovered(notebook, ["3 steps of 0.5"])
+    assert [number.around for number in left] == ["Or 3."]
+    assert prose_text.uncovered(notebook, ["takes 3", "of 0.5", "3."]) == []
+
+
+def test_questions_claim_nothing() -> None:
+    asked = {"cell_type": "code", "metadata": {"tags": ["question-05.q1"]}, "source": ""}
+    notebook = chapter_of(markdown("Now 2 of them.\n\n**q1.** Is 7 more than 6?"), asked)
+    assert [n.number for n in prose_text.uncovered(notebook, [])] == ["2"]
+
+
+def test_claims_are_asked_at_their_time() -> None:
+    from run_claims import run as ask_all
+
+    notebook = chapter_of(
+        code("x = 1\nprint('one')"),
+        markdown("x is 1 here,"),
+        code("import random\nrandom.seed(0)\nx = 2\nprint('two')"),
+        markdown("and then it is 2."),
+        code("x = random.random()"),
+    )
+    one, two = "x is 1 here", "it is 2"
+    cases = {
+        Claim(one, lambda names: names["x"] == 1 and names["PRINTED"] == "one\n"): "",
+        Claim(one, lambda names: names["x"] == 2, when="next"): "",
+        Claim(one, lambda names: names["PRINTED"] == "two\n", when="next"): "",
+        Claim(two, lambda names: names["PRINTED"] == "two\n"): "",
+        Claim(two, lambda names: names["PRINTED"] == "one\ntwo\n", when="end"): "",
+        Claim(two, lambda names: bool(names["random"].random())): "",  # disturbs nothing:
+        Claim(two, lambda names: names["x"] == 0.8444218515250481, when="end"): "",
+        Claim(two, lambda names: names["DATA"] == "drawn" and names["ABOUT"]["minutes"] == 7): "",
+        Claim(two, lambda names: names["x"] == 3): "the condition gave False",
+        Claim(two, lambda names: names["x"]): "the condition gave 2",
+        Claim("it is 3", lambda names: True): "its words are not in the text",
+    }
+    result = ask_all(notebook, [*cases, Claim(one, lambda names: names["y"] == 1)], "drawn")
+    assert result["errors"] == {}
+    assert result["claims"][:-1] == list(cases.values())
+    assert "KeyError: 'y'" in result["claims"][-1]
+
+
+def test_a_constant_is_no_condition() -> None:
+    assert asks_nothing(Claim("x", lambda names: True))
+    assert not asks_nothing(Claim("x", lambda names: names["x"] == 1))
+
+
+if __name__ == "__main__":
+    for chapter in sys.argv[1:] or CHAPTERS:
+        quotes = [claim.quote for claim in prose_text.claims(chapter)]
+        quotes += list(prose_text.not_claims(chapter))
+        left = prose_text.uncovered(notebooks.read(CHAPTERS[chapter]), quotes)
+        for found in left:
+            print(f"{found.cell:<8}{found.number:>10}  {found.around}")
+        words = prose_text.comparisons(notebooks.read(CHAPTERS[chapter]), quotes)
+        for found in words:
+            print(f"{found.cell:<8}{found.number:>10}? {found.around}")
+        print(f"chapter {chapter}: {len(left)} numbers that no claim covers (no test passes them),")
+        print(f"and {len(words)} comparisons and promises that may be worth one")
