@@ -62,6 +62,18 @@ def leads_back(judge: Judge, result: Any, x: Any, given: str) -> None:
     judge.that(x.grad is not None, "backward left no gradient in the input", given=given)
 
 
+def weighted(one: Any, other: Any) -> Any:
+    return (one * other).sum()
+
+
+def total_of(layer: Any, x: Any) -> Any:
+    return layer(x).sum()
+
+
+def parameters_of(model: Any) -> Any:
+    return model.parameters()
+
+
 # ---- scores --------------------------------------------------------------------------------------
 
 
@@ -145,7 +157,7 @@ def check_07_7(judge: Judge, log_softmax: Any) -> None:
         x = Tensor(rows, dtype="float64", requires_grad=True)
         factors = Tensor(mix, dtype="float64")
         got = judge.call(log_softmax, x)
-        total = judge.run(lambda got=got, factors=factors: (got * factors).sum())
+        total = judge.run(partial(weighted, got, factors))
         leads_back(judge, total, x, given)
         gradient = [
             [c - p * math.fsum(factor) for p, c in zip(softmax(row), factor, strict=True)]
@@ -254,7 +266,7 @@ def check_07_2(judge: Judge, answer: Any) -> None:
         )
         shape = tuple(grads[0].shape)
         judge.equal(shape, tuple(x.shape), given=f"the shape of what backward gives, {given}")
-        leads_back(judge, judge.run(lambda loss=loss, factor=factor: loss * factor), x, given)
+        leads_back(judge, judge.run(partial(weighted, loss, factor)), x, given)
         gradient = gradient_of(rows, labels, factor)
         judge.close(x.grad, gradient, given=f"the gradient, {given}", atol=1e-8)
 
@@ -347,7 +359,8 @@ def check_07_9(judge: Judge, answer: Any) -> None:
         for inputs, outputs in ((3, 40), (5, 2), (1, 4), (3, 40)):
             given = f"{inputs} inputs, {outputs} outputs"
             layer = judge.instance(answer, inputs, outputs)
-            w, b = parameters = [getattr(layer, name, None) for name in ("w", "b")]
+            parameters: list[Any] = [getattr(layer, name, None) for name in ("w", "b")]
+            w, b = parameters
             for name, p, shape in (("w", w, (inputs, outputs)), ("b", b, (outputs,))):
                 needs_tensor(judge, p, f"self.{name} is")
                 judge.equal(tuple(p.shape), shape, given=f"the shape of {name}, {given}")
@@ -377,7 +390,7 @@ def check_07_9(judge: Judge, answer: Any) -> None:
                 judge.close(z, expected, rtol=1e-4, atol=1e-5, given=given)
             for p in parameters:
                 p.grad = None
-            leads_back(judge, judge.run(lambda layer=layer, rows=rows: layer(Tensor(rows)).sum()),
+            leads_back(judge, judge.run(partial(total_of, layer, Tensor(rows))),
                        w, given)  # fmt: skip
             judge.that(b.grad is not None, "backward left no gradient in b", given=given)
             judge.close(b.grad, [4.0] * outputs, given=f"the gradient of b, {given}")
@@ -443,7 +456,7 @@ def check_07_10(judge: Judge, answer: Any) -> None:
             for _ in range(2):
                 got = judge.call(model, Tensor(rows), given=given)
                 judge.close(got, expected, rtol=1e-4, atol=1e-5, given=given)
-            parameters = judge.run(lambda model=model: model.parameters())
+            parameters = judge.run(partial(parameters_of, model))
             found = f"parameters() gives {kind(parameters)}; a list is asked for"
             judge.that(isinstance(parameters, list), found, given=given)
             found = f"parameters() has {len(parameters)} tensors, and there are {len(own_ones)}"
