@@ -92,6 +92,20 @@ def kept(cell: Cell) -> str | None:
     return None
 
 
+def place(id: str) -> tuple[str, int]:
+    """The chapter that has the cell of an exercise, and which of its cells that is."""
+    for number, path in chapters().items():
+        if number[:2] == id[:2]:
+            for position, cell in enumerate(read(path)["cells"]):
+                if f"exercise-{id}" in tags(cell):
+                    return number, position
+    raise DataError(
+        f"the cell of exercise {id}",
+        f"no cell has the tag exercise-{id}",
+        "one code cell of its chapter must have it",
+    )
+
+
 def stub(id: str) -> str:
     """What the chapter gives the learner to begin this exercise with."""
     paths = [path for number, path in chapters().items() if number[:2] == id[:2]]

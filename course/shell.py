@@ -97,6 +97,38 @@ def solution_command(args: argparse.Namespace) -> int:
     return 0 if find(args.id) else 2
 
 
+# ---- course ------------------------------------------------------------------------------------
+
+
+def course_command(args: argparse.Namespace) -> int:
+    """`status` says what of the library is yours; `report FOLDER` marks a class's submissions."""
+    if args.action == "status":
+        return status()
+    from course import report
+
+    if not args.folder:
+        raise DomainError(
+            "a report",
+            "a folder of submissions is needed",
+            "python -m tutor course report FOLDER, which has one folder for each learner",
+        )
+    memory = int(args.memory * (1 << 30))
+    return report.command(args.folder, args.csv, args.seconds, memory)
+
+
+def status_command(args: argparse.Namespace) -> int:
+    """Say what of the library is yours, what is ours, and what has stopped passing."""
+    return status()
+
+
+def status() -> int:
+    from course import status as library
+
+    answers.limit_memory(answers.MEMORY)  # their pieces are run
+    print("\n".join(library.lines()))
+    return 0
+
+
 # ---- chapters ------------------------------------------------------------------------------------
 
 
@@ -193,6 +225,17 @@ def add_commands(commands: Commands[argparse.ArgumentParser]) -> None:
                        "(default: mark one)")  # fmt: skip
     for name, run in (("hint", hint_command), ("solution", solution_command)):
         _command(commands, name, run).add_argument("id", help="the exercise, as 05.3")
+    _command(commands, "status", status_command)
+    course = _command(commands, "course", course_command)
+    course.add_argument("action", choices=("status", "report"))
+    course.add_argument("folder", nargs="?", help="report: has one folder for each learner "
+                        "(default: none)")  # fmt: skip
+    course.add_argument("--csv", metavar="FILE", help="report: write the table there, too "
+                        "(default: only print it)")  # fmt: skip
+    course.add_argument("--seconds", type=float, default=900.0, help="report: for one learner "
+                        "(default: %(default)s)")  # fmt: skip
+    course.add_argument("--memory", type=float, default=4.0, help="report: GiB for one process "
+                        "(default: %(default)s)")  # fmt: skip
     chapters = _command(commands, "chapters", chapters_command)
     chapters.add_argument("action", choices=("start", "update", "list", "minutes", "build"),
                           help="minutes and build are for authors")  # fmt: skip

@@ -8,7 +8,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 PASSED = ("exact", "close")
-KINDS = (*PASSED, "wrong", "unsolved", "raised", "timeout", "changed", "unknown")
+KINDS = (
+    *PASSED,
+    "wrong",
+    "unsolved",
+    "raised",
+    "timeout",
+    "changed",
+    "unrun",
+    "earlier",
+    "unknown",
+)
 
 
 @dataclass(repr=False)
@@ -22,6 +32,7 @@ class Verdict:
     picture: Any = None  # SVG as text, or an object that shows itself
     notes: list[str] = field(default_factory=list)
     error: BaseException | None = None  # an error of the check itself: our tests look here
+    cause: BaseException | None = None  # what the answer raised
 
     @property
     def passed(self) -> bool:

@@ -180,21 +180,26 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str] | None = None) -> int:
-    args, rest = parser().parse_known_args(argv)
-    if args.run is bench:
-        args.rest = rest  # it has a parser of its own
-    elif rest:
-        parser().error(f"unrecognized arguments: {' '.join(rest)}")
     try:
-        code = int(args.run(args))
-        sys.stdout.flush()
-        return code
+        try:
+            return command(argv)
+        finally:
+            sys.stdout.flush()
     except TutorError as error:
         print(error, file=sys.stderr)
         return 2
     except BrokenPipeError:  # who reads what is printed has had enough, as `head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at the end
         return 128 + 13  # as a program that SIGPIPE has ended
+
+
+def command(argv: list[str] | None) -> int:
+    args, rest = parser().parse_known_args(argv)
+    if args.run is bench:
+        args.rest = rest  # it has a parser of its own
+    elif rest:
+        parser().error(f"unrecognized arguments: {' '.join(rest)}")
+    return int(args.run(args))
 
 
 if __name__ == "__main__":

@@ -154,14 +154,11 @@ def compose(
     parts, own, extras = list(parts), own or {}, extras or {}
     placed: dict[str, list[Region]] = {file: [] for file in FILES}
     places: dict[str, str] = {}  # the file in which a name was defined first
-    by_hand = {file: _names(_below(extra.text))[0] for file, extra in extras.items()}
-    for part in parts:
-        below = _below(own[part.key].added) if part.key in own else []
-        by_hand[part.file] = by_hand.get(part.file, frozenset()) | _names(below)[0]
+    loose = unmarked(parts, own, extras)
     for part in parts:
         region, file = _region(part, own.get(part.key)), places.get(part.answer, part.file)
         if part.key not in own:  # what somebody has written below a mark counts, not ours
-            elsewhere = replace(region, public=tuple(by_hand.get(file, ())), text="")
+            elsewhere = replace(region, public=tuple(loose.get(file, ())), text="")
             rest = _without(region, elsewhere)
             if rest is None:
                 continue
@@ -171,6 +168,17 @@ def compose(
     library = Library(extras=extras)
     library.regions = {file: regions for file, regions in placed.items() if regions}
     return library
+
+
+def unmarked(
+    parts: Iterable[Part], own: Mapping[str, Own], extras: Mapping[str, Extra]
+) -> dict[str, frozenset[str]]:
+    """What each file defines that was written there by hand, at its top or below a region."""
+    found = {file: _names(_below(extra.text))[0] for file, extra in extras.items()}
+    for part in parts:
+        below = _below(own[part.key].added) if part.key in own else []
+        found[part.file] = found.get(part.file, frozenset()) | _names(below)[0]
+    return found
 
 
 def _place(placed: dict[str, list[Region]], file: str, later: Region) -> int:

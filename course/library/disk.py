@@ -14,7 +14,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -99,11 +99,6 @@ def read(where: Path, defaults: dict[str, str]) -> Shelf:
             shelf.closed[file] = str(error)
             continue
         _read_file(shelf, file, text, defaults)
-    for id, about in _dict(shelf.notes, "regions").items():
-        if id not in shelf.own and _dict({"": about}, "").get("whose") == "yours":
-            for version in versions(where, id)[-1:]:  # the file is gone, or the region in it
-                with contextlib.suppress(OSError, UnicodeDecodeError):
-                    shelf.own[id] = Own(version.read_text("utf-8"))
     return shelf
 
 
@@ -117,7 +112,7 @@ def _read_file(shelf: Shelf, file: str, text: str, defaults: dict[str, str]) -> 
     head, regions = cut(file, text)
     imports: list[Import] = []
     try:
-        extra, imports = _extra(head, _dict(shelf.notes, "heads").get(file))
+        extra, imports = _extra(file, head, _dict(shelf.notes, "heads").get(file))
         shelf.extras[file] = extra
     except SyntaxError as error:
         shelf.closed[file] = f"line {error.lineno} of {file}.py: {error.msg}"
@@ -184,12 +179,12 @@ def _uses(text: str) -> frozenset[str]:
     return frozenset[str]().union(*(statement.uses for statement in split(text)[1]))
 
 
-def _extra(head: str, written: Any) -> tuple[Extra, list[Import]]:
+def _extra(file: str, head: str, written: Any) -> tuple[Extra, list[Import]]:
     """What was put at the top of a file by hand, and all that is imported there."""
     imports, _ = split(head)
     absolute = [entry for entry in imports if not entry.module.startswith(".")]
-    if isinstance(written, str) and sha(head) == written:
-        return Extra(), absolute
+    written = written if isinstance(written, list) else []
+    asked = tuple(entry for entry in absolute if str(entry) not in written)
     tree, lines = ast.parse(head), head.splitlines()
     docstring = ast.get_docstring(tree, clean=False) or ""
     for node in tree.body:
@@ -198,7 +193,7 @@ def _extra(head: str, written: Any) -> tuple[Extra, list[Import]]:
             first, last = node.lineno - 1, node.end_lineno or node.lineno
             lines[first:last] = [""] * (last - first)
     text = re.sub(r"\n{4,}", "\n\n\n", "\n".join(lines)).strip("\n")
-    return Extra(docstring, tuple(absolute), text), absolute
+    return Extra("" if docstring == FILES[file] else docstring, asked, text), absolute
 
 
 # ---- writing -------------------------------------------------------------------------------------
@@ -206,10 +201,10 @@ def _extra(head: str, written: Any) -> tuple[Extra, list[Import]]:
 
 def write(shelf: Shelf, library: Library) -> str:
     """Write the library. Says what went wrong, or nothing."""
-    texts = library.texts()
+    texts, plain = library.texts(), replace(library, extras={}).texts()
     regions, heads = {}, {}
     for file, own in library.regions.items():
-        heads[file] = sha(cut(file, texts[file])[0])
+        heads[file] = [str(entry) for entry in split(cut(file, plain[file])[0])[0]]
         for region in own:
             regions[region.key] = _note(region)
     texts["__init__"] = _init(shelf, texts["__init__"])
@@ -262,6 +257,15 @@ def put(path: Path, text: str) -> str:
 def versions(where: Path, id: str) -> list[Path]:
     """Every version of a piece that passed, the latest last."""
     return sorted((where / ".history" / id).glob("*.py"))
+
+
+def restored(shelf: Shelf, id: str) -> Own | None:
+    """What was theirs for a piece whose region is gone, or its file; None where nothing was."""
+    if _dict(_dict(shelf.notes, "regions"), id).get("whose") == "yours":
+        for version in versions(shelf.folder, id)[-1:]:
+            with contextlib.suppress(OSError, UnicodeDecodeError):
+                return Own(version.read_text("utf-8"))
+    return None
 
 
 def remember(where: Path, id: str, text: str) -> str:

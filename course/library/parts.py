@@ -39,8 +39,9 @@ class Part:
     text: str  # ours, without imports
     statements: tuple[Statement, ...]
     imports: tuple[Import, ...]
-    answer: str = ""  # what a piece is called; "" for what is given
     spare: tuple[Import, ...] = ()  # imports of the chapter's other cells, for names it may use
+    answer: str = ""  # what a piece is called; "" for what is given
+    place: int = 0  # of its first cell in the notebook
 
     @property
     def defines(self) -> list[str]:
@@ -78,38 +79,44 @@ def of_chapter(number: str, path: Path, changed: int) -> tuple[Part, ...]:
     """The parts of one chapter. `changed` is when its file was, so that it is read anew then."""
     notebook = notebooks.read(path)
     spare = _spare(notebook)
-    cells: list[tuple[str, str, notebooks.Cell]] = []  # file, id of the exercise, cell
-    for cell in notebooks.code_cells(notebook):
-        tag = notebooks.kept(cell)
+    found: list[Part] = []
+    counts: dict[str, int] = {}
+    together = False  # whether given cells go on from those before
+    for place, cell in enumerate(notebook["cells"]):
+        tag = notebooks.kept(cell) if cell["cell_type"] == "code" else None
+        about = notebooks.about(cell)
         if tag is None:
+            together = together and about is None
             continue
         file = tag or PLAIN.get(number, "training")
         if file not in FILES:
             to_do = f"the files are {', '.join(FILES)}"
             raise DataError(_called(cell, path), f"its tag is keep-{file}", to_do)
-        about = notebooks.about(cell)
-        cells.append((file, about[1] if about else "", cell))
-    found: list[Part] = []
-    counts: dict[str, int] = {}
-    for file, id, cell in cells:
-        if id:
-            found.append(_piece(number, file, id, cell, path, spare))
+        if about:
+            together = False
+            found.append(_piece(number, file, about[1], cell, path, spare, place))
             continue
-        text = notebooks.source(cell)
-        if found and found[-1].file == file and not found[-1].answer:
-            last = found.pop()  # given cells that follow each other are one part
-            text, name, imports = f"{last.text}\n\n{text}", last.key, last.imports
+        text, last = notebooks.source(cell), found[-1] if found else None
+        if last and last.file == file and together:
+            found.pop()
+            text, name, before, place = f"{last.text}\n\n{text}", last.key, last.imports, last.place
         else:
             counts[file] = counts.get(file, 0) + 1
-            name, imports = f"{number} given {file} {counts[file]}", ()
+            name, before = f"{number} given {file} {counts[file]}", ()
         own, statements = _split(text, cell, path)
-        both = (*imports, *own)
-        found.append(Part(name, number, file, text, tuple(statements), both, "", spare))
+        both, together = (*before, *own), True
+        found.append(Part(name, number, file, text, tuple(statements), both, spare, "", place))
     return tuple(found)
 
 
 def _piece(
-    number: str, file: str, id: str, cell: notebooks.Cell, path: Path, spare: tuple[Import, ...]
+    number: str,
+    file: str,
+    id: str,
+    cell: notebooks.Cell,
+    path: Path,
+    spare: tuple[Import, ...],
+    place: int,
 ) -> Part:
     text = (solutions() / f"{id}.py").read_text("utf-8").strip("\n")
     imports, statements = _split(text, cell, path)
@@ -123,7 +130,7 @@ def _piece(
             f" {', '.join(ours) or 'nothing'}",
             "the exercise adds a function or class to the library: both must define it",
         )
-    return Part(id, number, file, text, tuple(statements), tuple(imports), names[-1], spare)
+    return Part(id, number, file, text, tuple(statements), tuple(imports), spare, names[-1], place)
 
 
 def _split(text: str, cell: notebooks.Cell, path: Path) -> tuple[list[Import], list[Statement]]:

@@ -9,8 +9,10 @@ from typing import Any
 from course import notebooks
 from course.library import disk
 from course.library.answers import taken
-from course.library.compose import Own, Region, compose
+from course.library.compose import Own, Region, compose, unmarked
 from course.library.parts import Part, parts
+
+UNSAVED: dict[tuple[str, str], str] = {}  # what could not be written, by folder and id
 
 
 @functools.lru_cache(maxsize=4)
@@ -31,7 +33,15 @@ def piece(id: str) -> Part | None:
 
 def shelf() -> disk.Shelf:
     """What stands in my_tutor now."""
-    return disk.read(disk.folder(), {part.key: region(part, None).text for part in everything()})
+    every = everything()
+    found = disk.read(disk.folder(), {part.key: region(part, None).text for part in every})
+    loose = unmarked(every, found.own, found.extras)
+    for part in every:
+        if part.key not in found.own and part.answer and part.answer not in loose[part.file]:
+            text = UNSAVED.get((str(found.folder), part.key))
+            own = Own(text) if text else disk.restored(found, part.key)
+            found.own |= {part.key: own} if own else {}
+    return found
 
 
 def scope(begun: str, own: Mapping[str, Own]) -> list[Part]:
@@ -117,6 +127,7 @@ def store(part: Part, text: str, replace: bool) -> list[str]:
         notes[part.key] = disk.sha(region(part, found.own[part.key]).text)
         trouble = write(found) or trouble
     if trouble:
+        UNSAVED[str(where), part.key] = text
         return [f"it is not saved in your library: {trouble}"]
     return [f"it stands in {place}"] if before is None or replace else []
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from course import unrun
 from course.exercise import Exercise, find
 from course.library import disk, saving
 from course.library.compose import Own, compose
@@ -29,6 +30,10 @@ class Running:
     texts: dict[str, str]
     own: dict[str, Own]  # what is theirs in it
     troubles: dict[str, str] = field(default_factory=dict)  # pieces of theirs that ours replace
+    chapter: str = ""  # that was begun with it
+
+
+LAST: list[Running] = []  # the library of the chapter that was begun last
 
 
 def started(parts: list[Part], found: disk.Shelf, name: str) -> Running:
@@ -86,22 +91,29 @@ def begin(chapter: int | str) -> None:
         found.begun = max(found.begun, number)
         trouble = saving.write(found)
     parts = [part for part in saving.everything() if part.chapter < number]
-    running = started(parts, found, NAME)
-    failing = _failing(parts, found, running)
+    now = started(parts, found, NAME)
+    failing = _failing(parts, found, now)
     if failing:
         for key in failing:
             del found.own[key]
-        running = started(parts, found, NAME)
-        running.troubles |= failing
+        now = started(parts, found, NAME)
+        now.troubles |= failing
+    now.chapter, LAST[:] = number, [now]
+    unrun.watch(number)
     pieces = [part.key for part in parts if part.answer]
-    yours = [key for key in pieces if key in running.own and not running.own[key].ours]
+    yours = [key for key in pieces if key in now.own and not now.own[key].ours]
     print(_said(pieces, yours))
-    for key, why in running.troubles.items():
+    for key, why in now.troubles.items():
         print(f"{key}, which is yours, is left out, and ours goes on in its place: {why}")
     for file, why in found.closed.items():
         print(f"{NAME}/{file}.py is left alone: {why}")
     if trouble:
         print(f"your library is not saved: {trouble}")
+
+
+def running() -> Running | None:
+    """The library of the chapter that was begun last; None before that."""
+    return LAST[0] if LAST else None
 
 
 def _said(pieces: list[str], yours: list[str]) -> str:
@@ -115,29 +127,29 @@ def _said(pieces: list[str], yours: list[str]) -> str:
     return text
 
 
-def _failing(parts: list[Part], found: disk.Shelf, running: Running) -> dict[str, str]:
+def _failing(parts: list[Part], found: disk.Shelf, now: Running) -> dict[str, str]:
     """Their pieces that were changed by hand and do not pass any more, and what their check says.
 
     What passed as it stands is not judged again.
     """
     failing, notes = {}, found.notes.setdefault("passes", {})
     for part in parts:
-        own = running.own.get(part.key)
+        own = now.own.get(part.key)
         if own is None or own.ours or not part.answer:
             continue
         stamp = disk.sha(saving.region(part, own).text)
         if notes.get(part.key) == stamp:
             continue
-        verdict = verdict_of(part, running.module)
+        verdict = verdict_of(part, now.module)
         if verdict is None or verdict.passed:
             notes[part.key] = stamp
             disk.remember(found.folder, part.key, own.text)
         else:
             failing[part.key] = f"it was changed and does not pass now: {first(verdict)}"
     with disk.alone(found.folder):
-        now = saving.shelf()  # another kernel may have written meanwhile
-        now.notes["passes"] = notes
-        disk.note(now)
+        fresh = saving.shelf()  # another kernel may have written meanwhile
+        fresh.notes["passes"] = notes
+        disk.note(fresh)
     return failing
 
 

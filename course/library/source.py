@@ -21,6 +21,10 @@ class Import:
     name: str  # "" for `import module`
     bound: str
 
+    def __str__(self) -> str:
+        start = f"from {self.module} " if self.name else ""
+        return f"{start}import {self.alias}"
+
     @property
     def alias(self) -> str:
         """`sqrt as root`: what stands in the line of the import."""

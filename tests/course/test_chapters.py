@@ -19,6 +19,7 @@ import pytest
 import tutor
 from course import build, notebooks
 from course.exercise import Exercise, Question, everything, solutions
+from course.library import ours, parts, saving
 
 HERE = Path(__file__).parent
 ROOT = Path(tutor.__file__).parents[1]
@@ -242,11 +243,18 @@ def builds(text: str) -> set[str]:
     return found
 
 
+def compared(text: str) -> set[str]:
+    """The chapters after which a source asks for our library: those in ours(5)."""
+    calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+    asked = [c.args[0] for c in calls if isinstance(c.func, ast.Name) and c.func.id == "ours"]
+    return {parts.key(node.value) for node in asked if isinstance(node, ast.Constant)}
+
+
 @each_chapter
 def test_a_chapter_needs_nothing_that_comes_later(chapter: str) -> None:
     checks = (ROOT / f"course/exercises/ch{chapter[:2]}.py").read_text()
     last = max(other for other in CHAPTERS if other.startswith(chapter[:2]))
-    assert all(number <= last for number in builds(checks))
+    assert all(number <= last for number in builds(checks) | compared(checks))
     assert f"exercises.ch{chapter[:2]}" not in checks and "learn.exercises" not in checks
     before = set([other for other in CHAPTERS if other < chapter][-1:])
     for cell in notebooks.code_cells(notebook(chapter)):
@@ -258,6 +266,65 @@ def test_the_built_modules_are_what_the_chapters_keep() -> None:
     assert {path.name for path in build.FOLDER.glob("ch*.py")} == {path.name for path in files}
     for path, text in files.items():
         assert path.read_text() == text, "run `python -m tutor chapters build`"
+
+
+# ---- what a chapter adds to the library ----------------------------------------------------------
+
+
+def converted(chapter: str) -> bool:
+    """Whether a chapter builds the learner's own library: it begins with `begin`."""
+    return any("begin(" in notebooks.source(c) for c in notebooks.code_cells(notebook(chapter)))
+
+
+@pytest.fixture
+def library(chapter: str) -> None:
+    if not converted(chapter):
+        pytest.skip("this chapter has not begun to build the learner's own library")
+
+
+each_of_library = pytest.mark.usefixtures("library")
+
+
+@each_of_library
+@each_chapter
+def test_a_chapter_begins_with_the_library_and_goes_on_with_it(chapter: str) -> None:
+    cells = notebooks.code_cells(notebook(chapter))
+    assert f'begin("{chapter}")\nfrom my_tutor import *' in notebooks.source(cells[0])
+    texts, tags = list(map(notebooks.source, cells)), list(map(notebooks.tags, cells))
+    for piece in [part for part in saving.everything() if part.chapter == chapter and part.answer]:
+        (checked,) = [n for n, found in enumerate(tags) if f"check-{piece.key}" in found]
+        assert texts[checked + 1] == f'go_on("{piece.key}")', piece.key
+        (entry,) = [entry for entry in EXERCISES if entry.id == piece.key]
+        assert entry.answer == piece.answer
+        assert entry.why_ours.strip(), f"{entry.id}: say what differs in ours, and why"
+    assert not any(notebooks.kept(cell) == "" for cell in cells), "say which file: keep-tensor"
+    assert "Ours, for what follows" not in prose(chapter)
+    assert not any("course.built" in text for text in texts)
+
+
+@each_of_library
+@each_chapter
+def test_our_library_after_a_chapter_stands_alone(chapter: str) -> None:
+    library = ours(chapter)
+    added = [part for part in saving.everything() if part.chapter == chapter]
+    for name in [name for part in added for name in part.defines]:
+        assert hasattr(library, name)
+
+
+@each_of_library
+@each_chapter
+def test_a_chapter_asks_enough(chapter: str) -> None:
+    """Wrong answers of the kinds learners give, challenges, and why a wrong choice is tempting."""
+    wrong = import_module(f"wrong.ch{chapter[:2]}").WRONG
+    here = ids(chapter, "exercise")
+    few = {id: len(wrong[id]) for id in here if len(wrong[id]) < (3 if ".s" in id else 5)}
+    assert few == {}, "plant five wrong answers an exercise, three a challenge"
+    if chapter not in ("00", "00b"):
+        assert len([id for id in here if ".s" in id]) == 2
+    for entry in QUESTIONS:
+        if entry.id in ids(chapter, "question"):
+            missing = set(entry.choices) - {entry.right} - set(entry.tempting)
+            assert not missing, f"{entry.id}: why may one take {sorted(missing)}?"
 
 
 # ---- the form of a chapter -----------------------------------------------------------------------
@@ -320,9 +387,11 @@ def test_a_chapter_has_its_parts(chapter: str) -> None:
     reading = re.split(r"(?m)^##+ Further reading.*$", text)
     assert len(reading) == 2, "one heading `Further reading`"
     assert len(re.findall(r"(?m)^[-*] ", reading[1])) == 3, "three pointers"
-    if chapter == "00":
-        assert len(ids(chapter, "exercise")) == 1
+    asked = [id for id in ids(chapter, "exercise") if ".s" not in id]
+    if chapter.startswith("00"):
+        assert asked
     else:
-        challenges = [id for id in ids(chapter, "exercise") if "s" in id]
-        assert 4 <= len(ids(chapter, "exercise")) - len(challenges) <= 14
-        assert about(chapter)["bugs"] and re.search(r"(?mi)^##+ .*bug hunt", text)
+        assert 3 <= len(asked) <= 13
+        together = [other for other in CHAPTERS if other.startswith(chapter[:2])]
+        assert any(about(other)["bugs"] for other in together)
+        assert any(re.search(r"(?mi)^##+ .*bug hunt", prose(other)) for other in together)

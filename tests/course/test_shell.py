@@ -264,7 +264,10 @@ def test_a_verdict_on_a_function_in_a_notebook(
     assert "    return 1 / 0" in out
 
 
-@pytest.mark.parametrize("command", ["check --list", "kernels", "doctor", "chapters list", "check"])
+@pytest.mark.parametrize(
+    "command",
+    ["check --list", "kernels", "doctor", "chapters list", "check", "--help", "program -h"],
+)
 def test_who_reads_the_output_may_stop(command: str, own: Path) -> None:
     """As `| head` does: no traceback, for every command."""
     command = f"{sys.executable} -u -m tutor {command}"

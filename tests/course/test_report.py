@@ -1,0 +1,294 @@
+"""`python -m tutor course report`: honest submissions are marked, and the others do no harm."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+from course import notebooks, report, sandbox
+from course.exercise import Exercise, everything, find
+from tutor.__main__ import main
+
+APART = sandbox.possible()  # whether this machine lets us have namespaces
+
+
+def filled(chapter: str, cells: dict[str, str] | None = None) -> str:
+    """A chapter with every answer in it, but for those that are given."""
+    notebook = notebooks.read(notebooks.chapters()[chapter])
+    for cell in notebooks.code_cells(notebook):
+        part, id = notebooks.about(cell) or ("", "")
+        entry = find(id) if id else None
+        if part == "exercise" and isinstance(entry, Exercise):
+            cell["source"] = (cells or {}).get(id, entry.solution)
+        elif part == "question":
+            right = repr(getattr(entry, "right", None))
+            cell["source"] = notebooks.source(cell).replace("answer = ...", f"answer = {right}")
+    return json.dumps(notebook)
+
+
+def marked(folder: Path, seconds: float = 120, apart: bool = APART) -> report.Learner:
+    return report.marked(folder, seconds, 2 << 30, apart)
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """The folder of one learner in a class of two."""
+    (tmp_path / "class" / "bob").mkdir(parents=True)
+    (tmp_path / "class" / "bob" / "secret.py").write_text("found = 'the work of another'")
+    (tmp_path / "class" / "ada").mkdir()
+    return tmp_path / "class" / "ada"
+
+
+# ---- honest ones ---------------------------------------------------------------------------------
+
+
+def test_an_honest_notebook_passes_all(own: Path) -> None:
+    (own / "02_mine.ipynb").write_text(filled("02"))
+    learner = marked(own)
+    ids = {entry.id for entry in everything() if entry.id.startswith("02.") and entry.id[3] != "s"}
+    there = {
+        about[1]
+        for cell in notebooks.code_cells(notebooks.read(notebooks.chapters()["02"]))
+        if (about := notebooks.about(cell)) and about[0] != "check"
+    }
+    assert {id for id in ids & there if not learner.passed(id)} == set()
+    assert learner.troubles == [] and len(learner.kinds) > 8
+
+
+def test_wrong_and_open_answers_are_told_apart(own: Path) -> None:
+    wrong = {"02.1": "def my_strides(shape):\n    return shape", "02.2": "1 / 0"}
+    (own / "02.ipynb").write_text(filled("02", wrong))
+    untouched = notebooks.read(notebooks.chapters()["00"])
+    (own / "00.ipynb").write_text(json.dumps(untouched))
+    (own / "progress.txt").write_text("00.1 passed tries=0 hints=0\n")  # is not believed
+    learner = marked(own)
+    assert (learner.kinds["02.1"], learner.kinds["02.2"]) == ("wrong", "raised")
+    assert learner.kinds["00.1"] == "unsolved" and learner.passed("02.3")
+    assert "ZeroDivisionError" in learner.texts["02.2"]
+
+
+def test_files_and_the_package_are_marked_too(own: Path) -> None:
+    (own / "strides.py").write_text("import math\n" + find("02.1").solution)
+    (own / "00.1.py").write_text("reached = -3.95")
+    (own / "my_tutor").mkdir()
+    (own / "my_tutor" / "__init__.py").write_text("from my_tutor.tensor import *")
+    given = "# ---- 02.1, ours until yours passes\n\n# ---- 02.2, yours\n"
+    text = f"{given}from course.built.ch01 import *\nfrom course.built.ch02 import strides_for\n"
+    (own / "my_tutor" / "tensor.py").write_text(text + find("02.2").solution)
+    learner = marked(own)
+    passed = {id for id in learner.kinds if learner.passed(id)}
+    assert {"02.1", "00.1", "02.2"} <= passed, learner
+    assert "02.2" in learner.like_ours
+
+
+def test_the_better_of_two_answers_counts(own: Path) -> None:
+    (own / "a.py").write_text("import math\n" + find("02.1").solution)
+    (own / "b.py").write_text("def my_strides(shape):\n    return shape")
+    assert marked(own).passed("02.1")
+
+
+# ---- the others ----------------------------------------------------------------------------------
+
+HARMFUL = {
+    "endless": ("def my_strides(shape):\n    while True: pass", "timeout"),
+    "endless in C": (
+        "import itertools\ndef my_strides(shape):\n    return sum(itertools.count())",
+        "raised",
+    ),
+    "endless at once": ("def my_strides(shape): ...\nwhile True: pass", "raised"),
+    "exiting": ("import os\ndef my_strides(shape):\n    os._exit(0)", "raised"),
+    "exiting at once": ("import os\ndef my_strides(shape): ...\nos._exit(0)", "raised"),
+    "killing who runs it": (
+        "import os\ndef my_strides(shape):\n    os.kill(os.getppid(), 9)",
+        "raised",
+    ),
+    "memory": ("def my_strides(shape):\n    return bytearray(8 << 30)", "raised"),
+    "a file too large": (
+        "def my_strides(shape):\n    open('x', 'wb').write(bytes(40 << 20))",
+        "raised",
+    ),
+    "swallows all": (
+        "def my_strides(shape):\n    while True:\n        try: sum(range(100))\n"
+        "        except BaseException: pass",
+        "raised",
+    ),
+}
+
+
+SLOW = {"endless in C", "endless at once", "swallows all"}  # until they are ended from outside
+
+
+@pytest.mark.parametrize("apart", sorted({APART, False}))
+def test_harmful_answers_fail_and_end_nothing_else(own: Path, apart: bool) -> None:
+    """Each in a file beside an honest one, which passes."""
+    for why, (text, kind) in HARMFUL.items():
+        if why in SLOW and apart != APART:  # once is enough
+            continue
+        folder = own / why
+        folder.mkdir()
+        (folder / "02.1.py").write_text(text)
+        (folder / "00.1.py").write_text("reached = -3.95")
+        learner = marked(folder, 30, apart)
+        assert learner.passed("00.1"), why
+        assert learner.kinds.get("02.1") == kind, (why, learner)
+
+
+def test_a_cell_that_ends_python_ends_no_other(own: Path) -> None:
+    stops = {"01.2": "import os\nos._exit(0)", "01.3": "import sys\nsys.exit(0)"}
+    (own / "01.ipynb").write_text(filled("01", stops))
+    learner = marked(own)
+    assert (learner.kinds["01.2"], learner.kinds["01.3"]) == ("raised", "raised")
+    assert learner.passed("01.1") and learner.passed("01.4") and learner.passed("01.q1")
+    assert any("ended Python" in trouble for trouble in learner.troubles)
+
+
+def test_time_is_limited_for_the_whole(own: Path) -> None:
+    for name in "abc":
+        (own / f"{name}.py").write_text(HARMFUL["endless in C"][0])
+    (own / "00.1.py").write_text("reached = -3.95")
+    learner = marked(own, seconds=4)
+    assert learner.troubles == ["not marked to its end: more than 4 seconds"]
+    assert learner.passed("00.1")  # what was found until then is kept
+
+
+DELETER = """
+import os, pathlib, shutil, socket
+for target in {targets!r}:
+    shutil.rmtree(target, ignore_errors=True)
+    try:
+        pathlib.Path(target, "evil").write_text("x")
+    except OSError:
+        pass
+try:
+    import secret  # not in the copy
+except ImportError:
+    pass
+seen = []
+for place in {others!r}:
+    try:
+        seen += os.listdir(place)
+    except OSError:
+        pass
+try:
+    socket.create_connection(("127.0.0.1", {port}), 1).sendall(b"GET / HTTP/1.0\\r\\n\\r\\n")
+except OSError:
+    pass
+if "SECRET_TOKEN" in os.environ:
+    seen.append("environment")
+if seen:
+    raise ValueError(f"it sees {{seen}}")
+reached = -3.95
+"""
+
+
+def test_it_can_neither_delete_nor_see_nor_call(
+    own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With namespaces: no write outside its copy, no other submission, no network."""
+    if not APART:  # then the report says so, which the next test looks at
+        assert sandbox.run(own, ["x"], seconds=9, memory=1 << 30, apart=True).code == sandbox.FAILED
+        return
+    calls = []
+
+    class Heard(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            calls.append(self.path)
+
+    monkeypatch.setenv("SECRET_TOKEN", "x")
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "thesis.txt").write_text("a year of work")
+    server = HTTPServer(("127.0.0.1", 0), Heard)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        harm = DELETER.format(
+            targets=[str(kept), str(own.parent), "/tmp/tutor-report-evil"],
+            others=[str(own.parent)],
+            port=server.server_port,
+        )
+        (own / "00.1.py").write_text(harm)
+        learner = marked(own)
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert learner.passed("00.1"), learner
+    assert (kept / "thesis.txt").read_text() == "a year of work"
+    assert sorted(p.name for p in kept.iterdir()) == ["thesis.txt"]
+    assert (own.parent / "bob" / "secret.py").exists() and (own / "00.1.py").read_text() == harm
+    assert calls == [] and not os.path.exists("/tmp/tutor-report-evil")
+
+
+def test_links_are_not_followed(own: Path, tmp_path: Path) -> None:
+    (tmp_path / "00.1.py").write_text("reached = -3.95")
+    (own / "00.1.py").symlink_to(tmp_path / "00.1.py")
+    os.mkfifo(own / "02.1.py")  # would be waited for
+    assert marked(own).kinds == {}
+
+
+def test_who_cannot_be_apart_does_not_fall_back(own: Path) -> None:
+    """A program that ends with the code of that case is not run once more with less around it."""
+    (own / "x.py").write_text(f"import sys\nsys.exit({sandbox.FAILED})")
+    ended = sandbox.run(
+        own, [sys.executable, "x.py", "{pipe}"], seconds=20, memory=1 << 30, apart=APART
+    )
+    assert (ended.code, ended.said, ended.apart) == (sandbox.FAILED, "", APART)
+
+
+# ---- the table -----------------------------------------------------------------------------------
+
+
+def test_the_command(
+    own: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (own / "00.1.py").write_text("reached = -3.95")
+    (own.parent / "=bob()").mkdir()
+    (own.parent / "=bob()" / "00.1.py").write_text("reached = 1.0")
+    table = own.parents[1] / "all.csv"
+    assert main(["course", "report", str(own.parent), "--csv", str(table)]) == 0
+    out, err = capfd.readouterr()
+    lines = out.splitlines()
+    assert lines[0].split()[:3] == ["learner", "00", "01"] and lines[0].split()[-1] != ""
+    assert [line.split()[:2] for line in lines[1:4]] == [
+        ["=bob()", "0"],
+        ["ada", "1"],
+        ["bob", "0"],
+    ]
+    assert any(line.startswith("=bob(): 00.1 wrong: found: ") for line in lines)
+    assert APART or report.NOTE in err
+    with open(table, newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["learner"] for row in rows] == ["'=bob()", "ada", "bob"]
+    assert [row["00.1"] for row in rows] == ["wrong", "exact", ""]
+    assert [row["passed"] for row in rows] == ["0", "1", "0"]
+    monkeypatch.setattr(sandbox, "possible", lambda: False)
+    assert main(["course", "report", str(own.parent)]) == 0
+    assert report.NOTE in capfd.readouterr().err
+
+
+def test_misuse(own: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["course", "report"]) == 2
+    assert "a folder of submissions is needed" in capfd.readouterr().err
+    assert main(["course", "report", str(own / "none")]) == 2
+    assert main(["course", "report", str(own)]) == 2
+    assert "it has no folders in it" in capfd.readouterr().err
+    (own / "x").mkdir()
+    assert main(["course", "report", str(own), "--csv", str(own / "none" / "a.csv")]) == 2
+    assert "asked: the table" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["", "no JSON", "[]", '{"id": "99.9", "kind": "exact"}', '{"id": "00.1", "kind": "great"}',
+     '{"id": ["00.1"], "kind": "exact"}', '{"id": "00.1"}', "\x00"],
+)  # fmt: skip
+def test_what_the_sandbox_says_may_be_anything(line: str) -> None:
+    learner = report.Learner("ada")
+    assert not learner.take(line)
+    assert learner.kinds == {} and learner.troubles == []
