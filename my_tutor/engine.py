@@ -1,8 +1,10 @@
 """The engine: what was calculated, walked backward."""
 
+from contextlib import contextmanager
+
 from .buffer import LIMITS
-from .ops import cast, run
-from .tensor import zeros
+from .ops import Op, cast, run
+from .tensor import Tensor, zeros
 
 
 # ---- 05.7, yours
@@ -92,3 +94,74 @@ class Engine:
                     collect(arrived, x, share)
         finally:
             self.recording = before
+
+
+# ---- chapter 5, given
+
+engine = Engine()
+Op.execute = staticmethod(engine.run)
+Tensor.backward = lambda t, create_graph=False: engine.backward(t, create_graph)
+
+
+# ---- 05.6, yours
+
+
+def gradcheck(f, *inputs, eps=1e-6):
+    """The largest difference between the engine's gradient of f(*inputs) and a measured slope."""
+    for t in inputs:
+        t.grad = None
+    f(*inputs).backward()
+    worst = 0.0
+    for t in inputs:
+        for p, g in zip(t.positions(), t.grad.values(), strict=True):
+            here = t.buf[p]
+            t.buf[p] = here + eps
+            above = f(*inputs).item()
+            t.buf[p] = here - eps
+            below = f(*inputs).item()
+            t.buf[p] = here
+            slope = (above - below) / (2 * eps)
+            worst = max(worst, abs(slope - g))
+    return worst
+
+
+# ---- 06.6, yours
+
+
+@contextmanager
+def no_grad():
+    """A block in which nothing is recorded."""
+    before, engine.recording = engine.recording, False
+    try:
+        yield
+    finally:
+        engine.recording = before
+
+
+# ---- 06.9, yours
+
+
+def register_hook(t, hook):
+    """Show t's whole gradient to hook(g) as the walk passes; what it returns goes on instead."""
+    if t.op is None:
+        raise ValueError("a leaf has no op to listen to: its gradient is in .grad after the walk")
+    backward = t.op.backward
+
+    def heard(g):
+        changed = hook(g)
+        return backward(g if changed is None else changed)
+
+    t.op.backward = heard
+
+
+# ---- 06.4, yours
+
+
+def hvp(f, x, v):
+    """The Hessian of f at x, times v."""
+    x.grad = None
+    f(x).backward(create_graph=True)
+    g, x.grad = x.grad, None
+    (g * v).sum().backward()
+    product, x.grad = x.grad, None
+    return product

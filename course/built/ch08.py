@@ -28,6 +28,7 @@ __all__ = [
     "Add",
     "Buffer",
     "Checkpoint",
+    "CrossEntropy",
     "Elementwise",
     "Engine",
     "Exp",
@@ -76,6 +77,7 @@ __all__ = [
     "fit",
     "flatten",
     "full_key",
+    "glorot",
     "gradcheck",
     "hvp",
     "largest",
@@ -85,6 +87,7 @@ __all__ = [
     "lookup",
     "matmul",
     "mismatch",
+    "mse",
     "no_grad",
     "pack",
     "parts",
@@ -102,6 +105,7 @@ __all__ = [
     "run",
     "select",
     "sliced",
+    "softmaxed",
     "strides_for",
     "topological",
     "total",
@@ -1044,13 +1048,30 @@ def cross_entropy(logits, labels):
     return (log_softmax(logits) * Tensor(right)).sum() * (-1 / n)
 
 
+class CrossEntropy(Op):
+    """z = the mean over all rows of -ln softmax(x)[label]"""
+
+    def forward(self, x):
+        return cross_entropy(x, self.params["labels"])
+
+    def backward(self, g):
+        (x,) = self.inputs
+        n, classes = x.shape
+        right = [[float(c == label) for c in range(classes)] for label in self.params["labels"]]
+        return ((log_softmax(x).exp() - Tensor(right)) * g * (1 / n),)
+
+
+def glorot(inputs, outputs):
+    """Weights to begin with: inputs rows of outputs numbers."""
+    a = math.sqrt(6 / (inputs + outputs))
+    return [[random.uniform(-a, a) for _ in range(outputs)] for _ in range(inputs)]
+
+
 class Linear:
     """z = x w + b"""
 
     def __init__(self, inputs, outputs):
-        bound = math.sqrt(6 / (inputs + outputs))  # Glorot & Bengio 2010
-        w = [[random.uniform(-bound, bound) for _ in range(outputs)] for _ in range(inputs)]
-        self.w = Tensor(w, requires_grad=True)
+        self.w = Tensor(glorot(inputs, outputs), requires_grad=True)
         self.b = Tensor([0.0] * outputs, requires_grad=True)
 
     def __call__(self, x):
@@ -1071,6 +1092,22 @@ class MLP:
 
     def parameters(self):
         return [p for layer in self.layers for p in (layer.w, layer.b)]
+
+
+def softmaxed(logits):
+    """Whether all rows are probabilities already."""
+    return all(min(row) >= 0 and abs(sum(row) - 1) < 1e-5 for row in logits.tolist())
+
+
+def mse(predictions, targets):
+    """The mean of (prediction - target)**2; ValueError unless the shapes are the same."""
+    if predictions.shape != targets.shape:
+        raise ValueError(
+            f"predictions {predictions.shape} and targets {targets.shape} differ in shape: "
+            f"reshape one of them, as targets.reshape{predictions.shape}"
+        )
+    d = predictions - targets
+    return (d * d).sum() * (1 / d.numel())
 
 
 # ---- chapter 8: training MNIST
