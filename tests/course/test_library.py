@@ -79,6 +79,21 @@ def test_our_library_after_a_chapter() -> None:
         ours(3)
 
 
+def test_the_library_of_an_answer() -> None:
+    names = small.work("96", ALL)
+    first = ours(96)
+    assert load.of(names["Grid"], "row", default=first) is first, "a class of no module at hand"
+    small.work("97", ALL)
+    package = sys.modules["my_tutor"]
+    assert load.of(package.total, "Grid", default=first) is package, "and not my_tutor.ops"
+    assert load.of(package.Grid, "Grid", "row", default=first) is package
+    assert load.of(package.Grid, "Grid", "nothing", default=first) is first
+    small.cell("def mean(grid): ...", names | {"Grid": package.Grid})
+    space = {"__name__": "__main__", "Grid": package.Grid}
+    small.cell("def mean(grid): ...", space)
+    assert load.of(space["mean"], "Grid", "row", default=first) is package
+
+
 def test_names_are_imported_from_earlier_files_and_handed_over_from_later_ones() -> None:
     texts = compose(parts.parts()).texts()
     assert list(texts) == ["buffer", "tensor", "ops", "nn", "__init__"]
