@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import ast
 import linecache
+import re
 import sys
 from dataclasses import dataclass
 from types import CodeType, ModuleType
 from typing import Any
 
-from course.forbidden import functions
+from course.forbidden import functions, is_class
 from course.library.parts import of_library
 from course.library.source import BUILTINS, Import, Statement, import_lines, joined, split
 
@@ -35,15 +36,33 @@ def code_of(answer: Any) -> CodeType | None:
     return (own or found)[0].__code__ if found else None
 
 
-def text_of(answer: Any) -> str:
+def text_of(answer: Any, name: str) -> str:
     """The cell or file in which an answer was written; "" where that is not at hand."""
-    code = code_of(answer)
-    return "".join(linecache.getlines(code.co_filename)) if code else ""
+    own = [f.__code__.co_filename for f in functions(answer)]
+    # a class without functions says nothing of its place: it is in the latest cell that defines it
+    for file in own or list(reversed(linecache.cache)):
+        text = "".join(linecache.getlines(file)) if own or _in_memory(file) else ""
+        if text and re.search(rf"\b{re.escape(name)}\b", text) and _defines(text, name):
+            return text
+    return next(("".join(found) for file in own if (found := linecache.getlines(file))), "")
+
+
+def _in_memory(file: str) -> bool:
+    """Whether a text is that of a cell, and no file."""
+    entry = linecache.cache.get(file)
+    return entry is not None and len(entry) == 4 and entry[1] is None
+
+
+def _defines(text: str, name: str) -> bool:
+    try:
+        return any(name in statement.defines for statement in split(text)[1])
+    except SyntaxError:
+        return False
 
 
 def taken(answer: Any, name: str, library: set[str]) -> Answer:
     """The part of a cell or file that defines `name`, for a library that has these names."""
-    text = text_of(answer)
+    text = text_of(answer, name) if functions(answer) or is_class(answer) else ""
     if not text:
         return Answer(trouble="its text is not at hand")
     try:
