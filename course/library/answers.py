@@ -38,19 +38,19 @@ def code_of(answer: Any) -> CodeType | None:
 
 def text_of(answer: Any, name: str) -> str:
     """The cell or file in which an answer was written; "" where that is not at hand."""
-    own = [f.__code__.co_filename for f in functions(answer)]
-    # a class without functions says nothing of its place: it is in the latest cell that defines it
-    for file in own or list(reversed(linecache.cache)):
-        text = "".join(linecache.getlines(file)) if own or _in_memory(file) else ""
-        if text and re.search(rf"\b{re.escape(name)}\b", text) and _defines(text, name):
+    own = [function.__code__.co_filename for function in functions(answer)]
+    texts = ["".join(linecache.getlines(file)) for file in own]
+    for text in texts:
+        if _defines(text, name):
             return text
-    return next(("".join(found) for file in own if (found := linecache.getlines(file))), "")
-
-
-def _in_memory(file: str) -> bool:
-    """Whether a text is that of a cell, and no file."""
-    entry = linecache.cache.get(file)
-    return entry is not None and len(entry) == 4 and entry[1] is None
+    # a class whose functions were all made for it: it is in the latest cell that defines it
+    for file in list(reversed(linecache.cache)) if is_class(answer) else []:
+        entry = linecache.cache.get(file)
+        if entry is not None and len(entry) == 4 and entry[1] is None:  # no file, but a cell
+            text = "".join(entry[2])
+            if re.search(rf"\bclass {re.escape(name)}\b", text) and _defines(text, name):
+                return text
+    return next(filter(None, texts), "")
 
 
 def _defines(text: str, name: str) -> bool:
