@@ -14,7 +14,8 @@ import tutor
 from course import shell
 from tutor.backends import cases, conformance, registry, simd_cpp
 from tutor.backends.matrices import agreement
-from tutor.backends.signatures import MATRICES, SIGNATURES
+from tutor.backends.matrix_signatures import MATRICES
+from tutor.backends.signatures import SIGNATURES
 from tutor.data import fetch, mnist
 from tutor.errors import KernelNotFound, TutorError
 from tutor.programs import command as program_command

@@ -18,7 +18,8 @@ from tutor.backends.cases.bounds import WRITTEN
 from tutor.backends.cases.draws import LAYOUTS, Case, Draw
 from tutor.backends.cases.operands import elements, execute, images, operand
 from tutor.backends.conformance import check
-from tutor.backends.signatures import MATRICES, SIGNATURES, TABLE_OF_KERNELS
+from tutor.backends.matrix_signatures import MATRICES
+from tutor.backends.signatures import SIGNATURES, TABLE_OF_KERNELS
 from tutor.dtype import DType, bfloat16, bool_, float16, float32, float64, int8, int32
 from tutor.errors import KernelNotFound
 from tutor.ground.bits import unpack

@@ -11,7 +11,7 @@ import pytest
 from tutor.__main__ import main
 from tutor.backends import conformance, registry
 from tutor.backends.matrices import agreement
-from tutor.backends.signatures import MATRICES
+from tutor.backends.matrix_signatures import MATRICES
 from tutor.dtype import float32, float64
 
 PAGE = Path(__file__).parents[2] / "docs" / "conformance.md"

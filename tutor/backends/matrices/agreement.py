@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from tutor.backends import registry
 from tutor.backends.conformance import Verdict
 from tutor.backends.matrices.reference import Matrix
-from tutor.backends.signatures import MATRICES
+from tutor.backends.matrix_signatures import MATRICES
 from tutor.core.buffer import Buffer
 from tutor.dtype import DType
 from tutor.errors import KernelNotFound
