@@ -192,7 +192,8 @@ def near(id: Any) -> list[str]:
     chapter, _, number = str(id).partition(".")
     if (full := f"{chapter:0>2}.{number}") in ids:  # 1.2 for 01.2
         return [full]
-    return difflib.get_close_matches(str(id), ids, n=3, cutoff=0.5)
+    same = [other for other in ids if other.startswith(f"{chapter}.")]
+    return difflib.get_close_matches(str(id), same or ids, n=3, cutoff=0.5)
 
 
 def _modules() -> list[str]:
