@@ -97,8 +97,9 @@ def exercise(
 ) -> Callable[[Callable[[Judge, Any], None]], Callable[[Judge, Any], None]]:
     """Declare the decorated function `check(judge, answer)` to be the check of this exercise.
 
-    The solution stands in course/solutions/ID.py, unless it is given. An answer that uses one of
-    the names in `without` is wrong. `why_ours` says what our solution does otherwise, and why.
+    The solution stands in course/solutions, in a file of its id, unless it is given. An answer
+    that uses one of the names in `without` is wrong. `why_ours` says what our solution does
+    otherwise, and why.
     """
 
     def declare(check: Callable[[Judge, Any], None]) -> Callable[[Judge, Any], None]:
