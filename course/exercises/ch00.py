@@ -443,8 +443,8 @@ def check_00_7(judge: Judge, neuron: Any) -> None:
         "Against the gradient is where the loss falls: `parameter.data -= rate * parameter.grad`.",
         "Walk back, change `.data` of each parameter in a loop, and `return loss.data`.",
     ),
-    why_ours="Only `.data` changes, so no Value is made, and nothing is remembered: what a step does"
-    " to the parameters is not part of what the next loss is computed from.",
+    why_ours="Only `.data` changes, so no Value is made, and nothing is remembered: what a step"
+    " does to the parameters is not part of what the next loss is computed from.",
 )
 def check_00_8(judge: Judge, step: Any) -> None:
     """Each parameter's data moves by rate times its gradient, against it; the loss is returned."""

@@ -274,7 +274,7 @@ ROWS: tuple[tuple[str, list[Any]], ...] = (
 def check_01_7(judge: Judge, answer: Any) -> None:
     """The same bytes as before; what does not fit is converted; what fits costs nothing more."""
     for dtype, numbers in ROWS:
-        for row in (numbers, tuple(numbers)):
+        for row in (list(numbers), tuple(numbers)):
             got = judge.call(answer, row, dtype)
             judge.that(isinstance(got, bytes | bytearray), f"{what(got)}, and not bytes")
             wanted = ch01.pack(numbers, dtype)
