@@ -124,7 +124,7 @@ def strides_for(shape):
 def positions(shape, strides, offset):
     """Where the elements stand, row by row, as a list."""
     found = [offset]
-    for size, stride in zip(shape, strides):
+    for size, stride in zip(shape, strides, strict=True):
         found = [start + i * stride for start in found for i in range(size)]
     return found
 
@@ -132,7 +132,7 @@ def positions(shape, strides, offset):
 def reach(shape, strides, offset):
     """(first, last): the lowest and the highest position that any index reads."""
     first = last = offset
-    for size, stride in zip(shape, strides):
+    for size, stride in zip(shape, strides, strict=True):
         way = (size - 1) * stride
         first, last = first + min(way, 0), last + max(way, 0)
     return first, last
@@ -140,7 +140,7 @@ def reach(shape, strides, offset):
 
 def row_by_row(shape, strides):
     """Whether walking row by row, the last axis fastest, visits neighbours in memory: a bool."""
-    steps = zip(shape, strides, strides_for(shape))
+    steps = zip(shape, strides, strides_for(shape), strict=True)
     return all(size == 1 or stride == wanted for size, stride, wanted in steps)
 
 

@@ -20,14 +20,17 @@ __all__ = [
     "expand",
     "flatten",
     "full_key",
+    "mismatch",
     "nest",
     "pack",
     "permute",
     "positions",
     "reach",
+    "reduce_to",
     "reshape",
     "row_by_row",
     "select",
+    "sliced",
     "strides_for",
     "transpose",
     "unpack",
@@ -129,7 +132,7 @@ def strides_for(shape):
 def positions(shape, strides, offset):
     """Where the elements stand, row by row, as a list."""
     found = [offset]
-    for size, stride in zip(shape, strides):
+    for size, stride in zip(shape, strides, strict=True):
         found = [start + i * stride for start in found for i in range(size)]
     return found
 
@@ -137,7 +140,7 @@ def positions(shape, strides, offset):
 def reach(shape, strides, offset):
     """(first, last): the lowest and the highest position that any index reads."""
     first = last = offset
-    for size, stride in zip(shape, strides):
+    for size, stride in zip(shape, strides, strict=True):
         way = (size - 1) * stride
         first, last = first + min(way, 0), last + max(way, 0)
     return first, last
@@ -145,7 +148,7 @@ def reach(shape, strides, offset):
 
 def row_by_row(shape, strides):
     """Whether walking row by row, the last axis fastest, visits neighbours in memory: a bool."""
-    steps = zip(shape, strides, strides_for(shape))
+    steps = zip(shape, strides, strides_for(shape), strict=True)
     return all(size == 1 or stride == wanted for size, stride, wanted in steps)
 
 
@@ -268,6 +271,13 @@ def reshape(t, shape):
 # ---- chapter 3: indexing and broadcasting
 
 
+def sliced(size, stride, s):
+    """What a slice does to one axis: its new size and stride, and how far the offset moves."""
+    steps = range(*s.indices(size))
+    moved = stride * steps.start if steps else 0
+    return len(steps), stride * steps.step, moved
+
+
 def full_key(key, ndim):
     """The key with an int or a slice for each of ndim axes, and every None: `...` written out."""
     key = key if isinstance(key, tuple) else (key,)
@@ -289,12 +299,12 @@ def select(t, key):
             continue
         size, stride = t.shape[axis], t.strides[axis]
         if isinstance(k, slice):
-            steps = range(*k.indices(size))
-            shape.append(len(steps))
-            strides.append(stride * steps.step)
-            offset += stride * steps.start if steps else 0
+            count, step, moved = sliced(size, stride, k)
+            shape.append(count)
+            strides.append(step)
+            offset += moved
         elif -size <= k < size:
-            offset += stride * (k % size)
+            offset += k % size * stride
         else:
             raise IndexError(f"index {k} on axis {axis}, which has size {size}")
         axis += 1
@@ -304,14 +314,21 @@ def select(t, key):
 Tensor.__getitem__ = select
 
 
+def mismatch(a, b):
+    """What is wrong with broadcasting shapes a and b, in words; None if nothing is."""
+    for i, (m, n) in enumerate(zip_longest(reversed(a), reversed(b), fillvalue=1)):
+        if m != n and 1 not in (m, n):
+            where = f"axis {-1 - i} has sizes {m} and {n}, which must be equal or 1"
+            return f"shapes {tuple(a)} and {tuple(b)} do not fit: {where}"
+    return None
+
+
 def broadcast_shapes(a, b):
     """The shape that both stretch to: aligned at the right, sizes equal or one of them 1."""
-    shape = []
-    for m, n in zip_longest(reversed(a), reversed(b), fillvalue=1):
-        if m != n and 1 not in (m, n):
-            where = f"axis {-1 - len(shape)} has sizes {m} and {n}, which must be equal or 1"
-            raise ValueError(f"shapes {tuple(a)} and {tuple(b)} do not fit: {where}")
-        shape.append(n if m == 1 else m)
+    if wrong := mismatch(a, b):
+        raise ValueError(wrong)
+    pairs = zip_longest(reversed(a), reversed(b), fillvalue=1)
+    shape = [n if m == 1 else m for m, n in pairs]
     return tuple(reversed(shape))
 
 
@@ -322,3 +339,11 @@ def expand(t, shape):
     new = [0] * (len(shape) - len(t.shape))
     kept = [0 if size == 1 else s for size, s in zip(t.shape, t.strides, strict=True)]
     return t.over(shape, new + kept, t.offset)
+
+
+def reduce_to(g, shape):
+    """The sums of g over what was stretched: a new Tensor of `shape`."""
+    out = zeros(shape, g.buf.dtype)
+    for p, x in zip(expand(out, g.shape).positions(), g.values(), strict=True):
+        out.buf[p] += x
+    return out

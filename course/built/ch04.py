@@ -12,10 +12,8 @@ from itertools import zip_longest
 
 __all__ = [
     "FORMATS",
-    "IN_USE",
-    "KERNELS",
     "LIMITS",
-    "SIZES",
+    "PYTHON",
     "Add",
     "Buffer",
     "Elementwise",
@@ -40,6 +38,7 @@ __all__ = [
     "View",
     "alike",
     "as_integer",
+    "as_tensors",
     "axes",
     "broadcast_shapes",
     "cast",
@@ -54,25 +53,25 @@ __all__ = [
     "log",
     "lookup",
     "matmul",
+    "mismatch",
     "nest",
     "pack",
     "parts",
     "permute",
     "positions",
     "power",
-    "promote",
     "reach",
+    "reduce_to",
     "reduction",
-    "register",
     "reshape",
     "row_by_row",
     "run",
     "select",
+    "sliced",
     "strides_for",
     "total",
     "transpose",
     "unpack",
-    "use_backend",
     "zeros",
 ]
 
@@ -171,7 +170,7 @@ def strides_for(shape):
 def positions(shape, strides, offset):
     """Where the elements stand, row by row, as a list."""
     found = [offset]
-    for size, stride in zip(shape, strides):
+    for size, stride in zip(shape, strides, strict=True):
         found = [start + i * stride for start in found for i in range(size)]
     return found
 
@@ -179,7 +178,7 @@ def positions(shape, strides, offset):
 def reach(shape, strides, offset):
     """(first, last): the lowest and the highest position that any index reads."""
     first = last = offset
-    for size, stride in zip(shape, strides):
+    for size, stride in zip(shape, strides, strict=True):
         way = (size - 1) * stride
         first, last = first + min(way, 0), last + max(way, 0)
     return first, last
@@ -187,7 +186,7 @@ def reach(shape, strides, offset):
 
 def row_by_row(shape, strides):
     """Whether walking row by row, the last axis fastest, visits neighbours in memory: a bool."""
-    steps = zip(shape, strides, strides_for(shape))
+    steps = zip(shape, strides, strides_for(shape), strict=True)
     return all(size == 1 or stride == wanted for size, stride, wanted in steps)
 
 
@@ -310,6 +309,13 @@ def reshape(t, shape):
 # ---- chapter 3: indexing and broadcasting
 
 
+def sliced(size, stride, s):
+    """What a slice does to one axis: its new size and stride, and how far the offset moves."""
+    steps = range(*s.indices(size))
+    moved = stride * steps.start if steps else 0
+    return len(steps), stride * steps.step, moved
+
+
 def full_key(key, ndim):
     """The key with an int or a slice for each of ndim axes, and every None: `...` written out."""
     key = key if isinstance(key, tuple) else (key,)
@@ -331,12 +337,12 @@ def select(t, key):
             continue
         size, stride = t.shape[axis], t.strides[axis]
         if isinstance(k, slice):
-            steps = range(*k.indices(size))
-            shape.append(len(steps))
-            strides.append(stride * steps.step)
-            offset += stride * steps.start if steps else 0
+            count, step, moved = sliced(size, stride, k)
+            shape.append(count)
+            strides.append(step)
+            offset += moved
         elif -size <= k < size:
-            offset += stride * (k % size)
+            offset += k % size * stride
         else:
             raise IndexError(f"index {k} on axis {axis}, which has size {size}")
         axis += 1
@@ -346,14 +352,21 @@ def select(t, key):
 Tensor.__getitem__ = select
 
 
+def mismatch(a, b):
+    """What is wrong with broadcasting shapes a and b, in words; None if nothing is."""
+    for i, (m, n) in enumerate(zip_longest(reversed(a), reversed(b), fillvalue=1)):
+        if m != n and 1 not in (m, n):
+            where = f"axis {-1 - i} has sizes {m} and {n}, which must be equal or 1"
+            return f"shapes {tuple(a)} and {tuple(b)} do not fit: {where}"
+    return None
+
+
 def broadcast_shapes(a, b):
     """The shape that both stretch to: aligned at the right, sizes equal or one of them 1."""
-    shape = []
-    for m, n in zip_longest(reversed(a), reversed(b), fillvalue=1):
-        if m != n and 1 not in (m, n):
-            where = f"axis {-1 - len(shape)} has sizes {m} and {n}, which must be equal or 1"
-            raise ValueError(f"shapes {tuple(a)} and {tuple(b)} do not fit: {where}")
-        shape.append(n if m == 1 else m)
+    if wrong := mismatch(a, b):
+        raise ValueError(wrong)
+    pairs = zip_longest(reversed(a), reversed(b), fillvalue=1)
+    shape = [n if m == 1 else m for m, n in pairs]
     return tuple(reversed(shape))
 
 
@@ -366,35 +379,24 @@ def expand(t, shape):
     return t.over(shape, new + kept, t.offset)
 
 
-# ---- chapter 4: ops and the registry
-
-KERNELS = {}  # (name, backend, dtype) -> function
-IN_USE = ["python"]  # the backend; a list, so that use_backend can change it
-
-
-def register(name, function, backend="python", dtypes=FORMATS):
-    """Enter the kernel of that name for these dtypes on that backend."""
-    for dtype in dtypes:
-        KERNELS[name, backend, dtype] = function
+def reduce_to(g, shape):
+    """The sums of g over what was stretched: a new Tensor of `shape`."""
+    out = zeros(shape, g.buf.dtype)
+    for p, x in zip(expand(out, g.shape).positions(), g.values(), strict=True):
+        out.buf[p] += x
+    return out
 
 
-def use_backend(backend):
-    """From here on, kernels are looked up there."""
-    IN_USE[0] = backend
-
-
-def lookup(name, dtype):
-    """The kernel of that name for that dtype, on the backend in use."""
-    (backend,) = IN_USE
-    if (name, backend, dtype) not in KERNELS:
-        there = ", ".join(f"{d} on {b}" for n, b, d in KERNELS if n == name) or "nothing"
-        raise LookupError(f"no kernel {name!r} for {dtype} on {backend}; there is {there}")
-    return KERNELS[name, backend, dtype]
+# ---- chapter 4: ops
 
 
 def elementwise(f):
     """The kernel that puts f of the inputs' elements into each element of out."""
-    return lambda out, *ins: out.fill(list(map(f, *[x.values() for x in ins])))
+
+    def kernel(out, *ins):
+        out.fill(list(map(f, *[x.values() for x in ins])))
+
+    return kernel
 
 
 def exp(x):
@@ -407,7 +409,9 @@ def exp(x):
 
 def log(x):
     """ln x; minus infinity at 0, nan below"""
-    return math.log(x) if x > 0 else -math.inf if x == 0 else math.nan
+    if x > 0:
+        return math.log(x)
+    return -math.inf if x == 0 else math.nan
 
 
 def power(x, y):
@@ -420,43 +424,22 @@ def power(x, y):
         return math.inf if x == 0 else math.nan
 
 
-register("add", elementwise(operator.add))
-register("mul", elementwise(operator.mul))
-register("gt", elementwise(operator.gt))
-register("neg", elementwise(operator.neg), dtypes=list(FORMATS)[1:])  # all but bool
-register("relu", elementwise(lambda x: max(x, 0)))
-register("exp", elementwise(exp), dtypes=LIMITS)  # the floats
-register("log", elementwise(log), dtypes=LIMITS)
-register("pow", elementwise(power), dtypes=LIMITS)
-register("cast", elementwise(lambda x: x))
-
-# Kind, signed or not, bits for the magnitude; float64 is to hold every integer.
-SIZES = {
-    "bool": (0, 0, 1), "uint8": (1, 0, 8), "int8": (1, 1, 7), "uint16": (1, 0, 16),
-    "int16": (1, 1, 15), "uint32": (1, 0, 32), "int32": (1, 1, 31), "uint64": (1, 0, 64),
-    "int64": (1, 1, 63), "float16": (2, 1, 11), "float32": (2, 1, 24), "float64": (2, 1, 64),
-}  # fmt: skip
+PYTHON = {  # the kernels in plain Python, by name
+    "add": elementwise(operator.add),
+    "mul": elementwise(operator.mul),
+    "neg": elementwise(operator.neg),
+    "gt": elementwise(operator.gt),
+    "relu": elementwise(lambda x: max(x, 0)),
+    "exp": elementwise(exp),
+    "log": elementwise(log),
+    "pow": elementwise(power),
+    "cast": elementwise(lambda x: x),
+}
 
 
-def promote(a, b):
-    """The first dtype that holds all numbers of both."""
-    needed = [max(pair) for pair in zip(SIZES[a], SIZES[b], strict=True)]
-    return next(d for d in SIZES if all(map(operator.ge, SIZES[d], needed)))
-
-
-def cast(t, dtype):
-    """t in another dtype."""
-    if t.buf.dtype == dtype:
-        return t
-    out = zeros(t.shape, dtype)
-    lookup("cast", t.buf.dtype)(out, t)
-    return out
-
-
-def alike(tensors):
-    """All of them in the dtype that holds the numbers of each."""
-    dtype = reduce(promote, [t.buf.dtype for t in tensors])
-    return [cast(t, dtype) for t in tensors]
+def lookup(name, dtype):
+    """The kernel of that name."""
+    return PYTHON[name]
 
 
 def run(op):
@@ -471,18 +454,7 @@ class Op:
     execute = staticmethod(run)
 
     def __init__(self, *inputs, **params):
-        like = next(x.buf.dtype for x in inputs if hasattr(x, "buf"))
-        numbers = [x for x in inputs if not hasattr(x, "buf")]
-        if numbers:  # a Python number beside a tensor: one dtype for both
-            like = self.beside(numbers[0], like)
-            inputs = [cast(x, like) if hasattr(x, "buf") else Tensor(x, dtype=like) for x in inputs]
-        self.inputs, self.params = list(inputs), params
-
-    @staticmethod
-    def beside(x, dtype):
-        """The tensor's dtype, unless that is of a kind too poor for the number x; then x's own."""
-        own = "bool" if isinstance(x, bool) else "int64" if isinstance(x, int) else "float32"
-        return dtype if SIZES[dtype][0] >= SIZES[own][0] else own
+        self.inputs, self.params = as_tensors(inputs), params
 
     def apply(self):
         return Op.execute(self)
@@ -493,6 +465,30 @@ class Op:
         out = zeros(shape, self.gives or dtype)
         lookup(self.kernel, dtype)(out, *inputs, **self.params)
         return out
+
+
+def cast(t, dtype):
+    """t in another dtype."""
+    if t.buf.dtype == dtype:
+        return t
+    out = zeros(t.shape, dtype)
+    lookup("cast", t.buf.dtype)(out, t)
+    return out
+
+
+def as_tensors(inputs):
+    """The inputs as tensors: a Python number takes the dtype of the tensor beside it."""
+    dtypes = [x.buf.dtype for x in inputs if hasattr(x, "buf")]
+    return [x if hasattr(x, "buf") else Tensor(x, dtype=dtypes[0]) for x in inputs]
+
+
+def alike(tensors):
+    """All of them in one dtype, where they have one; bools are 0 and 1 of the dtype beside them."""
+    dtypes = {t.buf.dtype for t in tensors} - {"bool"}
+    if len(dtypes) > 1:
+        raise TypeError(f"dtypes {sorted(dtypes)} meet: chapter 4b says what comes out")
+    dtype = dtypes.pop() if dtypes else "bool"
+    return [cast(t, dtype) for t in tensors]
 
 
 class Elementwise(Op):
@@ -521,8 +517,9 @@ class Mul(Elementwise):
     kernel = "mul"
 
     def backward(self, g):
+        """The gradients of x and of y, given g, the gradient of z."""
         x, y = self.inputs
-        return g * y, g * x
+        return Mul(g, y).apply(), Mul(g, x).apply()
 
 
 Tensor.__mul__ = Tensor.__rmul__ = lambda x, y: Mul(x, y).apply()
@@ -596,86 +593,6 @@ Tensor.relu = lambda x: ReLU(x).apply()
 Tensor.__gt__ = lambda x, y: Greater(x, y).apply()
 
 
-def parts(numbers, count):
-    """The numbers in `count` parts of equal length."""
-    n = len(numbers) // max(count, 1)
-    return [numbers[i * n : i * n + n] for i in range(count)]
-
-
-def reduction(f):
-    """The kernel that puts f of each list of elements along `axis` into out."""
-
-    def kernel(out, x, axis):
-        kept = [a for a in range(len(x.shape)) if a not in axis]
-        out.fill([f(part) for part in parts(permute(x, [*kept, *axis]).values(), out.numel())])
-
-    return kernel
-
-
-def total(numbers):
-    """The sum of floats, rounded once; infinite or nan where plain addition is"""
-    try:
-        return math.fsum(numbers)
-    except (OverflowError, ValueError):
-        return sum(numbers)
-
-
-def largest(numbers):
-    """The largest of them; nan if there is one."""
-    return math.nan if any(x != x for x in numbers) else max(numbers)
-
-
-register("sum", reduction(sum))
-register("sum", reduction(total), dtypes=LIMITS)
-register("max", reduction(largest))
-
-
-class Reduce(Op):
-    """The axes in `axis` go."""
-
-    def prepare(self, x):
-        kept = [n for a, n in enumerate(x.shape) if a not in self.params["axis"]]
-        return kept, [cast(x, "int64") if x.buf.dtype == "bool" else x]  # how many are true
-
-    def stretched(self, g):
-        """What was reduced, stretched over the input's shape again."""
-        shape = self.inputs[0].shape
-        kept = [1 if a in self.params["axis"] else n for a, n in enumerate(shape)]
-        return g.reshape(*kept).expand(*shape)
-
-
-class Sum(Reduce):
-    """z = the sum over axis"""
-
-    kernel = "sum"
-
-    def backward(self, g):
-        return (self.stretched(g),)
-
-
-def axes(t, axis):
-    """axis=None, an int or a tuple, as a tuple of axes counted from the front."""
-    axis = range(len(t.shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    return tuple(range(len(t.shape))[a] for a in axis)
-
-
-Tensor.sum = lambda x, axis=None: Sum(x, axis=axes(x, axis)).apply()
-
-
-class Max(Reduce):
-    """z = the largest over axis; equals share the gradient"""
-
-    kernel = "max"
-
-    def backward(self, g):
-        (x,) = self.inputs
-        winner = (self.stretched(x.max(**self.params)) > x) * -1.0 + 1.0
-        return (self.stretched(g) * winner / self.stretched(winner.sum(**self.params)),)
-
-
-Tensor.max = lambda x, axis=None: Max(x, axis=axes(x, axis)).apply()
-
-
 class View(Op):
     """No kernel: another way to walk the same Buffer."""
 
@@ -684,6 +601,8 @@ class View(Op):
 
 
 class Transpose(View):
+    """z = x with two axes exchanged"""
+
     walk = staticmethod(transpose)
 
     def backward(self, g):
@@ -691,6 +610,8 @@ class Transpose(View):
 
 
 class Reshape(View):
+    """z = x under another shape"""
+
     walk = staticmethod(reshape)
 
     def backward(self, g):
@@ -698,6 +619,8 @@ class Reshape(View):
 
 
 class Expand(View):
+    """z = x, stretched"""
+
     walk = staticmethod(expand)
 
     def backward(self, g):
@@ -711,6 +634,8 @@ Tensor.T = property(Tensor.transpose)
 
 
 class Select(View):
+    """z = x[key]"""
+
     walk = staticmethod(select)
 
     def backward(self, g):
@@ -732,13 +657,99 @@ class Place(Op):
 Tensor.__getitem__ = lambda x, key: Select(x, key=key).apply()
 
 
+def parts(numbers, count):
+    """The numbers in `count` parts of equal length."""
+    n = len(numbers) // max(count, 1)
+    return [numbers[i * n : i * n + n] for i in range(count)]
+
+
+def reduction(f):
+    """The kernel that puts f of each list of elements along `axis` into out."""
+
+    def kernel(out, x, axis):
+        kept = [a for a in range(len(x.shape)) if a not in axis]
+        numbers = permute(x, [*kept, *axis]).values()
+        out.fill([f(part) for part in parts(numbers, out.numel())])
+
+    return kernel
+
+
+def total(numbers):
+    """The sum: of ints exact, of floats rounded once; infinite or nan where plain addition is"""
+    if all(isinstance(x, int) for x in numbers):
+        return sum(numbers)
+    try:
+        return math.fsum(numbers)
+    except (OverflowError, ValueError):
+        return sum(numbers)
+
+
+def largest(numbers):
+    """The largest of them; nan if there is one."""
+    return math.nan if any(x != x for x in numbers) else max(numbers)
+
+
+PYTHON["sum"] = reduction(total)
+PYTHON["max"] = reduction(largest)
+
+
+class Reduce(Op):
+    """The axes in `axis` go."""
+
+    def prepare(self, x):
+        shape = [n for a, n in enumerate(x.shape) if a not in self.params["axis"]]
+        return shape, [cast(x, "int64") if x.buf.dtype == "bool" else x]  # how many are true
+
+
+def axes(t, axis):
+    """axis=None, an int or a tuple, as a tuple of axes counted from the front."""
+    if axis is None:
+        return tuple(range(len(t.shape)))
+    axis = axis if isinstance(axis, tuple) else (axis,)
+    return tuple(range(len(t.shape))[a] for a in axis)
+
+
+class Sum(Reduce):
+    """z = the sum over axis"""
+
+    kernel = "sum"
+
+    def backward(self, g):
+        """g, with the axes that went put back at size 1, and stretched over x's shape."""
+        shape = self.inputs[0].shape
+        kept = [1 if a in self.params["axis"] else n for a, n in enumerate(shape)]
+        return (g.reshape(*kept).expand(*shape),)
+
+
+Tensor.sum = lambda x, axis=None: Sum(x, axis=axes(x, axis)).apply()
+
+
+class Max(Reduce):
+    """z = the largest over axis; equals share the gradient"""
+
+    kernel = "max"
+
+    def stretched(self, g):
+        """g over the input's shape again: the way back of a sum."""
+        return Sum(*self.inputs, **self.params).backward(g)[0]
+
+    def backward(self, g):
+        (x,) = self.inputs
+        below = cast(self.stretched(x.max(**self.params)) > x, x.buf.dtype)
+        winner = 1.0 - below
+        return (self.stretched(g) * winner / self.stretched(winner.sum(**self.params)),)
+
+
+Tensor.max = lambda x, axis=None: Max(x, axis=axes(x, axis)).apply()
+
+
 def matmul(out, x, y):
     """out_ij = sum_k x_ik * y_kj"""
     rows, columns = parts(x.values(), x.shape[0]), parts(transpose(y).values(), y.shape[1])
     out.fill([sum(map(operator.mul, row, column)) for row in rows for column in columns])
 
 
-register("matmul", matmul)
+PYTHON["matmul"] = matmul
 
 
 class MatMul(Op):
@@ -747,13 +758,17 @@ class MatMul(Op):
     kernel = "matmul"
 
     def prepare(self, x, y):
+        """The shape of the product, and the inputs in one dtype; ValueError if they do not fit."""
         if len(x.shape) != 2 or len(y.shape) != 2 or x.shape[1] != y.shape[0]:
             raise ValueError(f"matmul of shapes {x.shape} and {y.shape}: not (m, k) and (k, n)")
         return (x.shape[0], y.shape[1]), alike((x, y))
 
     def backward(self, g):
+        """The gradients of x and of y; None for one that is not required."""
         x, y = self.inputs
-        return g @ y.T if x.requires_grad else None, x.T @ g if y.requires_grad else None
+        gx = MatMul(g, y.T).apply() if x.requires_grad else None
+        gy = MatMul(x.T, g).apply() if y.requires_grad else None
+        return gx, gy
 
 
 Tensor.__matmul__ = lambda x, y: MatMul(x, y).apply()

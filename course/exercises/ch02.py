@@ -429,6 +429,8 @@ def check_02_11(judge: Judge, answer: Any) -> None:
     for facts in OUTSIDE:
         judge.raises(IndexError, answer, Buffer(range(12)), *facts, given="a Buffer of 12 numbers")
     judge.raises(ValueError, answer, Buffer(range(12)), (3, 4), (1,))
+    judge.raises(ValueError, answer, Buffer(range(12)), (3,), (4, 1))
+    judge.raises(ValueError, answer, Buffer([]), (0, 3), (1,))
     _shared(judge, answer)
 
 
