@@ -13,7 +13,7 @@ from typing import Any
 
 from course.compare import plain, short, what
 from course.exercise import Judge, exercise, question
-from course.library import ours
+from course.library import of, ours
 from tutor import viz
 
 ch02 = ours(2)
@@ -306,20 +306,21 @@ def check_02_10(judge: Judge, answer: Any) -> None:
 # ---- 02.11: Tensor -------------------------------------------------------------------------------
 
 
-class Counting(ch02.Buffer):  # type: ignore[misc, name-defined]
-    """A Buffer that counts how often it is read from and written to."""
+def counting(cls: Any) -> Any:
+    """A Buffer, of this class, that counts how often it is read from and written to."""
 
-    def __init__(self, numbers: Any, dtype: str = "float32") -> None:
-        self.reads = self.writes = 0
-        super().__init__(numbers, dtype)
+    class Counting(cls):  # type: ignore[misc]
+        reads = writes = 0
 
-    def read(self, start: int, count: int) -> Any:
-        self.reads += 1
-        return super().read(start, count)
+        def read(self, start: int, count: int) -> Any:
+            self.reads += 1
+            return super().read(start, count)
 
-    def write(self, start: int, numbers: Any) -> None:
-        self.writes += 1
-        super().write(start, numbers)
+        def write(self, start: int, numbers: Any) -> None:
+            self.writes += 1
+            super().write(start, numbers)
+
+    return Counting(range(100), "float64")
 
 
 def _facts(judge: Judge, t: Any, shape: Any, strides: Any, offset: int, given: str) -> None:
@@ -328,7 +329,7 @@ def _facts(judge: Judge, t: Any, shape: Any, strides: Any, offset: int, given: s
         judge.equal(judge.run(partial(getattr, t, name)), wanted, given=f"{given}; t.{name}")
 
 
-def _made(judge: Judge, answer: Any) -> None:
+def _made(judge: Judge, answer: Any, buffers: Any) -> None:
     """The constructor, from lists and from Buffers."""
     for data, numbers, shape in NESTED:
         t = judge.instance(answer, deepcopy(data))
@@ -345,7 +346,7 @@ def _made(judge: Judge, answer: Any) -> None:
     judge.equal(rest, [False, None, None], given="t.requires_grad, t.grad, t.op")
     t = judge.instance(answer, [1.0], requires_grad=True)
     judge.equal(t.requires_grad, True, given="t.requires_grad")
-    buf = Buffer(range(12), "int64")
+    buf = buffers(range(12), "int64")
     t = judge.instance(answer, buf)
     given = "t = Tensor(Buffer(range(12)))"
     judge.that(t.buf is buf, "it made another Buffer; it should keep the one it was given",
@@ -407,10 +408,11 @@ def check_02_11(judge: Judge, answer: Any) -> None:
     """Facts over a Buffer: kept, checked, read and written, and shared by `over`."""
     if not isinstance(answer, type):
         judge.fail({"got": what(answer), "expected": "a class"})
-    _made(judge, answer)
+    buffers = of(answer, "Buffer", default=ch02).Buffer
+    _made(judge, answer, buffers)
     for facts in INSIDE:
         numbers = [float(3 * n + 1) for n in range(12)]
-        buf = Buffer(numbers)
+        buf = buffers(numbers)
         t = judge.instance(answer, buf, *facts)
         walk = positions(*facts)
         made = f"t = Tensor(Buffer of {numbers[:3]} ..., {facts[0]}, {facts[1]}, {facts[2]})"
@@ -427,14 +429,14 @@ def check_02_11(judge: Judge, answer: Any) -> None:
                 numbers[p] = x
             judge.equal([buf[p] for p in range(12)], numbers, given=f"{made}; the Buffer after it")
     for facts in OUTSIDE:
-        judge.raises(IndexError, answer, Buffer(range(12)), *facts, given="a Buffer of 12 numbers")
-    judge.raises(ValueError, answer, Buffer(range(12)), (3, 4), (1,))
-    judge.raises(ValueError, answer, Buffer(range(12)), (3,), (4, 1))
-    judge.raises(ValueError, answer, Buffer([]), (0, 3), (1,))
-    _shared(judge, answer)
+        judge.raises(IndexError, answer, buffers(range(12)), *facts, given="a Buffer of 12 numbers")
+    judge.raises(ValueError, answer, buffers(range(12)), (3, 4), (1,))
+    judge.raises(ValueError, answer, buffers(range(12)), (3,), (4, 1))
+    judge.raises(ValueError, answer, buffers([]), (0, 3), (1,))
+    _shared(judge, answer, buffers)
 
 
-def _shared(judge: Judge, answer: Any) -> None:
+def _shared(judge: Judge, answer: Any, buffers: Any) -> None:
     """over, and reading in one piece."""
     t = judge.instance(answer, [[1, 2, 3], [4, 5, 6]], dtype="int32")
     judge.called = judge.given = ""
@@ -452,7 +454,7 @@ def _shared(judge: Judge, answer: Any) -> None:
     judge.run(lambda: view.fill([10, 40, 20, 50, 30, 60]))
     judge.equal(judge.run(t.tolist), [[10, 20, 30], [40, 50, 60]], given="t, after v was filled")
     judge.raises(IndexError, t.over, (3,), (1,), 4, called="t.over((3,), (1,), 4)")
-    buf = Counting(range(100), "float64")
+    buf = counting(buffers)
     t = judge.instance(answer, buf, (5, 10), (10, 1), 20)
     buf.reads = buf.writes = 0
     judge.call(t.values, given="a contiguous tensor of 50 elements")
@@ -463,7 +465,7 @@ def _shared(judge: Judge, answer: Any) -> None:
     judge.that(buf.writes == 1, words)
     large = (10**6, 10**6), (0, 0), 0
     judge.instance(
-        answer, Buffer([1.0]), *large, given="so many elements that nobody can list them"
+        answer, buffers([1.0]), *large, given="so many elements that nobody can list them"
     )
 
 
