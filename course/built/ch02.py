@@ -16,9 +16,13 @@ __all__ = [
     "contiguous",
     "convert",
     "flatten",
+    "nest",
     "pack",
     "permute",
+    "positions",
+    "reach",
     "reshape",
+    "row_by_row",
     "strides_for",
     "transpose",
     "unpack",
@@ -109,7 +113,7 @@ def pack(numbers, dtype):
 
 
 def strides_for(shape):
-    """The strides of numbers that lie row by row: the last axis steps by 1."""
+    """The strides of numbers that lie row by row, as a tuple."""
     strides, step = [], 1
     for size in reversed(shape):
         strides.append(step)
@@ -117,15 +121,48 @@ def strides_for(shape):
     return tuple(reversed(strides))
 
 
+def positions(shape, strides, offset):
+    """Where the elements stand, row by row, as a list."""
+    found = [offset]
+    for size, stride in zip(shape, strides, strict=True):
+        found = [start + i * stride for start in found for i in range(size)]
+    return found
+
+
+def reach(shape, strides, offset):
+    """(first, last): the lowest and the highest position that any index reads."""
+    first = last = offset
+    for size, stride in zip(shape, strides, strict=True):
+        way = (size - 1) * stride
+        first, last = first + min(way, 0), last + max(way, 0)
+    return first, last
+
+
+def row_by_row(shape, strides):
+    """Whether walking row by row, the last axis fastest, visits neighbours in memory: a bool."""
+    steps = zip(shape, strides, strides_for(shape), strict=True)
+    return all(size == 1 or stride == wanted for size, stride, wanted in steps)
+
+
 def flatten(data):
-    """Nested lists as one flat list, and their shape."""
+    """Nested lists as one flat list, and their shape, as a tuple."""
     if not isinstance(data, list | tuple):
         return [data], ()
     rows = [flatten(row) for row in data]
     shapes = {shape for _, shape in rows}
     if len(shapes) > 1:
         raise ValueError(f"rows of different shapes: {sorted(shapes)}")
-    return [x for row, _ in rows for x in row], (len(data), *(shapes.pop() if shapes else ()))
+    inner = shapes.pop() if shapes else ()
+    return [x for row, _ in rows for x in row], (len(data), *inner)
+
+
+def nest(items, shape):
+    """The items, which lie row by row, as nested lists of this shape."""
+    items = list(items)
+    for axis in range(len(shape) - 1, 0, -1):
+        size, rows = shape[axis], math.prod(shape[:axis])
+        items = [items[i * size : (i + 1) * size] for i in range(rows)]
+    return items if shape else items[0]
 
 
 class Tensor:
@@ -141,25 +178,12 @@ class Tensor:
         self.shape = (len(data),) if shape is None else tuple(shape)
         self.strides = strides_for(self.shape) if strides is None else tuple(strides)
         self.requires_grad, self.grad, self.op = requires_grad, None, None
-        reach = [(n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)]
-        first, last = (offset + sum(f(r, 0) for r in reach) for f in (min, max))
-        if self.numel() and not 0 <= first <= last < len(data):
-            raise IndexError(f"positions {first} to {last} of a Buffer of {len(data)} numbers")
-
-    def numel(self):
-        return math.prod(self.shape)
-
-    def is_contiguous(self):
-        """Whether the elements lie row by row. An axis of size 1 is never walked."""
-        steps = zip(self.shape, self.strides, strides_for(self.shape), strict=True)
-        return all(size == 1 or stride == wanted for size, stride, wanted in steps)
-
-    def positions(self):
-        """Where the elements stand in the Buffer, the last axis fastest."""
-        found = [self.offset]
-        for size, stride in zip(self.shape, self.strides, strict=True):
-            found = [start + i * stride for start in found for i in range(size)]
-        return found
+        if len(self.strides) != len(self.shape):
+            raise ValueError(f"strides {self.strides} for the shape {self.shape}")
+        if self.numel():
+            first, last = reach(self.shape, self.strides, offset)
+            if first < 0 or last >= len(data):
+                raise IndexError(f"positions {first} to {last} of a Buffer of {len(data)} numbers")
 
     def values(self):
         """All elements, row by row."""
@@ -180,25 +204,24 @@ class Tensor:
         """The same Buffer, walked in another way."""
         return Tensor(self.buf, shape, strides, offset)
 
+    def numel(self):
+        return math.prod(self.shape)
+
+    def is_contiguous(self):
+        return row_by_row(self.shape, self.strides)
+
+    def positions(self):
+        return positions(self.shape, self.strides, self.offset)
+
     def item(self):
         (value,) = self.values()
         return value
 
     def tolist(self):
-        items = list(self.values())
-        for axis in range(len(self.shape) - 1, 0, -1):
-            size, rows = self.shape[axis], math.prod(self.shape[:axis])
-            items = [items[i * size : (i + 1) * size] for i in range(rows)]
-        return items if self.shape else items[0]
+        return nest(self.values(), self.shape)
 
     def __repr__(self):
         return f"Tensor({self.tolist()}, {self.buf.dtype})"
-
-
-def zeros(shape, dtype="float32"):
-    buf = Buffer([], dtype)
-    buf.raw = bytearray(math.prod(shape) * buf.itemsize)
-    return Tensor(buf, shape)
 
 
 def permute(t, axes):
@@ -213,17 +236,25 @@ def transpose(t, a=-2, b=-1):
     return permute(t, axes)
 
 
+def zeros(shape, dtype="float32"):
+    """Zeros of this shape, made without a list of them."""
+    buf = Buffer([], dtype)
+    buf.raw = bytearray(math.prod(shape) * buf.itemsize)
+    return Tensor(buf, shape)
+
+
 def contiguous(t):
-    """t itself if its numbers lie row by row, else a copy for which they do."""
+    """t itself if its numbers lie row by row, else a copy of the same dtype for which they do."""
     return t if t.is_contiguous() else Tensor(Buffer(t.values(), t.buf.dtype), t.shape)
 
 
 def reshape(t, shape):
     """The same numbers in the same order under another shape; -1 is worked out."""
-    if -1 in shape:
-        known = -math.prod(shape)
-        shape = [t.numel() // known if size == -1 else size for size in shape]
-    if math.prod(shape) != t.numel():
+    sizes = list(shape)
+    if sizes.count(-1) == 1:
+        known = -math.prod(sizes)  # of all the others
+        sizes[sizes.index(-1)] = t.numel() // known if known else 0
+    if -1 in sizes or math.prod(sizes) != t.numel():
         raise ValueError(f"shape {t.shape} holds {t.numel()} numbers, {tuple(shape)} does not")
     t = contiguous(t)
-    return t.over(shape, strides_for(shape), t.offset)
+    return t.over(sizes, strides_for(sizes), t.offset)
