@@ -56,7 +56,7 @@ def is_view_of(judge: Judge, got: Any, t: Any, given: str) -> None:
     "03.1",
     "Every axis named",
     answer="full_key",
-    minutes=15,
+    minutes=10,
     hints=(
         "Count first: how many parts of the key take up an axis? `None` and `...` do not.",
         "With `at = key.index(...)`, `key[:at]` stands before the `...`, `key[at + 1:]` after it. "
@@ -125,8 +125,8 @@ def keys_for(shape: Shape, slices: bool, others: bool, draw: random.Random) -> I
     for _ in range(12):
         key: list[Any] = []
         for n in shape[: draw.randint(1, len(shape))]:
-            ends = (draw.choice([None, draw.randint(-n - 1, n + 1)]) for _ in range(2))
-            part = slice(*ends, draw.choice([None, 1, 2, -1, -2]))
+            start, stop = (draw.choice([None, draw.randint(-n - 1, n + 1)]) for _ in range(2))
+            part = slice(start, stop, draw.choice([None, 1, 2, -1, -2]))
             key.append(part if slices and draw.random() < 0.6 else draw.randrange(-n, n))
         if others:
             key.insert(draw.randint(0, len(key)), draw.choice([None, ...]))
@@ -240,7 +240,7 @@ def check_03_3(judge: Judge, mismatch: Any) -> None:
     "03.2",
     "The shape that both stretch to",
     answer="broadcast_shapes",
-    minutes=10,
+    minutes=5,
     hints=(
         "`mismatch(a, b)` says whether they fit, and what to say if not. After that, walk both "
         "shapes from the right once more.",
@@ -266,7 +266,7 @@ def check_03_2(judge: Judge, broadcast_shapes: Any) -> None:
     "03.7",
     "Stretch it",
     answer="expand",
-    minutes=15,
+    minutes=10,
     hints=(
         "If `broadcast_shapes(t.shape, shape)` is `shape`, then t stretches to it. What it raises "
         "where the shapes do not fit is a ValueError already.",
@@ -319,7 +319,7 @@ def check_03_7(judge: Judge, expand: Any) -> None:
     "03.4",
     "Undo broadcasting",
     answer="reduce_to",
-    minutes=20,
+    minutes=15,
     hints=(
         "Each element of g was read from one place. Each element of the result is the sum over all "
         "elements of g that were read from its place.",

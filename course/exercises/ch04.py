@@ -266,8 +266,9 @@ def check_04_8(judge: Judge, reduction: Any) -> None:
     judge.call(
         judge.call(reduction, sum), out, x, (1,), changes=True, given="an `out` that is a view"
     )
-    expected = [[0.0, 0.0], [0.0, sum(x.values()[3:])], [0.0, 0.0], [0.0, sum(x.values()[:3])]]
-    judge.close(whole.tolist(), expected, given="an `out` that is a view")
+    first, second = sum(x.values()[:3]), sum(x.values()[3:])
+    filled = [[0.0, 0.0], [0.0, second], [0.0, 0.0], [0.0, first]]
+    judge.close(whole.tolist(), filled, given="an `out` that is a view")
 
 
 # ---- promotion -----------------------------------------------------------------------------------
@@ -375,7 +376,7 @@ def check_04_12(judge: Judge, losing: Any) -> None:
     "04.4",
     "Mul",
     answer="Mul",
-    minutes=15,
+    minutes=10,
     hints=(
         "One more in x is y more in z, and each 1 in z is worth g. So what is it worth in all?",
         "`x, y = self.inputs`. The gradient of x is g times y, element by element: Mul(g, y).",
@@ -410,7 +411,7 @@ def check_04_4(judge: Judge, Mul: Any) -> None:  # noqa: N803 - it is a class
     "04.5",
     "Sum",
     answer="Sum",
-    minutes=15,
+    minutes=10,
     hints=(
         "Put the axes that went away back, with size 1: a g of that shape can be stretched to the "
         "shape of x.",
@@ -507,7 +508,7 @@ def check_04_9(judge: Judge, matmul: Any) -> None:
     "04.7",
     "MatMul, the whole operation",
     answer="MatMul",
-    minutes=20,
+    minutes=15,
     hints=(
         "prepare: if it fits, return (x.shape[0], y.shape[1]), alike((x, y)). For backward, write "
         "down the shapes of g, x and y, and see which product has the shape of x.",
@@ -720,10 +721,8 @@ def check_04_s2(judge: Judge, BatchMatMul: Any) -> None:  # noqa: N803 - it is a
             got, where = tensor(judge, got, name), f"{given}: the gradient of {name}"
             shapes = tuple(got.shape) in (t.shape, whole.shape)
             judge.that(shapes, f"it has shape {tuple(got.shape)}", given=where)
-            judge.close(
-                judge.run(lambda got=got, t=t: ch04.reduce_to(got, t.shape)),
-                ch04.reduce_to(whole, t.shape).tolist(), given=where,
-            )  # fmt: skip
+            summed = judge.call(ch04.reduce_to, got, t.shape, given=where)
+            judge.close(summed, ch04.reduce_to(whole, t.shape).tolist(), given=where)
 
 
 @exercise(
@@ -746,16 +745,16 @@ def check_04_s2(judge: Judge, BatchMatMul: Any) -> None:  # noqa: N803 - it is a
 def check_04_s3(judge: Judge, Remembering: Any) -> None:  # noqa: N803 - it is a class
     """Right answers as those of Registry, and super() is asked once for each, until a change."""
     judge.that(isinstance(Remembering, type), f"{Remembering!r:.60} is no class")
-    base = next((c for c in Remembering.__mro__[1:] if "lookup" in vars(c)), object)
-    asked: list[tuple[str, str]] = []
-    plain = vars(base).get("lookup")
-    judge.that(plain is not None, "it is no subclass of Registry")
+    bases: list[Any] = [c for c in Remembering.__mro__[1:] if "lookup" in vars(c)]
+    judge.that(bases, "it is no subclass of Registry")
+    base, asked = bases[0], list[tuple[str, str]]()
+    plain = base.lookup
 
     def listening(self: Any, name: str, dtype: str) -> Any:
         asked.append((name, dtype))
         return plain(self, name, dtype)
 
-    base.lookup = listening  # type: ignore[attr-defined]
+    base.lookup = listening
     try:
         one = judge.instance(Remembering)
 
@@ -790,7 +789,7 @@ def check_04_s3(judge: Judge, Remembering: Any) -> None:  # noqa: N803 - it is a
         other = judge.instance(Remembering)
         judge.raises(LookupError, other.lookup, "add", "float32", given="a second one, still empty")
     finally:
-        base.lookup = plain  # type: ignore[attr-defined]
+        base.lookup = plain
 
 
 @exercise(
