@@ -28,6 +28,7 @@ __all__ = [
     "Add",
     "Buffer",
     "Checkpoint",
+    "CrossEntropy",
     "Elementwise",
     "Engine",
     "Exp",
@@ -48,12 +49,14 @@ __all__ = [
     "Reshape",
     "Select",
     "Sum",
+    "Swish",
     "Tensor",
     "Transpose",
     "View",
     "accuracy",
     "add_",
     "alike",
+    "as_integer",
     "as_tensors",
     "axes",
     "batches",
@@ -62,9 +65,11 @@ __all__ = [
     "borrowed",
     "broadcast_shapes",
     "cast",
+    "collect",
     "contiguous",
     "convert",
     "cross_entropy",
+    "detach",
     "elementwise",
     "engine",
     "exp",
@@ -72,7 +77,9 @@ __all__ = [
     "fit",
     "flatten",
     "full_key",
+    "glorot",
     "gradcheck",
+    "hvp",
     "largest",
     "lend",
     "log",
@@ -80,24 +87,31 @@ __all__ = [
     "lookup",
     "matmul",
     "mismatch",
+    "mse",
     "no_grad",
+    "pack",
     "parts",
     "permute",
     "power",
     "promote",
+    "record",
     "reduce_to",
     "reduction",
     "register",
+    "register_hook",
     "register_python",
     "reshape",
     "rows",
     "run",
     "select",
     "sliced",
+    "softmaxed",
     "strides_for",
+    "topological",
     "total",
     "train",
     "transpose",
+    "unpack",
     "use_backend",
     "zeros",
 ]
@@ -111,16 +125,34 @@ FORMATS = {
 }  # fmt: skip
 
 
+def unpack(raw, dtype):
+    """The numbers of some bytes, as a tuple."""
+    return struct.unpack(f"{len(raw) // struct.calcsize(FORMATS[dtype])}{FORMATS[dtype]}", raw)
+
+
 class Buffer:
     """A row of numbers of one dtype, kept as bytes."""
 
     def __init__(self, numbers, dtype="float32"):
         self.dtype, self.itemsize = dtype, struct.calcsize(FORMATS[dtype])
-        self.raw = bytearray(len(numbers) * self.itemsize)
-        self.write(0, numbers)
+        self.raw = bytearray(pack(numbers, dtype))
 
     def __len__(self):
         return len(self.raw) // self.itemsize
+
+    def place(self, start, count):
+        """Where in `raw` these numbers are; IndexError where they are not."""
+        if not 0 <= start <= start + count <= len(self):
+            raise IndexError(f"{count} from position {start} on, of {len(self)} numbers")
+        return slice(start * self.itemsize, (start + count) * self.itemsize)
+
+    def read(self, start, count):
+        """`count` numbers, from position `start` on."""
+        return unpack(self.raw[self.place(start, count)], self.dtype)
+
+    def write(self, start, numbers):
+        """Put `numbers` at position `start` and behind it."""
+        self.raw[self.place(start, len(numbers))] = pack(numbers, self.dtype)
 
     def __getitem__(self, i):
         return self.read(i + len(self) if i < 0 else i, 1)[0]
@@ -128,40 +160,40 @@ class Buffer:
     def __setitem__(self, i, value):
         self.write(i + len(self) if i < 0 else i, [value])
 
-    def read(self, start, count):
-        """`count` numbers, from position `start` on."""
-        return struct.unpack_from(*self.place(start, count))
 
-    def write(self, start, numbers):
-        """Put `numbers` at position `start` and behind it."""
-        place = self.place(start, len(numbers))
-        try:
-            struct.pack_into(*place, *numbers)
-        except (struct.error, OverflowError):  # not all of them are numbers of this dtype
-            struct.pack_into(*place, *[convert(x, self.dtype) for x in numbers])
-
-    def place(self, start, count):
-        """What struct must be told to find these positions; IndexError where there are none."""
-        if not 0 <= start <= start + count <= len(self):
-            raise IndexError(f"{count} from position {start} on, of {len(self)} numbers")
-        return f"{count}{FORMATS[self.dtype]}", self.raw, start * self.itemsize
+def as_integer(value, dtype):
+    """`value` as an integer dtype holds it: an int wraps, a float is cut and stays in range."""
+    bits = 8 * struct.calcsize(FORMATS[dtype])
+    lowest = 0 if dtype.startswith("u") else -(2 ** (bits - 1))
+    highest = lowest + 2**bits - 1
+    if isinstance(value, int):
+        return (value - lowest) % 2**bits + lowest
+    if math.isnan(value):
+        return 0
+    return int(min(max(value, lowest), highest))
 
 
 LIMITS = {"float16": 2**16 - 2**4, "float32": 2**128 - 2**103, "float64": 2**1024 - 2**970}
 
 
 def convert(value, dtype):
-    """`value` as dtype holds it: integers wrap; a float cut to an integer stays in range."""
+    """`value`, an int or a float, as any of the twelve dtypes holds it, but for rounding."""
     if dtype == "bool":
         return bool(value)
-    if dtype in LIMITS:  # from there on, the nearest float is infinity
-        end = math.inf if value > 0 else -math.inf
-        return end if abs(value) >= LIMITS[dtype] else value
-    bits = 8 * struct.calcsize(FORMATS[dtype])
-    lowest = 0 if dtype.startswith("u") else -(2 ** (bits - 1))
-    if isinstance(value, float):
-        return 0 if math.isnan(value) else int(min(max(value, lowest), lowest + 2**bits - 1))
-    return (value - lowest) % 2**bits + lowest
+    if dtype not in LIMITS:
+        return as_integer(value, dtype)
+    if abs(value) >= LIMITS[dtype]:  # from there on, the nearest float is infinity
+        return math.inf if value > 0 else -math.inf
+    return value
+
+
+def pack(numbers, dtype):
+    """The bytes of some numbers; those that do not fit the dtype are converted."""
+    layout = f"{len(numbers)}{FORMATS[dtype]}"
+    try:
+        return struct.pack(layout, *numbers)
+    except (struct.error, OverflowError):
+        return struct.pack(layout, *[convert(x, dtype) for x in numbers])
 
 
 # ---- chapter 2: shape, strides, offset
@@ -846,65 +878,78 @@ def lend(ndarray, t):
 # ---- chapter 5: engine: 60 lines of autograd
 
 
+def record(op):
+    """Run the op; let its result remember it where somebody may ask for a gradient."""
+    out = run(op)
+    if out.buf.dtype in LIMITS and any(x.requires_grad for x in op.inputs):
+        out.op, out.requires_grad = op, True
+    return out
+
+
+def topological(root):
+    """All tensors behind root that require grad, each before those it was made from."""
+    order, seen = [], set()
+    waiting = [(root, False)]
+    while waiting:
+        t, inputs_done = waiting.pop()
+        if inputs_done:
+            order.append(t)
+        elif id(t) not in seen:
+            seen.add(id(t))
+            waiting.append((t, True))  # comes back when all behind it is listed
+            if t.op:
+                waiting += [(x, False) for x in t.op.inputs if x.requires_grad]
+    return order[::-1]
+
+
 def fit(g, x):
     """Undo broadcasting: where x was stretched, its gradient is the sum over the copies."""
-    if g.shape == x.shape:
-        return cast(g, x.buf.dtype)
-    sizes = [1] * (len(g.shape) - len(x.shape)) + list(x.shape)
-    copies = tuple(a for a, n in enumerate(sizes) if n == 1 and g.shape[a] != 1)
-    return cast(g.sum(copies).reshape(*x.shape), x.buf.dtype)
+    if g.shape != x.shape:
+        new = len(g.shape) - len(x.shape)  # axes that x does not have
+        sizes = [1] * new + list(x.shape)
+        copied = [a for a, size in enumerate(sizes) if size == 1 and g.shape[a] != 1]
+        g = g.sum(tuple(copied)).reshape(*x.shape)
+    return cast(g, x.buf.dtype)
+
+
+def collect(arrived, x, share):
+    """Add a share of the gradient to what has arrived at x so far."""
+    if x.requires_grad:
+        share = fit(share, x)
+        arrived[id(x)] = arrived[id(x)] + share if id(x) in arrived else share
 
 
 class Engine:
-    """Runs Ops, keeps the graph, walks it backward."""
+    """Runs ops, keeps the graph, walks it backward."""
 
     recording = True
 
     def run(self, op):
-        out = run(op)
-        if self.recording and out.buf.dtype in LIMITS and any(x.requires_grad for x in op.inputs):
-            out.op, out.requires_grad = op, True
-        return out
-
-    @contextmanager
-    def mode(self, recording):
-        """Record, or do not, for as long as the block lasts."""
-        before, self.recording = self.recording, recording
-        try:
-            yield
-        finally:
-            self.recording = before
+        """Execute the op, and record it unless recording is switched off."""
+        return record(op) if self.recording else run(op)
 
     def order(self, root):
         """All tensors of the graph behind root, each before those it was made from."""
-        order, seen, stack = [], set(), [(root, False)]
-        while stack:
-            t, inputs_done = stack.pop()
-            if inputs_done:
-                order.append(t)
-            elif id(t) not in seen:
-                seen.add(id(t))
-                stack.append((t, True))
-                stack += [(x, False) for x in (t.op.inputs if t.op else ()) if x.requires_grad]
-        return order[::-1]
+        return topological(root)
 
     def backward(self, root, create_graph=False):
-        """Add d root / d leaf to the grad of every leaf."""
+        """Add d root / d leaf to the grad of every leaf behind root."""
         if not root.requires_grad:
             raise ValueError("backward from a tensor that does not require grad")
         if root.numel() != 1:
             raise ValueError(f"backward from shape {root.shape}: sum() it first")
-        with self.mode(create_graph):
-            grads = {id(root): zeros(root.shape, root.buf.dtype) + 1}
+        before, self.recording = self.recording, create_graph
+        try:
+            arrived = {id(root): zeros(root.shape, root.buf.dtype) + 1}
             for t in self.order(root):
-                g = grads.pop(id(t))
+                g = arrived.pop(id(t))
                 if t.op is None:
                     t.grad = g if t.grad is None else t.grad + g
                     continue
-                for x, gx in zip(t.op.inputs, t.op.backward(g), strict=True):
-                    if x.requires_grad:
-                        gx = fit(gx, x)
-                        grads[id(x)] = grads[id(x)] + gx if id(x) in grads else gx
+                for x, share in zip(t.op.inputs, t.op.backward(g), strict=True):
+                    collect(arrived, x, share)
+        finally:
+            self.recording = before
 
 
 engine = Engine()
@@ -913,7 +958,7 @@ Tensor.backward = lambda t, create_graph=False: engine.backward(t, create_graph)
 
 
 def gradcheck(f, *inputs, eps=1e-6):
-    """The largest difference between the Engine's gradient of f(*inputs) and a measured slope."""
+    """The largest difference between the engine's gradient of f(*inputs) and a measured slope."""
     for t in inputs:
         t.grad = None
     f(*inputs).backward()
@@ -926,19 +971,65 @@ def gradcheck(f, *inputs, eps=1e-6):
             t.buf[p] = here - eps
             below = f(*inputs).item()
             t.buf[p] = here
-            worst = max(worst, abs((above - below) / (2 * eps) - g))
+            slope = (above - below) / (2 * eps)
+            worst = max(worst, abs(slope - g))
     return worst
 
 
 # ---- chapter 6: what backward promises
 
 
+@contextmanager
 def no_grad():
     """A block in which nothing is recorded."""
-    return engine.mode(recording=False)
+    before, engine.recording = engine.recording, False
+    try:
+        yield
+    finally:
+        engine.recording = before
 
 
-Tensor.detach = lambda t: t.over(t.shape, t.strides, t.offset)
+def detach(t):
+    """The same numbers in the same memory, without their history."""
+    return t.over(t.shape, t.strides, t.offset)
+
+
+Tensor.detach = detach
+
+
+def register_hook(t, hook):
+    """Show t's whole gradient to hook(g) as the walk passes; what it returns goes on instead."""
+    if t.op is None:
+        raise ValueError("a leaf has no op to listen to: its gradient is in .grad after the walk")
+    backward = t.op.backward
+
+    def heard(g):
+        changed = hook(g)
+        return backward(g if changed is None else changed)
+
+    t.op.backward = heard
+
+
+def hvp(f, x, v):
+    """The Hessian of f at x, times v."""
+    x.grad = None
+    f(x).backward(create_graph=True)
+    g, x.grad = x.grad, None
+    (g * v).sum().backward()
+    product, x.grad = x.grad, None
+    return product
+
+
+class Swish(Op):
+    """z = x / (1 + e ** -x)"""
+
+    def forward(self, x):
+        return x / ((-x).exp() + 1)
+
+    def backward(self, g):
+        (x,) = self.inputs
+        s = 1 / ((-x).exp() + 1)
+        return (g * (s + x * s * (1 - s)),)
 
 
 # ---- chapter 7: from scores to a loss
@@ -957,13 +1048,30 @@ def cross_entropy(logits, labels):
     return (log_softmax(logits) * Tensor(right)).sum() * (-1 / n)
 
 
+class CrossEntropy(Op):
+    """z = the mean over all rows of -ln softmax(x)[label]"""
+
+    def forward(self, x):
+        return cross_entropy(x, self.params["labels"])
+
+    def backward(self, g):
+        (x,) = self.inputs
+        n, classes = x.shape
+        right = [[float(c == label) for c in range(classes)] for label in self.params["labels"]]
+        return ((log_softmax(x).exp() - Tensor(right)) * g * (1 / n),)
+
+
+def glorot(inputs, outputs):
+    """Weights to begin with: inputs rows of outputs numbers."""
+    a = math.sqrt(6 / (inputs + outputs))
+    return [[random.uniform(-a, a) for _ in range(outputs)] for _ in range(inputs)]
+
+
 class Linear:
     """z = x w + b"""
 
     def __init__(self, inputs, outputs):
-        bound = math.sqrt(6 / (inputs + outputs))  # Glorot & Bengio 2010
-        w = [[random.uniform(-bound, bound) for _ in range(outputs)] for _ in range(inputs)]
-        self.w = Tensor(w, requires_grad=True)
+        self.w = Tensor(glorot(inputs, outputs), requires_grad=True)
         self.b = Tensor([0.0] * outputs, requires_grad=True)
 
     def __call__(self, x):
@@ -984,6 +1092,22 @@ class MLP:
 
     def parameters(self):
         return [p for layer in self.layers for p in (layer.w, layer.b)]
+
+
+def softmaxed(logits):
+    """Whether all rows are probabilities already."""
+    return all(min(row) >= 0 and abs(sum(row) - 1) < 1e-5 for row in logits.tolist())
+
+
+def mse(predictions, targets):
+    """The mean of (prediction - target)**2; ValueError unless the shapes are the same."""
+    if predictions.shape != targets.shape:
+        raise ValueError(
+            f"predictions {predictions.shape} and targets {targets.shape} differ in shape: "
+            f"reshape one of them, as targets.reshape{predictions.shape}"
+        )
+    d = predictions - targets
+    return (d * d).sum() * (1 / d.numel())
 
 
 # ---- chapter 8: training MNIST

@@ -16,6 +16,7 @@ from tutor.viz.charts import bars, curves, histogram
 from tutor.viz.descent import plane
 from tutor.viz.fields import boundary, heatmap, mesh
 from tutor.viz.films import film
+from tutor.viz.floats import bits_of as bits
 from tutor.viz.graphs import graph
 from tutor.viz.memory import explain, shared
 from tutor.viz.pixels import images
@@ -29,7 +30,7 @@ from tutor.viz.walks import walk
 from tutor.viz.ways import dispatch
 
 __all__ = [
-    "Picture", "bars", "boundary", "broadcast", "bytes", "column", "curves", "dispatch", "explain",
-    "film", "graph", "heatmap", "histogram", "images", "mesh", "plane", "product", "program", "row",
-    "scatter", "shared", "walk",
+    "Picture", "bars", "bits", "boundary", "broadcast", "bytes", "column", "curves", "dispatch",
+    "explain", "film", "graph", "heatmap", "histogram", "images", "mesh", "plane", "product",
+    "program", "row", "scatter", "shared", "walk",
 ]  # fmt: skip
