@@ -49,6 +49,27 @@ def is_view_of(judge: Judge, got: Any, t: Any, given: str) -> None:
     judge.that(inside, f"its offset {got.offset} is outside of the Buffer", given=given)
 
 
+class Bare(ch03.Tensor):  # type: ignore[misc, name-defined]
+    """A Tensor that remembers whether it was asked for t[...]."""
+
+    def __init__(self, t: Any) -> None:
+        super().__init__(t.buf, t.shape, t.strides, t.offset)
+        self.asked = False
+
+    def __getitem__(self, key: Any) -> Any:
+        self.asked = True
+        return ch03.select(self, key)
+
+
+def without_brackets(judge: Judge, function: Any, t: Any, *args: Any, given: str) -> Any:
+    """function(t, *args), which must not ask t for t[...]."""
+    bare = Bare(t)
+    found = judge.call(function, bare, *args, changes=True, given=given)
+    said = "it asks for t[...], which is `select`: the exercise is to do without it"
+    judge.that(not bare.asked, said, given=given)
+    return found
+
+
 # ---- indexing ------------------------------------------------------------------------------------
 
 
@@ -147,7 +168,7 @@ def keys_for(shape: Shape, slices: bool, others: bool, draw: random.Random) -> I
         "get step, the offset grows by moved. None: the shape gets 1, the strides get 0. At the "
         "end return t.over(shape, strides, offset).",
     ),
-    without=("tutor",),
+    without=("tutor", "__getitem__"),
     why_ours="One loop with a branch for each line of the table; `k % size` turns -1 into the last "
     "index, and it is only reached once the int is known to be inside.",
 )
@@ -159,7 +180,7 @@ def check_03_6(judge: Judge, select: Any) -> None:
             for key in keys_for(t.shape, slices, others, draw):
                 given = f"{what}; {name}"
                 right = ch03.select(t, key)
-                got = judge.call(select, t, key, given=given)
+                got = without_brackets(judge, select, t, key, given=given)
                 is_view_of(judge, got, t, given)
                 judge.equal(tuple(got.shape), right.shape, given=given + "; the shape")
                 judge.equal(list(got.values()), list(right.values()), given=given)
@@ -368,18 +389,6 @@ def compare(judge: Judge, got: Any, g: Any, small: Shape, given: str = "") -> No
 # ---- the bug hunt --------------------------------------------------------------------------------
 
 
-class Bare(ch03.Tensor):  # type: ignore[misc, name-defined]
-    """A Tensor that remembers whether it was asked for t[...]."""
-
-    def __init__(self, t: Any) -> None:
-        super().__init__(t.buf, t.shape, t.strides, t.offset)
-        self.asked = False
-
-    def __getitem__(self, key: Any) -> Any:
-        self.asked = True
-        return ch03.select(self, key)
-
-
 @exercise(
     "03.5",
     "Bug hunt: a reader of elements",
@@ -402,14 +411,7 @@ def check_03_5(judge: Judge, element: Any) -> None:
     v = counted(2, 3)
 
     def reads(t: Any, *index: int, given: str) -> Any:
-        bare = Bare(t)
-        found = judge.call(element, bare, *index, changes=True, given=given)
-        judge.that(
-            not bare.asked,
-            "it asks for t[...], which is `select`: the exercise is to do without it",
-            given=given,
-        )
-        return found
+        return without_brackets(judge, element, t, *index, given=given)
 
     judge.equal(reads(v, 1, -1, given="t of shape (2, 3)"), 6.0, given="t of shape (2, 3)")
     tensors = {

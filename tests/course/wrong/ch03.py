@@ -57,6 +57,10 @@ def full_key(key, ndim):
         "the error names the place in the key, not the axis": edit(
             "axis {axis}, which", "place {axis}, which"
         ),
+        "by square brackets, which are what is to be written": """
+def select(t, key):
+    return t[key]
+""",
         "the last int instead of all": edit(
             "offset += k % size * stride", "offset = k % size * stride"
         ),

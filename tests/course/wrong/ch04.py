@@ -239,6 +239,10 @@ def promote(a, b):
         "nothing is written": edit("out.fill([", "list(["),
     },
     "04.9": {
+        "by the operator that this kernel is for": """
+def matmul(out, x, y):
+    out.fill((x @ y).values())
+""",
         "element by element, of the rows": edit(
             "transpose(y).values(), y.shape[1]", "y.values(), y.shape[1]"
         ),
