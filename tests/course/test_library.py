@@ -16,6 +16,7 @@ import small
 
 from course import check, keep
 from course.library import disk, load, ours, parts, saving, session
+from course.library.answers import taken
 from course.library.compose import Own, compose
 from course.library.source import split
 from tutor.errors import DataError
@@ -77,6 +78,21 @@ def test_our_library_after_a_chapter() -> None:
     assert second.Grid.__module__ == "ours_97.tensor"
     with pytest.raises(DataError, match="there are 96, 97"):
         ours(3)
+
+
+def test_the_library_of_an_answer() -> None:
+    names = small.work("96", ALL)
+    first = ours(96)
+    assert load.of(names["Grid"], "row", default=first) is first, "a class of no module at hand"
+    small.work("97", ALL)
+    package = sys.modules["my_tutor"]
+    assert load.of(package.total, "Grid", default=first) is package, "and not my_tutor.ops"
+    assert load.of(package.Grid, "Grid", "row", default=first) is package
+    assert load.of(package.Grid, "Grid", "nothing", default=first) is first
+    small.cell("def mean(grid): ...", names | {"Grid": package.Grid})
+    space = {"__name__": "__main__", "Grid": package.Grid}
+    small.cell("def mean(grid): ...", space)
+    assert load.of(space["mean"], "Grid", "row", default=first) is package
 
 
 def test_names_are_imported_from_earlier_files_and_handed_over_from_later_ones() -> None:
@@ -146,7 +162,7 @@ def test_what_does_not_load_is_named_with_its_line() -> None:
 @pytest.mark.parametrize(
     ("tag", "stub", "words"),
     [
-        ("keep-nowhere", "x = 1", "the files are buffer, tensor"),
+        ("keep-nowhere", "x = 1", "the files are .*buffer, tensor"),
         ("keep-ops", "%time x", "plain Python"),
         ("exercise-96.1", "def other(shape): ...", "both must define it"),
     ],
@@ -318,6 +334,41 @@ def test_saved_is_the_definition_and_what_it_uses() -> None:
     assert "import math\nfrom itertools import accumulate as running\n" in found
 
 
+SHAPES = {
+    "a lambda": "strides_for = lambda s: tuple(math.prod(s[i + 1 :]) for i in range(len(s)))",
+    "cached": "import functools\n@functools.cache\ndef strides_for(s):\n"
+    "    return tuple(math.prod(s[i + 1 :]) for i in range(len(s)))",
+    "decorated": "def plain(f):\n    return f\n@plain\ndef strides_for(s):\n"
+    "    return tuple(math.prod(s[i + 1 :]) for i in range(len(s)))",
+    "partial": "from functools import partial\ndef steps(n, s):\n"
+    "    return tuple(math.prod(s[i + n :]) for i in range(len(s)))\n"
+    "strides_for = partial(steps, 1)",
+    "a class": "class strides_for(tuple):\n    def __new__(cls, s):\n"
+    "        return tuple(math.prod(s[i + 1 :]) for i in range(len(s)))",
+}
+
+
+@pytest.mark.parametrize("answer", SHAPES.values(), ids=SHAPES)
+def test_answers_of_all_shapes_are_saved(answer: str) -> None:
+    small.work("96", {"96.1": answer}, upto="check-96.1")
+    assert answer.splitlines()[-1] in text(), "# ---- 96.1, yours"
+    assert small.work("97")["strides_for"]((2, 3)) == (3, 1)
+
+
+def test_a_class_without_functions_has_its_text_at_hand() -> None:
+    names: dict[str, Any] = {"__name__": "__main__"}
+    small.cell("class Two:\n    n = 1", names)
+    small.cell("class Two:\n    n = 2\n    m = math.sep", names | {"math": os})
+    small.cell("from dataclasses import dataclass\n@dataclass\nclass Three:\n    n: int = 3", names)
+    assert "n = 2" in taken(names["Two"], "Two", set()).text
+    assert "@dataclass\nclass Three" in taken(names["Three"], "Three", set()).text
+    assert (
+        taken(3, "n", set()).trouble
+        == taken([1], "Two", set()).trouble
+        == "its text is not at hand"
+    )
+
+
 REFUSED = {
     "a helper of another cell": (
         "def strides_for(shape):\n    return helper(shape)\n",
@@ -446,10 +497,10 @@ def test_added_text_stays_when_the_piece_above_it_is_replaced() -> None:
     assert "# mine" in text() and "MORE = 1" in text() and "# ---- 96.1, yours" in text()
 
 
-def test_a_mark_that_was_taken_out() -> None:
+def test_a_mark_that_was_taken_out(capsys: pytest.CaptureFixture[str]) -> None:
     small.work("96", ALL)
     change("# ---- 96.1, yours\n", "")
-    small.work("97", ALL)
+    assert begun("97", capsys) == "2 of 2 pieces of your library are yours\n"
     assert text().count("def strides_for(") == 1 and "# mine" in text()
 
 
@@ -693,6 +744,35 @@ def test_a_right_answer_that_an_earlier_piece_breaks() -> None:
     )
     assert verdict.lines[1].startswith("96.3 now: wrong, called:")
     assert "97.1" not in Path("progress.txt").read_text(), "it is no try"
+
+
+ODD = TOTAL.replace(
+    "    t = 0.0", "    if len(grid.numbers) == 1:\n        return -1.0\n    t = 0.0"
+)
+FEW = "def strides_for(s):\n    assert s != (1,)\n"
+FEW += "    return tuple(math.prod(s[i + 1 :]) for i in range(len(s)))\n"
+
+
+def test_a_piece_that_passed_and_breaks_what_comes_later() -> None:
+    """Their check does not ask for it, so it is found by exchanging pieces."""
+    small.work("96", {"96.1": STRIDES, "96.3": ODD})
+    names = small.work("97", {"97.1": MEAN}, upto="exercise-97.1")
+    verdict = check("97.1", names["mean"])
+    assert verdict.kind == "earlier" and "With our `total` (96.3)" in verdict.lines[0]
+    assert verdict.lines[1].startswith("96.3 now: its check passes")
+    small.cell('go_on("97.1")', names)
+    assert "97.1" not in Path("progress.txt").read_text()
+
+
+def test_two_pieces_that_break_what_comes_later() -> None:
+    small.work("96", {"96.1": FEW, "96.3": ODD})
+    names = small.work("97", {"97.1": MEAN}, upto="exercise-97.1")
+    verdict = check("97.1", names["mean"])
+    assert verdict.kind == "earlier", verdict.text
+    assert verdict.lines == [
+        "97.1 is right: with ours in place of all your earlier pieces it passes",
+        "to do: check them again, one by one: 96.1, 96.3",
+    ]
 
 
 def test_a_wrong_answer_is_wrong_whatever_stands_before_it() -> None:
