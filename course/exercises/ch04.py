@@ -55,6 +55,31 @@ def gradients(judge: Judge, op: Any, g: Any, count: int, given: str) -> list[Any
     return list(grads)
 
 
+def made_of_operations(judge: Judge, op: Any, g: Any, given: str) -> None:
+    """What backward gives must come out of Ops, or it cannot be differentiated again."""
+    classes: set[Any] = {c for c in type(op).__mro__ if "execute" in vars(c)} | {ch04.Op}
+    usual = {c: vars(c)["execute"] for c in classes}
+    seen: list[Any] = []
+
+    def watching(one: Any) -> Any:
+        seen.append(one)
+        return one.forward(*one.inputs)
+
+    try:
+        for c in classes:
+            c.execute = staticmethod(watching)
+        judge.call(op.backward, g, given=given)
+    finally:
+        for c, execute in usual.items():
+            c.execute = execute
+    judge.that(
+        seen,
+        "backward runs no operation, so its result could not be differentiated again: use Ops, or "
+        "the operators and methods of tensors, and no functions that work on their memory",
+        given=given,
+    )
+
+
 def turned(t: Any) -> Any:
     """The same numbers, in other places of memory: a view that is not contiguous."""
     back = range(len(t.shape))[::-1]
@@ -402,6 +427,8 @@ def check_04_4(judge: Judge, Mul: Any) -> None:  # noqa: N803 - it is a class
         for name, got, other in zip("xy", grads, (y, x), strict=True):
             got = tensor(judge, got, f"the gradient of {name}")
             judge.close(got, (g * other).tolist(), given=f"{given}: the gradient of {name}")
+    op, _ = executed(judge, Mul, numbers(2, 2), numbers(2, 2, first=3.0))
+    made_of_operations(judge, op, numbers(2, 2), "x and y of shape (2, 2)")
     op, _ = executed(judge, Mul, numbers(2, 2), 5.0)
     got = tensor(judge, gradients(judge, op, numbers(2, 2), 2, "y is the number 5.0")[0], "of x")
     judge.close(got, (numbers(2, 2) * 5.0).tolist(), given="y is the number 5.0: the gradient of x")
@@ -439,6 +466,8 @@ def check_04_5(judge: Judge, Sum: Any) -> None:  # noqa: N803 - it is a class
         right = ch04.Sum(x, axis=axis).backward(g)[0]
         judge.equal(tuple(got.shape), x.shape, given=f"{given}: the shape of the gradient")
         judge.close(got, right.tolist(), given=f"{given}, g = {g.tolist()}: the gradient")
+    op, _ = executed(judge, Sum, numbers(2, 3), axis=(1,))
+    made_of_operations(judge, op, numbers(2), "x of shape (2, 3), axis=(1,)")
 
 
 # ---- the matrix product --------------------------------------------------------------------------
@@ -552,6 +581,9 @@ def check_04_7(judge: Judge, MatMul: Any) -> None:  # noqa: N803 - it is a class
             where = f"{given}: the gradient of {name}"
             judge.equal(tuple(got.shape), t.shape, given=where + ", its shape")
             judge.close(got, expected, given=where)
+    x.requires_grad = y.requires_grad = True
+    op, z = executed(judge, MatMul, x, y)
+    made_of_operations(judge, op, numbers(*z.shape), given)
     for first, second in ((True, False), (False, True), (False, False)):
         x, y = numbers(2, 3), numbers(3, 4)
         x.requires_grad, y.requires_grad = first, second
@@ -640,9 +672,9 @@ def check_04_6(judge: Judge, lend: Any) -> None:
         array = judge.call(lend, Array, t, given=given)
         judge.that(isinstance(array, Array), f"it gives {array!r:.60}, and no array", given=given)
         judge.equal((array.shape, array.dtype), (t.shape, t.buf.dtype), given=given)
-        judge.that(
-            array.buffer is t.buf.raw, "the bytes are not those of the tensor: a copy?", given=given
-        )
+        whose = getattr(array.buffer, "obj", array.buffer)  # a memoryview is a look at other bytes
+        same = whose is t.buf.raw
+        judge.that(same, "the bytes are not those of the tensor: a copy?", given=given)
         ends = [p + t.buf.itemsize for p in array.positions()]
         inside = all(isinstance(e, int) and t.buf.itemsize <= e <= array.room for e in ends)
         found = f"with offset {array.offset} and strides {array.strides} it leaves the memory"

@@ -152,6 +152,15 @@ def promote(a, b):
         "raises: the example's constants": edit(
             "Mul(g, y).apply(), Mul(g, x).apply()", "Tensor(40), Tensor(30)"
         ),
+        "by the kernel, so that it cannot be differentiated again": edit(
+            "return Mul(g, y).apply(), Mul(g, x).apply()",
+            "gx, gy = zeros(z.shape, z.buf.dtype), zeros(z.shape, z.buf.dtype)\n"
+            "        PYTHON['mul'](gx, g, expand(y, z.shape))\n"
+            "        PYTHON['mul'](gy, g, expand(x, z.shape))\n"
+            "        return gx, gy",
+            "x, y = self.inputs",
+            "(x, y), z = self.inputs, g",
+        ),
         "the kernel of another operation": edit('kernel = "mul"', 'kernel = "add"'),
         "the library's own": edit(
             "x, y = self.inputs", "import tutor\n\n        x, y = self.inputs"
@@ -174,6 +183,9 @@ def promote(a, b):
         ),
         "ones, whatever g is": edit(
             "(g.reshape(*kept).expand(*shape),)", "(Tensor(1.0).expand(*shape),)"
+        ),
+        "by functions that are no operations": edit(
+            "g.reshape(*kept).expand(*shape)", "expand(reshape(g, kept), shape)"
         ),
         "x times g": edit(".expand(*shape),)", ".expand(*shape) * self.inputs[0],)"),
         "raises: the sizes of the axes that stay": edit(
