@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
+from course.compare import snapshot
 from course.exercise import Judge, exercise, question
 from course.library import ours
 from tutor import viz
@@ -64,7 +65,10 @@ class Bare(ch03.Tensor):  # type: ignore[misc, name-defined]
 def without_brackets(judge: Judge, function: Any, t: Any, *args: Any, given: str) -> Any:
     """function(t, *args), which must not ask t for t[...]."""
     bare = Bare(t)
+    before = snapshot([bare.buf, bare.shape, bare.strides, bare.offset])
     found = judge.call(function, bare, *args, changes=True, given=given)
+    same = snapshot([bare.buf, bare.shape, bare.strides, bare.offset]) == before
+    judge.that(same, "t itself is another one afterwards: leave it as it was", given=given)
     said = "it asks for t[...], which is `select`: the exercise is to do without it"
     judge.that(not bare.asked, said, given=given)
     return found

@@ -238,8 +238,10 @@ def apply(
     """Call the kernel elementwise(f), and compare what it has written into out."""
     kernel = judge.call(elementwise, f)
     judge.picture(viz.row(*[viz.explain(t) for t in (*ins, out)]))
+    before = [x.tolist() for x in ins]
     judge.call(kernel, out, *ins, changes=True, given=given)
     judge.equal(list(out.values()), [float(x) for x in expected], given=given)
+    judge.equal([x.tolist() for x in ins], before, given=given + "; the inputs afterwards")
 
 
 @exercise(
@@ -283,7 +285,9 @@ def check_04_8(judge: Judge, reduction: Any) -> None:
                 ):
                     lists[tuple(index[a] for a in kept)].append(value)
                 out = ch04.zeros([shape[a] for a in kept], "float64")
+                before = x.tolist()
                 judge.call(kernel, out, x, axis, changes=True, given=given)
+                judge.equal(x.tolist(), before, given=given + "; x afterwards")
                 expected = [float(f(found)) for found in lists.values()]
                 judge.close(list(out.values()), expected, given=given)
     whole, x = ch04.zeros((4, 2), "float64"), numbers(2, 3)
@@ -533,8 +537,9 @@ def check_04_9(judge: Judge, matmul: Any) -> None:
     for given, (x, y) in products().items():
         out = ch04.zeros((x.shape[0], y.shape[1]), "float64")
         out.fill([777.0] * out.numel())
-        bare = Bare(x)
+        bare, before = Bare(x), [x.tolist(), y.tolist()]
         judge.call(matmul, out, bare, y, changes=True, given=given)
+        judge.equal([x.tolist(), y.tolist()], before, given=given + "; x and y afterwards")
         judge.that(not bare.asked, "it asks for x @ y, which is what this kernel is for")
         judge.close(out, product(x.tolist(), y.tolist()), given=given)
     whole, x, y = ch04.zeros((2, 2), "float64"), numbers(2, 3), numbers(3, 2, first=-1.0)

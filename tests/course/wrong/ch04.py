@@ -107,6 +107,13 @@ def elementwise(f):
     return f
 """,
         "the inputs the wrong way round": edit("for x in ins]", "for x in ins[::-1]]"),
+        "the result is written into the first input, too": edit(
+            "    return kernel",
+            "    def both(out, *ins):\n"
+            "        kernel(out, *ins)\n"
+            "        ins[0].fill(list(out.values()))\n\n"
+            "    return both",
+        ),
         "an input is written to": edit("out.fill(", "ins[0].fill("),
         "raises: only the first input": edit(
             "map(f, *[x.values() for x in ins])", "map(f, ins[0].values())"
