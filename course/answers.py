@@ -7,14 +7,17 @@ end; where nothing is there, it did not come to its end, whatever code it left.
 
 from __future__ import annotations
 
+import contextlib
 import linecache
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from course import notebooks, record
@@ -22,6 +25,7 @@ from course.checking import check
 from course.exercise import Exercise, Question, find, near
 from course.guard import Output, quiet
 from course.judge import message, own_frames
+from course.library import disk
 from course.verdict import Verdict
 from tutor.errors import DataError, DomainError
 
@@ -104,8 +108,7 @@ def answer(entry: Exercise, path: Path) -> Any:
     if path.suffix == ".ipynb":
         parts = cells(entry.id, path)
     sys.path.insert(0, str(path.absolute().parent))  # for what it imports
-    names: dict[str, Any] = {"__name__": "answers", "__file__": str(path)}
-    names["display"] = print  # as in Jupyter
+    names = space("answers", path)
     trouble = None
     for name, part in parts:
         try:
@@ -120,6 +123,14 @@ def answer(entry: Exercise, path: Path) -> Any:
         lines = [f"{path.name} does not define `{entry.answer}`"]
         return Verdict(entry.id, "unsolved", entry.title, lines)
     return Verdict(entry.id, "raised", entry.title, where(trouble, path))
+
+
+def space(name: str, path: Path) -> dict[str, Any]:
+    """The names that a file begins with: those of a module that is known, as dataclasses ask."""
+    module = ModuleType(name)
+    sys.modules[name] = module
+    module.__dict__.update(__file__=str(path), display=print)  # display as in Jupyter
+    return module.__dict__
 
 
 def cells(id: str, path: Path) -> list[tuple[str, str]]:
@@ -167,6 +178,8 @@ def main(id: str, file: str, result: str, memory: str) -> int:
     limit_memory(int(memory))
     kept = str(record.file())
     with tempfile.TemporaryDirectory() as folder, quiet(Output()):
+        with contextlib.suppress(OSError, shutil.Error):  # what they have built is there as it is
+            shutil.copytree(disk.folder(), Path(folder, disk.FOLDER), symlinks=True)
         os.environ["TUTOR_PROGRESS"] = f"{folder}/progress.txt"  # what the file checks, counts not
         found = answer(entry, Path(file))
     os.environ["TUTOR_PROGRESS"] = kept

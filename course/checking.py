@@ -7,14 +7,15 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from course import forbidden, record, stubs
+from course import beside, forbidden, record, stubs
 from course.compare import advice, kind, plain, short, what
 from course.exercise import Exercise, Question, everything, find, near
 from course.guard import Output, TimeUp, limited, quiet
 from course.judge import WHOLE, Judge, Stop, message, own_frames
 from course.library import saving, session
 from course.library.blame import blamed
-from course.verdict import Verdict, table
+from course.unrun import missing
+from course.verdict import Verdict, in_jupyter, table
 from tutor.errors import TutorError
 
 FAILED = ("wrong", "raised", "timeout", "changed")
@@ -25,8 +26,9 @@ def check(id: str, answer: Any = ...) -> Verdict:
     """Mark an answer to an exercise or a question; print the verdict and return it.
 
     Passes as `exact` or, right to rounding, as `close`. Does not pass as `wrong`, `unsolved`,
-    `raised`, `timeout`, `changed`, as `earlier` where it is right and an earlier piece of the
-    learner's library breaks it, and as `unknown` where there is no such id.
+    `raised`, `timeout`, `changed`; as `unrun` where a cell above was not run, as `earlier` where it
+    is right and an earlier piece of the learner's library breaks it, and as `unknown` where there
+    is no such id.
     """
     entry = find(id)
     if entry is None:
@@ -34,6 +36,12 @@ def check(id: str, answer: Any = ...) -> Verdict:
     verdict = judged(entry, answer)
     if verdict.passed:
         verdict.lines += passed(entry, answer, verdict.notes)
+        if isinstance(entry, Exercise) and beside.remember(entry, answer):
+            verdict.folded = beside.as_html(entry, folded=True)
+            if not in_jupyter():
+                verdict.lines.append(f'solution("{entry.id}") shows ours beside it')
+    elif isinstance(entry, Exercise) and (why := missing(entry, verdict.cause)):
+        verdict.kind, verdict.lines, verdict.picture = "unrun", why, None
     elif isinstance(entry, Exercise) and verdict.kind in FAILED and (why := blamed(entry, answer)):
         verdict.kind, verdict.lines, verdict.picture = "earlier", why, None
     elif verdict.kind != "unsolved":
@@ -76,9 +84,11 @@ def judged(entry: Exercise | Question, answer: Any) -> Verdict:
                 verdict.kind, verdict.lines = "unsolved", _unsolved(entry, answer)
                 return verdict
             forbidden.refuse(entry, answer)
+            if lines := forbidden.leaves(answer):
+                raise Stop("raised", lines)
             limited(lambda: entry.check(judge, answer), whole)
     except Stop as stop:
-        verdict.kind, verdict.lines = stop.kind, stop.lines
+        verdict.kind, verdict.lines, verdict.cause = stop.kind, stop.lines, stop.cause
         verdict.picture = judge.shown if stop.kind == "wrong" else None
     except TimeUp:
         rows = {"called": judge.called} if judge.called else {}
@@ -107,7 +117,7 @@ def _escaped(verdict: Verdict, judge: Judge, error: BaseException, entry: Exerci
     """An error that left the check: raised by the learner's code, or because of what it gave."""
     check = getattr(entry.check, "__code__", None)  # which need not be in tutor: a teacher's own
     if [frame for frame in own_frames(error.__traceback__) if frame.code is not check]:
-        verdict.kind, verdict.lines = "raised", judge.explain(error)
+        verdict.kind, verdict.lines, verdict.cause = "raised", judge.explain(error), error
         return
     verdict.kind, verdict.error = "wrong", error
     rows = {"called": judge.called} if judge.called else {}
@@ -241,7 +251,7 @@ def solution(id: str) -> None:
     elif isinstance(entry, Question):
         print(f"{id}: {entry.right!r}. {entry.why}")
     else:
-        print(entry.solution)
+        beside.show(entry)
 
 
 def progress() -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from course.exercise import Exercise
 from course.judge import Stop
+from course.limits import ends_python
 from course.verdict import table
 
 
@@ -27,6 +28,16 @@ def refuse(entry: Exercise, answer: Any) -> None:
             if function not in ("", entry.answer):
                 rows["where"] = f"in `{function}`"
             raise Stop("wrong", table(rows | {"to do": f"write it without `{name}`"}))
+
+
+def leaves(answer: Any) -> list[str]:
+    """What to say of an answer that has os._exit by a name of its own, which nothing can hold."""
+    for name, function in used(answer):
+        for found in functions(answer)[:1]:
+            if real := ends_python(found.__globals__.get(name)):
+                where = f" (in `{function}`)" if function else ""
+                return table({"found": f"it calls os.{real}{where}, which ends Python at once"})
+    return []
 
 
 def used(answer: Any) -> Iterator[tuple[str, str]]:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from course import notebooks
-from course.answers import named_cell, plain_python
+from course.answers import named_cell, plain_python, space
 from course.checking import judged
 from course.exercise import Exercise, Question, everything, find
 from course.guard import Output, TimeUp, limited, quiet
@@ -159,7 +159,7 @@ def _run(
 ) -> None:
     """Run a notebook in this process, and have each answer judged in a child of it."""
     _settle(path)
-    names: dict[str, Any] = {"__name__": "__main__", "display": print}
+    names = space("__main__", path)
     for number, cell in enumerate(cells, 1):
         about = notebooks.about(cell)
         if about and about[0] == "check":
@@ -202,8 +202,10 @@ def _assigned(text: str) -> str:
 
 
 def _settle(path: Path) -> None:
-    """Be in the folder of a file, with what it imports within reach."""
-    os.environ["TUTOR_PROGRESS"] = str(Path("progress.txt").absolute())
+    """Be in the folder of a file, with what it imports within reach: its library lies beside it, or
+    where all that was handed in has its root."""
+    if (Path("my_tutor")).is_dir() and not (path.parent / "my_tutor").is_dir():
+        os.environ["TUTOR_PROGRESS"] = str(Path("progress.txt").absolute())
     os.chdir(path.absolute().parent)
     sys.path.insert(0, str(Path.cwd()))
 
@@ -254,7 +256,7 @@ def of_file(path: Path, seconds: float) -> Iterator[Finding]:
 
     def work(say: Say) -> None:
         _settle(path)
-        names: dict[str, Any] = {"__name__": "answers", "__file__": str(path)}
+        names = space("answers", path)
         trouble = _run_cell(path.name, text, names, seconds)
         for entry in entries:
             if entry.answer in names and not trouble:

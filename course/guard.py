@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
+from course.limits import held
+
 AGAIN = 0.05  # seconds until code that has swallowed a TimeUp gets the next
 PATIENCE = 0.5  # seconds that a thread is given to notice it
 KEPT = 10_000  # characters that are kept of what was printed
@@ -50,10 +52,14 @@ def quiet(output: Output) -> Iterator[None]:
 
 
 def limited(function: Callable[[], Any], seconds: float) -> Any:
-    """What `function()` gives or raises; TimeUp where that takes longer than `seconds`."""
-    if hasattr(signal, "SIGALRM") and threading.current_thread() is threading.main_thread():
-        return _with_alarm(function, seconds)
-    return _in_thread(function, seconds)
+    """What `function()` gives or raises; TimeUp where that takes longer than `seconds`.
+
+    Memory is limited, too: MemoryError where it takes more than `limits.MEMORY`.
+    """
+    with held():
+        if hasattr(signal, "SIGALRM") and threading.current_thread() is threading.main_thread():
+            return _with_alarm(function, seconds)
+        return _in_thread(function, seconds)
 
 
 def _with_alarm(function: Callable[[], Any], seconds: float) -> Any:

@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 import tutor
 from course.compare import Difference, Same, advice, close, equal, short, snapshot, what
 from course.guard import Output, TimeUp, limited, quiet
+from course.limits import MEMORY
 from course.verdict import table
 
 FOLDERS = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
@@ -31,9 +32,9 @@ WHOLE = 5.0  # seconds for a whole check
 class Stop(BaseException):
     """Ends a check with a verdict. No Exception, so that no `except Exception` keeps it."""
 
-    def __init__(self, kind: str, lines: list[str]) -> None:
+    def __init__(self, kind: str, lines: list[str], cause: BaseException | None = None) -> None:
         super().__init__(kind)
-        self.kind, self.lines = kind, lines
+        self.kind, self.lines, self.cause = kind, lines, cause
 
 
 class Judge:
@@ -83,7 +84,7 @@ class Judge:
         except (Stop, KeyboardInterrupt):
             raise
         except BaseException as error:
-            raise Stop("raised", self.explain(error)) from None
+            raise Stop("raised", self.explain(error), error) from None
 
     def raises(
         self,
@@ -114,7 +115,8 @@ class Judge:
         except (Stop, KeyboardInterrupt):
             raise
         except BaseException as error:
-            self.fail({"raised": message(error), "expected": wanted, **place(error)}, given)
+            rows = {"raised": message(error), "expected": wanted, **place(error)}
+            raise Stop("wrong", table({**self._about(given), **rows}), error) from None
         else:
             self.fail({"returned": short(result), "expected": f"it raises {wanted}"}, given)
 
@@ -210,6 +212,8 @@ def message(error: BaseException) -> str:
         text = "(its message cannot be printed)"
     if isinstance(error, RecursionError):
         text += " (a function that calls itself without end, or too deep?)"
+    if isinstance(error, MemoryError):
+        text = text or f"it takes more than {MEMORY >> 30} GB of memory"
     text = text if len(text) < 400 else text[:400] + " ..."
     name = type(error).__name__
     name = f"{type(error).__module__}.{name}" if name == "error" else name  # struct.error

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from course import unrun
 from course.exercise import Exercise, find
 from course.library import disk, saving
 from course.library.compose import Own, compose
@@ -98,6 +99,7 @@ def begin(chapter: int | str) -> None:
         now = started(parts, found, NAME)
         now.troubles |= failing
     now.chapter, LAST[:] = number, [now]
+    unrun.watch(number)
     pieces = [part.key for part in parts if part.answer]
     yours = [key for key in pieces if key in now.own and not now.own[key].ours]
     print(_said(pieces, yours))

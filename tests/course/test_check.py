@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 import io
 import math
+import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -18,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from course import check, hint, progress, solution
+from course import check, hint, limits, progress, solution
 from course import exercise as exercises
 from course.compare import short
 from course.exercise import Judge, exercise, question
@@ -133,6 +135,17 @@ ANSWERS = {
         "class E(Exception):\n def __str__(s): raise E\ndef back(x): raise E",
     ),
     "leaves Python": ("raised", "def back(x): raise SystemExit(3)"),
+    "ends Python": ("raised", "import os\ndef back(x): os._exit(0)"),
+    "ends Python, imported inside": ("raised", "def back(x):\n from os import _exit\n _exit(0)"),
+    "ends Python, by another name": ("raised", "from os import _exit as e\ndef back(x): e(0)"),
+    "ends Python, in C": ("raised", "import posix\ndef back(x): posix._exit(0)"),
+    "ends Python, and catches": (
+        "raised",
+        "import os\ndef back(x):\n try: os._exit(0)\n except Exception: return x[::-1]",
+    ),
+    "aborts": ("raised", "import os\ndef back(x): os.abort()"),
+    "becomes another program": ("raised", "import os\ndef back(x): os.execv('/bin/true', ['x'])"),
+    "takes all memory": ("raised", "def back(x): return [0] * 10**9"),
     "no parameter": ("raised", "def back(): return []"),
     "no end to it": ("raised", "def back(x): return back(x) + []"),
     "a name that is missing": ("raised", "def back(x): return y"),
@@ -207,6 +220,34 @@ def test_every_answer_gets_a_verdict(
     assert len(verdict.text) < 3000
     sleeping = "sleep" in text or "input" in text  # a thread in C code cannot be woken
     assert sleeping or threading.active_count() <= began
+
+
+def test_what_is_held_is_let_go_again() -> None:
+    before = os._exit, os.abort, resource.getrlimit(resource.RLIMIT_AS)
+    check("98.1", made(ANSWERS["ends Python"][1], "back"))
+    in_thread(lambda: check("98.1", made(ANSWERS["sleeps"][1], "back")))
+    check("98.1", made(ANSWERS["takes all memory"][1], "back"))
+    threads = [threading.Thread(target=check, args=("98.q2", n)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (os._exit, os.abort, resource.getrlimit(resource.RLIMIT_AS)) == before
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="Linux only")
+def test_memory_is_limited_within_a_check_and_nothing_else() -> None:
+    seen: list[int] = []
+
+    def back(x: list[int]) -> list[int]:
+        seen.append(resource.getrlimit(resource.RLIMIT_AS)[0])
+        return x[::-1]
+
+    assert check("98.1", back).passed
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    assert 0 < seen[0] - pages * resource.getpagesize() <= limits.MEMORY + (64 << 20)
+    text = check("98.1", made(ANSWERS["takes all memory"][1], "back")).text
+    assert "MemoryError: it takes more than 2 GB of memory" in text
 
 
 CATCHES_ALL = "def back(x):\n while True:\n  try:\n   while True: pass\n  except: pass"
@@ -731,7 +772,7 @@ def test_a_right_choice_that_is_none() -> None:
 
 def test_all_kinds_of_verdict_are_met_here() -> None:
     met = {kind for table in (ANSWERS, COUNTERS) for kind, _ in table.values()}
-    assert met | {"close", "earlier", "unknown"} == set(KINDS)
+    assert met | {"close", "unrun", "earlier", "unknown"} == set(KINDS)
 
 
 # ---- a session without pytest --------------------------------------------------------------------
