@@ -51,8 +51,8 @@ def _ops(t: Any) -> int:
 CLAIMS = [
     Claim("in six pieces", lambda names: _pieces() == 6),
     Claim(
-        "about five hours, with a place to stop every half hour or so",
-        lambda names: 270 <= names["ABOUT"]["minutes"] <= 330,
+        "about four and a half hours, with a place to stop every half hour or so",
+        lambda names: 255 <= names["ABOUT"]["minutes"] <= 285,
     ),
     Claim(
         "`mul.backward(g)` takes how fast the end result moves with this op's *output*, and returns"

@@ -40,8 +40,8 @@ def fades(names: Names) -> bool:
 
 CLAIMS = [
     Claim(
-        "about four hours, with a place to stop every half hour or so",
-        lambda names: 220 <= names["ABOUT"]["minutes"] <= 270,
+        "a little less than four hours, with a place to stop every half hour or so",
+        lambda names: 215 <= names["ABOUT"]["minutes"] < 240,
     ),
     Claim(
         "There is no graph to walk, because nobody wished for one",
