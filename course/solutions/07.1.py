@@ -1,3 +1,6 @@
+import math
+
+
 def logsumexp(scores):
     """ln sum e**x over a list of numbers."""
     m = max(scores)

@@ -1,3 +1,7 @@
+import math
+import random
+
+
 def glorot(inputs, outputs):
     """Weights to begin with: inputs rows of outputs numbers."""
     a = math.sqrt(6 / (inputs + outputs))

@@ -1,3 +1,7 @@
+import math
+import random
+
+
 class Mended:
     def __init__(self, inputs, outputs):
         bound = math.sqrt(6 / (inputs + outputs))

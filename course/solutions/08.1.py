@@ -1,4 +1,4 @@
-class MySGD:
+class SGD:
     """v = momentum * v + grad; p -= lr * v"""
 
     def __init__(self, parameters, lr, momentum=0.0):

@@ -1,4 +1,4 @@
-class MyAdam:
+class Adam:
     """m and v are running means of grad and grad**2; p -= lr * m / (sqrt(v) + eps)"""
 
     def __init__(self, parameters, lr=0.001, betas=(0.9, 0.999), eps=1e-8):

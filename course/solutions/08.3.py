@@ -1,7 +1,8 @@
 import copy
+import random
 
 
-class MyCheckpoint:
+class Checkpoint:
     """All that the next step depends on, as it is now."""
 
     def __init__(self, optimizer):

@@ -1,3 +1,6 @@
+import math
+
+
 def clip(parameters, limit):
     """Shorten the gradients to `limit` in all; how long they were."""
     moving = [p for p in parameters if p.grad is not None]

@@ -71,6 +71,37 @@ def test_a_long_curve_keeps_its_peaks():
     assert highest < frame_top
 
 
+def test_a_smoothed_curve_is_a_line_over_the_band_of_its_values():
+    values = [1.0 + (-1) ** i * 0.5 for i in range(5000)]  # 1.5, 0.5, 1.5, ...
+    values[2345] = 9.0
+    p = check(viz.curves({"loss": values}, smooth=50))
+    assert len(p.svg) < 60_000
+    (line,) = lines(p)
+    heights = [float(s.split()[1]) for s in line.get("d")[1:].split("L")]
+    calm = heights[50:150]
+    assert max(calm) - min(calm) < 3  # pixels: the mean of 50 stands still, the values do not
+    (band,) = [e for e in all_of(p, "path") if e.get("fill-opacity")]
+    outline = [float(s.split()[1]) for s in band.get("d")[1:-1].split("L")]
+    assert min(outline) < min(heights) - 100  # its peak is in the band
+    assert "loss 1.0" in words(p)  # the last mean, not the last value
+    assert not [e for e in all_of(viz.curves({"loss": values}), "path") if e.get("fill-opacity")]
+
+
+@pytest.mark.parametrize("smooth", [2, 7, 500])
+@pytest.mark.parametrize(
+    "values", [[1.0], [3.0, 2.0, 2.5], [1.0, math.nan, 2.0, 3.0], [float(i) for i in range(20)]]
+)
+@pytest.mark.parametrize("log", [False, True])
+def test_short_curves_can_be_smoothed(values, smooth, log):
+    check(viz.curves([v + 1 for v in values], smooth=smooth, log=log))
+
+
+@pytest.mark.parametrize("smooth", [0, -3, 1.5])
+def test_curves_refuses_to_smooth_over_nothing(smooth):
+    with pytest.raises(DataError, match="smooth"):
+        viz.curves([1.0, 2.0], smooth=smooth)
+
+
 def test_curves_refuses_what_is_no_curve():
     with pytest.raises(DataError, match="nothing was given"):
         viz.curves({})

@@ -6,13 +6,14 @@ import pytest
 
 from tutor import Tensor
 from tutor.viz import training
+from tutor.viz.charts import running_mean
 
 TITLE = "{http://www.w3.org/2000/svg}title"
 
 
 def test_running_mean():
     values = [float(i % 7) for i in range(50)]
-    means = training.running_mean(values, 5)
+    means = running_mean(values, 5)
     for i in range(50):
         window = values[max(0, i - 4) : i + 1]
         assert means[i] == pytest.approx(sum(window) / len(window))
@@ -44,6 +45,8 @@ def test_the_mistakes_are_shown_and_counted(tmp_path):
     assert path.read_text().count("<image") == 3
     few = training.plot_mistakes(tmp_path / "f.svg", images, [1] * 6, [2] * 6, most=2)
     assert few.read_text().count("<image") == 2
+    told = ET.parse(few).getroot().findtext(TITLE)
+    assert told == "6 of 6 test digits read wrongly, the first 2 of them shown"
 
 
 def test_no_mistake_is_told(tmp_path):

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from tutor.errors import DataError, DTypeError
@@ -72,13 +72,44 @@ def _tag(name: str, value: float) -> str:
     return f"{fit(name, 150, 13, bold=True)} {short(value)}".strip()
 
 
-def curves(series: Series, title: str = "", x: str = "", y: str = "", log: bool = False) -> Picture:
+def running_mean(values: Sequence[float], window: int) -> list[float]:
+    """The mean of each value and up to `window - 1` before it.
+
+    >>> running_mean([2.0, 4.0, 6.0, 8.0], 2)
+    [2.0, 3.0, 5.0, 7.0]
+    """
+    means, total = [], 0.0
+    for i, value in enumerate(values):
+        total += value - (values[i - window] if i >= window else 0.0)
+        means.append(total / min(i + 1, window))
+    return means
+
+
+def _band(piece: list[Point], window: int) -> list[Point]:
+    """The outline of where a curve went: the highest of every `window` values, then the lowest,
+    backward. A value at the border of two stretches belongs to both, so that no peak is cut off."""
+    starts = range(0, len(piece), max(window, -(-len(piece) // (MOST_POINTS // 2))))
+    stretches = [piece[i : i + starts.step + 1] for i in starts]
+    highest = [(s[0][0], max(y for _, y in s)) for s in stretches]
+    lowest = [(s[0][0], min(y for _, y in s)) for s in stretches]
+    end = piece[-1][0]
+    return [*highest, (end, highest[-1][1]), (end, lowest[-1][1]), *reversed(lowest)]
+
+
+def curves(
+    series: Series, title: str = "", x: str = "", y: str = "", log: bool = False, smooth: int = 1
+) -> Picture:
     """A line for each of {name: values}, with its name and last value at its end.
 
     Values are numbers, drawn at 0, 1, 2, ..., or pairs (x, y). With `log` the y-axis counts powers
-    of ten. What cannot be drawn (nan, infinity, with `log` also 0 and below) leaves a gap and is
-    counted below the picture. Raises DataError where nothing is left to be drawn.
+    of ten. With `smooth=50` each line is the mean of the last 50 values, over a pale band as wide
+    as they spread: for the losses of a training, of which no two are alike. What cannot be drawn
+    (nan, infinity, with `log` also 0 and below) leaves a gap and is counted below the picture.
+    Raises DataError where nothing is left to be drawn, or with smooth < 1.
     """
+    if not isinstance(smooth, int) or smooth < 1:
+        raise DataError(f"curves(smooth={smooth!r})", "that is no number of values",
+                        "give 1, for every value as it is, or more")  # fmt: skip
     title = title or y or "curves"
     drawn: dict[str, list[list[Point]]] = {}  # of each series the pieces between its gaps
     gone = 0
@@ -102,7 +133,7 @@ def curves(series: Series, title: str = "", x: str = "", y: str = "", log: bool 
         room = (high - low) * 0.06
         low, high = (0.0 if 0 <= low < 0.4 * high else low - room), high + room
 
-    ends = {name: pieces[-1][-1] for name, pieces in drawn.items() if pieces}
+    ends = {name: _smoothed(pieces[-1], smooth)[-1] for name, pieces in drawn.items() if pieces}
     tags = {name: _tag(name, end[1]) for name, end in ends.items()}
     right = max(width_of(words, 13, bold=True) for words in tags.values()) + 26
     top = 56 + 22 * bool(y)
@@ -112,15 +143,7 @@ def curves(series: Series, title: str = "", x: str = "", y: str = "", log: bool 
     heights = apart([frame.y(end[1]) for end in ends.values()], 18)
     for k, (name, pieces) in enumerate(drawn.items()):
         stroke = SERIES[k % len(SERIES)]
-        dashes = "6 4" if k >= len(SERIES) else None
-        for piece in pieces:
-            at = [(frame.x(px), frame.y(py)) for px, py in _thinned(piece)]
-            if len(at) == 1:
-                parts.append(tag("circle", cx=at[0][0], cy=at[0][1], r=3, fill=stroke))
-            else:
-                wide = 2 if len(at) < 300 else 1.2
-                parts.append(path(polyline(at), stroke, wide, stroke_linejoin="round",
-                                  stroke_dasharray=dashes))  # fmt: skip
+        parts += [_line(piece, frame, k, smooth) for piece in pieces]
         if name in ends:
             ex, ey = frame.x(ends[name][0]), frame.y(ends[name][1])
             parts.append(tag("circle", cx=ex, cy=ey, r=3.5, fill=stroke))
@@ -133,6 +156,26 @@ def curves(series: Series, title: str = "", x: str = "", y: str = "", log: bool 
         parts.append(text(MARGIN, height, f"{gone} values are {what} and left out", 12, "orange"))
         height += 20
     return Picture("".join(parts), WIDTH, height, title)
+
+
+def _smoothed(piece: list[Point], window: int) -> list[Point]:
+    """The piece of a curve, each value replaced by the mean of the last `window`."""
+    means = running_mean([py for _, py in piece], window) if window > 1 else [y for _, y in piece]
+    return [(px, mean) for (px, _), mean in zip(piece, means, strict=True)]
+
+
+def _line(piece: list[Point], frame: Frame, k: int, smooth: int) -> str:
+    """One piece of the k-th curve; where it is smoothed, over the band of its values."""
+    stroke, dashes = SERIES[k % len(SERIES)], "6 4" if k >= len(SERIES) else None
+    at = [(frame.x(px), frame.y(py)) for px, py in _thinned(_smoothed(piece, smooth))]
+    if len(at) == 1:
+        return tag("circle", cx=at[0][0], cy=at[0][1], r=3, fill=stroke)
+    wide = 2 if len(at) < 300 or smooth > 1 else 1.2
+    line = path(polyline(at), stroke, wide, stroke_linejoin="round", stroke_dasharray=dashes)
+    if smooth == 1:
+        return line
+    outline = [(frame.x(px), frame.y(py)) for px, py in _band(piece, max(1, smooth // 5))]
+    return tag("path", d=polyline(outline) + "Z", fill=stroke, fill_opacity=0.2) + line
 
 
 def histogram(series: Series, bins: int = 40, title: str = "", x: str = "") -> Picture:

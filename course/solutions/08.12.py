@@ -1,0 +1,3 @@
+def add_(t, change):
+    """t += change, in place."""
+    lookup("add", t.buf.dtype)(t, t, change)
