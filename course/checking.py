@@ -7,7 +7,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from course import forbidden, record, stubs
+from course import beside, forbidden, record, stubs
 from course.compare import advice, kind, plain, short, what
 from course.exercise import Exercise, Question, everything, find, near
 from course.guard import Output, TimeUp, limited, quiet
@@ -15,7 +15,7 @@ from course.judge import WHOLE, Judge, Stop, message, own_frames
 from course.library import saving, session
 from course.library.blame import blamed
 from course.unrun import missing
-from course.verdict import Verdict, table
+from course.verdict import Verdict, in_jupyter, table
 from tutor.errors import TutorError
 
 FAILED = ("wrong", "raised", "timeout", "changed")
@@ -36,6 +36,10 @@ def check(id: str, answer: Any = ...) -> Verdict:
     verdict = judged(entry, answer)
     if verdict.passed:
         verdict.lines += passed(entry, answer, verdict.notes)
+        if isinstance(entry, Exercise) and beside.remember(entry, answer):
+            verdict.folded = beside.as_html(entry, folded=True)
+            if not in_jupyter():
+                verdict.lines.append(f'solution("{entry.id}") shows ours beside it')
     elif isinstance(entry, Exercise) and (why := missing(entry, verdict.cause)):
         verdict.kind, verdict.lines, verdict.picture = "unrun", why, None
     elif isinstance(entry, Exercise) and verdict.kind in FAILED and (why := blamed(entry, answer)):
@@ -247,7 +251,7 @@ def solution(id: str) -> None:
     elif isinstance(entry, Question):
         print(f"{id}: {entry.right!r}. {entry.why}")
     else:
-        print(entry.solution)
+        beside.show(entry)
 
 
 def progress() -> None:

@@ -105,6 +105,12 @@ def _save(id: str, state: State) -> str:
     return ""
 
 
+def umask() -> int:
+    """What new files are not permitted to everybody."""
+    os.umask(mask := os.umask(0))
+    return mask
+
+
 def replace_file(path: Path, text: str) -> str:
     """Write a file so that it has the old text or the new, never a part. Says what went wrong."""
     try:
@@ -115,8 +121,7 @@ def replace_file(path: Path, text: str) -> str:
         try:
             with open(number, "w", encoding="utf-8", errors="surrogateescape") as file:
                 file.write(text)
-            if path.exists():
-                os.chmod(name, path.stat().st_mode & 0o777)
+            os.chmod(name, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~umask())
             os.replace(name, path)
         except OSError:
             with contextlib.suppress(OSError):

@@ -31,6 +31,7 @@ class Verdict:
     lines: list[str] = field(default_factory=list)
     picture: Any = None  # SVG as text, or an object that shows itself
     notes: list[str] = field(default_factory=list)
+    folded: str = ""  # HTML, shown after a pass: the learner's answer beside ours
     error: BaseException | None = None  # an error of the check itself: our tests look here
     cause: BaseException | None = None  # what the answer raised
 
@@ -55,8 +56,10 @@ class Verdict:
     _shown = False
 
     def show(self) -> Verdict:
-        """Print the text; in Jupyter also the picture."""
+        """Print the text; in Jupyter also the picture, and what is folded."""
         print(self.text)
+        if self.folded and in_jupyter():
+            display_html(self.folded, "(yours beside ours)")
         if self.picture is not None and in_jupyter():
             display_html(markup(self.picture), "(a picture)")
         self._shown = True

@@ -212,9 +212,22 @@ def write(shelf: Shelf, library: Library) -> str:
     for file, text in texts.items():
         if file not in shelf.closed:
             trouble = trouble or put(shelf.folder / f"{file}.py", text)
+    trouble = trouble or _write_tests(shelf)
     known = {name: shelf.notes[name] for name in ("passes", "tests") if name in shelf.notes}
     shelf.notes = known | {"begun": shelf.begun, "heads": heads, "regions": regions}
     return trouble or note(shelf)
+
+
+def _write_tests(shelf: Shelf) -> str:
+    """Write the tests, unless they were changed by hand."""
+    from course.library.own_tests import TEXT
+
+    path, written = shelf.folder / "test_my_tutor.py", shelf.notes.get("tests")
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        if sha(path.read_text("utf-8")) not in (written, sha(TEXT)):
+            return ""
+    shelf.notes["tests"] = sha(TEXT)
+    return put(path, TEXT)
 
 
 def note(shelf: Shelf) -> str:

@@ -340,11 +340,11 @@ def test_a_chapter_is_in_the_stored_form(chapter: str) -> None:
 @each_chapter
 def test_metadata_is_complete(chapter: str) -> None:
     data = about(chapter)
-    names = ["bugs", "builds", "goal", "id", "minutes", "rows", "title"]
-    assert sorted(data.keys() - {"roads"}) == names
+    wanted = {"bugs", "builds", "goal", "id", "minutes", "rows", "title"}
+    assert wanted <= set(data) <= wanted | {"roads"}
     assert data["id"] == chapter
     assert all(data[name].strip() for name in ("title", "goal", "builds"))
-    assert 0 < data["minutes"] <= 180
+    assert 0 < data["minutes"] <= 330
     assert set(data["bugs"]) <= BUGS
 
 
@@ -391,7 +391,7 @@ def test_a_chapter_has_its_parts(chapter: str) -> None:
     if chapter.startswith("00"):
         assert asked
     else:
-        assert 3 <= len(asked) <= 13
+        assert 3 <= len(asked) <= 16
         together = [other for other in CHAPTERS if other.startswith(chapter[:2])]
         assert any(about(other)["bugs"] for other in together)
         assert any(re.search(r"(?mi)^##+ .*bug hunt", prose(other)) for other in together)

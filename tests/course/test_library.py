@@ -622,6 +622,49 @@ def test_two_kernels_at_once_lose_nothing(own: Path) -> None:
     }
 
 
+# ---- its tests ---------------------------------------------------------------------------------
+
+
+def run_tests(own: Path) -> tuple[int, str]:
+    """What pytest says of my_tutor; with the small chapters, as this process has."""
+    here = Path(__file__).parent
+    (own / "conftest.py").write_text(
+        f"import sys\nsys.path[:0] = [{str(ROOT)!r}, {str(here)!r}]\nimport small\n"
+        "used = small.used()\nused.__enter__()\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "my_tutor"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=own)
+    return done.returncode, done.stdout
+
+
+def test_the_tests_of_the_library_run_every_check(own: Path) -> None:
+    small.work("96", {"96.1": STRIDES})
+    small.work("97", {"97.1": MEAN})
+    code, out = run_tests(own)
+    assert code == 0 and "2 passed, 1 skipped" in out, out
+    change("shape[i + 1 :]", "shape[i:]")
+    code, out = run_tests(own)
+    assert code == 1 and "96.1 wrong: Strides" in out and "1 failed, 1 passed, 1 skipped" in out
+
+
+def test_tests_that_were_changed_are_left_alone() -> None:
+    small.work("96")
+    path = Path("my_tutor/test_my_tutor.py")
+    assert "def test_a_piece_passes" in path.read_text()
+    path.write_text("mine = 1\n")
+    small.work("97", ALL)
+    assert path.read_text() == "mine = 1\n"
+
+
+def test_files_are_readable_by_whom_the_umask_lets() -> None:
+    before = os.umask(0o022)
+    try:
+        small.work("96", ALL)
+    finally:
+        os.umask(before)
+    assert Path("my_tutor/tensor.py").stat().st_mode & 0o777 == 0o644
+
+
 # ---- blame ---------------------------------------------------------------------------------------
 
 LATE = (
