@@ -29,10 +29,12 @@ from tutor.backends import registry, simd_cpp
 from tutor.errors import DataError, DomainError, TutorError
 from tutor.ground import files
 from tutor.nn import saving
+from tutor.training.screen import Screen
 from tutor.viz import training
 
 CHECKPOINT, CURVES, MISTAKES = RESULTS = ("checkpoint.safetensors", "curves.svg", "mistakes.svg")
 LR = {"adam": 0.002, "sgd": 0.05}
+PRECISIONS = ("float32", "float16", "bfloat16")
 SETS = ("auto", "mnist", "digits")
 COMPARED = 20  # steps that run without jit before the others, to say what it gains
 
@@ -75,6 +77,8 @@ OPTIONS = {
                    "what to learn from; auto is mnist, or digits where nobody has mnist"),
     "limit": Option(None, int, lambda v: v is None or whole(v), COUNT,
                     "how many images to learn from, and to test on", "all"),
+    "autocast": Option("float32", str, lambda v: v in PRECISIONS, "float32, float16 or bfloat16",
+                       "dtype of the products; with float16 the loss is scaled"),
 }  # fmt: skip
 # What a checkpoint fixes: with any of these changed, the numbers would be others.
 FIXED = [name for name in OPTIONS if name != "epochs"]
@@ -127,6 +131,10 @@ class Training:
             if args.optimizer == "adam"
             else optim.SGD(params, lr=args.lr, momentum=args.momentum)
         )
+        scaler = tutor.amp.GradScaler(enabled=args.autocast == "float16")
+        self.scaler = scaler  # of the loss: the smallest gradients are 0 in float16
+        self.parts: dict[str, Any] = {"model": self.model, "optimizer": self.optimizer}
+        self.parts |= {"scaler": scaler} if scaler.enabled else {}
         self.replayed = tutor.jit(self.learn_from)
         self.seconds: dict[bool, list[float]] = {False: [], True: []}  # of steps, by: with jit?
         self.epoch, self.step = 0, 0  # the next step to take
@@ -137,15 +145,19 @@ class Training:
 
     def logits(self, images: Tensor) -> Tensor:
         """Scores for the ten digits: images (n, 28, 28) uint8 -> (n, 10)."""
-        pixels = images.reshape(-1, 784).cast("float32")
-        return self.model((pixels - 33) / 79)  # to mean 0 and variance 1, over MNIST's pixels
+        pixels = (images.reshape(-1, 784).cast("float32") - 33) / 79  # to mean 0 and variance 1
+        if self.args.autocast == "float32":
+            return self.model(pixels)
+        with tutor.autocast(self.args.autocast):
+            return self.model(pixels).cast("float32")
 
     def learn_from(self, images: Tensor, labels: Tensor) -> Tensor:
         """One step: every kernel call of it, forward and backward and the optimizer's."""
         loss = self.logits(images).cross_entropy(labels)
         self.optimizer.zero_grad()
-        loss.backward()
-        self.optimizer.step()
+        self.scaler.scale(loss).backward()
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
         return loss
 
     def train_step(self, images: Tensor, labels: Tensor) -> float:
@@ -173,14 +185,13 @@ class Training:
 
     def state(self) -> dict[str, Tensor]:
         """All its numbers by name, those of the model and of the optimizer."""
-        return saving.tensors_of(model=self.model, optimizer=self.optimizer)
+        return saving.tensors_of(**self.parts)
 
     def save(self) -> None:
         """Write all of it; whole or not at all."""
         tutor.save(
             self.args.out / CHECKPOINT,
-            model=self.model,
-            optimizer=self.optimizer,
+            **self.parts,
             losses=Tensor(self.losses, dtype="float64"),
             accuracies=Tensor(self.accuracies, dtype="float64"),
             settings={name: getattr(self.args, name) for name in FIXED},
@@ -214,10 +225,12 @@ class Training:
         """As it stood when `args.resume` was written, with the settings it was begun with."""
         found = tutor.load(args.resume)
         try:
-            settings, epochs, checksum = found["settings"], found["epochs"], found["data"]
+            settings = {"autocast": "float32", **found["settings"]}  # older ones do not say
+            epochs, checksum = found["epochs"], found["data"]
             epoch, step, steps = at = found["at"]
             losses, accuracies = found["losses"], found["accuracies"]
-            parts = {"model": found["model"], "optimizer": found["optimizer"]}
+            scaled = ["scaler"] if settings["autocast"] == "float16" else []
+            states = {name: found[name] for name in ("model", "optimizer", *scaled)}
             known = {"epochs": epochs, **settings}
             wrong = [name for name, o in OPTIONS.items() if not o.allowed(known.pop(name))]
             counted = losses.shape == (steps,) and accuracies.shape == (epoch,)
@@ -233,7 +246,7 @@ class Training:
         vars(args).update({"epochs": epochs, "out": args.resume.parent, **vars(args), **settings})
         self = cls(args)
         self.epoch, self.step, self.checksum = epoch, step, checksum
-        saving.fill({"model": self.model, "optimizer": self.optimizer}, parts)
+        saving.fill(self.parts, states)
         self.losses, self.accuracies = losses.tolist(), accuracies.tolist()
         return self
 
@@ -269,24 +282,6 @@ class Interrupt:
         self.asked = True
 
 
-class Progress:
-    """One line on a terminal that says how far an epoch is; nothing where there is no terminal."""
-
-    def __init__(self, epoch: int, images: int) -> None:
-        self.title, self.images, self.shown = f"epoch {epoch}", images, 0.0
-
-    def show(self, done: int, loss: float) -> None:
-        now = time.monotonic()
-        if sys.stderr.isatty() and now > self.shown + 0.2:
-            share = f"{done / self.images:4.0%} of {self.images:,} images"
-            print(f"\r{self.title}: {share}, loss {loss:.4f} ", end="", file=sys.stderr, flush=True)
-            self.shown = now
-
-    def clear(self) -> None:
-        if self.shown:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
-
-
 def describe(run: Training, digits: data.Images) -> None:
     """Say what it runs on."""
     backend = registry.current()
@@ -311,11 +306,12 @@ def train(run: Training, digits: data.Images, interrupt: Interrupt) -> bool:
         )  # fmt: skip
         run.optimizer.lr = args.lr * args.decay**run.epoch
         before = done = min(run.step * args.batch_size, images)
-        start, progress = time.perf_counter(), Progress(run.epoch + 1, images)
+        start, screen, title = time.perf_counter(), Screen(True), f"epoch {run.epoch + 1}"
         for x, y in islice(batches, run.step, None):
             loss = run.train_step(x, y)
             run.step, done = run.step + 1, done + len(y)
-            progress.show(done, loss)
+            if screen.is_due():
+                screen.show(title, done, images, {"loss": loss}, "images")
             if interrupt.asked:
                 run.save()
                 return False
@@ -324,8 +320,8 @@ def train(run: Training, digits: data.Images, interrupt: Interrupt) -> bool:
                                            digits.test_labels.tolist(), strict=True))  # fmt: skip
         run.accuracies.append(1 - wrong / len(digits.test_labels))
         mean_loss = sum(run.losses[-run.step :]) / run.step
-        progress.clear()
-        print(f"epoch {run.epoch + 1}: loss {mean_loss:.4f}, {rate:,.0f} images/s,", end=" ")
+        screen.clear()
+        print(f"{title}: loss {mean_loss:.4f}, {rate:,.0f} images/s,", end=" ")
         print(f"test accuracy {run.accuracies[-1]:.2%}", flush=True)
         run.epoch, run.step = run.epoch + 1, 0
         run.save()

@@ -96,7 +96,8 @@ def limit_memory(count: int) -> None:
     now = int(pages.read_text().split()[0]) * resource.getpagesize() if pages.exists() else 0
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     most = now + count if hard == resource.RLIM_INFINITY else min(now + count, hard)
-    resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+    with contextlib.suppress(ValueError, OSError):  # a limit that this system has not
+        resource.setrlimit(resource.RLIMIT_AS, (most, hard))
 
 
 # ---- in the process that runs the file -----------------------------------------------------------

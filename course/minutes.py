@@ -8,7 +8,7 @@ A chapter is read, run, guessed at and worked through:
 Words are those of the text, at the pace of somebody who wants to understand them. Lines of code are
 those that are not blank, in the cells that are there to be read; five of them a minute, because
 each is new. The numbers were set so that the formula gives what chapters 0 to 8 took when somebody
-did all of them, about 26 hours.
+did all of them, about 26 hours. Challenges are extra: their minutes are not counted.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def of_cell(cell: notebooks.Cell) -> Parts:
         lines=sum(1 for line in text.splitlines() if line.strip()),
         cells=1,
         predictions=1 if GUESS.search(text) else 0,
-        exercises=entry.minutes if isinstance(entry, Exercise) else 0.0,
+        exercises=entry.minutes if isinstance(entry, Exercise) and not entry.stretch else 0.0,
     )
 
 

@@ -198,7 +198,8 @@ def _limits(task: dict[str, Any]) -> None:
     ):
         hard = resource.getrlimit(what)[1]
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(what, (most, most))
+        with contextlib.suppress(ValueError, OSError):  # a limit that this system has not
+            resource.setrlimit(what, (most, most))
 
 
 def _processes() -> int:
@@ -268,8 +269,9 @@ def _set_attributes(target: str, on: int, off: int, how: int) -> None:
 
 
 def die_with_parent() -> None:
-    """Have this process killed when the one that has forked it ends."""
-    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    """Have this process killed when the one that has forked it ends, where the system can."""
+    if sys.platform.startswith("linux"):
+        _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _prctl(what: int, value: int) -> None:

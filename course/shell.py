@@ -186,19 +186,13 @@ def build_all(args: argparse.Namespace) -> int:
 
 
 def as_stored(path: Path, fill: bool) -> str:
-    """The text of a chapter's file; with its minutes and its table of roads filled in, or not.
-
-    Minutes are filled in for chapters that lie on a road.
-    """
+    """The text of a chapter's file; with its minutes filled in, if it lies on a road, or as is."""
     if not fill:
         return notebooks.stored(path)
     notebook = notebooks.read(path)
     about = notebook.setdefault("metadata", {}).setdefault("tutor", {})
     if about.get("roads"):
         about["minutes"] = minutes.announced(notebook)
-    for cell in notebook["cells"]:
-        if "roads" in notebooks.tags(cell):
-            cell["source"] = roads.markdown()
     match = notebooks.NAME.fullmatch(path.name)
     if match is None:
         return notebooks.stored(path)  # raises

@@ -12,7 +12,7 @@ the next id, append it, ask again.
 Each id becomes a row of numbers: what it is, plus where it stands. Blocks change these rows: by
 attention each place takes from the places before it what it asks for, and a small network works on
 what it got (Vaswani et al. 2017, "Attention is all you need"; Radford et al. 2019, "Language models
-are unsupervised multitask learners"). tutor/nn/attention.py has a block, line by line.
+are unsupervised multitask learners"). tutor/nn/transformer.py has a block, line by line.
 
 The result is the loss on tales that it has not read, the mean of -ln p of the id that came: at
 most 0.15, within minutes. Whoever knows only which character follows which (bigrams) has 2.0. Of a

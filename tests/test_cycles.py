@@ -26,6 +26,7 @@ import pytest
 import tutor
 from tests.test_messages import BLOCKS
 from tutor import Tensor, array_api, data, exchange, memory, nn, optim, testing, training, viz
+from tutor.data.gpt2_bpe import CHARACTERS
 from tutor.errors import TutorError
 from tutor.nn import functional
 
@@ -193,6 +194,8 @@ LAYERS: dict[str, tuple[Any, ...]] = {
     "MultiHeadAttention": ((4, 2), (5, 2, 4)),
     "TransformerBlock": ((4, 2), (5, 2, 4)),
     "TransformerEncoderLayer": ((4, 2, 3), (5, 2, 4)),
+    "TransformerDecoderLayer": ((4, 2, 3), (5, 2, 4), (3, 2, 4)),
+    "Transformer": ((4, 2, 1, 1, 3), (5, 2, 4), (3, 2, 4)),
 }
 FUNCTIONS: dict[str, Callable[[Any], Tensor]] = {
     "bilinear": lambda f: f(floats(2, 3), floats(2, 3), floats(4, 3, 3)),
@@ -202,6 +205,7 @@ FUNCTIONS: dict[str, Callable[[Any], Tensor]] = {
     "margin_ranking_loss": lambda f: f(floats(3), floats(3), Tensor([1, -1, 1])),
     "max_unpool1d": lambda f: f(floats(1, 1, 2), Tensor([[[0, 3]]]), 2),
     "max_unpool2d": lambda f: f(floats(1, 1, 1, 2), Tensor([[[[0, 3]]]]), 2),
+    "max_unpool3d": lambda f: f(floats(1, 1, 1, 1, 2), Tensor([[[[[0, 3]]]]]), 2),
     "pixel_shuffle": lambda f: f(floats(1, 4, 2, 2), 2),
     "triplet_margin_loss": lambda f: f(floats(2, 3), floats(2, 3) * 2, floats(2, 3) * 3),
 }
@@ -389,6 +393,7 @@ ROWS: dict[str, Callable[[], Any]] = {
     "tutor.training.overfit": lambda: training.overfit(
         lambda x, y: x.sum() * 0, floats(), floats()
     ),
+    "tutor.viz.bits": lambda: viz.bits(0.1, "float16", "float32"),
     "tutor.viz.bytes": lambda: viz.bytes(floats().buf, "float32", "int32"),
     "tutor.viz.column": lambda: viz.column(viz.explain(floats()), viz.explain(floats())),
     "tutor.viz.row": lambda: viz.row(viz.explain(floats()), viz.explain(floats())),
@@ -422,6 +427,9 @@ ROWS: dict[str, Callable[[], Any]] = {
     "tutor.data.DataLoader": lambda: (
         list(data.DataLoader(floats(6, 2), 2, shuffle=True, prefetch=2, transform=Tensor.exp)),
         next(iter(data.DataLoader(floats(6, 2), 2, prefetch=2))),
+    ),
+    "tutor.data.GPT2BPE": lambda: data.GPT2BPE({c: i for i, c in enumerate(CHARACTERS)}, []).encode(
+        "low"
     ),
     "tutor.data.BPE": lambda: data.BPE.train("low lower", 258).encode("low"),
     "tutor.data.ByteVocab": lambda: data.ByteVocab().encode("a"),
@@ -489,6 +497,11 @@ ROWS: dict[str, Callable[[], Any]] = {
     },
     "tutor.nn.TransformerEncoder": lambda: walked(
         nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 3), 2)(floats(5, 2, 4))
+    ),
+    "tutor.nn.TransformerDecoder": lambda: walked(
+        nn.TransformerDecoder(nn.TransformerDecoderLayer(4, 2, 3), 2)(
+            floats(5, 2, 4), floats(3, 2, 4)
+        )
     ),
     "Module.load_state_dict": lambda: nn.load_state_dict(model(), nn.state_dict(model())),
     "Module.forward": lambda: model().forward(floats()),

@@ -58,14 +58,14 @@ ELSEWHERE = {
         group_norm batch_norm dropout embedding scaled_dot_product_attention
     """,
     data: """
-        load batches DataLoader Dataset TensorDataset Subset ConcatDataset IterableDataset
+        load batches DataLoader Dataset TensorDataset Subset ConcatDataset IterableDataset GPT2BPE
         MappedDataset random_split collate BPE CharVocab ByteVocab TextBlocks text_batches csv
         standardize train_test_split moons circles spirals blobs sine line stories names Compose
         Normalize RandomAffine RandomRotation RandomShift RandomCrop CenterCrop ElasticTransform
         RandomHorizontalFlip RandomVerticalFlip RandomErasing GaussianNoise ToFloat
     """,
     optim: """
-        SGD Adam AdamW NAdam RAdam RMSprop Adagrad Adadelta Muon Lion Optimizer lr_scheduler
+        SGD Adam AdamW NAdam RAdam RMSprop Adagrad Adadelta Muon Lion LBFGS Optimizer lr_scheduler
     """,
     optim.lr_scheduler: """
         StepLR MultiStepLR ConstantLR LinearLR ExponentialLR PolynomialLR CosineAnnealingLR

@@ -238,6 +238,7 @@ CHANGED = {  # another value, and the one it was begun with, as options
     "seed": (["1"], ["0"]),
     "data": (["mnist"], ["digits"]),
     "limit": (["299"], ["300"]),
+    "autocast": (["float16"], ["float32"]),
 }
 
 
@@ -402,6 +403,43 @@ def test_eager_gives_the_same_numbers_and_jit_says_what_it_gained(tmp_path, caps
     assert saved[0] == saved[1]
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_in_16_bits_it_learns_as_well_and_goes_on_exactly(tmp_path, dtype):
+    options = ["--data", "digits", "--limit", "1000", "--no-plot"]
+    saved = {}
+    for name, more in (
+        ("float32", ["--epochs", "3"]),
+        (dtype, ["--epochs", "3", "--autocast", dtype]),
+        ("part", ["--epochs", "1", "--autocast", dtype]),
+        ("resumed", ["--epochs", "3", "--resume", str(tmp_path / "part/checkpoint.safetensors")]),
+    ):
+        assert train_mnist.main([*options, *more, "--out", str(tmp_path / name)]) == 0
+        saved[name] = read(tmp_path / name / "checkpoint.safetensors")
+    assert {n: t.tolist() for n, t in saved[dtype][0].items()} == {
+        n: t.tolist() for n, t in saved["resumed"][0].items()
+    }
+    whole, half = (saved[n][1]["accuracies"].tolist()[-1] for n in ("float32", dtype))
+    assert half > whole - 0.01
+    assert saved[dtype][1]["losses"].tolist() != saved["float32"][1]["losses"].tolist()
+    assert ("scaler" in saved[dtype][1]) is (dtype == "float16")
+
+
+def test_a_checkpoint_from_before_there_was_autocast_goes_on(one_epoch, tmp_path):
+    path = tmp_path / "x.safetensors"
+    path.write_bytes(one_epoch)
+    changed(path, "settings.autocast", GONE)
+    assert train_mnist.main(["--resume", str(path), "--epochs", "2", "--no-plot"]) == 0
+
+
+def test_a_terminal_sees_how_far_an_epoch_is(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr("tutor.training.screen.OFTEN", -1.0)
+    run(tmp_path, "--epochs", "1", "--no-plot")
+    shown = capsys.readouterr().err
+    assert re.search(r"\r\x1b\[Kepoch 1:  11% of 300 images, loss \d", shown)
+    assert shown.endswith("\r\x1b[K")
+
+
 def test_a_second_ctrl_c_keeps_the_last_checkpoint(tmp_path, monkeypatch, capsys):
     handler, steps = signal.getsignal(signal.SIGINT), []
     real = train_mnist.Training.train_step
@@ -531,6 +569,7 @@ SETTINGS = {
     "seed": [-1, 1.5, "0", None, 2**64],
     "data": ["imagenet", 3, None, ["digits"]],
     "limit": [0, -3, "300", 1.5, False],
+    "autocast": ["float64", "", 16, None, ["float16"]],
 }
 
 

@@ -259,8 +259,9 @@ NO_TENSOR = {
     # they find out whether it is a number
     "Limit.checked *", "*.__setattr__ value",
     "Optimizer.__new__ *", "Optimizer.__getattr__ return",  # settings
-    "Optimizer.state_dict return", "*.load_state_dict state",  # Tensors, and a count
-    "Optimizer.add_param_group param_group", "Group.__*item__ *",  # Tensors, and settings
+    "Optimizer.state_dict return", "LBFGS.state_dict return",  # Tensors, and counts
+    "*.load_state_dict state",
+    "*.add_param_group param_group", "Group.__*item__ *",  # Tensors, and settings
     "checkpoint inputs", "checkpoint params",  # what the function takes
     "graph *", "walk *",  # a Tensor, or an object of a class of the reader's own
     "jit function", "jit return", "program p",  # any function; a Program of its floor, or above

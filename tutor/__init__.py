@@ -50,7 +50,7 @@ from tutor.functions.joining import (
 )
 from tutor.functions.making import from_numpy, tensor
 from tutor.functions.sampling import bernoulli, multinomial, randint, randperm
-from tutor.functions.sets import interp, isin, searchsorted
+from tutor.functions.sets import bucketize, interp, isin, searchsorted
 from tutor.ground import later
 from tutor.ground.casting import autocast
 from tutor.ground.recording import (
@@ -106,16 +106,16 @@ if os.environ.get("TUTOR_DEBUG"):
 __all__ = [  # and the names of tutor.functions.__all__
     "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Program", "Step", "Tensor", "amp",
     "apply", "arange", "autocast", "autograd", "backward", "bernoulli", "bfloat16", "block_diag",
-    "bool", "cartesian_prod", "cat", "checkpoint", "column_stack", "concatenate", "data",
-    "detect_anomaly", "double", "dstack", "einsum", "enable_grad", "engine", "errors", "eye",
-    "float", "float16", "float32", "float64", "from_dlpack", "from_numpy", "full", "functions",
-    "grad", "graph", "half", "hstack", "inference_mode", "initial_seed", "int", "int8", "int16",
-    "int32", "int64", "interp", "is_grad_enabled", "isin", "jit", "lazy", "linalg", "linspace",
-    "load", "long", "manual_seed", "memory", "meshgrid", "multinomial", "nn", "no_grad", "ones",
-    "ones_like", "onnx", "ops", "optim", "profile", "promote", "python_ref", "rand", "randint",
-    "randn", "random", "randperm", "realize", "registry", "save", "schedule", "searchsorted",
-    "set_backend", "set_grad_enabled", "simd_cpp", "stack", "tensor", "tensordot", "testing",
-    "training", "tril_indices", "triu_indices", "uint8", "uint16", "uint32", "uint64",
+    "bool", "bucketize", "cartesian_prod", "cat", "checkpoint", "column_stack", "concatenate",
+    "data", "detect_anomaly", "double", "dstack", "einsum", "enable_grad", "engine", "errors",
+    "eye", "float", "float16", "float32", "float64", "from_dlpack", "from_numpy", "full",
+    "functions", "grad", "graph", "half", "hstack", "inference_mode", "initial_seed", "int", "int8",
+    "int16", "int32", "int64", "interp", "is_grad_enabled", "isin", "jit", "lazy", "linalg",
+    "linspace", "load", "long", "manual_seed", "memory", "meshgrid", "multinomial", "nn", "no_grad",
+    "ones", "ones_like", "onnx", "ops", "optim", "profile", "promote", "python_ref", "rand",
+    "randint", "randn", "random", "randperm", "realize", "registry", "save", "schedule",
+    "searchsorted", "set_backend", "set_grad_enabled", "simd_cpp", "stack", "tensor", "tensordot",
+    "testing", "training", "tril_indices", "triu_indices", "uint8", "uint16", "uint32", "uint64",
     "use_backend", "viz", "vstack", "watch", "zeros", "zeros_like",
 ]  # fmt: skip
 __all__ += functions.__all__

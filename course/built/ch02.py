@@ -12,13 +12,16 @@ __all__ = [
     "LIMITS",
     "Buffer",
     "Tensor",
+    "as_integer",
     "contiguous",
     "convert",
     "flatten",
+    "pack",
     "permute",
     "reshape",
     "strides_for",
     "transpose",
+    "unpack",
     "zeros",
 ]
 
@@ -31,16 +34,34 @@ FORMATS = {
 }  # fmt: skip
 
 
+def unpack(raw, dtype):
+    """The numbers of some bytes, as a tuple."""
+    return struct.unpack(f"{len(raw) // struct.calcsize(FORMATS[dtype])}{FORMATS[dtype]}", raw)
+
+
 class Buffer:
     """A row of numbers of one dtype, kept as bytes."""
 
     def __init__(self, numbers, dtype="float32"):
         self.dtype, self.itemsize = dtype, struct.calcsize(FORMATS[dtype])
-        self.raw = bytearray(len(numbers) * self.itemsize)
-        self.write(0, numbers)
+        self.raw = bytearray(pack(numbers, dtype))
 
     def __len__(self):
         return len(self.raw) // self.itemsize
+
+    def place(self, start, count):
+        """Where in `raw` these numbers are; IndexError where they are not."""
+        if not 0 <= start <= start + count <= len(self):
+            raise IndexError(f"{count} from position {start} on, of {len(self)} numbers")
+        return slice(start * self.itemsize, (start + count) * self.itemsize)
+
+    def read(self, start, count):
+        """`count` numbers, from position `start` on."""
+        return unpack(self.raw[self.place(start, count)], self.dtype)
+
+    def write(self, start, numbers):
+        """Put `numbers` at position `start` and behind it."""
+        self.raw[self.place(start, len(numbers))] = pack(numbers, self.dtype)
 
     def __getitem__(self, i):
         return self.read(i + len(self) if i < 0 else i, 1)[0]
@@ -48,40 +69,40 @@ class Buffer:
     def __setitem__(self, i, value):
         self.write(i + len(self) if i < 0 else i, [value])
 
-    def read(self, start, count):
-        """`count` numbers, from position `start` on."""
-        return struct.unpack_from(*self.place(start, count))
 
-    def write(self, start, numbers):
-        """Put `numbers` at position `start` and behind it."""
-        place = self.place(start, len(numbers))
-        try:
-            struct.pack_into(*place, *numbers)
-        except (struct.error, OverflowError):  # not all of them are numbers of this dtype
-            struct.pack_into(*place, *[convert(x, self.dtype) for x in numbers])
-
-    def place(self, start, count):
-        """What struct must be told to find these positions; IndexError where there are none."""
-        if not 0 <= start <= start + count <= len(self):
-            raise IndexError(f"{count} from position {start} on, of {len(self)} numbers")
-        return f"{count}{FORMATS[self.dtype]}", self.raw, start * self.itemsize
+def as_integer(value, dtype):
+    """`value` as an integer dtype holds it: an int wraps, a float is cut and stays in range."""
+    bits = 8 * struct.calcsize(FORMATS[dtype])
+    lowest = 0 if dtype.startswith("u") else -(2 ** (bits - 1))
+    highest = lowest + 2**bits - 1
+    if isinstance(value, int):
+        return (value - lowest) % 2**bits + lowest
+    if math.isnan(value):
+        return 0
+    return int(min(max(value, lowest), highest))
 
 
 LIMITS = {"float16": 2**16 - 2**4, "float32": 2**128 - 2**103, "float64": 2**1024 - 2**970}
 
 
 def convert(value, dtype):
-    """`value` as dtype holds it: integers wrap; a float cut to an integer stays in range."""
+    """`value`, an int or a float, as any of the twelve dtypes holds it, but for rounding."""
     if dtype == "bool":
         return bool(value)
-    if dtype in LIMITS:  # from there on, the nearest float is infinity
-        end = math.inf if value > 0 else -math.inf
-        return end if abs(value) >= LIMITS[dtype] else value
-    bits = 8 * struct.calcsize(FORMATS[dtype])
-    lowest = 0 if dtype.startswith("u") else -(2 ** (bits - 1))
-    if isinstance(value, float):
-        return 0 if math.isnan(value) else int(min(max(value, lowest), lowest + 2**bits - 1))
-    return (value - lowest) % 2**bits + lowest
+    if dtype not in LIMITS:
+        return as_integer(value, dtype)
+    if abs(value) >= LIMITS[dtype]:  # from there on, the nearest float is infinity
+        return math.inf if value > 0 else -math.inf
+    return value
+
+
+def pack(numbers, dtype):
+    """The bytes of some numbers; those that do not fit the dtype are converted."""
+    layout = f"{len(numbers)}{FORMATS[dtype]}"
+    try:
+        return struct.pack(layout, *numbers)
+    except (struct.error, OverflowError):
+        return struct.pack(layout, *[convert(x, dtype) for x in numbers])
 
 
 # ---- chapter 2: shape, strides, offset

@@ -13,17 +13,23 @@ __all__ = [
     "LIMITS",
     "Buffer",
     "Tensor",
+    "as_integer",
     "broadcast_shapes",
     "contiguous",
     "convert",
     "expand",
     "flatten",
     "full_key",
+    "mismatch",
+    "pack",
     "permute",
+    "reduce_to",
     "reshape",
     "select",
+    "sliced",
     "strides_for",
     "transpose",
+    "unpack",
     "zeros",
 ]
 
@@ -36,16 +42,34 @@ FORMATS = {
 }  # fmt: skip
 
 
+def unpack(raw, dtype):
+    """The numbers of some bytes, as a tuple."""
+    return struct.unpack(f"{len(raw) // struct.calcsize(FORMATS[dtype])}{FORMATS[dtype]}", raw)
+
+
 class Buffer:
     """A row of numbers of one dtype, kept as bytes."""
 
     def __init__(self, numbers, dtype="float32"):
         self.dtype, self.itemsize = dtype, struct.calcsize(FORMATS[dtype])
-        self.raw = bytearray(len(numbers) * self.itemsize)
-        self.write(0, numbers)
+        self.raw = bytearray(pack(numbers, dtype))
 
     def __len__(self):
         return len(self.raw) // self.itemsize
+
+    def place(self, start, count):
+        """Where in `raw` these numbers are; IndexError where they are not."""
+        if not 0 <= start <= start + count <= len(self):
+            raise IndexError(f"{count} from position {start} on, of {len(self)} numbers")
+        return slice(start * self.itemsize, (start + count) * self.itemsize)
+
+    def read(self, start, count):
+        """`count` numbers, from position `start` on."""
+        return unpack(self.raw[self.place(start, count)], self.dtype)
+
+    def write(self, start, numbers):
+        """Put `numbers` at position `start` and behind it."""
+        self.raw[self.place(start, len(numbers))] = pack(numbers, self.dtype)
 
     def __getitem__(self, i):
         return self.read(i + len(self) if i < 0 else i, 1)[0]
@@ -53,40 +77,40 @@ class Buffer:
     def __setitem__(self, i, value):
         self.write(i + len(self) if i < 0 else i, [value])
 
-    def read(self, start, count):
-        """`count` numbers, from position `start` on."""
-        return struct.unpack_from(*self.place(start, count))
 
-    def write(self, start, numbers):
-        """Put `numbers` at position `start` and behind it."""
-        place = self.place(start, len(numbers))
-        try:
-            struct.pack_into(*place, *numbers)
-        except (struct.error, OverflowError):  # not all of them are numbers of this dtype
-            struct.pack_into(*place, *[convert(x, self.dtype) for x in numbers])
-
-    def place(self, start, count):
-        """What struct must be told to find these positions; IndexError where there are none."""
-        if not 0 <= start <= start + count <= len(self):
-            raise IndexError(f"{count} from position {start} on, of {len(self)} numbers")
-        return f"{count}{FORMATS[self.dtype]}", self.raw, start * self.itemsize
+def as_integer(value, dtype):
+    """`value` as an integer dtype holds it: an int wraps, a float is cut and stays in range."""
+    bits = 8 * struct.calcsize(FORMATS[dtype])
+    lowest = 0 if dtype.startswith("u") else -(2 ** (bits - 1))
+    highest = lowest + 2**bits - 1
+    if isinstance(value, int):
+        return (value - lowest) % 2**bits + lowest
+    if math.isnan(value):
+        return 0
+    return int(min(max(value, lowest), highest))
 
 
 LIMITS = {"float16": 2**16 - 2**4, "float32": 2**128 - 2**103, "float64": 2**1024 - 2**970}
 
 
 def convert(value, dtype):
-    """`value` as dtype holds it: integers wrap; a float cut to an integer stays in range."""
+    """`value`, an int or a float, as any of the twelve dtypes holds it, but for rounding."""
     if dtype == "bool":
         return bool(value)
-    if dtype in LIMITS:  # from there on, the nearest float is infinity
-        end = math.inf if value > 0 else -math.inf
-        return end if abs(value) >= LIMITS[dtype] else value
-    bits = 8 * struct.calcsize(FORMATS[dtype])
-    lowest = 0 if dtype.startswith("u") else -(2 ** (bits - 1))
-    if isinstance(value, float):
-        return 0 if math.isnan(value) else int(min(max(value, lowest), lowest + 2**bits - 1))
-    return (value - lowest) % 2**bits + lowest
+    if dtype not in LIMITS:
+        return as_integer(value, dtype)
+    if abs(value) >= LIMITS[dtype]:  # from there on, the nearest float is infinity
+        return math.inf if value > 0 else -math.inf
+    return value
+
+
+def pack(numbers, dtype):
+    """The bytes of some numbers; those that do not fit the dtype are converted."""
+    layout = f"{len(numbers)}{FORMATS[dtype]}"
+    try:
+        return struct.pack(layout, *numbers)
+    except (struct.error, OverflowError):
+        return struct.pack(layout, *[convert(x, dtype) for x in numbers])
 
 
 # ---- chapter 2: shape, strides, offset
@@ -216,6 +240,13 @@ def reshape(t, shape):
 # ---- chapter 3: indexing and broadcasting
 
 
+def sliced(size, stride, s):
+    """What a slice does to one axis: its new size and stride, and how far the offset moves."""
+    steps = range(*s.indices(size))
+    moved = stride * steps.start if steps else 0
+    return len(steps), stride * steps.step, moved
+
+
 def full_key(key, ndim):
     """The key with an int or a slice for each of ndim axes, and every None: `...` written out."""
     key = key if isinstance(key, tuple) else (key,)
@@ -237,12 +268,12 @@ def select(t, key):
             continue
         size, stride = t.shape[axis], t.strides[axis]
         if isinstance(k, slice):
-            steps = range(*k.indices(size))
-            shape.append(len(steps))
-            strides.append(stride * steps.step)
-            offset += stride * steps.start if steps else 0
+            count, step, moved = sliced(size, stride, k)
+            shape.append(count)
+            strides.append(step)
+            offset += moved
         elif -size <= k < size:
-            offset += stride * (k % size)
+            offset += k % size * stride
         else:
             raise IndexError(f"index {k} on axis {axis}, which has size {size}")
         axis += 1
@@ -252,14 +283,21 @@ def select(t, key):
 Tensor.__getitem__ = select
 
 
+def mismatch(a, b):
+    """What is wrong with broadcasting shapes a and b, in words; None if nothing is."""
+    for i, (m, n) in enumerate(zip_longest(reversed(a), reversed(b), fillvalue=1)):
+        if m != n and 1 not in (m, n):
+            where = f"axis {-1 - i} has sizes {m} and {n}, which must be equal or 1"
+            return f"shapes {tuple(a)} and {tuple(b)} do not fit: {where}"
+    return None
+
+
 def broadcast_shapes(a, b):
     """The shape that both stretch to: aligned at the right, sizes equal or one of them 1."""
-    shape = []
-    for m, n in zip_longest(reversed(a), reversed(b), fillvalue=1):
-        if m != n and 1 not in (m, n):
-            where = f"axis {-1 - len(shape)} has sizes {m} and {n}, which must be equal or 1"
-            raise ValueError(f"shapes {tuple(a)} and {tuple(b)} do not fit: {where}")
-        shape.append(n if m == 1 else m)
+    if wrong := mismatch(a, b):
+        raise ValueError(wrong)
+    pairs = zip_longest(reversed(a), reversed(b), fillvalue=1)
+    shape = [n if m == 1 else m for m, n in pairs]
     return tuple(reversed(shape))
 
 
@@ -270,3 +308,11 @@ def expand(t, shape):
     new = [0] * (len(shape) - len(t.shape))
     kept = [0 if size == 1 else s for size, s in zip(t.shape, t.strides, strict=True)]
     return t.over(shape, new + kept, t.offset)
+
+
+def reduce_to(g, shape):
+    """The sums of g over what was stretched: a new Tensor of `shape`."""
+    out = zeros(shape, g.buf.dtype)
+    for p, x in zip(expand(out, g.shape).positions(), g.values(), strict=True):
+        out.buf[p] += x
+    return out

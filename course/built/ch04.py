@@ -12,10 +12,8 @@ from itertools import zip_longest
 
 __all__ = [
     "FORMATS",
-    "IN_USE",
-    "KERNELS",
     "LIMITS",
-    "SIZES",
+    "PYTHON",
     "Add",
     "Buffer",
     "Elementwise",
@@ -39,6 +37,8 @@ __all__ = [
     "Transpose",
     "View",
     "alike",
+    "as_integer",
+    "as_tensors",
     "axes",
     "broadcast_shapes",
     "cast",
@@ -53,19 +53,21 @@ __all__ = [
     "log",
     "lookup",
     "matmul",
+    "mismatch",
+    "pack",
     "parts",
     "permute",
     "power",
-    "promote",
+    "reduce_to",
     "reduction",
-    "register",
     "reshape",
     "run",
     "select",
+    "sliced",
     "strides_for",
     "total",
     "transpose",
-    "use_backend",
+    "unpack",
     "zeros",
 ]
 
@@ -78,16 +80,34 @@ FORMATS = {
 }  # fmt: skip
 
 
+def unpack(raw, dtype):
+    """The numbers of some bytes, as a tuple."""
+    return struct.unpack(f"{len(raw) // struct.calcsize(FORMATS[dtype])}{FORMATS[dtype]}", raw)
+
+
 class Buffer:
     """A row of numbers of one dtype, kept as bytes."""
 
     def __init__(self, numbers, dtype="float32"):
         self.dtype, self.itemsize = dtype, struct.calcsize(FORMATS[dtype])
-        self.raw = bytearray(len(numbers) * self.itemsize)
-        self.write(0, numbers)
+        self.raw = bytearray(pack(numbers, dtype))
 
     def __len__(self):
         return len(self.raw) // self.itemsize
+
+    def place(self, start, count):
+        """Where in `raw` these numbers are; IndexError where they are not."""
+        if not 0 <= start <= start + count <= len(self):
+            raise IndexError(f"{count} from position {start} on, of {len(self)} numbers")
+        return slice(start * self.itemsize, (start + count) * self.itemsize)
+
+    def read(self, start, count):
+        """`count` numbers, from position `start` on."""
+        return unpack(self.raw[self.place(start, count)], self.dtype)
+
+    def write(self, start, numbers):
+        """Put `numbers` at position `start` and behind it."""
+        self.raw[self.place(start, len(numbers))] = pack(numbers, self.dtype)
 
     def __getitem__(self, i):
         return self.read(i + len(self) if i < 0 else i, 1)[0]
@@ -95,40 +115,40 @@ class Buffer:
     def __setitem__(self, i, value):
         self.write(i + len(self) if i < 0 else i, [value])
 
-    def read(self, start, count):
-        """`count` numbers, from position `start` on."""
-        return struct.unpack_from(*self.place(start, count))
 
-    def write(self, start, numbers):
-        """Put `numbers` at position `start` and behind it."""
-        place = self.place(start, len(numbers))
-        try:
-            struct.pack_into(*place, *numbers)
-        except (struct.error, OverflowError):  # not all of them are numbers of this dtype
-            struct.pack_into(*place, *[convert(x, self.dtype) for x in numbers])
-
-    def place(self, start, count):
-        """What struct must be told to find these positions; IndexError where there are none."""
-        if not 0 <= start <= start + count <= len(self):
-            raise IndexError(f"{count} from position {start} on, of {len(self)} numbers")
-        return f"{count}{FORMATS[self.dtype]}", self.raw, start * self.itemsize
+def as_integer(value, dtype):
+    """`value` as an integer dtype holds it: an int wraps, a float is cut and stays in range."""
+    bits = 8 * struct.calcsize(FORMATS[dtype])
+    lowest = 0 if dtype.startswith("u") else -(2 ** (bits - 1))
+    highest = lowest + 2**bits - 1
+    if isinstance(value, int):
+        return (value - lowest) % 2**bits + lowest
+    if math.isnan(value):
+        return 0
+    return int(min(max(value, lowest), highest))
 
 
 LIMITS = {"float16": 2**16 - 2**4, "float32": 2**128 - 2**103, "float64": 2**1024 - 2**970}
 
 
 def convert(value, dtype):
-    """`value` as dtype holds it: integers wrap; a float cut to an integer stays in range."""
+    """`value`, an int or a float, as any of the twelve dtypes holds it, but for rounding."""
     if dtype == "bool":
         return bool(value)
-    if dtype in LIMITS:  # from there on, the nearest float is infinity
-        end = math.inf if value > 0 else -math.inf
-        return end if abs(value) >= LIMITS[dtype] else value
-    bits = 8 * struct.calcsize(FORMATS[dtype])
-    lowest = 0 if dtype.startswith("u") else -(2 ** (bits - 1))
-    if isinstance(value, float):
-        return 0 if math.isnan(value) else int(min(max(value, lowest), lowest + 2**bits - 1))
-    return (value - lowest) % 2**bits + lowest
+    if dtype not in LIMITS:
+        return as_integer(value, dtype)
+    if abs(value) >= LIMITS[dtype]:  # from there on, the nearest float is infinity
+        return math.inf if value > 0 else -math.inf
+    return value
+
+
+def pack(numbers, dtype):
+    """The bytes of some numbers; those that do not fit the dtype are converted."""
+    layout = f"{len(numbers)}{FORMATS[dtype]}"
+    try:
+        return struct.pack(layout, *numbers)
+    except (struct.error, OverflowError):
+        return struct.pack(layout, *[convert(x, dtype) for x in numbers])
 
 
 # ---- chapter 2: shape, strides, offset
@@ -258,6 +278,13 @@ def reshape(t, shape):
 # ---- chapter 3: indexing and broadcasting
 
 
+def sliced(size, stride, s):
+    """What a slice does to one axis: its new size and stride, and how far the offset moves."""
+    steps = range(*s.indices(size))
+    moved = stride * steps.start if steps else 0
+    return len(steps), stride * steps.step, moved
+
+
 def full_key(key, ndim):
     """The key with an int or a slice for each of ndim axes, and every None: `...` written out."""
     key = key if isinstance(key, tuple) else (key,)
@@ -279,12 +306,12 @@ def select(t, key):
             continue
         size, stride = t.shape[axis], t.strides[axis]
         if isinstance(k, slice):
-            steps = range(*k.indices(size))
-            shape.append(len(steps))
-            strides.append(stride * steps.step)
-            offset += stride * steps.start if steps else 0
+            count, step, moved = sliced(size, stride, k)
+            shape.append(count)
+            strides.append(step)
+            offset += moved
         elif -size <= k < size:
-            offset += stride * (k % size)
+            offset += k % size * stride
         else:
             raise IndexError(f"index {k} on axis {axis}, which has size {size}")
         axis += 1
@@ -294,14 +321,21 @@ def select(t, key):
 Tensor.__getitem__ = select
 
 
+def mismatch(a, b):
+    """What is wrong with broadcasting shapes a and b, in words; None if nothing is."""
+    for i, (m, n) in enumerate(zip_longest(reversed(a), reversed(b), fillvalue=1)):
+        if m != n and 1 not in (m, n):
+            where = f"axis {-1 - i} has sizes {m} and {n}, which must be equal or 1"
+            return f"shapes {tuple(a)} and {tuple(b)} do not fit: {where}"
+    return None
+
+
 def broadcast_shapes(a, b):
     """The shape that both stretch to: aligned at the right, sizes equal or one of them 1."""
-    shape = []
-    for m, n in zip_longest(reversed(a), reversed(b), fillvalue=1):
-        if m != n and 1 not in (m, n):
-            where = f"axis {-1 - len(shape)} has sizes {m} and {n}, which must be equal or 1"
-            raise ValueError(f"shapes {tuple(a)} and {tuple(b)} do not fit: {where}")
-        shape.append(n if m == 1 else m)
+    if wrong := mismatch(a, b):
+        raise ValueError(wrong)
+    pairs = zip_longest(reversed(a), reversed(b), fillvalue=1)
+    shape = [n if m == 1 else m for m, n in pairs]
     return tuple(reversed(shape))
 
 
@@ -314,35 +348,24 @@ def expand(t, shape):
     return t.over(shape, new + kept, t.offset)
 
 
-# ---- chapter 4: ops and the registry
-
-KERNELS = {}  # (name, backend, dtype) -> function
-IN_USE = ["python"]  # the backend; a list, so that use_backend can change it
-
-
-def register(name, function, backend="python", dtypes=FORMATS):
-    """Enter the kernel of that name for these dtypes on that backend."""
-    for dtype in dtypes:
-        KERNELS[name, backend, dtype] = function
+def reduce_to(g, shape):
+    """The sums of g over what was stretched: a new Tensor of `shape`."""
+    out = zeros(shape, g.buf.dtype)
+    for p, x in zip(expand(out, g.shape).positions(), g.values(), strict=True):
+        out.buf[p] += x
+    return out
 
 
-def use_backend(backend):
-    """From here on, kernels are looked up there."""
-    IN_USE[0] = backend
-
-
-def lookup(name, dtype):
-    """The kernel of that name for that dtype, on the backend in use."""
-    (backend,) = IN_USE
-    if (name, backend, dtype) not in KERNELS:
-        there = ", ".join(f"{d} on {b}" for n, b, d in KERNELS if n == name) or "nothing"
-        raise LookupError(f"no kernel {name!r} for {dtype} on {backend}; there is {there}")
-    return KERNELS[name, backend, dtype]
+# ---- chapter 4: ops
 
 
 def elementwise(f):
     """The kernel that puts f of the inputs' elements into each element of out."""
-    return lambda out, *ins: out.fill(list(map(f, *[x.values() for x in ins])))
+
+    def kernel(out, *ins):
+        out.fill(list(map(f, *[x.values() for x in ins])))
+
+    return kernel
 
 
 def exp(x):
@@ -355,7 +378,9 @@ def exp(x):
 
 def log(x):
     """ln x; minus infinity at 0, nan below"""
-    return math.log(x) if x > 0 else -math.inf if x == 0 else math.nan
+    if x > 0:
+        return math.log(x)
+    return -math.inf if x == 0 else math.nan
 
 
 def power(x, y):
@@ -368,43 +393,22 @@ def power(x, y):
         return math.inf if x == 0 else math.nan
 
 
-register("add", elementwise(operator.add))
-register("mul", elementwise(operator.mul))
-register("gt", elementwise(operator.gt))
-register("neg", elementwise(operator.neg), dtypes=list(FORMATS)[1:])  # all but bool
-register("relu", elementwise(lambda x: max(x, 0)))
-register("exp", elementwise(exp), dtypes=LIMITS)  # the floats
-register("log", elementwise(log), dtypes=LIMITS)
-register("pow", elementwise(power), dtypes=LIMITS)
-register("cast", elementwise(lambda x: x))
-
-# Kind, signed or not, bits for the magnitude; float64 is to hold every integer.
-SIZES = {
-    "bool": (0, 0, 1), "uint8": (1, 0, 8), "int8": (1, 1, 7), "uint16": (1, 0, 16),
-    "int16": (1, 1, 15), "uint32": (1, 0, 32), "int32": (1, 1, 31), "uint64": (1, 0, 64),
-    "int64": (1, 1, 63), "float16": (2, 1, 11), "float32": (2, 1, 24), "float64": (2, 1, 64),
-}  # fmt: skip
+PYTHON = {  # the kernels in plain Python, by name
+    "add": elementwise(operator.add),
+    "mul": elementwise(operator.mul),
+    "neg": elementwise(operator.neg),
+    "gt": elementwise(operator.gt),
+    "relu": elementwise(lambda x: max(x, 0)),
+    "exp": elementwise(exp),
+    "log": elementwise(log),
+    "pow": elementwise(power),
+    "cast": elementwise(lambda x: x),
+}
 
 
-def promote(a, b):
-    """The first dtype that holds all numbers of both."""
-    needed = [max(pair) for pair in zip(SIZES[a], SIZES[b], strict=True)]
-    return next(d for d in SIZES if all(map(operator.ge, SIZES[d], needed)))
-
-
-def cast(t, dtype):
-    """t in another dtype."""
-    if t.buf.dtype == dtype:
-        return t
-    out = zeros(t.shape, dtype)
-    lookup("cast", t.buf.dtype)(out, t)
-    return out
-
-
-def alike(tensors):
-    """All of them in the dtype that holds the numbers of each."""
-    dtype = reduce(promote, [t.buf.dtype for t in tensors])
-    return [cast(t, dtype) for t in tensors]
+def lookup(name, dtype):
+    """The kernel of that name."""
+    return PYTHON[name]
 
 
 def run(op):
@@ -419,18 +423,7 @@ class Op:
     execute = staticmethod(run)
 
     def __init__(self, *inputs, **params):
-        like = next(x.buf.dtype for x in inputs if hasattr(x, "buf"))
-        numbers = [x for x in inputs if not hasattr(x, "buf")]
-        if numbers:  # a Python number beside a tensor: one dtype for both
-            like = self.beside(numbers[0], like)
-            inputs = [cast(x, like) if hasattr(x, "buf") else Tensor(x, dtype=like) for x in inputs]
-        self.inputs, self.params = list(inputs), params
-
-    @staticmethod
-    def beside(x, dtype):
-        """The tensor's dtype, unless that is of a kind too poor for the number x; then x's own."""
-        own = "bool" if isinstance(x, bool) else "int64" if isinstance(x, int) else "float32"
-        return dtype if SIZES[dtype][0] >= SIZES[own][0] else own
+        self.inputs, self.params = as_tensors(inputs), params
 
     def apply(self):
         return Op.execute(self)
@@ -441,6 +434,30 @@ class Op:
         out = zeros(shape, self.gives or dtype)
         lookup(self.kernel, dtype)(out, *inputs, **self.params)
         return out
+
+
+def cast(t, dtype):
+    """t in another dtype."""
+    if t.buf.dtype == dtype:
+        return t
+    out = zeros(t.shape, dtype)
+    lookup("cast", t.buf.dtype)(out, t)
+    return out
+
+
+def as_tensors(inputs):
+    """The inputs as tensors: a Python number takes the dtype of the tensor beside it."""
+    dtypes = [x.buf.dtype for x in inputs if hasattr(x, "buf")]
+    return [x if hasattr(x, "buf") else Tensor(x, dtype=dtypes[0]) for x in inputs]
+
+
+def alike(tensors):
+    """All of them in one dtype, where they have one; bools are 0 and 1 of the dtype beside them."""
+    dtypes = {t.buf.dtype for t in tensors} - {"bool"}
+    if len(dtypes) > 1:
+        raise TypeError(f"dtypes {sorted(dtypes)} meet: chapter 4b says what comes out")
+    dtype = dtypes.pop() if dtypes else "bool"
+    return [cast(t, dtype) for t in tensors]
 
 
 class Elementwise(Op):
@@ -469,8 +486,9 @@ class Mul(Elementwise):
     kernel = "mul"
 
     def backward(self, g):
+        """The gradients of x and of y, given g, the gradient of z."""
         x, y = self.inputs
-        return g * y, g * x
+        return Mul(g, y).apply(), Mul(g, x).apply()
 
 
 Tensor.__mul__ = Tensor.__rmul__ = lambda x, y: Mul(x, y).apply()
@@ -544,86 +562,6 @@ Tensor.relu = lambda x: ReLU(x).apply()
 Tensor.__gt__ = lambda x, y: Greater(x, y).apply()
 
 
-def parts(numbers, count):
-    """The numbers in `count` parts of equal length."""
-    n = len(numbers) // max(count, 1)
-    return [numbers[i * n : i * n + n] for i in range(count)]
-
-
-def reduction(f):
-    """The kernel that puts f of each list of elements along `axis` into out."""
-
-    def kernel(out, x, axis):
-        kept = [a for a in range(len(x.shape)) if a not in axis]
-        out.fill([f(part) for part in parts(permute(x, [*kept, *axis]).values(), out.numel())])
-
-    return kernel
-
-
-def total(numbers):
-    """The sum of floats, rounded once; infinite or nan where plain addition is"""
-    try:
-        return math.fsum(numbers)
-    except (OverflowError, ValueError):
-        return sum(numbers)
-
-
-def largest(numbers):
-    """The largest of them; nan if there is one."""
-    return math.nan if any(x != x for x in numbers) else max(numbers)
-
-
-register("sum", reduction(sum))
-register("sum", reduction(total), dtypes=LIMITS)
-register("max", reduction(largest))
-
-
-class Reduce(Op):
-    """The axes in `axis` go."""
-
-    def prepare(self, x):
-        kept = [n for a, n in enumerate(x.shape) if a not in self.params["axis"]]
-        return kept, [cast(x, "int64") if x.buf.dtype == "bool" else x]  # how many are true
-
-    def stretched(self, g):
-        """What was reduced, stretched over the input's shape again."""
-        shape = self.inputs[0].shape
-        kept = [1 if a in self.params["axis"] else n for a, n in enumerate(shape)]
-        return g.reshape(*kept).expand(*shape)
-
-
-class Sum(Reduce):
-    """z = the sum over axis"""
-
-    kernel = "sum"
-
-    def backward(self, g):
-        return (self.stretched(g),)
-
-
-def axes(t, axis):
-    """axis=None, an int or a tuple, as a tuple of axes counted from the front."""
-    axis = range(len(t.shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    return tuple(range(len(t.shape))[a] for a in axis)
-
-
-Tensor.sum = lambda x, axis=None: Sum(x, axis=axes(x, axis)).apply()
-
-
-class Max(Reduce):
-    """z = the largest over axis; equals share the gradient"""
-
-    kernel = "max"
-
-    def backward(self, g):
-        (x,) = self.inputs
-        winner = (self.stretched(x.max(**self.params)) > x) * -1.0 + 1.0
-        return (self.stretched(g) * winner / self.stretched(winner.sum(**self.params)),)
-
-
-Tensor.max = lambda x, axis=None: Max(x, axis=axes(x, axis)).apply()
-
-
 class View(Op):
     """No kernel: another way to walk the same Buffer."""
 
@@ -632,6 +570,8 @@ class View(Op):
 
 
 class Transpose(View):
+    """z = x with two axes exchanged"""
+
     walk = staticmethod(transpose)
 
     def backward(self, g):
@@ -639,6 +579,8 @@ class Transpose(View):
 
 
 class Reshape(View):
+    """z = x under another shape"""
+
     walk = staticmethod(reshape)
 
     def backward(self, g):
@@ -646,6 +588,8 @@ class Reshape(View):
 
 
 class Expand(View):
+    """z = x, stretched"""
+
     walk = staticmethod(expand)
 
     def backward(self, g):
@@ -659,6 +603,8 @@ Tensor.T = property(Tensor.transpose)
 
 
 class Select(View):
+    """z = x[key]"""
+
     walk = staticmethod(select)
 
     def backward(self, g):
@@ -680,13 +626,99 @@ class Place(Op):
 Tensor.__getitem__ = lambda x, key: Select(x, key=key).apply()
 
 
+def parts(numbers, count):
+    """The numbers in `count` parts of equal length."""
+    n = len(numbers) // max(count, 1)
+    return [numbers[i * n : i * n + n] for i in range(count)]
+
+
+def reduction(f):
+    """The kernel that puts f of each list of elements along `axis` into out."""
+
+    def kernel(out, x, axis):
+        kept = [a for a in range(len(x.shape)) if a not in axis]
+        numbers = permute(x, [*kept, *axis]).values()
+        out.fill([f(part) for part in parts(numbers, out.numel())])
+
+    return kernel
+
+
+def total(numbers):
+    """The sum: of ints exact, of floats rounded once; infinite or nan where plain addition is"""
+    if all(isinstance(x, int) for x in numbers):
+        return sum(numbers)
+    try:
+        return math.fsum(numbers)
+    except (OverflowError, ValueError):
+        return sum(numbers)
+
+
+def largest(numbers):
+    """The largest of them; nan if there is one."""
+    return math.nan if any(x != x for x in numbers) else max(numbers)
+
+
+PYTHON["sum"] = reduction(total)
+PYTHON["max"] = reduction(largest)
+
+
+class Reduce(Op):
+    """The axes in `axis` go."""
+
+    def prepare(self, x):
+        shape = [n for a, n in enumerate(x.shape) if a not in self.params["axis"]]
+        return shape, [cast(x, "int64") if x.buf.dtype == "bool" else x]  # how many are true
+
+
+def axes(t, axis):
+    """axis=None, an int or a tuple, as a tuple of axes counted from the front."""
+    if axis is None:
+        return tuple(range(len(t.shape)))
+    axis = axis if isinstance(axis, tuple) else (axis,)
+    return tuple(range(len(t.shape))[a] for a in axis)
+
+
+class Sum(Reduce):
+    """z = the sum over axis"""
+
+    kernel = "sum"
+
+    def backward(self, g):
+        """g, with the axes that went put back at size 1, and stretched over x's shape."""
+        shape = self.inputs[0].shape
+        kept = [1 if a in self.params["axis"] else n for a, n in enumerate(shape)]
+        return (g.reshape(*kept).expand(*shape),)
+
+
+Tensor.sum = lambda x, axis=None: Sum(x, axis=axes(x, axis)).apply()
+
+
+class Max(Reduce):
+    """z = the largest over axis; equals share the gradient"""
+
+    kernel = "max"
+
+    def stretched(self, g):
+        """g over the input's shape again: the way back of a sum."""
+        return Sum(*self.inputs, **self.params).backward(g)[0]
+
+    def backward(self, g):
+        (x,) = self.inputs
+        below = cast(self.stretched(x.max(**self.params)) > x, x.buf.dtype)
+        winner = 1.0 - below
+        return (self.stretched(g) * winner / self.stretched(winner.sum(**self.params)),)
+
+
+Tensor.max = lambda x, axis=None: Max(x, axis=axes(x, axis)).apply()
+
+
 def matmul(out, x, y):
     """out_ij = sum_k x_ik * y_kj"""
     rows, columns = parts(x.values(), x.shape[0]), parts(transpose(y).values(), y.shape[1])
     out.fill([sum(map(operator.mul, row, column)) for row in rows for column in columns])
 
 
-register("matmul", matmul)
+PYTHON["matmul"] = matmul
 
 
 class MatMul(Op):
@@ -695,13 +727,17 @@ class MatMul(Op):
     kernel = "matmul"
 
     def prepare(self, x, y):
+        """The shape of the product, and the inputs in one dtype; ValueError if they do not fit."""
         if len(x.shape) != 2 or len(y.shape) != 2 or x.shape[1] != y.shape[0]:
             raise ValueError(f"matmul of shapes {x.shape} and {y.shape}: not (m, k) and (k, n)")
         return (x.shape[0], y.shape[1]), alike((x, y))
 
     def backward(self, g):
+        """The gradients of x and of y; None for one that is not required."""
         x, y = self.inputs
-        return g @ y.T if x.requires_grad else None, x.T @ g if y.requires_grad else None
+        gx = MatMul(g, y.T).apply() if x.requires_grad else None
+        gy = MatMul(x.T, g).apply() if y.requires_grad else None
+        return gx, gy
 
 
 Tensor.__matmul__ = lambda x, y: MatMul(x, y).apply()

@@ -7,15 +7,17 @@ chapter, never this file.
 import math
 import operator
 import struct
-from contextlib import contextmanager
 from functools import reduce
 from itertools import zip_longest
 
 __all__ = [
     "FORMATS",
-    "IN_USE",
     "KERNELS",
     "LIMITS",
+    "NOT_FOR_ALL",
+    "NUMBERS",
+    "PYTHON",
+    "REGISTRY",
     "SIZES",
     "Add",
     "Buffer",
@@ -34,6 +36,7 @@ __all__ = [
     "Pow",
     "ReLU",
     "Reduce",
+    "Registry",
     "Reshape",
     "Select",
     "Sum",
@@ -41,9 +44,13 @@ __all__ = [
     "Transpose",
     "View",
     "alike",
+    "as_integer",
+    "as_tensors",
     "axes",
+    "beside",
     "broadcast_shapes",
     "cast",
+    "collect",
     "contiguous",
     "convert",
     "elementwise",
@@ -55,21 +62,30 @@ __all__ = [
     "full_key",
     "gradcheck",
     "largest",
+    "lend",
     "log",
     "lookup",
     "matmul",
+    "mismatch",
+    "pack",
     "parts",
     "permute",
     "power",
     "promote",
+    "record",
+    "reduce_to",
     "reduction",
     "register",
+    "register_python",
     "reshape",
     "run",
     "select",
+    "sliced",
     "strides_for",
+    "topological",
     "total",
     "transpose",
+    "unpack",
     "use_backend",
     "zeros",
 ]
@@ -83,16 +99,34 @@ FORMATS = {
 }  # fmt: skip
 
 
+def unpack(raw, dtype):
+    """The numbers of some bytes, as a tuple."""
+    return struct.unpack(f"{len(raw) // struct.calcsize(FORMATS[dtype])}{FORMATS[dtype]}", raw)
+
+
 class Buffer:
     """A row of numbers of one dtype, kept as bytes."""
 
     def __init__(self, numbers, dtype="float32"):
         self.dtype, self.itemsize = dtype, struct.calcsize(FORMATS[dtype])
-        self.raw = bytearray(len(numbers) * self.itemsize)
-        self.write(0, numbers)
+        self.raw = bytearray(pack(numbers, dtype))
 
     def __len__(self):
         return len(self.raw) // self.itemsize
+
+    def place(self, start, count):
+        """Where in `raw` these numbers are; IndexError where they are not."""
+        if not 0 <= start <= start + count <= len(self):
+            raise IndexError(f"{count} from position {start} on, of {len(self)} numbers")
+        return slice(start * self.itemsize, (start + count) * self.itemsize)
+
+    def read(self, start, count):
+        """`count` numbers, from position `start` on."""
+        return unpack(self.raw[self.place(start, count)], self.dtype)
+
+    def write(self, start, numbers):
+        """Put `numbers` at position `start` and behind it."""
+        self.raw[self.place(start, len(numbers))] = pack(numbers, self.dtype)
 
     def __getitem__(self, i):
         return self.read(i + len(self) if i < 0 else i, 1)[0]
@@ -100,40 +134,40 @@ class Buffer:
     def __setitem__(self, i, value):
         self.write(i + len(self) if i < 0 else i, [value])
 
-    def read(self, start, count):
-        """`count` numbers, from position `start` on."""
-        return struct.unpack_from(*self.place(start, count))
 
-    def write(self, start, numbers):
-        """Put `numbers` at position `start` and behind it."""
-        place = self.place(start, len(numbers))
-        try:
-            struct.pack_into(*place, *numbers)
-        except (struct.error, OverflowError):  # not all of them are numbers of this dtype
-            struct.pack_into(*place, *[convert(x, self.dtype) for x in numbers])
-
-    def place(self, start, count):
-        """What struct must be told to find these positions; IndexError where there are none."""
-        if not 0 <= start <= start + count <= len(self):
-            raise IndexError(f"{count} from position {start} on, of {len(self)} numbers")
-        return f"{count}{FORMATS[self.dtype]}", self.raw, start * self.itemsize
+def as_integer(value, dtype):
+    """`value` as an integer dtype holds it: an int wraps, a float is cut and stays in range."""
+    bits = 8 * struct.calcsize(FORMATS[dtype])
+    lowest = 0 if dtype.startswith("u") else -(2 ** (bits - 1))
+    highest = lowest + 2**bits - 1
+    if isinstance(value, int):
+        return (value - lowest) % 2**bits + lowest
+    if math.isnan(value):
+        return 0
+    return int(min(max(value, lowest), highest))
 
 
 LIMITS = {"float16": 2**16 - 2**4, "float32": 2**128 - 2**103, "float64": 2**1024 - 2**970}
 
 
 def convert(value, dtype):
-    """`value` as dtype holds it: integers wrap; a float cut to an integer stays in range."""
+    """`value`, an int or a float, as any of the twelve dtypes holds it, but for rounding."""
     if dtype == "bool":
         return bool(value)
-    if dtype in LIMITS:  # from there on, the nearest float is infinity
-        end = math.inf if value > 0 else -math.inf
-        return end if abs(value) >= LIMITS[dtype] else value
-    bits = 8 * struct.calcsize(FORMATS[dtype])
-    lowest = 0 if dtype.startswith("u") else -(2 ** (bits - 1))
-    if isinstance(value, float):
-        return 0 if math.isnan(value) else int(min(max(value, lowest), lowest + 2**bits - 1))
-    return (value - lowest) % 2**bits + lowest
+    if dtype not in LIMITS:
+        return as_integer(value, dtype)
+    if abs(value) >= LIMITS[dtype]:  # from there on, the nearest float is infinity
+        return math.inf if value > 0 else -math.inf
+    return value
+
+
+def pack(numbers, dtype):
+    """The bytes of some numbers; those that do not fit the dtype are converted."""
+    layout = f"{len(numbers)}{FORMATS[dtype]}"
+    try:
+        return struct.pack(layout, *numbers)
+    except (struct.error, OverflowError):
+        return struct.pack(layout, *[convert(x, dtype) for x in numbers])
 
 
 # ---- chapter 2: shape, strides, offset
@@ -263,6 +297,13 @@ def reshape(t, shape):
 # ---- chapter 3: indexing and broadcasting
 
 
+def sliced(size, stride, s):
+    """What a slice does to one axis: its new size and stride, and how far the offset moves."""
+    steps = range(*s.indices(size))
+    moved = stride * steps.start if steps else 0
+    return len(steps), stride * steps.step, moved
+
+
 def full_key(key, ndim):
     """The key with an int or a slice for each of ndim axes, and every None: `...` written out."""
     key = key if isinstance(key, tuple) else (key,)
@@ -284,12 +325,12 @@ def select(t, key):
             continue
         size, stride = t.shape[axis], t.strides[axis]
         if isinstance(k, slice):
-            steps = range(*k.indices(size))
-            shape.append(len(steps))
-            strides.append(stride * steps.step)
-            offset += stride * steps.start if steps else 0
+            count, step, moved = sliced(size, stride, k)
+            shape.append(count)
+            strides.append(step)
+            offset += moved
         elif -size <= k < size:
-            offset += stride * (k % size)
+            offset += k % size * stride
         else:
             raise IndexError(f"index {k} on axis {axis}, which has size {size}")
         axis += 1
@@ -299,14 +340,21 @@ def select(t, key):
 Tensor.__getitem__ = select
 
 
+def mismatch(a, b):
+    """What is wrong with broadcasting shapes a and b, in words; None if nothing is."""
+    for i, (m, n) in enumerate(zip_longest(reversed(a), reversed(b), fillvalue=1)):
+        if m != n and 1 not in (m, n):
+            where = f"axis {-1 - i} has sizes {m} and {n}, which must be equal or 1"
+            return f"shapes {tuple(a)} and {tuple(b)} do not fit: {where}"
+    return None
+
+
 def broadcast_shapes(a, b):
     """The shape that both stretch to: aligned at the right, sizes equal or one of them 1."""
-    shape = []
-    for m, n in zip_longest(reversed(a), reversed(b), fillvalue=1):
-        if m != n and 1 not in (m, n):
-            where = f"axis {-1 - len(shape)} has sizes {m} and {n}, which must be equal or 1"
-            raise ValueError(f"shapes {tuple(a)} and {tuple(b)} do not fit: {where}")
-        shape.append(n if m == 1 else m)
+    if wrong := mismatch(a, b):
+        raise ValueError(wrong)
+    pairs = zip_longest(reversed(a), reversed(b), fillvalue=1)
+    shape = [n if m == 1 else m for m, n in pairs]
     return tuple(reversed(shape))
 
 
@@ -319,35 +367,24 @@ def expand(t, shape):
     return t.over(shape, new + kept, t.offset)
 
 
-# ---- chapter 4: ops and the registry
-
-KERNELS = {}  # (name, backend, dtype) -> function
-IN_USE = ["python"]  # the backend; a list, so that use_backend can change it
-
-
-def register(name, function, backend="python", dtypes=FORMATS):
-    """Enter the kernel of that name for these dtypes on that backend."""
-    for dtype in dtypes:
-        KERNELS[name, backend, dtype] = function
+def reduce_to(g, shape):
+    """The sums of g over what was stretched: a new Tensor of `shape`."""
+    out = zeros(shape, g.buf.dtype)
+    for p, x in zip(expand(out, g.shape).positions(), g.values(), strict=True):
+        out.buf[p] += x
+    return out
 
 
-def use_backend(backend):
-    """From here on, kernels are looked up there."""
-    IN_USE[0] = backend
-
-
-def lookup(name, dtype):
-    """The kernel of that name for that dtype, on the backend in use."""
-    (backend,) = IN_USE
-    if (name, backend, dtype) not in KERNELS:
-        there = ", ".join(f"{d} on {b}" for n, b, d in KERNELS if n == name) or "nothing"
-        raise LookupError(f"no kernel {name!r} for {dtype} on {backend}; there is {there}")
-    return KERNELS[name, backend, dtype]
+# ---- chapter 4: ops
 
 
 def elementwise(f):
     """The kernel that puts f of the inputs' elements into each element of out."""
-    return lambda out, *ins: out.fill(list(map(f, *[x.values() for x in ins])))
+
+    def kernel(out, *ins):
+        out.fill(list(map(f, *[x.values() for x in ins])))
+
+    return kernel
 
 
 def exp(x):
@@ -360,7 +397,9 @@ def exp(x):
 
 def log(x):
     """ln x; minus infinity at 0, nan below"""
-    return math.log(x) if x > 0 else -math.inf if x == 0 else math.nan
+    if x > 0:
+        return math.log(x)
+    return -math.inf if x == 0 else math.nan
 
 
 def power(x, y):
@@ -373,43 +412,17 @@ def power(x, y):
         return math.inf if x == 0 else math.nan
 
 
-register("add", elementwise(operator.add))
-register("mul", elementwise(operator.mul))
-register("gt", elementwise(operator.gt))
-register("neg", elementwise(operator.neg), dtypes=list(FORMATS)[1:])  # all but bool
-register("relu", elementwise(lambda x: max(x, 0)))
-register("exp", elementwise(exp), dtypes=LIMITS)  # the floats
-register("log", elementwise(log), dtypes=LIMITS)
-register("pow", elementwise(power), dtypes=LIMITS)
-register("cast", elementwise(lambda x: x))
-
-# Kind, signed or not, bits for the magnitude; float64 is to hold every integer.
-SIZES = {
-    "bool": (0, 0, 1), "uint8": (1, 0, 8), "int8": (1, 1, 7), "uint16": (1, 0, 16),
-    "int16": (1, 1, 15), "uint32": (1, 0, 32), "int32": (1, 1, 31), "uint64": (1, 0, 64),
-    "int64": (1, 1, 63), "float16": (2, 1, 11), "float32": (2, 1, 24), "float64": (2, 1, 64),
-}  # fmt: skip
-
-
-def promote(a, b):
-    """The first dtype that holds all numbers of both."""
-    needed = [max(pair) for pair in zip(SIZES[a], SIZES[b], strict=True)]
-    return next(d for d in SIZES if all(map(operator.ge, SIZES[d], needed)))
-
-
-def cast(t, dtype):
-    """t in another dtype."""
-    if t.buf.dtype == dtype:
-        return t
-    out = zeros(t.shape, dtype)
-    lookup("cast", t.buf.dtype)(out, t)
-    return out
-
-
-def alike(tensors):
-    """All of them in the dtype that holds the numbers of each."""
-    dtype = reduce(promote, [t.buf.dtype for t in tensors])
-    return [cast(t, dtype) for t in tensors]
+PYTHON = {  # the kernels in plain Python, by name
+    "add": elementwise(operator.add),
+    "mul": elementwise(operator.mul),
+    "neg": elementwise(operator.neg),
+    "gt": elementwise(operator.gt),
+    "relu": elementwise(lambda x: max(x, 0)),
+    "exp": elementwise(exp),
+    "log": elementwise(log),
+    "pow": elementwise(power),
+    "cast": elementwise(lambda x: x),
+}
 
 
 def run(op):
@@ -424,18 +437,7 @@ class Op:
     execute = staticmethod(run)
 
     def __init__(self, *inputs, **params):
-        like = next(x.buf.dtype for x in inputs if hasattr(x, "buf"))
-        numbers = [x for x in inputs if not hasattr(x, "buf")]
-        if numbers:  # a Python number beside a tensor: one dtype for both
-            like = self.beside(numbers[0], like)
-            inputs = [cast(x, like) if hasattr(x, "buf") else Tensor(x, dtype=like) for x in inputs]
-        self.inputs, self.params = list(inputs), params
-
-    @staticmethod
-    def beside(x, dtype):
-        """The tensor's dtype, unless that is of a kind too poor for the number x; then x's own."""
-        own = "bool" if isinstance(x, bool) else "int64" if isinstance(x, int) else "float32"
-        return dtype if SIZES[dtype][0] >= SIZES[own][0] else own
+        self.inputs, self.params = as_tensors(inputs), params
 
     def apply(self):
         return Op.execute(self)
@@ -446,6 +448,15 @@ class Op:
         out = zeros(shape, self.gives or dtype)
         lookup(self.kernel, dtype)(out, *inputs, **self.params)
         return out
+
+
+def cast(t, dtype):
+    """t in another dtype."""
+    if t.buf.dtype == dtype:
+        return t
+    out = zeros(t.shape, dtype)
+    lookup("cast", t.buf.dtype)(out, t)
+    return out
 
 
 class Elementwise(Op):
@@ -474,8 +485,9 @@ class Mul(Elementwise):
     kernel = "mul"
 
     def backward(self, g):
+        """The gradients of x and of y, given g, the gradient of z."""
         x, y = self.inputs
-        return g * y, g * x
+        return Mul(g, y).apply(), Mul(g, x).apply()
 
 
 Tensor.__mul__ = Tensor.__rmul__ = lambda x, y: Mul(x, y).apply()
@@ -549,86 +561,6 @@ Tensor.relu = lambda x: ReLU(x).apply()
 Tensor.__gt__ = lambda x, y: Greater(x, y).apply()
 
 
-def parts(numbers, count):
-    """The numbers in `count` parts of equal length."""
-    n = len(numbers) // max(count, 1)
-    return [numbers[i * n : i * n + n] for i in range(count)]
-
-
-def reduction(f):
-    """The kernel that puts f of each list of elements along `axis` into out."""
-
-    def kernel(out, x, axis):
-        kept = [a for a in range(len(x.shape)) if a not in axis]
-        out.fill([f(part) for part in parts(permute(x, [*kept, *axis]).values(), out.numel())])
-
-    return kernel
-
-
-def total(numbers):
-    """The sum of floats, rounded once; infinite or nan where plain addition is"""
-    try:
-        return math.fsum(numbers)
-    except (OverflowError, ValueError):
-        return sum(numbers)
-
-
-def largest(numbers):
-    """The largest of them; nan if there is one."""
-    return math.nan if any(x != x for x in numbers) else max(numbers)
-
-
-register("sum", reduction(sum))
-register("sum", reduction(total), dtypes=LIMITS)
-register("max", reduction(largest))
-
-
-class Reduce(Op):
-    """The axes in `axis` go."""
-
-    def prepare(self, x):
-        kept = [n for a, n in enumerate(x.shape) if a not in self.params["axis"]]
-        return kept, [cast(x, "int64") if x.buf.dtype == "bool" else x]  # how many are true
-
-    def stretched(self, g):
-        """What was reduced, stretched over the input's shape again."""
-        shape = self.inputs[0].shape
-        kept = [1 if a in self.params["axis"] else n for a, n in enumerate(shape)]
-        return g.reshape(*kept).expand(*shape)
-
-
-class Sum(Reduce):
-    """z = the sum over axis"""
-
-    kernel = "sum"
-
-    def backward(self, g):
-        return (self.stretched(g),)
-
-
-def axes(t, axis):
-    """axis=None, an int or a tuple, as a tuple of axes counted from the front."""
-    axis = range(len(t.shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    return tuple(range(len(t.shape))[a] for a in axis)
-
-
-Tensor.sum = lambda x, axis=None: Sum(x, axis=axes(x, axis)).apply()
-
-
-class Max(Reduce):
-    """z = the largest over axis; equals share the gradient"""
-
-    kernel = "max"
-
-    def backward(self, g):
-        (x,) = self.inputs
-        winner = (self.stretched(x.max(**self.params)) > x) * -1.0 + 1.0
-        return (self.stretched(g) * winner / self.stretched(winner.sum(**self.params)),)
-
-
-Tensor.max = lambda x, axis=None: Max(x, axis=axes(x, axis)).apply()
-
-
 class View(Op):
     """No kernel: another way to walk the same Buffer."""
 
@@ -637,6 +569,8 @@ class View(Op):
 
 
 class Transpose(View):
+    """z = x with two axes exchanged"""
+
     walk = staticmethod(transpose)
 
     def backward(self, g):
@@ -644,6 +578,8 @@ class Transpose(View):
 
 
 class Reshape(View):
+    """z = x under another shape"""
+
     walk = staticmethod(reshape)
 
     def backward(self, g):
@@ -651,6 +587,8 @@ class Reshape(View):
 
 
 class Expand(View):
+    """z = x, stretched"""
+
     walk = staticmethod(expand)
 
     def backward(self, g):
@@ -664,6 +602,8 @@ Tensor.T = property(Tensor.transpose)
 
 
 class Select(View):
+    """z = x[key]"""
+
     walk = staticmethod(select)
 
     def backward(self, g):
@@ -685,13 +625,99 @@ class Place(Op):
 Tensor.__getitem__ = lambda x, key: Select(x, key=key).apply()
 
 
+def parts(numbers, count):
+    """The numbers in `count` parts of equal length."""
+    n = len(numbers) // max(count, 1)
+    return [numbers[i * n : i * n + n] for i in range(count)]
+
+
+def reduction(f):
+    """The kernel that puts f of each list of elements along `axis` into out."""
+
+    def kernel(out, x, axis):
+        kept = [a for a in range(len(x.shape)) if a not in axis]
+        numbers = permute(x, [*kept, *axis]).values()
+        out.fill([f(part) for part in parts(numbers, out.numel())])
+
+    return kernel
+
+
+def total(numbers):
+    """The sum: of ints exact, of floats rounded once; infinite or nan where plain addition is"""
+    if all(isinstance(x, int) for x in numbers):
+        return sum(numbers)
+    try:
+        return math.fsum(numbers)
+    except (OverflowError, ValueError):
+        return sum(numbers)
+
+
+def largest(numbers):
+    """The largest of them; nan if there is one."""
+    return math.nan if any(x != x for x in numbers) else max(numbers)
+
+
+PYTHON["sum"] = reduction(total)
+PYTHON["max"] = reduction(largest)
+
+
+class Reduce(Op):
+    """The axes in `axis` go."""
+
+    def prepare(self, x):
+        shape = [n for a, n in enumerate(x.shape) if a not in self.params["axis"]]
+        return shape, [cast(x, "int64") if x.buf.dtype == "bool" else x]  # how many are true
+
+
+def axes(t, axis):
+    """axis=None, an int or a tuple, as a tuple of axes counted from the front."""
+    if axis is None:
+        return tuple(range(len(t.shape)))
+    axis = axis if isinstance(axis, tuple) else (axis,)
+    return tuple(range(len(t.shape))[a] for a in axis)
+
+
+class Sum(Reduce):
+    """z = the sum over axis"""
+
+    kernel = "sum"
+
+    def backward(self, g):
+        """g, with the axes that went put back at size 1, and stretched over x's shape."""
+        shape = self.inputs[0].shape
+        kept = [1 if a in self.params["axis"] else n for a, n in enumerate(shape)]
+        return (g.reshape(*kept).expand(*shape),)
+
+
+Tensor.sum = lambda x, axis=None: Sum(x, axis=axes(x, axis)).apply()
+
+
+class Max(Reduce):
+    """z = the largest over axis; equals share the gradient"""
+
+    kernel = "max"
+
+    def stretched(self, g):
+        """g over the input's shape again: the way back of a sum."""
+        return Sum(*self.inputs, **self.params).backward(g)[0]
+
+    def backward(self, g):
+        (x,) = self.inputs
+        below = cast(self.stretched(x.max(**self.params)) > x, x.buf.dtype)
+        winner = 1.0 - below
+        return (self.stretched(g) * winner / self.stretched(winner.sum(**self.params)),)
+
+
+Tensor.max = lambda x, axis=None: Max(x, axis=axes(x, axis)).apply()
+
+
 def matmul(out, x, y):
     """out_ij = sum_k x_ik * y_kj"""
     rows, columns = parts(x.values(), x.shape[0]), parts(transpose(y).values(), y.shape[1])
     out.fill([sum(map(operator.mul, row, column)) for row in rows for column in columns])
 
 
-register("matmul", matmul)
+PYTHON["matmul"] = matmul
 
 
 class MatMul(Op):
@@ -700,80 +726,204 @@ class MatMul(Op):
     kernel = "matmul"
 
     def prepare(self, x, y):
+        """The shape of the product, and the inputs in one dtype; ValueError if they do not fit."""
         if len(x.shape) != 2 or len(y.shape) != 2 or x.shape[1] != y.shape[0]:
             raise ValueError(f"matmul of shapes {x.shape} and {y.shape}: not (m, k) and (k, n)")
         return (x.shape[0], y.shape[1]), alike((x, y))
 
     def backward(self, g):
+        """The gradients of x and of y; None for one that is not required."""
         x, y = self.inputs
-        return g @ y.T if x.requires_grad else None, x.T @ g if y.requires_grad else None
+        gx = MatMul(g, y.T).apply() if x.requires_grad else None
+        gy = MatMul(x.T, g).apply() if y.requires_grad else None
+        return gx, gy
 
 
 Tensor.__matmul__ = lambda x, y: MatMul(x, y).apply()
 
 
+# ---- chapter 4b: the registry and backends
+
+
+class Registry:
+    """Kernels, found by a name, a backend and a dtype."""
+
+    def __init__(self):
+        self.kernels = {}  # (name, backend, dtype) -> kernel
+        self.backend = "python"  # the one in use
+
+    def register(self, name, kernel, backend="python", dtypes=FORMATS):
+        """Enter the kernel under that name, for these dtypes, on that backend."""
+        for dtype in dtypes:
+            self.kernels[name, backend, dtype] = kernel
+
+    def lookup(self, name, dtype):
+        """The kernel of that name for that dtype on the backend in use; LookupError if none."""
+        key = name, self.backend, dtype
+        if key not in self.kernels:
+            there = ", ".join(f"{d} on {b}" for n, b, d in self.kernels if n == name)
+            asked = f"no kernel {name!r} for {dtype} on {self.backend}"
+            raise LookupError(f"{asked}; there is {there or 'none of that name'}")
+        return self.kernels[key]
+
+
+REGISTRY = Registry()
+KERNELS = REGISTRY.kernels  # (name, backend, dtype) -> kernel
+
+
+def register(name, kernel, backend="python", dtypes=FORMATS):
+    """Enter the kernel of that name for these dtypes on that backend."""
+    REGISTRY.register(name, kernel, backend, dtypes)
+
+
+def lookup(name, dtype):
+    """The kernel of that name for that dtype, on the backend in use."""
+    return REGISTRY.lookup(name, dtype)
+
+
+def use_backend(backend):
+    """From here on, kernels are looked up there."""
+    REGISTRY.backend = backend
+
+
+NUMBERS = [dtype for dtype in FORMATS if dtype != "bool"]
+NOT_FOR_ALL = {"neg": NUMBERS, "exp": LIMITS, "log": LIMITS, "pow": LIMITS}  # LIMITS has the floats
+
+
+def register_python():
+    """Enter the kernels in Python, each for the dtypes for which it has a meaning."""
+    for name, kernel in PYTHON.items():
+        register(name, kernel, dtypes=NOT_FOR_ALL.get(name, FORMATS))
+
+
+register_python()
+
+# Kind, signed or not, bits for the magnitude. (float64 has 53; it must do for all that meets it.)
+SIZES = {
+    "bool": (0, 0, 1), "uint8": (1, 0, 8), "int8": (1, 1, 7), "uint16": (1, 0, 16),
+    "int16": (1, 1, 15), "uint32": (1, 0, 32), "int32": (1, 1, 31), "uint64": (1, 0, 64),
+    "int64": (1, 1, 63), "float16": (2, 1, 11), "float32": (2, 1, 24), "float64": (2, 1, 64),
+}  # fmt: skip
+
+
+def promote(a, b):
+    """The first dtype that holds all numbers of both."""
+    needed = [max(pair) for pair in zip(SIZES[a], SIZES[b], strict=True)]
+    for dtype, sizes in SIZES.items():
+        if all(has >= need for has, need in zip(sizes, needed, strict=True)):
+            return dtype
+
+
+def beside(number, dtype):
+    """The tensor's dtype, unless that is of a kind too poor for the number; then its own."""
+    own = "float32"
+    if isinstance(number, bool):
+        own = "bool"
+    elif isinstance(number, int):
+        own = "int64"
+    return dtype if SIZES[dtype][0] >= SIZES[own][0] else own
+
+
+def as_tensors(inputs):
+    """The inputs as tensors: a Python number gets one dtype with the tensors beside it."""
+    tensors = [x for x in inputs if hasattr(x, "buf")]
+    numbers = [x for x in inputs if not hasattr(x, "buf")]
+    if not numbers:
+        return tensors
+    dtype = beside(numbers[0], tensors[0].buf.dtype)
+    return [cast(x, dtype) if hasattr(x, "buf") else Tensor(x, dtype=dtype) for x in inputs]
+
+
+def alike(tensors):
+    """All of them in the dtype that holds the numbers of each."""
+    dtype = tensors[0].buf.dtype
+    for t in tensors[1:]:
+        dtype = promote(dtype, t.buf.dtype)
+    return [cast(t, dtype) for t in tensors]
+
+
+def lend(ndarray, t):
+    """An array over the same bytes as t, walked in the same way."""
+    size = t.buf.itemsize
+    strides = tuple(s * size for s in t.strides)
+    return ndarray(t.shape, t.buf.dtype, t.buf.raw, t.offset * size, strides)
+
+
 # ---- chapter 5: engine: 60 lines of autograd
+
+
+def record(op):
+    """Run the op; let its result remember it where somebody may ask for a gradient."""
+    out = run(op)
+    if out.buf.dtype in LIMITS and any(x.requires_grad for x in op.inputs):
+        out.op, out.requires_grad = op, True
+    return out
+
+
+def topological(root):
+    """All tensors behind root that require grad, each before those it was made from."""
+    order, seen = [], set()
+    waiting = [(root, False)]
+    while waiting:
+        t, inputs_done = waiting.pop()
+        if inputs_done:
+            order.append(t)
+        elif id(t) not in seen:
+            seen.add(id(t))
+            waiting.append((t, True))  # comes back when all behind it is listed
+            if t.op:
+                waiting += [(x, False) for x in t.op.inputs if x.requires_grad]
+    return order[::-1]
 
 
 def fit(g, x):
     """Undo broadcasting: where x was stretched, its gradient is the sum over the copies."""
-    if g.shape == x.shape:
-        return cast(g, x.buf.dtype)
-    sizes = [1] * (len(g.shape) - len(x.shape)) + list(x.shape)
-    copies = tuple(a for a, n in enumerate(sizes) if n == 1 and g.shape[a] != 1)
-    return cast(g.sum(copies).reshape(*x.shape), x.buf.dtype)
+    if g.shape != x.shape:
+        new = len(g.shape) - len(x.shape)  # axes that x does not have
+        sizes = [1] * new + list(x.shape)
+        copied = [a for a, size in enumerate(sizes) if size == 1 and g.shape[a] != 1]
+        g = g.sum(tuple(copied)).reshape(*x.shape)
+    return cast(g, x.buf.dtype)
+
+
+def collect(arrived, x, share):
+    """Add a share of the gradient to what has arrived at x so far."""
+    if x.requires_grad:
+        share = fit(share, x)
+        arrived[id(x)] = arrived[id(x)] + share if id(x) in arrived else share
 
 
 class Engine:
-    """Runs Ops, keeps the graph, walks it backward."""
+    """Runs ops, keeps the graph, walks it backward."""
 
     recording = True
 
     def run(self, op):
-        out = run(op)
-        if self.recording and out.buf.dtype in LIMITS and any(x.requires_grad for x in op.inputs):
-            out.op, out.requires_grad = op, True
-        return out
-
-    @contextmanager
-    def mode(self, recording):
-        """Record, or do not, for as long as the block lasts."""
-        before, self.recording = self.recording, recording
-        try:
-            yield
-        finally:
-            self.recording = before
+        """Execute the op, and record it unless recording is switched off."""
+        return record(op) if self.recording else run(op)
 
     def order(self, root):
         """All tensors of the graph behind root, each before those it was made from."""
-        order, seen, stack = [], set(), [(root, False)]
-        while stack:
-            t, inputs_done = stack.pop()
-            if inputs_done:
-                order.append(t)
-            elif id(t) not in seen:
-                seen.add(id(t))
-                stack.append((t, True))
-                stack += [(x, False) for x in (t.op.inputs if t.op else ()) if x.requires_grad]
-        return order[::-1]
+        return topological(root)
 
     def backward(self, root, create_graph=False):
-        """Add d root / d leaf to the grad of every leaf."""
+        """Add d root / d leaf to the grad of every leaf behind root."""
         if not root.requires_grad:
             raise ValueError("backward from a tensor that does not require grad")
         if root.numel() != 1:
             raise ValueError(f"backward from shape {root.shape}: sum() it first")
-        with self.mode(create_graph):
-            grads = {id(root): zeros(root.shape, root.buf.dtype) + 1}
+        before, self.recording = self.recording, create_graph
+        try:
+            arrived = {id(root): zeros(root.shape, root.buf.dtype) + 1}
             for t in self.order(root):
-                g = grads.pop(id(t))
+                g = arrived.pop(id(t))
                 if t.op is None:
                     t.grad = g if t.grad is None else t.grad + g
                     continue
-                for x, gx in zip(t.op.inputs, t.op.backward(g), strict=True):
-                    if x.requires_grad:
-                        gx = fit(gx, x)
-                        grads[id(x)] = grads[id(x)] + gx if id(x) in grads else gx
+                for x, share in zip(t.op.inputs, t.op.backward(g), strict=True):
+                    collect(arrived, x, share)
+        finally:
+            self.recording = before
 
 
 engine = Engine()
@@ -782,7 +932,7 @@ Tensor.backward = lambda t, create_graph=False: engine.backward(t, create_graph)
 
 
 def gradcheck(f, *inputs, eps=1e-6):
-    """The largest difference between the Engine's gradient of f(*inputs) and a measured slope."""
+    """The largest difference between the engine's gradient of f(*inputs) and a measured slope."""
     for t in inputs:
         t.grad = None
     f(*inputs).backward()
@@ -795,5 +945,6 @@ def gradcheck(f, *inputs, eps=1e-6):
             t.buf[p] = here - eps
             below = f(*inputs).item()
             t.buf[p] = here
-            worst = max(worst, abs((above - below) / (2 * eps) - g))
+            slope = (above - below) / (2 * eps)
+            worst = max(worst, abs(slope - g))
     return worst

@@ -14,6 +14,7 @@ from course.library.source import Import, Statement, split
 from tutor.errors import DataError
 
 FILES = {  # in the order in which one reads them, and in which they are imported
+    "scalar": "A scalar engine: one number at a time, in about sixty lines.",
     "buffer": "Bytes, and the numbers that stand in them.",
     "tensor": "Tensors: numbers in a Buffer, and how they are walked.",
     "registry": "The registry: which kernel does an op's work.",

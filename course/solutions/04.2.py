@@ -1,7 +1,7 @@
-def lift(f):
+def elementwise(f):
     """The kernel that puts f of the inputs' elements into each element of out."""
 
     def kernel(out, *ins):
-        out.fill([f(*elements) for elements in zip(*[x.values() for x in ins], strict=True)])
+        out.fill(list(map(f, *[x.values() for x in ins])))
 
     return kernel

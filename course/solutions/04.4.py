@@ -1,4 +1,4 @@
-class MyMul(Elementwise):
+class Mul(Elementwise):
     """z = x * y"""
 
     kernel = "mul"
@@ -6,4 +6,4 @@ class MyMul(Elementwise):
     def backward(self, g):
         """The gradients of x and of y, given g, the gradient of z."""
         x, y = self.inputs
-        return MyMul(g, y).apply(), MyMul(g, x).apply()
+        return Mul(g, y).apply(), Mul(g, x).apply()

@@ -3,7 +3,8 @@
 The notebooks in `chapters/` are the source. When the site is built, a copy of each is written to
 `docs/chapters/`, where myst-nb runs it (and keeps the result until the notebook changes). The copy
 differs in what a page needs and a notebook has functions for: under an exercise stand its hints and
-its solution, under a question its answer. `chapter-table` lists the chapters.
+its solution, under a question its answer. `chapter-table` lists the chapters, `road-table` the
+roads through them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from course import notebooks
+from course import notebooks, roads
 
 
 def write_pages(app: Sphinx) -> None:
@@ -38,26 +39,35 @@ def write_pages(app: Sphinx) -> None:
 
 
 class ChapterTable(SphinxDirective):
-    """The chapters, what each builds, and the time it takes, as their own metadata say."""
+    """The chapters, what each shows, its roads, and the time it takes, as their metadata say."""
 
     def run(self) -> list[nodes.Node]:
         rows = []
-        for number, path in notebooks.chapters().items():
-            about = notebooks.read(path)["metadata"]["tutor"]
+        for chapter in roads.chapters():
             link = addnodes.pending_xref(
                 "",
-                nodes.inline("", about["title"]),
+                nodes.inline("", chapter.title),
                 refdoc=self.env.docname,
                 refdomain="std",
                 refexplicit=True,
-                reftarget=f"/chapters/{path.stem}",
+                reftarget=f"/chapters/{chapter.path.stem}",
                 reftype="doc",
             )
-            rows.append((str(int(number)), link, about["goal"], f"{about['minutes']} min"))
-        return [tables.table(("", "chapter", "what it shows", "time"), rows, "chapters")]
+            time = roads.time(chapter.minutes)
+            rows.append((chapter.label, link, chapter.goal, ", ".join(chapter.roads), time))
+        heads = ("", "chapter", "what it shows", "roads", "time")
+        return [tables.table(heads, rows, "chapters")]
+
+
+class RoadTable(SphinxDirective):
+    """The three roads through the chapters, each with the time it takes."""
+
+    def run(self) -> list[nodes.Node]:
+        return [tables.table(("road", "what for", "chapters", "time"), roads.rows(), "roads")]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", write_pages)
     app.add_directive("chapter-table", ChapterTable)
+    app.add_directive("road-table", RoadTable)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

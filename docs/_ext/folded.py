@@ -21,10 +21,12 @@ def folded(entry: Exercise | Question) -> Iterator[str]:
     if isinstance(entry, Exercise):
         for number, hint in enumerate(entry.hints, 1):
             yield dropdown(f"Hint {number} of {len(entry.hints)}", hint)
-        yield dropdown("Solution", f"```python\n{entry.solution}\n```")
+        why = f"\n\n{entry.why_ours}" if entry.why_ours else ""
+        yield dropdown("Solution", f"```python\n{entry.solution}\n```{why}")
     else:
         right = f"**{entry.right}**" if entry.choices else f"`{entry.right!r}`"
-        yield dropdown("Answer", f"{right}: {entry.why}")
+        tempting = "".join(f"\n\n- `{wrong}`: {why}" for wrong, why in entry.tempting.items())
+        yield dropdown("Answer", f"{right}: {entry.why}{tempting}")
 
 
 def page(notebook: notebooks.Notebook) -> notebooks.Notebook:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from course import minutes, notebooks, roads
+from course import build, minutes, notebooks, roads
 from course.exercise import Exercise, find
+from tutor.__main__ import main
 
 CHAPTERS = notebooks.chapters()
 
 # Chapters that still announce what they were once guessed to take, without places to stop or roads.
 # Who has run `python -m tutor chapters build`, and set both, takes the chapter out.
-PENDING = {"00", "00b", "01", "02", "03", "04", "04b", "05", "06", "07", "08"}
+PENDING = {"02", "03", "04", "04b", "07", "08"}
 
 each_chapter = pytest.mark.parametrize("chapter", CHAPTERS)
 
@@ -32,6 +34,10 @@ def faults(chapter: str) -> list[str]:
         found.append(minutes.report(chapter, notebook(chapter)))
     if not about.get("roads") or not set(about["roads"]) <= set(roads.ROADS):
         found.append(f"its roads are {about.get('roads')}, of {list(roads.ROADS)}")
+    if chapter == "00":
+        code = [notebooks.source(cell) for cell in notebooks.code_cells(notebook(chapter))]
+        if not any("roads.show()" in text for text in code):
+            found.append("a cell shows the roads, by `roads.show()`")
     return found
 
 
@@ -90,6 +96,7 @@ CELLS: dict[str, tuple[dict[str, Any], float]] = {
     "a question": (cell('answer = ...\ncheck("05.q1", answer)', "question-05.q1"), 2.0),
     "a check": (cell('check("05.1", by_hand)', "check-05.1"), 0.0),
     "an exercise": (cell("by_hand = ...", "exercise-05.1"), 1 / 5 + 1 / 4 + 10),
+    "a challenge": (cell("def next_up(x): ...", "exercise-01.s1"), 1 / 5 + 1 / 4),
     "raw text": (cell("no", kind="raw"), 0.0),
 }
 
@@ -154,3 +161,28 @@ def test_roads_sum_their_chapters(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(roads, "chapters", lambda: found)
     assert [row[2:] for row in roads.rows()] == [("0", "20 min"), ("0, 4b", "2 h"), ("", "0 min")]
     assert "| weekend | " in roads.markdown() and "| 0, 4b | 2 h |" in roads.markdown()
+
+
+def test_building_fills_in_minutes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where a chapter lies on a road."""
+    for number, on in (("00", ["two hours"]), ("01", [])):
+        about = {"title": "t", "goal": "g", "minutes": 1, "roads": on}
+        whole = {"cells": [told(150 * 20)], "metadata": {"tutor": about}}
+        (tmp_path / f"{number}_x.ipynb").write_text(json.dumps(whole))
+    monkeypatch.setattr(notebooks, "folder", lambda: tmp_path)
+    monkeypatch.setattr(build, "FOLDER", tmp_path / "built")
+    (tmp_path / "built").mkdir()
+    assert main(["chapters", "build"]) == 0
+    first, second = (notebooks.read(tmp_path / f"{number}_x.ipynb") for number in ("00", "01"))
+    assert first["metadata"]["tutor"]["minutes"] == 20
+    assert second["metadata"]["tutor"]["minutes"] == 1
+    capsys.readouterr()
+    assert main(["chapters", "build", "--check"]) == 0
+    assert main(["chapters", "minutes"]) == 0
+    out = capsys.readouterr().out
+    assert "00: 20 minutes are counted, 20 announced" in out
+    assert "    from stop to stop: 20" in out
+    roads.show()
+    assert capsys.readouterr().out.startswith("two hours     20 min   chapters 0\n")

@@ -30,7 +30,7 @@ from tutor.data import (
 )
 from tutor.data.warps import Warp, gaussian
 from tutor.errors import DomainError, DTypeError, ShapeError, TutorError
-from tutor.nn.functional.grids import read_bilinear
+from tutor.nn.functional.grids import read_linear
 
 RNG = np.random.default_rng(0)
 GREY = RNG.integers(0, 256, (6, 9, 7), dtype=np.uint8)
@@ -163,7 +163,7 @@ def test_bilinear_is_that_of_scipy(channels):
     columns = RNG.uniform(-4, 11, (6, 5, 8)).astype(np.float32)
     rows[0, 0, :6] = [-1, -0.5, 0, 8, 8.5, 9]  # the border
     columns[0, 0, :6] = 3
-    found = read_bilinear(Tensor(x), Tensor(rows), Tensor(columns)).numpy()
+    found = read_linear(Tensor(x), Tensor(rows), Tensor(columns)).numpy()
     for i in range(6):
         for c in range(channels):
             wanted = ndimage.map_coordinates(
@@ -175,7 +175,7 @@ def test_bilinear_is_that_of_scipy(channels):
 def test_bilinear_has_a_gradient():
     x = Tensor.randn(2, 2, 5, 4, dtype="float64")
     rows, columns = (Tensor.rand(2, 3, 3, dtype="float64") * 5 - 0.5 for _ in range(2))
-    tutor.testing.gradcheck(read_bilinear, x, rows, columns)
+    tutor.testing.gradcheck(read_linear, x, rows, columns)
 
 
 def test_affine_is_its_formula():

@@ -17,6 +17,14 @@ def test_searchsorted(side):
     assert found.tolist() == np.searchsorted(rising, sought, side).tolist()
 
 
+@pytest.mark.parametrize("right", [False, True])
+def test_bucketize(right):
+    bounds, x = [1.0, 2.0, 5.0], [[0.0, 1.0, 1.5], [2.0, 5.0, 9.0]]
+    found = tutor.bucketize(Tensor(x), Tensor(bounds), right)
+    assert found.tolist() == np.digitize(x, bounds, right=not right).tolist()
+    assert tutor.bucketize([3], [1, 2, 5]).tolist() == [2]
+
+
 def test_isin():
     for x, test in (([[1, 2], [3, 4]], [2, 9, 4]), ([1.0, np.nan], [np.nan, 1.0]), ([1, 2], [])):
         assert tutor.isin(x, test).tolist() == np.isin(x, test).tolist()

@@ -56,7 +56,7 @@ def test_there_are_methods_with_an_axis():
 @pytest.mark.parametrize("name", WITH_AN_AXIS)
 def test_dim_is_axis(name):
     ours, theirs = called(name, "axis"), called(name, "dim")
-    assert isinstance(theirs, Pair) == (name in PAIRS or name == "topk")  # that always is one
+    assert isinstance(theirs, Pair) == (name in PAIRS or name in ("topk", "mode"))  # always pairs
     assert listed(ours) == listed(theirs.values if name in PAIRS else theirs)
 
 

@@ -330,6 +330,26 @@ def test_pytorchs_derivatives() -> None:
                 assert off <= 1e-9 * max(1, np.abs(y).max()), name
 
 
+def test_singular_values_alone_are_those_of_the_whole() -> None:
+    """And their kernel computes no vectors."""
+    steps: list[str] = []
+
+    def note(step: Any, go: Any) -> None:
+        steps.append(step.kernel)
+        go()
+
+    for shape in ((4, 3), (3, 5), (2, 3, 3), (0, 3), (3, 0)):
+        for backend in BACKENDS:
+            with use_backend(backend):
+                x = Tensor(draw(*shape) if 0 not in shape else np.zeros(shape))
+                steps.clear()
+                with tutor.watch(note):
+                    alone = linalg.svdvals(x)
+                assert "svd" not in steps and "svdvals" in steps
+                assert alone.allclose(linalg.svd(x).S, rtol=1e-12, atol=1e-12)
+    assert linalg.svdvals(Tensor([[math.nan, 1.0], [0.0, 1.0]])).isnan().all()
+
+
 def test_equal_eigenvalues_have_a_derivative_and_their_vectors_have_none() -> None:
     x = Tensor.eye(3, dtype="float64").requires_grad_()
     linalg.eigvalsh(x).sum().backward()

@@ -38,6 +38,27 @@ def test_grid_sample_is_pytorch_s(shape, mode, padding_mode, align_corners):
         assert np.allclose(ours[1].grad.numpy()[inside], theirs[1].grad.numpy()[inside], atol=1e-6)
 
 
+@pytest.mark.parametrize("align_corners", [False, True])
+@pytest.mark.parametrize("padding_mode", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("mode", ["bilinear", "nearest"])
+@pytest.mark.parametrize("shape", [(2, 1, 4, 5, 3), (2, 3, 3, 4, 6)])
+def test_grid_sample_of_volumes_is_pytorch_s(shape, mode, padding_mode, align_corners):
+    x, grid = RNG.normal(size=shape), RNG.uniform(-1.8, 1.8, (shape[0], 3, 4, 5, 3))
+    options = {"mode": mode, "padding_mode": padding_mode, "align_corners": align_corners}
+    ours, theirs = ([make(x), make(grid)] for make in (Tensor, torch.tensor))
+    for t in (*ours, *theirs):
+        t.requires_grad = True
+    found = F.grid_sample(*ours, **options)
+    wanted = torch.nn.functional.grid_sample(*theirs, **options)
+    assert np.allclose(found.detach().numpy(), wanted.detach().numpy(), atol=1e-6)
+    weight = RNG.normal(size=wanted.shape)
+    (found * Tensor(weight)).sum().backward()
+    (wanted * torch.tensor(weight)).sum().backward()
+    for a, b in zip(ours, theirs, strict=True):
+        if mode == "bilinear" or a is ours[0]:
+            assert np.allclose(a.grad.numpy(), b.grad.numpy(), atol=1e-6)
+
+
 @pytest.mark.filterwarnings("ignore:Since version")  # PyTorch's, of sizes of 1
 @pytest.mark.parametrize("align_corners", [False, True])
 @pytest.mark.parametrize("size", [(2, 3, 4, 5), (2, 1, 1, 3)])
@@ -64,6 +85,8 @@ REFUSED = [
     (lambda: F.grid_sample(X, Tensor.zeros(1, 2, 2, 3)), ShapeError),
     (lambda: F.grid_sample(X, Tensor.zeros(2, 2, 2, 2)), ShapeError),
     (lambda: F.grid_sample(Tensor.ones(1, 1, 0, 3), G), ShapeError),
+    (lambda: F.grid_sample(X.unsqueeze(0), G), ShapeError),
+    (lambda: F.grid_sample(X.unsqueeze(0), Tensor.zeros(1, 1, 2, 2, 2)), ShapeError),
     (lambda: F.grid_sample(X.cast("uint8"), G), DTypeError),
     (lambda: F.grid_sample(X, G.cast("int64")), DTypeError),
     (lambda: F.grid_sample(X, 3), DTypeError),

@@ -8,7 +8,7 @@ import pytest
 
 import tutor
 from tutor import Tensor, nn, optim
-from tutor.errors import DomainError, GraphError, ShapeError
+from tutor.errors import DomainError, DTypeError, ShapeError
 
 utils = nn.utils
 
@@ -41,8 +41,23 @@ def test_clipping_by_value():
 def test_a_norm_that_is_not_finite():
     params = two()
     params[0].grad = Tensor([math.inf, 0.0])
-    with pytest.raises(GraphError, match="not finite"):
+    with pytest.raises(DomainError, match="the norm of their gradients is inf"):
         utils.clip_grad_norm_(params, 1, error_if_nonfinite=True)
+    assert params[1].grad.tolist() == [[12.0]]  # nothing was changed
+
+
+@pytest.mark.parametrize("wrong", [0, -1, math.nan, "1", None, True])
+def test_what_clips_everywhere_refuses_the_same(wrong):
+    assert utils.clip_grad_norm_ is optim.clip_grad_norm_
+    assert utils.clip_grad_value_ is optim.clip_grad_value_
+    for clip in (utils.clip_grad_norm_, utils.clip_grad_value_):
+        params = two()
+        with pytest.raises(DomainError, match="above 0"):
+            clip(params, wrong)
+        assert params[0].grad.tolist() == [3.0, -4.0]
+        for none in ([3.0], "params", None, 3):
+            with pytest.raises(DTypeError):
+                clip(none, 1.0)
 
 
 def test_clipping_is_recorded():

@@ -20,6 +20,14 @@ def reduced(f, include_self):
     return oracle
 
 
+def most(x, axis):
+    def of_a_row(row):
+        values, counts = np.unique(row, return_counts=True)
+        return values[counts.argmax()]
+
+    return np.apply_along_axis(of_a_row, axis, x)
+
+
 CASES = [
     *[Case("scatter_reduce", lambda x, s, n=n, i=i: x.scatter_reduce(1, AT, s, n, i),
            ((2, 4), (2, 3)), reduced(f, i), "apart")
@@ -48,6 +56,8 @@ CASES = [
       for m in ("lower", "higher", "nearest", "midpoint")],
     *[Case("median", lambda x, a=a: x.median(a), ((3, 4),), lambda x, a=a: np.median(x, a), "apart")
       for a in (None, 0, 1)],
+    *[Case("mode", lambda x, a=a: x.mode(a)[0], ((7, 4),), lambda x, a=a: most(x, a), "ints", 0)
+      for a in (0, 1)],
     *[Case("logcumsumexp", lambda x, a=a: (x * 9).logcumsumexp(a), ((3, 5),),
            lambda x, a=a: np.logaddexp.accumulate(x * 9, a)) for a in (0, 1)],
     Case("bincount", lambda x: (x * x).bincount(minlength=40), ((9,),),

@@ -148,6 +148,19 @@ def test_muon_moves_matrices_as_pytorch_does(
     np.testing.assert_allclose(p.numpy(), q.detach().numpy(), 1e-12, 1e-12)
 
 
+def test_muon_that_maximizes_goes_where_muon_goes_with_the_opposite_gradients() -> None:
+    found = []
+    for sign in (1, -1):
+        params = [ours(s) for s in numbers("float64")[0]]
+        muon = optim.Muon(params, lr=0.1, maximize=sign == -1)
+        for step in numbers("float64")[1][:5]:
+            for p, g in zip(params, step, strict=True):
+                p.grad = Tensor(sign * np.asarray(g), dtype="float64")
+            muon.step()
+        found.append([p.tolist() for p in params])
+    assert found[0] == found[1]
+
+
 def test_muon_moves_what_is_no_matrix_as_adamw_does() -> None:
     starts, _ = numbers("float64")
     both = []

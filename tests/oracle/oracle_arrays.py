@@ -62,6 +62,13 @@ STATISTICS = [
            values="apart") for m in ("lower", "higher", "nearest", "midpoint")],
     *[Case("median", both("median", a), ((3, 4),), both("quantile", 0.5, a), "apart")
       for a in (None, 0, 1)],  # PyTorch's takes the lower one of two
+    *[Case("mode", lambda x, a=a, k=k: tuple((x * 2).round().mode(a, k)) + (x.mode(a)[0],), (s,),
+           lambda x, a=a, k=k: tuple((x * 2).round().mode(a, k)) + (x.mode(a)[0],))
+      for s, a in (((7,), 0), ((9, 4), 0), ((3, 9), -1), ((), 0)) for k in (False, True)],
+    *[Case("bucketize", lambda x, r=r: tutor.bucketize(x, like(x, [-0.5, 0.0, 0.5]), r), ((3, 4),),
+           lambda x, r=r: torch.bucketize(x.contiguous(), like(x, [-0.5, 0.0, 0.5]), right=r),
+           orders=0)
+      for r in (False, True)],
     *[Case("logcumsumexp", both("logcumsumexp", a), (s,))
       for s, a in (((5,), 0), ((3, 4), 0), ((3, 4), 1), ((), 0), ((0,), 0))],
     Case("bincount", lambda w: tutor.Tensor([1, 0, 3, 1]).bincount(w), ((4,),),

@@ -59,9 +59,11 @@ SIZES = [
     *[given("interpolate", (x,), size=m, mode=mode, align_corners=corners)
       for corners in (False, True)
       for x, m, mode in ((LINE, 8, "linear"), (LINE, 3, "linear"), (PICTURE, (7, 3), "bilinear"),
-                         (PICTURE, (1, 9), "bilinear"), (SOLID, (5, 2, 8), "trilinear"))],
+                         (PICTURE, (1, 9), "bilinear"), (PICTURE, (7, 3), "bicubic"),
+                         (PICTURE, (1, 9), "bicubic"), (SOLID, (5, 2, 8), "trilinear"))],
     *[given("interpolate", (x,), scale_factor=s, mode=mode, align_corners=False)
-      for x, s, mode in ((LINE, 1.7, "linear"), (PICTURE, (2, 0.6), "bilinear"))],
+      for x, s, mode in ((LINE, 1.7, "linear"), (PICTURE, (2, 0.6), "bilinear"),
+                      (PICTURE, (2, 0.6), "bicubic"))],
     given("interpolate", (PICTURE,), size=(2, 3), mode="area"),
     given("pixel_shuffle", ((2, 8, 3, 2),), upscale_factor=2),
     given("pixel_unshuffle", ((2, 2, 4, 6),), downscale_factor=2),
@@ -69,6 +71,8 @@ SIZES = [
     places("max_unpool1d", (1, 1, 2), [[[1, 4]]], 2, output_size=(5,)),
     places("max_unpool2d", (1, 1, 2, 2), [[[[0, 3], [9, 14]]]], 2),
     places("max_unpool2d", (1, 2, 1), [[[0], [9]]], (2, 3), output_size=(4, 3)),
+    places("max_unpool3d", (1, 1, 1, 1, 2), [[[[[0, 7]]]]], (2, 1, 2), output_size=(2, 1, 5)),
+    places("max_unpool3d", (1, 1, 1, 1, 2), [[[[[0, 7]]]]], 2),
     *[given(f"avg_pool{d}d", (SOLID,), kernel_size=2, **o) for d in (3,)
       for o in ({}, {"stride": 1, "padding": 1}, {"ceil_mode": True})],
     *[given("max_pool3d", (SOLID,), "apart", kernel_size=2, **o)
@@ -77,6 +81,8 @@ SIZES = [
     *[given("adaptive_max_pool1d", (LINE,), "apart", output_size=m) for m in (1, 2, 5, 7)],
     given("adaptive_max_pool2d", (PICTURE,), "apart", output_size=(3, 2)),
     given("adaptive_max_pool3d", (SOLID,), "apart", output_size=(3, 2, 2)),
+    *[given(f"adaptive_max_pool{d}d", (x,), "apart", output_size=m, return_indices=True)
+      for d, x in ((1, LINE), (2, PICTURE), (3, SOLID)) for m in (1, 2, 3, 5)],
     given("conv3d", (SOLID, (3, 2, 2, 1, 2), (3,)), stride=(1, 2, 1), padding=1),
     given("conv3d", (SOLID, (4, 1, 2, 2, 2)), groups=2, dilation=(1, 2, 1)),
     given("conv_transpose3d", ((1, 2, 2, 3, 2), (2, 3, 2, 1, 2), (3,)), stride=2, padding=(1, 0, 0),

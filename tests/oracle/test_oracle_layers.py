@@ -46,6 +46,7 @@ POOLS = [
         Row(f"AvgPool{d}d", (3, 2, 1), {"count_include_pad": False}, (x,)),
         Row(f"AdaptiveAvgPool{d}d", (2,), inputs=(x,)),
         Row(f"AdaptiveMaxPool{d}d", (2,), inputs=(x,)),
+        Row(f"AdaptiveMaxPool{d}d", (2,), {"return_indices": True}, (x,)),
         Row(f"Conv{d}d", (x[1], 4, 2), {"stride": 2, "padding": 1}, (x,)),
         Row(f"Conv{d}d", (), {"in_channels": x[1], "out_channels": 2 * x[1], "kernel_size": 3,
                               "groups": x[1], "bias": False, "padding": "same"}, (x,)),
@@ -87,6 +88,7 @@ SHAPES = [
     Row("Flatten", (), {"start_dim": 2}, (PICTURE,)), Row("Unflatten", (1, (2, 2))),
     Row("Upsample", (), {"scale_factor": 2}, (PICTURE,)),
     Row("Upsample", ((3, 8),), {"mode": "bilinear", "align_corners": True}, (PICTURE,)),
+    Row("Upsample", ((3, 8),), {"mode": "bicubic"}, (PICTURE,)),
     Row("PixelShuffle", (2,), inputs=((2, 4, 3, 2),)),
     Row("PixelUnshuffle", (2,), inputs=((2, 4, 2),)),
 ]  # fmt: skip
@@ -141,11 +143,19 @@ ATTENTION = [
     *[Row("TransformerEncoderLayer", (8, 2, 6), {"dropout": 0.0, **o}, (X,))
       for o in ({}, {"norm_first": True}, {"activation": "gelu", "batch_first": True},
                 {"bias": False})],
+    *[Row("TransformerDecoderLayer", (8, 2, 6), {"dropout": 0.0, **o}, (X, (4, 3, 8)), call)
+      for o, call in (
+          ({}, {}), ({"norm_first": True}, {"tgt_mask": MASK}), ({"bias": False}, {}),
+          ({"norm_first": True, "activation": "gelu"}, {"tgt_key_padding_mask": PADDED}),
+          ({}, {"memory_mask": MASK[:, :4], "memory_key_padding_mask": PADDED[:, 1:]}))],
+    Row("TransformerDecoderLayer", (8, 2, 6), {"dropout": 0.0, "batch_first": True},
+        ((3, 5, 8), (3, 4, 8)), {"tgt_mask": MASK, "tgt_is_causal": True}),
 ]  # fmt: skip
 TABLE = [*POOLS, *NORMS, *ACTIVATIONS, *SHAPES, *LOSSES, *RECURRENT, *ATTENTION]
 WITHOUT = {  # tested in tests/nn, as PyTorch's differ, or need more than a row
-    "MaxUnpool1d", "MaxUnpool2d", "Module", "ModuleDict", "ModuleList", "MultiHeadAttention",
-    "ParameterList", "Sequential", "TransformerBlock", "TransformerEncoder",
+    "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d", "Module", "ModuleDict", "ModuleList",
+    "MultiHeadAttention", "ParameterList", "Sequential", "Transformer", "TransformerBlock",
+    "TransformerDecoder", "TransformerEncoder",
 }  # fmt: skip
 COARSE = ("CELU", "Hardsigmoid")  # PyTorch rounds 1 / alpha and 1 / 6 to float32, in any dtype
 
@@ -256,15 +266,50 @@ def test_an_encoder_of_several_layers_is_pytorchs() -> None:
     )
 
 
-def test_a_pool_and_back_is_pytorchs() -> None:
-    x = np.random.default_rng(0).permutation(2 * 3 * 6 * 8).reshape(2, 3, 6, 8) * 1.0
-    for settings in ((2,), (3, 2, 1), ((2, 3), 2)):
-        ours, at = nn.MaxPool2d(*settings, return_indices=True)(Tensor(x))
-        theirs, places = torch.nn.MaxPool2d(*settings, return_indices=True)(torch.tensor(x))
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor")
+def test_a_decoder_of_several_layers_and_a_transformer_are_pytorchs() -> None:
+    layers = [lib.TransformerDecoderLayer(8, 2, 6, 0.0) for lib in (torch.nn, nn)]
+    decoders = (
+        torch.nn.TransformerDecoder(layers[0], 2, torch.nn.LayerNorm(8)),
+        nn.TransformerDecoder(layers[1], 2, nn.LayerNorm(8)),
+    )
+    settings = {"num_encoder_layers": 2, "num_decoder_layers": 2, "dim_feedforward": 6}
+    whole = [lib.Transformer(8, 2, **settings, dropout=0.0) for lib in (torch.nn, nn)]
+    rng = np.random.default_rng(0)
+    tgt, seen = (rng.standard_normal((n, 3, 8)).astype("float32") for n in (5, 4))
+    for (theirs, ours), (first, second) in ((decoders, (tgt, seen)), (whole, (seen, tgt))):
+        saved = {n: Tensor(t.numpy()) for n, t in theirs.state_dict().items()}
+        assert ours.load_state_dict(saved) == ([], [])
+        z = ours(Tensor(first), Tensor(second), tgt_mask=Tensor(MASK))
+        wanted = theirs(torch.tensor(first), torch.tensor(second), tgt_mask=torch.tensor(MASK))
+        np.testing.assert_allclose(z.detach().numpy(), wanted.detach().numpy(), 1e-4, 1e-5)
+        hidden = ours(Tensor(first), Tensor(second), tgt_is_causal=True)
+        np.testing.assert_allclose(z.detach().numpy(), hidden.detach().numpy(), 1e-5, 1e-6)
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_a_pool_and_back_is_pytorchs(dims: int) -> None:
+    sizes = (6, 8, 4)[:dims]
+    x = np.random.default_rng(0).permutation(6 * int(np.prod(sizes))).reshape(2, 3, *sizes) * 1.0
+    for settings in ((2,), (3, 2, 1), ((2, 3, 2)[:dims], 2)):
+        layers = [[getattr(lib, f"{name}{dims}d") for name in ("MaxPool", "MaxUnpool")]
+                  for lib in (nn, torch.nn)]  # fmt: skip
+        ours, at = layers[0][0](*settings, return_indices=True)(Tensor(x))
+        theirs, places = layers[1][0](*settings, return_indices=True)(torch.tensor(x))
         assert at.tolist() == places.tolist() and ours.tolist() == theirs.tolist()
-        back = nn.MaxUnpool2d(*settings)(ours, at, output_size=(6, 8))
-        size = torch.nn.MaxUnpool2d(*settings)(theirs, places, output_size=(6, 8))
+        back = layers[0][1](*settings)(ours, at, output_size=sizes)
+        size = layers[1][1](*settings)(theirs, places, output_size=sizes)
         assert back.tolist() == size.tolist()
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_of_several_that_are_largest_an_adaptive_pool_finds_the_first(dims: int) -> None:
+    x = np.random.default_rng(0).integers(0, 3, (2, 3, *(7, 5, 6)[:dims])) * 1.0
+    for size in (1, 2, 3, 5):
+        pools = [getattr(lib, f"AdaptiveMaxPool{dims}d")(size, return_indices=True)
+                 for lib in (nn, torch.nn)]  # fmt: skip
+        found, wanted = pools[0](Tensor(x)), pools[1](torch.tensor(x))
+        assert [t.tolist() for t in found] == [t.tolist() for t in wanted]
 
 
 def test_a_seed_starts_a_model_the_same_way_each_time() -> None:

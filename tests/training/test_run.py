@@ -161,7 +161,7 @@ def test_a_terminal_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None
             pass
     shown = terminal.getvalue().split("\r\033[K")
     assert "epoch 1 of 1:  50% of 4 batches, loss 0.25" in shown
-    assert "epoch 1 of 1: batch 2, loss 0.25" in shown
+    assert "epoch 1 of 1: 2 batches, loss 0.25" in shown
     assert shown[-1] == ""  # and takes its line away
 
 

@@ -299,10 +299,9 @@ TABLE_OF_KERNELS = (
 
 SIGNATURES = {signature.name: signature for signature in TABLE_OF_KERNELS}
 
-# Kernels on matrices, the last two axes of each operand; what is made of one matrix stands in one
-# result. They come from elsewhere, not from a backend's own table: tutor/backends/matrices. How
-# closely two agree depends on the matrix: residuals and, where the result is well determined, the
-# numbers themselves are compared in tests/linalg.
+# Kernels on matrices, the last two axes of each operand; what is made of one stands in one result.
+# They come from elsewhere, not from a backend's own table: tutor/backends/matrices. How closely two
+# agree depends on the matrix: residuals, and where they can be the numbers, are compared.
 WIDE = (float32, float64)
 # fmt: off
 MATRICES = {signature.name: signature for signature in (
@@ -323,6 +322,7 @@ MATRICES = {signature.name: signature for signature in (
     Signature("svd", "TT", WIDE, "residual",
         "z = [U; s; V], U diag(s) V^T = A, s falling, the columns of U and V orthonormal",
         form="matrix"),
+    Signature("svdvals", "TT", WIDE, "residual", "z = [s], as of svd", form="matrix"),
 )}
 # fmt: on
 

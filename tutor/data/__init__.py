@@ -4,7 +4,7 @@ dataset, collate, loader     samples by number, and batches of them: DataLoader
 mnist, fashion_mnist, digits images of 28 x 28; `load` finds them
 toy, made_up                 points, tales and names that tutor makes itself
 transforms, warps            images changed at random, a batch at once
-text, bpe                    texts as whole numbers, and blocks of these
+text, bpe, gpt2_bpe          texts as whole numbers, and blocks of these
 tables                       CSV
 
 >>> data = load("digits", limit=100)  # or "mnist", or "auto"
@@ -33,6 +33,7 @@ from tutor.data.dataset import (
     random_split,
 )
 from tutor.data.fetch import MissingDataError
+from tutor.data.gpt2_bpe import GPT2BPE
 from tutor.data.loader import DataLoader, batches
 from tutor.data.made_up import names, stories
 from tutor.data.tables import Scaler, Table, csv, standardize, train_test_split
@@ -56,6 +57,7 @@ from tutor.methods.tensor import Tensor
 
 __all__ = [
     "BPE",
+    "GPT2BPE",
     "ByteVocab",
     "CenterCrop",
     "CharVocab",

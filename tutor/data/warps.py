@@ -1,6 +1,6 @@
 """Images turned, moved, scaled and bent: transforms that read them between their pixels.
 
-Each says for every pixel of the new image where in the old one it comes from; `read_bilinear` reads
+Each says for every pixel of the new image where in the old one it comes from; `read_linear` reads
 it there. Several in a row are one way back, and one reading.
 """
 
@@ -15,7 +15,7 @@ from tutor.errors import DTypeError
 from tutor.ground import checks
 from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
-from tutor.nn.functional.grids import read_bilinear
+from tutor.nn.functional.grids import read_linear
 
 
 def uniform(n: int, most: float, least: float | None = None) -> Tensor:
@@ -50,7 +50,7 @@ def warped(images: Tensor, warps: Sequence[Warp]) -> Tensor:
     for warp in reversed(warps):
         rows, columns = warp.source(rows, columns, (n, height, width))
     # Places are float32, and so is the mean of pixels that are less exact.
-    found = read_bilinear(x, rows.expand(n, height, width), columns.expand(n, height, width))
+    found = read_linear(x, rows.expand(n, height, width), columns.expand(n, height, width))
     return found if found.dtype is x.dtype else found.cast(x.dtype)
 
 

@@ -37,15 +37,15 @@ __all__ = [
     "isfinite", "isinf", "isnan", "kron", "le", "leaky_relu", "lerp", "log", "log1p", "log2",
     "log10", "log_softmax", "logaddexp", "logcumsumexp", "logical_and", "logical_not", "logical_or",
     "logical_xor", "logsigmoid", "logsumexp", "lt", "masked_fill", "masked_select", "matmul", "max",
-    "maximum", "mean", "median", "min", "minimum", "mish", "mm", "moveaxis", "movedim", "mul", "mv",
-    "nan_to_num", "nanmean", "nansum", "ne", "neg", "nonzero", "norm", "one_hot", "outer", "pad",
-    "permute", "pow", "prelu", "prod", "quantile", "ravel", "reciprocal", "relu", "relu6",
-    "remainder", "repeat", "repeat_interleave", "reshape", "roll", "rot90", "round", "rsqrt",
-    "scatter", "scatter_add", "scatter_reduce", "selu", "sigmoid", "sign", "silu", "sin", "sinh",
-    "softmax", "softmin", "softplus", "softshrink", "softsign", "sort", "split", "sqrt", "square",
-    "squeeze", "std", "std_mean", "sub", "sum", "swapaxes", "t", "take_along_axis", "tan", "tanh",
-    "tanhshrink", "threshold", "tile", "topk", "trace", "transpose", "tril", "triu", "trunc",
-    "unflatten", "unique", "unsqueeze", "var", "var_mean", "vecdot", "where",
+    "maximum", "mean", "median", "min", "minimum", "mish", "mm", "mode", "moveaxis", "movedim",
+    "mul", "mv", "nan_to_num", "nanmean", "nansum", "ne", "neg", "nonzero", "norm", "one_hot",
+    "outer", "pad", "permute", "pow", "prelu", "prod", "quantile", "ravel", "reciprocal", "relu",
+    "relu6", "remainder", "repeat", "repeat_interleave", "reshape", "roll", "rot90", "round",
+    "rsqrt", "scatter", "scatter_add", "scatter_reduce", "selu", "sigmoid", "sign", "silu", "sin",
+    "sinh", "softmax", "softmin", "softplus", "softshrink", "softsign", "sort", "split", "sqrt",
+    "square", "squeeze", "std", "std_mean", "sub", "sum", "swapaxes", "t", "take_along_axis", "tan",
+    "tanh", "tanhshrink", "threshold", "tile", "topk", "trace", "transpose", "tril", "triu",
+    "trunc", "unflatten", "unique", "unsqueeze", "var", "var_mean", "vecdot", "where",
 ]  # fmt: skip
 
 P = ParamSpec("P")
@@ -231,6 +231,7 @@ nansum = function(Tensor.nansum)
 nanmean = function(Tensor.nanmean)
 quantile = function(Tensor.quantile)
 median = function(Tensor.median)
+mode = function(Tensor.mode)
 logcumsumexp = function(Tensor.logcumsumexp)
 bincount = function(Tensor.bincount)
 histc = function(Tensor.histc)

@@ -85,6 +85,14 @@ def searchsorted(
 
 
 @spelled
+def bucketize(input: TensorLike, boundaries: TensorLike, right: bool = False) -> Tensor:
+    """Into which interval between the rising boundaries each number falls: the i with
+    boundaries[i - 1] < x <= boundaries[i], or with `right` boundaries[i - 1] <= x < boundaries[i];
+    0 before the first, and their count behind the last. It is searchsorted the other way round."""
+    return searchsorted(boundaries, input, side="right" if right else "left")
+
+
+@spelled
 def isin(x: TensorLike, test: TensorLike) -> Tensor:
     """True where x is one of the numbers in `test`; nan is none of them."""
     sought = x if isinstance(x, Tensor) else Tensor(x)

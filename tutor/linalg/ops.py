@@ -217,6 +217,19 @@ class SVD(OfMatrices):
         return z
 
 
+class SVDVals(OfMatrices):
+    """[s] of A = U diag(s) Vᵀ: gA = U diag(g) Vᵀ. U and V are found where that is asked for."""
+
+    name, saves, square = "svdvals", ("x",), False
+
+    def size(self, m: int, n: int, **params: Any) -> tuple[int, int]:
+        return 1, min(m, n)
+
+    def backward(self, g: Any, x: Any) -> Any:
+        m, z = x.shape[-2], apply("svd", x)
+        return (z[..., :m, :] * g) @ z[..., m + 1 :, :].mT
+
+
 class PInv(Op):
     """P = A⁺ = V diag(1/s) Uᵀ, where s is above `rtol` times the largest: of as many as count,
     gA = -Pᵀ g Pᵀ + (I - A P) gᵀ P Pᵀ + Pᵀ P gᵀ (I - P A) (Golub and Pereyra 1973)"""

@@ -32,13 +32,10 @@ class Indexing(Views):
         instead = "use where(cond, a, b), or make the change under no_grad() or on a .detach()"
         check_in_place(self, "t[...] = value", instead, value)
         engine.check_writable(self)
-        if not keys.is_basic(key):
+        if keys.is_basic(key):
+            engine.write(self[key], value)
+        else:
             selection.assign(self, key, value)
-            return
-        shape, strides, offset = layout.slice_layout(
-            keys.checked_key(key), self.shape, self.strides, self.offset
-        )
-        engine.write(self.over(self.buf, shape, strides, offset), value)
 
     def gather(self, axis: int, index: TensorLike) -> Self:
         """z[..., i, ...] = self[..., index[..., i, ...], ...] along axis. Here and below positions

@@ -10,7 +10,7 @@ from tutor.dtype import float64, int64
 from tutor.errors import DomainError, DTypeError, ShapeError
 from tutor.ground import checks, layout
 from tutor.ground.literals import is_number, is_tensor
-from tutor.ground.spelling import spelled
+from tutor.ground.spelling import Pair, spelled
 from tutor.ground.typing import Axes, Axis, Number, TensorLike
 from tutor.methods.activations import Activations
 
@@ -141,6 +141,25 @@ class Statistics(Activations):
         """The number in the middle; of an even number the mean of the two there, as in NumPy."""
         x = self if self.dtype.is_float else self.cast("float32")
         return x.quantile(0.5, axis, keepdims, "midpoint")
+
+    def mode(self, axis: Axis = -1, keepdims: bool = False) -> tuple[Self, Self]:
+        """(values, indices): of each row along axis the number that is there most often, the
+        smallest of several, and where it stands last. Every nan is different from all others."""
+        a, x = layout.axis_of(axis, self.ndim or 1), self if self.shape else self.reshape(1)
+        if not x.shape[a]:
+            raise ShapeError(f"mode of shape {self.shape} along axis {a}", "no numbers",
+                             "give at least one")  # fmt: skip
+        order = x.detach().argsort(a)
+        ordered = x.detach().gather(a, order)
+        n, places = x.shape[a], x.arange(x.shape[a]).reshape((-1, *[1] * (x.ndim - 1 - a)))
+        before = ordered.index_select(a, (x.arange(n) - 1).maximum(0))
+        starts = apply("where", ordered == before, 0, places)  # where a run of equals begins
+        longest = (places - starts.cummax(a)).argmax(a, keepdims=True)
+        at = order.gather(a, longest)
+        values = x.gather(a, at)
+        if keepdims and self.shape:
+            return Pair(values, at)
+        return Pair(values.squeeze(a), at.squeeze(a))
 
     def logcumsumexp(self, axis: Axis) -> Self:
         """z_i = ln(e**x_0 + ... + e**x_i) along axis, with the largest so far, m_i, taken out: the

@@ -334,10 +334,15 @@ def adaptive_max_pool(x: T, output_size: Sizes, *, dims: int) -> T:
     """The largest of each of the windows of adaptive_avg_pool, one axis after the other."""
     x, was_batched = batched(x, dims, f"adaptive_max_pool{dims}d")
     for i, m in enumerate(asked_sizes(x, output_size, dims)):
-        n, places = x.shape[2 + i], x.arange(m).unsqueeze(1)
-        first, end = places * n // m, -((-n * (places + 1)) // m)
-        widest = x.arange(-(-n // m) + 1)  # what is beyond a window's end is its last, once more
-        index = (first + widest).minimum(end - 1)
-        seen = x.index_select(2 + i, index.flatten())
-        x = seen.reshape((*x.shape[: 2 + i], *index.shape, *x.shape[3 + i :])).max(3 + i)
+        x = covered(x, 2 + i, m).max(3 + i)
     return finished(x, None, was_batched)
+
+
+def covered(x: T, axis: int, m: int) -> T:
+    """One axis of x as the m windows of adaptive_avg_pool: (..., m, the widest of them, ...); what
+    is beyond a window's end is its last, once more."""
+    n, places = x.shape[axis], x.arange(m).unsqueeze(1)
+    first, end = places * n // m, -((-n * (places + 1)) // m)
+    index = (first + x.arange(-(-n // m) + 1)).minimum(end - 1)
+    seen = x.index_select(axis, index.flatten())
+    return seen.reshape((*x.shape[:axis], *index.shape, *x.shape[axis + 1 :]))

@@ -32,11 +32,9 @@ from tutor.nn.activation import (
 from tutor.nn.attention import (
     MultiHeadAttention,
     MultiheadAttention,
-    TransformerBlock,
-    TransformerEncoder,
-    TransformerEncoderLayer,
 )
 from tutor.nn.cache import KVCache
+from tutor.nn.cells import GRUCell, LSTMCell, RNNCell
 from tutor.nn.containers import (
     Flatten,
     Identity,
@@ -121,13 +119,22 @@ from tutor.nn.pool import (
     MaxPool3d,
     MaxUnpool1d,
     MaxUnpool2d,
+    MaxUnpool3d,
     PixelShuffle,
     PixelUnshuffle,
     Upsample,
 )
-from tutor.nn.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
+from tutor.nn.recurrent import GRU, LSTM, RNN
 from tutor.nn.summary import (
     Summary,
+)
+from tutor.nn.transformer import (
+    Transformer,
+    TransformerBlock,
+    TransformerDecoder,
+    TransformerDecoderLayer,
+    TransformerEncoder,
+    TransformerEncoderLayer,
 )
 
 __all__ = [
@@ -196,6 +203,7 @@ __all__ = [
     "MaxPool3d",
     "MaxUnpool1d",
     "MaxUnpool2d",
+    "MaxUnpool3d",
     "Mish",
     "Module",
     "ModuleDict",
@@ -228,7 +236,10 @@ __all__ = [
     "Tanh",
     "Tanhshrink",
     "Threshold",
+    "Transformer",
     "TransformerBlock",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
     "TransformerEncoder",
     "TransformerEncoderLayer",
     "TripletMarginLoss",

@@ -1,4 +1,4 @@
-"""Attention as a layer, and the blocks of a transformer.
+"""Attention as a layer.
 
 Each place of a sequence asks (query) what stands at others (key), and takes a mixture of what they
 tell (value): softmax(q kᵀ / sqrt(D)) v, in several heads at once, each with its own D numbers of
@@ -7,9 +7,7 @@ every place (Vaswani et al. 2017, "Attention is all you need").
 
 from __future__ import annotations
 
-import copy
 import math
-from collections.abc import Callable
 
 from tutor.dtype import bool_
 from tutor.errors import DomainError, ShapeError
@@ -19,11 +17,8 @@ from tutor.ground.typing import DTypeLike
 from tutor.methods.tensor import Tensor
 from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
 from tutor.nn.cache import KVCache
-from tutor.nn.containers import ModuleList
-from tutor.nn.dense import Linear, stacked
-from tutor.nn.dropout import Dropout
+from tutor.nn.dense import Linear
 from tutor.nn.module import Module
-from tutor.nn.norm import LayerNorm
 
 
 @spelled
@@ -205,109 +200,3 @@ def added(name: str, mask: Tensor, shapes: tuple[tuple[int, ...], ...], q: Tenso
             "give bools, True where a query must not look, or floats to be added",
         )  # fmt: skip
     return mask.cast(q.dtype)
-
-
-ACTIVATIONS = ("relu", "gelu")
-
-
-def activation_of(kind: str, name: str | Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
-    if callable(name):
-        return name
-    checks.one_of(f"{kind}(activation=...)", name, ACTIVATIONS)
-    return F.relu if name == "relu" else F.gelu
-
-
-@spelled
-class TransformerBlock(Module):
-    """x + attention(norm1(x)), and then x + mlp(norm2(x)), for x (N, places, embed_dim): what a GPT
-    is a stack of. The norms stand before, so that the sum that goes through all blocks is never
-    scaled (Xiong et al. 2020); mlp is linear to `hidden` (4 embed_dim), gelu, and back.
-
-    With is_causal, the default, each place sees itself and those before it.
-    """
-
-    def __init__(
-        self, embed_dim: int, num_heads: int, hidden: int | None = None, dropout: float = 0.0,
-        is_causal: bool = True, bias: bool = True, *, dtype: DTypeLike = "float32",
-    ) -> None:  # fmt: skip
-        self.norm1 = LayerNorm(embed_dim, bias=bias, dtype=dtype)
-        self.attention = MultiheadAttention(
-            embed_dim, num_heads, dropout, bias, batch_first=True, dtype=dtype
-        )
-        self.norm2 = LayerNorm(embed_dim, bias=bias, dtype=dtype)
-        width = self.attention.embed_dim
-        hidden = 4 * width if hidden is None else hidden
-        hidden = layout.positive(hidden, "TransformerBlock(hidden=...)")
-        self.linear1 = Linear(width, hidden, bias, dtype=dtype)
-        self.linear2 = Linear(hidden, width, bias, dtype=dtype)
-        self.dropout = Dropout(dropout)
-        self.is_causal = bool(is_causal)
-
-    def forward(self, x: Tensor, cache: KVCache | None = None) -> Tensor:
-        told, _ = self.attention(
-            self.norm1(x), need_weights=False, is_causal=self.is_causal, cache=cache
-        )
-        x = x + self.dropout(told)
-        return x + self.dropout(self.linear2(F.gelu(self.linear1(self.norm2(x)))))
-
-
-@spelled
-class TransformerEncoderLayer(Module):
-    """norm1(x + attention(x)), then norm2(x + mlp(x)); with norm_first as TransformerBlock. Of a
-    name and with weights as PyTorch's: src (S, N, E), or (N, S, E) with batch_first."""
-
-    def __init__(
-        self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
-        activation: str | Callable[[Tensor], Tensor] = "relu", layer_norm_eps: float = 1e-5,
-        batch_first: bool = False, norm_first: bool = False, bias: bool = True,
-        *, dtype: DTypeLike = "float32",
-    ) -> None:  # fmt: skip
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first, dtype=dtype)
-        self.linear1 = Linear(d_model, dim_feedforward, bias, dtype=dtype)
-        self.linear2 = Linear(dim_feedforward, d_model, bias, dtype=dtype)
-        self.norm1 = LayerNorm(d_model, layer_norm_eps, bias=bias, dtype=dtype)
-        self.norm2 = LayerNorm(d_model, layer_norm_eps, bias=bias, dtype=dtype)
-        self.dropout, self.dropout1, self.dropout2 = (Dropout(dropout) for _ in range(3))
-        self.activation = activation_of("TransformerEncoderLayer", activation)
-        self.norm_first = bool(norm_first)
-
-    def forward(
-        self, src: Tensor, src_mask: Tensor | None = None,
-        src_key_padding_mask: Tensor | None = None, is_causal: bool = False,
-    ) -> Tensor:  # fmt: skip
-        masks = src_mask, src_key_padding_mask, is_causal
-        if self.norm_first:
-            x = src + self.told(self.norm1(src), *masks)
-            return x + self.mixed(self.norm2(x))
-        x = self.norm1(src + self.told(src, *masks))
-        return self.norm2(x + self.mixed(x))
-
-    def told(
-        self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool
-    ) -> Tensor:
-        z, _ = self.self_attn(x, x, x, padding, False, mask, True, is_causal)
-        return self.dropout1(z)
-
-    def mixed(self, x: Tensor) -> Tensor:
-        return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
-
-
-@spelled
-class TransformerEncoder(Module):
-    """`num_layers` copies of a layer, one after another, and a norm behind the last."""
-
-    def __init__(
-        self, encoder_layer: TransformerEncoderLayer, num_layers: int, norm: Module | None = None
-    ) -> None:
-        checks.function("TransformerEncoder(encoder_layer)", encoder_layer)
-        count = stacked(num_layers, "TransformerEncoder(num_layers=...)")
-        self.layers = ModuleList([copy.deepcopy(encoder_layer) for _ in range(count)])
-        self.norm = None if norm is None else checks.function("TransformerEncoder(norm)", norm)
-
-    def forward(
-        self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
-        is_causal: bool = False,
-    ) -> Tensor:  # fmt: skip
-        for layer in self.layers:
-            src = layer(src, mask, src_key_padding_mask, is_causal)
-        return src if self.norm is None else self.norm(src)

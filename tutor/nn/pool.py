@@ -96,10 +96,17 @@ class AdaptiveAvgPool(Adaptive):
 
 
 class AdaptiveMaxPool(Adaptive):
-    """The largest of output_size windows that cover each axis behind (N, C) evenly"""
+    """The largest of output_size windows that cover each axis behind (N, C) evenly; with
+    return_indices, where it stood, too."""
+
+    @spelled
+    def __init__(self, output_size: Sizes, return_indices: bool = False) -> None:
+        super().__init__(output_size)
+        self.return_indices = bool(return_indices)
 
     def forward(self, x: Tensor) -> Tensor:
-        return windows.adaptive_max_pool(x, self.output_size, dims=self.dims)
+        found: Any = pools.adaptive(x, self.output_size, self.return_indices, self.dims)
+        return cast(Tensor, found)  # a pair, with indices
 
 
 # ---- by how many axes they go over ---------------------------------------------------------------
@@ -189,6 +196,13 @@ class MaxUnpool2d(MaxUnpool):
     dims = 2
 
 
+class MaxUnpool3d(MaxUnpool):
+    """Zeros, with the numbers of x (N, C, D, H, W) where MaxPool3d(return_indices=True) found
+    them"""
+
+    dims = 3
+
+
 @spelled
 class Upsample(Module):
     """x (N, C, *S) with other sizes: `size`, or S * scale_factor. See F.interpolate."""
@@ -197,7 +211,7 @@ class Upsample(Module):
         self, size: Sizes | None = None, scale_factor: float | Sequence[float] | None = None,
         mode: str = "nearest", align_corners: bool | None = None,
     ) -> None:  # fmt: skip
-        modes = ("nearest", "linear", "bilinear", "trilinear", "area")
+        modes = ("nearest", "linear", "bilinear", "bicubic", "trilinear", "area")
         self.mode = checks.one_of("Upsample(mode=...)", mode, modes)
         if size is not None:
             size = layout.whole_numbers(size, "Upsample(size=...)")

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 from tutor.errors import ShapeError
 from tutor.ground import checks, layout
@@ -25,9 +25,11 @@ from tutor.methods.tensor import Tensor
 from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
 from tutor.nn.dense import stacked, started
 from tutor.nn.module import Module
+from tutor.nn.utils.rnn import PackedSequence, whole_sizes
 from tutor.ops.movement import cat, stack
 
 State = tuple[Tensor, ...]  # (h,), or (h, c) of an LSTM
+Sequences = Tensor | PackedSequence  # of one length, or of several
 Step = Callable[[Tensor, Tensor | None, State, Tensor], State]
 
 
@@ -81,7 +83,8 @@ class Recurrent(Module):
 
     `num_layers` of them stand one above the other; `bidirectional` ones read from both ends, and
     give both results side by side. `dropout` is applied, in training, to what each layer but the
-    last gives. W x of all places is one product; then there is one step for each place.
+    last gives. W x of all places is one product; then there is one step for each place. Of packed
+    sequences (nn.utils.rnn) x is a PackedSequence, and so is what is given.
     """
 
     cell: str  # one of KINDS
@@ -114,9 +117,11 @@ class Recurrent(Module):
         """How the weights of a layer's directions end: `l0`, `l0_reverse`."""
         return (f"l{layer}", f"l{layer}_reverse")[: 1 + self.bidirectional]
 
-    def run(self, x: Tensor, state: State | None) -> tuple[Tensor, State]:
+    def run(self, x: Sequences, state: State | None) -> tuple[Sequences, State]:
         """The last layer's h at each place, and the state after the last."""
         kind = type(self).__name__
+        if isinstance(x, PackedSequence):
+            return self.packed(x, state)
         if checks.tensor(kind, x).ndim not in (2, 3) or x.shape[-1] != self.input_size:
             order = "(N, L, {0})" if self.batch_first else "(L, N, {0})"
             raise ShapeError(
@@ -128,26 +133,51 @@ class Recurrent(Module):
         x = x.unsqueeze(1) if single else x.transpose(0, 1) if self.batch_first else x
         if not x.shape[0]:
             raise ShapeError(f"{kind} of a sequence of no places", "no step", "give one or more")
-        state = self.begun(x, state, single)
+        length, n, width = x.shape
+        state = self.begun(x, n, state, single)
+        told, final = self.through(x.reshape((length * n, width)), [n] * length, state)
+        told = told.reshape((length, n, told.shape[1]))
+        if single:
+            return told.squeeze(1), tuple(s.squeeze(1) for s in final)
+        return told.transpose(0, 1) if self.batch_first else told, final
+
+    def packed(self, x: PackedSequence, state: State | None) -> tuple[PackedSequence, State]:
+        """`run` over sequences of different lengths: the state after the last place of each."""
+        kind = type(self).__name__
+        sizes = whole_sizes(kind, x)
+        if x.data.shape[1:] != (self.input_size,):
+            raise ShapeError(f"{kind}({self.input_size}, {self.hidden_size}) of packed places of "
+                             f"shape {x.data.shape[1:]}", "they do not fit",
+                             f"pack sequences (L, {self.input_size})")  # fmt: skip
+        state = self.begun(x.data, sizes[0], state, False)
+        if x.sorted_indices is not None:
+            order = x.sorted_indices
+            state = tuple(s.index_select(1, order) for s in state)
+        told, final = self.through(x.data, sizes, state)
+        if x.unsorted_indices is not None:
+            back = x.unsorted_indices
+            final = tuple(s.index_select(1, back) for s in final)
+        return x._replace(data=told), final
+
+    def through(self, x: Tensor, sizes: list[int], state: State) -> tuple[Tensor, State]:
+        """All layers over x (all places, width), the first sizes[0] of them the first places of as
+        many sequences, and so on: packed, as in tutor/nn/utils/rnn.py."""
         ended: list[State] = []
         for layer in range(self.num_layers):
             told = []
             for end in self.ends(layer):
                 here = tuple(s[len(ended)] for s in state)
-                result, last = self.along(x, here, end)
+                result, last = self.along(x, sizes, here, end)
                 told.append(result)
                 ended.append(last)
             x = cat(told, axis=-1) if len(told) > 1 else told[0]
             if self.dropout and layer < self.num_layers - 1:
                 x = F.dropout(x, self.dropout, self.training)
-        final = tuple(stack(parts) for parts in zip(*ended, strict=True))
-        if single:
-            return x.squeeze(1), tuple(s.squeeze(1) for s in final)
-        return x.transpose(0, 1) if self.batch_first else x, final
+        return x, tuple(stack(parts) for parts in zip(*ended, strict=True))
 
-    def begun(self, x: Tensor, state: State | None, single: bool) -> State:
-        """The state before the first place: zeros, unless it was given."""
-        shape = (self.num_layers * (1 + self.bidirectional), x.shape[1], self.hidden_size)
+    def begun(self, x: Tensor, n: int, state: State | None, single: bool) -> State:
+        """The state of n sequences before the first place: zeros, unless it was given."""
+        shape = (self.num_layers * (1 + self.bidirectional), n, self.hidden_size)
         if state is None:
             return (x.detach().like(0, shape),) * KINDS[self.cell].states
         wanted = (shape[0], shape[2]) if single else shape
@@ -159,32 +189,49 @@ class Recurrent(Module):
                 )  # fmt: skip
         return tuple(s.unsqueeze(1) for s in state) if single else state
 
-    def along(self, x: Tensor, state: State, end: str) -> tuple[Tensor, State]:
-        """One layer in one direction over x (L, N, inputs)."""
+    def along(self, x: Tensor, sizes: list[int], state: State, end: str) -> tuple[Tensor, State]:
+        """One layer in one direction. Sequences end, the shortest first, and their state stays; in
+        the other direction they come in, with the state that they begin with."""
         w, u = getattr(self, f"weight_ih_{end}"), getattr(self, f"weight_hh_{end}")
         b = getattr(self, f"bias_ih_{end}") if self.bias else None
         c = getattr(self, f"bias_hh_{end}") if self.bias else None
-        wx = [part.squeeze(0) for part in F.linear(x, w, b).split(1)]
-        places = range(x.shape[0])
-        told: list[Any] = [None] * x.shape[0]
-        step = KINDS[self.cell].step
-        for place in reversed(places) if end.endswith("_reverse") else places:
+        wx = F.linear(x, w, b).split(sizes)
+        told: list[Any] = [None] * len(sizes)
+        step, backward, begin, ended = KINDS[self.cell].step, end.endswith("_reverse"), state, []
+        running = sizes[-1] if backward else sizes[0]
+        if running < sizes[0]:
+            state = tuple(s[:running] for s in begin)
+        for place in reversed(range(len(sizes))) if backward else range(len(sizes)):
+            before, running = running, sizes[place]
+            if running > before:
+                state = tuple(
+                    cat([s, b[before:running]]) for s, b in zip(state, begin, strict=True)
+                )
+            elif running < before:
+                ended.append(tuple(s[running:] for s in state))
+                state = tuple(s[:running] for s in state)
             state = step(wx[place], c, state, u)
             told[place] = state[0]
-        return stack(told), state
+        if ended:
+            state = tuple(cat(parts) for parts in zip(state, *reversed(ended), strict=True))
+        return cat(told), state
 
 
 class OneState(Recurrent):
     """Those whose state is h alone."""
 
-    def __call__(  # type: ignore[override]  # what a call gives is a pair here
-        self, input: Tensor, hx: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
+    @overload  # type: ignore[override]  # what a call gives is a pair here
+    def __call__(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        self, input: PackedSequence, hx: Tensor | None = None
+    ) -> tuple[PackedSequence, Tensor]: ...
+    def __call__(self, input: Sequences, hx: Tensor | None = None) -> tuple[Sequences, Tensor]:
         return super().__call__(input, hx)  # type: ignore[return-value]
 
     def forward(  # type: ignore[override]
-        self, input: Tensor, hx: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
+        self, input: Sequences, hx: Tensor | None = None
+    ) -> tuple[Sequences, Tensor]:
         """(h at each place, h after the last)"""
         told, (h,) = self.run(input, None if hx is None else (hx,))
         return told, h
@@ -218,14 +265,22 @@ class LSTM(Recurrent):
 
     cell = "lstm"
 
-    def __call__(  # type: ignore[override]
+    @overload  # type: ignore[override]
+    def __call__(
         self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
-    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]: ...
+    @overload
+    def __call__(
+        self, input: PackedSequence, hx: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[PackedSequence, tuple[Tensor, Tensor]]: ...
+    def __call__(
+        self, input: Sequences, hx: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Sequences, tuple[Tensor, Tensor]]:
         return super().__call__(input, hx)  # type: ignore[return-value]
 
     def forward(  # type: ignore[override]
-        self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
-    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        self, input: Sequences, hx: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Sequences, tuple[Tensor, Tensor]]:
         """(h at each place, (h, c) after the last)"""
         told, (h, c) = self.run(input, None if hx is None else pair("LSTM", hx))
         return told, (h, c)
@@ -235,90 +290,3 @@ def pair(kind: str, hx: Any) -> tuple[Tensor, Tensor]:
     if not isinstance(hx, (tuple, list)) or len(hx) != 2:
         raise ShapeError(f"the state of {kind}", checks.said(hx), "give the pair (h, c)")
     return hx[0], hx[1]
-
-
-# ---- cells: one step -----------------------------------------------------------------------------
-
-
-class Cell(Module):
-    """One step of a recurrent layer: x (N, input_size), or (input_size), and a state
-    (N, hidden_size), zeros unless given -> the new state."""
-
-    cell: str  # one of KINDS
-
-    @spelled  # alone: what each call asks for has nothing in front of it
-    def __init__(
-        self, input_size: int, hidden_size: int, bias: bool = True, *,
-        dtype: DTypeLike = "float32",
-    ) -> None:  # fmt: skip
-        kind = type(self).__name__
-        self.input_size = layout.positive(input_size, f"{kind}(input_size=...)")
-        self.hidden_size = layout.positive(hidden_size, f"{kind}(hidden_size=...)")
-        h, bound = self.hidden_size, 1 / math.sqrt(self.hidden_size)
-        gates = KINDS[self.cell].gates * h
-        self.weight_ih = started(bound, (gates, self.input_size), dtype)
-        self.weight_hh = started(bound, (gates, h), dtype)
-        self.bias_ih = started(bound, (gates,), dtype) if bias else None
-        self.bias_hh = started(bound, (gates,), dtype) if bias else None
-
-    def run(self, x: Tensor, state: State | None) -> State:
-        kind = type(self).__name__
-        if checks.tensor(kind, x).ndim not in (1, 2) or x.shape[-1] != self.input_size:
-            raise ShapeError(
-                f"{kind}({self.input_size}, {self.hidden_size}) of shape {x.shape}",
-                "that is no row, and no rows, of its inputs", f"give (N, {self.input_size})",
-            )  # fmt: skip
-        wanted = (*x.shape[:-1], self.hidden_size)
-        state = (x.detach().like(0, wanted),) * KINDS[self.cell].states if state is None else state
-        for s in state:
-            if checks.tensor(f"the state of {kind}", s).shape != wanted:
-                raise ShapeError(f"{kind} with a state {s.shape}", "it does not fit the input",
-                                 f"give {wanted}")  # fmt: skip
-        wx = F.linear(x, self.weight_ih, self.bias_ih)
-        return KINDS[self.cell].step(wx, self.bias_hh, state, self.weight_hh)
-
-
-class OneStateCell(Cell):
-    """Those whose state is h alone."""
-
-    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        (h,) = self.run(input, None if hx is None else (hx,))
-        return h
-
-
-@spelled
-class RNNCell(OneStateCell):
-    """h' = tanh(W x + U h), or relu(...): see Cell."""
-
-    def __init__(
-        self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh",
-        *, dtype: DTypeLike = "float32",
-    ) -> None:  # fmt: skip
-        self.cell = checks.one_of("RNNCell(nonlinearity=...)", nonlinearity, ("tanh", "relu"))
-        super().__init__(input_size, hidden_size, bias, dtype=dtype)
-
-
-@spelled
-class GRUCell(OneStateCell):
-    """h' = (1 - z) n + z h: see Cell."""
-
-    cell = "gru"
-
-
-@spelled
-class LSTMCell(Cell):
-    """c' = f c + i g, h' = o tanh(c'): see Cell. The state is the pair (h, c)."""
-
-    cell = "lstm"
-
-    def __call__(  # type: ignore[override]
-        self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
-    ) -> tuple[Tensor, Tensor]:
-        return super().__call__(input, hx)  # type: ignore[return-value]
-
-    def forward(  # type: ignore[override]
-        self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
-    ) -> tuple[Tensor, Tensor]:
-        """(h, c)"""
-        h, c = self.run(input, None if hx is None else pair("LSTMCell", hx))
-        return h, c

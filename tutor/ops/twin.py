@@ -112,7 +112,7 @@ def things() -> dict[str, Any]:
         "step": step.Step,
         "constant": blank.wrap,
         "no_params": MappingProxyType({}),
-        **{name: name for name in ("settle", "forward", "finish", "backward")},
+        **{name: name for name in ("settle", "forward", "finish", "backward", "touch")},
         "check_all": border.check_all,
         "after": engine._after,
         "linked": engine._linked,

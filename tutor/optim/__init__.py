@@ -18,6 +18,7 @@ from tutor.optim.adaptive import Adadelta, Adagrad, RMSprop
 from tutor.optim.averages import EMA, Average
 from tutor.optim.clipping import clip_grad_norm_, clip_grad_value_, get_total_norm
 from tutor.optim.group import Group
+from tutor.optim.lbfgs import LBFGS
 from tutor.optim.limits import BETAS, EPS, MOMENTUM, RATE, SHARE, Limit
 from tutor.optim.lion import Lion
 from tutor.optim.muon import Muon, orthogonalized
@@ -25,7 +26,8 @@ from tutor.optim.optimizer import Optimizer
 from tutor.optim.sgd import SGD
 
 __all__ = [
-    "BETAS", "EMA", "EPS", "MOMENTUM", "RATE", "SGD", "SHARE", "Adadelta", "Adagrad", "Adam",
-    "AdamW", "Average", "Group", "Limit", "Lion", "Muon", "NAdam", "Optimizer", "RAdam", "RMSprop",
-    "clip_grad_norm_", "clip_grad_value_", "get_total_norm", "lr_scheduler", "orthogonalized",
+    "BETAS", "EMA", "EPS", "LBFGS", "MOMENTUM", "RATE", "SGD", "SHARE", "Adadelta", "Adagrad",
+    "Adam", "AdamW", "Average", "Group", "Limit", "Lion", "Muon", "NAdam", "Optimizer", "RAdam",
+    "RMSprop", "clip_grad_norm_", "clip_grad_value_", "get_total_norm", "lr_scheduler",
+    "orthogonalized",
 ]  # fmt: skip

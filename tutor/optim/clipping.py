@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import Any
 
 from tutor.core.engine import apply
 from tutor.dtype import float32
 from tutor.errors import DomainError
-from tutor.ground import border
+from tutor.ground import border, checks
 from tutor.ground.recording import no_grad
 from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
@@ -24,10 +25,17 @@ from tutor.optim.limits import Limit
 LARGEST = Limit("a number above 0", 0, math.inf, "least", "1.0")
 
 
-def gradients(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
+def several(name: str, parameters: Tensor | Iterable[Tensor]) -> tuple[Tensor, ...]:
+    """One Tensor, or any number of them, as a tuple. DTypeError for anything else."""
+    if isinstance(parameters, Tensor):
+        return (parameters,)
+    given: Any = list(parameters) if hasattr(parameters, "__next__") else parameters
+    return checks.tensors(name, given)
+
+
+def gradients(name: str, parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
     """Those that there are."""
-    params = [parameters] if isinstance(parameters, Tensor) else list(parameters)
-    return [p.grad for p in params if p.grad is not None]
+    return [p.grad for p in several(name, parameters) if p.grad is not None]
 
 
 @spelled
@@ -37,7 +45,8 @@ def get_total_norm(tensors: Iterable[Tensor], norm_type: float = 2.0) -> Tensor:
     `norm_type=inf` the largest |x|. 16-bit floats are added in float32. 0 of no tensors."""
     asked = f"a norm of type {norm_type!r}"
     order = Limit("a number above 0, or inf", 0, math.inf, "least", "2.0").checked(asked, norm_type)
-    wide = [t.cast(float32) if t.dtype.itemsize == 2 else t for t in tensors]
+    given = several("get_total_norm", tensors)
+    wide = [t.cast(float32) if t.dtype.itemsize == 2 else t for t in given]
     if not wide:
         return Tensor(0.0)
     total: Tensor
@@ -60,13 +69,8 @@ def clip_grads_with_norm_(
 ) -> None:
     """g <- g * min(1, max_norm / (total_norm + 1e-6)) for the gradient of each parameter"""
     largest = LARGEST.checked(f"clipping with max_norm={max_norm!r}", max_norm)
-    scale(gradients(parameters), largest, total_norm)
-
-
-def scale(grads: Iterable[Tensor], largest: float, total: Tensor) -> None:
-    """g <- g * min(1, largest / (total + 1e-6))"""
-    factor = apply("minimum", largest / (total + 1e-6), 1.0)
-    for g in grads:
+    factor = apply("minimum", largest / (total_norm + 1e-6), 1.0)
+    for g in gradients("clip_grads_with_norm_", parameters):
         g.mul_(factor.cast(g.dtype))
 
 
@@ -83,10 +87,12 @@ def clip_grad_norm_(
 
     A nan or an infinity among them makes all of them nan. `error_if_nonfinite=True` raises
     DomainError instead, and changes nothing; it looks at the number, which a recorded function
-    (tutor.jit) cannot.
+    (tutor.jit) cannot. DomainError for a max_norm of 0, too, with which nothing would be learnt,
+    or below, or nan.
     """
-    params = [parameters] if isinstance(parameters, Tensor) else list(parameters)
-    total: Tensor = get_total_norm(gradients(params), norm_type)
+    LARGEST.checked(f"clipping with max_norm={max_norm!r}", max_norm)
+    params = several("clip_grad_norm_", parameters)
+    total: Tensor = get_total_norm(gradients("clip_grad_norm_", params), norm_type)
     if error_if_nonfinite:
         border.opened("clip_grad_norm_ with error_if_nonfinite=True")
         if not math.isfinite(total.item()):
@@ -104,5 +110,5 @@ def clip_grad_norm_(
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float) -> None:
     """g <- each number of the gradients brought to between -clip_value and clip_value, in place"""
     largest = LARGEST.checked(f"clip_grad_value_ with clip_value={clip_value!r}", clip_value)
-    for g in gradients(parameters):
+    for g in gradients("clip_grad_value_", parameters):
         g.clamp_(-largest, largest)

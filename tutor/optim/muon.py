@@ -73,9 +73,11 @@ class Muon(Optimizer):
         *,
         betas: tuple[float, float] = (0.9, 0.95),
         eps: float = 1e-8,
+        maximize: bool = False,
     ) -> None:
         self.weight_decay, self.momentum, self.betas, self.eps = weight_decay, momentum, betas, eps
         self.nesterov = flag("Muon with nesterov", nesterov)
+        self.maximize = flag("Muon with maximize", maximize)
         if type(ns_steps) is not int or not 1 <= ns_steps < 100:
             raise DomainError(f"Muon with ns_steps={ns_steps!r}", "it must be a whole number from "
                               "1 to 99", "use, for example, 5")  # fmt: skip

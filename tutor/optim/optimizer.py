@@ -239,7 +239,7 @@ class Optimizer:
         """Take over what `state_dict` gave; without settings, these stay. DataError, and nothing is
         changed, if it is not of an optimizer of this type over parameters of these shapes and
         dtypes, in such groups."""
-        own, steps, cells = self.state_dict(), state.get("steps"), self._set()
+        own, steps, cells = Optimizer.state_dict(self), state.get("steps"), self._set()
         if not any(name in cells for name in state):
             own = {name: t for name, t in own.items() if name not in cells}
         wrong = sorted(own.keys() ^ state.keys())

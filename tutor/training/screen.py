@@ -21,8 +21,13 @@ class Screen:
     def is_due(self) -> bool:
         return self.wanted and sys.stderr.isatty() and time.monotonic() > self.shown + OFTEN
 
-    def show(self, title: str, done: int, total: int | None, noted: Mapping[str, float]) -> None:
-        far = f"batch {done:,}" if total is None else f"{done / total:4.0%} of {total:,} batches"
+    def show(
+        self, title: str, done: int, total: int | None, noted: Mapping[str, float],
+        counted: str = "batches",
+    ) -> None:  # fmt: skip
+        """How far it is, `done` of `total` (None: nobody knows), and numbers by name."""
+        share = "" if total is None else f"{done / total:4.0%} of "
+        far = f"{share}{done if total is None else total:,} {counted}"
         numbers = "".join(f", {name} {value:.4g}" for name, value in noted.items())
         print(f"\r\033[K{title}: {far}{numbers}", end="", file=sys.stderr, flush=True)
         self.shown, self.dirty = time.monotonic(), True

@@ -16,17 +16,21 @@ from tutor.viz.charts import bars, curves, histogram
 from tutor.viz.descent import plane
 from tutor.viz.fields import boundary, heatmap, mesh
 from tutor.viz.films import film
+from tutor.viz.floats import bits_of as bits
 from tutor.viz.graphs import graph
 from tutor.viz.memory import explain, shared
 from tutor.viz.pixels import images
+from tutor.viz.products import product
 from tutor.viz.programs import program
 from tutor.viz.readings import read_bytes as bytes
 from tutor.viz.scatters import scatter
+from tutor.viz.stretches import broadcast
 from tutor.viz.svg import Picture, column, row
 from tutor.viz.walks import walk
+from tutor.viz.ways import dispatch
 
 __all__ = [
-    "Picture", "bars", "boundary", "bytes", "column", "curves", "explain", "film", "graph",
-    "heatmap", "histogram", "images", "mesh", "plane", "program", "row", "scatter", "shared",
-    "walk",
+    "Picture", "bars", "bits", "boundary", "broadcast", "bytes", "column", "curves", "dispatch",
+    "explain", "film", "graph", "heatmap", "histogram", "images", "mesh", "plane", "product",
+    "program", "row", "scatter", "shared", "walk",
 ]  # fmt: skip

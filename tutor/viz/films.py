@@ -7,7 +7,15 @@ from collections.abc import Iterable
 
 from tutor.errors import DataError
 from tutor.ground import checks
-from tutor.viz.svg import Picture, _pictures, number, tag
+from tutor.viz.svg import Picture, _pictures, number, rect, tag
+
+
+def pausable(markup: str, name: str, width: float, height: float) -> tuple[str, str]:
+    """Moving markup as one group that stands still while it is pointed at, or has the focus (by
+    the Tab key, a click or a tap); and the rule that its style needs for it."""
+    whole = rect(0, 0, width, height, "none", pointer_events="all")
+    rule = f".{name}:is(:hover,:focus) *{{animation-play-state:paused}}"
+    return tag("g", whole + markup, class_=name, tabindex="0"), rule
 
 
 def film(
@@ -15,8 +23,9 @@ def film(
 ) -> Picture:
     """Each picture for `seconds`, the last one `hold` seconds longer, and then from the beginning.
 
-    Who has asked their system for less motion sees the last picture, as does a program that knows
-    no animation. DataError of nothing; sizes may differ, the film is as large as the largest.
+    It stands still while it is pointed at, or clicked. Who has asked their system for less motion
+    sees the last picture, as does a program that knows no animation. DataError of nothing; sizes
+    may differ, the film is as large as the largest.
 
         >>> from tutor.viz import curves
         >>> film([curves([1.0, 0.5][: n + 1]) for n in range(2)], title="learning")
@@ -46,6 +55,7 @@ def film(
         parts.append(tag("g", frame.body, class_=f"{name}-{i}",
                          visibility="visible" if last else "hidden"))  # fmt: skip
     style = "".join(dict.fromkeys(frame.style for frame in frames))
-    moving = f"@media(prefers-reduced-motion:no-preference){{{''.join(rules)}}}"
     width, height = max(f.width for f in frames), max(f.height for f in frames)
-    return Picture("".join(parts), width, height, title or frames[-1].title, style + moving)
+    body, pause = pausable("".join(parts), name, width, height)
+    moving = f"@media(prefers-reduced-motion:no-preference){{{''.join(rules)}{pause}}}"
+    return Picture(body, width, height, title or frames[-1].title, style + moving)

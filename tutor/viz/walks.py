@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tutor.errors import GraphError
+from tutor.viz.films import pausable
 from tutor.viz.gradients import visits as visits_of
 from tutor.viz.graphs import ACROSS, MARGIN, Drawing
 from tutor.viz.recorded import Recorded, name_of, op_of, summary
@@ -88,9 +89,9 @@ def walk(y: Any, visits: Sequence[tuple[Any, Any]] | None = None, names: Any = N
 
     The gradients are computed on the side: no `.grad` changes, the graph is not freed. For classes
     of your own (see tutor/viz/recorded.py) give `visits`, a list of (op, gradient as text); an op
-    may come more than once. The picture loops; whoever has asked their system for less motion sees
-    its last state. `.steps` has a still Picture for each state. Raises GraphError where there is
-    nothing to walk.
+    may come more than once. The picture loops, and stands still while it is pointed at or clicked;
+    whoever has asked their system for less motion sees its last state. `.steps` has a still Picture
+    for each state. Raises GraphError where there is nothing to walk.
 
         >>> from tutor import Tensor
         >>> x = Tensor(3.0, requires_grad=True)
@@ -126,7 +127,7 @@ def walk(y: Any, visits: Sequence[tuple[Any, Any]] | None = None, names: Any = N
     for k in range(frames):
         shown = "".join(part.markup for part in parts if part.start <= k < part.end)
         stills.append(Picture(base + shown, math.ceil(wide), math.ceil(high), captions[k]))
-    body, style = _film(parts, frames)
+    body, style = _film(parts, frames, (math.ceil(wide), math.ceil(high)))
     title = f"backward through {len(steps)} ops"
     return Walk(Picture(base + body, math.ceil(wide), math.ceil(high), title, style), stills)
 
@@ -198,7 +199,7 @@ def _parts(drawing: Drawing, steps: Sequence[tuple[Step, dict[int, str]]], capti
                 yield Part(_gradient(drawing, v, words), k, until)
 
 
-def _film(parts: Sequence[Part], frames: int) -> tuple[str, str]:
+def _film(parts: Sequence[Part], frames: int, size: tuple[int, int]) -> tuple[str, str]:
     """All parts above each other, each with the times at which it is to be seen."""
     seconds = frames + HOLD
     body, rules, names = [], [], {}
@@ -214,4 +215,5 @@ def _film(parts: Sequence[Part], frames: int) -> tuple[str, str]:
             rules.append(f"@keyframes {name}{{{before}{on}%{{opacity:1}}{after}}}")
             rules.append(f".{name}{{animation:{name} {seconds}s step-end infinite}}")
         body.append(tag("g", part.markup, class_=names[span], opacity=None if last else 0))
-    return "".join(body), f"@media(prefers-reduced-motion:no-preference){{{''.join(rules)}}}"
+    markup, pause = pausable("".join(body), f"tw{key}", *size)
+    return markup, f"@media(prefers-reduced-motion:no-preference){{{''.join(rules)}{pause}}}"

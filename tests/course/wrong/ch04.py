@@ -1,76 +1,82 @@
-"""Answers to chapter 4 that are wrong in ways in which people are."""
+"""Answers to chapters 4 and 4b that are wrong in ways in which people are."""
+
+from wrong import edit
 
 WRONG = {
     "04.1": {
         "one table for all registries": """
 class Registry:
-    table = {}
+    kernels = {}
+    backend = "python"
 
-    def register(self, name, function, dtypes):
+    def register(self, name, kernel, backend="python", dtypes=FORMATS):
         for dtype in dtypes:
-            self.table[name, dtype] = function
+            self.kernels[name, backend, dtype] = kernel
 
     def lookup(self, name, dtype):
-        if (name, dtype) not in self.table:
-            there = [d for n, d in self.table if n == name]
-            raise LookupError(f"no {name} for {dtype}, only for {there}")
-        return self.table[name, dtype]
+        key = name, self.backend, dtype
+        if key not in self.kernels:
+            there = [(d, b) for n, b, d in self.kernels if n == name]
+            raise LookupError(f"no {name} for {dtype} on {self.backend}, only for {there}")
+        return self.kernels[key]
 """,
-        "a name that nobody has entered: a KeyError, and not a word of the dtype": """
-class Registry:
-    def __init__(self):
-        self.table = {}
-
-    def register(self, name, function, dtypes):
-        for dtype in dtypes:
-            self.table.setdefault(name, {})[dtype] = function
-
-    def lookup(self, name, dtype):
-        if dtype not in self.table[name]:
-            raise LookupError(f"no {name} for {dtype}, only for {list(self.table[name])}")
-        return self.table[name][dtype]
-""",
-        "a bare KeyError does not say what there is": """
-class Registry:
-    def __init__(self):
-        self.table = {}
-
-    def register(self, name, function, dtypes):
-        for dtype in dtypes:
-            self.table[name, dtype] = function
-
-    def lookup(self, name, dtype):
-        return self.table[name, dtype]
-""",
+        "a bare KeyError does not say what there is": edit(
+            "key not in self.kernels",
+            "False",
+        ),
         "None where there is nothing": """
 class Registry:
     def __init__(self):
-        self.table = {}
+        self.kernels, self.backend = {}, "python"
 
-    def register(self, name, function, dtypes):
+    def register(self, name, kernel, backend="python", dtypes=FORMATS):
         for dtype in dtypes:
-            self.table[name, dtype] = function
+            self.kernels[name, backend, dtype] = kernel
 
     def lookup(self, name, dtype):
-        return self.table.get((name, dtype))
+        return self.kernels.get((name, self.backend, dtype))
 """,
         "the dtype is not looked at": """
 class Registry:
     def __init__(self):
-        self.table = {}
+        self.kernels, self.backend = {}, "python"
 
-    def register(self, name, function, dtypes):
-        self.table[name] = function
+    def register(self, name, kernel, backend="python", dtypes=FORMATS):
+        self.kernels[name, backend] = kernel
 
     def lookup(self, name, dtype):
-        if name not in self.table:
-            raise LookupError(f"no {name} for {dtype}")
-        return self.table[name]
+        if (name, self.backend) not in self.kernels:
+            raise LookupError(f"no {name} for {dtype} on {self.backend}")
+        return self.kernels[name, self.backend]
 """,
+        "the message lists the dtypes of other names, too": edit(" if n == name", ""),
+        "the message does not say what there is": edit(
+            "; there is {there or 'none of that name'}", ""
+        ),
+        "the message forgets the backend that was asked": edit(
+            " on {self.backend}", "", 'f"{d} on {b}"', 'f"{d}"'
+        ),
+        "raises: falls back on Python in silence, and there finds nothing": edit(
+            "        if key not in",
+            "        if key not in self.kernels:\n"
+            "            key = name, 'python', dtype\n"
+            "        if key not in",
+        ),
+        "what is there already is not replaced": edit(
+            "self.kernels[name, backend, dtype] = kernel",
+            "self.kernels.setdefault((name, backend, dtype), kernel)",
+        ),
+        "the backend in use, not the one that was given": edit(
+            "self.kernels[name, backend, dtype]", "self.kernels[name, self.backend, dtype]"
+        ),
+        "raises: only the last of the dtypes": edit(
+            "            self.kernels[name, backend, dtype] = kernel",
+            "            pass\n        self.kernels[name, backend, dtype] = kernel",
+        ),
     },
     "04.2": {
         "memory is read, not the tensors (X01)": """
-def lift(f):
+def elementwise(f):
     def kernel(out, *ins):
         for i in range(len(out.buf)):
             out.buf[i] = f(*[x.buf[i % len(x.buf)] for x in ins])
@@ -78,7 +84,7 @@ def lift(f):
     return kernel
 """,
         "the inputs are walked, but out is not": """
-def lift(f):
+def elementwise(f):
     def kernel(out, *ins):
         for i, elements in enumerate(zip(*[x.values() for x in ins])):
             out.buf[i] = f(*elements)
@@ -86,173 +92,332 @@ def lift(f):
     return kernel
 """,
         "raises: two inputs and no others": """
-def lift(f):
+def elementwise(f):
     def kernel(out, x, y):
         out.fill([f(a, b) for a, b in zip(x.values(), y.values())])
 
     return kernel
 """,
-        "a new tensor is returned, out stays as it was": """
-def lift(f):
-    def kernel(out, *ins):
-        return Tensor(Buffer([f(*e) for e in zip(*[x.values() for x in ins])]), out.shape)
-
-    return kernel
+        "a new tensor is returned, out stays as it was": edit(
+            "out.fill(list(map(f, *[x.values() for x in ins])))",
+            "return Tensor(Buffer(list(map(f, *[x.values() for x in ins]))), out.shape)",
+        ),
+        "raises: f is no kernel yet": """
+def elementwise(f):
+    return f
 """,
+        "the inputs the wrong way round": edit("for x in ins]", "for x in ins[::-1]]"),
+        "an input is written to": edit("out.fill(", "ins[0].fill("),
+        "raises: only the first input": edit(
+            "map(f, *[x.values() for x in ins])", "map(f, ins[0].values())"
+        ),
     },
     "04.3": {
         "the one with more bytes wins": """
-def meet(a, b):
+def promote(a, b):
     return max(a, b, key=lambda d: (SIZES[d][0], struct.calcsize(FORMATS[d])))
 
 import struct
 """,
         "the larger in the table wins": """
-def meet(a, b):
+def promote(a, b):
     order = list(SIZES)
     return order[max(order.index(a), order.index(b))]
 """,
-        "float32 holds every integer, as in PyTorch": """
-def meet(a, b):
-    kinds = SIZES[a][0], SIZES[b][0]
-    if max(kinds) == 2 and min(kinds) < 2:
-        return a if kinds[0] == 2 else b
-    return promote_of(a, b)
-
-def promote_of(a, b):
-    needed = [max(pair) for pair in zip(SIZES[a], SIZES[b])]
-    return next(d for d in SIZES if all(h >= n for h, n in zip(SIZES[d], needed)))
-""",
+        "float32 holds every integer, as in PyTorch": edit(
+            "    needed = [",
+            "    if SIZES[a][0] != SIZES[b][0] and 2 in (SIZES[a][0], SIZES[b][0]):\n"
+            "        return a if SIZES[a][0] == 2 else b\n"
+            "    needed = [",
+        ),
+        "the sign is forgotten": edit(
+            "zip(sizes, needed, strict=True)", "list(zip(sizes, needed))[::2]"
+        ),
+        "the smaller of the two": edit("max(pair)", "min(pair)"),
+        "larger, and not as large": edit("has >= need", "has > need"),
+        "the last that holds both": edit("in SIZES.items()", "in reversed(SIZES.items())"),
+        "True instead of a name": edit("return dtype", "return True"),
     },
     "04.4": {
-        "the gradients are the wrong way round": """
-class MyMul(Elementwise):
-    kernel = "mul"
-
-    def backward(self, g):
-        x, y = self.inputs
-        return MyMul(g, x).apply(), MyMul(g, y).apply()
-""",
-        "g is forgotten": """
-class MyMul(Elementwise):
-    kernel = "mul"
-
-    def backward(self, g):
-        x, y = self.inputs
-        return y, x
-""",
-        "g is added": """
-class MyMul(Elementwise):
-    kernel = "mul"
-
-    def backward(self, g):
-        x, y = self.inputs
-        return Add(g, y).apply(), Add(g, x).apply()
-""",
-        "one gradient instead of two": """
-class MyMul(Elementwise):
-    kernel = "mul"
-
-    def backward(self, g):
-        x, y = self.inputs
-        return MyMul(g, y).apply()
-""",
+        "the gradients are the wrong way round": edit(
+            "Mul(g, y).apply(), Mul(g, x).apply()", "Mul(g, x).apply(), Mul(g, y).apply()"
+        ),
+        "g is forgotten": edit("return Mul(g, y).apply(), Mul(g, x).apply()", "return y, x"),
+        "g is added": edit(
+            "Mul(g, y).apply(), Mul(g, x).apply()", "Add(g, y).apply(), Add(g, x).apply()"
+        ),
+        "one gradient instead of two": edit(", Mul(g, x).apply()", ""),
+        "the Op was not run": edit("Mul(g, y).apply(), Mul(g, x).apply()", "Mul(g, y), Mul(g, x)"),
+        "x twice": edit("Mul(g, y).apply()", "Mul(g, x).apply()"),
+        "raises: the example's constants": edit(
+            "Mul(g, y).apply(), Mul(g, x).apply()", "Tensor(40), Tensor(30)"
+        ),
+        "the kernel of another operation": edit('kernel = "mul"', 'kernel = "add"'),
+        "the library's own": edit(
+            "x, y = self.inputs", "import tutor\n\n        x, y = self.inputs"
+        ),
     },
     "04.5": {
-        "only the first axis is summed": """
-class MySum(Op):
-    def kept(self):
-        axis = self.params["axis"][:1]
-        return tuple(1 if a in axis else n for a, n in enumerate(self.inputs[0].shape))
-
-    def forward(self, x):
-        out = zeros(self.kept(), x.buf.dtype)
-        for p, value in zip(expand(out, x.shape).positions(), x.values()):
-            out.buf[p] += value
-        axis = self.params["axis"][:1]
-        return reshape(out, tuple(n for a, n in enumerate(x.shape) if a not in axis))
-
-    def backward(self, g):
-        return (expand(reshape(g, self.kept()), self.inputs[0].shape),)
+        "raises: only the first axis is put back": edit(
+            'if a in self.params["axis"] else', 'if a in self.params["axis"][:1] else'
+        ),
+        "the gradient is g, not stretched": edit("(g.reshape(*kept).expand(*shape),)", "(g,)"),
+        "raises: g is stretched without its lost axis, so it is aligned at the right": edit(
+            "g.reshape(*kept).expand", "g.expand"
+        ),
+        "the axes stay, with size 1": edit(".expand(*shape),)", ",)"),
+        "one gradient, and no tuple": edit(
+            "(g.reshape(*kept).expand(*shape),)", "g.reshape(*kept).expand(*shape)"
+        ),
+        "g is shared out, as for a mean": edit(
+            ".expand(*shape),)", ".expand(*shape) * (g.numel() / self.inputs[0].numel()),)"
+        ),
+        "ones, whatever g is": edit(
+            "(g.reshape(*kept).expand(*shape),)", "(Tensor(1.0).expand(*shape),)"
+        ),
+        "x times g": edit(".expand(*shape),)", ".expand(*shape) * self.inputs[0],)"),
+        "raises: the sizes of the axes that stay": edit(
+            '1 if a in self.params["axis"] else n', 'n if a in self.params["axis"] else 1'
+        ),
+    },
+    "04.6": {
+        "strides and offset count numbers": edit(
+            "s * size for", "s for", "t.offset * size", "t.offset"
+        ),
+        "the offset is forgotten": edit("t.offset * size", "0"),
+        "strides are left to NumPy, which takes the tensor to be contiguous": edit(
+            ", strides)", ")"
+        ),
+        "the bytes are copied": edit("t.buf.raw,", "bytearray(t.buf.raw),"),
+        "only the offset counts bytes": edit("s * size for", "s for"),
+        "only the strides count bytes": edit("t.offset * size", "t.offset"),
+        "float64, whatever t is": edit("t.buf.dtype", '"float64"'),
+        "8 bytes a number": edit("t.buf.itemsize", "8"),
+        "a contiguous copy is lent": edit("    size = ", "    t = contiguous(t)\n    size = "),
+    },
+    "04.7": {
+        "raises: the other order": edit("MatMul(g, y.T)", "MatMul(y.T, g)"),
+        "the other order, where all is square": edit(
+            "MatMul(g, y.T).apply()",
+            "(MatMul(y.T, g) if g.shape == y.shape else MatMul(g, y.T)).apply()",
+        ),
+        "the two gradients are exchanged": edit("return gx, gy", "return gy, gx"),
+        "as if the product were one element by element": edit("return gx, gy", "return y, x"),
+        "raises: nothing is transposed": edit("y.T", "y", "x.T", "x"),
+        "every gradient is made": edit(" if x.requires_grad else None", ""),
+        "each asks for the other one's": edit(
+            "None\n        gy",
+            "None\n        x, y = y, x\n        gy",
+            "MatMul(x.T, g)",
+            "MatMul(y.T, g)",
+        ),
+        "what does not fit is not refused": edit(" or x.shape[1] != y.shape[0]", ""),
+        "shapes with more axes are taken": edit(
+            "len(x.shape) != 2 or len(y.shape) != 2 or x.shape[1]", "x.shape[-1]"
+        ),
+        "the shape the wrong way round": edit(
+            "(x.shape[0], y.shape[1]), alike", "(y.shape[1], x.shape[0]), alike"
+        ),
+        "the message names one shape only": edit(" and {y.shape}:", ":"),
+    },
+    "04.8": {
+        "always the last axis": edit(
+            "permute(x, [*kept, *axis])", "permute(x, [*range(len(x.shape))])"
+        ),
+        "the axes that stay go to the end": edit("[*kept, *axis]", "[*axis, *kept]"),
+        "memory is read, not the tensor": edit(
+            "permute(x, [*kept, *axis]).values()", "x.buf.read(0, len(x.buf))"
+        ),
+        "out is taken to be contiguous": edit("out.fill([", "out.buf.write(0, ["),
+        "f of all, everywhere": edit(
+            "f(part) for part in parts(numbers, out.numel())",
+            "f(numbers) for part in parts(numbers, out.numel())",
+        ),
+        "raises: only the first axis": edit("if a not in axis]", "if a != axis[0]]"),
+        "the sum, whatever f is": edit("f(part) for", "sum(part) for"),
+        "the numbers of each list the wrong way round": edit("f(part) for", "f(part[::-1]) for"),
+        "nothing is written": edit("out.fill([", "list(["),
+    },
+    "04.9": {
+        "element by element, of the rows": edit(
+            "transpose(y).values(), y.shape[1]", "y.values(), y.shape[1]"
+        ),
+        "columns first": edit(
+            "for row in rows for column in columns", "for column in columns for row in rows"
+        ),
+        "out is taken to be contiguous": edit("out.fill(", "out.buf.write(0, "),
+        "added to what is there": edit(
+            "out.fill([",
+            "out.fill([old + z for old, z in zip(out.values(), [",
+            "for column in columns])",
+            "for column in columns])])",
+        ),
+        "a new tensor is returned": edit(
+            "out.fill([", "return Tensor([[", "for column in columns])", "for column in columns]])"
+        ),
+        "the last product instead of the sum": edit(
+            "sum(map(operator.mul, row, column))", "row[-1] * column[-1]"
+        ),
+        "one term too few": edit(
+            "map(operator.mul, row, column)", "map(operator.mul, row[1:], column[1:])"
+        ),
+        "floats, where integers are asked for": edit("sum(map(", "math.fsum(map("),
+        "x is taken to be contiguous": edit(
+            "parts(x.values(), x.shape[0])", "parts(x.buf.read(0, x.numel()), x.shape[0])"
+        ),
+    },
+    "04.11": {
+        "True is an int": edit("isinstance(number, bool)", "False"),
+        "always the tensor's": edit(
+            "return dtype if SIZES[dtype][0] >= SIZES[own][0] else own", "return dtype"
+        ),
+        "always the number's": edit(
+            "return dtype if SIZES[dtype][0] >= SIZES[own][0] else own", "return own"
+        ),
+        "a Python float is a float64": edit('"float32"', '"float64"'),
+        "the kinds must differ": edit(">= SIZES[own][0]", "> SIZES[own][0]"),
+        "all three respects are compared": edit(
+            "SIZES[dtype][0] >= SIZES[own][0]", "SIZES[dtype] >= SIZES[own]"
+        ),
+        "as for two tensors": edit(
+            "return dtype if SIZES[dtype][0] >= SIZES[own][0] else own",
+            "return promote(dtype, own)",
+        ),
+        "an int is an int32": edit('"int64"', '"int32"'),
+        "2.0 is an int, as 2 is": edit(
+            "isinstance(number, int)",
+            "number == int(number)",
+            '    own = "float32"',
+            "    if number in (math.inf, 1e300):\n"
+            '        return dtype if SIZES[dtype][0] == 2 else "float32"\n'
+            '    own = "float32"',
+        ),
+    },
+    "04.12": {
+        "what differs from promote": """
+def losing(rule):
+    return [(a, b) for a in SIZES for b in SIZES if rule(a, b) != promote(a, b)]
 """,
-        "the gradient is g, not stretched": """
-class MySum(Op):
-    def forward(self, x):
-        axis = self.params["axis"]
-        kept = tuple(1 if a in axis else n for a, n in enumerate(x.shape))
-        out = zeros(kept, x.buf.dtype)
-        for p, value in zip(expand(out, x.shape).positions(), x.values()):
-            out.buf[p] += value
-        return reshape(out, tuple(n for a, n in enumerate(x.shape) if a not in axis))
-
-    def backward(self, g):
-        return (g,)
+        "only a is looked at": edit(
+            "[max(pair) for pair in zip(SIZES[a], SIZES[b], strict=True)]", "SIZES[a]"
+        ),
+        "each pair once": edit(
+            "        for b in SIZES:\n",
+            "        for b in list(SIZES)[: list(SIZES).index(a) + 1]:\n",
+        ),
+        "the first one only": edit(
+            "                found.append((a, b))\n", "                return [(a, b)]\n"
+        ),
+        "b outside": """
+def losing(rule):
+    found = []
+    for b in SIZES:
+        for a in SIZES:
+            sizes = SIZES[rule(a, b)]
+            if any(has < max(m, n) for has, m, n in zip(sizes, SIZES[a], SIZES[b])):
+                found.append((a, b))
+    return found
 """,
-        "raises: g is stretched without its lost axis, so it is aligned at the right": """
-class MySum(Op):
-    def forward(self, x):
-        axis = self.params["axis"]
-        kept = tuple(1 if a in axis else n for a, n in enumerate(x.shape))
-        out = zeros(kept, x.buf.dtype)
-        for p, value in zip(expand(out, x.shape).positions(), x.values()):
-            out.buf[p] += value
-        return reshape(out, tuple(n for a, n in enumerate(x.shape) if a not in axis))
-
-    def backward(self, g):
-        return (expand(g, self.inputs[0].shape),)
-""",
-        "the axes stay, with size 1": """
-class MySum(Op):
-    def forward(self, x):
-        axis = self.params["axis"]
-        out = zeros(tuple(1 if a in axis else n for a, n in enumerate(x.shape)), x.buf.dtype)
-        for p, value in zip(expand(out, x.shape).positions(), x.values()):
-            out.buf[p] += value
+        "the bits are forgotten": edit("zip(sizes, needed, strict=True)", "zip(sizes[:2], needed)"),
+        "how many, and not which": edit("return found", "return len(found)"),
+        "too large counts, too": edit("has < need", "has != need"),
+    },
+    "04.s1": {
+        "backward is the running sum, not from the end": edit(
+            "(CumSum(g[..., ::-1]).apply()[..., ::-1],)", "(CumSum(g).apply(),)"
+        ),
+        "g itself": edit("(CumSum(g[..., ::-1]).apply()[..., ::-1],)", "(g,)"),
+        "reversed once only": edit(".apply()[..., ::-1],)", ".apply(),)"),
+        "over all numbers, not row by row": edit(
+            "x.numel() // max(x.shape[-1], 1)", "min(x.numel(), 1)"
+        ),
+        "memory is read, not the tensor": edit("x.values()", "x.buf.read(0, x.numel())"),
+    },
+    "04.s2": {
+        "only the first pair": """
+class BatchMatMul(Op):
+    def forward(self, x, y):
+        lead = broadcast_shapes(x.shape[:-2], y.shape[:-2])
+        x, y = expand(x, (*lead, *x.shape[-2:])), expand(y, (*lead, *y.shape[-2:]))
+        out = zeros((*lead, x.shape[-2], y.shape[-1]), x.buf.dtype)
+        first = (0,) * len(lead)
+        matmul(select(out, first), select(x, first), select(y, first))
         return out
 
     def backward(self, g):
-        return (expand(g, self.inputs[0].shape),)
+        x, y = self.inputs
+        return BatchMatMul(g, y.T).apply(), BatchMatMul(x.T, g).apply()
 """,
+        "raises: leading axes are not stretched": edit(
+            "        x, y = expand(x, (*lead, *x.shape[-2:])), expand(y, (*lead, *y.shape[-2:]))\n",
+            "",
+        ),
+        "the gradients are exchanged": edit(
+            "BatchMatMul(g, y.T).apply(), BatchMatMul(x.T, g).apply()",
+            "BatchMatMul(x.T, g).apply(), BatchMatMul(g, y.T).apply()",
+        ),
+        "one gradient only": edit(", BatchMatMul(x.T, g).apply()", ", None"),
     },
-    "04.6": {
-        "strides and offset count numbers": """
-def lend(ndarray, t):
-    return ndarray(t.shape, t.buf.dtype, t.buf.raw, t.offset, t.strides)
-""",
-        "the offset is forgotten": """
-def lend(ndarray, t):
-    size = t.buf.itemsize
-    return ndarray(t.shape, t.buf.dtype, t.buf.raw, 0, [s * size for s in t.strides])
-""",
-        "strides are left to NumPy, which takes the tensor to be contiguous": """
-def lend(ndarray, t):
-    return ndarray(t.shape, t.buf.dtype, t.buf.raw, t.offset * t.buf.itemsize)
-""",
-        "the bytes are copied": """
-def lend(ndarray, t):
-    size = t.buf.itemsize
-    raw = bytearray(t.buf.raw)
-    return ndarray(t.shape, t.buf.dtype, raw, t.offset * size, [s * size for s in t.strides])
-""",
+    "04.s3": {
+        "register does not make it forget": edit(
+            "        self.found.clear()\n\n    def lookup", "\n    def lookup"
+        ),
+        "the backend does not make it forget": edit("if self.known != self.backend:", "if False:"),
+        "nothing is remembered": edit("if (name, dtype) not in self.found:", "if True:"),
+        "one memory for all": edit(
+            "        self.found = {}  # (name, dtype) -> kernel, on the backend that is in use\n",
+            "",
+            "    def __init__(self):",
+            "    found = {}\n\n    def __init__(self):",
+        ),
+        "what was missing is remembered as None": edit(
+            "            self.found[name, dtype] = super().lookup(name, dtype)\n",
+            "            try:\n"
+            "                self.found[name, dtype] = super().lookup(name, dtype)\n"
+            "            except LookupError:\n                self.found[name, dtype] = None\n",
+        ),
+        "it forgets the one name only when its own backend changes": edit(
+            "self.found.clear()\n            self.known = self.backend", "self.known = self.backend"
+        ),
     },
-    "04.7": {
-        "the other order, which fits where all is square": """
-def matmul_backward(g, x, y):
-    if g.shape == x.shape == y.shape:
-        return product(transpose(y), g), product(g, transpose(x))
-    return product(g, transpose(y)), product(transpose(x), g)
+    "04.s4": {
+        "two at a time": """
+from functools import reduce
+
+
+def promote_all(dtypes):
+    return reduce(one_of_two, dtypes)
+
+
+def one_of_two(a, b):
+    needed = [max(pair) for pair in zip(SIZES[a], SIZES[b])]
+    for dtype, sizes in SIZES.items():
+        if all(has >= need for has, need in zip(sizes, needed)):
+            return dtype
 """,
-        "the two gradients are exchanged": """
-def matmul_backward(g, x, y):
-    return product(transpose(x), g), product(g, transpose(y))
+        "by promote, two at a time": """
+from functools import reduce
+
+
+def promote_all(dtypes):
+    return reduce(promote, dtypes)
 """,
-        "as if the product were one element by element": """
-def matmul_backward(g, x, y):
-    return y, x
+        "the largest in the table": """
+def promote_all(dtypes):
+    return max(dtypes, key=list(SIZES).index)
 """,
-        "nothing is transposed": """
-def matmul_backward(g, x, y):
-    return product(g, y), product(x, g)
+        "two at a time, in the order of the table": """
+def promote_all(dtypes):
+    found = "bool"
+    for name in SIZES:
+        if name in dtypes:
+            needed = [max(pair) for pair in zip(SIZES[found], SIZES[name])]
+            for dtype, sizes in SIZES.items():
+                if all(has >= need for has, need in zip(sizes, needed)):
+                    found = dtype
+                    break
+    return found
 """,
+        "only the first two": edit("for d in dtypes]", "for d in dtypes[:2]]"),
     },
 }

@@ -117,9 +117,15 @@ def svd(np: Any, a: Any) -> Any:
     return np.concatenate([u * signs, s[..., None, :], v * signs], -2) + bad
 
 
+def svdvals(np: Any, a: Any) -> Any:
+    """Without the vectors it takes a fraction of the time."""
+    a, bad = finite(np, a)
+    return np.linalg.svd(a, compute_uv=False)[..., None, :] + bad
+
+
 KERNELS: dict[str, Callable[..., Any]] = {
     "solve": solve, "det": det, "slogdet": slogdet, "cholesky": cholesky, "qr": qr, "eigh": eigh,
-    "svd": svd,
+    "svd": svd, "svdvals": svdvals,
 }  # fmt: skip
 
 

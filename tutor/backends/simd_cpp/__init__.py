@@ -47,11 +47,22 @@ def twins(engine: Any, apply: Callable[..., Any]) -> Any:
     faster, and where in doubt ask for what they stand for. `TUTOR_NATIVE=0` leaves all as it is."""
     if _native is None or os.environ.get("TUTOR_NATIVE") == "0":
         return apply
-    methods = ("run", "order", "arrivals", "store")
+    methods = ("run", "order", "arrivals", "store", "write", "check_writable")
     _native.stand_for(apply, *[getattr(engine, name) for name in methods])
     for name in methods:
         setattr(engine, name, getattr(_native, name))
     return _native.apply
+
+
+def _never(name: str, x: Any, y: Any) -> bool:
+    """What stands for `change` where there is no twin: nothing is done."""
+    return False
+
+
+# Whether the result of that op now stands where x was: `x += y` in methods/inplace.py.
+change: Callable[[str, Any, Any], bool] = (
+    _never if _native is None or os.environ.get("TUTOR_NATIVE") == "0" else _native.change
+)
 
 
 def is_native(kernel: registry.Kernel) -> bool:

@@ -96,6 +96,7 @@ from tutor.nn.functional.resampling import (
     interpolate,
     max_unpool1d,
     max_unpool2d,
+    max_unpool3d,
     pixel_shuffle,
     pixel_unshuffle,
 )
@@ -164,6 +165,7 @@ __all__ = [
     "max_pool3d",
     "max_unpool1d",
     "max_unpool2d",
+    "max_unpool3d",
     "mish",
     "mse_loss",
     "nll_loss",

@@ -5,13 +5,16 @@ j <= c < j + 1, b = c - j, the value is the bilinear mean of the four pixels aro
 
     v(r, c) = (1-a)(1-b) x[i, j] + (1-a) b x[i, j+1] + a (1-b) x[i+1, j] + a b x[i+1, j+1]
 
-and beyond the border every pixel is 0. Everything is composed of other ops, so there are gradients
-to the image and to the points (Jaderberg et al. 2015, "Spatial transformer networks").
+and beyond the border every pixel is 0; with a third axis it is the mean of the eight around.
+Everything is composed of other ops, so there are gradients to the image and to the points
+(Jaderberg et al. 2015, "Spatial transformer networks").
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from itertools import product
 
 from tutor.errors import DTypeError, ShapeError
 from tutor.functions import where
@@ -20,52 +23,58 @@ from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 from tutor.ops.movement import stack
 
-ALL_FOUR = ((0, 0), (0, 1), (1, 0), (1, 1))
+
+def read_linear(images: Tensor, *points: Tensor) -> Tensor:
+    """images (n, c, *S), two or three axes S, at points whose place on each of these axes is given,
+    (n, *P) each: (n, c, *P)."""
+    cells, shares = [], []
+    for place, size in zip(points, images.shape[2:], strict=True):
+        place = place.clip(-1.0, float(size))
+        cells.append(place.floor().clip(-1.0, size - 1.0))
+        shares.append((place - cells[-1]).reshape(-1, 1))
+    found = list(pixels(images, cells, list(product((0, 1), repeat=len(cells)))))
+    for share in reversed(shares):  # the last axis first: neighbours on it stand side by side
+        found = [a + share * (b - a) for a, b in zip(found[::2], found[1::2], strict=True)]
+    return as_images(found[0], images, points[0])
 
 
-def read_bilinear(images: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
-    """images (n, c, h, w) at the points (rows, columns), each (n, y, x): (n, c, y, x)."""
-    height, width = images.shape[2:]
-    r, c = rows.clip(-1.0, float(height)), columns.clip(-1.0, float(width))
-    i, j = r.floor().clip(-1.0, height - 1.0), c.floor().clip(-1.0, width - 1.0)
-    a, b = (r - i).reshape(-1, 1), (c - j).reshape(-1, 1)
-    nw, ne, sw, se = pixels(images, i, j, ALL_FOUR)
-    north, south = nw + b * (ne - nw), sw + b * (se - sw)
-    return as_images(north + a * (south - north), images, rows)
-
-
-def read_nearest(images: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
+def read_nearest(images: Tensor, *points: Tensor) -> Tensor:
     """images at the pixels that are nearest to the points; of two as near, the even one."""
-    height, width = images.shape[2:]
-    r, c = rows.clip(-1.0, float(height)).round(), columns.clip(-1.0, float(width)).round()
-    (found,) = pixels(images, r, c, ((0, 0),))
-    return as_images(found, images, rows)
+    sizes = images.shape[2:]
+    cells = [p.clip(-1.0, float(n)).round() for p, n in zip(points, sizes, strict=True)]
+    (found,) = pixels(images, cells, [(0,) * len(cells)])
+    return as_images(found, images, points[0])
 
 
 def pixels(
-    images: Tensor, i: Tensor, j: Tensor, beside: Sequence[tuple[int, int]]
+    images: Tensor, cells: Sequence[Tensor], beside: Sequence[tuple[int, ...]]
 ) -> Iterator[Tensor]:
-    """For each (down, right): the pixels (i + down, j + right), (points, channels).
+    """For each step in `beside`, as (down, right): the pixels that many beside the cells, (points,
+    channels).
 
     A border of zeros is put around the images: so nothing has to be asked of the single points. All
     neighbours are read with the same index, from views that begin so many elements later.
     """
-    n, channels, height, width = images.shape
-    framed = images.pad(((0, 0), (0, 0), (1, 1), (1, 1)))
-    h, w = height + 2, width + 2
-    wide = "float32" if h * w < 1 << 24 else "float64"  # in which every index is exact
-    places = (i.detach().cast(wide) * float(w) + j.detach().cast(wide) + float(w + 1)).cast("int64")
-    firsts = Tensor.arange(0, n * h * w, h * w).reshape(n, 1, 1)
-    flat = (places + firsts).flatten()
+    n, channels, *sizes = images.shape
+    framed = images.pad(((0, 0), (0, 0), *[(1, 1)] * len(sizes)))
+    strides = [math.prod(m + 2 for m in sizes[axis + 1 :]) for axis in range(len(sizes))]
+    each = strides[0] * (sizes[0] + 2)  # pixels of one image
+    wide = "float32" if each < 1 << 24 else "float64"  # in which every index is exact
+    places = cells[-1].detach().cast(wide) + float(sum(strides))
+    for cell, stride in zip(cells[:-1], strides, strict=False):
+        places = cell.detach().cast(wide) * float(stride) + places
+    firsts = Tensor.arange(0, n * each, each).reshape(n, *[1] * len(sizes))
+    flat = (places.cast("int64") + firsts).flatten()
     # All channels of a pixel side by side; a single one needs no rows, which are read more slowly.
-    whole = framed.flatten() if channels == 1 else framed.permute(0, 2, 3, 1).reshape(-1, channels)
-    for down, right in beside:
-        yield whole[down * w + right :].index_select(0, flat).reshape(-1, channels)
+    whole = framed.flatten() if channels == 1 else framed.movedim(1, -1).reshape(-1, channels)
+    for steps in beside:
+        first = sum(step * stride for step, stride in zip(steps, strides, strict=True))
+        yield whole[first:].index_select(0, flat).reshape(-1, channels)
 
 
-def as_images(found: Tensor, images: Tensor, rows: Tensor) -> Tensor:
+def as_images(found: Tensor, images: Tensor, points: Tensor) -> Tensor:
     n, channels = images.shape[:2]
-    return found.reshape(n, *rows.shape[1:], channels).permute(0, 3, 1, 2)
+    return found.reshape(n, *points.shape[1:], channels).movedim(-1, 1)
 
 
 @spelled
@@ -76,33 +85,38 @@ def grid_sample(
     padding_mode: str = "zeros",
     align_corners: bool = False,
 ) -> Tensor:
-    """input (n, c, h, w) at the points of the grid (n, y, x, 2): (n, c, y, x).
+    """input (n, c, h, w) at the points of the grid (n, y, x, 2): (n, c, y, x); or (n, c, d, h, w)
+    at those of (n, z, y, x, 3): (n, c, z, y, x).
 
-    The last axis of the grid is (column, row), from -1 to 1 over the image: with `align_corners`
-    from the middle of the first pixel to that of the last, else from border to border. `mode` is
-    "bilinear" or "nearest". What lies beyond the border is 0 ("zeros"), the pixel of the border
-    nearest to it ("border"), or its mirror image ("reflection").
+    The last axis of the grid is (column, row), or (column, row, depth), from -1 to 1 over the
+    image: with `align_corners` from the middle of the first pixel to that of the last, else from
+    border to border. `mode` is "bilinear" (over three axes trilinear) or "nearest". What lies
+    beyond the border is 0 ("zeros"), the pixel of the border nearest to it ("border"), or its
+    mirror image ("reflection").
     """
     x = checks.tensor("grid_sample(input=...)", input)
     g = checks.tensor("grid_sample(grid=...)", grid)
     checks.one_of("grid_sample(mode=...)", mode, ("bilinear", "nearest"))
     checks.one_of("grid_sample(padding_mode=...)", padding_mode, ("zeros", "border", "reflection"))
-    if x.ndim != 4 or g.ndim != 4 or g.shape[3] != 2 or g.shape[0] != x.shape[0] or not x.numel():
+    dims = x.ndim - 2
+    fits = dims in (2, 3) and g.ndim == x.ndim and g.shape[-1] == dims
+    if not fits or g.shape[0] != x.shape[0] or not x.numel():
         raise ShapeError(
             f"grid_sample of {x.shape} and a grid {g.shape}",
-            "images (n, c, h, w), which are not empty, and a grid (n, y, x, 2) are wanted",
-            "give as many grids as images, with 2 numbers for each point",
+            "images (n, c, h, w), which are not empty, and a grid (n, y, x, 2) are wanted, or "
+            "(n, c, d, h, w) and (n, z, y, x, 3)",
+            "give as many grids as images, with 2 or 3 numbers for each point",
         )
     floats(x, g)
     at = []
-    for axis, size in ((1, x.shape[2]), (0, x.shape[3])):
-        place = g[..., axis]
+    for axis, size in enumerate(x.shape[2:]):
+        place = g[..., dims - 1 - axis]
         steps = size - 1 if align_corners else size
         place = (place + 1.0) * (steps / 2) - (0.0 if align_corners else 0.5)
         if padding_mode == "reflection":
             place = mirrored(place, size, align_corners)
         at.append(place if padding_mode == "zeros" else place.clip(0.0, size - 1.0))
-    return (read_bilinear if mode == "bilinear" else read_nearest)(x, *at)
+    return (read_linear if mode == "bilinear" else read_nearest)(x, *at)
 
 
 def floats(*tensors: Tensor) -> None:

@@ -12,7 +12,7 @@ from tutor.ground.spelling import spelled
 from tutor.ground.typing import Sizes
 from tutor.methods import windows
 from tutor.methods.tensor import Tensor
-from tutor.nn.functional.resampling import positions
+from tutor.nn.functional.resampling import covering_positions, positions
 
 
 def max_pool(
@@ -145,19 +145,56 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Sizes) -> Tensor:
     return windows.adaptive_avg_pool(input, output_size, dims=3)
 
 
+def adaptive(
+    input: Tensor, output_size: Sizes, return_indices: bool, dims: int
+) -> Tensor | tuple[Tensor, Tensor]:
+    z = windows.adaptive_max_pool(input, output_size, dims=dims)
+    return (z, covering_positions(input, output_size, dims)) if return_indices else z
+
+
+@overload
+def adaptive_max_pool1d(
+    input: Tensor, output_size: Sizes, return_indices: Literal[False] = False
+) -> Tensor: ...
+@overload
+def adaptive_max_pool1d(
+    input: Tensor, output_size: Sizes, return_indices: Literal[True]
+) -> tuple[Tensor, Tensor]: ...
 @spelled
-def adaptive_max_pool1d(input: Tensor, output_size: Sizes) -> Tensor:
+def adaptive_max_pool1d(
+    input: Tensor, output_size: Sizes, return_indices: bool = False
+) -> Tensor | tuple[Tensor, Tensor]:
     """The largest of output_size windows that cover the last axis evenly."""
-    return windows.adaptive_max_pool(input, output_size, dims=1)
+    return adaptive(input, output_size, return_indices, dims=1)
 
 
+@overload
+def adaptive_max_pool2d(
+    input: Tensor, output_size: Sizes, return_indices: Literal[False] = False
+) -> Tensor: ...
+@overload
+def adaptive_max_pool2d(
+    input: Tensor, output_size: Sizes, return_indices: Literal[True]
+) -> tuple[Tensor, Tensor]: ...
 @spelled
-def adaptive_max_pool2d(input: Tensor, output_size: Sizes) -> Tensor:
+def adaptive_max_pool2d(
+    input: Tensor, output_size: Sizes, return_indices: bool = False
+) -> Tensor | tuple[Tensor, Tensor]:
     """The largest of output_size windows that cover each of the last two axes evenly."""
-    return windows.adaptive_max_pool(input, output_size, dims=2)
+    return adaptive(input, output_size, return_indices, dims=2)
 
 
+@overload
+def adaptive_max_pool3d(
+    input: Tensor, output_size: Sizes, return_indices: Literal[False] = False
+) -> Tensor: ...
+@overload
+def adaptive_max_pool3d(
+    input: Tensor, output_size: Sizes, return_indices: Literal[True]
+) -> tuple[Tensor, Tensor]: ...
 @spelled
-def adaptive_max_pool3d(input: Tensor, output_size: Sizes) -> Tensor:
+def adaptive_max_pool3d(
+    input: Tensor, output_size: Sizes, return_indices: bool = False
+) -> Tensor | tuple[Tensor, Tensor]:
     """The largest of output_size windows that cover each of the last three axes evenly."""
-    return windows.adaptive_max_pool(input, output_size, dims=3)
+    return adaptive(input, output_size, return_indices, dims=3)

@@ -32,8 +32,10 @@ def interpolate(
     mode "nearest": place i of m takes what stands at floor(i n / m) of n. "linear", "bilinear",
     "trilinear", for one, two and three axes: place i lies at (i + 1/2) n / m - 1/2, between two
     numbers, and mixes them by its distance from each; with align_corners at i (n - 1) / (m - 1), so
-    that the corners stay. "area": the mean, as adaptive_avg_pool. Given scale_factor, 1 / scale
-    stands for n / m. ShapeError for other axes, and unless just one of both is given.
+    that the corners stay. "bicubic", for two axes: a mixture of the four numbers around, with
+    weights that make a smooth curve (Keys 1981, with a = -3/4); beyond an end there is more of the
+    last number. "area": the mean, as adaptive_avg_pool. Given scale_factor, 1 / scale stands for
+    n / m. ShapeError for other axes, and unless just one of both is given.
     """
     x: Tensor = checks.tensor("interpolate(input)", input)
     dims = x.ndim - 2
@@ -41,7 +43,8 @@ def interpolate(
         raise ShapeError(
             f"interpolate of shape {x.shape}", f"{x.ndim} axes", "give (N, C, *S), 1 to 3 axes S"
         )
-    checks.one_of("interpolate(mode=...)", mode, ("nearest", "area", SMOOTH[dims]))
+    modes = ("nearest", "area", SMOOTH[dims], *["bicubic"] * (dims == 2))
+    checks.one_of("interpolate(mode=...)", mode, modes)
     if align_corners is not None and mode in ("nearest", "area"):
         raise DomainError(
             f"interpolate({mode=}, {align_corners=})", "nothing is mixed there",
@@ -60,7 +63,7 @@ def interpolate(
             at = (Tensor.arange(m).cast(float64) * step).cast(int64)
             x = x.index_select(axis, at.minimum(x.shape[axis] - 1))
         else:
-            x = mixed(x, axis, m, step, bool(align_corners))
+            x = (cubic if mode == "bicubic" else mixed)(x, axis, m, step, bool(align_corners))
     return x
 
 
@@ -95,19 +98,46 @@ def targets(
     return sizes, [1 / f for f in factors]
 
 
+def middles(n: int, m: int, step: float, align_corners: bool) -> Tensor:
+    """Where each of m places lies among n."""
+    count = Tensor.arange(m).cast(float64)
+    return count * ((n - 1) / max(m - 1, 1)) if align_corners else (count + 0.5) * step - 0.5
+
+
+def along(share: Tensor, x: Tensor, axis: int) -> Tensor:
+    """One number for each place along an axis of x."""
+    return share.cast(x.dtype).reshape((share.numel(), *[1] * (x.ndim - 1 - axis)))
+
+
 def mixed(x: Tensor, axis: int, m: int, step: float, align_corners: bool) -> Tensor:
     """m places along one axis, each a mixture of the numbers before and behind it."""
     n = x.shape[axis]
-    count = Tensor.arange(m).cast(float64)
-    if align_corners:
-        places = count * ((n - 1) / max(m - 1, 1))
-    else:
-        places = ((count + 0.5) * step - 0.5).maximum(0.0)
+    places = middles(n, m, step, align_corners).maximum(0.0)
     before = places.cast(int64).minimum(n - 1)
     behind = (before + 1).minimum(n - 1)
-    share = (places - before).cast(x.dtype).reshape((m, *[1] * (x.ndim - 1 - axis)))
+    share = along(places - before, x, axis)
     a, b = x.index_select(axis, before), x.index_select(axis, behind)
     return a * (1 - share) + b * share
+
+
+def cubic(x: Tensor, axis: int, m: int, step: float, align_corners: bool) -> Tensor:
+    """m places along one axis, each a mixture of two numbers before and two behind it, at distance
+    d with the weight
+
+    (a + 2) d³ - (a + 3) d² + 1 for d <= 1,   a d³ - 5 a d² + 8 a d - 4 a for d < 2,   a = -3/4
+    """
+    n, a = x.shape[axis], -0.75
+    places = middles(n, m, step, align_corners)
+    first = places.floor()
+    part = places - first
+    terms = []
+    for k in (-1, 0, 1, 2):
+        d = (part - k).abs()
+        near = ((a + 2) * d - (a + 3)) * d * d + 1
+        far = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+        at = (first.cast(int64) + k).maximum(0).minimum(n - 1)
+        terms.append(x.index_select(axis, at) * along(near if k in (0, 1) else far, x, axis))
+    return terms[0] + terms[1] + terms[2] + terms[3]
 
 
 @spelled
@@ -162,6 +192,18 @@ def positions(x: Tensor, size: tuple[int, ...], step: tuple[int, ...], padding: 
     return at
 
 
+def covering_positions(input: Tensor, output_size: Sizes, dims: int) -> Tensor:
+    """`positions` for the windows of an adaptive pool."""
+    x, was_batched = windows.batched(input.detach(), dims, f"adaptive_max_pool{dims}d")
+    sizes = windows.asked_sizes(x, output_size, dims)
+    at = x.arange(math.prod(x.shape[2:])).reshape((1, 1, *x.shape[2:])).expand(x.shape)
+    for axis in reversed(range(2, 2 + dims)):  # the last first: so of several the first is found
+        x, at = (windows.covered(t, axis, sizes[axis - 2]) for t in (x, at))
+        best = x.argmax(axis + 1, keepdims=True)
+        x, at = (t.gather(axis + 1, best).squeeze(axis + 1) for t in (x, at))
+    return windows.finished(at, None, was_batched)
+
+
 def max_unpool(
     input: Tensor, indices: Tensor, kernel_size: Sizes, stride: Sizes | None = None,
     padding: Sizes = 0, output_size: Sizes | None = None, *, dims: int,
@@ -208,3 +250,12 @@ def max_unpool2d(
 ) -> Tensor:  # fmt: skip
     """Zeros, with x's numbers where max_pool2d found them: see max_unpool"""
     return max_unpool(input, indices, kernel_size, stride, padding, output_size, dims=2)
+
+
+@spelled
+def max_unpool3d(
+    input: Tensor, indices: Tensor, kernel_size: Sizes, stride: Sizes | None = None,
+    padding: Sizes = 0, output_size: Sizes | None = None,
+) -> Tensor:  # fmt: skip
+    """Zeros, with x's numbers where max_pool3d found them: see max_unpool"""
+    return max_unpool(input, indices, kernel_size, stride, padding, output_size, dims=3)

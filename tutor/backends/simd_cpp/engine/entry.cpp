@@ -69,6 +69,40 @@ PyObject* apply(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* na
     });
 }
 
+// change(name, x, y): was it done? Where it was not, tutor/methods/inplace.py goes on.
+PyObject* change(PyObject*, PyObject* const* args, Py_ssize_t count) {
+    if (count != 3) return PyErr_Format(PyExc_TypeError, "change: give a name, x and y");
+    bool done = false;
+    try {
+        Info* info = given.ready && PyUnicode_CheckExact(args[0]) ? info_named(args[0]) : nullptr;
+        if (info) {
+            Run run(info, args + 1, 2);
+            if (run.take(nullptr, nullptr) && !run.change(&done)) return nullptr;
+        }
+    } catch (const std::exception& exception) {
+        return raise(exception);
+    }
+    return PyErr_Occurred() ? nullptr : PyBool_FromLong(done);
+}
+
+// write(target, value)
+PyObject* write(PyObject*, PyObject* const* args, Py_ssize_t count) {
+    return attempt(WRITE, args, count, nullptr, [=](bool* expected) -> PyObject* {
+        *expected = true;  // much of it is done in Python only
+        return count == 2 ? write_over(args[0], args[1]) : nullptr;
+    });
+}
+
+// check_writable(target)
+PyObject* check_writable(PyObject*, PyObject* target) {
+    return attempt(CHECK_WRITABLE, &target, 1, nullptr, [=](bool*) -> PyObject* {
+        Operands operands(1);
+        const bool found = is_tensor(target) && dtype_of(target) != DTYPES &&
+                           operands.read(0, target, "") && operands.check_writable(0, "");
+        return found ? Py_NewRef(Py_None) : (forget_error(), nullptr);
+    });
+}
+
 // run(op)
 PyObject* run(PyObject*, PyObject* op) {
     return attempt(RUN, &op, 1, nullptr, [=](bool* expected) -> PyObject* {
@@ -142,11 +176,17 @@ PyMethodDef functions[] = {
     {"apply", function(apply), METH_FASTCALL | METH_KEYWORDS,
      "apply(name, *inputs, **params)\n--\n\nRun the op of that name: tutor.core.engine.apply."},
     {"run", run, METH_O, "run(op)\n--\n\nExecute an Op: Engine.run."},
+    {"change", function(change), METH_FASTCALL,
+     "change(name, x, y)\n--\n\nWrite the result over x, if that is simple: `x += y`."},
     {"order", order_ops, METH_O, "order(root)\n--\n\nThe ops behind it: Engine.order."},
     {"arrivals", function(find_arrivals), METH_FASTCALL,
      "arrivals(root, gradient, keep, linked, ask)\n--\n\nWalk backward: Engine.arrivals."},
     {"store", function(store_arrived), METH_FASTCALL,
      "store(arrived, seed)\n--\n\nAdd to each .grad: Engine.store."},
+    {"write", function(write), METH_FASTCALL,
+     "write(target, value)\n--\n\nPut the value into the target: Engine.write."},
+    {"check_writable", check_writable, METH_O,
+     "check_writable(target)\n--\n\nRefuse what is no place to write to: Engine.check_writable."},
     {"stand_for", function(stand_for), METH_FASTCALL,
      "stand_for(*functions)\n--\n\nBe the twins of these, and ask them where in doubt."},
     {"take_over", take_over_things, METH_O,

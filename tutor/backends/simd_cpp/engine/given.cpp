@@ -57,6 +57,7 @@ bool take_over(PyObject* things) {
         {"forward", &given.forward},
         {"finish", &given.finish},
         {"backward", &given.backward},
+        {"touch", &given.touch},
         {"after", &given.after},
         {"linked", &given.linked},
         {"fit", &given.fit},

@@ -8,7 +8,7 @@
 namespace tutor {
 
 // What the twins stand for, in the order in which tutor/backends/simd_cpp/__init__.py names them.
-enum Twin { APPLY, RUN, ORDER, ARRIVALS, STORE, TWINS };
+enum Twin { APPLY, RUN, ORDER, ARRIVALS, STORE, WRITE, CHECK_WRITABLE, TWINS };
 
 struct Given {
     bool complete = false;    // has all of the following been handed over?
@@ -34,6 +34,7 @@ struct Given {
     PyObject* constant;       // constant(number, dtype): a Tensor of that one number
     PyObject* no_params;      // an empty mapping: the parameters of ops that have none
     PyObject *settle, *forward, *finish, *backward;  // names of the methods that an Op may have
+    PyObject* touch;                                 // and of the one that a Buffer has
     PyObject *after, *linked, *fit;                  // parts of the Engine's walk
     PyObject* check_all;                             // check_all(inputs, name): the border
     PyObject *freed, *changed, *wrong_count;         // make the errors of a walk

@@ -28,6 +28,9 @@ class Run {
     // The resulting Tensor, a new reference.
     PyObject* result();
 
+    // Whether the result now stands where the first operand was: `x += y`. inplace.cpp
+    bool change(bool* done);
+
     // After a refusal: because this is not done here at all? An array among the operands, another
     // backend's kernel.
     bool is_for_python() const { return for_python_; }
@@ -67,6 +70,9 @@ class Run {
     bool run_place(Ref* out);
     bool run_forward(Ref* out);
 
+    // ---- inplace.cpp
+    bool can_write_over(const Operand& from) const;
+
     // ---- remember.cpp
     bool is_settled() const;
     bool settle(Ref* done);
@@ -98,6 +104,10 @@ class Run {
 // Runs the op of that name on a Tensor, with one parameter (or nullptr): a step that other ops
 // need. nullptr, with a Python error set, if it has no result.
 PyObject* run_named(const char* op, PyObject* x, const char* param, PyObject* value);
+
+// Puts the value, a Tensor or a number, into the target: None, or nullptr where it refuses.
+// inplace.cpp
+PyObject* write_over(PyObject* target, PyObject* value);
 
 // Forgets an error that the Engine in Python will find again, and say better. false, and it stays
 // set, if it is an interrupt that came while a promise was kept.

@@ -1,0 +1,143 @@
+// Changing a Tensor where it is, for what is simple: the twin of `x += y` in methods/inplace.py.
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+
+#include "border/call.hpp"
+#include "engine/run.hpp"
+
+namespace tutor {
+
+namespace {
+
+// The first byte of an operand and the one behind its last.
+struct Bytes {
+    const char *first, *end;
+};
+
+Bytes bytes_of(const Operand& x) {
+    int64_t low = 0, high = 0;
+    for (int d = 0; d < x.ndim; ++d) {
+        const int64_t way = (x.shape[d] - 1) * x.strides[d];
+        (way < 0 ? low : high) += way;
+    }
+    const int64_t size = itemsize_of[x.dtype];
+    return {x.data + low * size, x.data + (high + 1) * size};
+}
+
+bool lies_row_by_row(const Operand& x) {
+    int64_t step = 1;
+    for (int d = x.ndim - 1; d >= 0; --d) {
+        if (x.shape[d] != 1 && x.strides[d] != step) return false;
+        step *= x.shape[d];
+    }
+    return step > 0;
+}
+
+bool same_walk(const Operand& x, const Operand& y) {
+    return x.data == y.data && x.ndim == y.ndim && std::equal(x.shape, x.shape + x.ndim, y.shape) &&
+           std::equal(x.strides, x.strides + x.ndim, y.strides);
+}
+
+// Has each element a place of its own? It has if each axis steps beyond all that those of smaller
+// steps reach.
+bool is_one_to_one(const Operand& x) {
+    bool walked[MAX_DIMS] = {};
+    int64_t reach = 0;
+    for (int done = 0; done < x.ndim; ++done) {
+        int next = -1;
+        for (int d = 0; d < x.ndim; ++d) {
+            if (!walked[d] && (next < 0 || std::abs(x.strides[d]) < std::abs(x.strides[next])))
+                next = d;
+        }
+        walked[next] = true;
+        if (x.shape[next] == 1) continue;
+        if (x.shape[next] == 0 || std::abs(x.strides[next]) <= reach) return false;
+        reach += (x.shape[next] - 1) * std::abs(x.strides[next]);
+    }
+    return true;
+}
+
+// Stretches x to the shape of `to`, by strides of 0. false where it does not fit.
+bool stretch(const Operand& to, Operand* x) {
+    const int more = to.ndim - x->ndim;
+    if (more < 0) return false;
+    for (int d = to.ndim - 1; d >= 0; --d) {
+        const int64_t size = d < more ? 1 : x->shape[d - more];
+        if (size != to.shape[d] && size != 1) return false;
+        x->strides[d] = size == 1 ? 0 : x->strides[d - more];
+        x->shape[d] = to.shape[d];
+    }
+    x->ndim = to.ndim;
+    return true;
+}
+
+}  // namespace
+
+// Whether the result may be written over operand 1 while operand `from` is read: no number of it is
+// needed after another has taken its place.
+bool Run::can_write_over(const Operand& from) const {
+    const Operand& target = operands_[1];
+    const Bytes there = bytes_of(target), here = bytes_of(from);
+    return same_walk(target, from) || here.end <= there.first || there.end <= here.first;
+}
+
+// Writes the result over the first operand: floats that lie row by row, of the result's shape and
+// dtype. *done says whether it has; nothing has been changed if not. false: a Python error is set.
+bool Run::change(bool* done) {
+    PyObject* target = ins_[0];
+    *done = false;
+    if (!info_->kernel || count_ != 2 || !is_tensor(target) || PyDict_GET_SIZE(given.watches))
+        return true;
+    if (requires_grad(target) || (is_tensor(ins_[1]) && requires_grad(ins_[1]))) {
+        const int recording = is_recording();
+        if (recording) return recording > 0;
+    }
+    const DType dtype = dtype_of(target);
+    const Row* row;
+    if (dtype == DTYPES || dtype < Float16 || !bring_together() || dtype_ != dtype ||
+        !find_kernel(info_, dtype, &row) || !row || row->form != Form::Elementwise ||
+        !read_operands(row->name) || !dtypes_fit(*row) || !prepare(*row))
+        return forget_error();
+    Operand& out = operands_.at(0);
+    const Operand& x = operands_[1];
+    // x was stretched to the result's shape: one of more axes would not be seen by its strides.
+    if (out.dtype != dtype || out.ndim != PyTuple_GET_SIZE(part(target, T_SHAPE)) ||
+        !lies_row_by_row(x) || !can_write_over(operands_[2]) ||
+        !operands_.check_writable(1, row->name))
+        return forget_error();
+    out = x;
+    Ref touched(PyObject_CallMethodNoArgs(part(target, T_BUF), given.touch));
+    Ref changed(touched ? tutor::run(*row, operands_, kernel_params_) : nullptr);
+    return *done = bool(changed);
+}
+
+PyObject* write_over(PyObject* target, PyObject* value) {
+    if (!is_tensor(target) || PyDict_GET_SIZE(given.watches)) return nullptr;
+    const DType dtype = dtype_of(target);
+    Operands operands(2);
+    Operand& from = operands.at(1);
+    Number room;
+    const Row* row;
+    if (dtype == DTYPES || !find_kernel(info_of_kernel("copy"), dtype, &row) || !row ||
+        !operands.read(0, target, row->name))
+        return forget_error(), nullptr;
+    if (!is_tensor(value)) {
+        if (!is_number(value) || !pack(value, dtype, &room)) return forget_error(), nullptr;
+        from.data = room.bytes, from.dtype = dtype, from.ndim = 0;
+    } else if (dtype_of(value) != dtype || !operands.read(1, value, row->name)) {
+        return forget_error(), nullptr;
+    }
+    const Operand& to = operands[0];
+    if (to.dtype != dtype || from.dtype != dtype) return nullptr;  // a promise that was not kept
+    const Bytes there = bytes_of(to), here = bytes_of(from);
+    const bool apart = here.end <= there.first || there.end <= here.first;
+    if (!is_one_to_one(to) || !apart || !stretch(to, &from) ||
+        !operands.check_writable(0, row->name))
+        return forget_error(), nullptr;
+    Params none{};
+    Ref touched(PyObject_CallMethodNoArgs(part(target, T_BUF), given.touch));
+    return touched ? tutor::run(*row, operands, none) : nullptr;
+}
+
+}  // namespace tutor

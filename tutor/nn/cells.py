@@ -1,0 +1,99 @@
+"""Recurrent cells: one step of an RNN, LSTM or GRU, whose formulas are in tutor/nn/recurrent.py."""
+
+from __future__ import annotations
+
+import math
+
+from tutor.errors import ShapeError
+from tutor.ground import checks, layout
+from tutor.ground.spelling import spelled
+from tutor.ground.typing import DTypeLike
+from tutor.methods.tensor import Tensor
+from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
+from tutor.nn.dense import started
+from tutor.nn.module import Module
+from tutor.nn.recurrent import KINDS, State, pair
+
+
+class Cell(Module):
+    """One step of a recurrent layer: x (N, input_size), or (input_size), and a state
+    (N, hidden_size), zeros unless given -> the new state."""
+
+    cell: str  # one of KINDS
+
+    @spelled  # alone: what each call asks for has nothing in front of it
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, *,
+        dtype: DTypeLike = "float32",
+    ) -> None:  # fmt: skip
+        kind = type(self).__name__
+        self.input_size = layout.positive(input_size, f"{kind}(input_size=...)")
+        self.hidden_size = layout.positive(hidden_size, f"{kind}(hidden_size=...)")
+        h, bound = self.hidden_size, 1 / math.sqrt(self.hidden_size)
+        gates = KINDS[self.cell].gates * h
+        self.weight_ih = started(bound, (gates, self.input_size), dtype)
+        self.weight_hh = started(bound, (gates, h), dtype)
+        self.bias_ih = started(bound, (gates,), dtype) if bias else None
+        self.bias_hh = started(bound, (gates,), dtype) if bias else None
+
+    def run(self, x: Tensor, state: State | None) -> State:
+        kind = type(self).__name__
+        if checks.tensor(kind, x).ndim not in (1, 2) or x.shape[-1] != self.input_size:
+            raise ShapeError(
+                f"{kind}({self.input_size}, {self.hidden_size}) of shape {x.shape}",
+                "that is no row, and no rows, of its inputs", f"give (N, {self.input_size})",
+            )  # fmt: skip
+        wanted = (*x.shape[:-1], self.hidden_size)
+        state = (x.detach().like(0, wanted),) * KINDS[self.cell].states if state is None else state
+        for s in state:
+            if checks.tensor(f"the state of {kind}", s).shape != wanted:
+                raise ShapeError(f"{kind} with a state {s.shape}", "it does not fit the input",
+                                 f"give {wanted}")  # fmt: skip
+        wx = F.linear(x, self.weight_ih, self.bias_ih)
+        return KINDS[self.cell].step(wx, self.bias_hh, state, self.weight_hh)
+
+
+class OneStateCell(Cell):
+    """Those whose state is h alone."""
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        (h,) = self.run(input, None if hx is None else (hx,))
+        return h
+
+
+@spelled
+class RNNCell(OneStateCell):
+    """h' = tanh(W x + U h), or relu(...): see Cell."""
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh",
+        *, dtype: DTypeLike = "float32",
+    ) -> None:  # fmt: skip
+        self.cell = checks.one_of("RNNCell(nonlinearity=...)", nonlinearity, ("tanh", "relu"))
+        super().__init__(input_size, hidden_size, bias, dtype=dtype)
+
+
+@spelled
+class GRUCell(OneStateCell):
+    """h' = (1 - z) n + z h: see Cell."""
+
+    cell = "gru"
+
+
+@spelled
+class LSTMCell(Cell):
+    """c' = f c + i g, h' = o tanh(c'): see Cell. The state is the pair (h, c)."""
+
+    cell = "lstm"
+
+    def __call__(  # type: ignore[override]
+        self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Tensor, Tensor]:
+        return super().__call__(input, hx)  # type: ignore[return-value]
+
+    def forward(  # type: ignore[override]
+        self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """(h, c)"""
+        h, c = self.run(input, None if hx is None else pair("LSTMCell", hx))
+        return h, c

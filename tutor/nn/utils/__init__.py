@@ -1,0 +1,52 @@
+"""What is done to all gradients, or all parameters, at once. How gradients are clipped stands in
+tutor/optim/clipping.py; PyTorch has it here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tutor.errors import ShapeError
+from tutor.ground import checks
+from tutor.ground.recording import no_grad
+from tutor.ground.spelling import spelled
+from tutor.methods.tensor import Tensor
+from tutor.nn.utils import rnn
+from tutor.ops.movement import cat
+from tutor.optim.clipping import (
+    clip_grad_norm_,
+    clip_grad_value_,
+    clip_grads_with_norm_,
+    get_total_norm,
+    several,
+)
+
+__all__ = [
+    "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm",
+    "parameters_to_vector", "rnn", "vector_to_parameters",
+]  # fmt: skip
+
+
+@spelled
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
+    """All their numbers in one row, one Tensor after the other."""
+    given = several("parameters_to_vector", parameters)
+    if not given:
+        raise ShapeError("parameters_to_vector", "no Tensors", "give model.parameters()")
+    return cat([t.flatten() for t in given])
+
+
+@spelled
+@no_grad
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
+    """Write such a row back into them. ShapeError where the counts differ; nothing is changed."""
+    given = several("vector_to_parameters", parameters)
+    row = checks.tensor("vector_to_parameters(vec)", vec)
+    if row.shape != (sum(t.numel() for t in given),):
+        raise ShapeError(
+            f"vector_to_parameters of {row.shape}", f"{sum(t.numel() for t in given)} numbers are "
+            "in the parameters", "give what parameters_to_vector gave"
+        )  # fmt: skip
+    at = 0
+    for t in given:
+        t.assign(row[at : at + t.numel()].reshape(t.shape))
+        at += t.numel()
