@@ -13,6 +13,7 @@ from typing import Any
 
 from course import answers, build, checking, copies, minutes, notebooks, record, roads
 from course.exercise import Question, everything, find
+from course.library import disk, saving
 from tutor.errors import DataError, DomainError
 
 
@@ -71,6 +72,9 @@ def notebook_of(id: str) -> str:
         except DataError:
             continue
     own = [path for path in found if ".new" not in path.name] or found
+    part = saving.piece(id)
+    if not own and part and saving.shelf().piece(id):
+        own = [disk.folder() / f"{part.file}.py"]
     if len(own) == 1:
         return str(own[0])
     raise DomainError(
@@ -79,7 +83,7 @@ def notebook_of(id: str) -> str:
         + (
             f"{', '.join(path.name for path in own)} have that exercise"
             if own
-            else "no notebook in this folder has that exercise"
+            else "neither a notebook in this folder nor your library has it"
         ),
         f"name the file, as python -m tutor check {id} my.py",
     )
@@ -126,6 +130,12 @@ def status() -> int:
 
     answers.limit_memory(answers.MEMORY)  # their pieces are run
     print("\n".join(library.lines()))
+    return 0
+
+
+def keep_command(args: argparse.Namespace) -> int:
+    """Put the latest version of a piece that passed into your library, as `keep 05.3`."""
+    saving.keep(answers.exercise_of(args.id).id)
     return 0
 
 
@@ -217,7 +227,8 @@ def add_commands(commands: Commands[argparse.ArgumentParser]) -> None:
                        "(default: this folder's notebook); the answer to a question")  # fmt: skip
     check.add_argument("--list", action="store_true", help="list all exercises and their state "
                        "(default: mark one)")  # fmt: skip
-    for name, run in (("hint", hint_command), ("solution", solution_command)):
+    given = {"hint": hint_command, "solution": solution_command, "keep": keep_command}
+    for name, run in given.items():
         _command(commands, name, run).add_argument("id", help="the exercise, as 05.3")
     _command(commands, "status", status_command)
     course = _command(commands, "course", course_command)
