@@ -4,12 +4,12 @@ Generated from the chapters' kept cells by `python -m tutor chapters build`. Cha
 chapter, never this file.
 """
 
+import copy
 import math
 import operator
 import random
 import struct
 from contextlib import contextmanager
-from copy import deepcopy
 from functools import reduce
 from itertools import pairwise, zip_longest
 
@@ -25,6 +25,7 @@ __all__ = [
     "SGD",
     "SIZES",
     "Adam",
+    "AdamW",
     "Add",
     "Buffer",
     "Checkpoint",
@@ -65,6 +66,7 @@ __all__ = [
     "borrowed",
     "broadcast_shapes",
     "cast",
+    "clip",
     "collect",
     "contiguous",
     "convert",
@@ -97,6 +99,7 @@ __all__ = [
     "power",
     "promote",
     "reach",
+    "read_idx",
     "record",
     "reduce_to",
     "reduction",
@@ -1144,12 +1147,65 @@ def mse(predictions, targets):
 # ---- chapter 8: training MNIST
 
 
+def train(model, optimizer, batches):
+    """One pass over all batches (x, labels); the loss of each step."""
+    losses = []
+    for x, labels in batches:
+        loss = cross_entropy(model(x), labels)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def accuracy(model, images, labels):
+    """The share of images whose largest score is at their label."""
+    with no_grad():
+        scores = model(images).tolist()
+    right = 0
+    for row, label in zip(scores, labels, strict=True):
+        right += row.index(max(row)) == label
+    return right / len(labels)
+
+
+def borrowed(kernel):
+    """One of tutor's kernels for our tensors: the same bytes, walked by the same instructions."""
+    from tutor import Buffer as TheirBuffer
+    from tutor.backends.registry import Operand
+
+    def call(*tensors, **params):
+        walks = []
+        for t in tensors:
+            memory = TheirBuffer.from_memory(t.buf.raw, dtype=t.buf.dtype, copy=False)
+            walks.append(Operand(memory, t.shape, t.strides, t.offset))
+        kernel(*walks, **params)
+
+    return call
+
+
+def borrow_kernels():
+    """Register tutor's kernels beside ours, as the backend "tutor"."""
+    from tutor import dtype as dtypes
+    from tutor.backends import registry
+
+    theirs = registry.table(registry.current())
+    for name, _, dtype in list(KERNELS):
+        kernel = theirs.get((name, dtypes.of(dtype)))
+        if kernel is not None:
+            register(name, borrowed(kernel), "tutor", [dtype])
+
+
 def rows(t, indices):
     """The rows of t at these indices, copied into a new tensor."""
-    t, out = contiguous(t), zeros((len(indices), *t.shape[1:]), t.buf.dtype)
-    size = t.buf.itemsize * math.prod(t.shape[1:])
-    starts = [t.buf.itemsize * t.offset + i * size for i in indices]
-    out.buf.raw = bytearray().join([t.buf.raw[start : start + size] for start in starts])
+    t = contiguous(t)
+    out = zeros((len(indices), *t.shape[1:]), t.buf.dtype)
+    size = t.buf.itemsize * math.prod(t.shape[1:])  # the bytes of one row
+    first = t.buf.itemsize * t.offset
+    pieces = []
+    for i in indices:
+        start = first + i * size
+        pieces.append(t.buf.raw[start : start + size])
+    out.buf.raw[:] = b"".join(pieces)
     return out
 
 
@@ -1181,53 +1237,8 @@ class SGD:
                 p.grad = None
 
 
-def accuracy(model, images, labels):
-    """The share of images whose largest score is at their label."""
-    with no_grad():
-        scores = model(images).tolist()
-    right = [row.index(max(row)) == label for row, label in zip(scores, labels, strict=True)]
-    return sum(right) / len(right)
-
-
-def train(model, optimizer, images, labels, batch_size=32):
-    """One pass over all images; the loss of each step."""
-    losses = []
-    for x, y in batches(images, labels, batch_size):
-        loss = cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    return losses
-
-
-def borrowed(kernel):
-    """One of tutor's kernels for our tensors: the same bytes, walked by the same instructions."""
-    from tutor import Buffer as TheirBuffer
-    from tutor.backends.registry import Operand
-
-    def call(*tensors, **params):
-        walks = []
-        for t in tensors:
-            memory = TheirBuffer.from_memory(t.buf.raw, dtype=t.buf.dtype, copy=False)
-            walks.append(Operand(memory, t.shape, t.strides, t.offset))
-        kernel(*walks, **params)
-
-    return call
-
-
-def borrow_kernels():
-    """Register tutor's kernels beside ours, as the backend "tutor"."""
-    from tutor import dtype as dtypes
-    from tutor.backends import registry
-
-    theirs = registry.table(registry.current())
-    for name, _, dtype in list(KERNELS):
-        if kernel := theirs.get((name, dtypes.of(dtype))):
-            register(name, borrowed(kernel), "tutor", [dtype])
-
-
 class Adam:
-    """Kingma & Ba 2015: a step as long as lr, in the direction of the mean gradient."""
+    """m and v are running means of grad and grad**2; p -= lr * m / (sqrt(v) + eps)"""
 
     def __init__(self, parameters, lr=0.001, betas=(0.9, 0.999), eps=1e-8):
         self.parameters, self.lr, self.betas, self.eps, self.t = parameters, lr, betas, eps, 0
@@ -1246,11 +1257,25 @@ class Adam:
                 p.grad = None
 
 
+class AdamW(Adam):
+    """Adam, and weights that shrink by lr * decay at each step."""
+
+    def __init__(self, parameters, lr=0.001, decay=0.01):
+        super().__init__(parameters, lr)
+        self.decay = decay
+
+    def step(self):
+        with no_grad():
+            for p in self.parameters:
+                add_(p, p * (-self.lr * self.decay))
+        super().step()
+
+
 class Checkpoint:
     """All that the next step depends on, as it is now."""
 
     def __init__(self, optimizer):
-        self.random, self.parts = random.getstate(), deepcopy(vars(optimizer))
+        self.random, self.parts = random.getstate(), copy.deepcopy(vars(optimizer))
 
     def restore(self, optimizer):
         random.setstate(self.random)
@@ -1260,3 +1285,22 @@ class Checkpoint:
                     t.buf.raw[:] = kept.buf.raw
             else:
                 setattr(optimizer, name, part)
+
+
+def clip(parameters, limit):
+    """Shorten the gradients to `limit` in all; how long they were."""
+    moving = [p for p in parameters if p.grad is not None]
+    length = math.sqrt(sum((p.grad * p.grad).sum().item() for p in moving))
+    if length > limit:
+        for p in moving:
+            p.grad = p.grad * (limit / length)
+    return length
+
+
+def read_idx(payload):
+    """The numbers of an IDX file of unsigned bytes, as a tensor."""
+    count = payload[3]  # of axes
+    shape = struct.unpack_from(f">{count}I", payload, 4)  # > for the highest byte first
+    t = zeros(shape, "uint8")
+    t.buf.raw[:] = payload[4 + 4 * count :]
+    return t
