@@ -185,7 +185,7 @@ def build_all(args: argparse.Namespace) -> int:
     if args.check and wrong:
         print("to do: python -m tutor chapters build", file=sys.stderr)
         return 1
-    print(f"{len(paths)} chapters")
+    print(f"all as they are stored: {len(paths)}")
     return 0
 
 

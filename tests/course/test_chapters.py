@@ -246,6 +246,7 @@ def test_a_chapter_needs_nothing_that_comes_later(chapter: str) -> None:
 
 # ---- what a chapter adds to the library ----------------------------------------------------------
 
+# All but the preface.
 each_of_library = pytest.mark.parametrize(
     "chapter", [c for c in CHAPTERS if c != "00"]
 )  # a preface

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from course import build, minutes, notebooks, roads
+from course import minutes, notebooks, roads
 from course.exercise import Exercise, find
 from tutor.__main__ import main
 
@@ -174,8 +174,6 @@ def test_building_fills_in_minutes_and_roads(
         whole = {"cells": cells, "metadata": {"tutor": about}}
         (tmp_path / f"{number}_x.ipynb").write_text(json.dumps(whole))
     monkeypatch.setattr(notebooks, "folder", lambda: tmp_path)
-    monkeypatch.setattr(build, "FOLDER", tmp_path / "built")
-    (tmp_path / "built").mkdir()
     assert main(["chapters", "build"]) == 0
     first, second = (notebooks.read(tmp_path / f"{number}_x.ipynb") for number in ("00", "01"))
     assert first["metadata"]["tutor"]["minutes"] == 20
