@@ -286,6 +286,27 @@ def test_go_on_leaves_a_wrong_answer_behind(capsys: pytest.CaptureFixture[str]) 
     assert "tries=1" in Path("progress.txt").read_text()
 
 
+def test_go_on_takes_what_stands_in_the_library(capsys: pytest.CaptureFixture[str]) -> None:
+    """A notebook begun anew, or an answer that was checked in a file."""
+    small.work("96", {"96.1": HELPERS})
+    session.PASSED.clear()
+    capsys.readouterr()
+    names = small.work("96", upto="exercise-96.3")
+    out = capsys.readouterr().out
+    assert "96.1: going on with yours, as it stands in my_tutor/tensor.py\n" in out
+    assert names["strides_for"].seen and names["strides_for"]((2, 3)) == (3, 1)
+    change("back[-2::-1]", "back[::-1]")
+    names = small.work("96", upto="exercise-96.3")
+    assert "96.1: going on with ours until yours passes\n" in capsys.readouterr().out
+    assert names["strides_for"]((2, 3)) == (3, 1)
+
+
+def test_go_on_does_not_judge_again_what_has_just_passed(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = small.work("96", ALL, upto="check-96.1")
+    monkeypatch.setattr("course.checking.judged", lambda *_: pytest.fail("it has passed"))
+    small.cell('go_on("96.1")', names)
+
+
 def test_go_on_without_a_check_saves_what_passes() -> None:
     names = small.work("96", upto="exercise-96.1")
     small.cell(STRIDES, names)
