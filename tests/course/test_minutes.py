@@ -64,7 +64,7 @@ def test_an_exercise_s_heading_announces_its_minutes(chapter: str) -> None:
 def test_the_whole_takes_what_it_took() -> None:
     """About 26 hours, by somebody who did everything in chapters 0 to 8."""
     whole = sum(minutes.of_chapter(notebook(chapter)).minutes for chapter in CHAPTERS)
-    assert 24 * 60 < whole < 34 * 60, whole
+    assert 24 * 60 < whole < 38 * 60, whole  # they have grown since, and 0b was added
 
 
 def test_what_the_roads_are_made_of() -> None:
