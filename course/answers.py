@@ -8,6 +8,7 @@ end; where nothing is there, it did not come to its end, whatever code it left.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import linecache
 import os
 import shutil
@@ -21,16 +22,16 @@ from types import ModuleType
 from typing import Any
 
 from course import notebooks, record
-from course.checking import check
+from course.checking import check, judged
 from course.exercise import Exercise, Question, find, near
 from course.guard import Output, quiet
 from course.judge import message, own_frames
 from course.library import disk
+from course.limits import MEMORY, limit_memory
 from course.verdict import Verdict
 from tutor.errors import DataError, DomainError
 
 SECONDS = 120.0  # for the whole file
-MEMORY = 2 << 30  # bytes, beyond what Python and tutor take
 
 
 def mark(id: str, file: str, seconds: float = SECONDS, memory: int = MEMORY) -> int:
@@ -86,25 +87,13 @@ def how_it_ended(code: int) -> str:
     return f"was ended by {name}; it may have taken too much memory, or crashed"
 
 
-def limit_memory(count: int) -> None:
-    """Let this process have so many bytes more than it has now. Does nothing where none can."""
-    try:
-        import resource
-    except ModuleNotFoundError:  # no Unix
-        return
-    pages = Path("/proc/self/statm")
-    now = int(pages.read_text().split()[0]) * resource.getpagesize() if pages.exists() else 0
-    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    most = now + count if hard == resource.RLIM_INFINITY else min(now + count, hard)
-    with contextlib.suppress(ValueError, OSError):  # a limit that this system has not
-        resource.setrlimit(resource.RLIMIT_AS, (most, hard))
-
-
 # ---- in the process that runs the file -----------------------------------------------------------
 
 
 def answer(entry: Exercise, path: Path) -> Any:
     """What the file defines under the exercise's name; a Verdict where that cannot be found out."""
+    if in_library(path):
+        return piece(entry, path)
     parts: Sequence[tuple[str, str | bytes]] = [(str(path), path.read_bytes())]
     if path.suffix == ".ipynb":
         parts = cells(entry.id, path)
@@ -124,6 +113,27 @@ def answer(entry: Exercise, path: Path) -> Any:
         lines = [f"{path.name} does not define `{entry.answer}`"]
         return Verdict(entry.id, "unsolved", entry.title, lines)
     return Verdict(entry.id, "raised", entry.title, where(trouble, path))
+
+
+def in_library(path: Path) -> bool:
+    """Whether a file is one of the learner's library."""
+    folder = path.absolute().parent
+    return folder.name == disk.FOLDER and (folder / "__init__.py").is_file()
+
+
+def piece(entry: Exercise, path: Path) -> Any:
+    """What a file of the library defines, which is imported as a part of that."""
+    sys.path.insert(0, str(path.absolute().parents[1]))
+    try:
+        module = importlib.import_module(f"{disk.FOLDER}.{path.stem}")
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        return Verdict(entry.id, "raised", entry.title, where(error, path))
+    if hasattr(module, entry.answer):
+        return getattr(module, entry.answer)
+    lines = [f"{disk.FOLDER}/{path.name} does not define `{entry.answer}`"]
+    return Verdict(entry.id, "unsolved", entry.title, lines)
 
 
 def space(name: str, path: Path) -> dict[str, Any]:
@@ -184,7 +194,14 @@ def main(id: str, file: str, result: str, memory: str) -> int:
         os.environ["TUTOR_PROGRESS"] = f"{folder}/progress.txt"  # what the file checks, counts not
         found = answer(entry, Path(file))
     os.environ["TUTOR_PROGRESS"] = kept
-    verdict = found.show() if isinstance(found, Verdict) else check(id, found)
+    if isinstance(found, Verdict):
+        verdict = found.show()
+    elif in_library(Path(file)):  # there it stands already
+        verdict = judged(entry, found).show()
+        if verdict.kind != "unsolved":
+            record.tried(id, verdict.passed)
+    else:
+        verdict = check(id, found)
     sys.stdout.flush()
     Path(result).write_text("passed" if verdict.passed else verdict.kind)
     return 0 if verdict.passed else 1

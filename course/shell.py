@@ -11,8 +11,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from course import answers, build, checking, copies, minutes, notebooks, record, roads
+from course import answers, checking, copies, limits, minutes, notebooks, record, roads
 from course.exercise import Question, everything, find
+from course.library import disk, saving
 from tutor.errors import DataError, DomainError
 
 
@@ -71,6 +72,9 @@ def notebook_of(id: str) -> str:
         except DataError:
             continue
     own = [path for path in found if ".new" not in path.name] or found
+    part = saving.piece(id)
+    if not own and part and saving.shelf().piece(id):
+        own = [disk.folder() / f"{part.file}.py"]
     if len(own) == 1:
         return str(own[0])
     raise DomainError(
@@ -79,7 +83,7 @@ def notebook_of(id: str) -> str:
         + (
             f"{', '.join(path.name for path in own)} have that exercise"
             if own
-            else "no notebook in this folder has that exercise"
+            else "neither a notebook in this folder nor your library has it"
         ),
         f"name the file, as python -m tutor check {id} my.py",
     )
@@ -124,8 +128,14 @@ def status_command(args: argparse.Namespace) -> int:
 def status() -> int:
     from course import status as library
 
-    answers.limit_memory(answers.MEMORY)  # their pieces are run
+    limits.limit_memory(limits.MEMORY)  # their pieces are run
     print("\n".join(library.lines()))
+    return 0
+
+
+def keep_command(args: argparse.Namespace) -> int:
+    """Put the latest version of a piece that passed into your library, as `keep 05.3`."""
+    saving.keep(answers.exercise_of(args.id).id)
     return 0
 
 
@@ -160,39 +170,39 @@ def counted(args: argparse.Namespace) -> int:
 
 
 def build_all(args: argparse.Namespace) -> int:
-    """Write notebooks in their stored form and the modules built from them; or only compare."""
+    """Write notebooks in their stored form; or only compare."""
     paths = notebooks.chapters().values()
-    texts = {path: as_stored(path, fill=not args.check) for path in paths}
-    wrong = [path for path, text in texts.items() if path.read_text("utf-8") != text]
-    if not args.check:
-        for path in wrong:
-            path.write_text(texts[path], "utf-8")
-    files = build.modules()
-    old = [path for path in build.FOLDER.glob("ch*.py") if path not in files]
-    different = [path for path, text in files.items() if _read(path) != text]
-    if not args.check:
-        for path in different:
-            path.write_text(files[path], "utf-8")
-        for path in old:
-            path.unlink()
-    changed = [*wrong, *different, *old]
-    for path in changed:
+    wrong: list[Path] = []
+    for _ in (1, 2):  # the table of roads sums up minutes, which are filled in first
+        for path in paths:
+            text = as_stored(path, fill=not args.check)
+            if path.read_text("utf-8") != text:
+                wrong += [path] if path not in wrong else []
+                if not args.check:
+                    path.write_text(text, "utf-8")
+    for path in wrong:
         print(f"{'differs' if args.check else 'written'}: {path.name}")
-    if args.check and changed:
+    if args.check and wrong:
         print("to do: python -m tutor chapters build", file=sys.stderr)
         return 1
-    print(f"{len(files)} modules from {len(paths)} chapters")
+    print(f"all as they are stored: {len(paths)}")
     return 0
 
 
 def as_stored(path: Path, fill: bool) -> str:
-    """The text of a chapter's file; with its minutes filled in, if it lies on a road, or as is."""
+    """The text of a chapter's file; with its minutes and its table of roads filled in, or not.
+
+    Minutes are filled in for chapters that lie on a road.
+    """
     if not fill:
         return notebooks.stored(path)
     notebook = notebooks.read(path)
     about = notebook.setdefault("metadata", {}).setdefault("tutor", {})
     if about.get("roads"):
         about["minutes"] = minutes.announced(notebook)
+    for cell in notebook["cells"]:
+        if "roads" in notebooks.tags(cell):
+            cell["source"] = roads.markdown()
     match = notebooks.NAME.fullmatch(path.name)
     if match is None:
         return notebooks.stored(path)  # raises
@@ -217,7 +227,8 @@ def add_commands(commands: Commands[argparse.ArgumentParser]) -> None:
                        "(default: this folder's notebook); the answer to a question")  # fmt: skip
     check.add_argument("--list", action="store_true", help="list all exercises and their state "
                        "(default: mark one)")  # fmt: skip
-    for name, run in (("hint", hint_command), ("solution", solution_command)):
+    given = {"hint": hint_command, "solution": solution_command, "keep": keep_command}
+    for name, run in given.items():
         _command(commands, name, run).add_argument("id", help="the exercise, as 05.3")
     _command(commands, "status", status_command)
     course = _command(commands, "course", course_command)

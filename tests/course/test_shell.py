@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from course import answers, build, copies, notebooks, record, roads
+from course import answers, copies, notebooks, record, roads
 from course.exercise import find
 from tutor.__main__ import main
 
@@ -114,7 +114,7 @@ def test_check_marks_a_notebook(own: Path, capfd: pytest.CaptureFixture[str]) ->
         (["00.1", "missing.py"], "no such file"),
         (["00.1", "."], "no such file"),
         (["00.1", "mine.txt"], "neither .py nor .ipynb"),
-        (["00.9", "mine.py"], "near to it: 00.1"),
+        (["00.99", "mine.py"], "near to it: 00."),
         (["00.q1", "mine.py"], "give the answer itself, as python -m tutor check 00.q1 b"),
         (["00.q1"], "there is no answer"),
         (["00.1"], "an id and a file"),
@@ -211,11 +211,11 @@ def test_hints_and_solutions_in_the_terminal(own: Path, capfd: pytest.CaptureFix
 def test_check_alone_says_how_far_one_is(own: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["check"]) == 0
     out = capfd.readouterr().out
-    assert "0 of 1" in out and "next: 00.1, Another target" in out
+    assert "0 of 8" in out and "next: 00.1, Another target" in out
     (own / "progress.txt").write_text("00.1 passed tries=0 hints=0\n")
     assert main(["check"]) == 0
     out = capfd.readouterr().out
-    assert "1 of 1" in out and "next: 00.q1" in out
+    assert "1 of 8" in out and "next: 00.2" in out
 
 
 def test_the_notebook_of_this_folder_is_found(own: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -336,29 +336,24 @@ def test_a_link_that_leads_nowhere_is_left(own: Path, capfd: pytest.CaptureFixtu
 def tree(own: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A source tree with one chapter that is not in the stored form."""
     (own / "chapters").mkdir()
-    (own / "built").mkdir()
     cells = [{"cell_type": "code", "source": "x = 1", "metadata": {"tags": ["keep"], "a": 1}}]
     metadata = {"tutor": {"title": "Bytes"}, "widgets": {}}
     text = json.dumps({"cells": cells, "metadata": metadata})
     (own / "chapters" / "01_bytes.ipynb").write_text(text)
     monkeypatch.setattr(notebooks, "folder", lambda: own / "chapters")
-    monkeypatch.setattr(build, "FOLDER", own / "built")
     return own
 
 
 def test_build_writes_and_then_has_nothing_to_do(
     tree: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    (tree / "built" / "ch09.py").write_text("of a chapter that is gone")
     before = (tree / "chapters" / "01_bytes.ipynb").read_text()
     assert main(["chapters", "build", "--check"]) == 1
-    assert capfd.readouterr().out.count("differs: ") == 3
+    assert capfd.readouterr().out.count("differs: ") == 1
     assert (tree / "chapters" / "01_bytes.ipynb").read_text() == before
 
     assert main(["chapters", "build"]) == 0
-    assert capfd.readouterr().out.count("written: ") == 3
-    assert [path.name for path in (tree / "built").iterdir()] == ["ch01.py"]
-    assert "x = 1\n" in (tree / "built" / "ch01.py").read_text()
+    assert capfd.readouterr().out.count("written: ") == 1
     notebook = notebooks.read(tree / "chapters" / "01_bytes.ipynb")
     assert notebook["cells"][0] == {
         "cell_type": "code",
@@ -370,7 +365,7 @@ def test_build_writes_and_then_has_nothing_to_do(
     }
     assert "widgets" not in notebook["metadata"] and notebook["nbformat_minor"] == 5
     assert main(["chapters", "build", "--check"]) == 0
-    assert capfd.readouterr().out == "1 modules from 1 chapters\n"
+    assert capfd.readouterr().out == "all as they are stored: 1\n"
 
 
 def test_jupyter_takes_the_stored_form(own: Path) -> None:

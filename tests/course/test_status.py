@@ -121,5 +121,40 @@ def test_a_check_in_a_terminal_knows_and_fills_the_library(own: Path) -> None:
     assert (own / "progress.txt").read_text().count("96.") == 2, out
 
 
+def test_a_piece_of_the_library_is_checked_where_it_stands(
+    own: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """By its file, or, where no notebook has the exercise, by its id alone."""
+    session.begin("96")
+    passing("96.1", "strides_for", STRIDES)
+    passing("96.3", "total", TOTAL)
+    (own / "progress.txt").unlink()
+    file = next(path for path in (own / "my_tutor").glob("*.py") if "t = 0.0" in path.read_text())
+    before = file.read_text()
+    do = f"from course.answers import main; main('96.3', {str(file)!r}, 'r', str(1 << 31))"
+    out = terminal(do)
+    assert out.startswith("96.3 exact") and "another version" not in out, out
+    assert file.read_text() == before and "96.3 passed" in (own / "progress.txt").read_text()
+    from course import shell
+
+    assert shell.notebook_of("96.3") == str(file)
+    file.write_text(before.replace("t = 0.0", "t = 1 / 0"))
+    out = terminal(do)
+    assert out.startswith("96.3 raised") and "t = 1 / 0" in out, out
+    file.write_text(before.replace("t = 0.0", "t = = 0.0"))
+    out = terminal(do)
+    assert out.startswith("96.3 raised") and "SyntaxError" in out, out
+
+
+def test_keeping_in_a_terminal(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    session.begin("96")
+    passing("96.3", "total", TOTAL)
+    passing("96.3", "total", TOTAL.replace("0.0", "0.00"))
+    file = next(path for path in (own / "my_tutor").glob("*.py") if "t = 0.0" in path.read_text())
+    assert main(["keep", "96.3"]) == 0
+    assert "t = 0.00\n" in file.read_text()
+    assert main(["keep", "99.9"]) == 2
+
+
 def test_lines_are_counted_without_comments() -> None:
     assert status._code("# x\n\ny = 1\n    # z\n  a = 2\n") == 2
