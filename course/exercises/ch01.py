@@ -595,7 +595,7 @@ def check_01_s2(judge: Judge, answer: Any) -> None:
 
 question(
     "01.q1",
-    'How many bytes has Buffer([1, 2, 3], "float16").raw?',
+    'How many bytes does Buffer([1, 2, 3], "float16").raw have?',
     right=6,
     why="three numbers of 16 bits, which is 2 bytes, each",
     tempting={
