@@ -1,4 +1,4 @@
-"""A folder after the chapters were worked through with answers of one's own: a library that runs."""
+"""A folder after the chapters were worked through with one's own answers: a library that runs."""
 
 from __future__ import annotations
 
