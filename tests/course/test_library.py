@@ -866,6 +866,12 @@ def test_lines_that_ran_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     from course import counted
 
     small.work("96", {"96.3": TOTAL})
+    names = small.work("97")
+    capsys.readouterr()
+    counted(functools.partial(names["mean"], names["Grid"]([1.0, 4.0], (2,))))
+    # ours is `total(grid) / count(grid)`
+    out = capsys.readouterr().out
+    assert out == "4 of the 6 lines that ran were yours, 1 was ours, 1 was given\n"
     names = small.work("97", ALL)
     capsys.readouterr()
     grid = names["Grid"]([1.0, 4.0], (2,))
@@ -880,9 +886,7 @@ def test_lines_that_ran_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     names = small.work("97")
     capsys.readouterr()
     counted(functools.partial(names["mean"], names["Grid"]([1.0, 4.0], (2,))))
-    assert (
-        "4 of the 6 lines that ran were yours, 1 was ours, 1 was given" in capsys.readouterr().out
-    )
+    assert "5 of the 7 lines" in capsys.readouterr().out, "it stands in the library"
 
 
 def test_lines_that_run_in_a_later_call_only_are_counted(
