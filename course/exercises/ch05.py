@@ -712,6 +712,7 @@ def _collect(judge: Judge, collect: Any, lib: Any) -> None:
         if tensor is None and numbers is not None:
             part = lib.Tensor(numbers, dtype="float64")
         judge.call(collect, arrived, t, part, changes=True, given=given)
+        judge.called = "collect(arrived, x, share)"
         expected[name] = sums
         names = {key: name for name, key in keys.items()}
         judge.that(isinstance(arrived, dict) and all(key in names for key in arrived),
