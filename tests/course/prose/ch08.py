@@ -302,7 +302,7 @@ CLAIMS = [
         rises_and_goes_down,
         when="next",
     ),
-    Claim("the mean of the last 50 steps", lambda names: len(names["losses"]) > 50, when="next"),
+    Claim("the mean of about 50 steps", lambda names: len(names["losses"]) > 50, when="next"),
     Claim(
         "More than 97 of 100, on drawn digits as on those of MNIST",
         lambda names: names["reached"] > 0.97 and percents(names)[-1] > 97,
