@@ -105,9 +105,9 @@ def curves(
 
     Values are numbers, drawn at 0, 1, 2, ..., or pairs (x, y). With `log` the y-axis counts powers
     of ten. With `smooth=50` each line is the mean of about 50 values around, over a pale band as
-    wide as they spread: for the losses of a training, of which no two are alike. What cannot be drawn
-    (nan, infinity, with `log` also 0 and below) leaves a gap and is counted below the picture.
-    Raises DataError where nothing is left to be drawn, or with smooth < 1.
+    wide as they spread: for the losses of a training, of which no two are alike. What cannot be
+    drawn (nan, infinity, with `log` also 0 and below) leaves a gap and is counted below the
+    picture. Raises DataError where nothing is left to be drawn, or with smooth < 1.
     """
     if not isinstance(smooth, int) or smooth < 1:
         raise DataError(f"curves(smooth={smooth!r})", "that is no number of values",
