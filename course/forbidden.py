@@ -7,6 +7,7 @@ same cell or file and is used by it. A name counts wherever it is read: `select(
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Iterator
 from types import CodeType, FunctionType, ModuleType
@@ -16,6 +17,8 @@ from course.exercise import Exercise
 from course.judge import Stop
 from course.limits import ends_python
 from course.verdict import table
+
+CACHED = type(functools.cache(lambda: 0))
 
 
 def refuse(entry: Exercise, answer: Any) -> None:
@@ -82,7 +85,10 @@ def behind(value: Any) -> list[FunctionType]:
         return [function for part in parts for function in behind(part)]
     if type(value) in (staticmethod, classmethod):
         value = value.__func__
-    found = inspect.unwrap(value) if type(value) is FunctionType else value
+    if type(value) is functools.partial:
+        return behind(value.func)
+    wrapped = type(value) in (FunctionType, CACHED)
+    found = inspect.unwrap(value) if wrapped else value
     return [found] if type(found) is FunctionType else []
 
 

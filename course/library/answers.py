@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import ast
 import linecache
+import re
 import sys
 from dataclasses import dataclass
 from types import CodeType, ModuleType
 from typing import Any
 
-from course.forbidden import functions
+from course.forbidden import functions, is_class
 from course.library.parts import of_library
 from course.library.source import BUILTINS, Import, Statement, import_lines, joined, split
 
@@ -35,15 +36,33 @@ def code_of(answer: Any) -> CodeType | None:
     return (own or found)[0].__code__ if found else None
 
 
-def text_of(answer: Any) -> str:
+def text_of(answer: Any, name: str) -> str:
     """The cell or file in which an answer was written; "" where that is not at hand."""
-    code = code_of(answer)
-    return "".join(linecache.getlines(code.co_filename)) if code else ""
+    own = [function.__code__.co_filename for function in functions(answer)]
+    texts = ["".join(linecache.getlines(file)) for file in own]
+    for text in texts:
+        if _defines(text, name):
+            return text
+    # a class whose functions were all made for it: it is in the latest cell that defines it
+    for file in list(reversed(linecache.cache)) if is_class(answer) else []:
+        entry = linecache.cache.get(file)
+        if entry is not None and len(entry) == 4 and entry[1] is None:  # no file, but a cell
+            text = "".join(entry[2])
+            if re.search(rf"\bclass {re.escape(name)}\b", text) and _defines(text, name):
+                return text
+    return next(filter(None, texts), "")
+
+
+def _defines(text: str, name: str) -> bool:
+    try:
+        return any(name in statement.defines for statement in split(text)[1])
+    except SyntaxError:
+        return False
 
 
 def taken(answer: Any, name: str, library: set[str]) -> Answer:
     """The part of a cell or file that defines `name`, for a library that has these names."""
-    text = text_of(answer)
+    text = text_of(answer, name) if functions(answer) or is_class(answer) else ""
     if not text:
         return Answer(trouble="its text is not at hand")
     try:

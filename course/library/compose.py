@@ -211,7 +211,8 @@ def _region(part: Part, own: Own | None) -> Region:
     added = own.added if own else ""
     below = _below(added)
     public = [name for statement in statements for name in sorted(statement.defines)]
-    public = [part.answer] if part.answer else public
+    if part.answer:  # which somebody may have called otherwise, by hand
+        public = [part.answer] if part.answer in public else []
     public += [name for statement in below for name in sorted(statement.defines)]
     defines, uses = _names([*statements, *below])
     return Region(

@@ -83,10 +83,10 @@ def of(answer: Any, *names: str, default: Any) -> Any:
     That may be my_tutor, another one that was put together for the moment, or the notebook.
     """
     space = getattr(answer, "__globals__", None) or _globals(answer)
-    found = [sys.modules.get(str(space.get("__name__", "")))]
-    for name in names:
-        module = str(getattr(space.get(name), "__module__", ""))
-        found += [sys.modules.get(module.split(".")[0]), sys.modules.get(module)]
+    modules = [str(space.get("__name__", ""))]
+    modules += [str(getattr(space.get(name), "__module__", "")) for name in names]
+    # the whole package before the file of it that an answer stands in
+    found = [sys.modules.get(part) for name in modules for part in (name.split(".")[0], name)]
     for module_found in found:
         if module_found is not None and all(hasattr(module_found, name) for name in names):
             return module_found

@@ -17,8 +17,10 @@ from course.library import disk, saving
 from course.library.compose import Own, compose
 from course.library.load import LoadError, load
 from course.library.parts import Part, known
+from course.library.source import import_lines
 
 NAME = "my_tutor"
+PASSED: dict[str, Any] = {}  # the answer that passed last, by its exercise
 OURS: dict[str, Any] = {}  # what `go_on` has put in the place of an answer
 
 
@@ -40,6 +42,9 @@ def started(parts: list[Part], found: disk.Shelf, name: str) -> Running:
     """The library of these parts, loaded: with theirs where that runs, else with ours."""
     own = {part.key: found.own[part.key] for part in parts if part.key in found.own}
     troubles = {key: one.broken for key, one in own.items() if one.broken}
+    for part in parts:
+        if part.key in own and part.answer not in ("", *saving.region(part, own[part.key]).public):
+            troubles[part.key] = f"it does not define `{part.answer}`"
     while True:
         chosen = {key: one for key, one in own.items() if key not in troubles}
         texts = compose(parts, chosen, found.extras).texts()
@@ -100,9 +105,7 @@ def begin(chapter: int | str) -> None:
         now.troubles |= failing
     now.chapter, LAST[:] = number, [now]
     unrun.watch(number)
-    pieces = [part.key for part in parts if part.answer]
-    yours = [key for key in pieces if key in now.own and not now.own[key].ours]
-    print(_said(pieces, yours))
+    print(_said(parts, now))
     for key, why in now.troubles.items():
         print(f"{key}, which is yours, is left out, and ours goes on in its place: {why}")
     for file, why in found.closed.items():
@@ -116,11 +119,20 @@ def running() -> Running | None:
     return LAST[0] if LAST else None
 
 
-def _said(pieces: list[str], yours: list[str]) -> str:
+def _said(parts: list[Part], now: Running) -> str:
+    """How much of the library is theirs, and what is not."""
+    pieces = [part for part in parts if part.answer]
     if not pieces:
         return "your library is empty yet: this chapter begins it"
-    text = f"{len(yours)} of {len(pieces)} pieces of your library are yours"
-    ours = [key for key in pieces if key not in yours]
+    texts = now.texts
+    marks = {file: [key for key, _, _ in disk.cut(file, texts[file])[1]] for file in texts}
+    ours = [
+        part.key
+        for part in pieces
+        if part.key in marks.get(part.file, ())
+        and (part.key not in now.own or now.own[part.key].ours)
+    ]
+    text = f"{len(pieces) - len(ours)} of {len(pieces)} pieces of your library are yours"
     if ours:
         listed = ", ".join(ours) if len(ours) <= 12 else f"{', '.join(ours[:12])}, ..."
         text += f"; ours until yours pass: {listed}"
@@ -170,7 +182,10 @@ def first(verdict: Any) -> str:
 
 
 def go_on(id: str) -> None:
-    """Go on with the learner's answer if it passes, else with ours: one line says which it is."""
+    """Go on with the learner's answer if it passes, else with ours: one line says which it is.
+
+    Theirs is what the notebook has, or else what stands in their library.
+    """
     from course.checking import judged, passed
 
     entry = find(id)
@@ -179,23 +194,48 @@ def go_on(id: str) -> None:
         return
     names = sys._getframe(1).f_globals
     answer = names.get(entry.answer, ...)
-    if not is_ours(answer, id) and judged(entry, answer).passed:
+    if id in PASSED and PASSED[id] is answer:  # a moment ago, in the cell above
+        print(f"{id}: going on with yours")
+    elif judged(entry, answer).passed:  # ours does not: see is_ours
         notes: list[str] = []
         lines = passed(entry, answer, notes)
         print("; ".join([f"{id}: going on with yours", *lines, *notes]))
-        return
-    place, text = f"<ours {id}>", entry.solution
+    elif place := _saved(entry, names):
+        print(f"{id}: going on with yours, as it stands in {place}")
+    else:
+        _run(entry.solution, f"<ours {id}>", names)
+        OURS[id] = names[entry.answer]
+        print(f"{id}: going on with ours until yours passes")
+
+
+def _saved(entry: Exercise, names: dict[str, Any]) -> str:
+    """Run the piece of theirs that stands in the library, if it passes; where that is, or ""."""
+    from course.checking import judged
+
+    part, own = saving.piece(entry.id), saving.shelf().piece(entry.id)
+    if part is None or own is None or own.broken:
+        return ""
+    text, trial = f"{import_lines(own.imports)}\n{own.text}", dict(names)
+    with contextlib.suppress(Exception):
+        _run(text, f"<your {entry.id}>", trial)
+        if judged(entry, trial.get(entry.answer, ...)).passed:
+            _run(text, f"<your {entry.id}>", names)
+            PASSED[entry.id] = names[entry.answer]
+            return f"{NAME}/{part.file}.py"
+    return ""
+
+
+def _run(text: str, place: str, names: dict[str, Any]) -> None:
+    """Run a text in a notebook's names, as if it stood in a cell of that place."""
     linecache.cache[place] = (len(text), None, text.splitlines(keepends=True), place)
     exec(compile(text, place, "exec", dont_inherit=True), names)
-    OURS[id] = names[entry.answer]
-    print(f"{id}: going on with ours until yours passes")
 
 
 def is_ours(answer: Any, id: str) -> bool:
     """Whether an answer is the one that `go_on` has put in the place of theirs."""
     from course.library.answers import code_of
 
-    if id in OURS and answer is OURS[id] and isinstance(answer, list | dict | tuple):
-        return True
+    if id in OURS and answer is OURS[id] and not isinstance(OURS[id], int | float | str):
+        return True  # numbers and texts are the same wherever they come from
     code = code_of(answer)
     return code is not None and code.co_filename == f"<ours {id}>"

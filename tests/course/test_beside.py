@@ -105,6 +105,14 @@ def test_in_another_session_theirs_is_what_stands_in_the_library(
     assert "# from the back: 3 < 4" in capsys.readouterr().out
 
 
+def test_theirs_is_what_passed_last(capsys: pytest.CaptureFixture[str]) -> None:
+    passes()
+    passes(MINE.replace("from the back", "the second one"))
+    capsys.readouterr()
+    solution("96.1")
+    assert "the second one" in capsys.readouterr().out
+
+
 def test_without_an_answer_of_theirs_there_is_only_ours(capsys: pytest.CaptureFixture[str]) -> None:
     entry = find("96.3")
     assert isinstance(entry, Exercise)

@@ -235,6 +235,17 @@ def test_what_is_held_is_let_go_again() -> None:
     assert (os._exit, os.abort, resource.getrlimit(resource.RLIMIT_AS)) == before
 
 
+def test_what_is_held_twice_is_let_go_at_the_end() -> None:
+    original = os._exit
+    with limits.held():
+        with limits.held():
+            assert limits.ends_python(original) == "_exit"
+        with pytest.raises(limits.EndsPython, match=r"os\._exit\(3\) ends Python"):
+            os._exit(3)
+    assert os._exit is original and limits.ends_python(original) == "_exit"
+    assert limits.ends_python(print) == ""
+
+
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="Linux only")
 def test_memory_is_limited_within_a_check_and_nothing_else() -> None:
     seen: list[int] = []

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import small
 
 from course import check, keep
 from course.library import disk, load, ours, parts, saving, session
+from course.library.answers import taken
 from course.library.compose import Own, compose
 from course.library.source import split
 from tutor.errors import DataError
@@ -77,6 +79,21 @@ def test_our_library_after_a_chapter() -> None:
     assert second.Grid.__module__ == "ours_97.tensor"
     with pytest.raises(DataError, match="there are 96, 97"):
         ours(3)
+
+
+def test_the_library_of_an_answer() -> None:
+    names = small.work("96", ALL)
+    first = ours(96)
+    assert load.of(names["Grid"], "row", default=first) is first, "a class of no module at hand"
+    small.work("97", ALL)
+    package = sys.modules["my_tutor"]
+    assert load.of(package.total, "Grid", default=first) is package, "and not my_tutor.ops"
+    assert load.of(package.Grid, "Grid", "row", default=first) is package
+    assert load.of(package.Grid, "Grid", "nothing", default=first) is first
+    small.cell("def mean(grid): ...", names | {"Grid": package.Grid})
+    space = {"__name__": "__main__", "Grid": package.Grid}
+    small.cell("def mean(grid): ...", space)
+    assert load.of(space["mean"], "Grid", "row", default=first) is package
 
 
 def test_names_are_imported_from_earlier_files_and_handed_over_from_later_ones() -> None:
@@ -141,12 +158,16 @@ def test_what_does_not_load_is_named_with_its_line() -> None:
     with pytest.raises(load.LoadError, match=r"line 6 of tensor: NameError: name .nothing."):
         load.load(compose([part("01 given tensor 1", "x = nothing")]).texts(), "trial")
     assert "trial" not in sys.modules
+    good = load.load(compose([part("01 given tensor 1", "x = 1")]).texts(), "trial")
+    with pytest.raises(load.LoadError):
+        load.load(compose([part("01 given tensor 1", "x = nothing")]).texts(), "trial")
+    assert sys.modules["trial"] is good, "what was there stays there"
 
 
 @pytest.mark.parametrize(
     ("tag", "stub", "words"),
     [
-        ("keep-nowhere", "x = 1", "the files are buffer, tensor"),
+        ("keep-nowhere", "x = 1", "the files are .*buffer, tensor"),
         ("keep-ops", "%time x", "plain Python"),
         ("exercise-96.1", "def other(shape): ...", "both must define it"),
     ],
@@ -265,6 +286,27 @@ def test_go_on_leaves_a_wrong_answer_behind(capsys: pytest.CaptureFixture[str]) 
     assert "tries=1" in Path("progress.txt").read_text()
 
 
+def test_go_on_takes_what_stands_in_the_library(capsys: pytest.CaptureFixture[str]) -> None:
+    """A notebook begun anew, or an answer that was checked in a file."""
+    small.work("96", {"96.1": HELPERS})
+    session.PASSED.clear()
+    capsys.readouterr()
+    names = small.work("96", upto="exercise-96.3")
+    out = capsys.readouterr().out
+    assert "96.1: going on with yours, as it stands in my_tutor/tensor.py\n" in out
+    assert names["strides_for"].seen and names["strides_for"]((2, 3)) == (3, 1)
+    change("back[-2::-1]", "back[::-1]")
+    names = small.work("96", upto="exercise-96.3")
+    assert "96.1: going on with ours until yours passes\n" in capsys.readouterr().out
+    assert names["strides_for"]((2, 3)) == (3, 1)
+
+
+def test_go_on_does_not_judge_again_what_has_just_passed(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = small.work("96", ALL, upto="check-96.1")
+    monkeypatch.setattr("course.checking.judged", lambda *_: pytest.fail("it has passed"))
+    small.cell('go_on("96.1")', names)
+
+
 def test_go_on_without_a_check_saves_what_passes() -> None:
     names = small.work("96", upto="exercise-96.1")
     small.cell(STRIDES, names)
@@ -316,6 +358,46 @@ def test_saved_is_the_definition_and_what_it_uses() -> None:
     for words in ("unused", "check_all", "of no use"):
         assert words not in found
     assert "import math\nfrom itertools import accumulate as running\n" in found
+
+
+SHAPES = {
+    "a lambda": "strides_for = lambda s: tuple(math.prod(s[i + 1 :]) for i in range(len(s)))",
+    "cached": "import functools\n@functools.cache\ndef strides_for(s):\n"
+    "    return tuple(math.prod(s[i + 1 :]) for i in range(len(s)))",
+    "decorated": "def plain(f):\n    return f\n@plain\ndef strides_for(s):\n"
+    "    return tuple(math.prod(s[i + 1 :]) for i in range(len(s)))",
+    "partial": "from functools import partial\ndef steps(n, s):\n"
+    "    return tuple(math.prod(s[i + n :]) for i in range(len(s)))\n"
+    "strides_for = partial(steps, 1)",
+    "a class": "class strides_for(tuple):\n    def __new__(cls, s):\n"
+    "        return tuple(math.prod(s[i + 1 :]) for i in range(len(s)))",
+}
+
+
+@pytest.mark.parametrize("answer", SHAPES.values(), ids=SHAPES)
+def test_answers_of_all_shapes_are_saved(answer: str) -> None:
+    small.work("96", {"96.1": answer}, upto="check-96.1")
+    assert answer.splitlines()[-1] in text(), "# ---- 96.1, yours"
+    assert small.work("97")["strides_for"]((2, 3)) == (3, 1)
+
+
+def test_a_class_without_functions_has_its_text_at_hand() -> None:
+    names: dict[str, Any] = {"__name__": "__main__"}
+    small.cell("class Two:\n    n = 1", names)
+    small.cell("class Two:\n    n = 2\n    m = math.sep", names | {"math": os})
+    small.cell("from dataclasses import dataclass\n@dataclass\nclass Three:\n    n: int = 3", names)
+    assert "n = 2" in taken(names["Two"], "Two", set()).text
+    assert "@dataclass\nclass Three" in taken(names["Three"], "Three", set()).text
+    assert (
+        taken(3, "n", set()).trouble
+        == taken([1], "Two", set()).trouble
+        == "its text is not at hand"
+    )
+
+
+def test_of_a_function_that_is_defined_twice_the_last_is_saved() -> None:
+    small.work("96", {"96.1": f"def strides_for(s):\n    return 'a draft'\n\n\n{STRIDES}"})
+    assert "a draft" not in text() and "# mine" in text()
 
 
 REFUSED = {
@@ -370,6 +452,19 @@ def test_another_answer_does_not_overwrite(capsys: pytest.CaptureFixture[str]) -
     versions = [path.read_text() for path in disk.versions(Path("my_tutor"), "96.1")]
     assert len(versions) >= 2 and any("# mine" in version for version in versions)
     assert "96.1: it stands in my_tutor/tensor.py" in capsys.readouterr().out
+
+
+def test_a_version_that_keep_replaces_is_in_the_history() -> None:
+    names = small.work("96", ALL, upto="check-96.1")
+    change("# mine", "# by hand, and nobody has seen it")
+    small.cell(OTHER, names)
+    check("96.1", names["strides_for"])
+    keep("96.1")
+    versions = [path.read_text() for path in disk.versions(Path("my_tutor"), "96.1")]
+    assert any("nobody has seen it" in version for version in versions)
+    assert "strides_for_" in versions[-1] and "strides_for_" in text()
+    keep("96.1")
+    assert "strides_for_" in text(), "the latest stays the latest"
 
 
 def test_the_same_answer_again_says_nothing_and_changes_nothing() -> None:
@@ -446,10 +541,10 @@ def test_added_text_stays_when_the_piece_above_it_is_replaced() -> None:
     assert "# mine" in text() and "MORE = 1" in text() and "# ---- 96.1, yours" in text()
 
 
-def test_a_mark_that_was_taken_out() -> None:
+def test_a_mark_that_was_taken_out(capsys: pytest.CaptureFixture[str]) -> None:
     small.work("96", ALL)
     change("# ---- 96.1, yours\n", "")
-    small.work("97", ALL)
+    assert begun("97", capsys) == "2 of 2 pieces of your library are yours\n"
     assert text().count("def strides_for(") == 1 and "# mine" in text()
 
 
@@ -495,6 +590,7 @@ def test_a_piece_that_cannot_run_is_left_out(
     for _ in range(2):
         out = begun("97", capsys)
         assert "96.1, which is yours, is left out" in out, out
+        assert out.startswith("1 of 2 pieces") and "96.3, which" not in out
         assert sys.modules["my_tutor"].strides_for((2, 3)) == (3, 1)
         assert words.splitlines()[0] in text()
 
@@ -596,6 +692,37 @@ def test_in_a_kernel(own: Path) -> None:
     assert "# mine" in text() and "def mean" in text("ops")
 
 
+def test_a_file_is_never_half_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    small.work("96", {"96.1": STRIDES})
+    before = text()
+
+    def replace(old: str, new: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(disk.record.os, "replace", replace)
+    names = small.work("96", {"96.1": OTHER}, upto="check-96.1")
+    keep("96.1")
+    small.cell(TOTAL, names)
+    assert "No space left on device" in check("96.3", names["total"]).text
+    assert text() == before
+    assert sorted(path.name for path in Path("my_tutor").glob("*.py*")) == [
+        *("__init__.py", "buffer.py", "tensor.py", "test_my_tutor.py")
+    ]
+
+
+def test_who_writes_waits_for_who_is_writing() -> None:
+    small.work("96", {"96.1": STRIDES})
+    names = small.work("96", upto="exercise-96.3")
+    small.cell(TOTAL, names)
+    thread = threading.Thread(target=saving.save, args=("96.3", names["total"]))
+    with disk.alone(Path("my_tutor")):
+        thread.start()
+        thread.join(0.5)
+        assert thread.is_alive() and not Path("my_tutor/ops.py").exists()
+    thread.join(20)
+    assert "t += x" in text("ops")
+
+
 TWO = """
 import sys
 sys.path[:0] = [{root!r}, {here!r}]
@@ -695,6 +822,35 @@ def test_a_right_answer_that_an_earlier_piece_breaks() -> None:
     assert "97.1" not in Path("progress.txt").read_text(), "it is no try"
 
 
+ODD = TOTAL.replace(
+    "    t = 0.0", "    if len(grid.numbers) == 1:\n        return -1.0\n    t = 0.0"
+)
+FEW = "def strides_for(s):\n    assert s != (1,)\n"
+FEW += "    return tuple(math.prod(s[i + 1 :]) for i in range(len(s)))\n"
+
+
+def test_a_piece_that_passed_and_breaks_what_comes_later() -> None:
+    """Their check does not ask for it, so it is found by exchanging pieces."""
+    small.work("96", {"96.1": STRIDES, "96.3": ODD})
+    names = small.work("97", {"97.1": MEAN}, upto="exercise-97.1")
+    verdict = check("97.1", names["mean"])
+    assert verdict.kind == "earlier" and "With our `total` (96.3)" in verdict.lines[0]
+    assert verdict.lines[1].startswith("96.3 now: its check passes")
+    small.cell('go_on("97.1")', names)
+    assert "97.1" not in Path("progress.txt").read_text()
+
+
+def test_two_pieces_that_break_what_comes_later() -> None:
+    small.work("96", {"96.1": FEW, "96.3": ODD})
+    names = small.work("97", {"97.1": MEAN}, upto="exercise-97.1")
+    verdict = check("97.1", names["mean"])
+    assert verdict.kind == "earlier", verdict.text
+    assert verdict.lines == [
+        "97.1 is right: with ours in place of all your earlier pieces it passes",
+        "to do: check them again, one by one: 96.1, 96.3",
+    ]
+
+
 def test_a_wrong_answer_is_wrong_whatever_stands_before_it() -> None:
     small.work("96", ALL)
     wrong = "def mean(grid):\n    return grid.sum()\n"
@@ -710,6 +866,12 @@ def test_lines_that_ran_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     from course import counted
 
     small.work("96", {"96.3": TOTAL})
+    names = small.work("97")
+    capsys.readouterr()
+    counted(functools.partial(names["mean"], names["Grid"]([1.0, 4.0], (2,))))
+    # ours is `total(grid) / count(grid)`
+    out = capsys.readouterr().out
+    assert out == "4 of the 6 lines that ran were yours, 1 was ours, 1 was given\n"
     names = small.work("97", ALL)
     capsys.readouterr()
     grid = names["Grid"]([1.0, 4.0], (2,))
@@ -724,9 +886,24 @@ def test_lines_that_ran_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     names = small.work("97")
     capsys.readouterr()
     counted(functools.partial(names["mean"], names["Grid"]([1.0, 4.0], (2,))))
-    assert (
-        "4 of the 6 lines that ran were yours, 1 was ours, 1 was given" in capsys.readouterr().out
-    )
+    assert "5 of the 7 lines" in capsys.readouterr().out, "it stands in the library"
+
+
+def test_lines_that_run_in_a_later_call_only_are_counted(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from course import counted
+
+    small.work("96", ALL)
+    names = small.work("97", ALL)
+    grids = [names["Grid"](numbers, (len(numbers),)) for numbers in ([], [1.0])]
+    capsys.readouterr()
+    counted(lambda: [names["total"](grid) for grid in grids])
+    assert capsys.readouterr().out == "4 of the 4 lines that ran were yours\n"
+    before = sys.gettrace()
+    with pytest.raises(ZeroDivisionError):
+        counted(lambda: 1 / 0)
+    assert sys.gettrace() is before
 
 
 def test_own_compares_as_text() -> None:

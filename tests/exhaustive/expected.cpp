@@ -135,6 +135,16 @@ struct OfOne {
     double (*f)(double);
 };
 
+// For gelu: P(X <= x) of a standard normal X, and the sigmoid that stands for it. Beyond 40 they
+// are 0 and 1.
+double near(double x) { return x < -40 ? -40 : x > 40 ? 40 : x; }
+double below(double x) { return 0.5 * std::erfc(-near(x) * 0.7071067811865475244); }
+double bent(double any) {
+    const double x = near(any), u = x * (1.5957691216057307117 + 0.071354816272600248 * (x * x));
+    const double e = std::exp(-std::fabs(u));
+    return (u < 0 ? e : 1.0) / (1.0 + e);
+}
+
 constexpr OfOne OF_ONE[] = {
     {"neg", [](double x) { return -x; }},
     {"abs", [](double x) { return std::fabs(x); }},
@@ -170,6 +180,8 @@ constexpr OfOne OF_ONE[] = {
          const double e = std::exp(-std::fabs(x));
          return (x < 0 ? e : 1.0) / (1.0 + e);
      }},
+    {"gelu", [](double x) { return (x < 0 ? near(x) : x) * below(x); }},
+    {"gelu_tanh", [](double x) { return (x < 0 ? near(x) : x) * bent(x); }},
     {"copy", [](double x) { return x; }},
     {"cast", [](double x) { return x; }},
 };
@@ -220,6 +232,17 @@ constexpr OfTwo OF_TWO[] = {
     {"relu_grad", [](double g, double z) { return z > 0 ? g : 0.0; }},
     {"tanh_grad", [](double g, double z) { return g * ((1 - z) * (1 + z)); }},
     {"sigmoid_grad", [](double g, double z) { return g * (z * (1 - z)); }},
+    {"gelu_grad",
+     [](double g, double any) {
+         const double x = near(any);
+         return g * -(-x * std::exp(-x * x / 2) * 0.39894228040143267794 - below(x));
+     }},
+    {"gelu_tanh_grad",
+     [](double g, double any) {
+         const double x = near(any), s = bent(x);
+         const double slope = 1.5957691216057307117 + 3 * 0.071354816272600248 * (x * x);
+         return g * -(-x * slope * (s * (1 - s)) - s);
+     }},
     {"maximum", maximum},
     {"minimum", [](double x, double y) { return -maximum(-x, -y); }},
     {"eq", [](double x, double y) { return x == y ? 1.0 : 0.0; }},
