@@ -27,11 +27,11 @@ from course.exercise import Exercise, Question, find, near
 from course.guard import Output, quiet
 from course.judge import message, own_frames
 from course.library import disk
+from course.limits import MEMORY, limit_memory
 from course.verdict import Verdict
 from tutor.errors import DataError, DomainError
 
 SECONDS = 120.0  # for the whole file
-MEMORY = 2 << 30  # bytes, beyond what Python and tutor take
 
 
 def mark(id: str, file: str, seconds: float = SECONDS, memory: int = MEMORY) -> int:
@@ -85,20 +85,6 @@ def how_it_ended(code: int) -> str:
     except ValueError:
         name = f"signal {-code}"
     return f"was ended by {name}; it may have taken too much memory, or crashed"
-
-
-def limit_memory(count: int) -> None:
-    """Let this process have so many bytes more than it has now. Does nothing where none can."""
-    try:
-        import resource
-    except ModuleNotFoundError:  # no Unix
-        return
-    pages = Path("/proc/self/statm")
-    now = int(pages.read_text().split()[0]) * resource.getpagesize() if pages.exists() else 0
-    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    most = now + count if hard == resource.RLIM_INFINITY else min(now + count, hard)
-    with contextlib.suppress(ValueError, OSError):  # a limit that this system has not
-        resource.setrlimit(resource.RLIMIT_AS, (most, hard))
 
 
 # ---- in the process that runs the file -----------------------------------------------------------

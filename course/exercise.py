@@ -97,8 +97,9 @@ def exercise(
 ) -> Callable[[Callable[[Judge, Any], None]], Callable[[Judge, Any], None]]:
     """Declare the decorated function `check(judge, answer)` to be the check of this exercise.
 
-    The solution stands in course/solutions/ID.py, unless it is given. An answer that uses one of
-    the names in `without` is wrong. `why_ours` says what our solution does otherwise, and why.
+    The solution stands in course/solutions, in a file of its id, unless it is given. An answer
+    that uses one of the names in `without` is wrong. `why_ours` says what our solution does
+    otherwise, and why.
     """
 
     def declare(check: Callable[[Judge, Any], None]) -> Callable[[Judge, Any], None]:
@@ -192,7 +193,8 @@ def near(id: Any) -> list[str]:
     chapter, _, number = str(id).partition(".")
     if (full := f"{chapter:0>2}.{number}") in ids:  # 1.2 for 01.2
         return [full]
-    return difflib.get_close_matches(str(id), ids, n=3, cutoff=0.5)
+    same = [other for other in ids if other.startswith(f"{chapter}.")]
+    return difflib.get_close_matches(str(id), same or ids, n=3, cutoff=0.5)
 
 
 def _modules() -> list[str]:

@@ -34,6 +34,7 @@ RESTARTS = 20  # of one notebook, after cells that ended Python
 MARK = re.compile(r"# ---- (\d\d\.s?\d+), yours\b")
 ID = re.compile(r"(\d\d)[._-](s?\d+)")
 
+LEAVE = os._exit  # which is replaced while an answer runs
 Finding = dict[str, Any]
 Say = Callable[[Finding], None]
 
@@ -70,8 +71,8 @@ def in_child(function: Callable[[Say], None], seconds: float) -> tuple[list[Find
                 function(_sayer(pipe))
                 _sayer(pipe)({"end": True})
             except BaseException:
-                os._exit(1)
-        os._exit(0)
+                LEAVE(1)
+        LEAVE(0)
     os.close(writing)
     found, ended, rest = [], False, b""
     until = time.monotonic() + seconds

@@ -69,9 +69,3 @@ def markdown() -> str:
     """The roads as a table of Markdown."""
     lines = ["| road | what for | chapters | time |", "|---|---|---|---|"]
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows())])
-
-
-def show() -> None:
-    """Print the roads, with their chapters and what they take."""
-    for road, what, labels, takes in rows():
-        print(f"{road:12}{takes:>8}   chapters {labels}\n{'':23}{what}")

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from course import answers, build, checking, copies, minutes, notebooks, record, roads
+from course import answers, build, checking, copies, limits, minutes, notebooks, record, roads
 from course.exercise import Question, everything, find
 from course.library import disk, saving
 from tutor.errors import DataError, DomainError
@@ -128,7 +128,7 @@ def status_command(args: argparse.Namespace) -> int:
 def status() -> int:
     from course import status as library
 
-    answers.limit_memory(answers.MEMORY)  # their pieces are run
+    limits.limit_memory(limits.MEMORY)  # their pieces are run
     print("\n".join(library.lines()))
     return 0
 
@@ -172,11 +172,14 @@ def counted(args: argparse.Namespace) -> int:
 def build_all(args: argparse.Namespace) -> int:
     """Write notebooks in their stored form and the modules built from them; or only compare."""
     paths = notebooks.chapters().values()
-    texts = {path: as_stored(path, fill=not args.check) for path in paths}
-    wrong = [path for path, text in texts.items() if path.read_text("utf-8") != text]
-    if not args.check:
-        for path in wrong:
-            path.write_text(texts[path], "utf-8")
+    wrong: list[Path] = []
+    for _ in (1, 2):  # the table of roads sums up minutes, which are filled in first
+        for path in paths:
+            text = as_stored(path, fill=not args.check)
+            if path.read_text("utf-8") != text:
+                wrong += [path] if path not in wrong else []
+                if not args.check:
+                    path.write_text(text, "utf-8")
     files = build.modules()
     old = [path for path in build.FOLDER.glob("ch*.py") if path not in files]
     different = [path for path, text in files.items() if _read(path) != text]
@@ -196,13 +199,19 @@ def build_all(args: argparse.Namespace) -> int:
 
 
 def as_stored(path: Path, fill: bool) -> str:
-    """The text of a chapter's file; with its minutes filled in, if it lies on a road, or as is."""
+    """The text of a chapter's file; with its minutes and its table of roads filled in, or not.
+
+    Minutes are filled in for chapters that lie on a road.
+    """
     if not fill:
         return notebooks.stored(path)
     notebook = notebooks.read(path)
     about = notebook.setdefault("metadata", {}).setdefault("tutor", {})
     if about.get("roads"):
         about["minutes"] = minutes.announced(notebook)
+    for cell in notebook["cells"]:
+        if "roads" in notebooks.tags(cell):
+            cell["source"] = roads.markdown()
     match = notebooks.NAME.fullmatch(path.name)
     if match is None:
         return notebooks.stored(path)  # raises

@@ -47,7 +47,7 @@ def texts(notebook: notebooks.Notebook) -> Iterator[tuple[notebooks.Cell, str]]:
     """The chapter's text, cell by cell; without the questions, which claim nothing."""
     cells = notebook["cells"]
     for cell, following in zip(cells, [*cells[1:], None], strict=True):
-        if cell["cell_type"] != "markdown":
+        if cell["cell_type"] != "markdown" or "roads" in notebooks.tags(cell):  # is generated
             continue
         text = notebooks.source(cell)
         about = notebooks.about(following) if following else None

@@ -35,9 +35,10 @@ def faults(chapter: str) -> list[str]:
     if not about.get("roads") or not set(about["roads"]) <= set(roads.ROADS):
         found.append(f"its roads are {about.get('roads')}, of {list(roads.ROADS)}")
     if chapter == "00":
-        code = [notebooks.source(cell) for cell in notebooks.code_cells(notebook(chapter))]
-        if not any("roads.show()" in text for text in code):
-            found.append("a cell shows the roads, by `roads.show()`")
+        cells = [cell for cell in notebook(chapter)["cells"] if "roads" in notebooks.tags(cell)]
+        tables = [notebooks.source(cell) for cell in cells]
+        if len(tables) != 1 or (not PENDING & set(CHAPTERS) and tables != [roads.markdown()]):
+            found.append("a text cell with the tag `roads` has the table of roads as it is now")
     return found
 
 
@@ -95,7 +96,7 @@ CELLS: dict[str, tuple[dict[str, Any], float]] = {
     "a prediction": (cell("guess = ..."), 1 / 5 + 1 / 4 + 2),
     "a question": (cell('answer = ...\ncheck("05.q1", answer)', "question-05.q1"), 2.0),
     "a check": (cell('check("05.1", by_hand)', "check-05.1"), 0.0),
-    "an exercise": (cell("by_hand = ...", "exercise-05.1"), 1 / 5 + 1 / 4 + 10),
+    "an exercise": (cell("by_hand = ...", "exercise-05.1"), 1 / 5 + 1 / 4 + find("05.1").minutes),
     "a challenge": (cell("def next_up(x): ...", "exercise-01.s1"), 1 / 5 + 1 / 4),
     "raw text": (cell("no", kind="raw"), 0.0),
 }
@@ -163,13 +164,14 @@ def test_roads_sum_their_chapters(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "| weekend | " in roads.markdown() and "| 0, 4b | 2 h |" in roads.markdown()
 
 
-def test_building_fills_in_minutes(
+def test_building_fills_in_minutes_and_roads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Where a chapter lies on a road."""
+    """Where a chapter lies on a road; the table sums what has just been counted."""
+    cells = [told(150 * 20), told(3, "roads")]
     for number, on in (("00", ["two hours"]), ("01", [])):
         about = {"title": "t", "goal": "g", "minutes": 1, "roads": on}
-        whole = {"cells": [told(150 * 20)], "metadata": {"tutor": about}}
+        whole = {"cells": cells, "metadata": {"tutor": about}}
         (tmp_path / f"{number}_x.ipynb").write_text(json.dumps(whole))
     monkeypatch.setattr(notebooks, "folder", lambda: tmp_path)
     monkeypatch.setattr(build, "FOLDER", tmp_path / "built")
@@ -178,11 +180,17 @@ def test_building_fills_in_minutes(
     first, second = (notebooks.read(tmp_path / f"{number}_x.ipynb") for number in ("00", "01"))
     assert first["metadata"]["tutor"]["minutes"] == 20
     assert second["metadata"]["tutor"]["minutes"] == 1
+    table = notebooks.source(first["cells"][1])
+    assert "| two hours | " in table and "| 0 | 20 min |" in table
     capsys.readouterr()
     assert main(["chapters", "build", "--check"]) == 0
     assert main(["chapters", "minutes"]) == 0
     out = capsys.readouterr().out
     assert "00: 20 minutes are counted, 20 announced" in out
     assert "    from stop to stop: 20" in out
-    roads.show()
-    assert capsys.readouterr().out.startswith("two hours     20 min   chapters 0\n")
+
+
+def test_a_table_of_roads_is_no_claim() -> None:
+    import prose_text
+
+    assert list(prose_text.texts(chapter_of(cell("It takes 3 h", "roads", kind="markdown")))) == []

@@ -114,7 +114,7 @@ def test_check_marks_a_notebook(own: Path, capfd: pytest.CaptureFixture[str]) ->
         (["00.1", "missing.py"], "no such file"),
         (["00.1", "."], "no such file"),
         (["00.1", "mine.txt"], "neither .py nor .ipynb"),
-        (["00.9", "mine.py"], "near to it: 00.1"),
+        (["00.99", "mine.py"], "near to it: 00."),
         (["00.q1", "mine.py"], "give the answer itself, as python -m tutor check 00.q1 b"),
         (["00.q1"], "there is no answer"),
         (["00.1"], "an id and a file"),
@@ -211,11 +211,11 @@ def test_hints_and_solutions_in_the_terminal(own: Path, capfd: pytest.CaptureFix
 def test_check_alone_says_how_far_one_is(own: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["check"]) == 0
     out = capfd.readouterr().out
-    assert "0 of 1" in out and "next: 00.1, Another target" in out
+    assert "0 of 8" in out and "next: 00.1, Another target" in out
     (own / "progress.txt").write_text("00.1 passed tries=0 hints=0\n")
     assert main(["check"]) == 0
     out = capfd.readouterr().out
-    assert "1 of 1" in out and "next: 00.q1" in out
+    assert "1 of 8" in out and "next: 00.2" in out
 
 
 def test_the_notebook_of_this_folder_is_found(own: Path, capfd: pytest.CaptureFixture[str]) -> None:
