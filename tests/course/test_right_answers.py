@@ -8,20 +8,18 @@ import os
 import subprocess
 import sys
 import tempfile
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
+from right import texts
 
 from course import notebooks
 
 HERE = Path(__file__).parent
 CHAPTERS = notebooks.chapters()
 MODULES = sorted(path.stem for path in (HERE / "right").glob("ch*.py"))
-RIGHT: dict[str, list[str]] = {
-    id: texts for module in MODULES for id, texts in import_module(f"right.{module}").RIGHT.items()
-}
+RIGHT = {id: found for module in MODULES for id, found in texts(module).items()}
 
 
 def chapter_of(id: str) -> str:
