@@ -60,6 +60,7 @@ def passed(entry: Exercise | Question, answer: Any, notes: list[str]) -> list[st
         notes.append(trouble)
     if isinstance(entry, Question):
         return []
+    session.PASSED[entry.id] = answer
     try:
         return saving.save(entry.id, answer)
     except (TutorError, OSError) as error:

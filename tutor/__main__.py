@@ -13,6 +13,9 @@ from pathlib import Path
 import tutor
 from course import shell
 from tutor.backends import cases, conformance, registry, simd_cpp
+from tutor.backends.matrices import agreement
+from tutor.backends.matrix_signatures import MATRICES
+from tutor.backends.signatures import SIGNATURES
 from tutor.data import fetch, mnist
 from tutor.errors import KernelNotFound, TutorError
 from tutor.programs import command as program_command
@@ -44,7 +47,8 @@ contiguous, offset, transposed, cut out, sliced, reversed, stretched, in any mix
 to {most:,} elements; nan, infinities, signed zeros, subnormals, extremes and ties among the
 numbers. What stands around and between the elements of the result must stay as it was, to the bit.
 The classes of agreement are explained with [the kernel table](kernels.md); *worst error* is the
-largest one that was met, and what is allowed. The level was: {level}.
+largest one that was met, and what is allowed. Kernels on matrices (*residual*) come from LAPACK, by
+way of NumPy: what comes out is put into its own equation. The level was: {level}.
 
 """
 
@@ -62,7 +66,9 @@ EVERY_FLOAT = """
 def check_conformance(args: argparse.Namespace) -> int:
     """Print how a backend agrees with python_ref; 1 where it does not."""
     level = args.level or (simd_cpp.level() if args.backend.startswith("simd") else "none")
-    verdicts = conformance.run(kernel_table(args.backend, args.level), args.kernel, args.seed)
+    table, named = kernel_table(args.backend, args.level), args.kernel or [*SIGNATURES, *MATRICES]
+    verdicts = conformance.run(table, [k for k in named if k not in MATRICES], args.seed)
+    verdicts += agreement.run(args.backend, [k for k in named if k in MATRICES], args.seed)
     print(conformance.report(verdicts))
     if args.markdown:
         page = Path(args.markdown)

@@ -117,7 +117,7 @@ def store(part: Part, text: str, replace: bool) -> list[str]:
         if other and not replace:
             return [
                 f"another version of yours stands in {place} and was left there;"
-                f' keep("{part.key}") takes this one'
+                f' from course import keep; keep("{part.key}") takes this one'
             ]
         if before is None or other:
             added, asked = (kept.added, kept.imports) if kept else ("", ())

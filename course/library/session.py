@@ -17,8 +17,10 @@ from course.library import disk, saving
 from course.library.compose import Own, compose
 from course.library.load import LoadError, load
 from course.library.parts import Part, known
+from course.library.source import import_lines
 
 NAME = "my_tutor"
+PASSED: dict[str, Any] = {}  # the answer that passed last, by its exercise
 OURS: dict[str, Any] = {}  # what `go_on` has put in the place of an answer
 
 
@@ -180,7 +182,10 @@ def first(verdict: Any) -> str:
 
 
 def go_on(id: str) -> None:
-    """Go on with the learner's answer if it passes, else with ours: one line says which it is."""
+    """Go on with the learner's answer if it passes, else with ours: one line says which it is.
+
+    Theirs is what the notebook has, or else what stands in their library.
+    """
     from course.checking import judged, passed
 
     entry = find(id)
@@ -189,16 +194,41 @@ def go_on(id: str) -> None:
         return
     names = sys._getframe(1).f_globals
     answer = names.get(entry.answer, ...)
-    if judged(entry, answer).passed:  # ours does not: see is_ours
+    if id in PASSED and PASSED[id] is answer:  # a moment ago, in the cell above
+        print(f"{id}: going on with yours")
+    elif judged(entry, answer).passed:  # ours does not: see is_ours
         notes: list[str] = []
         lines = passed(entry, answer, notes)
         print("; ".join([f"{id}: going on with yours", *lines, *notes]))
-        return
-    place, text = f"<ours {id}>", entry.solution
+    elif place := _saved(entry, names):
+        print(f"{id}: going on with yours, as it stands in {place}")
+    else:
+        _run(entry.solution, f"<ours {id}>", names)
+        OURS[id] = names[entry.answer]
+        print(f"{id}: going on with ours until yours passes")
+
+
+def _saved(entry: Exercise, names: dict[str, Any]) -> str:
+    """Run the piece of theirs that stands in the library, if it passes; where that is, or ""."""
+    from course.checking import judged
+
+    part, own = saving.piece(entry.id), saving.shelf().piece(entry.id)
+    if part is None or own is None or own.broken:
+        return ""
+    text, trial = f"{import_lines(own.imports)}\n{own.text}", dict(names)
+    with contextlib.suppress(Exception):
+        _run(text, f"<your {entry.id}>", trial)
+        if judged(entry, trial.get(entry.answer, ...)).passed:
+            _run(text, f"<your {entry.id}>", names)
+            PASSED[entry.id] = names[entry.answer]
+            return f"{NAME}/{part.file}.py"
+    return ""
+
+
+def _run(text: str, place: str, names: dict[str, Any]) -> None:
+    """Run a text in a notebook's names, as if it stood in a cell of that place."""
     linecache.cache[place] = (len(text), None, text.splitlines(keepends=True), place)
     exec(compile(text, place, "exec", dont_inherit=True), names)
-    OURS[id] = names[entry.answer]
-    print(f"{id}: going on with ours until yours passes")
 
 
 def is_ours(answer: Any, id: str) -> bool:

@@ -75,6 +75,38 @@ def erf(x: float) -> float:
         return float(2 / PI.sqrt() * (-x * x).exp() * total)
 
 
+def normal(x: float) -> float:
+    """P(X <= x) of a standard normal X"""
+    return 0.5 * math.erfc(-x * math.sqrt(0.5))
+
+
+def gelu(x: float) -> float:
+    return x * normal(x) if x != -math.inf else -0.0
+
+
+def gelu_grad(g: float, x: float) -> float:
+    density = math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+    return g * (normal(x) + (0 if math.isinf(x) else x * density))
+
+
+def sigmoid_of(x: float) -> float:
+    """The sigmoid that gelu_tanh multiplies x by."""
+    x = min(max(x, -40.0), 40.0)
+    u = x * (1.5957691216057307117 + 0.071354816272600248 * (x * x))  # 2 sqrt(2/pi) (x + c x**3)
+    return math.exp(max(min(u, 0.0), -700.0)) / (1 + math.exp(-abs(u)))
+
+
+def gelu_tanh(x: float) -> float:
+    return x * sigmoid_of(x) if x > -40 or x != x else -0.0
+
+
+def gelu_tanh_grad(g: float, x: float) -> float:
+    if abs(x) > 40:
+        return g * (1.0 if x > 0 else -0.0)
+    s = sigmoid_of(x)
+    return g * (s + x * s * (1 - s) * 2 * math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * x * x))
+
+
 PI = decimal.Decimal("3.14159265358979323846264338327950288419716939937510")
 
 
@@ -287,6 +319,10 @@ CASES: dict[str, list[Case]] = {
     "relu_grad": [Case(lambda g, z: np.where(z > 0, g, 0), pairs)],
     "tanh_grad": [Case(precise(lambda g, z: g * ((1 - z) * (1 + z))), results, ulps=3)],
     "sigmoid_grad": [Case(precise(lambda g, z: g * (z * (1 - z))), results, ulps=3)],
+    "gelu": [Case(np.vectorize(gelu, [float]), one, ulps=4)],
+    "gelu_tanh": [Case(np.vectorize(gelu_tanh, [float]), one, ulps=1)],
+    "gelu_grad": [Case(np.vectorize(gelu_grad, [float]), results, ulps=2)],
+    "gelu_tanh_grad": [Case(np.vectorize(gelu_tanh_grad, [float]), results, ulps=2)],
     "bitwise_and": [Case(np.bitwise_and, pairs)],
     "bitwise_or": [Case(np.bitwise_or, pairs)],
     "bitwise_xor": [Case(np.bitwise_xor, pairs)],

@@ -18,6 +18,7 @@ from tutor.backends.cases.bounds import WRITTEN
 from tutor.backends.cases.draws import LAYOUTS, Case, Draw
 from tutor.backends.cases.operands import elements, execute, images, operand
 from tutor.backends.conformance import check
+from tutor.backends.matrix_signatures import MATRICES
 from tutor.backends.signatures import SIGNATURES, TABLE_OF_KERNELS
 from tutor.dtype import DType, bfloat16, bool_, float16, float32, float64, int8, int32
 from tutor.errors import KernelNotFound
@@ -82,7 +83,8 @@ def test_the_totals_of_the_page_are_those_of_its_rows() -> None:
     rows = [
         line.strip("| ").split(" | ") for line in text.splitlines() if line.endswith("agrees |")
     ]
-    pairs, kinds = sum(len(row.dtypes) for row in TABLE_OF_KERNELS), len(SIGNATURES)
+    table = [*TABLE_OF_KERNELS, *MATRICES.values()]
+    pairs, kinds = sum(len(row.dtypes) for row in table), len(table)
     count = sum(int(row[4]) for row in rows)
     assert len(rows) == kinds
     assert f"{pairs} of {pairs} pairs of kernel and dtype agree, on {count} cases." in text

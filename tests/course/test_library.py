@@ -16,7 +16,7 @@ import pytest
 import small
 
 from course import check, keep
-from course.library import disk, load, ours, parts, saving, session
+from course.library import disk, load, ours, parts, saving, session, source
 from course.library.answers import taken
 from course.library.compose import Own, compose
 from course.library.source import split
@@ -106,14 +106,26 @@ def test_names_are_imported_from_earlier_files_and_handed_over_from_later_ones()
     assert "import array\n" in texts["buffer"], "the import is kept with what uses it"
 
 
-def test_the_linter_has_nothing_to_say_about_our_library(own: Path) -> None:
+def test_the_linter_has_nothing_to_say(own: Path) -> None:
+    small.work("96", {"96.1": STRIDES})
+    small.work("97", {"97.1": MEAN})
+    (own / "ours").mkdir()
     for file, code in compose(parts.parts()).texts().items():
-        (own / f"{file}.py").write_text(code)
-    ruff = [str(Path(sys.executable).parent / "ruff"), "format", "--diff", str(own)]
-    done = subprocess.run(
-        [*ruff, "--line-length", "100"], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout
+        (own / "ours" / f"{file}.py").write_text(code)
+    ruff, where = str(Path(sys.executable).parent / "ruff"), ["--line-length", "100", "."]
+    settings = ["--isolated", "--no-cache"]
+    for command in (["format", "--diff"], ["check", "--diff", "--select", "I,F401,F811,E,W"]):
+        done = subprocess.run(
+            [ruff, *command, *settings, *where], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_names_are_sorted_as_the_linter_has_them() -> None:
+    names = ["Reduce", "ReLU", "Op10", "Op9", "SIZES", "x", "Add", "_y"]
+    assert sorted(names, key=source.rank) == [
+        *("SIZES", "Add", "Op9", "Op10", "Reduce", "ReLU", "_y", "x")
+    ]
 
 
 def part(key: str, text: str, answer: str = "", file: str = "tensor") -> parts.Part:
@@ -212,8 +224,8 @@ def test_the_file_reads_like_a_library() -> None:
     small.work("96", ALL)
     assert text() == (
         '"""Tensors: numbers in a Buffer, and how they are walked."""\n\n'
-        "import math\n\nfrom .buffer import row\n\n\n"
-        "# ---- 96.1, yours\n\n"
+        "import math\n\nfrom .buffer import row\n\n"
+        "# ---- 96.1, yours\n\n\n"
         "# From the back.\n"
         "def strides_for(shape):  # mine\n"
         "    return tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))\n\n\n"
@@ -284,6 +296,27 @@ def test_go_on_leaves_a_wrong_answer_behind(capsys: pytest.CaptureFixture[str]) 
     assert "96.1: going on with ours until yours passes" in capsys.readouterr().out
     assert names["strides_for"]((2, 3)) == (3, 1)
     assert "tries=1" in Path("progress.txt").read_text()
+
+
+def test_go_on_takes_what_stands_in_the_library(capsys: pytest.CaptureFixture[str]) -> None:
+    """A notebook begun anew, or an answer that was checked in a file."""
+    small.work("96", {"96.1": HELPERS})
+    session.PASSED.clear()
+    capsys.readouterr()
+    names = small.work("96", upto="exercise-96.3")
+    out = capsys.readouterr().out
+    assert "96.1: going on with yours, as it stands in my_tutor/tensor.py\n" in out
+    assert names["strides_for"].seen and names["strides_for"]((2, 3)) == (3, 1)
+    change("back[-2::-1]", "back[::-1]")
+    names = small.work("96", upto="exercise-96.3")
+    assert "96.1: going on with ours until yours passes\n" in capsys.readouterr().out
+    assert names["strides_for"]((2, 3)) == (3, 1)
+
+
+def test_go_on_does_not_judge_again_what_has_just_passed(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = small.work("96", ALL, upto="check-96.1")
+    monkeypatch.setattr("course.checking.judged", lambda *_: pytest.fail("it has passed"))
+    small.cell('go_on("96.1")', names)
 
 
 def test_go_on_without_a_check_saves_what_passes() -> None:
@@ -845,6 +878,12 @@ def test_lines_that_ran_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     from course import counted
 
     small.work("96", {"96.3": TOTAL})
+    names = small.work("97")
+    capsys.readouterr()
+    counted(functools.partial(names["mean"], names["Grid"]([1.0, 4.0], (2,))))
+    # ours is `total(grid) / count(grid)`
+    out = capsys.readouterr().out
+    assert out == "4 of the 6 lines that ran were yours, 1 was ours, 1 was given\n"
     names = small.work("97", ALL)
     capsys.readouterr()
     grid = names["Grid"]([1.0, 4.0], (2,))
@@ -859,9 +898,7 @@ def test_lines_that_ran_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     names = small.work("97")
     capsys.readouterr()
     counted(functools.partial(names["mean"], names["Grid"]([1.0, 4.0], (2,))))
-    assert (
-        "4 of the 6 lines that ran were yours, 1 was ours, 1 was given" in capsys.readouterr().out
-    )
+    assert "5 of the 7 lines" in capsys.readouterr().out, "it stands in the library"
 
 
 def test_lines_that_run_in_a_later_call_only_are_counted(

@@ -26,7 +26,8 @@ KINDS = ("py", "pyi", "cpp", "hpp", "c", "md", "ipynb", "txt", "toml", "rst", "c
 
 # Names in text that are no files of this tree: a reader's own, and files that are made on the way.
 OTHERS = {
-    "train.py", "logs.py", "my.py", "mine.py", "page.md", "progress.txt", "level_list.hpp",
+    "train.py", "logs.py", "my.py", "mine.py", "page.md", "progress.txt", "merges.txt",
+    "level_list.hpp",
     "e_log.c",  # of fdlibm
     "tests/course/wrong/ch95.py",  # of a chapter that the page has its reader write
 }  # fmt: skip

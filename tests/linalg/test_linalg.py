@@ -11,8 +11,8 @@ import pytest
 import tutor
 from tutor import Tensor, jit, linalg, use_backend
 from tutor.backends import registry
+from tutor.backends.matrix_signatures import MATRICES
 from tutor.backends.registry import Operand
-from tutor.backends.signatures import MATRICES
 from tutor.errors import (
     DomainError,
     DTypeError,

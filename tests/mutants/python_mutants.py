@@ -444,4 +444,22 @@ PYTHON_MUTANTS = [
         "course/test_check.py",
         "an answer that divides by zero is right",
     ),
+    Mutant(
+        "ending Python is a pass", "course/answers.py",
+        "if not result.is_file():", "if not result.is_file() and ended.returncode > 1:",
+        "course/test_shell.py",
+        "a file that calls os._exit(0) passes every exercise",
+    ),
+    Mutant(
+        "an update writes over what lies beside a copy", "course/copies.py",
+        'if _sha(last.read_bytes()) == entry.get("beside_sha256"):', "if last.read_bytes():",
+        "course/test_update.py",
+        "what a learner has written into the newer version is gone",
+    ),
+    Mutant(
+        "a report counts a later wrong answer", "course/report.py",
+        "and kind in KINDS and not self.passed(id):", "and kind in KINDS:",
+        "course/test_report.py",
+        "an exercise that was handed in twice passes or not by the order of the files",
+    ),
 ]  # fmt: skip

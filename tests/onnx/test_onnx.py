@@ -42,6 +42,7 @@ UNARY = """
 CALLS: dict[str, tuple[Callable[..., Any], tuple[Tensor, ...]]] = {
     **{name: (getattr(Tensor, name), (NEAR * 0.9,)) for name in UNARY.split()},
     "acosh": (Tensor.acosh, (ABOVE,)),
+    "gelu by tanh": (lambda x: x.gelu("tanh"), (X * 3,)),
     "rounds": (lambda x: (x * 3).round() + (x * 3).trunc() + (x * 3).floor(), (X,)),
     "arithmetic": (lambda x, y: (x + y) * x - y / x + (x - 1) * 2, (X, ABOVE)),
     "powers": (lambda x, y: x**y + x**2 + 2**y, (NEAR, X)),
@@ -221,6 +222,7 @@ def test_every_op_is_written_or_said_not_to_be() -> None:
     left_out = """
         add_at argsort_of atan2 copysign cross_entropy cross_entropy_grad conv2d_weight cummax
         diagonal fold max_pool2d_grad nonzero relu_grad scatter_extreme sigmoid_grad tanh_grad
+        gelu_grad gelu_tanh_grad
         bitwise_left_shift bitwise_right_shift attention_grad
         batch_norm dropout
     """  # the last two are for training: evaluated, they are other ops, or none

@@ -10,6 +10,19 @@ from tutor.core.engine import apply
 
 erf = np.vectorize(math.erf, otypes=["float64"])
 
+
+def density(x: np.ndarray) -> np.ndarray:
+    """Of a standard normal."""
+    return np.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+
+
+def bent_slope(x: np.ndarray) -> np.ndarray:
+    """Of x/2 (1 + tanh u), u = sqrt(2/pi) (x + 0.044715 x**3)."""
+    root = math.sqrt(2 / math.pi)
+    tanh = np.tanh(root * (x + 0.044715 * x**3))
+    return (1 + tanh) / 2 + x / 2 * (1 - tanh * tanh) * root * (1 + 3 * 0.044715 * x * x)
+
+
 CASES = [
     Case("add", lambda x, y: x + y, ((3, 4), (3, 4)), np.add),
     Case("add", lambda x, y: x + y, ((3, 1), (2, 1, 4)), np.add),
@@ -92,6 +105,10 @@ CASES = [
          lambda x, y: x * (1 - y * y)),
     Case("sigmoid_grad", lambda x, y: apply("sigmoid_grad", x, y), ((3, 4), (4,)),
          lambda x, y: x * (y * (1 - y))),
+    Case("gelu_grad", lambda x, y: apply("gelu_grad", x, y), ((3, 4), (4,)),
+         lambda x, y: x * ((1 + erf(y / math.sqrt(2))) / 2 + y * density(y))),
+    Case("gelu_tanh_grad", lambda x, y: apply("gelu_tanh_grad", x, y), ((3, 4), (4,)),
+         lambda x, y: x * bent_slope(y)),
     Case("copysign", lambda x, y: x.copysign(y), ((3, 4), (4,)), np.copysign, "apart"),
     Case("bitwise_not", lambda x: ~x, ((9,),), np.invert, "ints", 0),
     Case("bitwise_not", lambda x: ~x, ((9,),), np.invert, "bools", 0),
@@ -121,7 +138,7 @@ CASES = [
     Case("silu", lambda x: x.silu(), ((9,),), lambda x: x / (1 + np.exp(-x))),
     Case("gelu", lambda x: x.gelu(), ((9,),), lambda x: x * (1 + erf(x / math.sqrt(2))) / 2),
     Case(
-        "gelu", lambda x: x.gelu("tanh"), ((9,),),
+        "gelu_tanh", lambda x: x.gelu("tanh"), ((9,),),
         lambda x: x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
     ),
     Case("elu", lambda x: x.elu(0.5), ((9,),), lambda x: np.where(x > 0, x, np.expm1(x) / 2),

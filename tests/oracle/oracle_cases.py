@@ -31,10 +31,21 @@ TWO = {
     "remainder": "nonzero", "fmod": "nonzero", "maximum": "apart", "minimum": "apart",
     "hypot": "normal", "atan2": "normal", "logaddexp": "normal", "copysign": "nonzero",
 }  # fmt: skip
+
+
+def slope_of(f, g, x):
+    """g f'(x), which can be differentiated."""
+    x = x if x.requires_grad else x.detach().requires_grad_()
+    (slope,) = torch.autograd.grad(f(x).sum(), x, create_graph=True)
+    return g * slope
+
+
 GRADIENTS = {  # of a result z, given that of what it leads to, g
     "relu_grad": lambda g, z: g * (z > 0),
     "tanh_grad": lambda g, z: g * (1 - z * z),
     "sigmoid_grad": lambda g, z: g * z * (1 - z),
+    "gelu_grad": lambda g, x: slope_of(lambda y: theirs.gelu(y), g, x),
+    "gelu_tanh_grad": lambda g, x: slope_of(lambda y: theirs.gelu(y, approximate="tanh"), g, x),
 }
 ACTIVATIONS = {  # name: parameters
     "silu": ({},), "gelu": ({}, {"approximate": "tanh"}), "elu": ({}, {"alpha": 0.5}),

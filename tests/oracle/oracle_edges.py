@@ -54,6 +54,7 @@ POWER = "`pow` follows IEEE 754: the power 0.5 of -inf is inf."
 COPYSIGN = "`copysign` of an infinity has a gradient."
 SPREAD = "`var` of an infinity has the gradient nan everywhere."
 PROD = "`prod` has the product of the others as its gradient beside an infinity, too."
+GELU = "`gelu` of -inf is -0, and its derivative has limits, too."
 SOFTPLUS = "`softplus` has no threshold."
 NEGATIVE = (
     "Positions may be negative in `gather`, `scatter`, `scatter_add` and `index_select`, too."
@@ -64,8 +65,8 @@ SECOND = "Second derivatives have a number in places where PyTorch has nan, or a
 FLOOR = "`//` has a derivative: 0."
 NUMPY_INDEX = "An int beside arrays of positions is one of them, as in NumPy."
 DIFFERENCES = (
-    TIES, STABLE, NEGATIVE, LAST, AT_NAN, SIGN, DOMAIN, POWER, PROD, COPYSIGN, SPREAD, SOFTPLUS,
-    NO_ROWS, NO_NORM, FLOOR, SECOND, NUMPY_INDEX, BOOLS, CLAMPED,
+    TIES, STABLE, NEGATIVE, LAST, AT_NAN, SIGN, DOMAIN, POWER, PROD, COPYSIGN, SPREAD, GELU,
+    SOFTPLUS, NO_ROWS, NO_NORM, FLOOR, SECOND, NUMPY_INDEX, BOOLS, CLAMPED,
 )  # fmt: skip
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, inf, -inf, nan]
@@ -164,7 +165,9 @@ CHOICES = [
     Edge("relu6", method("relu6"), ([0.0, 3.0, 6.0, inf, -inf],), theirs.relu6),
     Edge("relu6", method("relu6"), ([nan],), theirs.relu6, 0),
     *[Edge(n, method(n), ([0.0, -0.0, 2.0, inf, -inf],), getattr(theirs, n), 1)
-      for n in ("elu", "leaky_relu", "softplus", "silu", "gelu")],
+      for n in ("elu", "leaky_relu", "softplus", "silu")],
+    Edge("gelu", method("gelu"), ([0.0, -0.0, 2.0],), theirs.gelu),
+    Edge("gelu", method("gelu"), ([inf, -inf],), theirs.gelu, 1, GELU, [inf, -0.0], [[1.0, -0.0]]),
     *[Edge(n, method(n), ([800.0, -800.0, 30.0, -30.0],), getattr(theirs, n), 2)
       for n in ("elu", "leaky_relu", "silu", "gelu")],
     Edge("leaky_relu", lambda x: x.leaky_relu(0.0), ([0.0, -1.0, inf, nan],),

@@ -12,6 +12,7 @@ ulp(n)  at most n units in the last place away, counted on the ladder of all num
         nan, infinities and the sign of zero as in `exact`.
 sum     equal where every order of adding gives the same sum (values that are small integers);
         else within the bound of cases/bounds.py, of which the worst error is given as a fraction.
+residual  of kernels on matrices: tutor/backends/matrices/agreement.py, a fraction of its bound.
 """
 
 from __future__ import annotations
@@ -25,11 +26,14 @@ from tutor.backends import cases, registry
 from tutor.backends.cases.bounds import ROUNDOFF, bounds, written
 from tutor.backends.cases.draws import Case, Spec
 from tutor.backends.cases.operands import elements, execute, images, through
+from tutor.backends.matrix_signatures import signature_of
 from tutor.backends.registry import Table
 from tutor.backends.signatures import SIGNATURES
 from tutor.dtype import DType
 from tutor.errors import KernelNotFound
 from tutor.ground.bits import UNSIGNED
+
+BOUNDED = ("sum", "residual")  # classes whose error is given as a fraction of a bound
 
 
 class Verdict(NamedTuple):
@@ -81,10 +85,10 @@ def check(table: Table, kernel: str, dtype: DType, seed: int = 0) -> Verdict:
 
 def agreement(kernel: str, dtype: DType) -> tuple[str, float]:
     """The class of agreement, and the largest error it allows. Integers are always exact."""
-    agree = SIGNATURES[kernel].agree
+    agree = signature_of(kernel).agree
     if not dtype.is_float or agree == "exact":
         return "exact", 0.0
-    return ("sum", 1.0) if agree == "sum" else ("ulp", float(agree[4:-1]))
+    return (agree, 1.0) if agree in BOUNDED else ("ulp", float(agree[4:-1]))
 
 
 @functools.lru_cache(maxsize=2)  # so that the levels of a backend share the reference's work
@@ -220,7 +224,7 @@ def rows(verdicts: Iterable[Verdict]) -> Iterator[tuple[str, ...]]:
         wrong = sum(not v.ok for v in there)
         yield (
             kernel,
-            SIGNATURES[kernel].agree,
+            signature_of(kernel).agree,
             f"{len(there)} of {len(found)}",
             str(len({layout for v in there for layout in v.layouts})),
             str(sum(v.cases for v in there)),
@@ -261,6 +265,8 @@ def worst(verdicts: list[Verdict]) -> str:
     found = max((v for v in verdicts if v.limit), key=lambda v: v.worst)
     kind, limit = agreement(found.kernel, found.dtype)
     error = (
-        f"{found.worst:.2f} of the bound" if kind == "sum" else f"{found.worst:g} of {limit:g} ulp"
+        f"{found.worst:.2f} of the bound"
+        if kind in BOUNDED
+        else f"{found.worst:g} of {limit:g} ulp"
     )
     return f"{error} ({found.dtype.name})" if found.worst else error

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tutor.backends import bytecode, windows
-from tutor.backends.signatures import signature_of
+from tutor.backends.matrix_signatures import signature_of
 from tutor.dtype import DType
 from tutor.ground.layout import Shape
 

@@ -22,7 +22,8 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from tutor.backends.signatures import MATRICES, SIGNATURES, Signature
+from tutor.backends.matrix_signatures import MATRICES
+from tutor.backends.signatures import SIGNATURES, Signature
 from tutor.dtype import DType, bool_
 from tutor.errors import DTypeError, KernelNotFound
 from tutor.ground.blocks import Block, Setting, Within

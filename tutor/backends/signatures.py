@@ -90,6 +90,9 @@ TABLE_OF_KERNELS = (
     Signature("atanh", "TT", FLOATS, "ulp(2)", "z = the number whose tanh is x; nan beyond +-1"),
     Signature("erf", "TT", FLOATS, "ulp(1)", "z = 2/sqrt(pi) * integral of e**-t**2 from 0 to x"),
     Signature("sigmoid", "TT", FLOATS, "ulp(2)", "z = 1 / (1 + e**-x)"),
+    Signature("gelu", "TT", FLOATS, "ulp(4)", "z = x P(X <= x), X standard normal; -0 at -inf"),
+    Signature("gelu_tanh", "TT", FLOATS, "ulp(1)",
+        "z = x / (1 + e**-(2 sqrt(2/pi) (x + 0.044715 x**3))); -0 at -inf"),
     Signature("copy", "TT", ALL, "exact", "z = x", work="moves"),
     Signature("cast", "*T", ALL, "exact",
         "z = x in out's dtype: floats round to nearest even, float to integer cuts towards 0 "
@@ -123,6 +126,10 @@ TABLE_OF_KERNELS = (
     Signature("relu_grad", "TTT", FLOATS, "exact", "d = g if z > 0 else 0; ins = (g, z)"),
     Signature("tanh_grad", "TTT", FLOATS, "ulp(3)", "d = g * (1 - z) * (1 + z); ins = (g, z)"),
     Signature("sigmoid_grad", "TTT", FLOATS, "ulp(3)", "d = g * (z * (1 - z)); ins = (g, z)"),
+    Signature("gelu_grad", "TTT", FLOATS, "ulp(1)",
+        "d = g times the slope of gelu at x; ins = (g, x)"),
+    Signature("gelu_tanh_grad", "TTT", FLOATS, "ulp(1)",
+        "d = g times the slope of gelu_tanh at x; ins = (g, x)"),
     Signature("bitwise_and", "TTT", BITS, "exact", "z = x & y, bit by bit"),
     Signature("bitwise_or", "TTT", BITS, "exact", "z = x | y, bit by bit"),
     Signature("bitwise_xor", "TTT", BITS, "exact", "z = x ^ y, bit by bit"),
@@ -298,38 +305,6 @@ TABLE_OF_KERNELS = (
 # fmt: on
 
 SIGNATURES = {signature.name: signature for signature in TABLE_OF_KERNELS}
-
-# Kernels on matrices, the last two axes of each operand; what is made of one stands in one result.
-# They come from elsewhere, not from a backend's own table: tutor/backends/matrices. How closely two
-# agree depends on the matrix: residuals, and where they can be the numbers, are compared.
-WIDE = (float32, float64)
-# fmt: off
-MATRICES = {signature.name: signature for signature in (
-    Signature("solve", "TTT", WIDE, "residual",
-        "z = X of A X = B; a singular A raises DomainError", form="matrix"),
-    Signature("det", "TT", WIDE, "residual", "z = det A, in a 1 by 1 matrix", form="matrix"),
-    Signature("slogdet", "TT", WIDE, "residual",
-        "z = [sign, ln |det A|]; of a singular A 0 and -inf", form="matrix"),
-    Signature("cholesky", "TT", WIDE, "residual",
-        "z = L, lower triangular, L L^T = A, of the lower triangle of A; raises DomainError if A "
-        "is not positive definite", form="matrix"),
-    Signature("qr", "TT", WIDE, "residual",
-        "z = [Q R], Q R = A, Q with orthonormal columns, R upper triangular with a diagonal >= 0",
-        ("columns",), form="matrix"),
-    Signature("eigh", "TT", WIDE, "residual",
-        "z = [w; V], A V = V diag(w), of the lower triangle of A, w rising, V orthonormal",
-        form="matrix"),
-    Signature("svd", "TT", WIDE, "residual",
-        "z = [U; s; V], U diag(s) V^T = A, s falling, the columns of U and V orthonormal",
-        form="matrix"),
-    Signature("svdvals", "TT", WIDE, "residual", "z = [s], as of svd", form="matrix"),
-)}
-# fmt: on
-
-
-def signature_of(kernel: str) -> Signature:
-    """The row of a kernel, in either table."""
-    return SIGNATURES.get(kernel) or MATRICES[kernel]
 
 
 def version() -> int:

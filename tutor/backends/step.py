@@ -25,8 +25,9 @@ from operator import call
 from typing import Any, TypeVar
 
 from tutor.backends import registry
+from tutor.backends.matrix_signatures import signature_of
 from tutor.backends.registry import Kernel
-from tutor.backends.signatures import Signature, signature_of
+from tutor.backends.signatures import Signature
 from tutor.dtype import DType
 from tutor.errors import DomainError
 from tutor.ground.blocks import Block, Entered, Setting, Shared, Within, runs_in_steps

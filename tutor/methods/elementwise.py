@@ -309,12 +309,9 @@ class Elementwise(Create):
     def gelu(self, approximate: str = "none") -> Self:
         """x * P(X <= x) for a standard normal X (Hendrycks and Gimpel 2016): exact, by erf; or with
         approximate="tanh" their formula x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x**3)))."""
-        if approximate == "tanh":
-            inner = (self + self * self * self * 0.044715) * math.sqrt(2 / math.pi)
-            return self * 0.5 * (inner.tanh() + 1)
-        if approximate != "none":
+        if approximate not in ("none", "tanh"):
             raise DomainError(f"gelu(approximate={approximate!r})", "no such way", "'none', 'tanh'")
-        return self * 0.5 * ((self * math.sqrt(0.5)).erf() + 1)
+        return apply("gelu" if approximate == "none" else "gelu_tanh", self)
 
     def elu(self, alpha: float = 1.0) -> Self:
         """x where x > 0, else alpha * (e**x - 1)."""

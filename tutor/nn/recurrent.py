@@ -133,10 +133,8 @@ class Recurrent(Module):
         x = x.unsqueeze(1) if single else x.transpose(0, 1) if self.batch_first else x
         if not x.shape[0]:
             raise ShapeError(f"{kind} of a sequence of no places", "no step", "give one or more")
-        length, n, width = x.shape
-        state = self.begun(x, n, state, single)
-        told, final = self.through(x.reshape((length * n, width)), [n] * length, state)
-        told = told.reshape((length, n, told.shape[1]))
+        state = self.begun(x, x.shape[1], state, single)
+        told, final = self.through(x, None, state)
         if single:
             return told.squeeze(1), tuple(s.squeeze(1) for s in final)
         return told.transpose(0, 1) if self.batch_first else told, final
@@ -159,9 +157,10 @@ class Recurrent(Module):
             final = tuple(s.index_select(1, back) for s in final)
         return x._replace(data=told), final
 
-    def through(self, x: Tensor, sizes: list[int], state: State) -> tuple[Tensor, State]:
-        """All layers over x (all places, width), the first sizes[0] of them the first places of as
-        many sequences, and so on: packed, as in tutor/nn/utils/rnn.py."""
+    def through(self, x: Tensor, sizes: list[int] | None, state: State) -> tuple[Tensor, State]:
+        """All layers over x (L, N, width); or, with sizes, over x (all places, width), the first
+        sizes[0] of them the first places of as many sequences, and so on: packed, as in
+        tutor/nn/utils/rnn.py."""
         ended: list[State] = []
         for layer in range(self.num_layers):
             told = []
@@ -189,32 +188,35 @@ class Recurrent(Module):
                 )  # fmt: skip
         return tuple(s.unsqueeze(1) for s in state) if single else state
 
-    def along(self, x: Tensor, sizes: list[int], state: State, end: str) -> tuple[Tensor, State]:
-        """One layer in one direction. Sequences end, the shortest first, and their state stays; in
-        the other direction they come in, with the state that they begin with."""
+    def along(
+        self, x: Tensor, sizes: list[int] | None, state: State, end: str
+    ) -> tuple[Tensor, State]:
+        """One layer in one direction. Packed sequences end, the shortest first, and their state
+        stays; in the other direction they come in, with the state that they begin with."""
         w, u = getattr(self, f"weight_ih_{end}"), getattr(self, f"weight_hh_{end}")
         b = getattr(self, f"bias_ih_{end}") if self.bias else None
         c = getattr(self, f"bias_hh_{end}") if self.bias else None
-        wx = F.linear(x, w, b).split(sizes)
-        told: list[Any] = [None] * len(sizes)
-        step, backward, begin, ended = KINDS[self.cell].step, end.endswith("_reverse"), state, []
-        running = sizes[-1] if backward else sizes[0]
-        if running < sizes[0]:
-            state = tuple(s[:running] for s in begin)
-        for place in reversed(range(len(sizes))) if backward else range(len(sizes)):
-            before, running = running, sizes[place]
-            if running > before:
-                state = tuple(
-                    cat([s, b[before:running]]) for s, b in zip(state, begin, strict=True)
-                )
-            elif running < before:
-                ended.append(tuple(s[running:] for s in state))
-                state = tuple(s[:running] for s in state)
+        z, step, backward = F.linear(x, w, b), KINDS[self.cell].step, end.endswith("_reverse")
+        wx = [part.squeeze(0) for part in z.split(1)] if sizes is None else [*z.split(sizes)]
+        told: list[Any] = [None] * len(wx)
+        places, begin, ended = range(len(wx)), state, []
+        if sizes is not None and backward:
+            state = tuple(s[: sizes[-1]] for s in begin)
+        for place in reversed(places) if backward else places:
+            if sizes is not None:
+                before, now = state[0].shape[0], sizes[place]
+                if now > before:
+                    state = tuple(
+                        cat([s, b[before:now]]) for s, b in zip(state, begin, strict=True)
+                    )
+                elif now < before:
+                    ended.append(tuple(s[now:] for s in state))
+                    state = tuple(s[:now] for s in state)
             state = step(wx[place], c, state, u)
             told[place] = state[0]
         if ended:
             state = tuple(cat(parts) for parts in zip(state, *reversed(ended), strict=True))
-        return cat(told), state
+        return (stack(told) if sizes is None else cat(told)), state
 
 
 class OneState(Recurrent):

@@ -172,6 +172,16 @@ def layer_norm(g: Graph, c: Call) -> str:
     return g.add("LayerNormalization", *c.ins, axis=-1, epsilon=c.params["eps"])
 
 
+def gelu(g: Graph, c: Call) -> str:
+    """x/2 (1 + erf(x sqrt(1/2))), or x sigmoid(2 sqrt(2/pi) (x + 0.044715 x**3))"""
+    x, line = c.ins[0], 2 * math.sqrt(2 / math.pi)
+    if c.op == "gelu":
+        wide = g.add("Erf", g.add("Mul", x, one(g, c, math.sqrt(0.5))))
+        return g.add("Mul", g.add("Mul", x, one(g, c, 0.5)), g.add("Add", wide, one(g, c, 1)))
+    cube = g.add("Mul", g.add("Mul", g.add("Mul", x, x), x), one(g, c, line * 0.044715))
+    return g.add("Mul", x, g.add("Sigmoid", g.add("Add", cube, g.add("Mul", x, one(g, c, line)))))
+
+
 def rms_norm(g: Graph, c: Call) -> str:
     """x / sqrt(mean of x**2 + eps) * w: opset 18 has no word for it"""
     x, w = c.ins
@@ -330,12 +340,11 @@ FUNCTIONS: dict[str, Callable[[Graph, Call], str]] = {
     "fmod": lambda g, c: g.add("Mod", *c.ins, fmod=1), "trunc": trunc, "hypot": hypot,
     "argmax": position, "argmin": position, "linear": linear, "linear_relu": linear,
     "conv2d": conv2d, "max_pool2d": max_pool2d, "attention": attention,
-    "layer_norm": layer_norm, "rms_norm": rms_norm,
+    "layer_norm": layer_norm, "rms_norm": rms_norm, "gelu": gelu, "gelu_tanh": gelu,
     "softmax": along("Softmax"), "log_softmax": along("LogSoftmax"), "cat": along("Concat"),
     "gather": along("GatherElements"), "index_select": along("Gather"),
-    "scatter": along("ScatterElements"),
-    "scatter_add": along("ScatterElements", reduction="add"), "scan": scan, "argsort": argsort,
-    "cast": cast, "reshape": reshape, "unsqueeze": reshape, "squeeze": reshape, "permute": permute,
-    "transpose": permute, "expand": expand, "index": index, "place": place, "pad": pad,
-    "windows": windows,
+    "scatter": along("ScatterElements"), "windows": windows, "scan": scan, "argsort": argsort,
+    "scatter_add": along("ScatterElements", reduction="add"), "cast": cast, "reshape": reshape,
+    "unsqueeze": reshape, "squeeze": reshape, "permute": permute, "transpose": permute,
+    "expand": expand, "index": index, "place": place, "pad": pad,
 }  # fmt: skip

@@ -11,6 +11,7 @@ from tutor.ops import (
     elementwise,
     functions,
     fused,
+    gelu,
     indexing,
     matmul,
     movement,
@@ -21,8 +22,8 @@ from tutor.ops import (
 )
 
 families = (
-    attention, bitwise, dropout, elementwise, functions, fused, indexing, matmul, movement, norm,
-    reduce, scan, window,
+    attention, bitwise, dropout, elementwise, functions, fused, gelu, indexing, matmul, movement,
+    norm, reduce, scan, window,
 )  # fmt: skip
 classes = {op.__name__: op for op in OPS.values()}
 globals().update(classes)

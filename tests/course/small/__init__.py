@@ -28,6 +28,7 @@ def used() -> Iterator[None]:
     load._ours.cache_clear()
     session.LAST.clear()
     session.OURS.clear()
+    session.PASSED.clear()
     saving.UNSAVED.clear()
     notebooks.folder = lambda: HERE / "chapters"
     exercises.exercises.__path__ = [str(HERE / "exercises")]

@@ -142,7 +142,7 @@ REAL: dict[str, tuple[Callable[[], Program], int, int]] = {
     "mlp, adam": (lambda: mlp(optim.Adam), 24, 20),
     "cnn": (cnn, 19, 18),
     "by hand": (by_hand, 16, 5),
-    "normalisation": (normalisation, 45, 10),
+    "normalisation": (normalisation, 32, 10),
     "attention": (attention, 53, 22),
     "views": (views, 13, 8),
     "dropout": (dropout, 19, 7),

@@ -14,7 +14,7 @@ from typing import Any
 
 from tutor.backends import registry
 from tutor.backends.matrices.reference import not_positive, singular
-from tutor.backends.signatures import MATRICES
+from tutor.backends.matrix_signatures import MATRICES
 from tutor.errors import KernelNotFound
 from tutor.ground import border
 

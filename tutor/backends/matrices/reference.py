@@ -14,8 +14,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tutor.backends import registry
+from tutor.backends.matrix_signatures import MATRICES
 from tutor.backends.python_ref.walk import Kernel, Operand, read, write
-from tutor.backends.signatures import MATRICES
 from tutor.errors import DomainError
 from tutor.ground.border import guarded
 
@@ -262,7 +262,7 @@ KERNELS: dict[str, Kernel] = {
 
 
 def table() -> registry.Table:
-    """A row for each line of MATRICES in signatures.py and each of its dtypes."""
+    """A row for each line of matrix_signatures.py and each of its dtypes."""
     kernels: dict[str, Any] = {name: guarded(name, KERNELS[name]) for name in MATRICES}
     return {
         (row.name, dtype): kernels[row.name] for row in MATRICES.values() for dtype in row.dtypes

@@ -82,6 +82,42 @@ def sigmoid(x: float) -> float:
     return exp(x) / (1 + exp(x)) if x < 0 else 1 / (1 + exp(-x))
 
 
+FAR = 40.0  # e**-(FAR * FAR / 2) is 0. (At -FAR a slope is -(0 - 0), for it comes from below 0.)
+
+
+def below(x: float) -> float:
+    """P(X <= x) for a standard normal X"""
+    return 0.5 * math.erfc(-x * 0.7071067811865475244)
+
+
+def gelu(x: float) -> float:
+    """x P(X <= x) for a standard normal X; at -inf its limit, -0"""
+    x = max(x, -FAR)
+    return x * below(x)
+
+
+def gelu_grad(g: float, x: float) -> float:
+    """g (P(X <= x) + x p(x)), p(x) = e**-(x**2 / 2) / sqrt(2 pi), the density of X"""
+    x = min(max(x, -FAR), FAR)
+    return g * -(-x * exp(-x * x / 2) * 0.39894228040143267794 - below(x))
+
+
+LINE, CURVE = 1.5957691216057307117, 0.071354816272600248  # 2 sqrt(2/pi), and 0.044715 of that
+
+
+def gelu_tanh(x: float) -> float:
+    """x / (1 + e**-(2 sqrt(2/pi) (x + 0.044715 x**3))); at -inf its limit, -0"""
+    x = max(x, -FAR)
+    return x * sigmoid(x * (LINE + CURVE * (x * x)))
+
+
+def gelu_tanh_grad(g: float, x: float) -> float:
+    """g (s + x s (1 - s) u'), with s = sigmoid(u) and u = 2 sqrt(2/pi) (x + 0.044715 x**3)"""
+    x = min(max(x, -FAR), FAR)
+    s = sigmoid(x * (LINE + CURVE * (x * x)))
+    return g * -(-x * (LINE + 3 * CURVE * (x * x)) * (s * (1 - s)) - s)
+
+
 def identity(x: Any) -> Any:
     """x"""
     return x
@@ -257,6 +293,8 @@ KERNELS: dict[str, Kernel] = {
     "acosh": lift(ieee(math.acosh)),
     "atanh": lift(ieee(math.atanh, (-1, -math.inf), (1, math.inf))),
     "erf": lift(math.erf),
+    "gelu": lift(gelu),
+    "gelu_tanh": lift(gelu_tanh),
     "sigmoid": lift(sigmoid),
     "copy": lift(identity),
     "cast": cast,
@@ -277,6 +315,8 @@ KERNELS: dict[str, Kernel] = {
     "relu_grad": lift(lambda g, z: g if z > 0 else 0.0),
     "tanh_grad": lift(lambda g, z: g * ((1 - z) * (1 + z))),
     "sigmoid_grad": lift(lambda g, z: g * (z * (1 - z))),
+    "gelu_grad": lift(gelu_grad),
+    "gelu_tanh_grad": lift(gelu_tanh_grad),
     "bitwise_and": lift(operator.and_),
     "bitwise_or": lift(operator.or_),
     "bitwise_xor": lift(operator.xor),

@@ -101,6 +101,8 @@ EXPRESSIONS: dict[str, Variants] = {
     "atanh": floats(double("atanh(x)")),
     "erf": floats(double("erf(x)")),
     "sigmoid": floats(own("x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x))")),
+    "gelu": floats(double("gelu(x)")),
+    "gelu_tanh": floats(double("gelu_tanh(x)")),
     "copy": everything(own("x")),
     # ---- two or three operands
     "add": floats(own("x + y")) | integers(wraps("x + y")) | {"bool": own("x | y")},
@@ -121,6 +123,8 @@ EXPRESSIONS: dict[str, Variants] = {
     "relu_grad": floats(own("z > 0 ? g : 0")),
     "tanh_grad": floats(double("tanh_grad(g, z)")),
     "sigmoid_grad": floats(double("sigmoid_grad(g, z)")),
+    "gelu_grad": floats(double("gelu_grad(g, x)")),
+    "gelu_tanh_grad": floats(double("gelu_tanh_grad(g, x)")),
     "bitwise_and": {**integers(own("x & y")), "bool": own("x & y")},
     "bitwise_or": {**integers(own("x | y")), "bool": own("x | y")},
     "bitwise_xor": {**integers(own("x ^ y")), "bool": own("x ^ y")},
@@ -143,7 +147,10 @@ EXPRESSIONS: dict[str, Variants] = {
 }
 # fmt: on
 
-NAMES = {"where": "cxy", **dict.fromkeys(("relu_grad", "tanh_grad", "sigmoid_grad"), "gz")}
+NAMES = {
+    "where": "cxy", **dict.fromkeys(("relu_grad", "tanh_grad", "sigmoid_grad"), "gz"),
+    **dict.fromkeys(("gelu_grad", "gelu_tanh_grad"), "gx"),
+}  # fmt: skip
 FUNCTIONS = {
     "fabs", "sqrt", "floor", "ceil", "rint", "trunc", "exp", "log", "sin", "cos", "pow", "fmod",
     "copysign",

@@ -108,6 +108,41 @@ _SIGMOID_GRAD = """
 /* g times the slope of the sigmoid where its result is z. */
 static inline double sigmoid_grad(double g, double z) { return g * (z * (1 - z)); }"""
 
+_NORMAL = """
+/* P(X <= x) of a standard normal X, and x where that is neither 0 nor 1. */
+static inline double near(double x) { return x < -40 ? -40 : x > 40 ? 40 : x; }
+static inline double normal(double x) { return 0.5 * erfc(-x * 0.7071067811865475244); }"""
+
+_GELU = """
+/* x P(X <= x), whose limit at -inf is -0. */
+static inline double gelu(double x) { return (x > 0 ? x : near(x)) * normal(x); }"""
+
+_GELU_GRAD = """
+/* g times the slope of gelu at x: e^(-x^2/2) / sqrt(2 pi) is the density of X. */
+static inline double gelu_grad(double g, double x) {
+    x = near(x);
+    return g * -(-x * exp(-x * x / 2) * 0.39894228040143267794 - normal(x));
+}"""
+
+_BENT = """
+/* The sigmoid of 2 sqrt(2/pi) (x + 0.044715 x^3), which is close to P(X <= x). */
+static inline double bent(double x) {
+    const double u = x * (1.5957691216057307117 + 0.071354816272600248 * (x * x));
+    return u < 0 ? exp(u) / (1 + exp(u)) : 1 / (1 + exp(-u));
+}"""
+
+_GELU_TANH = """
+/* x times that. */
+static inline double gelu_tanh(double x) { return (x > 0 ? x : near(x)) * bent(near(x)); }"""
+
+_GELU_TANH_GRAD = """
+/* g times the slope of gelu_tanh at x. */
+static inline double gelu_tanh_grad(double g, double x) {
+    x = near(x);
+    const double slope = 1.5957691216057307117 + 3 * 0.071354816272600248 * (x * x);
+    return g * -(-x * slope * (bent(x) * (1 - bent(x))) - bent(x));
+}"""
+
 _WHOLE_POWER = """
 /* x to the power y by squaring, modulo 2^64, of which narrower integers keep the low bits. */
 static inline uint64_t whole_power(uint64_t x, uint64_t y) {
@@ -195,6 +230,12 @@ HELPERS = {  # in the order in which C must see them
     "log_add_exp": _LOG_ADD_EXP,
     "tanh_grad": _TANH_GRAD,
     "sigmoid_grad": _SIGMOID_GRAD,
+    "near": _NORMAL,
+    "gelu": _GELU,
+    "gelu_grad": _GELU_GRAD,
+    "bent": _BENT,
+    "gelu_tanh": _GELU_TANH,
+    "gelu_tanh_grad": _GELU_TANH_GRAD,
     "whole_power": _WHOLE_POWER,
     **{
         f"{name}_{kind}": _EXTREME.format(

@@ -10,7 +10,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable
 
-from tutor.backends.signatures import SIGNATURES, signature_of
+from tutor.backends.matrix_signatures import signature_of
+from tutor.backends.signatures import SIGNATURES
 from tutor.backends.step import Step
 from tutor.programs.program import Program, Slot, walks
 from tutor.programs.source import chain, elementwise, moving, products, reductions, scores
