@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import linecache
+import math
+import struct
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from course import notebooks
 from course.checking import judged
 from course.exercise import Exercise, find
-from course.library import ours, parts
+from course.library import ours
 
 FILES = sorted(Path(__file__).parent.glob("right/ch*.py"))
 ANSWERS = [
     (id, why, text)
     for file in FILES
     for id, answers in import_module(f"right.{file.stem}").RIGHT.items()
+    if isinstance(answers, dict)  # lists are asked about in their chapter: test_right_answers.py
     for why, text in answers.items()
 ]
 HELPERS = {"06.8": "def version(buf):\n    return getattr(buf, 'version', 0)\n"}  # of the chapter
@@ -26,7 +30,8 @@ HELPERS = {"06.8": "def version(buf):\n    return getattr(buf, 'version', 0)\n"}
 def test_another_right_answer_passes(id: str, why: str, text: str) -> None:
     entry = find(id)
     assert isinstance(entry, Exercise)
-    names = dict(vars(ours(parts.key(id[:2])))) | {"__name__": "right"}
+    chapter = max(number for number in notebooks.chapters() if number.startswith(id[:2]))
+    names = dict(vars(ours(chapter))) | {"__name__": "right", "math": math, "struct": struct}
     text = HELPERS.get(id, "") + text
     file = f"<{id} {why}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
