@@ -87,12 +87,12 @@ def nest(items, shape):
 """,
     },
     "02.11": {
-        "asking for the class": """
+        "in another order": """
 class Tensor:
     def __init__(
         self, data, shape=None, strides=None, offset=0, dtype="float32", requires_grad=False
     ):
-        if isinstance(data, Buffer):
+        if "raw" in dir(data):
             self.buf = data
             self.shape = tuple(shape) if shape is not None else (len(data),)
         else:
