@@ -68,6 +68,7 @@ def check_01_1(judge: Judge, answer: Any) -> None:
     _several(judge, answer)
     _one(judge, answer)
     _whose(judge, answer)
+    _by_pack(judge, answer)
 
 
 def _several(judge: Judge, answer: Any) -> None:
@@ -136,6 +137,35 @@ def _whose(judge: Judge, answer: Any) -> None:
     judge.called = "a[0] = -2.0; b[0]"
     given = "a of float32 and b of uint32 over one memory: b.raw = a.raw"
     judge.equal(judge.run(lambda: narrow[0]), 0xC0000000, given=given)
+
+
+def _by_pack(judge: Judge, answer: Any) -> None:
+    """All numbers go in through `pack`, which a later exercise changes."""
+    functions = [f for f in vars(answer).values() if hasattr(f, "__globals__")]
+    space: dict[str, Any] = functions[0].__globals__ if functions else {}
+    before = space.get("pack")
+    seen: list[int] = []
+
+    def packed(numbers: Any, dtype: str) -> bytes:
+        seen.append(len(numbers))
+        found: bytes = ch01.pack(numbers, dtype)
+        return found
+
+    space["pack"] = packed
+    try:
+        b = judge.instance(answer, [1.0, 2.0, 3.0])
+        words = "does not go through `pack`, which is going to learn about numbers that do not fit"
+        judge.that(seen, f"the constructor {words}")
+        for what_it_is, write in (
+            ("b.write(0, [4.0])", partial(b.write, 0, [4.0])),
+            ("b[1] = 5.0", partial(operator.setitem, b, 1, 5.0)),
+        ):
+            seen.clear()
+            judge.called = what_it_is
+            judge.run(write)
+            judge.that(seen, f"it {words}")
+    finally:
+        space["pack"] = before
 
 
 # ---- 01.2, 01.6, 01.7: numbers that do not fit ---------------------------------------------------
@@ -274,7 +304,7 @@ ROWS: tuple[tuple[str, list[Any]], ...] = (
 def check_01_7(judge: Judge, answer: Any) -> None:
     """The same bytes as before; what does not fit is converted; what fits costs nothing more."""
     for dtype, numbers in ROWS:
-        for row in (numbers, tuple(numbers)):
+        for row in (list(numbers), tuple(numbers)):
             got = judge.call(answer, row, dtype)
             judge.that(isinstance(got, bytes | bytearray), f"{what(got)}, and not bytes")
             wanted = ch01.pack(numbers, dtype)

@@ -92,7 +92,7 @@ def looks_trained(judge: Judge, got: Any, model: Any, optimizer: Stepper, expect
     "08.7",
     "The loop",
     answer="train",
-    minutes=8,
+    minutes=6,
     without=("tutor",),
     hints=(
         "Four things happen for each batch, and you have seen them in chapter 5: forward, "
@@ -140,7 +140,7 @@ class Identity:
     "08.8",
     "How many are right",
     answer="accuracy",
-    minutes=6,
+    minutes=8,
     without=("tutor",),
     hints=(
         "What the network reads is the place of the largest score in a row.",
@@ -180,7 +180,7 @@ def check_08_8(judge: Judge, accuracy: Any) -> None:
     "08.9",
     "Rows",
     answer="rows",
-    minutes=12,
+    minutes=10,
     without=("tutor",),
     hints=(
         "In a contiguous tensor row i is a run of bytes. How long is it, and where does it begin?",
@@ -613,7 +613,7 @@ def state(model: Any) -> list[bytes]:
     "08.3",
     "A checkpoint",
     answer="Checkpoint",
-    minutes=18,
+    minutes=16,
     without=("tutor",),
     hints=(
         "The next step reads the parameters, what the optimizer remembers (velocities; m, v and t; "
@@ -893,7 +893,7 @@ class Watched(Counting):
     "08.s1",
     "A batch too large for the memory",
     answer="train_in_parts",
-    minutes=15,
+    minutes=12,
     without=("tutor", "train"),
     hints=(
         "backward adds to the gradients that are there. For once that is just what is wanted: "
@@ -932,7 +932,7 @@ class OnPurposeError(Exception):
     "08.s2",
     "The mean of the last weights",
     answer="Averaged",
-    minutes=18,
+    minutes=15,
     without=("tutor",),
     hints=(
         "The means are tensors of their own: p.detach() looks at the memory of p, so it would "

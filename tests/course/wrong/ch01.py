@@ -96,6 +96,14 @@ class Buffer:
             "        return tuple(self.numbers[start : start + count])",
         ),
         "one item, not a class": "Buffer = 3",
+        "numbers go in without pack": edit(
+            "= pack(numbers, self.dtype)",
+            "= struct.pack(f'{len(numbers)}{FORMATS[self.dtype]}', *numbers)",
+        ),
+        "the constructor does without pack": edit(
+            "bytearray(pack(numbers, dtype))",
+            "bytearray(struct.pack(f'{len(numbers)}{FORMATS[dtype]}', *numbers))",
+        ),
     },
     "01.2": {
         "everything stays in range": edit(
