@@ -140,32 +140,42 @@ def _whose(judge: Judge, answer: Any) -> None:
 
 
 def _by_pack(judge: Judge, answer: Any) -> None:
-    """All numbers go in through `pack`, which a later exercise changes."""
+    """Numbers go in through `pack`, which a later exercise changes; many of them in one go."""
     functions = [f for f in vars(answer).values() if hasattr(f, "__globals__")]
     space: dict[str, Any] = functions[0].__globals__ if functions else {}
-    before = space.get("pack")
-    seen: list[int] = []
+    before = {name: space.get(name) for name in ("pack", "unpack")}
+    calls = {"pack": 0, "unpack": 0}
 
-    def packed(numbers: Any, dtype: str) -> bytes:
-        seen.append(len(numbers))
-        found: bytes = ch01.pack(numbers, dtype)
+    def counted(name: str) -> Callable[..., Any]:
+        def call(*args: Any) -> Any:
+            calls[name] += 1
+            return getattr(ch01, name)(*args)
+
+        return call
+
+    def once(name: str, what_it_is: str, action: Callable[[], Any]) -> Any:
+        calls.update(pack=0, unpack=0)
+        judge.called, judge.given = what_it_is, ""
+        found = judge.run(action)
+        if name == "pack":
+            words = "it does without `pack`, which is going to learn about numbers that do not fit"
+            judge.that(calls[name], words)
+        many = f"it calls `{name}` {calls[name]} times, and once is enough for all of them"
+        judge.that(calls[name] <= 1, many)
         return found
 
-    space["pack"] = packed
+    numbers = [float(n) for n in range(100)]
+    space.update({name: counted(name) for name in calls})
     try:
-        b = judge.instance(answer, [1.0, 2.0, 3.0])
-        words = "does not go through `pack`, which is going to learn about numbers that do not fit"
-        judge.that(seen, f"the constructor {words}")
-        for what_it_is, write in (
-            ("b.write(0, [4.0])", partial(b.write, 0, [4.0])),
-            ("b[1] = 5.0", partial(operator.setitem, b, 1, 5.0)),
-        ):
-            seen.clear()
-            judge.called = what_it_is
-            judge.run(write)
-            judge.that(seen, f"it {words}")
+        b = once("pack", "b = Buffer(a hundred numbers)", lambda: answer(numbers))
+        once("pack", "b.write(10, fifty numbers)", lambda: b.write(10, numbers[:50]))
+        once("pack", "b[1] = 5.0", lambda: operator.setitem(b, 1, 5.0))
+        once("unpack", "b.read(10, 50)", lambda: b.read(10, 50))
     finally:
-        space["pack"] = before
+        space.update(before)
+    b = judge.instance(answer, range(500_000))
+    judge.called = "b = Buffer(range(500_000)); [b[i] for i in range(2000)]"
+    judge.equal(judge.run(lambda: [b[i] for i in range(2000)]), [float(i) for i in range(2000)])
 
 
 # ---- 01.2, 01.6, 01.7: numbers that do not fit ---------------------------------------------------
@@ -595,7 +605,7 @@ def check_01_s2(judge: Judge, answer: Any) -> None:
 
 question(
     "01.q1",
-    'How many bytes has Buffer([1, 2, 3], "float16").raw?',
+    'How many bytes does Buffer([1, 2, 3], "float16").raw have?',
     right=6,
     why="three numbers of 16 bits, which is 2 bytes, each",
     tempting={

@@ -487,17 +487,20 @@ def check_06_7(judge: Judge, detach: Any) -> None:
 def counting_writes(lib: Any) -> Iterator[None]:
     """Within the block, every write to a Buffer of this library counts its version up."""
     cls = lib.Buffer
-    plain = cls.write
+    plain = cls.write, cls.__setitem__
 
-    def write(buf: Any, start: Any, numbers: Any) -> None:
-        plain(buf, start, numbers)
-        buf.version = getattr(buf, "version", 0) + 1
+    def counting(write: Callable[..., None]) -> Callable[..., None]:
+        def write_and_count(buf: Any, start: Any, numbers: Any) -> None:
+            write(buf, start, numbers)
+            buf.version = getattr(buf, "version", 0) + 1
 
-    cls.write = write
+        return write_and_count
+
+    cls.write, cls.__setitem__ = map(counting, plain)
     try:
         yield
     finally:
-        cls.write = plain
+        cls.write, cls.__setitem__ = plain
 
 
 @exercise(

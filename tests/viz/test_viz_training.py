@@ -15,7 +15,7 @@ def test_running_mean():
     values = [float(i % 7) for i in range(50)]
     means = running_mean(values, 5)
     for i in range(50):
-        window = values[max(0, i - 4) : i + 1]
+        window = values[max(0, i - 2) : i + 3]
         assert means[i] == pytest.approx(sum(window) / len(window))
 
 

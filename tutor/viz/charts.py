@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
@@ -73,15 +74,16 @@ def _tag(name: str, value: float) -> str:
 
 
 def running_mean(values: Sequence[float], window: int) -> list[float]:
-    """The mean of each value and up to `window - 1` before it.
+    """The mean of each value and those around it, up to `window // 2` on either side.
 
     >>> running_mean([2.0, 4.0, 6.0, 8.0], 2)
-    [2.0, 3.0, 5.0, 7.0]
+    [3.0, 4.0, 6.0, 7.0]
     """
-    means, total = [], 0.0
-    for i, value in enumerate(values):
-        total += value - (values[i - window] if i >= window else 0.0)
-        means.append(total / min(i + 1, window))
+    sums = list(itertools.accumulate(values, initial=0.0))
+    means, reach = [], window // 2
+    for i in range(len(values)):
+        first, end = max(0, i - reach), min(len(values), i + reach + 1)
+        means.append((sums[end] - sums[first]) / (end - first))
     return means
 
 
@@ -102,10 +104,10 @@ def curves(
     """A line for each of {name: values}, with its name and last value at its end.
 
     Values are numbers, drawn at 0, 1, 2, ..., or pairs (x, y). With `log` the y-axis counts powers
-    of ten. With `smooth=50` each line is the mean of the last 50 values, over a pale band as wide
-    as they spread: for the losses of a training, of which no two are alike. What cannot be drawn
-    (nan, infinity, with `log` also 0 and below) leaves a gap and is counted below the picture.
-    Raises DataError where nothing is left to be drawn, or with smooth < 1.
+    of ten. With `smooth=50` each line is the mean of about 50 values around, over a pale band as
+    wide as they spread: for the losses of a training, of which no two are alike. What cannot be
+    drawn (nan, infinity, with `log` also 0 and below) leaves a gap and is counted below the
+    picture. Raises DataError where nothing is left to be drawn, or with smooth < 1.
     """
     if not isinstance(smooth, int) or smooth < 1:
         raise DataError(f"curves(smooth={smooth!r})", "that is no number of values",
@@ -159,7 +161,7 @@ def curves(
 
 
 def _smoothed(piece: list[Point], window: int) -> list[Point]:
-    """The piece of a curve, each value replaced by the mean of the last `window`."""
+    """The piece of a curve, each value replaced by the mean of those around it."""
     means = running_mean([py for _, py in piece], window) if window > 1 else [y for _, y in piece]
     return [(px, mean) for (px, _), mean in zip(piece, means, strict=True)]
 

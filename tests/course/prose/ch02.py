@@ -113,7 +113,7 @@ CLAIMS = [
         when="end",
     ),
     Claim(
-        "its first is the axis 2 of `t`, then come 0 and 1",
+        "its first axis is axis 2 of `t`, then come 0 and 1",
         lambda names: names["permute"](names["zeros"]((2, 3, 4)), (2, 0, 1)).shape == (4, 2, 3),
         when="end",
     ),

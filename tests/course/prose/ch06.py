@@ -149,7 +149,7 @@ CLAIMS = [
         lambda names: names["w"].grad.item() == 600.0,
     ),
     Claim(
-        "`Buffer.write` is the one place through which all writing goes",
+        "All writing goes through `buf.write(...)` or `buf[i] = ...`",
         lambda names: names["version"](names["t"].buf) == names["before"] + 1,
         when="next",
     ),
