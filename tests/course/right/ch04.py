@@ -52,6 +52,7 @@ def elementwise(f):
         for i in range(len(lists[0])):
             result.append(f(*[numbers[i] for numbers in lists]))
         out.fill(result)
+
     return kernel
 """,
         "position by position": """
@@ -59,6 +60,7 @@ def elementwise(f):
     def kernel(out, *ins):
         for p, *args in zip(out.positions(), *[x.values() for x in ins]):
             out.buf[p] = f(*args)
+
     return kernel
 """,
     },
@@ -125,6 +127,7 @@ def reduction(f):
             lists.setdefault(place, []).append(value)
         places = itertools.product(*[range(n) for n in out.shape])
         out.fill([f(lists.get(place, [])) for place in places])
+
     return kernel
 """,
     },
