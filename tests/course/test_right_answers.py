@@ -19,11 +19,8 @@ from course import notebooks
 HERE = Path(__file__).parent
 CHAPTERS = notebooks.chapters()
 MODULES = sorted(path.stem for path in (HERE / "right").glob("ch*.py"))
-RIGHT: dict[str, list[str]] = {
-    id: texts
-    for module in MODULES
-    for id, texts in import_module(f"right.{module}").RIGHT.items()
-    if isinstance(texts, list)  # those with names are asked about in test_right.py
+RIGHT: dict[str, dict[str, str]] = {
+    id: texts for module in MODULES for id, texts in import_module(f"right.{module}").RIGHT.items()
 }
 
 
