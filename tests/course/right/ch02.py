@@ -1,4 +1,4 @@
-"""Answers to chapter 2 that are right, and not written as ours are."""
+"""Right answers to the exercises of chapter 2, written otherwise than ours."""
 
 RIGHT = {
     "02.1": {
