@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from course import answers, build, checking, copies, limits, minutes, notebooks, record, roads
+from course import answers, checking, copies, limits, minutes, notebooks, record, roads
 from course.exercise import Question, everything, find
 from course.library import disk, saving
 from tutor.errors import DataError, DomainError
@@ -170,7 +170,7 @@ def counted(args: argparse.Namespace) -> int:
 
 
 def build_all(args: argparse.Namespace) -> int:
-    """Write notebooks in their stored form and the modules built from them; or only compare."""
+    """Write notebooks in their stored form; or only compare."""
     paths = notebooks.chapters().values()
     wrong: list[Path] = []
     for _ in (1, 2):  # the table of roads sums up minutes, which are filled in first
@@ -180,21 +180,12 @@ def build_all(args: argparse.Namespace) -> int:
                 wrong += [path] if path not in wrong else []
                 if not args.check:
                     path.write_text(text, "utf-8")
-    files = build.modules()
-    old = [path for path in build.FOLDER.glob("ch*.py") if path not in files]
-    different = [path for path, text in files.items() if _read(path) != text]
-    if not args.check:
-        for path in different:
-            path.write_text(files[path], "utf-8")
-        for path in old:
-            path.unlink()
-    changed = [*wrong, *different, *old]
-    for path in changed:
+    for path in wrong:
         print(f"{'differs' if args.check else 'written'}: {path.name}")
-    if args.check and changed:
+    if args.check and wrong:
         print("to do: python -m tutor chapters build", file=sys.stderr)
         return 1
-    print(f"{len(files)} modules from {len(paths)} chapters")
+    print(f"all as they are stored: {len(paths)}")
     return 0
 
 

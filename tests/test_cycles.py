@@ -395,6 +395,9 @@ ROWS: dict[str, Callable[[], Any]] = {
     ),
     "tutor.viz.bits": lambda: viz.bits(0.1, "float16", "float32"),
     "tutor.viz.bytes": lambda: viz.bytes(floats().buf, "float32", "int32"),
+    "tutor.viz.dispatch": lambda: viz.dispatch(
+        [("x + y", "Add", ("add", "simd", "float32"), "add")], [("add", "simd", "float32")]
+    ),
     "tutor.viz.column": lambda: viz.column(viz.explain(floats()), viz.explain(floats())),
     "tutor.viz.row": lambda: viz.row(viz.explain(floats()), viz.explain(floats())),
     "tutor.viz.curves": lambda: viz.curves({"a": floats(5)}),

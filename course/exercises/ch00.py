@@ -159,7 +159,7 @@ BY_HAND = {"d": -6.0, "c": -6.0, "e": -2.0, "a": 6.0, "b": -4.0}
 WHY_NOT = {
     "d": "f is d times e: the slope towards a factor is the other factor",
     "c": "c reaches f through d, and d is a sum",
-    "e": "e reaches f on two ways, straight and through d: add up what comes along both",
+    "e": "e reaches f on two paths, straight and through d: add up what comes along both",
     "a": "a reaches f through e only: what e has, times the slope of a * b towards a",
     "b": "b reaches f through e only: what e has, times the slope of a * b towards b",
 }
@@ -303,7 +303,7 @@ def _chain(length: int) -> _Value:
     " grains of rice.",
 )
 def check_00_5(judge: Judge, order: Any) -> None:
-    """A list of all Values behind `last` and itself, each once, each behind its inputs."""
+    """A list of all Values behind `last` and itself, each once, each after its inputs."""
     for given, last in [*_graphs(), ("b = a + a; c = b + b; and so on, 60 times", _chain(60))]:
         got = judge.call(order, last, given=given)
         if not isinstance(got, list):
@@ -318,7 +318,7 @@ def check_00_5(judge: Judge, order: Any) -> None:
                    given=given)  # fmt: skip
         for value in right:
             for before in value.inputs:
-                words = f"{before!r} stands behind {value!r}, which was computed from it"
+                words = f"{before!r} comes after {value!r}, which was computed from it"
                 judge.that(place[id(before)] < place[id(value)], words, given=given)
 
 
@@ -361,7 +361,7 @@ def _gradients(last: _Value) -> dict[int, float]:
     " a batch does not fit into memory.",
 )
 def check_00_6(judge: Judge, backward: Any) -> None:
-    """Each .grad is how fast `last` grows with that Value: the sum over all ways to it."""
+    """Each .grad is how fast `last` grows with that Value: the sum over all paths to it."""
     for given, last in _graphs():
         values, right = _behind(last), _gradients(last)
         for attempt in ("", "; called a second time", "; after somebody wrote 7 into each grad"):
@@ -443,8 +443,8 @@ def check_00_7(judge: Judge, neuron: Any) -> None:
         "Against the gradient is where the loss falls: `parameter.data -= rate * parameter.grad`.",
         "Walk back, change `.data` of each parameter in a loop, and `return loss.data`.",
     ),
-    why_ours="Only `.data` changes, so no Value is made, and nothing is remembered: what a step does"
-    " to the parameters is not part of what the next loss is computed from.",
+    why_ours="Only `.data` changes, so no Value is made, and nothing is remembered: what a step"
+    " does to the parameters is not part of what the next loss is computed from.",
 )
 def check_00_8(judge: Judge, step: Any) -> None:
     """Each parameter's data moves by rate times its gradient, against it; the loss is returned."""
@@ -472,9 +472,9 @@ question(
     "00.q4",
     "y = a * a * a, with a = Value(2.0). What is a.grad after backward(y)?",
     right=12,
-    why="3 * a ** 2, which is 12: three ways lead to a, and along each comes 2 * 2",
+    why="3 * a ** 2, which is 12: three paths lead to a, and along each comes 2 * 2",
     tempting={
-        4: "that is what comes along one of the three ways; they are added up",
+        4: "that is what comes along one of the three paths; they are added up",
         8: "that is y itself; the question is how fast it grows",
         6: "that would be a sum of three 2s; the slopes are products of two factors",
         2: "that is a itself; the question is how fast y grows with it",

@@ -68,6 +68,7 @@ def check_01_1(judge: Judge, answer: Any) -> None:
     _several(judge, answer)
     _one(judge, answer)
     _whose(judge, answer)
+    _by_pack(judge, answer)
 
 
 def _several(judge: Judge, answer: Any) -> None:
@@ -136,6 +137,45 @@ def _whose(judge: Judge, answer: Any) -> None:
     judge.called = "a[0] = -2.0; b[0]"
     given = "a of float32 and b of uint32 over one memory: b.raw = a.raw"
     judge.equal(judge.run(lambda: narrow[0]), 0xC0000000, given=given)
+
+
+def _by_pack(judge: Judge, answer: Any) -> None:
+    """Numbers go in through `pack`, which a later exercise changes; many of them in one go."""
+    functions = [f for f in vars(answer).values() if hasattr(f, "__globals__")]
+    space: dict[str, Any] = functions[0].__globals__ if functions else {}
+    before = {name: space.get(name) for name in ("pack", "unpack")}
+    calls = {"pack": 0, "unpack": 0}
+
+    def counted(name: str) -> Callable[..., Any]:
+        def call(*args: Any) -> Any:
+            calls[name] += 1
+            return getattr(ch01, name)(*args)
+
+        return call
+
+    def once(name: str, what_it_is: str, action: Callable[[], Any]) -> Any:
+        calls.update(pack=0, unpack=0)
+        judge.called, judge.given = what_it_is, ""
+        found = judge.run(action)
+        if name == "pack":
+            words = "it does without `pack`, which is going to learn about numbers that do not fit"
+            judge.that(calls[name], words)
+        many = f"it calls `{name}` {calls[name]} times, and once is enough for all of them"
+        judge.that(calls[name] <= 1, many)
+        return found
+
+    numbers = [float(n) for n in range(100)]
+    space.update({name: counted(name) for name in calls})
+    try:
+        b = once("pack", "b = Buffer(a hundred numbers)", lambda: answer(numbers))
+        once("pack", "b.write(10, fifty numbers)", lambda: b.write(10, numbers[:50]))
+        once("pack", "b[1] = 5.0", lambda: operator.setitem(b, 1, 5.0))
+        once("unpack", "b.read(10, 50)", lambda: b.read(10, 50))
+    finally:
+        space.update(before)
+    b = judge.instance(answer, range(500_000))
+    judge.called = "b = Buffer(range(500_000)); [b[i] for i in range(2000)]"
+    judge.equal(judge.run(lambda: [b[i] for i in range(2000)]), [float(i) for i in range(2000)])
 
 
 # ---- 01.2, 01.6, 01.7: numbers that do not fit ---------------------------------------------------
@@ -274,7 +314,7 @@ ROWS: tuple[tuple[str, list[Any]], ...] = (
 def check_01_7(judge: Judge, answer: Any) -> None:
     """The same bytes as before; what does not fit is converted; what fits costs nothing more."""
     for dtype, numbers in ROWS:
-        for row in (numbers, tuple(numbers)):
+        for row in (list(numbers), tuple(numbers)):
             got = judge.call(answer, row, dtype)
             judge.that(isinstance(got, bytes | bytearray), f"{what(got)}, and not bytes")
             wanted = ch01.pack(numbers, dtype)
@@ -565,7 +605,7 @@ def check_01_s2(judge: Judge, answer: Any) -> None:
 
 question(
     "01.q1",
-    'How many bytes has Buffer([1, 2, 3], "float16").raw?',
+    'How many bytes does Buffer([1, 2, 3], "float16").raw have?',
     right=6,
     why="three numbers of 16 bits, which is 2 bytes, each",
     tempting={

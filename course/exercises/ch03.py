@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
+from course.compare import snapshot
 from course.exercise import Judge, exercise, question
 from course.library import ours
 from tutor import viz
@@ -49,6 +50,30 @@ def is_view_of(judge: Judge, got: Any, t: Any, given: str) -> None:
     judge.that(inside, f"its offset {got.offset} is outside of the Buffer", given=given)
 
 
+class Bare(ch03.Tensor):  # type: ignore[misc, name-defined]
+    """A Tensor that remembers whether it was asked for t[...]."""
+
+    def __init__(self, t: Any) -> None:
+        super().__init__(t.buf, t.shape, t.strides, t.offset)
+        self.asked = False
+
+    def __getitem__(self, key: Any) -> Any:
+        self.asked = True
+        return ch03.select(self, key)
+
+
+def without_brackets(judge: Judge, function: Any, t: Any, *args: Any, given: str) -> Any:
+    """function(t, *args), which must not ask t for t[...]."""
+    bare = Bare(t)
+    before = snapshot([bare.buf, bare.shape, bare.strides, bare.offset])
+    found = judge.call(function, bare, *args, changes=True, given=given)
+    same = snapshot([bare.buf, bare.shape, bare.strides, bare.offset]) == before
+    judge.that(same, "t itself is another one afterwards: leave it as it was", given=given)
+    said = "it asks for t[...], which is `select`: the exercise is to do without it"
+    judge.that(not bare.asked, said, given=given)
+    return found
+
+
 # ---- indexing ------------------------------------------------------------------------------------
 
 
@@ -56,7 +81,7 @@ def is_view_of(judge: Judge, got: Any, t: Any, given: str) -> None:
     "03.1",
     "Every axis named",
     answer="full_key",
-    minutes=15,
+    minutes=10,
     hints=(
         "Count first: how many parts of the key take up an axis? `None` and `...` do not.",
         "With `at = key.index(...)`, `key[:at]` stands before the `...`, `key[at + 1:]` after it. "
@@ -125,8 +150,8 @@ def keys_for(shape: Shape, slices: bool, others: bool, draw: random.Random) -> I
     for _ in range(12):
         key: list[Any] = []
         for n in shape[: draw.randint(1, len(shape))]:
-            ends = (draw.choice([None, draw.randint(-n - 1, n + 1)]) for _ in range(2))
-            part = slice(*ends, draw.choice([None, 1, 2, -1, -2]))
+            start, stop = (draw.choice([None, draw.randint(-n - 1, n + 1)]) for _ in range(2))
+            part = slice(start, stop, draw.choice([None, 1, 2, -1, -2]))
             key.append(part if slices and draw.random() < 0.6 else draw.randrange(-n, n))
         if others:
             key.insert(draw.randint(0, len(key)), draw.choice([None, ...]))
@@ -147,7 +172,7 @@ def keys_for(shape: Shape, slices: bool, others: bool, draw: random.Random) -> I
         "get step, the offset grows by moved. None: the shape gets 1, the strides get 0. At the "
         "end return t.over(shape, strides, offset).",
     ),
-    without=("tutor",),
+    without=("tutor", "__getitem__"),
     why_ours="One loop with a branch for each line of the table; `k % size` turns -1 into the last "
     "index, and it is only reached once the int is known to be inside.",
 )
@@ -159,7 +184,7 @@ def check_03_6(judge: Judge, select: Any) -> None:
             for key in keys_for(t.shape, slices, others, draw):
                 given = f"{what}; {name}"
                 right = ch03.select(t, key)
-                got = judge.call(select, t, key, given=given)
+                got = without_brackets(judge, select, t, key, given=given)
                 is_view_of(judge, got, t, given)
                 judge.equal(tuple(got.shape), right.shape, given=given + "; the shape")
                 judge.equal(list(got.values()), list(right.values()), given=given)
@@ -240,7 +265,7 @@ def check_03_3(judge: Judge, mismatch: Any) -> None:
     "03.2",
     "The shape that both stretch to",
     answer="broadcast_shapes",
-    minutes=10,
+    minutes=5,
     hints=(
         "`mismatch(a, b)` says whether they fit, and what to say if not. After that, walk both "
         "shapes from the right once more.",
@@ -266,7 +291,7 @@ def check_03_2(judge: Judge, broadcast_shapes: Any) -> None:
     "03.7",
     "Stretch it",
     answer="expand",
-    minutes=15,
+    minutes=10,
     hints=(
         "If `broadcast_shapes(t.shape, shape)` is `shape`, then t stretches to it. What it raises "
         "where the shapes do not fit is a ValueError already.",
@@ -319,7 +344,7 @@ def check_03_7(judge: Judge, expand: Any) -> None:
     "03.4",
     "Undo broadcasting",
     answer="reduce_to",
-    minutes=20,
+    minutes=15,
     hints=(
         "Each element of g was read from one place. Each element of the result is the sum over all "
         "elements of g that were read from its place.",
@@ -368,18 +393,6 @@ def compare(judge: Judge, got: Any, g: Any, small: Shape, given: str = "") -> No
 # ---- the bug hunt --------------------------------------------------------------------------------
 
 
-class Bare(ch03.Tensor):  # type: ignore[misc, name-defined]
-    """A Tensor that remembers whether it was asked for t[...]."""
-
-    def __init__(self, t: Any) -> None:
-        super().__init__(t.buf, t.shape, t.strides, t.offset)
-        self.asked = False
-
-    def __getitem__(self, key: Any) -> Any:
-        self.asked = True
-        return ch03.select(self, key)
-
-
 @exercise(
     "03.5",
     "Bug hunt: a reader of elements",
@@ -402,14 +415,7 @@ def check_03_5(judge: Judge, element: Any) -> None:
     v = counted(2, 3)
 
     def reads(t: Any, *index: int, given: str) -> Any:
-        bare = Bare(t)
-        found = judge.call(element, bare, *index, changes=True, given=given)
-        judge.that(
-            not bare.asked,
-            "it asks for t[...], which is `select`: the exercise is to do without it",
-            given=given,
-        )
-        return found
+        return without_brackets(judge, element, t, *index, given=given)
 
     judge.equal(reads(v, 1, -1, given="t of shape (2, 3)"), 6.0, given="t of shape (2, 3)")
     tensors = {

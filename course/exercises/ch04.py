@@ -55,6 +55,31 @@ def gradients(judge: Judge, op: Any, g: Any, count: int, given: str) -> list[Any
     return list(grads)
 
 
+def made_of_operations(judge: Judge, op: Any, g: Any, given: str) -> None:
+    """What backward gives must come out of Ops, or it cannot be differentiated again."""
+    classes: set[Any] = {c for c in type(op).__mro__ if "execute" in vars(c)} | {ch04.Op}
+    usual = {c: vars(c)["execute"] for c in classes}
+    seen: list[Any] = []
+
+    def watching(one: Any) -> Any:
+        seen.append(one)
+        return one.forward(*one.inputs)
+
+    try:
+        for c in classes:
+            c.execute = staticmethod(watching)
+        judge.call(op.backward, g, given=given)
+    finally:
+        for c, execute in usual.items():
+            c.execute = execute
+    judge.that(
+        seen,
+        "backward runs no operation, so its result could not be differentiated again: use Ops, or "
+        "the operators and methods of tensors, and no functions that work on their memory",
+        given=given,
+    )
+
+
 def turned(t: Any) -> Any:
     """The same numbers, in other places of memory: a view that is not contiguous."""
     back = range(len(t.shape))[::-1]
@@ -213,8 +238,10 @@ def apply(
     """Call the kernel elementwise(f), and compare what it has written into out."""
     kernel = judge.call(elementwise, f)
     judge.picture(viz.row(*[viz.explain(t) for t in (*ins, out)]))
+    before = [x.tolist() for x in ins]
     judge.call(kernel, out, *ins, changes=True, given=given)
     judge.equal(list(out.values()), [float(x) for x in expected], given=given)
+    judge.equal([x.tolist() for x in ins], before, given=given + "; the inputs afterwards")
 
 
 @exercise(
@@ -258,7 +285,9 @@ def check_04_8(judge: Judge, reduction: Any) -> None:
                 ):
                     lists[tuple(index[a] for a in kept)].append(value)
                 out = ch04.zeros([shape[a] for a in kept], "float64")
+                before = x.tolist()
                 judge.call(kernel, out, x, axis, changes=True, given=given)
+                judge.equal(x.tolist(), before, given=given + "; x afterwards")
                 expected = [float(f(found)) for found in lists.values()]
                 judge.close(list(out.values()), expected, given=given)
     whole, x = ch04.zeros((4, 2), "float64"), numbers(2, 3)
@@ -266,8 +295,9 @@ def check_04_8(judge: Judge, reduction: Any) -> None:
     judge.call(
         judge.call(reduction, sum), out, x, (1,), changes=True, given="an `out` that is a view"
     )
-    expected = [[0.0, 0.0], [0.0, sum(x.values()[3:])], [0.0, 0.0], [0.0, sum(x.values()[:3])]]
-    judge.close(whole.tolist(), expected, given="an `out` that is a view")
+    first, second = sum(x.values()[:3]), sum(x.values()[3:])
+    filled = [[0.0, 0.0], [0.0, second], [0.0, 0.0], [0.0, first]]
+    judge.close(whole.tolist(), filled, given="an `out` that is a view")
 
 
 # ---- promotion -----------------------------------------------------------------------------------
@@ -375,7 +405,7 @@ def check_04_12(judge: Judge, losing: Any) -> None:
     "04.4",
     "Mul",
     answer="Mul",
-    minutes=15,
+    minutes=10,
     hints=(
         "One more in x is y more in z, and each 1 in z is worth g. So what is it worth in all?",
         "`x, y = self.inputs`. The gradient of x is g times y, element by element: Mul(g, y).",
@@ -401,6 +431,8 @@ def check_04_4(judge: Judge, Mul: Any) -> None:  # noqa: N803 - it is a class
         for name, got, other in zip("xy", grads, (y, x), strict=True):
             got = tensor(judge, got, f"the gradient of {name}")
             judge.close(got, (g * other).tolist(), given=f"{given}: the gradient of {name}")
+    op, _ = executed(judge, Mul, numbers(2, 2), numbers(2, 2, first=3.0))
+    made_of_operations(judge, op, numbers(2, 2), "x and y of shape (2, 2)")
     op, _ = executed(judge, Mul, numbers(2, 2), 5.0)
     got = tensor(judge, gradients(judge, op, numbers(2, 2), 2, "y is the number 5.0")[0], "of x")
     judge.close(got, (numbers(2, 2) * 5.0).tolist(), given="y is the number 5.0: the gradient of x")
@@ -410,7 +442,7 @@ def check_04_4(judge: Judge, Mul: Any) -> None:  # noqa: N803 - it is a class
     "04.5",
     "Sum",
     answer="Sum",
-    minutes=15,
+    minutes=10,
     hints=(
         "Put the axes that went away back, with size 1: a g of that shape can be stretched to the "
         "shape of x.",
@@ -438,6 +470,8 @@ def check_04_5(judge: Judge, Sum: Any) -> None:  # noqa: N803 - it is a class
         right = ch04.Sum(x, axis=axis).backward(g)[0]
         judge.equal(tuple(got.shape), x.shape, given=f"{given}: the shape of the gradient")
         judge.close(got, right.tolist(), given=f"{given}, g = {g.tolist()}: the gradient")
+    op, _ = executed(judge, Sum, numbers(2, 3), axis=(1,))
+    made_of_operations(judge, op, numbers(2), "x of shape (2, 3), axis=(1,)")
 
 
 # ---- the matrix product --------------------------------------------------------------------------
@@ -472,6 +506,18 @@ def flat(rows: list[list[float]]) -> list[float]:
     return [x for row in rows for x in row]
 
 
+class Bare(Tensor):  # type: ignore[misc, valid-type]
+    """A Tensor that remembers whether it was asked for a product by `@`."""
+
+    def __init__(self, t: Any) -> None:
+        super().__init__(t.buf, t.shape, t.strides, t.offset)
+        self.asked = False
+
+    def __matmul__(self, other: Any) -> Any:
+        self.asked = True
+        return ch04.MatMul(self, other).apply()
+
+
 @exercise(
     "04.9",
     "The kernel of the matrix product",
@@ -482,7 +528,7 @@ def flat(rows: list[list[float]]) -> list[float]:
         "The columns of y are the rows of transpose(y): parts(transpose(y).values(), y.shape[1]).",
         "out.fill([sum(a * b for a, b in zip(row, column)) for row in rows for column in columns])",
     ),
-    without=("tutor",),
+    without=("tutor", "MatMul"),
     why_ours="The order of the two loops is the order in which `fill` wants the numbers, so no "
     "position has to be worked out.",
 )
@@ -491,7 +537,10 @@ def check_04_9(judge: Judge, matmul: Any) -> None:
     for given, (x, y) in products().items():
         out = ch04.zeros((x.shape[0], y.shape[1]), "float64")
         out.fill([777.0] * out.numel())
-        judge.call(matmul, out, x, y, changes=True, given=given)
+        bare, before = Bare(x), [x.tolist(), y.tolist()]
+        judge.call(matmul, out, bare, y, changes=True, given=given)
+        judge.equal([x.tolist(), y.tolist()], before, given=given + "; x and y afterwards")
+        judge.that(not bare.asked, "it asks for x @ y, which is what this kernel is for")
         judge.close(out, product(x.tolist(), y.tolist()), given=given)
     whole, x, y = ch04.zeros((2, 2), "float64"), numbers(2, 3), numbers(3, 2, first=-1.0)
     judge.call(matmul, ch04.transpose(whole), x, y, changes=True, given="an `out` that is a view")
@@ -507,7 +556,7 @@ def check_04_9(judge: Judge, matmul: Any) -> None:
     "04.7",
     "MatMul, the whole operation",
     answer="MatMul",
-    minutes=20,
+    minutes=15,
     hints=(
         "prepare: if it fits, return (x.shape[0], y.shape[1]), alike((x, y)). For backward, write "
         "down the shapes of g, x and y, and see which product has the shape of x.",
@@ -537,6 +586,9 @@ def check_04_7(judge: Judge, MatMul: Any) -> None:  # noqa: N803 - it is a class
             where = f"{given}: the gradient of {name}"
             judge.equal(tuple(got.shape), t.shape, given=where + ", its shape")
             judge.close(got, expected, given=where)
+    x.requires_grad = y.requires_grad = True
+    op, z = executed(judge, MatMul, x, y)
+    made_of_operations(judge, op, numbers(*z.shape), given)
     for first, second in ((True, False), (False, True), (False, False)):
         x, y = numbers(2, 3), numbers(3, 4)
         x.requires_grad, y.requires_grad = first, second
@@ -625,9 +677,9 @@ def check_04_6(judge: Judge, lend: Any) -> None:
         array = judge.call(lend, Array, t, given=given)
         judge.that(isinstance(array, Array), f"it gives {array!r:.60}, and no array", given=given)
         judge.equal((array.shape, array.dtype), (t.shape, t.buf.dtype), given=given)
-        judge.that(
-            array.buffer is t.buf.raw, "the bytes are not those of the tensor: a copy?", given=given
-        )
+        whose = getattr(array.buffer, "obj", array.buffer)  # a memoryview is a look at other bytes
+        same = whose is t.buf.raw
+        judge.that(same, "the bytes are not those of the tensor: a copy?", given=given)
         ends = [p + t.buf.itemsize for p in array.positions()]
         inside = all(isinstance(e, int) and t.buf.itemsize <= e <= array.room for e in ends)
         found = f"with offset {array.offset} and strides {array.strides} it leaves the memory"
@@ -720,10 +772,8 @@ def check_04_s2(judge: Judge, BatchMatMul: Any) -> None:  # noqa: N803 - it is a
             got, where = tensor(judge, got, name), f"{given}: the gradient of {name}"
             shapes = tuple(got.shape) in (t.shape, whole.shape)
             judge.that(shapes, f"it has shape {tuple(got.shape)}", given=where)
-            judge.close(
-                judge.run(lambda got=got, t=t: ch04.reduce_to(got, t.shape)),
-                ch04.reduce_to(whole, t.shape).tolist(), given=where,
-            )  # fmt: skip
+            summed = judge.call(ch04.reduce_to, got, t.shape, given=where)
+            judge.close(summed, ch04.reduce_to(whole, t.shape).tolist(), given=where)
 
 
 @exercise(
@@ -746,16 +796,16 @@ def check_04_s2(judge: Judge, BatchMatMul: Any) -> None:  # noqa: N803 - it is a
 def check_04_s3(judge: Judge, Remembering: Any) -> None:  # noqa: N803 - it is a class
     """Right answers as those of Registry, and super() is asked once for each, until a change."""
     judge.that(isinstance(Remembering, type), f"{Remembering!r:.60} is no class")
-    base = next((c for c in Remembering.__mro__[1:] if "lookup" in vars(c)), object)
-    asked: list[tuple[str, str]] = []
-    plain = vars(base).get("lookup")
-    judge.that(plain is not None, "it is no subclass of Registry")
+    bases: list[Any] = [c for c in Remembering.__mro__[1:] if "lookup" in vars(c)]
+    judge.that(bases, "it is no subclass of Registry")
+    base, asked = bases[0], list[tuple[str, str]]()
+    plain = base.lookup
 
     def listening(self: Any, name: str, dtype: str) -> Any:
         asked.append((name, dtype))
         return plain(self, name, dtype)
 
-    base.lookup = listening  # type: ignore[attr-defined]
+    base.lookup = listening
     try:
         one = judge.instance(Remembering)
 
@@ -790,7 +840,7 @@ def check_04_s3(judge: Judge, Remembering: Any) -> None:  # noqa: N803 - it is a
         other = judge.instance(Remembering)
         judge.raises(LookupError, other.lookup, "add", "float32", given="a second one, still empty")
     finally:
-        base.lookup = plain  # type: ignore[attr-defined]
+        base.lookup = plain
 
 
 @exercise(

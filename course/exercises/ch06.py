@@ -19,12 +19,13 @@ from course.library import of, ours
 from tutor import viz
 
 ch06 = ours(6)
+NEEDED = ("Buffer", "Tensor", "Op", "Add", "Mul", "Sum", "Engine", "engine")  # in no single file
 
 
 def library(answer: Any) -> Any:
     """The library whose Tensor and engine an answer works with: where its names come from."""
     inner = inspect.unwrap(answer) if inspect.isfunction(answer) else answer
-    return of(inner, "Tensor", "Op", "engine", default=ch06)
+    return of(inner, *NEEDED, default=ch06)
 
 
 def _leaf(numbers: Any, lib: Any) -> Any:
@@ -445,7 +446,7 @@ def _nested(block: Any, x: Any) -> tuple[Any, Any]:
         "A Tensor that no op has made has no history: `.op` is None, and it does not require grad.",
         "t.over(shape, strides, offset) makes such a Tensor; give it t's own three.",
     ),
-    without=("tutor", "no_grad", "tolist", "values"),
+    without=("tutor",),
     why_ours="No number is copied: a new Tensor over the same Buffer. What is missing is only what"
     " it was not given: `.op` and the wish.",
 )
@@ -486,17 +487,20 @@ def check_06_7(judge: Judge, detach: Any) -> None:
 def counting_writes(lib: Any) -> Iterator[None]:
     """Within the block, every write to a Buffer of this library counts its version up."""
     cls = lib.Buffer
-    plain = cls.write
+    plain = cls.write, cls.__setitem__
 
-    def write(buf: Any, start: Any, numbers: Any) -> None:
-        plain(buf, start, numbers)
-        buf.version = getattr(buf, "version", 0) + 1
+    def counting(write: Callable[..., None]) -> Callable[..., None]:
+        def write_and_count(buf: Any, start: Any, numbers: Any) -> None:
+            write(buf, start, numbers)
+            buf.version = getattr(buf, "version", 0) + 1
 
-    cls.write = write
+        return write_and_count
+
+    cls.write, cls.__setitem__ = map(counting, plain)
     try:
         yield
     finally:
-        cls.write = plain
+        cls.write, cls.__setitem__ = plain
 
 
 @exercise(

@@ -135,8 +135,10 @@ def _file(file: str, extra: Extra, imports: set[Import], regions: list[Region]) 
     if extra.text:
         text += f"\n\n{extra.text}\n"
     for region in regions:
-        first = region.text.lstrip("\n").startswith(("def ", "class ", "@", "async def "))
-        text += f"\n\n{region.mark}\n{chr(10) * (2 if first else 1)}{region.text}\n"
+        code = [line for line in region.text.splitlines() if line and not line.startswith("#")]
+        first = bool(code) and code[0].startswith(("def ", "class ", "@", "async def "))
+        above = 1 if imports and not extra.text and region is regions[0] else 2
+        text += f"{chr(10) * above}{region.mark}\n{chr(10) * (2 if first else 1)}{region.text}\n"
         if region.added:
             text += f"\n\n{region.added}\n"
     return text

@@ -283,7 +283,7 @@ def restored(shelf: Shelf, id: str) -> Own | None:
 
 def remember(where: Path, id: str, text: str) -> str:
     """Enter a version into the history, unless it is the latest already."""
-    latest = versions(where, id)[-1:]
+    latest, text = versions(where, id)[-1:], text.strip("\n") + "\n"
     with contextlib.suppress(OSError, UnicodeDecodeError):
         if latest and latest[0].read_text("utf-8") == text:
             return ""

@@ -14,7 +14,6 @@ TEXT = '''"""Runs the check of every piece that is yours: `python -m pytest my_t
 from pathlib import Path
 
 import pytest
-
 from course.library.own_tests import pieces, verdict
 
 

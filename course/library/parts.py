@@ -148,7 +148,7 @@ def _split(text: str, cell: notebooks.Cell, path: Path) -> tuple[list[Import], l
 
 def of_library(entry: Import) -> bool:
     """Whether an import is of what the library has itself."""
-    return (entry.module + ".").startswith(("my_tutor.", "course.built."))
+    return (entry.module + ".").startswith("my_tutor.")
 
 
 def _spare(notebook: notebooks.Notebook) -> tuple[Import, ...]:

@@ -162,5 +162,5 @@ def _from(module: str, names: list[str]) -> str:
 def rank(name: str) -> tuple[int, list[str]]:
     """CONSTANTS, then Classes, then the others; numbers inside names by their value."""
     group = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
-    parts = re.split(r"(\d+)", name)
+    parts = re.split(r"(\d+)", name.lower())
     return group, [f"{int(part):09}" if part.isdigit() else part for part in parts]

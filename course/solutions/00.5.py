@@ -1,5 +1,5 @@
 def order(last):
-    """All Values that `last` was computed from, and itself: each once, behind its inputs."""
+    """All Values that `last` was computed from, and itself: each once, after its inputs."""
     found, seen = [], set()
 
     def visit(value):

@@ -27,13 +27,13 @@ def prove(entry: Exercise, stub: str, names: dict[str, Any]) -> list[dict[str, A
     """What the check says to each of the right answers."""
     right = importlib.import_module(f"right.ch{entry.id[:2]}").RIGHT
     found = []
-    for number, text in enumerate(right.get(entry.id, []), 1):
+    for how, text in right.get(entry.id, {}).items():
         own = dict(names)
         with contextlib.redirect_stdout(io.StringIO()):
-            run_chapter.run_cell(text, f"<{entry.id} right {number}>", own)
+            run_chapter.run_cell(text, f"<{entry.id} {how}>", own)
         verdict = judged(entry, own[entry.answer])
         about = {"kind": verdict.kind, "passed": verdict.passed, "text": verdict.text}
-        found.append({"id": entry.id, "answer": number, **about})
+        found.append({"id": entry.id, "answer": how, **about})
     return found
 
 

@@ -9,8 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tutor
-from course.built.ch01 import FORMATS, Buffer
-from course.built.ch02 import Tensor, contiguous, permute, reshape, strides_for, zeros
+from course.library import ours
+
+FORMATS, Buffer = ours(1).FORMATS, ours(1).Buffer
+Tensor, contiguous, permute = ours(2).Tensor, ours(2).contiguous, ours(2).permute
+reshape, strides_for, zeros = ours(2).reshape, ours(2).strides_for, ours(2).zeros
 
 WHOLE = [0, 1, 127, 128, 255, 256, 300, -1, -128, -129, 2**31, 2**53 + 1, -(2**63), 2**63 - 1]
 FLOATS = [0.1, 3.9, -3.9, 0.5, -0.5, 65519.0, 65520.0, 1e9, -1e9, 2.0**63, 3.5e38, -1e300, 5e-324]

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import tutor
-from course import build, notebooks
+from course import notebooks
 from course.exercise import Exercise, Question, everything, solutions
 from course.library import ours, parts, saving
 
@@ -229,20 +229,6 @@ def test_every_solution_has_its_exercise() -> None:
     assert files == {f"{entry.id}.py" for entry in EXERCISES}
 
 
-def builds(text: str) -> set[str]:
-    """The numbers of the modules course.built.chNN that a source imports."""
-    found = set()
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("course.built"):
-            inner = [alias.name for alias in node.names]
-            names = inner if node.module == "course.built" else [str(node.module)]
-            found |= {name.rpartition("ch")[2] for name in names}
-        elif isinstance(node, ast.Import):
-            names = [a.name for a in node.names if a.name.startswith("course.built")]
-            found |= {name.rpartition("ch")[2] for name in names}
-    return found
-
-
 def compared(text: str) -> set[str]:
     """The chapters after which a source asks for our library: those in ours(5)."""
     calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
@@ -254,39 +240,19 @@ def compared(text: str) -> set[str]:
 def test_a_chapter_needs_nothing_that_comes_later(chapter: str) -> None:
     checks = (ROOT / f"course/exercises/ch{chapter[:2]}.py").read_text()
     last = max(other for other in CHAPTERS if other.startswith(chapter[:2]))
-    assert all(number <= last for number in builds(checks) | compared(checks))
+    assert all(number <= last for number in compared(checks))
     assert f"exercises.ch{chapter[:2]}" not in checks and "learn.exercises" not in checks
-    before = set([other for other in CHAPTERS if other < chapter][-1:])
-    for cell in notebooks.code_cells(notebook(chapter)):
-        assert builds(notebooks.source(cell)) <= before, cell["id"]
-
-
-def test_the_built_modules_are_what_the_chapters_keep() -> None:
-    files = build.modules()
-    assert {path.name for path in build.FOLDER.glob("ch*.py")} == {path.name for path in files}
-    for path, text in files.items():
-        assert path.read_text() == text, "run `python -m tutor chapters build`"
 
 
 # ---- what a chapter adds to the library ----------------------------------------------------------
 
-
-def converted(chapter: str) -> bool:
-    """Whether a chapter builds the learner's own library: it begins with `begin`."""
-    return any("begin(" in notebooks.source(c) for c in notebooks.code_cells(notebook(chapter)))
-
-
-@pytest.fixture
-def library(chapter: str) -> None:
-    if not converted(chapter):
-        pytest.skip("this chapter has not begun to build the learner's own library")
-
-
-each_of_library = pytest.mark.usefixtures("library")
+# All but the preface.
+each_of_library = pytest.mark.parametrize(
+    "chapter", [c for c in CHAPTERS if c != "00"]
+)  # a preface
 
 
 @each_of_library
-@each_chapter
 def test_a_chapter_begins_with_the_library_and_goes_on_with_it(chapter: str) -> None:
     cells = notebooks.code_cells(notebook(chapter))
     assert f'begin("{chapter}")\nfrom my_tutor import *' in notebooks.source(cells[0])
@@ -299,11 +265,9 @@ def test_a_chapter_begins_with_the_library_and_goes_on_with_it(chapter: str) -> 
         assert entry.why_ours.strip(), f"{entry.id}: say what differs in ours, and why"
     assert not any(notebooks.kept(cell) == "" for cell in cells), "say which file: keep-tensor"
     assert "Ours, for what follows" not in prose(chapter)
-    assert not any("course.built" in text for text in texts)
 
 
 @each_of_library
-@each_chapter
 def test_our_library_after_a_chapter_stands_alone(chapter: str) -> None:
     library = ours(chapter)
     added = [part for part in saving.everything() if part.chapter == chapter]
@@ -312,7 +276,6 @@ def test_our_library_after_a_chapter_stands_alone(chapter: str) -> None:
 
 
 @each_of_library
-@each_chapter
 def test_a_chapter_asks_enough(chapter: str) -> None:
     """Wrong answers of the kinds learners give, challenges, and why a wrong choice is tempting."""
     wrong = import_module(f"wrong.ch{chapter[:2]}").WRONG

@@ -16,7 +16,7 @@ import pytest
 import small
 
 from course import check, keep
-from course.library import disk, load, ours, parts, saving, session
+from course.library import disk, load, ours, parts, saving, session, source
 from course.library.answers import taken
 from course.library.compose import Own, compose
 from course.library.source import split
@@ -106,14 +106,26 @@ def test_names_are_imported_from_earlier_files_and_handed_over_from_later_ones()
     assert "import array\n" in texts["buffer"], "the import is kept with what uses it"
 
 
-def test_the_linter_has_nothing_to_say_about_our_library(own: Path) -> None:
+def test_the_linter_has_nothing_to_say(own: Path) -> None:
+    small.work("96", {"96.1": STRIDES})
+    small.work("97", {"97.1": MEAN})
+    (own / "ours").mkdir()
     for file, code in compose(parts.parts()).texts().items():
-        (own / f"{file}.py").write_text(code)
-    ruff = [str(Path(sys.executable).parent / "ruff"), "format", "--diff", str(own)]
-    done = subprocess.run(
-        [*ruff, "--line-length", "100"], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout
+        (own / "ours" / f"{file}.py").write_text(code)
+    ruff, where = str(Path(sys.executable).parent / "ruff"), ["--line-length", "100", "."]
+    settings = ["--isolated", "--no-cache"]
+    for command in (["format", "--diff"], ["check", "--diff", "--select", "I,F401,F811,E,W"]):
+        done = subprocess.run(
+            [ruff, *command, *settings, *where], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_names_are_sorted_as_the_linter_has_them() -> None:
+    names = ["Reduce", "ReLU", "Op10", "Op9", "SIZES", "x", "Add", "_y"]
+    assert sorted(names, key=source.rank) == [
+        *("SIZES", "Add", "Op9", "Op10", "Reduce", "ReLU", "_y", "x")
+    ]
 
 
 def part(key: str, text: str, answer: str = "", file: str = "tensor") -> parts.Part:
@@ -212,8 +224,8 @@ def test_the_file_reads_like_a_library() -> None:
     small.work("96", ALL)
     assert text() == (
         '"""Tensors: numbers in a Buffer, and how they are walked."""\n\n'
-        "import math\n\nfrom .buffer import row\n\n\n"
-        "# ---- 96.1, yours\n\n"
+        "import math\n\nfrom .buffer import row\n\n"
+        "# ---- 96.1, yours\n\n\n"
         "# From the back.\n"
         "def strides_for(shape):  # mine\n"
         "    return tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))\n\n\n"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from course import build, minutes, notebooks, roads
+from course import minutes, notebooks, roads
 from course.exercise import Exercise, find
 from tutor.__main__ import main
 
@@ -17,7 +17,7 @@ CHAPTERS = notebooks.chapters()
 
 # Chapters that still announce what they were once guessed to take, without places to stop or roads.
 # Who has run `python -m tutor chapters build`, and set both, takes the chapter out.
-PENDING = {"02", "03", "04", "04b"}
+PENDING: set[str] = set()
 
 each_chapter = pytest.mark.parametrize("chapter", CHAPTERS)
 
@@ -64,7 +64,7 @@ def test_an_exercise_s_heading_announces_its_minutes(chapter: str) -> None:
 def test_the_whole_takes_what_it_took() -> None:
     """About 26 hours, by somebody who did everything in chapters 0 to 8."""
     whole = sum(minutes.of_chapter(notebook(chapter)).minutes for chapter in CHAPTERS)
-    assert 24 * 60 < whole < 34 * 60, whole
+    assert 24 * 60 < whole < 38 * 60, whole  # they have grown since, and 0b was added
 
 
 def test_what_the_roads_are_made_of() -> None:
@@ -174,8 +174,6 @@ def test_building_fills_in_minutes_and_roads(
         whole = {"cells": cells, "metadata": {"tutor": about}}
         (tmp_path / f"{number}_x.ipynb").write_text(json.dumps(whole))
     monkeypatch.setattr(notebooks, "folder", lambda: tmp_path)
-    monkeypatch.setattr(build, "FOLDER", tmp_path / "built")
-    (tmp_path / "built").mkdir()
     assert main(["chapters", "build"]) == 0
     first, second = (notebooks.read(tmp_path / f"{number}_x.ipynb") for number in ("00", "01"))
     assert first["metadata"]["tutor"]["minutes"] == 20

@@ -19,7 +19,7 @@ from course import notebooks
 HERE = Path(__file__).parent
 CHAPTERS = notebooks.chapters()
 MODULES = sorted(path.stem for path in (HERE / "right").glob("ch*.py"))
-RIGHT: dict[str, list[str]] = {
+RIGHT: dict[str, dict[str, str]] = {
     id: texts for module in MODULES for id, texts in import_module(f"right.{module}").RIGHT.items()
 }
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from course import answers, build, copies, notebooks, record, roads
+from course import answers, copies, notebooks, record, roads
 from course.exercise import find
 from tutor.__main__ import main
 
@@ -336,29 +336,24 @@ def test_a_link_that_leads_nowhere_is_left(own: Path, capfd: pytest.CaptureFixtu
 def tree(own: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A source tree with one chapter that is not in the stored form."""
     (own / "chapters").mkdir()
-    (own / "built").mkdir()
     cells = [{"cell_type": "code", "source": "x = 1", "metadata": {"tags": ["keep"], "a": 1}}]
     metadata = {"tutor": {"title": "Bytes"}, "widgets": {}}
     text = json.dumps({"cells": cells, "metadata": metadata})
     (own / "chapters" / "01_bytes.ipynb").write_text(text)
     monkeypatch.setattr(notebooks, "folder", lambda: own / "chapters")
-    monkeypatch.setattr(build, "FOLDER", own / "built")
     return own
 
 
 def test_build_writes_and_then_has_nothing_to_do(
     tree: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    (tree / "built" / "ch09.py").write_text("of a chapter that is gone")
     before = (tree / "chapters" / "01_bytes.ipynb").read_text()
     assert main(["chapters", "build", "--check"]) == 1
-    assert capfd.readouterr().out.count("differs: ") == 3
+    assert capfd.readouterr().out.count("differs: ") == 1
     assert (tree / "chapters" / "01_bytes.ipynb").read_text() == before
 
     assert main(["chapters", "build"]) == 0
-    assert capfd.readouterr().out.count("written: ") == 3
-    assert [path.name for path in (tree / "built").iterdir()] == ["ch01.py"]
-    assert "x = 1\n" in (tree / "built" / "ch01.py").read_text()
+    assert capfd.readouterr().out.count("written: ") == 1
     notebook = notebooks.read(tree / "chapters" / "01_bytes.ipynb")
     assert notebook["cells"][0] == {
         "cell_type": "code",
@@ -370,7 +365,7 @@ def test_build_writes_and_then_has_nothing_to_do(
     }
     assert "widgets" not in notebook["metadata"] and notebook["nbformat_minor"] == 5
     assert main(["chapters", "build", "--check"]) == 0
-    assert capfd.readouterr().out == "1 modules from 1 chapters\n"
+    assert capfd.readouterr().out == "all as they are stored: 1\n"
 
 
 def test_jupyter_takes_the_stored_form(own: Path) -> None:

@@ -102,7 +102,8 @@ def compiler() -> str | None:
 def library() -> Any:
     """expected.cpp, compiled when it has changed."""
     source = Path(__file__).with_name("expected.cpp")
-    name = hashlib.sha256(source.read_bytes()).hexdigest()[:16]
+    texts = source.read_bytes() + source.with_name("dtypes.hpp").read_bytes()
+    name = hashlib.sha256(texts).hexdigest()[:16]
     path = ROOT / "build" / "exhaustive" / f"{name}.so"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)

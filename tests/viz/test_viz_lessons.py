@@ -136,6 +136,8 @@ def test_what_is_missing_is_said_and_a_view_asks_for_nothing():
 def test_no_way_at_all_is_refused():
     with pytest.raises(ShapeError, match="nothing was called"):
         viz.dispatch([], TABLE)
+    with pytest.raises(ShapeError, match="give \\(call, op, entry, found\\)"):
+        viz.dispatch(["x + y"], TABLE)
     many = [(f"k{i}", "python", "float32") for i in range(31)]
     with pytest.raises(ShapeError, match="at most 30"):
         viz.dispatch([("x + y", "Add", many[0], "kernel")], many)

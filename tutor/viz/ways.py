@@ -32,7 +32,7 @@ class Way(NamedTuple):
 
 
 def dispatch(
-    ways: Iterable[Sequence[Any]], table: Iterable[Entry], seconds: float = 1.2
+    ways: Iterable[Sequence[str | Entry | None]], table: Iterable[Entry], seconds: float = 1.2
 ) -> Picture:
     """The way of each call, lit up step by step: what was written, the Op, the entry in the
     registry, the kernel.
@@ -47,7 +47,7 @@ def dispatch(
         <Picture 'the way of x + y'>
     """
     checks.number("dispatch(seconds=...)", seconds, 1e-3, nan=False)
-    calls = [Way(*way) for way in ways]
+    calls = [_way(way) for way in ways]
     entries = [*dict.fromkeys(tuple(map(str, entry)) for entry in table)]
     entries += [w.entry for w in calls if w.entry is not None and w.entry not in entries]
     there = {*map(tuple, entries)} - {w.entry for w in calls if w.found is None}
@@ -74,6 +74,13 @@ def dispatch(
     hint = text(MARGIN, high - 12, "point at it, or click it, to make it stop", 11, "soft")
     title = "the way of " + ", ".join(dict.fromkeys(way.call for way in calls))
     return Picture(base + hint + moving.body, math.ceil(wide), math.ceil(high), title, moving.style)
+
+
+def _way(given: Sequence[Any]) -> Way:
+    """A call as it was given; ShapeError where it has not four parts."""
+    if isinstance(given, str) or len(given) != 4:
+        raise ShapeError("the way of a call", f"{given!r:.60}", "give (call, op, entry, found)")
+    return Way(*given)
 
 
 class _Grid:

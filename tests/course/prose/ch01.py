@@ -197,8 +197,8 @@ CLAIMS = [
         ),
     ),
     Claim(
-        "It stops for ever, without an error. 2049 lies in the middle between two neighbours and is"
-        " rounded\nto 2048",
+        "It gets stuck, without an error. 2049 lies halfway between two neighbours and is rounded"
+        " to 2048",
         lambda names: names["count"][0] == 2048 and names["Buffer"]([2049], "float16")[0] == 2048,
     ),
     Claim(
@@ -226,7 +226,7 @@ CLAIMS = [
         when="end",
     ),
     Claim(
-        "What stands behind the point is cut off, towards 0",
+        "What comes after the point is cut off, towards 0",
         lambda names: (
             names["PRINTED"] == "uint8 [3, 0, 255, 0, 255, 0]\nint8  [3, -3, 127, -128, 127, 0]\n"
         ),

@@ -1,1 +1,4 @@
-"""Right answers that are not written as ours are: {id: [answer, ...]}. None may be refused."""
+"""Right answers that are written otherwise than ours: {id: {what differs: text of the cell}}.
+
+A check must take them all: it asks for what the text asks for, and not for our way of doing it.
+"""

@@ -1,8 +1,8 @@
-"""Answers to chapter 7 that are right, and not written as ours are."""
+"""Right answers to the exercises of chapter 7, written otherwise than ours."""
 
 RIGHT = {
-    "07.1": [
-        """
+    "07.1": {
+        "loops": """
 def logsumexp(scores):
     largest = scores[0]
     for x in scores:
@@ -13,34 +13,34 @@ def logsumexp(scores):
         total += math.exp(x - largest)
     return largest + math.log(total)
 """,
-        """
+        "sorted, and powers of e": """
 def logsumexp(scores):
     top = sorted(scores)[-1]
     return math.log(math.fsum([math.e ** (x - top) for x in scores])) + top
 """,
-    ],
-    "07.7": [
-        """
+    },
+    "07.7": {
+        "everything in one line": """
 def log_softmax(x):
     m = x.max(1).reshape(-1, 1)
     return x - (m + (x - m).exp().sum(1).reshape(-1, 1).log())
 """,
-        """
+        "the sum as a matrix product": """
 def log_softmax(x):
     n, classes = x.shape
     shifted = x - x.max(axis=1).reshape(n, 1)
     total = shifted.exp() @ Tensor([[1.0]] * classes, dtype=x.buf.dtype)
     return shifted - total.log()
 """,
-        """
+        "the largest by way of lists": """
 def log_softmax(x):
     m = Tensor([[max(row)] for row in x.tolist()], dtype=x.buf.dtype)
     x = x - m
     return x - x.exp().sum(1).reshape(x.shape[0], 1).log()
 """,
-    ],
-    "07.8": [
-        """
+    },
+    "07.8": {
+        "one number at a time": """
 def cross_entropy(logits, labels):
     log_p = log_softmax(logits)
     total = 0.0
@@ -48,14 +48,14 @@ def cross_entropy(logits, labels):
         total = total - log_p[i, label]
     return total / len(labels)
 """,
-        """
+        "a table that is filled in": """
 def cross_entropy(logits, labels):
     mask = zeros(logits.shape)
     for i, label in enumerate(labels):
         mask.buf[i * logits.shape[1] + label] = 1.0
     return -(log_softmax(logits) * mask).sum() / logits.shape[0]
 """,
-        """
+        "a table with the minus and the mean in it": """
 def cross_entropy(logits, labels):
     rows = []
     for label in labels:
@@ -64,9 +64,9 @@ def cross_entropy(logits, labels):
         rows.append(row)
     return (Tensor(rows) * log_softmax(logits)).sum()
 """,
-    ],
-    "07.2": [
-        """
+    },
+    "07.2": {
+        "by way of lists": """
 class CrossEntropy(Op):
     def forward(self, x):
         return cross_entropy(x, self.params["labels"])
@@ -81,9 +81,9 @@ class CrossEntropy(Op):
         scaled = [[v / n for v in row] for row in said]
         return [Tensor(scaled, dtype=x.buf.dtype) * g]
 """,
-    ],
-    "07.3": [
-        """
+    },
+    "07.3": {
+        "loops, and random.random": """
 def glorot(inputs, outputs):
     bound = (6 / (inputs + outputs)) ** 0.5
     table = []
@@ -94,9 +94,9 @@ def glorot(inputs, outputs):
         table.append(row)
     return table
 """,
-    ],
-    "07.9": [
-        """
+    },
+    "07.9": {
+        "watched afterwards, and more attributes": """
 class Linear:
     def __init__(self, inputs, outputs):
         self.inputs = inputs
@@ -110,9 +110,9 @@ class Linear:
         z = x @ self.w
         return z + self.b
 """,
-    ],
-    "07.10": [
-        """
+    },
+    "07.10": {
+        "numbers of layers": """
 class MLP:
     def __init__(self, *sizes):
         self.layers = []
@@ -133,9 +133,9 @@ class MLP:
             found.append(layer.b)
         return found
 """,
-    ],
-    "07.4": [
-        """
+    },
+    "07.4": {
+        "loops": """
 def softmaxed(logits):
     for row in logits.tolist():
         for p in row:
@@ -145,9 +145,9 @@ def softmaxed(logits):
             return False
     return True
 """,
-    ],
-    "07.5": [
-        """
+    },
+    "07.5": {
+        "squares by a power": """
 def mse(predictions, targets):
     if tuple(predictions.shape) != tuple(targets.shape):
         raise ValueError(
@@ -156,9 +156,9 @@ def mse(predictions, targets):
     square = (targets - predictions) ** 2.0
     return square.sum() / float(predictions.numel())
 """,
-    ],
-    "07.6": [
-        """
+    },
+    "07.6": {
+        "watched after the product": """
 class Mended:
     def __init__(self, inputs, outputs):
         bound = math.sqrt(6 / (inputs + outputs))
@@ -173,7 +173,7 @@ class Mended:
     def parameters(self):
         return [self.w, self.b]
 """,
-        """
+        "glorot, and a tuple": """
 class Mended:
     def __init__(self, inputs, outputs):
         self.w = Tensor(glorot(inputs, outputs), requires_grad=True)
@@ -186,16 +186,16 @@ class Mended:
     def parameters(self):
         return (self.w, self.b)
 """,
-    ],
-    "07.s1": [
-        """
+    },
+    "07.s1": {
+        "a mean of two losses": """
 def smoothed(logits, labels, share):
     everywhere = log_softmax(logits).sum() * (-1 / logits.numel())
     return cross_entropy(logits, labels) * (1 - share) + everywhere * share
 """,
-    ],
-    "07.s2": [
-        """
+    },
+    "07.s2": {
+        "a search without a gradient": """
 def temperature(logits, labels):
     low, high = 0.01, 100.0
     for _ in range(60):
@@ -209,7 +209,7 @@ def temperature(logits, labels):
             low = a
     return (low * high) ** 0.5
 """,
-        """
+        "the factor, down its slope": """
 def temperature(logits, labels):
     beta = Tensor(1.0, dtype="float64", requires_grad=True)
     for _ in range(150):
@@ -219,5 +219,5 @@ def temperature(logits, labels):
         beta.fill([max(beta.item() - 0.5 * slope * beta.item(), 0.01)])
     return 1 / beta.item()
 """,
-    ],
+    },
 }

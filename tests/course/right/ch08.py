@@ -1,8 +1,8 @@
-"""Answers to chapter 8 that are right, and not written as ours are."""
+"""Right answers to the exercises of chapter 8, written otherwise than ours."""
 
 RIGHT = {
-    "08.7": [
-        """
+    "08.7": {
+        "a comprehension": """
 def train(model, optimizer, batches):
     def one(x, y):
         loss = cross_entropy(model(x), y)
@@ -13,9 +13,9 @@ def train(model, optimizer, batches):
 
     return [one(x, y) for x, y in batches]
 """,
-    ],
-    "08.8": [
-        """
+    },
+    "08.8": {
+        "loops": """
 def accuracy(model, images, labels):
     with no_grad():
         scores = model(images)
@@ -28,23 +28,23 @@ def accuracy(model, images, labels):
         right.append(best == label)
     return sum(right) / len(right)
 """,
-        """
+        "one minus what is wrong": """
 def accuracy(model, images, labels):
     with no_grad():
         guesses = [row.index(max(row)) for row in model(images).tolist()]
         wrong = sum(1 for guess, label in zip(guesses, labels) if guess != label)
     return 1 - wrong / len(labels)
 """,
-    ],
-    "08.9": [
-        """
+    },
+    "08.9": {
+        "row by row through views": """
 def rows(t, indices):
     out = zeros((len(indices),) + tuple(t.shape[1:]), t.buf.dtype)
     for place, i in enumerate(indices):
         out[place].fill(t[i].values())
     return out
 """,
-        """
+        "a bytearray that grows": """
 def rows(t, indices):
     t = contiguous(t)
     n = t.numel() // t.shape[0] * t.buf.itemsize
@@ -56,9 +56,9 @@ def rows(t, indices):
     buf.raw = raw
     return Tensor(buf, (len(indices), *t.shape[1:]))
 """,
-    ],
-    "08.10": [
-        """
+    },
+    "08.10": {
+        "an order that is used up": """
 def batches(images, labels, size):
     order = list(range(len(labels)))
     random.shuffle(order)
@@ -69,9 +69,9 @@ def batches(images, labels, size):
             picked.append(labels[i])
         yield (rows(images, chosen), picked)
 """,
-    ],
-    "08.11": [
-        """
+    },
+    "08.11": {
+        "sizes one by one": """
 def read_idx(payload):
     shape = []
     for axis in range(payload[3]):
@@ -80,33 +80,33 @@ def read_idx(payload):
     numbers = payload[4 + 4 * len(shape) :]
     return Tensor(Buffer(numbers, "uint8"), tuple(shape))
 """,
-        """
+        "struct.unpack, and fill": """
 def read_idx(payload):
     sizes = struct.unpack(">" + "I" * payload[3], payload[4 : 4 + 4 * payload[3]])
     t = zeros(list(sizes), dtype="uint8")
     t.fill(list(payload[4 + 4 * payload[3] :]))
     return t
 """,
-    ],
-    "08.12": [
-        """
+    },
+    "08.12": {
+        "lists": """
 def add_(t, change):
     t.fill([a + b for a, b in zip(t.values(), change.values())])
 """,
-        """
+        "a sum, and fill": """
 def add_(t, change):
     with no_grad():
         t.fill((t + change).values())
 """,
-        """
+        "the operands exchanged": """
 def add_(t, change):
     kernel = lookup("add", t.buf.dtype)
     kernel(t, change, t)
     return t
 """,
-    ],
-    "08.1": [
-        """
+    },
+    "08.1": {
+        "lists all the way": """
 class SGD:
     def __init__(self, parameters, lr, momentum=0.0):
         self.parameters = parameters
@@ -122,7 +122,7 @@ class SGD:
             p.fill([x - self.lr * a for x, a in zip(p.values(), v.values())])
             p.grad = None
 """,
-        """
+        "velocities that begin as numbers": """
 class SGD:
     def __init__(self, parameters, lr, momentum=0.0):
         self.parameters, self.lr, self.momentum = list(parameters), lr, momentum
@@ -136,9 +136,9 @@ class SGD:
         for p in self.parameters:
             p.grad = None
 """,
-    ],
-    "08.2": [
-        """
+    },
+    "08.2": {
+        "other names, and zeros": """
 class Adam:
     def __init__(self, parameters, lr=0.001, betas=(0.9, 0.999), eps=1e-8):
         self.parameters = parameters
@@ -162,9 +162,9 @@ class Adam:
                 add_(p, m * -self.lr / (v**0.5 + self.eps))
             p.grad = None
 """,
-    ],
-    "08.13": [
-        """
+    },
+    "08.13": {
+        "lists, and Adam by name": """
 class AdamW(Adam):
     def __init__(self, parameters, lr=0.001, decay=0.01):
         self.decay = decay
@@ -175,9 +175,9 @@ class AdamW(Adam):
             p.fill([x * (1 - self.lr * self.decay) for x in p.values()])
         Adam.step(self)
 """,
-    ],
-    "08.3": [
-        """
+    },
+    "08.3": {
+        "numbers in place of bytes": """
 class Checkpoint:
     def __init__(self, optimizer):
         self.kept = {}
@@ -197,9 +197,9 @@ class Checkpoint:
                 optimizer.__dict__[name] = value
         random.setstate(self.dice)
 """,
-    ],
-    "08.4": [
-        """
+    },
+    "08.4": {
+        "Adam's default, without shuffling": """
 def overfit(model, images, labels):
     optimizer, losses = Adam(model.parameters(), lr=0.001), []
     for _ in range(60):
@@ -209,7 +209,7 @@ def overfit(model, images, labels):
         losses.append(loss.item())
     return losses
 """,
-        """
+        "longer steps, and an end when it is learned": """
 def overfit(model, images, labels):
     optimizer, losses = Adam(model.parameters(), lr=0.03), []
     for _ in range(60):
@@ -223,7 +223,7 @@ def overfit(model, images, labels):
             break
     return losses
 """,
-        """
+        "train and batches": """
 def overfit(model, images, labels):
     return [
         loss
@@ -231,9 +231,9 @@ def overfit(model, images, labels):
         for loss in train(model, Adam(model.parameters(), lr=0.01), batches(images, labels, 10))
     ]
 """,
-    ],
-    "08.6": [
-        """
+    },
+    "08.6": {
+        "numbers one by one": """
 def clip(parameters, limit):
     total = 0.0
     for p in parameters:
@@ -247,9 +247,9 @@ def clip(parameters, limit):
             p.grad = p.grad * limit / length
     return length
 """,
-    ],
-    "08.s1": [
-        """
+    },
+    "08.s1": {
+        "rows, and other weights": """
 def train_in_parts(model, optimizer, batches, size):
     losses = []
     for x, labels in batches:
@@ -265,9 +265,9 @@ def train_in_parts(model, optimizer, batches, size):
         optimizer.step()
     return losses
 """,
-    ],
-    "08.s2": [
-        """
+    },
+    "08.s2": {
+        "lists, and a class of its own": """
 class Averaged:
     def __init__(self, parameters, keep=0.99):
         self.parameters = parameters
@@ -297,5 +297,5 @@ class Exchange:
             p.fill(numbers)
         return False
 """,
-    ],
+    },
 }

@@ -96,6 +96,79 @@ class Buffer:
             "        return tuple(self.numbers[start : start + count])",
         ),
         "one item, not a class": "Buffer = 3",
+        "one number at a time": """
+class Buffer:
+    def __init__(self, numbers, dtype="float32"):
+        self.dtype = dtype
+        self.itemsize = struct.calcsize(FORMATS[dtype])
+        self.raw = bytearray()
+        for x in numbers:
+            self.raw += pack([x], dtype)
+
+    def __len__(self):
+        return int(len(self.raw) / self.itemsize)
+
+    def check(self, i):
+        if i < -len(self) or i >= len(self):
+            raise IndexError("outside")
+        return i % len(self) * self.itemsize
+
+    def read(self, start, count):
+        if start < 0 or start + count > len(self):
+            raise IndexError("outside")
+        return tuple(self[i] for i in range(start, start + count))
+
+    def write(self, start, numbers):
+        if start < 0 or start + len(numbers) > len(self):
+            raise IndexError("outside")
+        for i, x in enumerate(numbers):
+            self[start + i] = x
+
+    def __getitem__(self, i):
+        first = self.check(i)
+        return unpack(self.raw[first : first + self.itemsize], self.dtype)[0]
+
+    def __setitem__(self, i, value):
+        first = self.check(i)
+        self.raw[first : first + self.itemsize] = pack([value], self.dtype)
+""",
+        "the whole memory for each number": """
+class Buffer:
+    def __init__(self, numbers, dtype="float32"):
+        self.dtype, self.raw = dtype, bytearray(pack(list(numbers), dtype))
+
+    @property
+    def itemsize(self):
+        return struct.calcsize(FORMATS[self.dtype])
+
+    def __len__(self):
+        return len(unpack(bytes(self.raw), self.dtype))
+
+    def read(self, start, count):
+        numbers = unpack(self.raw, self.dtype)
+        if start < 0 or start + count > len(numbers):
+            raise IndexError
+        return numbers[start : start + count]
+
+    def write(self, start, numbers):
+        self.read(start, len(numbers))
+        new = pack(numbers, self.dtype)
+        self.raw[start * self.itemsize : start * self.itemsize + len(new)] = new
+
+    def __getitem__(self, i):
+        return self.read(i if i >= 0 else len(self) + i, 1)[0]
+
+    def __setitem__(self, i, x):
+        self.write(i if i >= 0 else len(self) + i, (x,))
+""",
+        "numbers go in without pack": edit(
+            "= pack(numbers, self.dtype)",
+            "= struct.pack(f'{len(numbers)}{FORMATS[self.dtype]}', *numbers)",
+        ),
+        "the constructor does without pack": edit(
+            "bytearray(pack(numbers, dtype))",
+            "bytearray(struct.pack(f'{len(numbers)}{FORMATS[dtype]}', *numbers))",
+        ),
     },
     "01.2": {
         "everything stays in range": edit(

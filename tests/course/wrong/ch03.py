@@ -57,6 +57,14 @@ def full_key(key, ndim):
         "the error names the place in the key, not the axis": edit(
             "axis {axis}, which", "place {axis}, which"
         ),
+        "t itself is changed": edit(
+            "return t.over(shape, strides, offset)",
+            "t.shape, t.strides, t.offset = tuple(shape), tuple(strides), offset\n    return t",
+        ),
+        "by square brackets, which are what is to be written": """
+def select(t, key):
+    return t[key]
+""",
         "the last int instead of all": edit(
             "offset += k % size * stride", "offset = k % size * stride"
         ),
@@ -137,6 +145,10 @@ def expand(t, shape):
     out.fill(t.over(shape, new + kept, t.offset).values())
     return out
 """,
+        "t itself is changed": edit(
+            "return t.over(shape, new + kept, t.offset)",
+            "t.shape, t.strides = tuple(shape), tuple(new + kept)\n    return t",
+        ),
         "every stride is 0": edit("0 if size == 1 else s for", "0 for"),
     },
     "03.4": {

@@ -107,6 +107,13 @@ def elementwise(f):
     return f
 """,
         "the inputs the wrong way round": edit("for x in ins]", "for x in ins[::-1]]"),
+        "the result is written into the first input, too": edit(
+            "    return kernel",
+            "    def both(out, *ins):\n"
+            "        kernel(out, *ins)\n"
+            "        ins[0].fill(list(out.values()))\n\n"
+            "    return both",
+        ),
         "an input is written to": edit("out.fill(", "ins[0].fill("),
         "raises: only the first input": edit(
             "map(f, *[x.values() for x in ins])", "map(f, ins[0].values())"
@@ -152,6 +159,15 @@ def promote(a, b):
         "raises: the example's constants": edit(
             "Mul(g, y).apply(), Mul(g, x).apply()", "Tensor(40), Tensor(30)"
         ),
+        "by the kernel, so that it cannot be differentiated again": edit(
+            "return Mul(g, y).apply(), Mul(g, x).apply()",
+            "gx, gy = zeros(z.shape, z.buf.dtype), zeros(z.shape, z.buf.dtype)\n"
+            "        PYTHON['mul'](gx, g, expand(y, z.shape))\n"
+            "        PYTHON['mul'](gy, g, expand(x, z.shape))\n"
+            "        return gx, gy",
+            "x, y = self.inputs",
+            "(x, y), z = self.inputs, g",
+        ),
         "the kernel of another operation": edit('kernel = "mul"', 'kernel = "add"'),
         "the library's own": edit(
             "x, y = self.inputs", "import tutor\n\n        x, y = self.inputs"
@@ -174,6 +190,9 @@ def promote(a, b):
         ),
         "ones, whatever g is": edit(
             "(g.reshape(*kept).expand(*shape),)", "(Tensor(1.0).expand(*shape),)"
+        ),
+        "by functions that are no operations": edit(
+            "g.reshape(*kept).expand(*shape)", "expand(reshape(g, kept), shape)"
         ),
         "x times g": edit(".expand(*shape),)", ".expand(*shape) * self.inputs[0],)"),
         "raises: the sizes of the axes that stay": edit(
@@ -239,6 +258,10 @@ def promote(a, b):
         "nothing is written": edit("out.fill([", "list(["),
     },
     "04.9": {
+        "by the operator that this kernel is for": """
+def matmul(out, x, y):
+    out.fill((x @ y).values())
+""",
         "element by element, of the rows": edit(
             "transpose(y).values(), y.shape[1]", "y.values(), y.shape[1]"
         ),

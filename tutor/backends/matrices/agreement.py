@@ -17,12 +17,14 @@ from random import Random
 from typing import Any, NamedTuple
 
 from tutor.backends import registry
+from tutor.backends.cases.operands import Block
 from tutor.backends.conformance import Verdict
 from tutor.backends.matrices.reference import Matrix
 from tutor.backends.matrix_signatures import MATRICES
-from tutor.core.buffer import Buffer
 from tutor.dtype import DType
 from tutor.errors import KernelNotFound
+from tutor.ground.bits import pack, unpack
+from tutor.ground.memory import Memory
 
 SHAPES = ((1, 1), (2, 2), (3, 3), (5, 5), (4, 2), (2, 5))  # the last two where none must be square
 SQUARE = {"solve", "det", "slogdet", "cholesky", "eigh"}
@@ -45,19 +47,25 @@ class Placed(NamedTuple):
     cells: list[int]  # where its numbers are, row by row
     shape: tuple[int, int]
 
+    def memory(self) -> list[float]:
+        """All numbers of its Buffer."""
+        return unpack(bytes(self.operand.buf.raw), self.operand.buf.dtype)
+
     def read(self) -> Matrix:
-        m, n = self.shape
-        return [[self.operand.buf[self.cells[i * n + j]] for j in range(n)] for i in range(m)]
+        (m, n), memory = self.shape, self.memory()
+        return [[memory[self.cells[i * n + j]] for j in range(n)] for i in range(m)]
 
 
 def placed(matrix: Matrix, shape: tuple[int, int], layout: str, dtype: DType) -> Placed:
     m, n = shape
     down, right, first, size = LAYOUTS[layout](m, n)
     cells = [first + i * down + j * right for i in range(m) for j in range(n)]
-    buf = Buffer([AROUND] * size, dtype=dtype)
+    memory = [AROUND] * size
     for cell, x in zip(cells, (x for row in matrix for x in row), strict=True):
-        buf[cell] = x
-    return Placed(registry.Operand(buf, shape, (down, right), first), cells, shape)
+        memory[cell] = x
+    block = Block(Memory(size, dtype.itemsize, dtype.format), dtype)
+    block.raw[:] = pack(memory, dtype)
+    return Placed(registry.Operand(block, shape, (down, right), first), cells, shape)
 
 
 # ---- what must be -------------------------------------------------------------------------------
@@ -210,7 +218,7 @@ def compared(
             f(z.operand, *[x.operand for x in ins], **params)
         except Exception:  # whatever it is, of such a matrix there is a result
             return math.inf
-        beside = [z.operand.buf[k] for k in set(range(len(z.operand.buf))) - {*z.cells}]
+        beside = [x for cell, x in enumerate(z.memory()) if cell not in z.cells]
         if before != [bytes(x.operand.buf.raw) for x in ins] or {*beside} - {AROUND}:
             return math.inf
         results.append(z.read())

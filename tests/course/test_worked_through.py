@@ -1,0 +1,67 @@
+"""A folder after the chapters were worked through with one's own answers: a library that runs."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tutor
+from course import notebooks
+from course.library import saving
+
+HERE = Path(__file__).parent
+ROOT = Path(tutor.__file__).parents[1]
+CHAPTERS = [
+    number
+    for number, path in notebooks.chapters().items()
+    if any(
+        "begin(" in notebooks.source(cell) for cell in notebooks.code_cells(notebooks.read(path))
+    )
+]
+
+
+def python(folder: Path, *words: str) -> str:
+    """What a command prints, run in that folder."""
+    own = {"PYTHONPATH": str(ROOT), "TUTOR_CHAPTER_QUICK": "1", "IPYTHONDIR": str(folder)}
+    kept = {name: text for name, text in os.environ.items() if name != "TUTOR_PROGRESS"}
+    result = subprocess.run(
+        [sys.executable, *words], env=kept | own, cwd=folder, capture_output=True, text=True,
+        timeout=600, check=False,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stdout[-3000:] + result.stderr[-3000:]
+    return result.stdout
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every converted chapter worked through, one after the other."""
+    place = tmp_path_factory.mktemp("learner")
+    for chapter in CHAPTERS:
+        said = python(place, str(HERE / "work_through.py"), chapter)
+        found = re.findall(r"(?m)^(\d\d\.[qs]?\d+) ([a-z]+)(?=:|$)", said)
+        assert found and {kind for _, kind in found} <= {"exact", "close"}, found
+    return place
+
+
+def test_every_piece_is_theirs_and_passes(folder: Path) -> None:
+    pieces = [part for part in saving.everything() if part.answer and part.chapter in CHAPTERS]
+    marks = re.findall(
+        r"(?m)^# ---- (\S+), (yours|ours)",
+        "\n".join(file.read_text() for file in (folder / "my_tutor").glob("*.py")),
+    )
+    later = {}  # of two pieces that define the same, the later one stands there
+    for part in pieces:
+        later[part.answer] = part.key
+    assert dict(marks) == dict.fromkeys(later.values(), "yours")
+    said = python(folder, "-m", "tutor", "course", "status")
+    assert "has stopped passing" not in said, said
+
+
+def test_the_tests_of_their_library_are_green(folder: Path) -> None:
+    said = python(folder, "-m", "pytest", "-q", "my_tutor/test_my_tutor.py")
+    assert re.search(r"(?m)^\d+ passed", said), said
