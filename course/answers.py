@@ -22,10 +22,11 @@ from types import ModuleType
 from typing import Any
 
 from course import notebooks, record
-from course.checking import check, judged
+from course.checking import check
 from course.exercise import Exercise, Question, find, near
 from course.guard import Output, quiet
 from course.judge import message, own_frames
+from course.judging import judged
 from course.library import disk
 from course.limits import MEMORY, limit_memory
 from course.verdict import Verdict

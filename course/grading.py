@@ -22,9 +22,9 @@ from typing import Any, TextIO
 
 from course import notebooks
 from course.answers import named_cell, plain_python, space
-from course.checking import judged
 from course.exercise import Exercise, Question, everything, find
 from course.guard import Output, TimeUp, limited, quiet
+from course.judging import judged
 from course.sandbox import die_with_parent
 from course.verdict import Verdict
 from tutor.errors import TutorError

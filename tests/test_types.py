@@ -264,7 +264,6 @@ NO_TENSOR = {
     "*.add_param_group param_group", "Group.__*item__ *",  # Tensors, and settings
     "checkpoint inputs", "checkpoint params",  # what the function takes
     "graph *", "walk *",  # a Tensor, or an object of a class of the reader's own
-    "product *", "broadcast *", "dispatch *",  # likewise, or lists, or a shape
     "jit function", "jit return", "program p",  # any function; a Program of its floor, or above
     "__getattr__ return",  # a module
     "save parts", "save state", "load parts", "load return",  # Tensors, and what JSON knows

@@ -8,7 +8,7 @@ import math
 import random
 from copy import deepcopy
 from functools import partial
-from types import SimpleNamespace
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 from course.compare import plain, short, what
@@ -352,6 +352,11 @@ def _made(judge: Judge, answer: Any, buffers: Any) -> None:
     judge.that(t.buf is buf, "it made another Buffer; it should keep the one it was given",
                given=given)  # fmt: skip
     _facts(judge, t, (12,), (1,), 0, given)
+    inside = {name: x for name, x in vars(ch02.Buffer).items() if type(x) is FunctionType}
+    other = type("Buffer", (), inside)(range(3))
+    given = "a Buffer of another class: what has .raw is a Buffer"
+    t = judge.instance(answer, other, given=given)
+    judge.that(t.buf is other, "it made another Buffer; it should keep the one it was given")
     t = judge.instance(answer, buf, [3, 4])
     _facts(judge, t, (3, 4), (4, 1), 0, "t = Tensor(Buffer(range(12)), [3, 4])")
     t = judge.instance(answer, buf, [2, 3], [6, 2], 1)

@@ -791,7 +791,7 @@ def check_06_s2(judge: Judge, recomputed: Any) -> None:
     def deep(x: Any) -> Any:
         calls[0] += 1
         for _ in range(8):
-            x = (x * 0.5).exp()
+            x = (x * -0.5).exp()
         return x
 
     def mixed(x: Any, y: Any) -> Any:
@@ -800,7 +800,7 @@ def check_06_s2(judge: Judge, recomputed: Any) -> None:
 
     with on_and_off(lib) as engine:
         for text, f, rows, wishes in (
-            ("eight times exp(x * 0.5)", deep, ([0.3, -0.5],), (True,)),
+            ("eight times exp(x * -0.5)", deep, ([0.3, -0.5],), (True,)),
             ("x * y + (x * x).exp()", mixed, ([0.5, 1.0], [2.0, -3.0]), (True, True)),
             ("the same, y without a wish", mixed, ([0.5, 1.0], [2.0, -3.0]), (True, False)),
         ):
@@ -831,7 +831,7 @@ def check_06_s2(judge: Judge, recomputed: Any) -> None:
             judge.equal(calls[0], 2, given=f"{given}: how often f was called in all")
             judge.equal(engine.recording, True, given=f"{given}: engine.recording after backward")
         x = _leaf([0.5, -0.25], lib)
-        given = "f = eight times exp(x * 0.5), of x * x"
+        given = "f = eight times exp(x * -0.5), of x * x"
         out = judge.call(recomputed, deep, x * x, changes=True, given=given)
         judge.run(lambda: out.sum().backward())
         again = _leaf([0.5, -0.25], lib)

@@ -11,7 +11,7 @@ import linecache
 import re
 import sys
 from dataclasses import dataclass
-from types import CodeType, ModuleType
+from types import ModuleType
 from typing import Any
 
 from course.forbidden import functions, is_class
@@ -27,13 +27,6 @@ class Answer:
     missing: tuple[str, ...] = ()
     defines: frozenset[str] = frozenset()
     trouble: str = ""  # why there is no text
-
-
-def code_of(answer: Any) -> CodeType | None:
-    """The code of a function, or of one of a class's functions."""
-    found = functions(answer)
-    own = [f for f in found if f.__module__ == getattr(answer, "__module__", None)]
-    return (own or found)[0].__code__ if found else None
 
 
 def text_of(answer: Any, name: str) -> str:

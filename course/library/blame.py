@@ -16,6 +16,7 @@ from typing import Any
 
 from course import notebooks
 from course.exercise import Exercise
+from course.judging import judged
 from course.library import saving, session
 from course.library.answers import taken
 from course.library.compose import Own, compose
@@ -78,8 +79,6 @@ class Trial:
 
     def passes(self, own: Mapping[str, Own]) -> bool:
         """Whether the answer passes where this much of the library is theirs."""
-        from course.checking import judged
-
         try:
             library = load(compose(self.parts, own).texts(), NAME)
             space = {name: getattr(library, name) for name in library.__all__}

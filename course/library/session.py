@@ -11,17 +11,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from course import unrun
-from course.exercise import Exercise, find
+from course import record, unrun
+from course.exercise import Exercise, Question, find
+from course.judging import judged
 from course.library import disk, saving
 from course.library.compose import Own, compose
 from course.library.load import LoadError, load
 from course.library.parts import Part, known
 from course.library.source import import_lines
+from course.standing import OURS, PASSED
+from tutor.errors import TutorError
 
 NAME = "my_tutor"
-PASSED: dict[str, Any] = {}  # the answer that passed last, by its exercise
-OURS: dict[str, Any] = {}  # what `go_on` has put in the place of an answer
 
 
 @dataclass
@@ -167,8 +168,6 @@ def _failing(parts: list[Part], found: disk.Shelf, now: Running) -> dict[str, st
 
 def verdict_of(part: Part, library: Any) -> Any:
     """What the check of a piece says of that in a library; None where there is no such exercise."""
-    from course.checking import judged
-
     entry = find(part.key)
     return judged(entry, getattr(library, part.answer)) if entry else None
 
@@ -176,6 +175,23 @@ def verdict_of(part: Part, library: Any) -> Any:
 def first(verdict: Any) -> str:
     """The first thing that a verdict says."""
     return f"{verdict.kind}, {verdict.lines[0]}" if verdict.lines else str(verdict.kind)
+
+
+def passed(entry: Exercise | Question, answer: Any, notes: list[str]) -> list[str]:
+    """Note that an answer passed, and save it if it is a piece of the library: what to say of it.
+
+    What went wrong with that is added to `notes`.
+    """
+    if trouble := record.tried(entry.id, True):
+        notes.append(trouble)
+    if isinstance(entry, Question):
+        return []
+    PASSED[entry.id] = answer
+    try:
+        return saving.save(entry.id, answer)
+    except (TutorError, OSError) as error:
+        notes.append(f"it is not saved in your library: {error}")
+        return []
 
 
 # ---- go_on ---------------------------------------------------------------------------------------
@@ -186,8 +202,6 @@ def go_on(id: str) -> None:
 
     Theirs is what the notebook has, or else what stands in their library.
     """
-    from course.checking import judged, passed
-
     entry = find(id)
     if not isinstance(entry, Exercise):
         print(f"{id}: there is no such exercise")
@@ -210,8 +224,6 @@ def go_on(id: str) -> None:
 
 def _saved(entry: Exercise, names: dict[str, Any]) -> str:
     """Run the piece of theirs that stands in the library, if it passes; where that is, or ""."""
-    from course.checking import judged
-
     part, own = saving.piece(entry.id), saving.shelf().piece(entry.id)
     if part is None or own is None or own.broken:
         return ""
@@ -229,13 +241,3 @@ def _run(text: str, place: str, names: dict[str, Any]) -> None:
     """Run a text in a notebook's names, as if it stood in a cell of that place."""
     linecache.cache[place] = (len(text), None, text.splitlines(keepends=True), place)
     exec(compile(text, place, "exec", dont_inherit=True), names)
-
-
-def is_ours(answer: Any, id: str) -> bool:
-    """Whether an answer is the one that `go_on` has put in the place of theirs."""
-    from course.library.answers import code_of
-
-    if id in OURS and answer is OURS[id] and not isinstance(OURS[id], int | float | str):
-        return True  # numbers and texts are the same wherever they come from
-    code = code_of(answer)
-    return code is not None and code.co_filename == f"<ours {id}>"

@@ -28,8 +28,8 @@ if sys.argv[2:] == ["unsolved"]:  # chapters need no package that has to be inst
     sys.modules |= dict.fromkeys(("numpy", "matplotlib", "torch", "safetensors", "tqdm"))
 
 from course import notebooks
-from course.checking import judged
 from course.exercise import Exercise, Question, find
+from course.judging import judged
 
 sys.path.insert(0, str(Path(__file__).parent))
 

@@ -19,8 +19,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 import run_chapter
 
 from course import notebooks
-from course.checking import judged
 from course.exercise import Exercise
+from course.judging import judged
 
 
 def prove(entry: Exercise, stub: str, names: dict[str, Any]) -> list[dict[str, Any]]:

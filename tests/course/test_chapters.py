@@ -159,7 +159,7 @@ def test_hints_are_not_the_solution(entry: Exercise) -> None:
 
 @each_question
 def test_a_question_takes_the_right_answer_only(entry: Question) -> None:
-    from course.checking import judged
+    from course.judging import judged
 
     assert judged(entry, entry.right).passed
     assert judged(entry, ...).kind == "unsolved"

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import small
 
-from course import check, keep
+from course import check, keep, standing
 from course.library import disk, load, ours, parts, saving, session, source
 from course.library.answers import taken
 from course.library.compose import Own, compose
@@ -301,7 +301,7 @@ def test_go_on_leaves_a_wrong_answer_behind(capsys: pytest.CaptureFixture[str]) 
 def test_go_on_takes_what_stands_in_the_library(capsys: pytest.CaptureFixture[str]) -> None:
     """A notebook begun anew, or an answer that was checked in a file."""
     small.work("96", {"96.1": HELPERS})
-    session.PASSED.clear()
+    standing.PASSED.clear()
     capsys.readouterr()
     names = small.work("96", upto="exercise-96.3")
     out = capsys.readouterr().out
@@ -315,7 +315,7 @@ def test_go_on_takes_what_stands_in_the_library(capsys: pytest.CaptureFixture[st
 
 def test_go_on_does_not_judge_again_what_has_just_passed(monkeypatch: pytest.MonkeyPatch) -> None:
     names = small.work("96", ALL, upto="check-96.1")
-    monkeypatch.setattr("course.checking.judged", lambda *_: pytest.fail("it has passed"))
+    monkeypatch.setattr("course.library.session.judged", lambda *_: pytest.fail("it has passed"))
     small.cell('go_on("96.1")', names)
 
 

@@ -65,3 +65,13 @@ def test_every_piece_is_theirs_and_passes(folder: Path) -> None:
 def test_the_tests_of_their_library_are_green(folder: Path) -> None:
     said = python(folder, "-m", "pytest", "-q", "my_tutor/test_my_tutor.py")
     assert re.search(r"(?m)^\d+ passed", said), said
+
+
+def test_their_library_reads_like_one(folder: Path) -> None:
+    """The formatter has nothing to change in it, where their answers are formatted."""
+    files = sorted(map(str, (folder / "my_tutor").glob("*.py")))
+    ruff = [str(Path(sys.executable).parent / "ruff"), "format", "--diff", "--isolated"]
+    found = subprocess.run(
+        [*ruff, "--line-length", "100", *files], capture_output=True, text=True, check=False
+    )
+    assert len(files) > len(CHAPTERS) / 2 and found.returncode == 0, found.stdout

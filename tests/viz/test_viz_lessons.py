@@ -128,7 +128,10 @@ def test_what_is_missing_is_said_and_a_view_asks_for_nothing():
     p = check(viz.dispatch(ways, TABLE))
     shown = frames(p)
     assert shown[3][0].endswith("so nothing is calculated")
-    assert shown[7][0] == "call 2 of 2: there is nothing: LookupError" and "nothing" in shown[7]
+    assert (
+        shown[7][0] == "call 2 of 2: the registry has nothing: LookupError"
+        and "nothing" in shown[7]
+    )
     dots = [r for r in parse(p).iter(SPACE + "rect") if r.get("width") == "6"]
     assert len(dots) == len(TABLE)  # none for what is missing
 

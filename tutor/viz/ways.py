@@ -19,7 +19,7 @@ Entry = tuple[str, str, str]  # kernel, backend, dtype
 
 
 class Way(NamedTuple):
-    """One call: what was written, the Op it became, the entry it asked for, and what stood there.
+    """One call: what was written, the Op it became, the entry it asked for, and what was found.
 
     `entry` is (name, backend, dtype), or None for an Op that has no kernel, such as a view; `found`
     is the kernel's own name, or None where the registry had nothing.
@@ -136,8 +136,8 @@ def _lit(way: Way, step: int, grid: _Grid, count: str) -> Iterator[str]:
     said = [
         f"{way.call} is written",
         f"the operator makes an object of class {way.op}",
-        f"it asks for {entry}" if entry else f"{way.op} asks for no kernel: it is another walk",
-        f"there stands {way.found}" if way.found else "there is nothing: LookupError",
+        f"it asks for {entry}" if entry else f"{way.op} needs no kernel: it only changes the walk",
+        f"the registry has {way.found}" if way.found else "the registry has nothing: LookupError",
     ]
     if entry is None:
         said[3] = "so nothing is calculated"

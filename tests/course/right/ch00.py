@@ -1,4 +1,4 @@
-"""Right answers to the exercises of chapter 0, written otherwise than ours."""
+"""Answers to chapters 0 and 0b that are right, and not written as ours are."""
 
 RIGHT = {
     "00.2": {

@@ -1,4 +1,4 @@
-"""Right answers to the exercises of chapter 1, written otherwise than ours."""
+"""Answers to chapter 1 that are right, and not written as ours are."""
 
 RIGHT = {
     "01.1": {

@@ -1,4 +1,4 @@
-"""Right answers to the exercises of chapter 2, written otherwise than ours."""
+"""Answers to chapter 2 that are right, and not written as ours are."""
 
 RIGHT = {
     "02.1": {
@@ -87,12 +87,12 @@ def nest(items, shape):
 """,
     },
     "02.11": {
-        "asking for the class": """
+        "in another order": """
 class Tensor:
     def __init__(
         self, data, shape=None, strides=None, offset=0, dtype="float32", requires_grad=False
     ):
-        if isinstance(data, Buffer):
+        if "raw" in dir(data):
             self.buf = data
             self.shape = tuple(shape) if shape is not None else (len(data),)
         else:

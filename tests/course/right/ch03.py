@@ -2,7 +2,7 @@
 
 RIGHT = {
     "03.1": {
-        "another way": """
+        "by loops": """
 def full_key(key, ndim):
     if not isinstance(key, tuple):
         key = (key,)
@@ -31,7 +31,7 @@ def full_key(key, ndim):
 """,
     },
     "03.6": {
-        "another way": """
+        "with the arithmetic of slices by hand": """
 def select(t, key):
     shape = []
     strides = []
@@ -58,7 +58,7 @@ def select(t, key):
             axis += 1
     return Tensor(t.buf, tuple(shape), tuple(strides), offset)
 """,
-        "a third way": """
+        "with axes numbered beforehand": """
 def select(t, key):
     key = full_key(key, len(t.shape))
     places = iter(range(len(t.shape)))
@@ -81,7 +81,7 @@ def select(t, key):
 """,
     },
     "03.3": {
-        "another way": """
+        "filled up with 1, and other words": """
 def mismatch(a, b):
     n = max(len(a), len(b))
     pa = (1,) * (n - len(a)) + tuple(a)
@@ -93,7 +93,7 @@ def mismatch(a, b):
 """,
     },
     "03.2": {
-        "another way": """
+        "filled up with 1": """
 def broadcast_shapes(a, b):
     n = max(len(a), len(b))
     a = (1,) * (n - len(a)) + tuple(a)
@@ -112,7 +112,7 @@ def broadcast_shapes(a, b):
 """,
     },
     "03.7": {
-        "another way": """
+        "axis by axis": """
 def expand(t, shape):
     new = len(shape) - len(t.shape)
     if new < 0:
@@ -129,7 +129,7 @@ def expand(t, shape):
 """,
     },
     "03.4": {
-        "another way": """
+        "sums in a list first": """
 def reduce_to(g, shape):
     sums = {}
     new = len(g.shape) - len(shape)
@@ -142,7 +142,7 @@ def reduce_to(g, shape):
         total[p] += x
     return Tensor(Buffer(total, g.buf.dtype), shape)
 """,
-        "a third way": """
+        "index by index": """
 import itertools
 
 def reduce_to(g, shape):
@@ -154,7 +154,9 @@ def reduce_to(g, shape):
         out.buf[p] = out.buf[p] + g.buf[q]
     return out
 """,
-        "a fourth way": """
+        "axis by axis, the long way": """
+import math
+
 def reduce_to(g, shape):
     while len(g.shape) > len(shape):
         g = _sum_axis(g, 0, False)
@@ -180,7 +182,7 @@ def _sum_axis(g, axis, keep):
 """,
     },
     "03.5": {
-        "another way": """
+        "negative ints made positive first": """
 def element(t, *index):
     if len(index) > len(t.shape) or len(index) < len(t.shape):
         raise IndexError("wrong number of indices")
@@ -196,7 +198,7 @@ def element(t, *index):
 """,
     },
     "03.s1": {
-        "another way": """
+        "by the constructor": """
 def windows(t, size):
     n = t.shape[-1]
     if size < 1 or size > n:
@@ -206,7 +208,7 @@ def windows(t, size):
 """,
     },
     "03.s2": {
-        "another way": """
+        "a list of numbers first": """
 def assign(t, key, value):
     target = select(t, key)
     if any(n > 1 and s == 0 for n, s in zip(target.shape, target.strides)):

@@ -2,7 +2,7 @@
 
 RIGHT = {
     "04.1": {
-        "another way": """
+        "update, and get": """
 class Registry:
     def __init__(self):
         self.kernels = {}
@@ -19,7 +19,7 @@ class Registry:
             raise LookupError(f"{asked}. It is there for: {near}")
         return kernel
 """,
-        "a third way": """
+        "grouped by backend": """
 class Registry:
     def __init__(self):
         self.kernels = {}
@@ -42,7 +42,7 @@ class Registry:
 """,
     },
     "04.2": {
-        "another way": """
+        "by loops": """
 def elementwise(f):
     def kernel(out, *ins):
         lists = []
@@ -54,7 +54,7 @@ def elementwise(f):
         out.fill(result)
     return kernel
 """,
-        "a third way": """
+        "position by position": """
 def elementwise(f):
     def kernel(out, *ins):
         for p, *args in zip(out.positions(), *[x.values() for x in ins]):
@@ -63,7 +63,7 @@ def elementwise(f):
 """,
     },
     "04.3": {
-        "another way": """
+        "each respect by name": """
 def promote(a, b):
     ka, sa, ba = SIZES[a]
     kb, sb, bb = SIZES[b]
@@ -74,7 +74,7 @@ def promote(a, b):
 """,
     },
     "04.4": {
-        "another way": """
+        "factors the other way round, in a list": """
 class Mul(Elementwise):
     kernel = "mul"
 
@@ -82,7 +82,7 @@ class Mul(Elementwise):
         a, b = self.inputs
         return [Mul(b, g).apply(), Mul(a, g).apply()]
 """,
-        "a third way": """
+        "by operators": """
 class Mul(Elementwise):
     kernel = "mul"
 
@@ -91,7 +91,7 @@ class Mul(Elementwise):
 """,
     },
     "04.5": {
-        "another way": """
+        "by the classes": """
 class Sum(Reduce):
     kernel = "sum"
 
@@ -103,7 +103,7 @@ class Sum(Reduce):
         g = Reshape(g, shape=tuple(kept)).apply()
         return (Expand(g, shape=x.shape).apply(),)
 """,
-        "a third way": """
+        "by None in a key": """
 class Sum(Reduce):
     kernel = "sum"
 
@@ -114,7 +114,7 @@ class Sum(Reduce):
 """,
     },
     "04.8": {
-        "another way": """
+        "in a dictionary of lists": """
 import itertools
 
 def reduction(f):
@@ -129,7 +129,7 @@ def reduction(f):
 """,
     },
     "04.9": {
-        "another way": """
+        "three loops over numbers": """
 def matmul(out, x, y):
     m, k = x.shape
     n = y.shape[1]
@@ -143,7 +143,7 @@ def matmul(out, x, y):
             result.append(total)
     out.fill(result)
 """,
-        "a third way": """
+        "three loops over views": """
 def matmul(out, x, y):
     for i in range(x.shape[0]):
         for j in range(y.shape[1]):
@@ -154,7 +154,7 @@ def matmul(out, x, y):
 """,
     },
     "04.7": {
-        "another way": """
+        "by operators, in a list": """
 class MatMul(Op):
     kernel = "matmul"
 
@@ -174,14 +174,14 @@ class MatMul(Op):
 """,
     },
     "04.6": {
-        "another way": """
+        "by keywords": """
 def lend(ndarray, t):
     w = t.buf.itemsize
     steps = [w * s for s in t.strides]
     where = w * t.offset
     return ndarray(shape=t.shape, dtype=t.buf.dtype, buffer=t.buf.raw, offset=where, strides=steps)
 """,
-        "a third way": """
+        "over a memoryview": """
 def lend(ndarray, t):
     w = t.buf.itemsize
     steps = [w * s for s in t.strides]
@@ -189,7 +189,7 @@ def lend(ndarray, t):
 """,
     },
     "04.11": {
-        "another way": """
+        "by type": """
 def beside(number, dtype):
     if type(number) is bool:
         return dtype
@@ -199,7 +199,7 @@ def beside(number, dtype):
 """,
     },
     "04.12": {
-        "another way": """
+        "a function inside": """
 def losing(rule):
     def fits(small, large):
         return all(s <= l for s, l in zip(SIZES[small], SIZES[large]))
@@ -208,7 +208,7 @@ def losing(rule):
 """,
     },
     "04.s1": {
-        "another way": """
+        "forward in one go, backward from the whole sum": """
 class CumSum(Op):
     def forward(self, x):
         out = zeros(x.shape, x.buf.dtype)
@@ -226,7 +226,7 @@ class CumSum(Op):
 """,
     },
     "04.s3": {
-        "another way": """
+        "the backend in the same dictionary": """
 class Remembering(Registry):
     def __init__(self):
         super().__init__()
@@ -247,7 +247,7 @@ class Remembering(Registry):
 """,
     },
     "04.s4": {
-        "another way": """
+        "by all of all": """
 def promote_all(dtypes):
     for name in SIZES:
         if all(x >= y for d in dtypes for x, y in zip(SIZES[name], SIZES[d])):

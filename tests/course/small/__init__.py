@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from course import exercise as exercises
-from course import notebooks
+from course import notebooks, standing
 from course.library import load, saving, session
 
 HERE = Path(__file__).parent
@@ -27,8 +27,8 @@ def used() -> Iterator[None]:
     modules = {name: sys.modules.pop(name) for name in list(sys.modules) if forgotten(name)}
     load._ours.cache_clear()
     session.LAST.clear()
-    session.OURS.clear()
-    session.PASSED.clear()
+    standing.OURS.clear()
+    standing.PASSED.clear()
     saving.UNSAVED.clear()
     notebooks.folder = lambda: HERE / "chapters"
     exercises.exercises.__path__ = [str(HERE / "exercises")]

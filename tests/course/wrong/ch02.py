@@ -369,6 +369,9 @@ def nest(items, shape):
             "Tensor(self.buf, shape, strides, offset)",
             "Tensor(self.buf, shape, strides, self.offset + offset)",
         ),
+        "raises: asks for the class": edit(
+            'not hasattr(data, "raw")', "not isinstance(data, Buffer)"
+        ),
         "requires_grad is forgotten": edit("= requires_grad, None, None", "= False, None, None"),
     },
     "02.12": {
