@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from wrong import edit, text
 
-from course.checking import judged
+from course.judging import judged
 from course.exercise import Exercise, find
 from course.library import ours
 
