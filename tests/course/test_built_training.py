@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from wrong import edit, text
 
-from course.judging import judged
 from course.exercise import Exercise, find
+from course.judging import judged
 from course.library import ours
 
 ch08 = ours(8)
