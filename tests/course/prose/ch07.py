@@ -108,8 +108,8 @@ CLAIMS = [
         when="next",
     ),
     Claim(
-        "two scores, 0 and -200. The second probability is $e^{-200}$, as good as, so its "
-        "logarithm is -200",
+        "two scores, 0 and -200. The second probability is almost exactly $e^{-200}$, so "
+        "its logarithm is -200",
         lambda names: abs(math.log(math.exp(-200) / (1 + math.exp(-200))) + 200) < 1e-9,
     ),
     Claim(
@@ -138,8 +138,8 @@ CLAIMS = [
         ),
     ),
     Claim(
-        "e^{x_i} / \\sum_j e^{x_j}$, which is the softmax again. The second gives -1 at $i = t$, "
-        "and 0 elsewhere",
+        "e^{x_i} / \\sum_j e^{x_j}$, which is the softmax again. That of the second part is "
+        "-1 at $i = t$, and 0 elsewhere",
         pulls,
         when="next",
     ),
@@ -276,6 +276,6 @@ NOT_CLAIMS = {
     "probability 1 for the right class": "what the next cell has",
     "no number below 0 and a sum of 1, give or take $10^{-5}$": "what the check asks",
     "1 - \\text{share}": "what is asked for, and what the check asks",
-    'says "99 %" and is right 80 times of 100': "an example",
+    'says "99 %" and is right 80 times out of 100': "an example",
     "to within 2 %": "what is asked for, and what the check asks",
 }
