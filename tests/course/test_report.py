@@ -63,7 +63,7 @@ def test_an_honest_notebook_passes_all(own: Path) -> None:
 
 
 def test_wrong_and_open_answers_are_told_apart(own: Path) -> None:
-    wrong = {"02.1": "def my_strides(shape):\n    return shape", "02.2": "1 / 0"}
+    wrong = {"02.1": "def strides_for(shape):\n    return shape", "02.2": "1 / 0"}
     (own / "02.ipynb").write_text(filled("02", wrong))
     untouched = notebooks.read(notebooks.chapters()["00"])
     (own / "00.ipynb").write_text(json.dumps(untouched))
@@ -79,9 +79,9 @@ def test_files_and_the_package_are_marked_too(own: Path) -> None:
     (own / "00.1.py").write_text("reached = -3.95")
     (own / "my_tutor").mkdir()
     (own / "my_tutor" / "__init__.py").write_text("from my_tutor.tensor import *")
-    given = "# ---- 02.1, ours until yours passes\n\n# ---- 02.2, yours\n"
-    text = f"{given}from my_tutor.buffer import *\n"
-    (own / "my_tutor" / "tensor.py").write_text(text + find("02.2").solution)
+    ours, theirs = find("02.1").solution, find("02.2").solution
+    text = f"# ---- 02.1, ours until yours passes\n\n{ours}\n\n\n# ---- 02.2, yours\n\n{theirs}"
+    (own / "my_tutor" / "tensor.py").write_text(text)
     learner = marked(own)
     passed = {id for id in learner.kinds if learner.passed(id)}
     assert {"02.1", "00.1", "02.2"} <= passed, learner
@@ -90,32 +90,32 @@ def test_files_and_the_package_are_marked_too(own: Path) -> None:
 
 def test_the_better_of_two_answers_counts(own: Path) -> None:
     (own / "a.py").write_text("import math\n" + find("02.1").solution)
-    (own / "b.py").write_text("def my_strides(shape):\n    return shape")
+    (own / "b.py").write_text("def strides_for(shape):\n    return shape")
     assert marked(own).passed("02.1")
 
 
 # ---- the others ----------------------------------------------------------------------------------
 
 HARMFUL = {
-    "endless": ("def my_strides(shape):\n    while True: pass", "timeout"),
+    "endless": ("def strides_for(shape):\n    while True: pass", "timeout"),
     "endless in C": (
-        "import itertools\ndef my_strides(shape):\n    return sum(itertools.count())",
+        "import itertools\ndef strides_for(shape):\n    return sum(itertools.count())",
         "raised",
     ),
-    "endless at once": ("def my_strides(shape): ...\nwhile True: pass", "raised"),
-    "exiting": ("import os\ndef my_strides(shape):\n    os._exit(0)", "raised"),
-    "exiting at once": ("import os\ndef my_strides(shape): ...\nos._exit(0)", "raised"),
+    "endless at once": ("def strides_for(shape): ...\nwhile True: pass", "raised"),
+    "exiting": ("import os\ndef strides_for(shape):\n    os._exit(0)", "raised"),
+    "exiting at once": ("import os\ndef strides_for(shape): ...\nos._exit(0)", "raised"),
     "killing who runs it": (
-        "import os\ndef my_strides(shape):\n    os.kill(os.getppid(), 9)",
+        "import os\ndef strides_for(shape):\n    os.kill(os.getppid(), 9)",
         "raised",
     ),
-    "memory": ("def my_strides(shape):\n    return bytearray(8 << 30)", "raised"),
+    "memory": ("def strides_for(shape):\n    return bytearray(8 << 30)", "raised"),
     "a file too large": (
-        "def my_strides(shape):\n    open('x', 'wb').write(bytes(40 << 20))",
+        "def strides_for(shape):\n    open('x', 'wb').write(bytes(40 << 20))",
         "raised",
     ),
     "swallows all": (
-        "def my_strides(shape):\n    while True:\n        try: sum(range(100))\n"
+        "def strides_for(shape):\n    while True:\n        try: sum(range(100))\n"
         "        except BaseException: pass",
         "raised",
     ),

@@ -177,7 +177,7 @@ def test_memory_is_limited(own: Path, capfd: pytest.CaptureFixture[str]) -> None
     (own / "mine.py").write_text("reached = bytearray(1 << 30)")
     assert answers.mark("00.1", "mine.py", memory=1 << 28) == 1
     assert capfd.readouterr().out.startswith("00.1 raised: ")
-    (own / "mine.py").write_text("def my_strides(shape):\n    return bytearray(1 << 30)")
+    (own / "mine.py").write_text("def strides_for(shape):\n    return bytearray(1 << 30)")
     assert answers.mark("02.1", "mine.py", memory=1 << 28) == 1
     out = capfd.readouterr().out
     assert out.startswith("02.1 raised: ") and "MemoryError" in out
