@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tutor.errors import ShapeError
+from tutor.ground.typing import TensorLike
 from tutor.viz.films import film
 from tutor.viz.svg import TIMES, Picture, fit, rect, short, text, width_of
 
@@ -15,7 +16,7 @@ MOST = 6  # rows, columns, and terms of a sum
 Rows = list[list[Any]]
 
 
-def product(x: Any, y: Any, seconds: float = 1.0) -> Picture:
+def product(x: TensorLike, y: TensorLike, seconds: float = 1.0) -> Picture:
     """How `x @ y` comes about, as a film: the row of x and the column of y that meet, the products
     of their numbers one after the other, their sum, and the cell it goes to.
 

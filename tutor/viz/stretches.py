@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tutor.errors import ShapeError
+from tutor.ground.typing import TensorLike
 from tutor.viz.svg import Picture, fit, rect, short, text, width_of
 
 MARGIN, BOX, HIGH, GAP = 24, 62, 34, 8  # of the row of sizes
@@ -17,7 +18,9 @@ MOST_AXES, MOST_CELLS = 6, 8
 Shape = tuple[int, ...]
 
 
-def broadcast(a: Any, b: Any, f: Callable[[Any, Any], Any] | None = None) -> Picture:
+def broadcast(
+    a: Shape | TensorLike, b: Shape | TensorLike, f: Callable[[float, float], float] | None = None
+) -> Picture:
     """Two shapes that meet: aligned at the right, each 1 stretched to the size it stands over.
 
     `a` and `b` are shapes (tuples), or tensors. Up to two axes of up to 8 are drawn as cells, too:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from tutor.errors import ShapeError
@@ -32,7 +32,9 @@ class Way(NamedTuple):
 
 
 def dispatch(
-    ways: Iterable[Sequence[Any]], table: Iterable[Entry], seconds: float = 1.2
+    ways: Iterable[tuple[str, str, Entry | None, str | None]],
+    table: Iterable[Entry],
+    seconds: float = 1.2,
 ) -> Picture:
     """The way of each call, lit up step by step: what was written, the Op, the entry in the
     registry, the kernel.
