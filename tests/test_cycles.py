@@ -341,7 +341,7 @@ ROWS: dict[str, Callable[[], Any]] = {
     "tutor.nn.Conv2d": lambda: nn.Conv2d(2, 3, 3)(floats(1, 2, 6, 6)).sum().backward(),
     "tutor.nn.load_state_dict": lambda: nn.load_state_dict(model(), nn.state_dict(model())),
     "tutor.nn.named_tensors": lambda: list(nn.named_tensors({"a": [model(), model()]})),
-    "tutor.nn.functional.pad": lambda: functional.pad(floats(), ((1, 1), (0, 2))),
+    "tutor.nn.functional.pad": lambda: walked(functional.pad(floats(), (1, 1, 0, 2))),
     "tutor.nn.functional.nll_loss": lambda: loss(functional.nll_loss),
     "tutor.nn.functional.batch_norm": lambda: functional.batch_norm(
         floats(), floats(3).detach(), floats(3).detach()

@@ -222,9 +222,10 @@ def pairs_of(pairs: Any, ndim: int, what: str) -> tuple[tuple[int, int], ...]:
 
 def check_padding(mode: str, size: int, before: int, after: int) -> None:
     """Raise ShapeError unless `size` elements can be padded, in a mode other than "constant"."""
-    if mode not in ("reflect", "edge"):
-        raise ShapeError(f"pad(mode={mode!r})", "no such mode", "'constant', 'reflect' or 'edge'")
-    least = 1 if mode == "edge" else 2
+    if mode not in ("reflect", "edge", "wrap"):
+        known = "'constant', 'edge', 'reflect' or 'wrap'"
+        raise ShapeError(f"pad(mode={mode!r})", "no such mode", known)
+    least = 2 if mode == "reflect" else 1
     if min(before, after) < 0 or (size < least and before + after):
         raise ShapeError(
             f"pad by ({before}, {after}) in mode {mode!r} of {size} elements",
