@@ -317,7 +317,7 @@ class Views(InPlace):
             raise ShapeError("a triangle", f"shape {self.shape}", "it takes rows and columns")
         Buffer.empty(self.numel(), self.dtype)  # is there room? Asked before rows are counted
         row = type(self).arange(self.shape[-2]).unsqueeze(1)
-        column = type(self).arange(self.shape[-1])
-        k = layout.whole_number(k, "a diagonal")
-        kept = column - k <= row if lower else column - k >= row
+        column, by = type(self).arange(self.shape[-1]), layout.whole_number(k, "a diagonal")
+        row = row + by if by else row
+        kept = column <= row if lower else column >= row
         return apply("where", kept, self, False if self.dtype.kind == "bool" else 0)
