@@ -196,6 +196,12 @@ def scan(g: Graph, c: Call) -> str:
     return g.add("CumSum", c.ins[1], g.number(c.params["axis"], "int64"))
 
 
+def one_hot(g: Graph, c: Call) -> str:
+    """1 at each number's class. What is no class is a row of zeros there, and refused here."""
+    count = g.number(c.params["classes"], "int64")
+    return g.add("OneHot", *c.ins, count, g.ints([0, 1]), axis=-1)
+
+
 def argsort(g: Graph, c: Call) -> str:
     axis = c.params["axis"]
     count = g.shape([c.given[0].shape[axis]])
@@ -335,6 +341,7 @@ FUNCTIONS: dict[str, Callable[[Graph, Call], str]] = {
     "gather": along("GatherElements"), "index_select": along("Gather"),
     "scatter": along("ScatterElements"),
     "scatter_add": along("ScatterElements", reduction="add"), "scan": scan, "argsort": argsort,
+    "one_hot": one_hot,
     "cast": cast, "reshape": reshape, "unsqueeze": reshape, "squeeze": reshape, "permute": permute,
     "transpose": permute, "expand": expand, "index": index, "place": place, "pad": pad,
     "windows": windows,
