@@ -412,6 +412,9 @@ ROWS: dict[str, Callable[[], Any]] = {
     ),
     "tutor.viz.bits": lambda: viz.bits(0.1, "float16", "float32"),
     "tutor.viz.bytes": lambda: viz.bytes(floats().buf, "float32", "int32"),
+    "tutor.viz.dispatch": lambda: viz.dispatch(
+        [("x + y", "Add", ("add", "simd", "float32"), "add")], [("add", "simd", "float32")]
+    ),
     "tutor.viz.column": lambda: viz.column(viz.explain(floats()), viz.explain(floats())),
     "tutor.viz.row": lambda: viz.row(viz.explain(floats()), viz.explain(floats())),
     "tutor.viz.curves": lambda: viz.curves({"a": floats(5)}),
@@ -423,11 +426,6 @@ ROWS: dict[str, Callable[[], Any]] = {
     "tutor.viz.shared": lambda: shared(),
     "tutor.viz.walk": lambda: viz.walk((floats() * floats()).sum()).steps,
     "tutor.viz.graph": lambda: viz.graph((floats() * floats()).sum()),
-    "tutor.viz.broadcast": lambda: viz.broadcast(floats(2, 3), (3,)),
-    "tutor.viz.dispatch": lambda: viz.dispatch(
-        [("x + y", "Add", ("add", "python", "float32"), "kernel")], [("add", "python", "float32")]
-    ),
-    "tutor.viz.product": lambda: viz.product(floats(2, 3), floats(3, 2)),
     "tutor.testing.gradcheck": lambda: testing.gradcheck(lambda x: x * x, [1.0, 2.0]),
     "tutor.nn.functional.grid_sample": lambda: functional.grid_sample(
         floats(1, 2, 4, 4), floats(1, 3, 3, 2)

@@ -183,7 +183,7 @@ def top_k(n: Given, x: Tensor, k: Any) -> tuple[Tensor, Tensor]:
 def one_hot(n: Given, x: Any, depth: Any, values: Any) -> Tensor:
     """values[1] where x is the position along the new axis, perhaps counted from its end; else
     values[0]."""
-    (count,), (off, on) = ints(depth) or (), as_tensor(values)
+    count, (off, on) = ints(depth)[0], as_tensor(values)  # type: ignore[index]
     x, axis = as_tensor(x), n.get("axis", -1)
     ndim = x.ndim + 1
     places = Tensor.arange(count).reshape([-1 if a == axis % ndim else 1 for a in range(ndim)])

@@ -326,6 +326,7 @@ def windows(g: Graph, c: Call) -> str:
 
 
 FUNCTIONS: dict[str, Callable[[Graph, Call], str]] = {
+    "one_hot": one_hot,
     "ne": lambda g, c: g.add("Not", g.add("Equal", *c.ins)),
     "exp2": lambda g, c: g.add("Pow", one(g, c, 2), *c.ins),
     "expm1": lambda g, c: g.add("Sub", g.add("Exp", *c.ins), one(g, c, 1)),
@@ -341,7 +342,6 @@ FUNCTIONS: dict[str, Callable[[Graph, Call], str]] = {
     "gather": along("GatherElements"), "index_select": along("Gather"),
     "scatter": along("ScatterElements"),
     "scatter_add": along("ScatterElements", reduction="add"), "scan": scan, "argsort": argsort,
-    "one_hot": one_hot,
     "cast": cast, "reshape": reshape, "unsqueeze": reshape, "squeeze": reshape, "permute": permute,
     "transpose": permute, "expand": expand, "index": index, "place": place, "pad": pad,
     "windows": windows,

@@ -16,7 +16,11 @@ MOST = 6  # rows, columns, and terms of a sum
 Rows = list[list[Any]]
 
 
-def product(x: TensorLike, y: TensorLike, seconds: float = 1.0) -> Picture:
+def product(
+    x: TensorLike | Sequence[Sequence[float]],
+    y: TensorLike | Sequence[Sequence[float]],
+    seconds: float = 1.0,
+) -> Picture:
     """How `x @ y` comes about, as a film: the row of x and the column of y that meet, the products
     of their numbers one after the other, their sum, and the cell it goes to.
 

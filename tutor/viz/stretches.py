@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tutor.errors import ShapeError
@@ -19,7 +19,9 @@ Shape = tuple[int, ...]
 
 
 def broadcast(
-    a: Shape | TensorLike, b: Shape | TensorLike, f: Callable[[float, float], float] | None = None
+    a: TensorLike | Sequence[int],
+    b: TensorLike | Sequence[int],
+    f: Callable[[float, float], float] | None = None,
 ) -> Picture:
     """Two shapes that meet: aligned at the right, each 1 stretched to the size it stands over.
 
@@ -119,7 +121,7 @@ def _grids(
     values: tuple[Any, Any],
     shapes: tuple[Shape, Shape],
     result: Shape | None,
-    f: Callable[[Any, Any], Any] | None,
+    f: Callable[[float, float], float] | None,
     top: float,
 ) -> tuple[list[str], float, float]:
     """a, b and the result as cells, side by side: (markup, right end, lower end)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tutor.errors import ShapeError
@@ -19,7 +19,7 @@ Entry = tuple[str, str, str]  # kernel, backend, dtype
 
 
 class Way(NamedTuple):
-    """One call: what was written, the Op it became, the entry it asked for, and what stood there.
+    """One call: what was written, the Op it became, the entry it asked for, and what was found.
 
     `entry` is (name, backend, dtype), or None for an Op that has no kernel, such as a view; `found`
     is the kernel's own name, or None where the registry had nothing.
@@ -32,9 +32,7 @@ class Way(NamedTuple):
 
 
 def dispatch(
-    ways: Iterable[tuple[str, str, Entry | None, str | None]],
-    table: Iterable[Entry],
-    seconds: float = 1.2,
+    ways: Iterable[Sequence[str | Entry | None]], table: Iterable[Entry], seconds: float = 1.2
 ) -> Picture:
     """The way of each call, lit up step by step: what was written, the Op, the entry in the
     registry, the kernel.
@@ -49,7 +47,7 @@ def dispatch(
         <Picture 'the way of x + y'>
     """
     checks.number("dispatch(seconds=...)", seconds, 1e-3, nan=False)
-    calls = [Way(*way) for way in ways]
+    calls = [_way(way) for way in ways]
     entries = [*dict.fromkeys(tuple(map(str, entry)) for entry in table)]
     entries += [w.entry for w in calls if w.entry is not None and w.entry not in entries]
     there = {*map(tuple, entries)} - {w.entry for w in calls if w.found is None}
@@ -76,6 +74,13 @@ def dispatch(
     hint = text(MARGIN, high - 12, "point at it, or click it, to make it stop", 11, "soft")
     title = "the way of " + ", ".join(dict.fromkeys(way.call for way in calls))
     return Picture(base + hint + moving.body, math.ceil(wide), math.ceil(high), title, moving.style)
+
+
+def _way(given: Sequence[Any]) -> Way:
+    """A call as it was given; ShapeError where it has not four parts."""
+    if isinstance(given, str) or len(given) != 4:
+        raise ShapeError("the way of a call", f"{given!r:.60}", "give (call, op, entry, found)")
+    return Way(*given)
 
 
 class _Grid:
@@ -131,8 +136,8 @@ def _lit(way: Way, step: int, grid: _Grid, count: str) -> Iterator[str]:
     said = [
         f"{way.call} is written",
         f"the operator makes an object of class {way.op}",
-        f"it asks for {entry}" if entry else f"{way.op} asks for no kernel: it is another walk",
-        f"there stands {way.found}" if way.found else "there is nothing: LookupError",
+        f"it asks for {entry}" if entry else f"{way.op} needs no kernel: it only changes the walk",
+        f"the registry has {way.found}" if way.found else "the registry has nothing: LookupError",
     ]
     if entry is None:
         said[3] = "so nothing is calculated"
