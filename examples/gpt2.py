@@ -1,9 +1,10 @@
-"""GPT-2, with weights from a file: python examples/gpt2.py --weights model.safetensors
+"""GPT-2, as it was published: python examples/gpt2.py --folder gpt2 --text "The answer is"
 
-The file is one of Hugging Face's (huggingface.co/openai-community/gpt2), read by its own names; it
-is not fetched here. Without --weights a small model is made up, written as such a file, and read
-back: what it says is nonsense, but by the same road. Text is written on where vocab.json lies
-beside the weights; prompts are numbers of tokens.
+The folder holds Hugging Face's files (huggingface.co/openai-community/gpt2), which are not fetched
+here: model.safetensors, read by its own names, and vocab.json and merges.txt, by which text becomes
+tokens and tokens text. --weights names a file of weights alone; prompt and result are numbers of
+tokens then. With neither, a small model is made up, written as such a file, and read back: what it
+says is nonsense, but by the same road.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import Any
 
 import tutor
 from tutor import Tensor, nn, no_grad
+from tutor.data import GPT2BPE
 from tutor.nn import checkpoint
 from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
 
@@ -136,37 +137,37 @@ class GPT2(nn.Module):
         return tokens
 
 
-def words(path: Path) -> dict[int, str]:
-    """What each token is, by vocab.json: bytes that do not print stand there as letters from 256 on
-    (a space as "Ġ")."""
-    plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    others = [b for b in range(256) if b not in plain]
-    byte = {chr(b): b for b in plain} | {chr(256 + i): b for i, b in enumerate(others)}
-    vocabulary: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return {n: bytes(byte[c] for c in word).decode("utf-8", "replace")
-            for word, n in vocabulary.items()}  # fmt: skip
-
-
 def main() -> float:
     options = argparse.ArgumentParser(description="GPT-2")
-    options.add_argument("--weights", type=Path, help="a safetensors file of Hugging Face's")
-    options.add_argument("--tokens", type=int, nargs="+", default=[0], help="the prompt")
+    files = options.add_mutually_exclusive_group()
+    files.add_argument("--folder", type=Path, help="of model.safetensors, vocab.json, merges.txt")
+    files.add_argument("--weights", type=Path, help="a safetensors file of Hugging Face's")
+    prompt = options.add_mutually_exclusive_group()
+    prompt.add_argument("--text", help="the prompt, where there is a vocabulary")
+    prompt.add_argument("--tokens", type=int, nargs="+", default=[0], help="the prompt, as numbers")
     options.add_argument("--count", type=int, default=20, help="how many tokens follow")
     options.add_argument("--temperature", type=float, default=0.8)
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--out", type=Path, default=Path("runs/gpt2"))
     args = options.parse_args()
     tutor.manual_seed(args.seed)
-    if args.weights is None:
+    if args.folder is not None:
+        args.weights = args.folder / "model.safetensors"
+    elif args.weights is None:
         args.out.mkdir(parents=True, exist_ok=True)
         args.weights = args.out / "made_up.safetensors"
         GPT2(50, 64, 32, layers=2, heads=4).save_safetensors(args.weights)
     model = GPT2.from_safetensors(args.weights)
     print(model)
+    beside = args.weights.parent
+    bpe = GPT2BPE.load(beside) if args.folder or (beside / "vocab.json").exists() else None
+    if args.text is not None:
+        if not args.text or bpe is None:
+            options.error("--text needs a word, and vocab.json and merges.txt beside the weights")
+        args.tokens = bpe.encode(args.text, special=True)
     written = model.generate(Tensor([args.tokens]), args.count, args.temperature, top_k=40)
     (found,) = written.tolist()
-    vocabulary = args.weights.with_name("vocab.json")
-    print("".join(map(words(vocabulary).__getitem__, found)) if vocabulary.exists() else found)
+    print(found if bpe is None else bpe.decode(found))
     with no_grad():
         cache = [nn.KVCache() for _ in model.h]
         apart = tutor.cat([model(written[:, i : i + 1], cache) for i in range(len(found))], axis=1)

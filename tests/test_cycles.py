@@ -25,7 +25,19 @@ import pytest
 
 import tutor
 from tests.test_messages import BLOCKS
-from tutor import Tensor, array_api, data, exchange, memory, nn, optim, testing, training, viz
+from tutor import (
+    Tensor,
+    array_api,
+    data,
+    exchange,
+    linalg,
+    memory,
+    nn,
+    optim,
+    testing,
+    training,
+    viz,
+)
 from tutor.data.gpt2_bpe import CHARACTERS
 from tutor.errors import TutorError
 from tutor.nn import functional
@@ -61,7 +73,7 @@ OPERATORS = """
     __rshift__ __rsub__ __rtruediv__ __rxor__ __setitem__ __sub__ __truediv__ __xor__
 """.split()  # noqa: SIM905 - a table
 MODULES = (tutor, functional, nn, optim, array_api, viz, memory, testing, data, training,
-           tutor.random, tutor.autograd, exchange)  # fmt: skip
+           tutor.random, tutor.autograd, exchange, linalg)  # fmt: skip
 METHODS = [n for n in dir(Tensor) if not n.startswith("_")]
 METHODS += [n for n in OPERATORS if hasattr(Tensor, n)]
 BUFFER = [n for n in dir(tutor.Buffer) if not n.startswith("_")]
@@ -83,6 +95,11 @@ PUBLIC = [
 def floats(*shape: int) -> Tensor:
     numbers = np.linspace(0.1, 0.9, int(np.prod(shape or (2, 3)))).reshape(shape or (2, 3))
     return Tensor(numbers, dtype="float32", requires_grad=True)
+
+
+def square() -> Tensor:
+    """Symmetric, with positive eigenvalues."""
+    return (Tensor([[4.0, 1.0, 0.0], [1.0, 3.0, 1.0], [0.0, 1.0, 2.0]])).requires_grad_()
 
 
 def ints() -> Tensor:
@@ -324,7 +341,7 @@ ROWS: dict[str, Callable[[], Any]] = {
     "tutor.nn.Conv2d": lambda: nn.Conv2d(2, 3, 3)(floats(1, 2, 6, 6)).sum().backward(),
     "tutor.nn.load_state_dict": lambda: nn.load_state_dict(model(), nn.state_dict(model())),
     "tutor.nn.named_tensors": lambda: list(nn.named_tensors({"a": [model(), model()]})),
-    "tutor.nn.functional.pad": lambda: functional.pad(floats(), ((1, 1), (0, 2))),
+    "tutor.nn.functional.pad": lambda: walked(functional.pad(floats(), (1, 1, 0, 2))),
     "tutor.nn.functional.nll_loss": lambda: loss(functional.nll_loss),
     "tutor.nn.functional.batch_norm": lambda: functional.batch_norm(
         floats(), floats(3).detach(), floats(3).detach()
@@ -416,6 +433,15 @@ ROWS: dict[str, Callable[[], Any]] = {
     "tutor.nn.functional.affine_grid": lambda: functional.affine_grid(
         floats(1, 2, 3), (1, 1, 3, 3)
     ),
+    "tutor.linalg.LstsqResult": lambda: linalg.lstsq(floats(3, 2), floats(3)).solution,
+    "tutor.linalg.cholesky": lambda: walked(linalg.cholesky(square())),
+    "tutor.linalg.det": lambda: walked(linalg.det(square())),
+    "tutor.linalg.eigh": lambda: walked(linalg.eigh(square())),
+    "tutor.linalg.eigvalsh": lambda: walked(linalg.eigvalsh(square())),
+    "tutor.linalg.inv": lambda: walked(linalg.inv(square())),
+    "tutor.linalg.multi_dot": lambda: walked(linalg.multi_dot([floats(), floats(3, 2)])),
+    "tutor.linalg.slogdet": lambda: linalg.slogdet(square()).logabsdet.backward(),
+    "tutor.linalg.solve": lambda: walked(linalg.solve(square(), floats(3))),
     "tutor.save": lambda: saved(),
     "tutor.load": lambda: saved(),
     "tutor.data.load": lambda: data.load("digits", limit=4),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import runpy
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,12 @@ torch = pytest.importorskip("torch")  # pip install "tutorgrad[bench]"
 save_file = pytest.importorskip("safetensors.torch").save_file
 
 from tutor import Tensor, no_grad  # noqa: E402
+from tutor.data.gpt2_bpe import CHARACTERS, GPT2BPE  # noqa: E402
 from tutor.errors import DataError  # noqa: E402
 
 ROOT = Path(__file__).parents[1]
-GPT2: Any = runpy.run_path(str(ROOT / "examples" / "gpt2.py"))["GPT2"]
+EXAMPLE: Any = runpy.run_path(str(ROOT / "examples" / "gpt2.py"))
+GPT2: Any = EXAMPLE["GPT2"]
 VOCABULARY, PLACES, WIDTH, LAYERS, HEADS = 23, 16, 24, 3, 4
 
 
@@ -129,3 +132,56 @@ def test_a_file_of_another_model_is_refused(tmp_path: Path) -> None:
     save_file(missing, tmp_path / "model.safetensors")
     with pytest.raises(DataError, match=r"h\.1\.ln_2\.bias"):
         GPT2.from_safetensors(tmp_path / "model.safetensors")
+
+
+# ---- text goes in, and text comes out ------------------------------------------------------------
+
+PAIRS = [("l", "o"), ("lo", "w"), ("Ġ", "lo"), ("e", "r")]
+BPE = GPT2BPE(
+    {
+        piece: i
+        for i, piece in enumerate([*CHARACTERS, *(a + b for a, b in PAIRS), "<|endoftext|>"])
+    },
+    PAIRS,
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """All files of a published model, small."""
+    GPT2(len(BPE), PLACES, WIDTH, 2, HEADS).save_safetensors(tmp_path / "model.safetensors")
+    (tmp_path / "config.json").write_text(json.dumps({"n_head": HEADS}))
+    BPE.save(tmp_path)
+    return tmp_path
+
+
+def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *args: Any) -> str:
+    monkeypatch.setattr(sys, "argv", ["gpt2.py", *map(str, args), "--temperature", "0"])
+    assert EXAMPLE["main"]() < 1e-4
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("prompt", ["low lower, naïve", "<|endoftext|>low"])
+def test_a_text_is_written_on(
+    folder: Path, prompt: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = said(monkeypatch, capsys, "--folder", folder, "--text", prompt, "--count", 2)
+    ids = BPE.encode(prompt, special=True)
+    assert len(ids) < len(prompt.encode())  # pieces, not bytes
+    model = GPT2.from_safetensors(folder / "model.safetensors")
+    (wanted,) = model.generate(Tensor([ids]), 2, temperature=0).tolist()
+    assert BPE.decode(wanted).startswith(prompt) and BPE.decode(wanted) in found
+
+
+def test_without_a_vocabulary_there_are_numbers(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    weights = ("--weights", folder / "model.safetensors", "--count", 2)
+    assert "low" in said(monkeypatch, capsys, *weights, "--text", "low")  # it lies beside them
+    (folder / "vocab.json").unlink()
+    assert "[5, 6, " in said(monkeypatch, capsys, *weights, "--tokens", 5, 6)
+    with pytest.raises(SystemExit):
+        said(monkeypatch, capsys, *weights, "--text", "low")
+    assert "vocab.json and merges.txt" in capsys.readouterr().err
+    with pytest.raises(DataError, match=r"vocab\.json"):
+        said(monkeypatch, capsys, "--folder", folder, "--tokens", 5)

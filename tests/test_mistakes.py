@@ -71,7 +71,7 @@ GIVEN: dict[str, Any] = {
     "max_norm": 1.0, "clip_value": 1.0, "vec": Tensor([1.0, 2.0]), "input1": MATRIX,
     "input2": MATRIX, "x1": MATRIX, "x2": MATRIX, "anchor": MATRIX, "positive": MATRIX,
     "negative": MATRIX, "var": MATRIX, "indices": Tensor([[[0, 3], [1, 2]]]),
-    "q": 0.5, "mat1": MATRIX, "mat2": MATRIX, "mat": MATRIX, "batch1": MATRIX[None],
+    "pad": (1, 1), "q": 0.5, "mat1": MATRIX, "mat2": MATRIX, "mat": MATRIX, "batch1": MATRIX[None],
     "batch2": MATRIX[None], "tensor1": MATRIX, "tensor2": MATRIX, "test": [1.0, 2.0],
     "xp": MATRIX[2], "fp": MATRIX[0], "array": MATRIX, "state": MATRIX,
 }  # fmt: skip

@@ -16,6 +16,7 @@ import tutor
 import tutor.array_api
 import tutor.data
 import tutor.functions.custom
+import tutor.linalg
 import tutor.nn
 import tutor.optim
 import tutor.testing
@@ -232,7 +233,7 @@ def test_a_mistake_is_an_error(errors: dict[int, str], at: int) -> None:
 # ---- what is public ------------------------------------------------------------------------------
 
 MODULES = (tutor, tutor.nn, F, tutor.optim, tutor.data, tutor.testing, tutor.viz, tutor.array_api,
-           tutor.functions.custom)  # fmt: skip
+           tutor.functions.custom, tutor.linalg)  # fmt: skip
 
 # Where a public function may say Any: it is no Tensor, or not for certain.
 NO_TENSOR = {

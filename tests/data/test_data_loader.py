@@ -28,7 +28,7 @@ from tutor.data import (
     batches,
 )
 from tutor.data.ahead import Ahead
-from tutor.errors import DataError, DomainError, DTypeError, OutOfRangeError, ShapeError, TutorError
+from tutor.errors import DataError, DTypeError
 
 N = 23
 X = np.arange(N * 6, dtype=np.float32).reshape(N, 2, 3)
@@ -346,36 +346,7 @@ def test_a_program_may_end_in_the_middle_of_an_epoch():
     assert (run.returncode, run.stdout, run.stderr) == (0, "2\n['MainThread']\n", "")
 
 
-# ---- mistakes ------------------------------------------------------------------------------------
-
-REFUSED = [
-    (lambda: DataLoader(3), DTypeError, "no len"),
-    (lambda: DataLoader({"a": [1]}), DTypeError, "dict"),
-    (lambda: DataLoader(iter([1])), DTypeError, "once only"),
-    (lambda: DataLoader(numbers()), DTypeError, "once only"),
-    (lambda: DataLoader(Y, 0), ShapeError, "from 1"),
-    (lambda: DataLoader(Y, 2.5), DTypeError, "whole number"),
-    (lambda: DataLoader(Y, True), DTypeError, "whole number"),
-    (lambda: DataLoader(Y, 2, seed=-1), ShapeError, "from 0"),
-    (lambda: DataLoader(Y, 2, prefetch=-1), ShapeError, "from 0"),
-    (lambda: DataLoader(Y, 2, num_workers="2"), DTypeError, "whole number"),
-    (lambda: DataLoader(Y, 2, collate_fn=3), DTypeError, "function"),
-    (lambda: DataLoader(Y, 2, transform="flip"), DTypeError, "function"),
-    (lambda: DataLoader(numbers, 2, shuffle=True), DomainError, "one after another"),
-    (lambda: DataLoader(Y, 2, True, sampler=[1]), DomainError, "shuffle"),
-    (lambda: DataLoader(Y, 2, sampler=3), DomainError, "sampler"),
-    (lambda: list(DataLoader(Y, 2, sampler=[99])), OutOfRangeError, "99"),
-    (lambda: list(DataLoader(Y, 2, sampler=["a"])), TutorError, "str 'a'"),
-    (lambda: DataLoader(Y, generator=3), TypeError, "generator"),
-]
-
-
-@pytest.mark.parametrize(("call", "kind", "words"), REFUSED)
-def test_refused(call, kind, words):
-    with pytest.raises(kind, match=words) as caught:
-        call()
-    error = caught.value
-    assert isinstance(error, TutorError) and error.asked and error.found and error.do
+# ---- mistakes: most of them stand in test_refused.py ---------------------------------------------
 
 
 def test_a_state_of_another_loader_is_refused_and_changes_nothing():

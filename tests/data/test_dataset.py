@@ -1,4 +1,4 @@
-"""Data sets: samples by number, many at once, and what each of them refuses."""
+"""Data sets: samples by number, and many at once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from tutor import Tensor
 from tutor.data import (
     ConcatDataset,
     Dataset,
-    IterableDataset,
     MappedDataset,
     Subset,
     TensorDataset,
@@ -18,12 +17,7 @@ from tutor.data import (
 )
 from tutor.data.dataset import as_dataset
 from tutor.errors import (
-    DataError,
-    DomainError,
-    DTypeError,
     OutOfRangeError,
-    ShapeError,
-    TutorError,
 )
 
 X = np.arange(12, dtype=np.float32).reshape(6, 2)
@@ -97,47 +91,6 @@ def test_random_split_deals_each_sample_once():
     )
     assert first == again != other
     assert [s.item() for s in random_split(range(100), [50, 50])[0].map(Tensor)] != list(range(50))
-
-
-REFUSED = [
-    (lambda: TensorDataset(), ShapeError, "no Tensor"),
-    (lambda: TensorDataset(X, Y[:3]), ShapeError, r"\(6, 2\), \(3,\)"),
-    (lambda: TensorDataset(1.0), ShapeError, "shapes"),
-    (lambda: TensorDataset(X)["a"], DTypeError, "no whole number"),
-    (lambda: as_dataset(np.float32(1)), ShapeError, "one number"),
-    (lambda: as_dataset(Tensor(1.0)), ShapeError, "one number"),
-    (lambda: as_dataset({"x": X}), DTypeError, "dict"),
-    (lambda: as_dataset(3), DTypeError, "no len"),
-    (lambda: as_dataset("text"), DTypeError, "no len"),
-    (lambda: Subset(Y, [6]), OutOfRangeError, "index 6"),
-    (lambda: Subset(Y, [0, -1]), OutOfRangeError, "index -1"),
-    (lambda: Subset(Y, [0.5]), DTypeError, "float32"),
-    (lambda: Subset(Y, [True]), DTypeError, "bool"),
-    (lambda: Subset(3, [0]), DTypeError, "no len"),
-    (lambda: ConcatDataset([]), DataError, "no data set"),
-    (lambda: MappedDataset(Y, 3), DTypeError, "function"),
-    (lambda: IterableDataset(iter([1])), DTypeError, "once"),
-    (lambda: random_split(Y, [3, 4]), DomainError, "add up to 7"),
-    (lambda: random_split(Y, [-1, 7]), DomainError, "add up to 6"),
-    (lambda: random_split(Y, [0.5, 0.4]), DomainError, "add up to 0.9"),
-    (lambda: random_split(Y, "ab"), DTypeError, "no list"),
-    (lambda: random_split(Y, 3), DTypeError, "no list"),
-    (lambda: collate([]), DataError, "none"),
-    (lambda: collate([None]), DTypeError, "sample is None"),
-    (lambda: collate([X[0], X[0, :1]]), ShapeError, r"shape \(2,\) in the first and \(1,\)"),
-    (lambda: collate([{"a": 1}, {"b": 1}]), DataError, "not the same keys"),
-    (lambda: collate([(1, 2), (1,)]), DataError, "not the same parts"),
-    (lambda: collate([1, "a"]), DataError, "not the same numbers"),
-    (lambda: collate([{"a": (1, object())}]), DTypeError, r"sample\['a'\]\[1\]"),
-]
-
-
-@pytest.mark.parametrize(("call", "kind", "words"), REFUSED)
-def test_refused(call, kind, words):
-    with pytest.raises(kind, match=words) as caught:
-        call()
-    error = caught.value
-    assert isinstance(error, TutorError) and error.asked and error.found and error.do
 
 
 def test_collate_keeps_the_form_of_a_sample():

@@ -29,7 +29,6 @@ from tutor.data import (
     Transform,
 )
 from tutor.data.warps import Warp, gaussian
-from tutor.errors import DomainError, DTypeError, ShapeError, TutorError
 from tutor.nn.functional.grids import read_linear
 
 RNG = np.random.default_rng(0)
@@ -281,41 +280,7 @@ def test_a_loader_gives_each_batch_numbers_of_its_own():
     assert len({str(x) for epoch in epochs for x in epoch}) == 6
 
 
-# ---- mistakes ------------------------------------------------------------------------------------
-
-REFUSED = [
-    (lambda: ToFloat()(np.zeros((3, 3))), ShapeError, "2 axes"),
-    (lambda: ToFloat()("image"), DTypeError, "str"),
-    (lambda: ToFloat()(GREY, seed=-1), ShapeError, "from 0"),
-    (lambda: Normalize(0, 0), DomainError, "above 0"),
-    (lambda: Normalize("a", 1), DTypeError, "number"),
-    (lambda: Normalize([], 1), DomainError, "no channel"),
-    (lambda: Normalize([1, 2], [1, 2, 3]), ShapeError, "2 means and 3"),
-    (lambda: Normalize([1, 2], 1)(COLOUR), ShapeError, "images of 3"),
-    (lambda: GaussianNoise(-1), DomainError, "-1"),
-    (lambda: RandomErasing(0), ShapeError, "from 1"),
-    (lambda: RandomErasing(3, p=2), DomainError, "2"),
-    (lambda: RandomCrop(0), ShapeError, "from 1"),
-    (lambda: RandomCrop((1, 2, 3)), ShapeError, "3 numbers"),
-    (lambda: RandomCrop(20)(GREY), ShapeError, r"\(9, 7\)"),
-    (lambda: CenterCrop(8)(GREY), ShapeError, r"\(9, 7\)"),
-    (lambda: RandomShift(-1), ShapeError, "from 0"),
-    (lambda: RandomHorizontalFlip(1.5), DomainError, "1.5"),
-    (lambda: RandomAffine("a"), DTypeError, "number"),
-    (lambda: RandomAffine(10, scale=1), DomainError, "1"),
-    (lambda: RandomRotation(math.nan), DomainError, "nan"),
-    (lambda: ElasticTransform(sigma=0), DomainError, "0"),
-    (lambda: Compose(np.flip), DTypeError, "no Transform"),
-    (lambda: Compose(degrees=3), TypeError, "degrees"),
-]
-
-
-@pytest.mark.parametrize(("call", "kind", "words"), REFUSED)
-def test_refused(call, kind, words):
-    with pytest.raises(kind, match=words) as caught:
-        call()
-    error = caught.value
-    assert isinstance(error, TutorError) and error.asked and error.found and error.do
+# ---- mistakes: most of them stand in test_refused.py ---------------------------------------------
 
 
 def test_the_base_class_says_what_to_write():

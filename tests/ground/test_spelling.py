@@ -113,7 +113,7 @@ def test_a_pair_has_gradients():
         (lambda: Tensor(X).sum(dims=0), "write axis="),
         (lambda: Tensor(X).sum(axes=0), "write axis="),
         (lambda: Tensor(X).mean(keep_dims=True), "write keepdims="),
-        (lambda: Tensor(X).tril(diagonal=1), "write k="),
+        (lambda: Tensor(X).transpose(dim0=1), "write a="),
         (lambda: Tensor(X).norm(p=1), "write ord="),
         (lambda: Tensor(X).std(ddof=1), "write correction="),
         (lambda: Tensor(X).relu(inplace=True), "leave it out"),
@@ -168,7 +168,8 @@ def test_a_parameter_of_that_name_stays_what_it_is():
 
     assert f(dim=1) == (1, 0)
     pytorchs = {"dim", "keepdim", "start_dim", "end_dim"}
-    assert set(SPELLINGS) == {*pytorchs, "inputs", "outputs", "num_classes"}
+    pytorchs |= {"diagonal", "offset", "steps", "num_classes"}
+    assert set(SPELLINGS) == {*pytorchs, "inputs", "outputs"}
 
 
 def test_the_short_names_of_what_layers_take_and_give():

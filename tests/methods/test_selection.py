@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 
 import tutor
 from tutor import Tensor, no_grad, registry
-from tutor.errors import DTypeError, GraphError, OutOfRangeError, ShapeError, TutorError
+from tutor.errors import (
+    DTypeError,
+    GraphError,
+    NumberRangeError,
+    OutOfRangeError,
+    ShapeError,
+    TutorError,
+)
 from tutor.testing import gradcheck
 
 pytestmark = pytest.mark.usefixtures("backend")
@@ -352,3 +359,40 @@ def test_the_parts_of_what_needs_a_gradient_are_views() -> None:
             assert part.buf is needing.buf and part.tolist() == expected.tolist()
             assert (part.shape, part.strides, part.offset) == (
                 expected.shape, expected.strides, expected.offset)  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "int64", "bool"])
+@pytest.mark.parametrize("view", [lambda x: x, lambda x: x.T, lambda x: x[1:, ::2], lambda x: x[0]])
+def test_one_number_where_a_mask_is_true(dtype, view):
+    array = np.arange(12).reshape(3, 4).astype(dtype)
+    ours = Tensor(array.copy())
+    seen, theirs = view(ours), view(array)
+    mask = theirs > 4
+    seen[Tensor(mask)] = 1
+    theirs[mask] = 1
+    assert ours.dtype.name == dtype and ours.tolist() == array.tolist()
+    seen[(~mask).tolist()] = True
+    theirs[~mask] = True
+    assert ours.tolist() == array.tolist()
+
+
+def test_a_number_that_a_mask_cannot_write_is_refused():
+    x = Tensor([1, 2, 3], dtype="int8")
+    for number in (1000, 0.5):
+        with pytest.raises(NumberRangeError):
+            x[x > 5] = number
+    with pytest.raises(ShapeError):
+        x[Tensor([True, False])] = 1
+    assert x.tolist() == [1, 2, 3]
+
+
+def test_a_step_that_writes_by_a_mask_is_recorded():
+    @tutor.jit
+    def cut(x):
+        z = x.copy()
+        z[z > 2] = 0.5
+        return z
+
+    for numbers in ([1.0, 3.0, 5.0], [3.0, 1.0, 0.0], [9.0, 9.0, 2.0]):
+        assert cut(Tensor(numbers)).tolist() == [n if n <= 2 else 0.5 for n in numbers]
+    assert cut.stats()["replayed"] == 1

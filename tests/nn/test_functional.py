@@ -211,6 +211,22 @@ def test_losses_are_their_formulas(loss, expected):
         loss(x, y, reduction="average")
 
 
+@pytest.mark.parametrize(
+    ("widths", "options", "kind", "found"),
+    [
+        ((1,), {}, ShapeError, "1 widths for 2 axes"),
+        ((1,) * 6, {}, ShapeError, "6 widths for 2 axes"),
+        (((1, 1), (0, 2)), {}, ShapeError, "whole numbers"),
+        ((-2, -2), {}, ShapeError, "more is cut off"),
+        ((-1, 0), {"mode": "replicate"}, ShapeError, "negative"),
+        ((1, 0), {"mode": "edge"}, DomainError, "'replicate'"),
+    ],
+)
+def test_widths_of_pad_that_are_none(widths, options, kind, found):
+    with pytest.raises(kind, match=found):
+        F.pad(Tensor.ones(2, 3), widths, **options)
+
+
 def test_losses_refuse_to_broadcast():
     x, y = Tensor.zeros(5, 1), Tensor.zeros(5)
     for loss in (F.mse_loss, F.l1_loss, F.huber_loss, F.binary_cross_entropy_with_logits):

@@ -83,6 +83,9 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Tensor, ...]]] = {
     "gather": (lambda x, i: x.gather(1, i), (X, INDEX)),
     "scatter": (lambda x, i: [x.scatter(1, i, x[:, :1]), x.scatter_add(1, i, x[:, :1])],
                 (X, INDEX)),
+    "one_hot": (
+        lambda i: [i.one_hot(5), F.one_hot(i.cast("uint8"), 3).cast("float32") @ X[0]], (INDEX,)
+    ),
     "select": (lambda x: [x.index_select(1, Tensor([2, 0])), x[:, [0, -1]]], (X,)),
     "unfold": (lambda x: x.unfold(2, 2, 1) + x.unfold(1, 2, 1).sum(), (X[:, :2, :3],)),
     "products": (lambda x: [x @ x.transpose(1, 2), x @ x[0, 0], tutor.einsum("nij,nkj->nik", x, x)],
@@ -284,7 +287,11 @@ def test_the_batch_may_be_another_axis_or_fixed(tmp_path: Path) -> None:
         (lambda x: x.cummax(1), "nothing like it"),
         (lambda x: x.cumprod(1), "running sums only"),
         (lambda x: x.copy().add_(1), "in place"),
-        (lambda x: x.cast("int64").abs().one_hot(5).sum(), "the kernel scatter made, and no op"),
+        (
+            lambda x: x[x[:, 0, 0].cast("int64") * 0, x[:, 0, 1].cast("int64") * 0],
+            "the kernel index_select made, and no op",
+        ),
+        (lambda x: x.cast("int64").abs().one_hot(), "numbers of this one call"),
         (lambda x: "text", "holds a str"),
     ],
 )
@@ -414,6 +421,10 @@ READ = {
     "HardSigmoid": (MADE("HardSigmoid", ["x"], ["y"]), {}),
     "PRelu": (MADE("PRelu", ["x", "w"], ["y"]), {"w": np.ones((3, 1), "f4") * 0.2}),
     "Einsum": (MADE("Einsum", ["x", "x"], ["y"], equation="nij,nkj->nik"), {}),
+    "OneHot": (
+        [MADE("Cast", ["x"], ["i"], to=7), MADE("OneHot", ["i", "n", "v"], ["y"], axis=1)],
+        {"n": np.array(3), "v": np.array([0.5, 2.0], "f4")},
+    ),
     "Trilu": (MADE("Trilu", ["x"], ["y"], upper=0), {}),
 }  # fmt: skip
 

@@ -238,6 +238,8 @@ MOVEMENT = [
          lambda x: theirs.pad(x, (0, 2, 1, 0), value=3)),
     Case("pad", lambda x: x.pad(((1, 2), (3, 0)), mode="edge"), ((2, 3),),
          lambda x: theirs.pad(x[None, None], (3, 0, 1, 2), "replicate")[0, 0]),
+    Case("pad", lambda x: x.pad(((1, 2), (4, 1)), mode="wrap"), ((2, 4),),
+         lambda x: theirs.pad(x[None, None], (4, 1, 1, 2), "circular")[0, 0]),
     Case("pad", lambda x: x.pad(((1, 2), (2, 0)), mode="reflect"), ((3, 3),),
          lambda x: theirs.pad(x[None, None], (2, 0, 1, 2), "reflect")[0, 0]),
     *[Case("tile", method("tile", p), (s,)) for p, s in (((2,), (3,)), ((2, 3), (1, 2)),

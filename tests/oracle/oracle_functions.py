@@ -53,6 +53,14 @@ def evaluated(f, x):
 LINE, PICTURE, SOLID = (2, 2, 5), (1, 2, 4, 5), (1, 2, 4, 3, 5)
 ROWS = ((3, 4), (3, 4))
 SIZES = [
+    *[given("pad", (x,), pad=p) for x, p in (
+        ((2, 3), (1, 2)), ((2, 3), (1, 0, 0, 2)), ((3,), (0, 2)), (SOLID, (1, 2, 0, 1)),
+        ((2, 4), (-1, -2)), ((2, 4), (-1, 2, 1, -1)), ((2, 3), ()), ((0, 3), (1, 1, 2, 0)))],
+    given("pad", ((2, 3),), pad=(2, 1), value=-1.5),
+    given("pad", ((2, 3),), pad=[2, 1], mode="constant", value=2),
+    *[given("pad", (x,), pad=p, mode=mode) for mode in ("reflect", "replicate", "circular")
+      for x, p in (((2, 4), (2, 3)), (LINE, (0, 1)), (PICTURE, (3, 2, 1, 2)),
+                   (PICTURE[1:], (1, 0, 2, 1)), (SOLID, (1, 2, 2, 0, 3, 1)))],
     *[given("interpolate", (LINE,), size=m) for m in (1, 3, 5, 8)],
     *[given("interpolate", (PICTURE,), scale_factor=s) for s in (2, 0.5, (1.5, 2.3))],
     given("interpolate", (SOLID,), scale_factor=2),

@@ -20,8 +20,8 @@ from typing import Any, ClassVar, Self
 from tutor import dtype as dtypes
 from tutor.core.buffer import Buffer
 from tutor.dtype import DType
-from tutor.errors import DomainError, DTypeError, GraphError, ShapeError
-from tutor.ground import bits, border, layout, literals, refusals
+from tutor.errors import DTypeError, GraphError, ShapeError
+from tutor.ground import bits, border, checks, layout, literals, refusals
 from tutor.ground.layout import Shape
 from tutor.ground.spelling import spelled
 from tutor.ground.typing import DTypeLike, Number, ShapeLike, TensorLike
@@ -50,8 +50,7 @@ class TensorBase(literals.IsTensor):
         strides: ShapeLike | None = None, offset: int = 0, requires_grad: bool = False, *,
         dtype: DTypeLike | None = None, device: str = "cpu",
     ) -> None:  # fmt: skip
-        if not isinstance(device, str) or device.lower() != "cpu":
-            raise DomainError(f"device={device!r}", "the only device here is 'cpu'", "leave it out")
+        checks.device(device)
         if isinstance(data, Buffer):
             self.buf = data
             found: Shape = (len(data),)
@@ -81,9 +80,8 @@ class TensorBase(literals.IsTensor):
         if requires_grad:
             self.requires_grad_()
 
-    def over(
-        self, buf: Buffer, shape: Shape, strides: Shape | None = None, offset: int = 0
-    ) -> Self:
+    @classmethod
+    def over(cls, buf: Buffer, shape: Shape, strides: Shape | None = None, offset: int = 0) -> Self:
         """A Tensor over `buf`, walked as told; for callers that know it fits (no checks here)."""
         t: Self = object.__new__(TensorBase.public)
         t.buf, t.shape, t.offset = buf, shape, offset

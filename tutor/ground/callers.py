@@ -8,10 +8,6 @@ import sys
 def user_line() -> tuple[str, int]:
     """File and line number of the innermost caller that is not part of tutor."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
+    while f"{frame.f_globals.get('__name__')}.".startswith("tutor.") and frame.f_back is not None:
         frame = frame.f_back
     return frame.f_code.co_filename, frame.f_lineno
-
-
-def _is_ours(module: str) -> bool:
-    return module == "tutor" or module.startswith("tutor.")

@@ -53,6 +53,12 @@ def one_of(what: str, x: Any, names: Iterable[Any]) -> Any:
     return x
 
 
+def device(name: Any) -> None:
+    """DomainError for any device but the one there is."""
+    if not isinstance(name, str) or name.lower() != "cpu":
+        raise DomainError(f"device={name!r}", "the only device here is 'cpu'", "leave it out")
+
+
 def function(what: str, f: F) -> F:
     """f, which must be something to call."""
     if not callable(f):

@@ -25,7 +25,7 @@ def whole_numbers(numbers: Any, what: str) -> Shape:
     try:
         if isinstance(numbers, (set, frozenset, dict)):  # which have no order to rely on
             raise TypeError
-        return tuple(operator.index(n) for n in list(several))
+        return tuple(map(operator.index, list(several)))
     except (MemoryError, OverflowError):  # a range of 10**18 numbers: list() asks for room first
         raise ShapeError(what, f"{numbers!r}", "give fewer numbers") from None
     except TypeError:
@@ -50,7 +50,7 @@ def positive(number: Any, what: str) -> int:
 def checked_shape(sizes: Any, what: str = "a shape") -> Shape:
     """`sizes` as a tuple of non-negative ints, or a ShapeError that says which one is not."""
     shape = whole_numbers(sizes, what)
-    if any(n < 0 for n in shape):
+    if min(shape, default=0) < 0:
         raise ShapeError(what, f"{shape} has a negative size", "every size must be 0 or more")
     if len(shape) > MAX_DIMS:
         raise ShapeError(what, f"{len(shape)} axes", f"a tensor has at most {MAX_DIMS} axes")
@@ -222,9 +222,10 @@ def pairs_of(pairs: Any, ndim: int, what: str) -> tuple[tuple[int, int], ...]:
 
 def check_padding(mode: str, size: int, before: int, after: int) -> None:
     """Raise ShapeError unless `size` elements can be padded, in a mode other than "constant"."""
-    if mode not in ("reflect", "edge"):
-        raise ShapeError(f"pad(mode={mode!r})", "no such mode", "'constant', 'reflect' or 'edge'")
-    least = 1 if mode == "edge" else 2
+    if mode not in ("reflect", "edge", "wrap"):
+        known = "'constant', 'edge', 'reflect' or 'wrap'"
+        raise ShapeError(f"pad(mode={mode!r})", "no such mode", known)
+    least = 2 if mode == "reflect" else 1
     if min(before, after) < 0 or (size < least and before + after):
         raise ShapeError(
             f"pad by ({before}, {after}) in mode {mode!r} of {size} elements",

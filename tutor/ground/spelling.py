@@ -26,13 +26,13 @@ T = TypeVar("T")
 SPELLINGS = {
     "dim": ("axis",), "keepdim": ("keepdims",), "start_dim": ("start",), "end_dim": ("end",),
     "inputs": ("in_features", "in_channels"), "outputs": ("out_features", "out_channels"),
-    "num_classes": ("classes",),
+    "num_classes": ("classes",), "diagonal": ("k",), "offset": ("k",), "steps": ("num",),
 }  # fmt: skip
 
 # What others call a thing. It is not accepted, as it may mean something else there, but it says
 # which of our names to look at first.
 MEANT = {
-    "axes": "axis", "dims": "axis", "dim0": "a", "dim1": "b", "diagonal": "k", "offset": "k",
+    "axes": "axis", "dims": "axis", "dim0": "a", "dim1": "b",
     "unbiased": "correction", "ddof": "correction", "p": "ord",
     "in_features": "in_channels", "in_channels": "in_features", "out_features": "out_channels",
     "out_channels": "out_features",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
 from tutor.errors import ShapeError
 from tutor.ground import checks, layout
 from tutor.ground.spelling import spelled
@@ -44,24 +42,31 @@ def multi_dot(arrays: list[Tensor]) -> Tensor:
     sizes = [1 if xs[0].ndim == 1 else xs[0].shape[0]]
     sizes += [t.shape[0] for t in xs[1:]] + [1 if xs[-1].ndim == 1 else xs[-1].shape[1]]
 
-    @functools.cache
-    def best(i: int, j: int) -> tuple[int, int]:
-        """The fewest multiplications for matrices i to j, and the last one of the left factor."""
-        if i == j:
-            return 0, i
-        return min(
-            (best(i, k)[0] + best(k + 1, j)[0] + sizes[i] * sizes[k + 1] * sizes[j + 1], k)
-            for k in range(i, j)
-        )
+    return product(xs, splits(sizes), 0, len(xs) - 1)
 
-    def product(i: int, j: int) -> Tensor:
-        if i == j:
-            found: Tensor = xs[i]
-            return found
-        k = best(i, j)[1]
-        return product(i, k) @ product(k + 1, j)
 
-    return product(0, len(xs) - 1)
+def splits(sizes: list[int]) -> dict[tuple[int, int], int]:
+    """Of matrices i to j, sizes[i] by sizes[i + 1] and so on: the last one of the left factor, of
+    the product that takes the fewest multiplications. Short rows first, as long ones need them."""
+    count = len(sizes) - 1
+    fewest = {(i, i): 0 for i in range(count)}
+    found = {}
+    for length in range(1, count):
+        for i in range(count - length):
+            j = i + length
+            fewest[i, j], found[i, j] = min(
+                (fewest[i, k] + fewest[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k)
+                for k in range(i, j)
+            )
+    return found
+
+
+def product(xs: list[Tensor], last: dict[tuple[int, int], int], i: int, j: int) -> Tensor:
+    """Matrices i to j, multiplied in that order."""
+    if i == j:
+        return xs[i]
+    k = last[i, j]
+    return product(xs, last, i, k) @ product(xs, last, k + 1, j)
 
 
 @spelled

@@ -82,7 +82,9 @@ def matrix_norm(x: Tensor, keepdims: bool = False, ord: float | str | None = "fr
 
 
 @spelled
-def norm(x: Tensor, ord: Any = None, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
+def norm(
+    x: Tensor, ord: float | str | None = None, axis: Axes | None = None, keepdims: bool = False
+) -> Tensor:
     """As in NumPy and PyTorch: of two axes, or of a matrix where `ord` is given, `matrix_norm`,
     else `vector_norm`."""
     found: Tensor = checks.tensor("linalg.norm", x)
@@ -93,7 +95,8 @@ def norm(x: Tensor, ord: Any = None, axis: Axes | None = None, keepdims: bool = 
         )
     if axis is None and ord is not None and found.ndim == 2:
         return matrix_norm(found, keepdims, ord)
-    return found.norm(2 if ord is None else ord, axis, keepdims)
+    length: Any = 2 if ord is None else ord  # a matrix alone has norms with a name
+    return found.norm(length, axis, keepdims)
 
 
 @spelled

@@ -13,7 +13,7 @@ from tutor import random
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply, engine
 from tutor.errors import DTypeError, NumberRangeError, ShapeError
-from tutor.ground import checks, layout
+from tutor.ground import checks, layout, literals
 from tutor.ground.literals import is_number, is_tensor
 from tutor.ground.spelling import spelled
 from tutor.ground.typing import DTypeLike, LikeOptions, Options, ShapeLike, TensorLike
@@ -37,8 +37,12 @@ class Create(Operators):
         device: str = "cpu",
     ) -> Self:
         """Every element is `value`; without `dtype`, the dtype of `Tensor(value)`."""
-        one = cls(value, dtype=dtype, device=device)  # checks the value
-        out = one.like(value if is_number(value) else one.item(), layout.checked_shape(shape))
+        checks.device(device)
+        number = value if is_number(value) else cls(value).item()
+        _, _, found = literals.read(number, None if dtype is None else dtypes.of(dtype))  # it fits
+        sizes = layout.checked_shape(shape)
+        out = cls.over(Buffer.empty(math.prod(sizes), found), sizes)
+        engine.call("fill", found, out, value=number)
         return out.requires_grad_() if requires_grad else out
 
     @classmethod
@@ -77,6 +81,7 @@ class Create(Operators):
         requires_grad: bool = False, device: str = "cpu",
     ) -> Self:  # fmt: skip
         """`arange([start,] stop[, step])`: start, start + step, ... before stop."""
+        checks.device(device)
         if not 1 <= len(bounds) <= 3 or not all(map(is_number, bounds)):
             raise ShapeError(f"arange{bounds}", "these are no bounds", "give one to three numbers")
         start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
@@ -93,7 +98,7 @@ class Create(Operators):
             steps = steps if math.isfinite(steps) else stop / step - start / step
             count = math.ceil(steps) if math.isfinite(steps) else 2**64
         wanted = dtypes.of(dtype or (dtypes.int64 if whole else dtypes.float32))
-        out = cls._evenly(max(count, 0), start, step, 1, wanted, device)
+        out = cls._evenly(max(count, 0), start, step, 1, wanted)
         return out.requires_grad_() if requires_grad else out
 
     @classmethod
@@ -103,6 +108,7 @@ class Create(Operators):
     ) -> Self:  # fmt: skip
         """`num` numbers at equal distances from start to stop, which, with endpoint=False, would be
         the next one. Each is computed from its own position, so no error adds up."""
+        checks.device(device)
         count = layout.whole_number(num, "num")
         if count < 0:
             raise ShapeError(f"linspace(num={num})", "a negative count", "give 0 or more")
@@ -119,7 +125,7 @@ class Create(Operators):
                 requires_grad=requires_grad,
                 device=device,
             )
-        out = cls._evenly(count, start, step, parts, wanted, device)
+        out = cls._evenly(count, start, step, parts, wanted)
         if endpoint and count > 1:
             last = out.over(out.buf, (1,), (1,), count - 1)
             engine.call("fill", out.dtype, last, value=stop)
@@ -127,9 +133,8 @@ class Create(Operators):
 
     @classmethod
     def _evenly(
-        cls, count: int, start: int | float, step: int | float, parts: int,
-        dtype: dtypes.DType, device: str,
-    ) -> Self:  # fmt: skip
+        cls, count: int, start: int | float, step: int | float, parts: int, dtype: dtypes.DType
+    ) -> Self:
         """start + step * (i / parts) for each i < count; as integers only if they are whole and in
         range, or else NumberRangeError."""
         found = dtype
@@ -139,10 +144,12 @@ class Create(Operators):
                 found = dtypes.int64
         else:
             found = dtypes.int64 if dtype is dtypes.bool_ else dtype
-            start, step, parts = _whole(start, step, count, parts, found)
-        out = cls(Buffer.empty(count, found), device=device)
+            if not (count > 1 == parts and isinstance(start, int) and isinstance(step, int)):
+                start, step, parts = _whole(start, step, count, parts, found)
+            dtypes.check_numbers((start, start + step * (count - 1)) if count else (), found)
+        out = cls.over(Buffer.empty(count, found), (count,))
         engine.call("arange", found, out, start=start, step=step, parts=parts)
-        return out if found is dtype else cls(apply("cast", out, dtype=dtype).buf)
+        return out if found is dtype else apply("cast", out, dtype=dtype)
 
     @classmethod
     def eye(
@@ -170,7 +177,8 @@ class Create(Operators):
                 "they are not whole",
                 "use a float dtype, and .cast() the result if need be",
             )
-        out = cls(Buffer.empty(math.prod(sizes), found), sizes, device=device)
+        checks.device(device)
+        out = cls.over(Buffer.empty(math.prod(sizes), found), sizes)
         random.stream().draw(kernel, out, 2)
         return out.requires_grad_() if requires_grad else out
 
@@ -221,6 +229,4 @@ def _whole(
                 f"{dtype.name} holds whole numbers only",
                 "make it a float tensor, and .cast() it to cut the fraction off",
             )
-    first, by = (int(number) for number in exact)
-    dtypes.check_numbers((first, first + by * (count - 1)), dtype)
-    return first, by, 1
+    return int(exact[0]), int(exact[1]), 1

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Self
 
-from tutor.core.engine import apply, engine
-from tutor.dtype import int64
+from tutor.core.engine import apply
 from tutor.errors import DTypeError, OutOfRangeError
 from tutor.ground import checks, layout
 from tutor.ground.spelling import spelled
@@ -48,18 +47,14 @@ class Learning(Conversions):
             n = max(int(self.max().item()) + 1, 0) if self.numel() else 0
         else:
             (n,) = layout.checked_shape((classes,), "a number of classes")
-        place = self.cast(int64).unsqueeze(-1)
-        out = place.like(0, (*self.shape, n))
-        place = apply("where", place < 0, n, place)  # n is no class, so the kernel refuses it
         try:
-            engine.call("scatter", int64, out, out, place, place.like(1), axis=self.ndim)
+            return apply("one_hot", self, classes=n)
         except OutOfRangeError:
             raise OutOfRangeError(
                 f"one_hot into {n} classes",
                 checks.span(self),
                 f"give classes from 0 to {n - 1}",
             ) from None
-        return out
 
     # ---- windows: (N, C, *S), see tutor/methods/windows.py ---------------------------------------
 

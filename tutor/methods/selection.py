@@ -18,10 +18,11 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from tutor.backends import registry
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply, engine
-from tutor.dtype import int64
+from tutor.core.op import OPS
+from tutor.dtype import bool_, int64
 from tutor.errors import DTypeError, NumberRangeError, OutOfRangeError, ShapeError
 from tutor.ground import border, keys, layout
-from tutor.ground.literals import is_tensor
+from tutor.ground.literals import is_number, is_tensor
 from tutor.methods.views import Views
 
 T = TypeVar("T", bound=Views)
@@ -69,7 +70,12 @@ def in_row(x: T) -> T:
 
 
 def assign(t: Views, key: Any, value: Any) -> None:
-    """`t[key] = value`: written straight to where the elements stand in t's Buffer."""
+    """`t[key] = value`: written straight to where the elements stand in t's Buffer; for one number
+    where a mask of all of t is true, nothing needs to be known of where that is."""
+    key = key if is_tensor(key) or isinstance(key, tuple) else array_of(t, key)
+    if is_number(value) and is_tensor(key) and key.dtype is bool_ and key.shape == t.shape:
+        engine.run_into(OPS["where"](key, t.wrap(value, t.dtype), t), t)
+        return
     plan = planned(t.detach(), key)
     x, kept = plan.x, [a for a in range(plan.x.ndim) if a not in plan.axes]
     strides = border.steps(x)

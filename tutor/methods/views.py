@@ -218,7 +218,7 @@ class Views(InPlace):
         """`widths[a] = (before, after)` for every axis: that many elements around.
 
         mode "constant": `value`; "edge": the outermost element again; "reflect": what is behind it,
-        mirrored: c b | a b c | b a.
+        mirrored: c b | a b c | b a; "wrap": what is at the other end: b c | a b c | a b.
         """
         if mode == "constant":
             number = checks.number("pad(value=...)", value)
@@ -231,6 +231,8 @@ class Views(InPlace):
                 at = type(self).arange(-before, size + after)
                 if mode == "edge":
                     at = at.clip(0, size - 1)
+                elif mode == "wrap":
+                    at = at % size
                 else:  # a b c b | a b c b | ...
                     period = 2 * (size - 1)
                     at = (at % period).minimum(-at % period)
@@ -315,7 +317,7 @@ class Views(InPlace):
             raise ShapeError("a triangle", f"shape {self.shape}", "it takes rows and columns")
         Buffer.empty(self.numel(), self.dtype)  # is there room? Asked before rows are counted
         row = type(self).arange(self.shape[-2]).unsqueeze(1)
-        column = type(self).arange(self.shape[-1])
-        k = layout.whole_number(k, "a diagonal")
-        kept = column - k <= row if lower else column - k >= row
+        column, by = type(self).arange(self.shape[-1]), layout.whole_number(k, "a diagonal")
+        row = row + by if by else row
+        kept = column <= row if lower else column >= row
         return apply("where", kept, self, False if self.dtype.kind == "bool" else 0)

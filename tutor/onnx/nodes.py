@@ -180,6 +180,17 @@ def top_k(n: Given, x: Tensor, k: Any) -> tuple[Tensor, Tensor]:
     return x.gather(axis, chosen), chosen
 
 
+def one_hot(n: Given, x: Any, depth: Any, values: Any) -> Tensor:
+    """values[1] where x is the position along the new axis, perhaps counted from its end; else
+    values[0]."""
+    count, (off, on) = ints(depth)[0], as_tensor(values)  # type: ignore[index]
+    x, axis = as_tensor(x), n.get("axis", -1)
+    ndim = x.ndim + 1
+    places = Tensor.arange(count).reshape([-1 if a == axis % ndim else 1 for a in range(ndim)])
+    x = x.unsqueeze(axis)
+    return T.where((x == places) | (x == places - count), on, off)
+
+
 def clip(n: Given, x: Tensor, low: Any = None, high: Any = None) -> Tensor:
     bounds = [n.get(name) if t is None else as_tensor(t)
               for name, t in (("min", low), ("max", high))]  # fmt: skip
@@ -227,8 +238,8 @@ FUNCTIONS: dict[str, Function] = {
     "Softmax": softmax(T.softmax), "LogSoftmax": softmax(T.log_softmax),
     "ReduceSum": reduction(T.sum), "ReduceMean": reduction(T.mean), "ReduceMax": reduction(T.max),
     "ReduceMin": reduction(T.min), "ReduceProd": reduction(T.prod), "ArgMax": position(T.argmax),
-    "ArgMin": position(T.argmin), "CumSum": cumsum, "TopK": top_k, "Reshape": movement.reshape,
-    "Flatten": movement.flatten, "Transpose": movement.transpose,
+    "ArgMin": position(T.argmin), "CumSum": cumsum, "TopK": top_k, "OneHot": one_hot,
+    "Reshape": movement.reshape, "Flatten": movement.flatten, "Transpose": movement.transpose,
     "Unsqueeze": movement.unsqueeze, "Squeeze": movement.squeeze,
     "Slice": movement.slice_, "Split": movement.split, "Gather": movement.gather,
     "GatherElements": lambda n, x, i: as_tensor(x).gather(n.get("axis", 0), as_tensor(i)),

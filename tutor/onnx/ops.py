@@ -206,6 +206,12 @@ def scan(g: Graph, c: Call) -> str:
     return g.add("CumSum", c.ins[1], g.number(c.params["axis"], "int64"))
 
 
+def one_hot(g: Graph, c: Call) -> str:
+    """1 at each number's class. What is no class is a row of zeros there, and refused here."""
+    count = g.number(c.params["classes"], "int64")
+    return g.add("OneHot", *c.ins, count, g.ints([0, 1]), axis=-1)
+
+
 def argsort(g: Graph, c: Call) -> str:
     axis = c.params["axis"]
     count = g.shape([c.given[0].shape[axis]])
@@ -330,6 +336,7 @@ def windows(g: Graph, c: Call) -> str:
 
 
 FUNCTIONS: dict[str, Callable[[Graph, Call], str]] = {
+    "one_hot": one_hot,
     "ne": lambda g, c: g.add("Not", g.add("Equal", *c.ins)),
     "exp2": lambda g, c: g.add("Pow", one(g, c, 2), *c.ins),
     "expm1": lambda g, c: g.add("Sub", g.add("Exp", *c.ins), one(g, c, 1)),

@@ -20,7 +20,8 @@ from tutor.onnx.given import Given, as_tensor
 from tutor.onnx.nodes import FUNCTIONS
 from tutor.onnx.writing import BUFFERS, package
 
-STATE = {"BatchNormalization": (3, 4)}  # inputs that are no parameters: running mean and variance
+# Inputs that are no parameters: running mean and variance; what stands for yes and no.
+STATE = {"BatchNormalization": (3, 4), "OneHot": (2,)}
 
 
 class OnnxModel(Module):

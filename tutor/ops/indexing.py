@@ -153,6 +153,22 @@ class Nonzero(Op):
         return out
 
 
+class OneHot(Op):
+    """z[..., c] = 1 where x is c, else 0, for each class number c below `classes`; int64"""
+
+    name = "one_hot"
+
+    def settle(self):
+        self.inputs = (positions(self, self.inputs[0]),)
+
+    def forward(self, x, *, classes):
+        place = x.detach().unsqueeze(-1)
+        out = place.like(0, (*x.shape, classes))
+        place = apply("where", place < 0, classes, place)  # which is no class: the kernel refuses
+        engine.call("scatter", int64, out, out, place, place.like(1), axis=len(x.shape))
+        return out
+
+
 class IndexSelect(Indexed):
     """z = the slices of x at the positions in the 1-D index, along axis"""
 

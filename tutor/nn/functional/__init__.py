@@ -14,7 +14,6 @@ from tutor.functions import (
     logsigmoid,
     mish,
     one_hot,
-    pad,
     prelu,
     relu,
     relu6,
@@ -78,6 +77,7 @@ from tutor.nn.functional.norms import (
     layer_norm,
     rms_norm,
 )
+from tutor.nn.functional.padding import pad
 from tutor.nn.functional.pools import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,

@@ -170,7 +170,7 @@ def widened(x: Tensor) -> Tensor:
 def follow(running: Tensor | None, new: Tensor, momentum: Number | Tensor) -> None:
     """Move a running number towards a new one, in place."""
     if running is not None:
-        running.assign(running + (new.reshape(running.shape) - running) * momentum)
+        running += (new - running) * momentum
 
 
 def beside(channels: Tensor, x: Tensor) -> Tensor:

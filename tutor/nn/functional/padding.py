@@ -1,0 +1,52 @@
+"""Padding as PyTorch words it: two widths for each axis, the last axis first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tutor.errors import ShapeError
+from tutor.ground import checks, layout
+from tutor.ground.spelling import spelled
+from tutor.ground.typing import TensorLike
+from tutor.methods.tensor import Tensor
+
+MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+
+
+@spelled
+def pad(
+    input: TensorLike, pad: Sequence[int], mode: str = "constant", value: float | None = None
+) -> Tensor:
+    """More elements around: `pad` is (left, right), (left, right, top, bottom), ...: those before
+    and behind the last axis, then the one before it, and so on.
+
+    "constant": `value`, by default 0; negative widths cut elements off. "reflect": what is behind
+    the outermost element, mirrored: c b | a b c | b a. "replicate": the outermost element again.
+    "circular": the axis is a ring: b c | a b c | a b. (`Tensor.pad` takes one pair for each axis.)
+    ShapeError for widths that are no pairs, or are more than there are axes.
+
+        >>> pad(Tensor([[1.0, 2.0]]), (1, 0, 0, 1)).tolist()
+        [[0.0, 1.0, 2.0], [0.0, 0.0, 0.0]]
+    """
+    x = input if isinstance(input, Tensor) else Tensor(input)
+    checks.one_of("pad(mode=...)", mode, MODES)
+    widths = layout.whole_numbers(pad, "widths of pad")
+    if len(widths) % 2 or len(widths) > 2 * x.ndim:
+        raise ShapeError(
+            f"pad by {widths} of shape {x.shape}",
+            f"{len(widths)} widths for {x.ndim} axes",
+            "give two for each axis to be padded, from the last axis on",
+        )
+    named = list(zip(widths[::2], widths[1::2], strict=True))[::-1]
+    pairs = [(0, 0)] * (x.ndim - len(named)) + named
+    if mode == "constant" and min(widths, default=0) < 0:
+        kept = [(max(-a, 0), n + min(b, 0)) for n, (a, b) in zip(x.shape, pairs, strict=True)]
+        if any(start > stop for start, stop in kept):
+            raise ShapeError(
+                f"pad by {widths} of shape {x.shape}",
+                "more is cut off than there is",
+                "give negative widths that leave 0 elements or more",
+            )
+        x = x.shrink(tuple(kept))
+        pairs = [(max(a, 0), max(b, 0)) for a, b in pairs]
+    return x.pad(tuple(pairs), 0 if value is None else value, MODES[mode])
