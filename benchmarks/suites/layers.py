@@ -21,13 +21,21 @@ from tutor import Tensor
 LONG_SUMS = 1e-4
 
 
+Make = Callable[[Any], Callable[..., Any]]
+
+
 class Row(NamedTuple):
     """`make(nn)` gives the layer of this library's `nn`, `inputs` what it is called with."""
 
     name: str
-    make: Callable[[Any], Callable[..., Any]]
+    make: Make
     inputs: tuple[Tensor, ...]
     random: bool = False
+
+
+def layer(kind: str, *arguments: Any, **options: Any) -> Make:
+    """Makes the layer that both libraries call by this name."""
+    return lambda nn: getattr(nn, kind)(*arguments, **options)
 
 
 def cases(effort: Effort) -> Iterator[Case]:
@@ -42,12 +50,14 @@ def _case(name: str, row: Row, train: bool) -> Case:
         *_evaluating("tutor", layers["tutor"], row.inputs)()[0].shape
     )
     runs = {
-        library: _training(library, layer, row.inputs, slope)
+        library: _training(library, made, row.inputs, slope)
         if train
-        else _evaluating(library, layer, row.inputs)
-        for library, layer in layers.items()
+        else _evaluating(library, made, row.inputs)
+        for library, made in layers.items()
     }
-    check = {n: functools.partial(_ends, run) for n, run in runs.items()} if row.random else None
+    check: dict[str, Run] | None = None
+    if row.random:
+        check = {library: functools.partial(_ends, run) for library, run in runs.items()}
     return Case(name, runs, tolerance=LONG_SUMS, check=check)
 
 
@@ -114,21 +124,21 @@ def _rows(effort: Effort) -> Iterator[Row]:
     yield from _attention(effort)
     batch, steps, width = effort.pick((32, 32, 128), (32, 16, 64), (2, 3, 4))
     x = operand(batch, steps, width)
-    yield Row(f"LSTM {x.shape}", lambda nn: nn.LSTM(width, width, batch_first=True), (x,))
+    yield Row(f"LSTM {x.shape}", layer("LSTM", width, width, batch_first=True), (x,))
     for batch, inside, out, size in effort.pick(
         ((32, 16, 32, 28), (128, 1, 8, 28)), ((32, 16, 32, 14),), ((2, 1, 2, 5),)
     ):
         x = operand(batch, inside, size, size)
         yield Row(f"Conv2d {inside}-{out} of {x.shape}",
-                  lambda nn, i=inside, o=out: nn.Conv2d(i, o, 3, padding=1), (x,))  # fmt: skip
+                  layer("Conv2d", inside, out, 3, padding=1), (x,))  # fmt: skip
 
 
 def _pointwise(effort: Effort) -> Iterator[Row]:
     x = operand(*effort.pick((1024, 256), (1024, 256), (3, 4)))
     for form in ("none", "tanh"):
-        yield Row(f"GELU {form} {x.shape}", lambda nn, form=form: nn.GELU(form), (x,))
+        yield Row(f"GELU {form} {x.shape}", layer("GELU", form), (x,))
     ones = tutor.ones(*effort.pick((1024, 256), (1024, 256), (16, 16)))
-    yield Row(f"Dropout 0.5 {ones.shape}", lambda nn: nn.Dropout(0.5), (ones,), random=True)
+    yield Row(f"Dropout 0.5 {ones.shape}", layer("Dropout", 0.5), (ones,), random=True)
 
 
 def _norms(effort: Effort) -> Iterator[Row]:
@@ -136,16 +146,16 @@ def _norms(effort: Effort) -> Iterator[Row]:
         ((64, 512), (512, 1024), (1024, 64)), ((64, 512), (1024, 64)), ((3, 4),)
     ):
         x, n = operand(*shape), shape[-1]
-        yield Row(f"LayerNorm {x.shape}", lambda nn, n=n: nn.LayerNorm(n), (x,))
-        yield Row(f"RMSNorm {x.shape}", lambda nn, n=n: nn.RMSNorm(n), (x,))
+        yield Row(f"LayerNorm {x.shape}", layer("LayerNorm", n), (x,))
+        yield Row(f"RMSNorm {x.shape}", layer("RMSNorm", n), (x,))
     for shape in effort.pick(((128, 64), (64, 512)), ((64, 512),), ((3, 4),)):
         x, n = operand(*shape), shape[1]
-        yield Row(f"BatchNorm1d {x.shape}", lambda nn, n=n: nn.BatchNorm1d(n), (x,))
+        yield Row(f"BatchNorm1d {x.shape}", layer("BatchNorm1d", n), (x,))
     x = operand(*effort.pick((32, 64, 14, 14), (32, 64, 14, 14), (2, 4, 3, 3)))
     channels = x.shape[1]
-    yield Row(f"BatchNorm2d {x.shape}", lambda nn: nn.BatchNorm2d(channels), (x,))
+    yield Row(f"BatchNorm2d {x.shape}", layer("BatchNorm2d", channels), (x,))
     groups = channels // 4
-    yield Row(f"GroupNorm {groups} of {x.shape}", lambda nn: nn.GroupNorm(groups, channels), (x,))
+    yield Row(f"GroupNorm {groups} of {x.shape}", layer("GroupNorm", groups, channels), (x,))
 
 
 def _tables(effort: Effort) -> Iterator[Row]:
@@ -158,7 +168,7 @@ def _tables(effort: Effort) -> Iterator[Row]:
         ids = (tutor.rand(*effort.pick((32, 64), (32, 64), (2, 3))) * rows).cast("int64")
         name = f"Embedding {rows}-{width} of {ids.shape}"
         yield Row(name if padding is None else f"{name}, padding_idx",
-                  lambda nn, r=rows, w=width, p=padding: nn.Embedding(r, w, padding_idx=p),
+                  layer("Embedding", rows, width, padding_idx=padding),
                   (ids,))  # fmt: skip
 
 
@@ -169,7 +179,9 @@ def _attention(effort: Effort) -> Iterator[Row]:
     ):
         qkv = (operand(*shape), operand(*shape), operand(*shape))
         for causal in (False, True):
-            yield Row(f"attention{', causal' if causal else ''} {shape}",
-                      lambda nn, causal=causal: functools.partial(
-                          nn.functional.scaled_dot_product_attention, is_causal=causal),
-                      qkv)  # fmt: skip
+            name = f"attention{', causal' if causal else ''} {shape}"
+            yield Row(name, functools.partial(_attending, causal), qkv)
+
+
+def _attending(causal: bool, nn: Any) -> Callable[..., Any]:
+    return functools.partial(nn.functional.scaled_dot_product_attention, is_causal=causal)
