@@ -127,8 +127,10 @@ def batch_norm(
     b = x.wrap(0.0, x.dtype, (channels,)) if bias is None else bias
     op = BatchNorm(rows, w, b, eps=eps)
     out: Tensor = op.apply()
-    follow(running_mean, op.mean, momentum)
-    follow(running_var, op.var * (n / max(n - 1, 1)), momentum)
+    if running_mean is not None:
+        follow(running_mean, op.mean, momentum)
+    if running_var is not None:
+        follow(running_var, op.var * (n / max(n - 1, 1)), momentum)
     return out.reshape(x.shape)
 
 
@@ -167,10 +169,9 @@ def widened(x: Tensor) -> Tensor:
 
 
 @no_grad
-def follow(running: Tensor | None, new: Tensor, momentum: Number | Tensor) -> None:
+def follow(running: Tensor, new: Tensor, momentum: Number | Tensor) -> None:
     """Move a running number towards a new one, in place."""
-    if running is not None:
-        running.assign(running + (new.reshape(running.shape) - running) * momentum)
+    running.assign(running + (new - running) * momentum)
 
 
 def beside(channels: Tensor, x: Tensor) -> Tensor:
