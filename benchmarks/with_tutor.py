@@ -25,36 +25,21 @@ def cnn() -> nn.Sequential:
     )  # fmt: skip
 
 
-class Norm(nn.Module):
-    """(x - mean) / sqrt(variance + 1e-5) of the last axis, then scaled and shifted."""
-
-    def __init__(self, width: int) -> None:
-        self.weight = Tensor.ones(width, requires_grad=True)
-        self.bias = Tensor.zeros(width, requires_grad=True)
-
-    def forward(self, x: Tensor) -> Tensor:
-        centred = x - x.mean(axis=-1, keepdims=True)
-        variance = (centred * centred).mean(axis=-1, keepdims=True)
-        return centred * (variance + 1e-5).rsqrt() * self.weight + self.bias
-
-
 class Block(nn.Module):
     """x + attention(x), in which no position sees a later one, then x + mlp(x)."""
 
-    def __init__(self, width: int, heads: int, length: int) -> None:
-        self.norm1, self.qkv = Norm(width), nn.Linear(width, 3 * width)
-        self.out, self.norm2 = nn.Linear(width, width), Norm(width)
+    def __init__(self, width: int, heads: int) -> None:
+        self.norm1, self.qkv = nn.LayerNorm(width), nn.Linear(width, 3 * width)
+        self.out, self.norm2 = nn.Linear(width, width), nn.LayerNorm(width)
         self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
-        self.heads, self.scale = heads, (width // heads) ** -0.5
-        self.later = Tensor.ones(length, length, dtype="bool").triu(1)
+        self.heads = heads
 
     def forward(self, x: Tensor) -> Tensor:
         n, length, width = x.shape
         parts = self.qkv(self.norm1(x)).reshape(n, length, 3, self.heads, width // self.heads)
         q, k, v = (parts[:, :, i].transpose(1, 2) for i in range(3))
-        scores = tutor.where(self.later, -1e30, q @ k.transpose(-1, -2) * self.scale)
-        seen = (scores.softmax(-1) @ v).transpose(1, 2).reshape(n, length, width)
-        x = x + self.out(seen)
+        seen = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.out(seen.transpose(1, 2).reshape(n, length, width))
         return x + self.down(self.up(self.norm2(x)).relu())
 
 
@@ -71,8 +56,8 @@ class GPT(nn.Module):
     ) -> None:
         self.tokens = (0.02 * Tensor.randn(vocabulary, width)).requires_grad_()
         self.positions = (0.02 * Tensor.randn(length, width)).requires_grad_()
-        self.blocks = [Block(width, heads, length) for _ in range(layers)]
-        self.norm, self.head = Norm(width), nn.Linear(width, vocabulary)
+        self.blocks = [Block(width, heads) for _ in range(layers)]
+        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, vocabulary)
 
     def forward(self, ids: Tensor) -> Tensor:
         x = self.tokens[ids] + self.positions

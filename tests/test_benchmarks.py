@@ -21,6 +21,7 @@ from benchmarks import equality, libraries, machine, measure, report
 from benchmarks.__main__ import SUITES, arguments
 from benchmarks.case import Case
 from benchmarks.measure import Effort, Samples, interleaved, timed
+from benchmarks.suites import layers
 from benchmarks.targets import TARGETS, Target
 from tutor import Tensor
 
@@ -293,6 +294,26 @@ def test_tutor_without_jit_is_no_rival_and_has_a_column():
     assert row_of([2.0], eager=[1.0]).ratio() is None
     titles = report.heading({"tutor": "jit", "eager": "eager", "torch": "torch"})
     assert titles.split()[:6] == ["jit", "best+%", "eager", "best+%", "torch", "best+%"]
+
+
+def test_the_suite_of_layers_compares_gradients(everything, monkeypatch):
+    """Each layer has a row forward and one with backward, beside PyTorch; a gradient that is wrong
+    is found."""
+    _, rows, _ = everything
+    named = [row["case"] for row in rows if row["suite"] == "layers"]
+    assert named[1::2] == [f"{name}, backward" for name in named[::2]] and len(named) >= 26
+    torch = pytest.importorskip("torch")
+    assert all(
+        set(row["results"]) == {"tutor", "torch"} for row in rows if row["suite"] == "layers"
+    )
+    right = torch.nn.functional.layer_norm
+    monkeypatch.setattr(
+        torch.nn.functional, "layer_norm",
+        lambda x, n, w, b, eps: right(x, n, w, b, eps) + (b - b.detach()),
+    )  # fmt: skip
+    norms = {case.name: case for case in layers.cases(SMOKE) if case.name.startswith("LayerNorm")}
+    found = [report.measure("layers", case, SMOKE).differs for case in norms.values()]
+    assert [bool(differs) for differs in found] == [False, True]
 
 
 def test_the_suite_jit_has_all_three(everything):

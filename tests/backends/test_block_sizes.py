@@ -335,6 +335,10 @@ CROSSED: dict[str, Cases | tuple[Cases, ...]] = {
         norms(lambda n: (n // 64, 64), *ROW_NORMS),
         norms(lambda n: (3, 3, n // 9), *CHANNEL_NORMS),
     ),
+    "channels.cpp:BESIDE": tuple(
+        norms(lambda n, at=at, lanes=lanes: (9, n * lanes + at, 1), *CHANNEL_NORMS)
+        for lanes in (4, 8, 16) for at in (0, 1)
+    ),
     "norm.cpp:TOGETHER": norms(lambda n: (n, 5), *ROW_NORMS),
     "random.cpp:BLOCKS": (randoms, drops),
     "random.cpp:BATCH": randoms,

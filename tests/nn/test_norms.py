@@ -110,6 +110,26 @@ def test_a_row_that_stands_for_nothing_has_no_gradient():
     assert F.embedding(Tensor(2), table).tolist() == table[2].tolist()
 
 
+def test_who_pads_asks_for_no_more_memory_than_who_does_not():
+    """What is padding concerns the gradient alone; and whoever differentiates twice has it, too."""
+    table, ids = Tensor(rng.normal(size=(4, 2)), requires_grad=True), Tensor([[1, 3], [1, 0]])
+
+    def asked(padding):
+        before = tutor.memory.stats().allocations
+        F.embedding(ids, table, padding)
+        return tutor.memory.stats().allocations - before
+
+    assert asked(None) == asked(3)
+    z = F.embedding(ids, table, padding_idx=3)
+    (first,) = tutor.grad((z * z * z).sum(), (table,), create_graph=True)
+    (second,) = tutor.grad(first.sum(), (table,))
+    count = np.array([[1], [2], [0], [0]])
+    np.testing.assert_allclose(first.detach().numpy(), 3 * count * table.detach().numpy() ** 2)
+    np.testing.assert_allclose(second.numpy(), 6 * count * table.detach().numpy())
+    with tutor.no_grad():
+        assert F.embedding(ids, table, padding_idx=3).tolist() == z.tolist()
+
+
 def test_a_row_that_sees_no_key_gives_zero():
     q = Tensor(rng.normal(size=(2, 3)), requires_grad=True)
     seen = Tensor([[True, False], [False, False]])
@@ -140,6 +160,7 @@ STEPS = {
     "layer_norm": lambda x: F.layer_norm(x, x.shape[-1]),
     "rms_norm": lambda x: F.rms_norm(x, x.shape[-1], Tensor.ones(x.shape[-1])),
     "group_norm": lambda x: F.group_norm(x, 2),
+    "embedding": lambda x: F.embedding(Tensor([[1, 3], [1, 0]]), x, padding_idx=1),
     "dropout": lambda x: F.dropout(x, 0.3),
     "attention": lambda x: F.scaled_dot_product_attention(x, x, x, is_causal=True),
     "dropped attention": lambda x: F.scaled_dot_product_attention(x, x, x, dropout_p=0.4),

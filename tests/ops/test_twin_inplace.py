@@ -122,6 +122,19 @@ def test_neighbours_do_not_overlap() -> None:
     assert not _simd.change("add", b[12:24], b[23:35])
 
 
+def test_integers_are_changed_unless_the_kernel_may_refuse() -> None:
+    """A count of batches goes up by one with each of them; a division by 0 stops halfway."""
+    count = Tensor(3)
+    assert _simd.change("add", count, 1) and count.item() == 4 and count.buf.version == 1
+    x = Tensor([7, 8])
+    assert _simd.change("mul", x, Tensor([2, 3])) and x.tolist() == [14, 24]
+    for name in ("floor_divide", "remainder", "pow", "bitwise_left_shift"):
+        assert not _simd.change(name, x, Tensor([2, 0])), name
+    assert not _simd.change("add", x, 1.5) and not _simd.change("div", x, 2)
+    assert not _simd.change("add", Tensor([1], dtype="uint8"), 300)
+    assert x.tolist() == [14, 24] and x.buf.version == 1
+
+
 def test_gradients_are_as_without_it() -> None:
     p, g = Tensor([1.0, 2.0], requires_grad=True), Tensor([0.5, 0.5], requires_grad=True)
     assert _simd.change("sub", p, 1.0) is False

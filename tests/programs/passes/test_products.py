@@ -59,6 +59,21 @@ CASES = {
         "y0[2, 2] = fused.float32(x0[2, 2], s0[2, 2], s1[2]) code='r0 = linear.float32 i0 i1 i2;"
         " o0 = tanh.float32 r0'" + END,
     ),
+    "a layer with its gelu": (
+        LAYER.format(False) + "y0[2, 2] = gelu.float32(t0[2, 2])",
+        "y0[2, 2] = fused.float32(x0[2, 2], s0[2, 2], s1[2]) code='r0 = linear.float32 i0 i1 i2;"
+        " o0 = gelu.float32 r0'" + END,
+    ),
+    "a gradient, and the derivative of gelu before it": (
+        MADE + "y0[2, 2] = gelu_grad.float32(t0[2, 2], x1[2, 2])",
+        "y0[2, 2] = fused.float32(x0[2, 2], s0[2, 2], x1[2, 2]) code='r0 = matmul.float32 i0 i1;"
+        " o0 = gelu_grad.float32 r0 i2'" + END,
+    ),
+    "a layer that gelu and its derivative read": (
+        LAYER.format(False) + "y0[2, 2] = gelu.float32(t0[2, 2]);"
+        "y1[2, 2] = gelu_grad.float32(x1[2, 2], t0[2, 2])",
+        "",
+    ),
     "a layer with its relu": (
         LAYER.format(True) + "y0[2, 2] = mul.float32(t0[2, 2], t0[2, 2])",
         "y0[2, 2] = fused.float32(x0[2, 2], s0[2, 2], s1[2]) code='r0 = linear.float32 i0 i1 i2;"

@@ -50,6 +50,12 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> 
             f"a table of {rows} rows",
             f"give {-rows} to {rows - 1}",
         )
-    here = (index == pad % rows).unsqueeze(-1)
-    apart: Tensor = apply("where", here, found.detach(), found)
-    return apart
+    if found.requires_grad:  # only the gradient needs to know: the rows are what they are
+
+        def apart(g: Tensor) -> Tensor:
+            here = place == pad % rows
+            masked: Tensor = apply("where", here.reshape((*index.shape, 1)), 0.0, g)
+            return masked
+
+        found.register_hook(apart)
+    return found

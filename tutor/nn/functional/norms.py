@@ -127,8 +127,7 @@ def batch_norm(
     b = x.wrap(0.0, x.dtype, (channels,)) if bias is None else bias
     op = BatchNorm(rows, w, b, eps=eps)
     out: Tensor = op.apply()
-    follow(running_mean, op.mean, momentum)
-    follow(running_var, op.var * (n / max(n - 1, 1)), momentum)
+    follow(running_mean, running_var, op.mean, op.var, n, momentum)
     return out.reshape(x.shape)
 
 
@@ -167,10 +166,16 @@ def widened(x: Tensor) -> Tensor:
 
 
 @no_grad
-def follow(running: Tensor | None, new: Tensor, momentum: Number | Tensor) -> None:
-    """Move a running number towards a new one, in place."""
-    if running is not None:
-        running += (new - running) * momentum
+def follow(
+    running_mean: Tensor | None, running_var: Tensor | None, mean: Tensor, var: Tensor, n: int,
+    momentum: Number | Tensor,
+) -> None:  # fmt: skip
+    """Move the running numbers towards those of a batch of n for each channel, in place."""
+    if running_mean is not None:
+        running_mean += (mean - running_mean) * momentum
+    if running_var is not None:
+        new = var * (n / max(n - 1, 1))
+        running_var += (new - running_var) * momentum
 
 
 def beside(channels: Tensor, x: Tensor) -> Tensor:

@@ -5,6 +5,7 @@
 
 #include "border/call.hpp"
 #include "engine/run.hpp"
+#include "parts.hpp"
 
 namespace tutor {
 
@@ -82,8 +83,9 @@ bool Run::can_write_over(const Operand& from) const {
     return same_walk(target, from) || here.end <= there.first || there.end <= here.first;
 }
 
-// Writes the result over the first operand: floats that lie row by row, of the result's shape and
-// dtype. *done says whether it has; nothing has been changed if not. false: a Python error is set.
+// Writes the result over the first operand: numbers that lie row by row, of the result's shape and
+// dtype (not integers which the kernel may refuse halfway, as a division refuses 0). *done says
+// whether it has; nothing has been changed if not. false: a Python error is set.
 bool Run::change(bool* done) {
     PyObject* target = ins_[0];
     *done = false;
@@ -95,9 +97,10 @@ bool Run::change(bool* done) {
     }
     const DType dtype = dtype_of(target);
     const Row* row;
-    if (dtype == DTYPES || dtype < Float16 || !bring_together() || dtype_ != dtype ||
+    if (dtype == DTYPES || dtype == Bool || !bring_together() || dtype_ != dtype ||
         !find_kernel(info_, dtype, &row) || !row || row->form != Form::Elementwise ||
-        !read_operands(row->name) || !dtypes_fit(*row) || !prepare(*row))
+        (dtype < Float16 && row->work->refused) || !read_operands(row->name) || !dtypes_fit(*row) ||
+        !prepare(*row))
         return forget_error();
     Operand& out = operands_.at(0);
     const Operand& x = operands_[1];

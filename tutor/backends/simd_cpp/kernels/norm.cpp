@@ -22,7 +22,7 @@ struct Sums {
 
 template <class F>
 inline F mean_of(const F* x, int64_t n) {
-    return sum_of<F>(n, [&](int64_t i) { return get(x, i, n); }) / F(n);
+    return sum_of<F>(n, [&](int64_t i, const auto& at) { return at.read(x + i); }) / F(n);
 }
 
 // Calls row(offsets) for the rows from `first` to `end`.
@@ -56,14 +56,14 @@ template <bool CENTRED, class F>
 inline void norm_row(const F* x, const F* w, int64_t n, F eps, F* z) {
     const F mean = CENTRED ? mean_of(x, n) : F(0);
     const vec<F> middle(mean);
-    const F squares = sum_of<F>(n, [&](int64_t i) {
-        const vec<F> away = only(get(x, i, n) - middle, i, n);
+    const F squares = sum_of<F>(n, [&](int64_t i, const auto& at) {
+        const vec<F> away = at.only(at.read(x + i) - middle);
         return away * away;
     });
     const vec<F> by(F(1) / std::sqrt(squares / F(n) + eps));
-    each_vector<F>(n, [&](int64_t i) {
-        const vec<F> h = (get(x, i, n) - middle) * by, scaled = h * get(w, i, n);
-        put(z, i, n, CENTRED ? scaled + get(w + n, i, n) : scaled);
+    each_vector<F>(n, [&](int64_t i, const auto& at) {
+        const vec<F> scaled = (at.read(x + i) - middle) * by * at.read(w + i);
+        at.write(z + i, CENTRED ? scaled + at.read(w + n + i) : scaled);
     });
 }
 
@@ -99,14 +99,16 @@ Status norm(const Operand& out, const Operand* ins, int, const Params& params) {
 // The sums of a row, all in one go: what waits for one of them waits for all.
 template <class F>
 inline Sums<F> sums_of(const F* g, const F* x, const F* w, vec<F> middle, int64_t n) {
-    vec<F> squares(F(0)), all(F(0)), turned(F(0));
-    each_vector<F>(n, [&](int64_t i) {
-        const vec<F> away = only(get(x, i, n) - middle, i, n), a = get(g, i, n) * get(w, i, n);
-        squares += away * away;
-        all += a;
-        turned += a * away;
+    const vec<F> zero(F(0));
+    vec<F> squares[2] = {zero, zero}, all[2] = {zero, zero}, turned[2] = {zero, zero};
+    each_in_turn<2, F>(n, [&](int64_t i, int k, const auto& at) {
+        const vec<F> away = at.only(at.read(x + i) - middle), a = at.read(g + i) * at.read(w + i);
+        squares[k] += away * away;
+        all[k] += a;
+        turned[k] += a * away;
     });
-    return {xsimd::reduce_add(squares), xsimd::reduce_add(all), xsimd::reduce_add(turned)};
+    return {xsimd::reduce_add(squares[0] + squares[1]), xsimd::reduce_add(all[0] + all[1]),
+            xsimd::reduce_add(turned[0] + turned[1])};
 }
 
 // With a = g w:  dx = (a - mean of a - h * mean of a h) / sqrt(variance + eps),
@@ -119,12 +121,12 @@ inline void norm_grad_row(const F* g, const F* x, const F* w, int64_t n, F eps, 
     const F inverse = F(1) / std::sqrt(sums.squares / F(n) + eps);
     const vec<F> by(inverse), level(CENTRED ? sums.a / F(n) : F(0));
     const vec<F> tilt(sums.turned * inverse / F(n));
-    each_vector<F>(n, [&](int64_t i) {
-        const vec<F> gi = get(g, i, n), a = gi * get(w, i, n);
-        const vec<F> h = (get(x, i, n) - middle) * by;
+    each_vector<F>(n, [&](int64_t i, const auto& at) {
+        const vec<F> gi = at.read(g + i), a = gi * at.read(w + i);
+        const vec<F> h = (at.read(x + i) - middle) * by;
         store(dw + i, load(dw + i) + gi * h);
         if (CENTRED) store(db + i, load(db + i) + gi);
-        put(dx, i, n, (a - level - h * tilt) * by);
+        at.write(dx + i, (a - level - h * tilt) * by);
     });
 }
 
@@ -132,7 +134,7 @@ inline void norm_grad_row(const F* g, const F* x, const F* w, int64_t n, F eps, 
 template <class T, class F>
 void add_up(F* sums, int64_t chunks, int64_t width, int64_t n, const Operand& to) {
     for (int64_t chunk = 1; chunk < chunks; ++chunk)
-        each_vector<F>(n, [&](int64_t i) {
+        each_vector<F>(n, [&](int64_t i, const auto&) {
             store(sums + i, load(sums + i) + load(sums + chunk * width + i));
         });
     if (chunks == 0) std::memset(sums, 0, n * sizeof(F));

@@ -14,35 +14,57 @@ namespace {
 // Numbers in about 10 us of work.
 constexpr int64_t GRAIN = 1 << 15;
 
-// The lanes from i on of n numbers, 0 behind them; and back.
-template <class F>
-inline vec<F> get(const F* from, int64_t i, int64_t n) {
-    return i + lanes<F> <= n ? load(from + i) : load_part(from + i, n - i, F(0));
-}
-template <class F>
-inline void put(F* to, int64_t i, int64_t n, vec<F> values) {
-    if (i + lanes<F> <= n) return store(to + i, values);
-    alignas(64) F line[lanes<F>];
-    store(line, values);
-    for (int64_t l = 0; i + l < n; ++l) to[i + l] = line[l];
-}
+// How the numbers of a vector are read and written: as a whole one, or as the `count` that a row
+// has left for its last one. `only` has 0 in the lanes behind the row.
+struct Whole {
+    template <class F>
+    vec<F> read(const F* from) const {
+        return load(from);
+    }
+    template <class F>
+    void write(F* to, vec<F> values) const {
+        store(to, values);
+    }
+    template <class V>
+    V only(V values) const {
+        return values;
+    }
+};
+struct Part {
+    int64_t count;
 
-// The values in the lanes from i on that are numbers of the row, 0 in the others.
-template <class F>
-inline vec<F> only(vec<F> values, int64_t i, int64_t n) {
-    if (i + lanes<F> <= n) return values;
-    alignas(64) F line[lanes<F>];
-    store(line, values);
-    return load_part(line, n - i, F(0));
-}
+    template <class F>
+    vec<F> read(const F* from) const {
+        return load_part(from, count, F(0));
+    }
+    template <class F>
+    void write(F* to, vec<F> values) const {
+        alignas(64) F line[lanes<F>];
+        store(line, values);
+        for (int64_t l = 0; l < count; ++l) to[l] = line[l];
+    }
+    template <class V>
+    V only(V values) const {
+        alignas(64) typename V::value_type line[V::size];
+        store(line, values);
+        return read(line);
+    }
+};
 
-// Calls step(i) for each vector of a row of n: for the last one, if it is none of a whole vector,
-// in code of its own, so that the others need not ask.
+// Calls step(i, k, at) for each vector of a row of n, k from 0 to WAYS - 1 in turn: who adds up has
+// a sum for each k, so that no addition waits for the one just before.
+template <int WAYS, class F, class Step>
+inline void each_in_turn(int64_t n, const Step& step) {
+    constexpr int L = lanes<F>;
+    int64_t i = 0;
+    for (; i + WAYS * L <= n; i += WAYS * L)
+        for (int k = 0; k < WAYS; ++k) step(i + k * L, k, Whole{});
+    for (; i + L <= n; i += L) step(i, 0, Whole{});
+    if (i < n) step(i, 0, Part{n - i});
+}
 template <class F, class Step>
 inline void each_vector(int64_t n, const Step& step) {
-    int64_t i = 0;
-    for (; i + lanes<F> <= n; i += lanes<F>) step(i);
-    if (i < n) step(i);
+    each_in_turn<1, F>(n, [&](int64_t i, int, const auto& at) { step(i, at); });
 }
 
 // A row where it can be read as it is, or a copy of it in `room`.
@@ -66,15 +88,12 @@ void leave(const F* made, T* to, int64_t stride, int64_t n) {
     if (static_cast<const void*>(made) != to) move_row(made, 1, to, stride, n);
 }
 
-// The sum of term(i) over a row of n, as vectors; terms behind the row must be 0.
+// The sum of term(i, at) over a row of n, as vectors; terms behind the row must be 0.
 template <class F, class Term>
 inline F sum_of(int64_t n, const Term& term) {
-    constexpr int L = lanes<F>;
-    vec<F> a(F(0)), b(F(0));
-    int64_t i = 0;
-    for (; i + 2 * L <= n; i += 2 * L) a += term(i), b += term(i + L);
-    for (; i < n; i += L) a += term(i);
-    return xsimd::reduce_add(a + b);
+    vec<F> sums[4] = {vec<F>(F(0)), vec<F>(F(0)), vec<F>(F(0)), vec<F>(F(0))};
+    each_in_turn<4, F>(n, [&](int64_t i, int k, const auto& at) { sums[k] += term(i, at); });
+    return xsimd::reduce_add((sums[0] + sums[1]) + (sums[2] + sums[3]));
 }
 
 }  // namespace

@@ -133,11 +133,41 @@ Status gather(const Operand& out, const Operand* ins, int, const Params& params)
     return status.kind == Status::Ok ? gather_indexed<Bits>(out, ins[0], ins[1], axis) : status;
 }
 
+// Are the slices of the first axis without a gap?
+bool has_whole_slices(const Operand& x) {
+    int64_t step = 1;
+    for (int d = x.ndim - 1; d > 0; step *= x.shape[d--])
+        if (x.shape[d] != 1 && x.strides[d] != step) return false;
+    return true;
+}
+
+// Such slices, one after the other: nothing is to be found out for each of them but where it is.
+template <class Bits>
+void copy_slices(const Operand& out, const Operand& x, const Operand& index) {
+    int64_t n = 1;
+    for (int d = 1; d < out.ndim; d++) n *= out.shape[d];
+    const IndexedAxis axis{x.shape[0], x.strides[0]};
+    const int64_t count = n == 0 ? 0 : out.shape[0], size = n * sizeof(Bits);
+    const int64_t grain = larger(1, GRAIN_BYTES / larger(1, size));
+    const int64_t* at = reinterpret_cast<const int64_t*>(index.data);
+    parallel(ceil_div(count, grain), [&](int64_t chunk) {
+        for (int64_t i = chunk * grain; i < smaller(count, (chunk + 1) * grain); i++)
+            std::memcpy(out.data + i * out.strides[0] * int64_t(sizeof(Bits)),
+                        x.data + axis.offset(at[i * index.strides[0]]) * int64_t(sizeof(Bits)),
+                        size);
+    });
+}
+
 // A gather whose index is repeated along all other axes.
 template <class Bits>
 Status index_select(const Operand& out, const Operand* ins, int, const Params& params) {
     const int64_t axis = params.axis[0];
     const Status status = check_indices(ins[1], ins[0].shape[axis]);
+    if (std::is_trivially_copyable_v<Bits> && status.kind == Status::Ok && axis == 0 &&
+        out.ndim > 1 && has_whole_slices(out) && has_whole_slices(ins[0])) {
+        copy_slices<Bits>(out, ins[0], ins[1]);
+        return OK;
+    }
     Operand index = out;
     index.data = ins[1].data;
     for (int d = 0; d < out.ndim; d++) index.strides[d] = d == axis ? ins[1].strides[0] : 0;
