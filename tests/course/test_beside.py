@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
-import small
+import two_chapters as small
 
 from course import beside, check, solution
 from course.exercise import Exercise, find

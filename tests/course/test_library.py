@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import small
+import two_chapters as small
 
 from course import check, keep, standing
 from course.library import disk, load, ours, parts, saving, session, source
@@ -738,7 +738,7 @@ def test_who_writes_waits_for_who_is_writing() -> None:
 TWO = """
 import sys
 sys.path[:0] = [{root!r}, {here!r}]
-import small
+import two_chapters as small
 with small.used():
     for _ in range(5):
         small.work({chapter!r}, {answers!r})

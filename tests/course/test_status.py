@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import small
+import two_chapters as small
 
 from course import check, notebooks, status
 from course.library import session

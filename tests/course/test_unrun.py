@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import small
+import two_chapters as small
 
 from course import check, unrun
 

@@ -89,7 +89,8 @@ bool Run::can_write_over(const Operand& from) const {
 bool Run::change(bool* done) {
     PyObject* target = ins_[0];
     *done = false;
-    if (!info_->kernel || count_ != 2 || !is_tensor(target) || PyDict_GET_SIZE(given.watches))
+    if (!info_->kernel || count_ != 2 || !is_tensor(target) || !is_kept(target) ||
+        PyDict_GET_SIZE(given.watches))
         return true;
     if (requires_grad(target) || (is_tensor(ins_[1]) && requires_grad(ins_[1]))) {
         const int recording = is_recording();
@@ -116,7 +117,7 @@ bool Run::change(bool* done) {
 }
 
 PyObject* write_over(PyObject* target, PyObject* value) {
-    if (!is_tensor(target) || PyDict_GET_SIZE(given.watches)) return nullptr;
+    if (!is_tensor(target) || !is_kept(target) || PyDict_GET_SIZE(given.watches)) return nullptr;
     const DType dtype = dtype_of(target);
     Operands operands(2);
     Operand& from = operands.at(1);

@@ -35,6 +35,11 @@ DType dtype_of(PyObject* tensor) {
     return claim == given.dtypes[dtype] ? dtype : DTYPES;
 }
 
+bool is_kept(PyObject* tensor) {
+    PyObject* buf = part(tensor, T_BUF);
+    return buf && given.buffer.has(buf) && is_memory(reinterpret_cast<Holder*>(buf)->memory);
+}
+
 bool is_whole(PyObject* tensor) {
     for (TensorSlot slot : {T_BUF, T_SHAPE, T_STRIDES, T_OFFSET}) {
         if (!part(tensor, slot)) return false;

@@ -18,6 +18,9 @@ inline bool requires_grad(PyObject* tensor) { return part(tensor, T_REQUIRES_GRA
 // The dtype of a Tensor; DTYPES if its Buffer is none, or claims another dtype than it has.
 DType dtype_of(PyObject* tensor);
 
+// Whether its numbers are there: else they are promised only, and who asks for them has them made.
+bool is_kept(PyObject* tensor);
+
 // Whether all that a Tensor is made of is there: a slot may have been emptied.
 bool is_whole(PyObject* tensor);
 
