@@ -687,7 +687,7 @@ def test_in_a_kernel(own: Path) -> None:
     from course import notebooks
 
     start = f"import sys\nsys.path[:0] = [{str(ROOT)!r}, {str(Path(__file__).parent)!r}]\n"
-    start += "import small\nused = small.used()\nused.__enter__()"
+    start += "import two_chapters as small\nused = small.used()\nused.__enter__()"
     out = ""
     for path in notebooks.chapters().values():
         notebook = nbformat.read(path, as_version=4)
@@ -768,7 +768,7 @@ def run_tests(own: Path) -> tuple[int, str]:
     """What pytest says of my_tutor; with the small chapters, as this process has."""
     here = Path(__file__).parent
     (own / "conftest.py").write_text(
-        f"import sys\nsys.path[:0] = [{str(ROOT)!r}, {str(here)!r}]\nimport small\n"
+        f"import sys\nsys.path[:0] = [{str(ROOT)!r}, {str(here)!r}]\nimport two_chapters as small\n"
         "used = small.used()\nused.__enter__()\n"
     )
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "my_tutor"]

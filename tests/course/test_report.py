@@ -85,7 +85,7 @@ def test_files_and_the_package_are_marked_too(own: Path) -> None:
     learner = marked(own)
     passed = {id for id in learner.kinds if learner.passed(id)}
     assert {"02.1", "00.1", "02.2"} <= passed, learner
-    assert "02.2" in learner.like_ours
+    assert "02.1" in learner.like_ours  # shorter ones may well be alike
 
 
 def test_the_better_of_two_answers_counts(own: Path) -> None:
@@ -137,7 +137,9 @@ def test_harmful_answers_fail_and_end_nothing_else(own: Path, apart: bool) -> No
         (folder / "00.1.py").write_text("reached = -3.95")
         learner = marked(folder, 30, apart)
         assert learner.passed("00.1"), why
-        assert learner.kinds.get("02.1") == kind, (why, learner)
+        # What swallows all is ended from inside or from outside, whichever comes first.
+        wanted = {kind, "timeout"} if why == "swallows all" else {kind}
+        assert learner.kinds.get("02.1") in wanted, (why, learner)
 
 
 def test_a_cell_that_ends_python_ends_no_other(own: Path) -> None:

@@ -87,7 +87,7 @@ def test_in_a_kernel_a_cell_that_raises_says_so_too(own: Path) -> None:
     nbformat = pytest.importorskip("nbformat", reason="not installed")
     root, here = Path(__file__).parents[2], Path(__file__).parent
     cells = [
-        f"import sys\nsys.path[:0] = [{str(root)!r}, {str(here)!r}]\nimport small\n"
+        f"import sys\nsys.path[:0] = [{str(root)!r}, {str(here)!r}]\nimport two_chapters as small\n"
         "used = small.used()\nused.__enter__()\nfrom course import begin, check\nbegin('96')",
         'check("96.3", total)',
         "nowhere",

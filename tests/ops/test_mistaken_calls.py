@@ -78,6 +78,7 @@ MEANT: dict[str, Call] = {
     "matmul": ((numbers(2, 3), numbers(3, 4)), {}),
     "max_pool2d": ((numbers(1, 2, 3, 3),), WINDOW),
     "max_pool2d_grad": ((numbers(1, 2, 3, 3), numbers(1, 2, 2, 2), numbers(1, 2, 2, 2)), WINDOW),
+    "one_hot": ((numbers(2, 3, dtype=int64) % 2,), {"classes": 4}),
     "pad": ((numbers(2, 3),), {"widths": ((0, 1), (1, 0)), "value": 2}),
     "permute": ((numbers(2, 3),), {"axes": (1, 0)}),
     "place": ((numbers(2),), {"view": "index", "shape": (2, 3), "key": (slice(None), 1)}),

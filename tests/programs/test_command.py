@@ -248,7 +248,7 @@ def test_the_step_of_train_mnist(tmp_path):
     assert "Training.learn_from, train_mnist.py:" in said.stdout
     lines = (ROOT / "train_mnist.py").read_text(encoding="utf-8").splitlines()
     for kernel, source in (("linear", "self.model("), ("cross_entropy", ".cross_entropy("),
-                           ("adam", "self.optimizer.step()")):  # fmt: skip
+                           ("adam", "self.scaler.step(")):  # fmt: skip
         numbers = {line for line, name in places(said.stdout) if name == kernel}
         assert numbers and all(source in lines[n - 1] for n in numbers), kernel
     assert not list((tmp_path / "run").iterdir())

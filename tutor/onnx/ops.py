@@ -29,10 +29,7 @@ OF_BOOLS = {
     "add": "Or", "mul": "And", "maximum": "Or", "minimum": "And", "ne": "Xor",
     "bitwise_and": "And", "bitwise_or": "Or", "bitwise_xor": "Xor", "bitwise_not": "Not",
 }  # fmt: skip
-OF_INTS = {
-    "bitwise_and": "BitwiseAnd", "bitwise_or": "BitwiseOr", "bitwise_xor": "BitwiseXor",
-    "bitwise_not": "BitwiseNot",
-}  # fmt: skip
+OF_INTS = {f"bitwise_{name}": f"Bitwise{name.title()}" for name in ("and", "or", "xor", "not")}
 REDUCTIONS = {
     "sum": "ReduceSum", "mean": "ReduceMean", "max": "ReduceMax", "min": "ReduceMin",
     "prod": "ReduceProd",
@@ -206,12 +203,6 @@ def scan(g: Graph, c: Call) -> str:
     return g.add("CumSum", c.ins[1], g.number(c.params["axis"], "int64"))
 
 
-def one_hot(g: Graph, c: Call) -> str:
-    """1 at each number's class. What is no class is a row of zeros there, and refused here."""
-    count = g.number(c.params["classes"], "int64")
-    return g.add("OneHot", *c.ins, count, g.ints([0, 1]), axis=-1)
-
-
 def argsort(g: Graph, c: Call) -> str:
     axis = c.params["axis"]
     count = g.shape([c.given[0].shape[axis]])
@@ -336,7 +327,8 @@ def windows(g: Graph, c: Call) -> str:
 
 
 FUNCTIONS: dict[str, Callable[[Graph, Call], str]] = {
-    "one_hot": one_hot,
+    "one_hot": lambda g, c: g.add(  # what is no class is a row of zeros there, and refused here
+        "OneHot", *c.ins, g.number(c.params["classes"], "int64"), g.ints([0, 1]), axis=-1),
     "ne": lambda g, c: g.add("Not", g.add("Equal", *c.ins)),
     "exp2": lambda g, c: g.add("Pow", one(g, c, 2), *c.ins),
     "expm1": lambda g, c: g.add("Sub", g.add("Exp", *c.ins), one(g, c, 1)),

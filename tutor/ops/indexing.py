@@ -14,6 +14,7 @@ from tutor.core.engine import apply, engine
 from tutor.core.op import Op
 from tutor.dtype import bool_, int64
 from tutor.errors import DTypeError, ShapeError
+from tutor.ground.layout import checked_shape
 from tutor.ground.literals import is_tensor
 from tutor.ops.along import Along
 
@@ -162,6 +163,7 @@ class OneHot(Op):
         self.inputs = (positions(self, self.inputs[0]),)
 
     def forward(self, x, *, classes):
+        (classes,) = checked_shape((classes,), "one_hot(classes=...)")
         place = x.detach().unsqueeze(-1)
         out = place.like(0, (*x.shape, classes))
         place = apply("where", place < 0, classes, place)  # which is no class: the kernel refuses
