@@ -27,7 +27,7 @@ OPERATORS = {
 @pytest.fixture(autouse=True)
 def simd() -> Iterator[None]:
     with tutor.use_backend("simd"):
-        Tensor([1.0]) + 1  # the step after a watch that is over forgets it
+        _ = Tensor([1.0]) + 1  # the step after a watch that is over forgets it
         yield
 
 
