@@ -88,7 +88,10 @@ def test_what_has_stopped_passing(capsys: pytest.CaptureFixture[str]) -> None:
     assert "has stopped passing: 96.3, " in out, out
 
 
-SCRIPT = "import sys; sys.path.insert(0, {here!r})\nimport two_chapters as small\nwith small.used():\n    {do}"
+SCRIPT = (
+    "import sys; sys.path.insert(0, {here!r})\n"
+    "import two_chapters as small\nwith small.used():\n    {do}"
+)
 
 
 def terminal(do: str) -> str:
