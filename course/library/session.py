@@ -19,6 +19,7 @@ from course.library.compose import Own, compose
 from course.library.load import LoadError, load
 from course.library.parts import Part, known
 from course.library.source import import_lines
+from course.roads import label
 from course.standing import OURS, PASSED
 from tutor.errors import TutorError
 
@@ -134,10 +135,19 @@ def _said(parts: list[Part], now: Running) -> str:
         and (part.key not in now.own or now.own[part.key].ours)
     ]
     text = f"{len(pieces) - len(ours)} of {len(pieces)} pieces of your library are yours"
-    if ours:
-        listed = ", ".join(ours) if len(ours) <= 12 else f"{', '.join(ours[:12])}, ..."
-        text += f"; ours until yours pass: {listed}"
-    return text
+    return f"{text}; ours until yours pass: {_listed(pieces, ours)}" if ours else text
+
+
+def _listed(pieces: list[Part], ours: list[str]) -> str:
+    """The keys of these pieces; of chapters that were left out altogether only the number."""
+    chapters: dict[str, list[str]] = {}
+    for part in pieces:
+        chapters.setdefault(part.chapter, []).append(part.key)
+    whole = [n for n, keys in chapters.items() if len(keys) > 1 and set(keys) <= set(ours)]
+    single = [key for n, keys in chapters.items() if n not in whole for key in keys if key in ours]
+    if whole:
+        single.append(f"all of chapter{'s' * (len(whole) > 1)} {', '.join(map(label, whole))}")
+    return ", ".join(single)
 
 
 def _failing(parts: list[Part], found: disk.Shelf, now: Running) -> dict[str, str]:

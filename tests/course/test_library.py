@@ -211,6 +211,11 @@ def test_a_chapter_begins_with_what_is_theirs(capsys: pytest.CaptureFixture[str]
     assert names["mean"](names["Grid"]([1.0, 4.0], (2,))) == 2.5
 
 
+def test_chapters_that_were_left_out_are_named_as_such(capsys: pytest.CaptureFixture[str]) -> None:
+    said = "0 of 2 pieces of your library are yours; ours until yours pass: all of chapter 96\n"
+    assert begun("97", capsys) == said
+
+
 def test_what_is_not_done_is_ours(capsys: pytest.CaptureFixture[str]) -> None:
     small.work("96", {"96.3": TOTAL})
     names = small.work("97")
