@@ -103,4 +103,5 @@ def test_ci_runs_everything_and_ends_with_the_summary(
     asked = [line for line in lines if line.startswith("make ")]
     assert asked[0] == "make lint"
     assert asked[1] == "make mutants" if mutants else asked[1].startswith("make mutants ARGS=--py")
-    assert asked[2] == "make test WITH=bench native onnx ARGS=--nothing-missing"
+    shared = "-n auto --maxprocesses 4 --dist worksteal"  # among processes
+    assert asked[2] == f"make test WITH=bench native onnx ARGS=--nothing-missing {shared}"
