@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "border/call.hpp"
+#include "engine/rules.hpp"
 #include "engine/run.hpp"
 #include "parts.hpp"
 
@@ -26,6 +27,12 @@ Bytes bytes_of(const Operand& x) {
     return {x.data + low * size, x.data + (high + 1) * size};
 }
 
+// Have the two no byte in common?
+bool are_apart(const Operand& x, const Operand& y) {
+    const Bytes one = bytes_of(x), other = bytes_of(y);
+    return one.end <= other.first || other.end <= one.first;
+}
+
 bool lies_row_by_row(const Operand& x) {
     int64_t step = 1;
     for (int d = x.ndim - 1; d >= 0; --d) {
@@ -36,8 +43,7 @@ bool lies_row_by_row(const Operand& x) {
 }
 
 bool same_walk(const Operand& x, const Operand& y) {
-    return x.data == y.data && x.ndim == y.ndim && std::equal(x.shape, x.shape + x.ndim, y.shape) &&
-           std::equal(x.strides, x.strides + x.ndim, y.strides);
+    return x.data == y.data && alike(x, y) && std::equal(x.strides, x.strides + x.ndim, y.strides);
 }
 
 // Has each element a place of its own? It has if each axis steps beyond all that those of smaller
@@ -59,28 +65,12 @@ bool is_one_to_one(const Operand& x) {
     return true;
 }
 
-// Stretches x to the shape of `to`, by strides of 0. false where it does not fit.
-bool stretch(const Operand& to, Operand* x) {
-    const int more = to.ndim - x->ndim;
-    if (more < 0) return false;
-    for (int d = to.ndim - 1; d >= 0; --d) {
-        const int64_t size = d < more ? 1 : x->shape[d - more];
-        if (size != to.shape[d] && size != 1) return false;
-        x->strides[d] = size == 1 ? 0 : x->strides[d - more];
-        x->shape[d] = to.shape[d];
-    }
-    x->ndim = to.ndim;
-    return true;
-}
-
 }  // namespace
 
 // Whether the result may be written over operand 1 while operand `from` is read: no number of it is
 // needed after another has taken its place.
 bool Run::can_write_over(const Operand& from) const {
-    const Operand& target = operands_[1];
-    const Bytes there = bytes_of(target), here = bytes_of(from);
-    return same_walk(target, from) || here.end <= there.first || there.end <= here.first;
+    return same_walk(operands_[1], from) || are_apart(operands_[1], from);
 }
 
 // Writes the result over the first operand: numbers that lie row by row, of the result's shape and
@@ -134,9 +124,7 @@ PyObject* write_over(PyObject* target, PyObject* value) {
     }
     const Operand& to = operands[0];
     if (to.dtype != dtype || from.dtype != dtype) return nullptr;  // a promise that was not kept
-    const Bytes there = bytes_of(to), here = bytes_of(from);
-    const bool apart = here.end <= there.first || there.end <= here.first;
-    if (!is_one_to_one(to) || !apart || !stretch(to, &from) ||
+    if (!is_one_to_one(to) || !are_apart(to, from) || !stretch(&from, to.shape, to.ndim) ||
         !operands.check_writable(0, row->name))
         return forget_error(), nullptr;
     Params none{};
