@@ -68,8 +68,34 @@ class TransformerBlock(Module):
         return x + self.dropout(self.linear2(F.gelu(self.linear1(self.norm2(x)))))
 
 
+class Layer(Module):
+    """What a layer of an encoder and one of a decoder both do."""
+
+    self_attn: MultiheadAttention
+    dropout1: Dropout
+
+    def told(
+        self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool
+    ) -> Tensor:
+        """What the places of x tell each other."""
+        z, _ = self.self_attn(x, x, x, padding, False, mask, True, is_causal)
+        return self.dropout1(z)
+
+
+class Stack(Module):
+    """Copies of a layer, one after another, and perhaps a norm behind the last."""
+
+    def __init__(
+        self, kind: str, layer_name: str, layer: Layer, num_layers: int, norm: Module | None
+    ) -> None:
+        checks.function(f"{kind}({layer_name})", layer)
+        count = stacked(num_layers, f"{kind}(num_layers=...)")
+        self.layers = ModuleList([copy.deepcopy(layer) for _ in range(count)])
+        self.norm = None if norm is None else checks.function(f"{kind}(norm)", norm)
+
+
 @spelled
-class TransformerEncoderLayer(Module):
+class TransformerEncoderLayer(Layer):
     """norm1(x + attention(x)), then norm2(x + mlp(x)); with norm_first as TransformerBlock. Of a
     name and with weights as PyTorch's: src (S, N, E), or (N, S, E) with batch_first."""
 
@@ -99,27 +125,18 @@ class TransformerEncoderLayer(Module):
         x = self.norm1(src + self.told(src, *masks))
         return self.norm2(x + self.mixed(x))
 
-    def told(
-        self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool
-    ) -> Tensor:
-        z, _ = self.self_attn(x, x, x, padding, False, mask, True, is_causal)
-        return self.dropout1(z)
-
     def mixed(self, x: Tensor) -> Tensor:
         return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
 @spelled
-class TransformerEncoder(Module):
+class TransformerEncoder(Stack):
     """`num_layers` copies of a layer, one after another, and a norm behind the last."""
 
     def __init__(
         self, encoder_layer: TransformerEncoderLayer, num_layers: int, norm: Module | None = None
     ) -> None:
-        checks.function("TransformerEncoder(encoder_layer)", encoder_layer)
-        count = stacked(num_layers, "TransformerEncoder(num_layers=...)")
-        self.layers = ModuleList([copy.deepcopy(encoder_layer) for _ in range(count)])
-        self.norm = None if norm is None else checks.function("TransformerEncoder(norm)", norm)
+        super().__init__("TransformerEncoder", "encoder_layer", encoder_layer, num_layers, norm)
 
     def forward(
         self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
@@ -131,7 +148,7 @@ class TransformerEncoder(Module):
 
 
 @spelled
-class TransformerDecoderLayer(Module):
+class TransformerDecoderLayer(Layer):
     """norm1(x + attention(x)), then norm2(x + attention of x to memory), then norm3(x + mlp(x));
     with norm_first the norms stand before, as in TransformerBlock. Of a name and with weights as
     PyTorch's: tgt (T, N, E) and memory (S, N, E), or N first with batch_first.
@@ -174,13 +191,6 @@ class TransformerDecoderLayer(Module):
         x = self.norm2(x + self.shown(x, memory, *seen))
         return self.norm3(x + self.mixed(x))
 
-    def told(
-        self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool
-    ) -> Tensor:
-        """What the places of tgt tell each other."""
-        z, _ = self.self_attn(x, x, x, padding, False, mask, True, is_causal)
-        return self.dropout1(z)
-
     def shown(
         self, x: Tensor, memory: Tensor, mask: Tensor | None, padding: Tensor | None,
         is_causal: bool,
@@ -194,17 +204,14 @@ class TransformerDecoderLayer(Module):
 
 
 @spelled
-class TransformerDecoder(Module):
+class TransformerDecoder(Stack):
     """`num_layers` copies of a layer, one after another, and a norm behind the last; each looks at
     the same memory."""
 
     def __init__(
         self, decoder_layer: TransformerDecoderLayer, num_layers: int, norm: Module | None = None
     ) -> None:
-        checks.function("TransformerDecoder(decoder_layer)", decoder_layer)
-        count = stacked(num_layers, "TransformerDecoder(num_layers=...)")
-        self.layers = ModuleList([copy.deepcopy(decoder_layer) for _ in range(count)])
-        self.norm = None if norm is None else checks.function("TransformerDecoder(norm)", norm)
+        super().__init__("TransformerDecoder", "decoder_layer", decoder_layer, num_layers, norm)
 
     def forward(
         self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None,
