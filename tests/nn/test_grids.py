@@ -14,15 +14,9 @@ torch = pytest.importorskip("torch")
 RNG = np.random.default_rng(0)
 
 
-@pytest.mark.parametrize("align_corners", [False, True])
-@pytest.mark.parametrize("padding_mode", ["zeros", "border", "reflection"])
-@pytest.mark.parametrize("mode", ["bilinear", "nearest"])
-@pytest.mark.parametrize("shape", [(2, 1, 5, 4), (2, 3, 4, 6), (1, 2, 1, 1)])
-def test_grid_sample_is_pytorch_s(shape, mode, padding_mode, align_corners):
-    x = RNG.normal(size=shape)
-    grid = RNG.uniform(-2.5, 2.5, (shape[0], 6, 7, 2))
-    grid[0, 0, :3] = [[-1, 1], [0, 0], [1, -1]]
-    options = {"mode": mode, "padding_mode": padding_mode, "align_corners": align_corners}
+def sampled(x, grid, options):
+    """x and grid as our tensors and as PyTorch's, with the gradients of a sum of what was sampled,
+    each number of it weighted; which must be the same."""
     ours, theirs = ([make(x), make(grid)] for make in (Tensor, torch.tensor))
     for t in (*ours, *theirs):
         t.requires_grad = True
@@ -32,6 +26,19 @@ def test_grid_sample_is_pytorch_s(shape, mode, padding_mode, align_corners):
     weight = RNG.normal(size=wanted.shape)
     (found * Tensor(weight)).sum().backward()
     (wanted * torch.tensor(weight)).sum().backward()
+    return ours, theirs
+
+
+@pytest.mark.parametrize("align_corners", [False, True])
+@pytest.mark.parametrize("padding_mode", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("mode", ["bilinear", "nearest"])
+@pytest.mark.parametrize("shape", [(2, 1, 5, 4), (2, 3, 4, 6), (1, 2, 1, 1)])
+def test_grid_sample_is_pytorch_s(shape, mode, padding_mode, align_corners):
+    x = RNG.normal(size=shape)
+    grid = RNG.uniform(-2.5, 2.5, (shape[0], 6, 7, 2))
+    grid[0, 0, :3] = [[-1, 1], [0, 0], [1, -1]]
+    options = {"mode": mode, "padding_mode": padding_mode, "align_corners": align_corners}
+    ours, theirs = sampled(x, grid, options)
     assert np.allclose(ours[0].grad.numpy(), theirs[0].grad.numpy(), atol=1e-6)
     if mode == "bilinear" and shape[2] > 1:  # at a border itself there is no derivative
         inside = np.s_[:, 1:]
@@ -45,15 +52,7 @@ def test_grid_sample_is_pytorch_s(shape, mode, padding_mode, align_corners):
 def test_grid_sample_of_volumes_is_pytorch_s(shape, mode, padding_mode, align_corners):
     x, grid = RNG.normal(size=shape), RNG.uniform(-1.8, 1.8, (shape[0], 3, 4, 5, 3))
     options = {"mode": mode, "padding_mode": padding_mode, "align_corners": align_corners}
-    ours, theirs = ([make(x), make(grid)] for make in (Tensor, torch.tensor))
-    for t in (*ours, *theirs):
-        t.requires_grad = True
-    found = F.grid_sample(*ours, **options)
-    wanted = torch.nn.functional.grid_sample(*theirs, **options)
-    assert np.allclose(found.detach().numpy(), wanted.detach().numpy(), atol=1e-6)
-    weight = RNG.normal(size=wanted.shape)
-    (found * Tensor(weight)).sum().backward()
-    (wanted * torch.tensor(weight)).sum().backward()
+    ours, theirs = sampled(x, grid, options)
     for a, b in zip(ours, theirs, strict=True):
         if mode == "bilinear" or a is ours[0]:
             assert np.allclose(a.grad.numpy(), b.grad.numpy(), atol=1e-6)
