@@ -113,7 +113,7 @@ def progress() -> None:
     states = record.states()
     chapters: dict[str, list[Exercise | Question]] = {}
     for entry in everything():
-        chapters.setdefault(entry.id[:2], []).append(entry)
+        chapters.setdefault(entry.id.partition(".")[0], []).append(entry)
     print("chapter  exercises  questions  challenges  tries that failed")
     for chapter, entries in chapters.items():
         done = {entry.id: states.get(entry.id, record.State()) for entry in entries}

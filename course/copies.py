@@ -16,6 +16,7 @@ from course import notebooks, roads
 from tutor.errors import DataError
 
 RECORD = ".chapters.json"
+PROJECTS = "projects.md"  # the page of what to do after the last chapter
 README = """\
 # Chapters
 
@@ -29,7 +30,8 @@ own, for it begins with what the chapters before it have built.
 {rows}
 
 In this folder, `python -m tutor check` says how far you are, and `python -m tutor check --list`
-names every exercise. Your answers are kept beside the notebooks. When tutor was updated,
+names every exercise. Your answers are kept beside the notebooks. What to build with your library
+when you are through is in [projects.md](projects.md). When tutor was updated,
 `python -m tutor chapters update` puts chapters that have changed beside yours.
 """
 
@@ -39,7 +41,13 @@ Entry = dict[str, Any]  # {"file", "sha256", "cells"}, and "beside", "beside_sha
 def texts() -> dict[str, bytes]:
     """What a fresh copy of the folder has in it: the notebooks, and a page about them."""
     found = {chapter.path.name: chapter.path.read_bytes() for chapter in roads.chapters()}
-    return found | {"README.md": page().encode()}
+    return found | projects() | {"README.md": page().encode()}
+
+
+def projects() -> dict[str, bytes]:
+    """The page of projects, where the chapters have one."""
+    path = notebooks.folder() / PROJECTS
+    return {PROJECTS: path.read_bytes()} if path.is_file() else {}
 
 
 def page() -> str:
@@ -72,7 +80,7 @@ def start(name: str | None) -> int:
         target.mkdir(parents=True, exist_ok=True)
         for file, text in texts().items():
             (made if _write_new(target / file, text) else left).append(file)
-        _remember(target, [file for file in made if file != "README.md"])
+        _remember(target, [file for file in made if not file.endswith(".md")])
     except OSError as error:
         raise DataError(
             f"a copy of the chapters in {target}", str(error), "choose a folder you can write to"
@@ -167,6 +175,10 @@ def update(name: str | None) -> int:
         for number, path in notebooks.chapters().items():
             if line := _update(target, number, path, known):
                 print(line)
+                said += 1
+        for file, text in projects().items():
+            if _write_new(target / file, text):
+                print(f"{file}: copied, for you had none")
                 said += 1
         _save(target, known)
     except OSError as error:

@@ -17,7 +17,7 @@ from tutor.errors import DataError, DomainError
 
 __all__ = ["Exercise", "Judge", "Question", "everything", "exercise", "find", "question"]
 
-ID = re.compile(r"(\d\d)\.([qs]?[1-9]\d*)")
+ID = re.compile(r"(\d\d|P)\.([qs]?[1-9]\d*)")  # P: the projects after chapter 12
 
 
 def solutions() -> Path:
@@ -48,7 +48,7 @@ class Exercise:
     @property
     def stretch(self) -> bool:
         """Whether it is a challenge for those who want more, which is counted apart."""
-        return self.id[3] == "s"
+        return self.id.partition(".")[2].startswith("s")
 
     @property
     def solution(self) -> str:
@@ -168,7 +168,7 @@ def find(id: Any) -> Exercise | Question | None:
     match = ID.fullmatch(id) if isinstance(id, str) else None
     if match is None:
         return None
-    module = f"ch{match[1]}"
+    module = f"ch{match[1].lower()}"
     if module in _modules():
         importlib.import_module(f"{exercises.__name__}.{module}")
     return CATALOGUE.get(id)

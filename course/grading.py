@@ -32,7 +32,7 @@ from tutor.errors import TutorError
 GRACE = 3.0  # seconds more, after which a child is ended that the alarm did not reach
 RESTARTS = 20  # of one notebook, after cells that ended Python
 MARK = re.compile(r"# ---- (\d\d\.s?\d+), yours\b")
-ID = re.compile(r"(\d\d)[._-](s?\d+)")
+ID = re.compile(r"(\d\d|P)[._-](s?\d+)")
 
 LEAVE = os._exit  # which is replaced while an answer runs
 Finding = dict[str, Any]

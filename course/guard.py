@@ -1,8 +1,9 @@
 """Running code that may do anything: it may never return, print without end, raise what it likes.
 
 Time is limited by an alarm signal, where there is one and this is the main thread; elsewhere the
-code runs in a thread of its own, which is asked to stop and then left behind. Neither can interrupt
-a single call into C that never ends, as `sum(itertools.count())`: no Python runs meanwhile.
+code runs in a thread of its own, which is asked to stop and then left behind; and in a browser,
+which has neither, Python looks at the clock itself. None of these can interrupt a single call into
+C that never ends, as `sum(itertools.count())`: no Python runs meanwhile.
 """
 
 from __future__ import annotations
@@ -18,10 +19,13 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
+from course.clock import watched
 from course.limits import held
+from tutor.ground.system import THREADS
 
 AGAIN = 0.05  # seconds until code that has swallowed a TimeUp gets the next
 PATIENCE = 0.5  # seconds that a thread is given to notice it
+SLOWER = 1 if THREADS else 4  # in a page Python takes longer, and looks at the clock besides
 KEPT = 10_000  # characters that are kept of what was printed
 
 
@@ -57,6 +61,8 @@ def limited(function: Callable[[], Any], seconds: float) -> Any:
     Memory is limited, too: MemoryError where it takes more than `limits.MEMORY`.
     """
     with held():
+        if not THREADS:
+            return watched(function, seconds, TimeUp)
         if hasattr(signal, "SIGALRM") and threading.current_thread() is threading.main_thread():
             return _with_alarm(function, seconds)
         return _in_thread(function, seconds)

@@ -19,14 +19,14 @@ from typing import Any, NoReturn
 
 import tutor
 from course.compare import Difference, Same, advice, close, equal, short, snapshot, what
-from course.guard import Output, TimeUp, limited, quiet
+from course.guard import SLOWER, Output, TimeUp, limited, quiet
 from course.limits import MEMORY
 from course.verdict import table
 
 FOLDERS = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
 FOLDERS += [str(Path(tutor.__file__).parent), str(Path(__file__).parent)]
 NOT_THEIRS = ("<frozen", "<ours", *(os.path.join(folder, "") for folder in FOLDERS))
-WHOLE = 5.0  # seconds for a whole check
+WHOLE = 5.0 * SLOWER  # seconds for a whole check
 
 
 class Stop(BaseException):

@@ -10,7 +10,7 @@ from typing import Any
 from course import forbidden, stubs
 from course.compare import advice, kind, plain, short, what
 from course.exercise import Exercise, Question
-from course.guard import Output, TimeUp, limited, quiet
+from course.guard import SLOWER, Output, TimeUp, limited, quiet
 from course.judge import WHOLE, Judge, Stop, message, own_frames
 from course.standing import is_ours
 from course.verdict import Verdict, table
@@ -20,9 +20,9 @@ def judged(entry: Exercise | Question, answer: Any) -> Verdict:
     """The verdict alone: nothing is printed, nothing is written to the progress file."""
     if isinstance(entry, Question):
         return _asked(entry, answer)
-    judge = Judge(entry.seconds)
+    judge = Judge(entry.seconds * SLOWER)
     verdict = Verdict(entry.id, "exact", entry.title)
-    whole = max(WHOLE, entry.seconds)
+    whole = max(WHOLE, judge.seconds)
     if is_ours(answer, entry.id):
         verdict.kind = "unsolved"
         verdict.lines = ["this is ours, which went on in your place: run your own cell again"]

@@ -14,7 +14,7 @@ import threading
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-LINE = re.compile(r"(\d\d\.[qs]?\d+) (open|passed) tries=(\d{1,9}) hints=(\d{1,9})\s*")
+LINE = re.compile(r"((?:\d\d|P)\.[qs]?\d+) (open|passed) tries=(\d{1,9}) hints=(\d{1,9})\s*")
 LOCK = threading.Lock()
 
 

@@ -130,7 +130,7 @@ def chapters() -> dict[str, list[Exercise | Question]]:
     found: dict[str, list[Exercise | Question]] = {}
     for entry in IDS.values():
         if not stretch(entry):
-            found.setdefault(entry.id[:2], []).append(entry)
+            found.setdefault(entry.id.partition(".")[0], []).append(entry)
     return found
 
 

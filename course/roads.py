@@ -1,4 +1,5 @@
-"""Three roads through the chapters: each chapter's metadata says on which of them it lies."""
+"""The roads through the chapters, three for each part: a chapter's metadata says on which of them
+it lies."""
 
 from __future__ import annotations
 
@@ -9,10 +10,19 @@ from typing import Any
 from course import notebooks
 
 ROADS = {
-    "two hours": "see the whole idea once, in sixty lines of your own",
-    "weekend": "the spine: bytes, tensors, the engine, a network that reads",
-    "everything": "all of it, from a byte to a trained network",
+    "I": {
+        "two hours": "see the whole idea once, in sixty lines of your own",
+        "weekend": "the spine: bytes, tensors, the engine, a network that reads",
+        "everything": "all of it, from a byte to a trained network",
+    },
+    "II": {
+        "two evenings": "a GPT that writes, standing on our layers and our attention",
+        "second weekend": "the spine: what makes deep networks learn, attention, the GPT",
+        "everything": "all of it, with the network that reads at 99 %",
+    },
 }
+SECOND = "09"  # the chapter with which Part II begins
+THIRD = "13"  # before which the projects stand
 
 
 @dataclass(frozen=True)
@@ -27,12 +37,24 @@ class Chapter:
     roads: tuple[str, ...]
 
     @property
+    def part(self) -> str:
+        return part(self.number)
+
+    @property
     def label(self) -> str:
         """The number as one says it: 4b."""
         return label(self.number)
 
 
+def part(number: str) -> str:
+    """ "I" or "II": the part of the course that a chapter belongs to."""
+    return "I" if number < SECOND else "II"
+
+
 def label(number: str) -> str:
+    """A chapter's number as one says it; for what follows the last one, "P", the projects."""
+    if number == THIRD and number not in notebooks.chapters():
+        return "P"
     return number.lstrip("0") if number.lstrip("0")[:1].isdigit() else number[1:]
 
 
@@ -41,7 +63,8 @@ def chapters() -> list[Chapter]:
     found = []
     for number, path in notebooks.chapters().items():
         about: dict[str, Any] = notebooks.read(path)["metadata"]["tutor"]
-        on = tuple(road for road in ROADS if road in about.get("roads", ["everything"]))
+        lies = about.get("roads", ["everything"])
+        on = tuple(road for road in ROADS[part(number)] if road in lies)
         goal = about["goal"].rstrip(".")
         found.append(Chapter(number, path, about["title"], goal, int(about["minutes"]), on))
     return found
@@ -55,17 +78,21 @@ def time(minutes: int) -> str:
     return f"{hours} h {rest:02}" if rest else f"{hours} h"
 
 
-def rows() -> list[tuple[str, str, str, str]]:
-    """(road, what it is for, its chapters, its time) for each of the three."""
-    found = []
-    for road, what in ROADS.items():
-        on = [chapter for chapter in chapters() if road in chapter.roads]
-        labels = ", ".join(chapter.label for chapter in on)
-        found.append((road, what, labels, time(sum(chapter.minutes for chapter in on))))
+HEADS = ("part", "road", "what for", "chapters", "time")
+
+
+def rows() -> list[tuple[str, str, str, str, str]]:
+    """(part, road, what it is for, its chapters, its time) for each of the three of each part."""
+    found, known = [], chapters()
+    for number, roads in ROADS.items():
+        for road, what in roads.items():
+            on = [chapter for chapter in known if chapter.part == number and road in chapter.roads]
+            labels = ", ".join(chapter.label for chapter in on)
+            found.append((number, road, what, labels, time(sum(c.minutes for c in on))))
     return found
 
 
 def markdown() -> str:
     """The roads as a table of Markdown."""
-    lines = ["| road | what for | chapters | time |", "|---|---|---|---|"]
+    lines = [f"| {' | '.join(HEADS)} |", "|---" * len(HEADS) + "|"]
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows())])

@@ -156,8 +156,8 @@ def listed(args: argparse.Namespace) -> int:
             f"{chapter.number:<5}{chapter.title:<44}{roads.time(chapter.minutes):>9}  "
             f"{chapter.path.name:<40}{on}".rstrip()
         )
-    for road, what, labels, time in roads.rows():
-        print(f"the road {road}: {time}, chapters {labels or 'to come'}: {what}")
+    for part, road, what, labels, time in roads.rows():
+        print(f"part {part}, the road {road}: {time}, chapters {labels or 'to come'}: {what}")
     return 0
 
 

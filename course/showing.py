@@ -15,14 +15,23 @@ from typing import Any
 from course.compare import short
 from course.verdict import display_html, in_jupyter
 from tutor.errors import DomainError
+from tutor.viz.svg import PALETTE
 
 ROOT = Path(__file__).parents[1]
-COLOURS = {  # that can be read on white and on black
-    tokenize.COMMENT: "#7f848e",
-    tokenize.STRING: "#4f9a57",
-    tokenize.NUMBER: "#b5743c",
-    tokenize.NAME: "#9b6bd3",  # keywords only
+# Class by class as Pygments calls them, so that a page with a style sheet for code shows this like
+# all other code; where there is none, as in Jupyter, these colours serve, on light and on dark.
+CLASSES = {
+    tokenize.COMMENT: ("c1", "soft"),
+    tokenize.STRING: ("s", "green"),
+    tokenize.NUMBER: ("m", "orange"),
+    tokenize.NAME: ("k", "pink"),  # keywords only
 }
+DARK = ":is([data-theme=dark],[data-jp-theme-light=false])"
+RULES = "".join(
+    f":where(.tutor-code) .{name}{{color:{PALETTE[colour][0]}}}"
+    f":where({DARK} .tutor-code) .{name}{{color:{PALETTE[colour][1]}}}"
+    for name, colour in CLASSES.values()
+)
 
 
 def show(*things: Any) -> None:
@@ -91,8 +100,9 @@ def _named(name: str) -> Any:
 def _html(caption: str, text: str) -> str:
     """The source as coloured HTML under its caption."""
     return (
-        f'<div style="opacity: 0.7; font-size: 85%">{html.escape(caption)}</div>'
-        f'<pre style="line-height: 1.35; overflow-x: auto">{_coloured(text)}</pre>'
+        f'<div style="opacity: 0.8; font-size: 85%">{html.escape(caption)}</div>'
+        f'<style>{RULES}</style><div class="tutor-code highlight">'
+        f'<pre style="line-height: 1.35; overflow-x: auto">{_coloured(text)}</pre></div>'
     )
 
 
@@ -117,10 +127,10 @@ def _coloured(text: str) -> str:
     except (tokenize.TokenError, SyntaxError):
         return html.escape(text)
     for token in tokens:
-        colour = COLOURS.get(token.type)
+        name, _ = CLASSES.get(token.type, ("", ""))
         if token.type == tokenize.NAME and not keyword.iskeyword(token.string):
-            colour = None
-        if colour:
+            name = ""
+        if name:
             result += until(*token.start)
-            result += f'<span style="color: {colour}">{until(*token.end)}</span>'
+            result += f'<span class="{name}">{until(*token.end)}</span>'
     return result + until(len(lines) + 1, 0)

@@ -19,7 +19,9 @@ def lines() -> list[str]:
     stand = saving.scope(found.begun, found.own)
     reached = [part for part in pieces if part in stand or part in theirs]
     failing = judged(stand, found)
-    said = [f"{disk.folder()}, up to chapter {roads.label(found.begun)}", ""]
+    begun = roads.label(found.begun)
+    upto = "with all there is" if begun == "P" else f"up to chapter {begun}"
+    said = [f"{disk.folder()}, {upto}", ""]
     said += table(reached, theirs, failing)
     ours = [part for part in reached if part not in theirs]
     if ours:

@@ -411,8 +411,8 @@ def check_07_9(judge: Judge, answer: Any) -> None:
         "MLP(4, 5, 3) has two layers: 4 to 5, and 5 to 3. Which pairs of neighbours are these?",
         "Keep the layers in a list, self.layers. In __call__, relu comes after every layer but "
         "the last one; in parameters(), w and b of each layer, in order.",
-        "self.layers = [Linear(m, n) for m, n in zip(sizes, sizes[1:])]; then loop over "
-        "self.layers[:-1] with x = layer(x).relu(), and return self.layers[-1](x).",
+        "`self.layers = [Linear(m, n) for m, n in zip(sizes, sizes[1:])]`; then loop over "
+        "`self.layers[:-1]` with `x = layer(x).relu()`, and return `self.layers[-1](x)`.",
     ),
     why_ours="`*hidden, last` takes the list apart: relu after each of the hidden ones, none after "
     "the last, whose numbers are scores and may be negative. `pairwise` gives neighbours.",

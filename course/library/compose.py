@@ -119,12 +119,15 @@ class Library:
     def _package(self, owners: dict[str, str], late: list[tuple[str, str, str]]) -> str:
         public = {name: file for name, file in owners.items() if not name.startswith("_")}
         imports = [Import(f".{file}", name, name) for name, file in public.items()]
-        whole = {Import(".", file, file) for one, _, other in late for file in (one, other)}
+        # A file may have the name of something in it: `engine` is an Engine in its file.
+        called = {file: f"_{file}" if file in public else file for file in self.regions}
+        used = {file for one, _, other in late for file in (one, other)}
+        whole = {Import(".", file, called[file]) for file in used}
         names = "".join(f'    "{name}",\n' for name in sorted(public, key=rank))
         text = f"{PACKAGE}\n{import_lines([*imports, *whole])}\n__all__ = [\n{names}]\n"
         if late:
             text += "\n# What a file uses in its functions and a later one defines.\n"
-            text += "".join(f"{file}.{name} = {other}.{name}\n" for file, name, other in late)
+            text += "".join(f"{called[f]}.{name} = {called[g]}.{name}\n" for f, name, g in late)
         return text
 
 

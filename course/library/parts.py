@@ -23,6 +23,9 @@ FILES = {  # in the order in which one reads them, and in which they are importe
     "engine": "The engine: what was calculated, walked backward.",
     "nn": "Layers and losses.",
     "training": "Training: data, optimizers, and how good it is.",
+    "convolution": "Convolution: windows of a picture, and what they have in common.",
+    "attention": "Attention: who listens to whom.",
+    "language": "Language: tokens, and a network that writes.",
 }
 PLAIN = {  # where the cells of a chapter belong that have the plain tag `keep`
     "01": "buffer", "02": "tensor", "03": "tensor", "04": "ops", "04b": "ops", "05": "engine",

@@ -101,9 +101,25 @@ def imports_of(node: ast.Import | ast.ImportFrom) -> list[Import]:
     return found
 
 
+class _Loops(ast.NodeTransformer):
+    """Makes generators of comprehensions: from Python 3.12 on, symtable counts the names of a
+    comprehension among those of the code around it. A generator's stay its own."""
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
+        return self.generic_visit(ast.GeneratorExp(node.elt, node.generators))
+
+    def visit_SetComp(self, node: ast.SetComp) -> ast.AST:
+        return self.generic_visit(ast.GeneratorExp(node.elt, node.generators))
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
+        pair = ast.Tuple([node.key, node.value], ast.Load())
+        return self.generic_visit(ast.GeneratorExp(pair, node.generators))
+
+
 def _names(text: str) -> tuple[frozenset[str], frozenset[str]]:
     """What a text defines at its top level, and which global names are read anywhere in it."""
-    table = symtable.symtable(text, "text", "exec")
+    plain = ast.unparse(_Loops().visit(ast.parse(text)))
+    table = symtable.symtable(plain, "text", "exec")
     defines = {s.get_name() for s in table.get_symbols() if s.is_assigned() or s.is_imported()}
     uses = {s.get_name() for s in table.get_symbols() if s.is_referenced()}
     waiting = table.get_children()

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +132,16 @@ def test_names_are_sorted_as_the_linter_has_them() -> None:
 def part(key: str, text: str, answer: str = "", file: str = "tensor") -> parts.Part:
     imports, statements = split(text)
     return parts.Part(key, key[:2], file, text, tuple(statements), tuple(imports), (), answer)
+
+
+def test_a_file_may_have_the_name_of_something_that_stands_in_it() -> None:
+    """As `engine` is an Engine in its file. What a file hands over is the file's all the same."""
+    found = parts.parts()
+    place = next(n for n, part in enumerate(found) if part.file == "ops" and not part.answer)
+    text = f"{found[place].text.rstrip()}\n\n\nops = 3\n"
+    found[place] = replace(found[place], text=text, statements=tuple(split(text)[1]))
+    package = load.load(compose(found).texts(), "clash")
+    assert package.ops == 3 and package.tensor.total is package.total
 
 
 def test_a_later_piece_stands_where_the_first_of_its_name_stood() -> None:

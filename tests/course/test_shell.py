@@ -287,7 +287,7 @@ def test_start_copies_and_never_overwrites(own: Path, capfd: pytest.CaptureFixtu
     names = [path.name for path in notebooks.chapters().values()]
     assert main(["chapters", "start"]) == 0
     assert sorted(path.name for path in (own / "my-chapters").iterdir()) == sorted(
-        [*names, "README.md", ".chapters.json"]
+        [*names, "projects.md", "README.md", ".chapters.json"]
     )
     assert "copied to my-chapters: 00_five_minutes.ipynb" in capfd.readouterr().out
     mine = own / "my-chapters" / names[0]
@@ -308,9 +308,9 @@ def test_the_list_names_every_chapter(own: Path, capfd: pytest.CaptureFixture[st
     capfd.readouterr()
     assert main(["chapters", "list"]) == 0
     lines = capfd.readouterr().out.splitlines()
-    assert len(lines) == len(notebooks.chapters()) + len(roads.ROADS)
-    assert "Five minutes" in lines[0] and lines[-1].startswith("the road everything: ")
-    assert all(f"| {road} |" in page for road in roads.ROADS)
+    assert len(lines) == len(notebooks.chapters()) + len(roads.rows())
+    assert "Five minutes" in lines[0] and lines[-1].startswith("part II, the road everything: ")
+    assert all(f"| {part} | {road} |" in page for part, road, *_ in roads.rows())
 
 
 def test_a_folder_that_cannot_be_written_to(own: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 
 import tutor
-from course import show
+from course import show, showing
 from course.verdict import Verdict
 from tutor import Tensor
 from tutor.core.engine import Engine
 from tutor.errors import DomainError
 from tutor.ops import Add, Mul
+from tutor.viz.svg import PALETTE
 
 ROOT = Path(tutor.__file__).parents[1]
 
@@ -111,10 +112,29 @@ def test_in_jupyter_it_is_coloured(
     (data,) = shown
     assert capsys.readouterr().out == ""
     assert "tutor/errors.py:1" in data["text/html"] and "<pre" in data["text/html"]
-    code = data["text/html"].partition("<pre")[2].partition(">")[2].removesuffix("</pre>")
+    code = data["text/html"].partition("<pre")[2].partition(">")[2].removesuffix("</pre></div>")
     assert unescape(re.sub(r"</?span[^>]*>", "", code)) == (ROOT / "tutor/errors.py").read_text()
-    assert re.search(r'<span style="color: #9b6bd3">class</span> TutorError', code)
-    assert re.search(r'<span style="color: #7f848e"># noqa', code)
+    assert re.search(r'<span class="k">class</span> TutorError', code)
+    assert re.search(r'<span class="c1"># noqa', code)
+
+
+def luminance(colour: str) -> float:
+    """The relative luminance of "#rrggbb", from 0 to 1 (WCAG 2.2)."""
+    parts = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    r, g, b = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+
+@pytest.mark.parametrize(
+    ("theme", "grounds"), [(0, ("#ffffff", "#f3f4f5")), (1, ("#111111", "#29313d"))]
+)
+def test_its_colours_can_be_read(theme: int, grounds: tuple[str, ...]) -> None:
+    for _, name in showing.CLASSES.values():
+        colour = PALETTE[name][theme]
+        assert f"color:{colour}" in showing.RULES
+        for ground in grounds:
+            low, high = sorted((luminance(colour), luminance(ground)))
+            assert (high + 0.05) / (low + 0.05) >= 4.5, (name, ground)
 
 
 def test_a_verdict_shows_itself_once(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from course import minutes, notebooks, report
+from course import minutes, notebooks, report, roads
 from course.exercise import Exercise, find
 from tutor.__main__ import main
 
@@ -24,17 +24,24 @@ def test_the_limits_that_it_states() -> None:
     assert kinds >= {*report.PASSED, *set(report.RANK) - {""}, "wrong"}
 
 
+def test_the_table_it_shows_has_the_columns_of_the_report() -> None:
+    (head,) = re.findall(r"(?m)^learner +(.*)$", PAGE)
+    assert head.split() == [*report.chapters(), "passed", "of"]
+
+
 def test_how_many_hours_a_week_it_promises() -> None:
-    paths = [path for number, path in notebooks.chapters().items() if number != "00b"]
-    whole = sum(minutes.of_chapter(notebooks.read(path)).minutes for path in paths)
-    assert 2 <= whole / 60 / 12 <= 3 and "two to three hours a week" in PAGE
+    for part, weeks, promise in (("I", 12, "two to three hours"), ("II", 8, "Two to three hours")):
+        paths = [path for number, path in notebooks.chapters().items()
+                 if number != "00b" and roads.part(number) == part]  # fmt: skip
+        whole = sum(minutes.of_chapter(notebooks.read(path)).minutes for path in paths)
+        assert 2 <= whole / 60 / weeks <= 3 and f"{promise} a week" in PAGE, part
 
 
 def test_every_week_has_its_chapter() -> None:
     weeks = re.findall(r"(?m)^\| (\d+) \| (.*?) \|", PAGE)
-    assert [int(week) for week, _ in weeks] == list(range(1, 13))
-    named = {int(number) for _, text in weeks for number in re.findall(r"chapter (\d)", text)}
-    assert named == set(range(9))
+    assert [int(week) for week, _ in weeks] == list(range(1, 22))
+    named = {int(number) for _, text in weeks for number in re.findall(r"chapter (\d+)", text)}
+    assert named == set(range(13))
 
 
 def test_the_workflow_s_ids_belong_together() -> None:

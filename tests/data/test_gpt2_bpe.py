@@ -160,6 +160,7 @@ REFUSED: dict[str, Any] = {
     "a merge without an id": lambda: GPT2BPE(VOCAB, [*MERGES, ("Ā", "Ā")]),
     "no folder": lambda: GPT2BPE.load("/no/such/folder"),
     "a number for a folder": lambda: GPT2BPE.load(3),  # type: ignore[arg-type]
+    "a number to save in": lambda: BPE.save(3),  # type: ignore[arg-type]
     "a number for a text": lambda: BPE.encode(3),  # type: ignore[arg-type]
     "an id that there is not": lambda: BPE.decode([len(BPE)]),
 }

@@ -3,6 +3,7 @@
 dataset, collate, loader     samples by number, and batches of them: DataLoader
 mnist, fashion_mnist, digits images of 28 x 28; `load` finds them
 toy, made_up                 points, tales and names that tutor makes itself
+sentences, corpus            a text of known entropy; Shakespeare; `load_text` finds them
 transforms, warps            images changed at random, a batch at once
 text, bpe, gpt2_bpe          texts as whole numbers, and blocks of these
 tables                       CSV
@@ -23,6 +24,7 @@ from typing import NamedTuple
 from tutor.data import digits, fashion_mnist, mnist
 from tutor.data.bpe import BPE
 from tutor.data.collate import collate
+from tutor.data.corpus import Text, load_text
 from tutor.data.dataset import (
     ConcatDataset,
     Dataset,
@@ -36,6 +38,7 @@ from tutor.data.fetch import MissingDataError
 from tutor.data.gpt2_bpe import GPT2BPE
 from tutor.data.loader import DataLoader, batches
 from tutor.data.made_up import names, stories
+from tutor.data.sentences import grammar, grammar_entropy, grammar_nats
 from tutor.data.tables import Scaler, Table, csv, standardize, train_test_split
 from tutor.data.text import ByteVocab, CharVocab, TextBlocks, text_batches
 from tutor.data.toy import blobs, circles, line, moons, sine, spirals
@@ -83,6 +86,7 @@ __all__ = [
     "Subset",
     "Table",
     "TensorDataset",
+    "Text",
     "TextBlocks",
     "ToFloat",
     "Transform",
@@ -93,8 +97,12 @@ __all__ = [
     "csv",
     "digits",
     "fashion_mnist",
+    "grammar",
+    "grammar_entropy",
+    "grammar_nats",
     "line",
     "load",
+    "load_text",
     "mnist",
     "moons",
     "names",
@@ -124,7 +132,7 @@ class Images(NamedTuple):
         digest = hashlib.sha256()
         for t in self[:4]:
             digest.update(f"{t.dtype.name}{t.shape}".encode())
-            digest.update(t.detach().copy().buf.raw)
+            digest.update(t.detach().copy().cpu().buf.raw)
         return digest.hexdigest()
 
 

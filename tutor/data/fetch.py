@@ -35,6 +35,7 @@ from urllib.parse import urlsplit
 
 from tutor.errors import DataError
 from tutor.ground import files
+from tutor.ground.system import THREADS
 
 T = TypeVar("T")
 
@@ -57,6 +58,15 @@ class File(NamedTuple):
     aliases: tuple[str, ...] = ()  # other names that a user's copy may have
     instead: str = ""  # what else to do where it cannot be had
     folders: tuple[str, ...] = ()  # where else below TUTOR_DATA; not TUTOR_DATA itself then
+    plain: bool = False  # mirrors are whole addresses, and what they send is not compressed
+
+    @property
+    def kept(self) -> str:
+        """Its name in the cache, and where a mirror has it."""
+        return self.name if self.plain else f"{self.name}.gz"
+
+    def address(self, mirror: str) -> str:
+        return mirror if self.plain else f"{mirror}{self.kept}"
 
 
 class MissingDataError(DataError):
@@ -70,7 +80,7 @@ def fetch(file: File, parse: Callable[[bytes], T]) -> T:
     """
     if root := os.environ.get("TUTOR_DATA"):
         return from_user(file, root, parse)
-    kept, damage = cache_folder() / file.folder / f"{file.name}.gz", ""
+    kept, damage = cache_folder() / file.folder / file.kept, ""
     if os.path.isfile(kept):
         try:
             return unpack(read(kept, file), file, parse)
@@ -107,14 +117,14 @@ def from_user(file: File, root: str, parse: Callable[[bytes], T]) -> T:
             found = f"no {file.name} or {file.name}.gz, in {place}"
             do = "put it there"
         more = f"{do}, or unset TUTOR_DATA to have it downloaded" if file.mirrors else do
-        raise DataError(asked, found, more)
+        raise DataError(asked, found, f"{more}{file.instead}")
     try:
         return unpack(read(own, file), file, parse)
     except DataError as bad:
         raise DataError(
             asked,
             f"{own}: {bad.found}",
-            f"replace it by a good copy of {file.name}.gz"
+            f"replace it by a good copy of {file.kept}"
             + (", or unset TUTOR_DATA to have one downloaded" if file.mirrors else ""),
         ) from bad
 
@@ -202,22 +212,29 @@ def download(file: File, parse: Callable[[bytes], T]) -> tuple[bytes, T]:
         )
     until = time.monotonic() + DEADLINE
     mirrors, failures = list(file.mirrors), {}
+    if not THREADS:
+        mirrors, failures = [], {file.mirrors[0]: "Python in a page has no sockets"}
     for attempt in range(ATTEMPTS):
         time.sleep(BACKOFF * attempt if mirrors else 0)
         for mirror in tuple(mirrors):
             try:
-                packed = get(f"{mirror}{file.name}.gz", most_bytes(file), until)
+                packed = get(file.address(mirror), most_bytes(file), until)
                 return packed, unpack(packed, file, parse)
             except (OSError, http.client.HTTPException, DataError) as error:
                 failures[mirror] = reason(error)
                 if not may_pass(error):
                     mirrors.remove(mirror)
     answers = "; ".join(f"{urlsplit(mirror).netloc}: {why}" for mirror, why in failures.items())
+    into = "into a folder and set TUTOR_DATA to it"
+    put = (
+        f"{file.mirrors[0]} (as {file.name}) {into}"
+        if file.plain
+        else f"the files of {file.mirrors[0]} (as {file.name}.gz) {into}"
+    )
     raise MissingDataError(
         f"{file.name} of the data set {file.folder}",
         f"TUTOR_DATA is not set, no copy in {cache_folder()}; {answers}",
-        f"connect to the network, or put the files of {file.mirrors[0]} (as {file.name}.gz) into a"
-        f" folder and set TUTOR_DATA to it{file.instead}",
+        f"connect to the network, or put {put}{file.instead}",
     )
 
 

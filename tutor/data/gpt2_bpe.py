@@ -171,6 +171,8 @@ class GPT2BPE:
 
     def save(self, folder: str | Path) -> None:
         """Write `vocab.json` and `merges.txt` into a folder, each whole or not at all."""
+        if not isinstance(folder, (str, Path)):
+            raise DTypeError("GPT2BPE.save", checks.said(folder), "give the name of a folder")
         lines = "\n".join([HEADING, *(f"{a} {b}" for a, b in self.merges), ""])
         texts = json.dumps(self.vocab, ensure_ascii=False), lines
         for name, text in zip(FILES, texts, strict=True):

@@ -10,9 +10,11 @@ from tutor import random
 from tutor.data.ahead import Ahead
 from tutor.data.collate import collate
 from tutor.data.dataset import IterableDataset, as_dataset, as_tensor, gives_rows, whole_numbers
+from tutor.data.shard import Shard, part_of, shard_of
 from tutor.errors import DataError, DomainError, DTypeError, ShapeError
 from tutor.ground import checks
 from tutor.ground.spelling import spelled
+from tutor.ground.system import THREADS
 from tutor.ground.typing import TensorLike
 from tutor.methods.tensor import Tensor
 
@@ -28,6 +30,7 @@ def batches(
     seed: int = 0,
     epoch: int = 0,
     drop_last: bool = False,
+    shard: tuple[int, int] | None = None,
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """(x, y) of `size` rows each, until every row was there once; the last pair may be shorter.
 
@@ -38,6 +41,9 @@ def batches(
     Those may be Tensors, arrays of NumPy's or another library's, or lists. An array's memory is
     shared where it can be: of a file that is mapped (`np.load(path, mmap_mode="r")`) only the rows
     of a batch are read.
+
+    `shard=(rank, size)`: of each batch that part which this rank of so many has, as
+    `DataLoader(shard=)` does; of a short one it may have no row.
     """
     xs, ys = as_tensor(images), as_tensor(labels)
     rows = [t.shape[0] if t.shape else None for t in (xs, ys)]
@@ -49,17 +55,22 @@ def batches(
         )
     if count("batches of size", size, -(2**63)) < 1:
         raise ShapeError(f"batches of size {size}", "a batch has at least one row", "use size=64")
-    order = Tensor(random.permuted(rows[0], seed, epoch)) if shuffle else None
-    picks = pieces(rows[0], size, drop_last, order)
+    order = Tensor(random.permuted(rows[0], seed, epoch)).to(xs.device) if shuffle else None
+    picks = pieces(rows[0], size, drop_last, order, shard_of("batches", shard))
     if order is None:
         return ((xs[pick], ys[pick]) for pick in picks)
     return ((xs.index_select(0, pick), ys.index_select(0, pick)) for pick in picks)
 
 
-def pieces(n: int, size: int, drop_last: bool, order: Tensor | None) -> Iterator[Any]:
-    """The rows of each batch: a piece of `order`, or a slice where there is none."""
+def pieces(n: int, size: int, drop_last: bool, order: Tensor | None,
+           shard: Shard | None = None) -> Iterator[Any]:  # fmt: skip
+    """The rows of each batch, or what a shard has of them: a piece of `order`, or a slice where
+    there is none."""
     for at in range(0, n - size + 1 if drop_last else n, size):
         rows = slice(at, min(at + size, n))
+        if shard is not None:
+            part = shard.of(rows.stop - at)
+            rows = slice(at + part.start, at + part.stop)
         yield rows if order is None else order[rows]
 
 
@@ -88,6 +99,10 @@ class DataLoader:
     collate_fn  makes a batch of a list of samples; None: tutor.data.collate
     transform   is given each batch, of a tuple its first part (the images), and returns another
     prefetch    so many batches are made ahead, by one thread, while the program goes on
+    shard       (rank, size): of each batch only that part which this rank of so many has: its rows
+                stand where one rank would have them, and of a short batch there may be none. What
+                draws numbers, or is no plain indexing, makes the whole batch, which is then cut,
+                so that the same numbers are drawn for each row
     num_workers of PyTorch's are processes. Here kernels run without Python's lock, and one thread
                 does: for any number above 0, it makes `2 * num_workers` batches ahead
 
@@ -112,6 +127,7 @@ class DataLoader:
         transform: Callable[[Any], Any] | None = None,
         prefetch: int = 0,
         num_workers: int = 0,
+        shard: tuple[int, int] | None = None,
     ) -> None:
         maker = callable(dataset) and not hasattr(dataset, "__getitem__")
         if hasattr(dataset, "__iter__") and not hasattr(dataset, "__getitem__") and not maker:
@@ -144,6 +160,7 @@ class DataLoader:
             raise DomainError("a DataLoader with a sampler",
                               "shuffle=True, too" if shuffle else f"{checks.said(sampler)}",
                               "give shuffle, or an iterable over positions of samples")  # fmt: skip
+        self.shard = shard_of("a DataLoader", shard)
         self.epoch, self.batch = 0, 0  # the next one to be handed out
         self._goes_on = False  # whether the next iterator begins there, and not a new epoch
         self._turn: object = None  # the newest iterator's: it alone moves the position
@@ -168,7 +185,8 @@ class DataLoader:
         self._goes_on = False
         turn = self._turn = object()
         made = self._batches(self.epoch, self.batch)
-        return self._counted(Ahead(made, self.prefetch) if self.prefetch else made, turn)
+        ahead = self.prefetch if THREADS else 0
+        return self._counted(Ahead(made, ahead) if ahead else made, turn)
 
     def _counted(self, made: Iterator[Any], turn: object) -> Iterator[Any]:
         """The batches as they come; the position is that behind the one which was handed out."""
@@ -190,13 +208,19 @@ class DataLoader:
         """The batches of an epoch, without the first ones."""
         chosen = self._samples(skip) if self.streams else self._rows(epoch, skip)
         make = self._streamed if self.streams else self._made
-        fast = gives_rows(self.dataset) and self.collate_fn is None
-        if fast and self.transform is None:
+        if self._plain:
             yield from map(self.dataset.rows, chosen)  # nothing is drawn
             return
         for number, rows in enumerate(chosen, skip):
             own = random.Derived(self.seed, epoch, number)
-            yield random.drawing_from(own, make, rows)
+            batch = random.drawing_from(own, make, rows)
+            yield batch if self.shard is None else part_of(batch, self.shard)
+
+    @property
+    def _plain(self) -> bool:
+        """Whether a batch is nothing but rows of the data."""
+        rows = not self.streams and gives_rows(self.dataset)
+        return rows and self.collate_fn is None and self.transform is None
 
     def _rows(self, epoch: int, skip: int) -> Iterator[Any]:
         """The positions of the samples of each batch."""
@@ -206,7 +230,8 @@ class DataLoader:
         elif self.shuffle:
             order = Tensor(random.permuted(len(self.dataset), self.seed, epoch))
         n = len(self.dataset if order is None else order)
-        return islice(pieces(n, self.batch_size, self.drop_last, order), skip, None)
+        shard = self.shard if self._plain else None
+        return islice(pieces(n, self.batch_size, self.drop_last, order, shard), skip, None)
 
     def _samples(self, skip: int) -> Iterator[list[Any]]:
         """The samples of each batch, of those that come one after another."""

@@ -56,7 +56,7 @@ class CharVocab:
         return len(self.chars)
 
     def encode(self, text: str) -> list[int]:
-        """DataError for a character that the vocabulary's text did not have."""
+        """The id of each character. DataError for one that the vocabulary's text did not have."""
         ids = self.ids
         try:
             return [ids[char] for char in as_text("to encode a text", text)]
@@ -68,6 +68,7 @@ class CharVocab:
             ) from error
 
     def decode(self, ids: Iterable[int] | Tensor) -> str:
+        """The text of these ids. DataError for an id that there is not."""
         return "".join([self.chars[i] for i in ids_of("to decode ids", ids, len(self))])
 
 
@@ -83,6 +84,7 @@ class ByteVocab:
         return 256
 
     def encode(self, text: str | bytes) -> list[int]:
+        """The bytes of a text in UTF-8, or those that were given."""
         return list(as_bytes("to encode a text", text))
 
     def decode(self, ids: Iterable[int] | Tensor) -> str:
@@ -90,6 +92,7 @@ class ByteVocab:
         return self.decode_bytes(ids).decode(errors="replace")
 
     def decode_bytes(self, ids: Iterable[int] | Tensor) -> bytes:
+        """The very bytes that were encoded. DataError for an id of 256 or more."""
         return bytes(ids_of("to decode ids", ids, 256))
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tutor import random
+from tutor.backends import devices
 from tutor.data.dataset import as_tensor
 from tutor.data.loader import count
 from tutor.dtype import float32
@@ -47,13 +48,21 @@ class Transform:
         if not batch.numel():
             found = batch
         elif seed is None:
-            found = self.apply(batch)
+            found = self._applied(batch)
         else:
             own = random.Stream(count(f"{name} with seed", seed, 0, 2**64 - 1))
-            found = random.drawing_from(own, self.apply, batch)
+            found = random.drawing_from(own, self._applied, batch)
         return found.reshape(found.shape[0], *found.shape[2:]) if grey else found
 
+    def _applied(self, images: Tensor) -> Tensor:
+        """`apply`, in which what is made from nothing is made where the images are."""
+        if images.device == devices.default():
+            return self.apply(images)
+        with devices.device(images.device):
+            return self.apply(images)
+
     def apply(self, images: Tensor) -> Tensor:
+        """What a subclass writes: (n, channels, h, w) to as many images; no graph is recorded."""
         raise NotImplementedError(f"{type(self).__name__} has no apply(self, images)")
 
     def __repr__(self) -> str:

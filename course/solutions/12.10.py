@@ -1,0 +1,1 @@
+trained = model
