@@ -60,10 +60,10 @@ class ChapterTable(SphinxDirective):
 
 
 class RoadTable(SphinxDirective):
-    """The three roads through the chapters, each with the time it takes."""
+    """The three roads through each part, each with the time it takes."""
 
     def run(self) -> list[nodes.Node]:
-        return [tables.table(("road", "what for", "chapters", "time"), roads.rows(), "roads")]
+        return [tables.table(roads.HEADS, roads.rows(), "roads")]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -199,7 +199,7 @@ def test_a_heatmap_is_darker_where_numbers_are_larger():
     p = check(viz.heatmap([[0, 1], [-4, 2]], ["r", "s"], ["x", "y"], title="t"))
     cells = all_of(p, "rect")[1:]
     shades = [float(c.get("fill-opacity")) for c in cells]
-    assert shades == pytest.approx([0, 0.2125, 0.85, 0.425], abs=0.006)
+    assert shades == pytest.approx([0, 0.13, 0.52, 0.26], abs=0.006)
     assert cells[2].get("fill") == svg.color("orange") != cells[3].get("fill")
     assert [w for w in words(p) if w in ("-4", "2")] == ["-4", "2"]
 
@@ -377,3 +377,9 @@ def test_images_refuses_what_is_none():
         viz.images([[[0]]], labels=[1, 2])
     with pytest.raises(ShapeError, match="0 columns"):
         viz.images([[[0]]], columns=0)
+
+
+def test_who_cannot_see_a_curve_is_told_how_it_runs():
+    p = viz.curves({"loss": [2.5, float("nan"), 0.5, 0.75]}, title="training")
+    assert str(p) == "training\nloss: 2.5 at 0, 0.75 at 3; lowest 0.5 at 2, highest 2.5 at 0"
+    assert f"<desc>{p}</desc>" in p.svg

@@ -281,6 +281,33 @@ def test_broadcasting_is_undone_on_the_way():
     assert "grad [2.0, 2.0]" in words(several.steps[-1])
 
 
+def test_a_small_matrix_stands_in_rows_and_nothing_of_it_is_cut():
+    a = Tensor([[0.25, -1.5, 2.0], [1.0, 0.125, 3.0]], requires_grad=True)
+    b = Tensor([[0.2, 0.1], [1 / 3, 1.0], [2.0, -0.7]], requires_grad=True)
+    y = (a @ b).tanh().sum()
+    film = check(viz.walk(y))
+    first, last = words(film.steps[0]), words(film.steps[-1])
+    assert {"0.25   -1.5  2.0", " 1.0  0.125  3.0", "0.3333   1.0"} <= set(first)
+    assert "grad" not in first
+    y.backward()
+    shown = [numbers for line in last if (numbers := numbers_of(line))]
+    for row in a.grad.tolist() + b.grad.tolist():
+        assert any(found == pytest.approx(row, abs=2e-3) for found in shown), (row, last)
+    assert not any("…" in line for step in film.steps for line in words(step))
+    assert "(2, 3)" in words(film.steps[3])  # beside the edge, where its numbers have no room
+    assert str(film).splitlines() == [step.title for step in film.steps]
+    assert "<desc>seed: the gradient of the result is 1" in film.svg
+    w = Tensor.ones(5, 2, requires_grad=True)
+    assert "grad shape (5, 2)" in words(viz.graph(w * w, grads=True))
+
+
+def numbers_of(line):
+    try:
+        return [float(word) for word in line.split()]
+    except ValueError:
+        return []
+
+
 def test_visits_of_a_class_of_one_s_own_may_repeat():
     _, s, y = own()
     visits = [(y._ctx, 1), (s._ctx, 6.0), (s._ctx, "12.0")]

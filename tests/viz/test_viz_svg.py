@@ -33,6 +33,26 @@ def test_words_can_be_read_in_both_themes(theme):
     assert contrast(value["orange"], value["blue wash"]) >= 4.5  # gradients in leaves
 
 
+@pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
+@pytest.mark.parametrize(
+    "rows", [[[1.0, -1.0]], [[f"word {k}" for k in range(15)]]], ids=["numbers", "words"]
+)
+def test_words_on_the_strongest_cell_can_be_read(rows, theme):
+    value = {pair[0]: pair[theme] for pair in svg.PALETTE.values()}
+    paper, ink = value[svg.color("paper")], value[svg.color("ink")]
+    cells = [e for e in all_of(viz.heatmap(rows), "rect") if e.get("rx") == "3"]
+    assert len(cells) == len(rows[0])
+    for cell in cells:
+        strength = float(cell.get("fill-opacity", 1))
+        both = zip(rgb(value[cell.get("fill")]), rgb(paper), strict=True)
+        seen = [round(strength * c + (1 - strength) * p) for c, p in both]
+        assert contrast("#" + bytes(seen).hex(), ink) >= 4.5, cell.attrib
+
+
+def rgb(color):
+    return bytes.fromhex(color.removeprefix("#"))
+
+
 def test_no_two_colours_are_alike():
     """The dark theme is a table from light to dark: it needs each light value once."""
     lights = [light for light, _ in svg.PALETTE.values()]

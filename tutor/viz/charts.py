@@ -157,7 +157,19 @@ def curves(
         what = "nan, infinite or not above 0" if log else "nan or infinite"
         parts.append(text(MARGIN, height, f"{gone} values are {what} and left out", 12, "orange"))
         height += 20
-    return Picture("".join(parts), WIDTH, height, title)
+    told = "\n".join(_told(name, pieces) for name, pieces in drawn.items() if pieces)
+    return Picture("".join(parts), WIDTH, height, title, words=f"{title}\n{told}")
+
+
+def _told(name: str, pieces: list[list[Point]]) -> str:
+    """A curve in words: where it begins and ends, and its lowest and highest points."""
+    points = [p for piece in pieces for p in piece]
+    low, high = (end(points, key=lambda p: p[1]) for end in (min, max))
+    (x0, y0), (x1, y1) = points[0], points[-1]
+    return (
+        f"{name + ': ' if name else ''}{y0:.4g} at {x0:g}, {y1:.4g} at {x1:g}; "
+        f"lowest {low[1]:.4g} at {low[0]:g}, highest {high[1]:.4g} at {high[0]:g}"
+    )
 
 
 def _smoothed(piece: list[Point], window: int) -> list[Point]:

@@ -29,7 +29,8 @@ from tutor.viz.svg import (
 
 MARGIN, CELL_HIGH, SMALLEST, MOST_CELLS = 24, 34, 46, 4096
 LEVELS = 10  # shades of a colour
-STRONGEST = 0.85  # opacity of the largest number
+# Opacity of the largest number: as strong as words on it can be read, 4.5 to 1 (WCAG 2.2, 1.4.3).
+STRONGEST, WORDLESS = 0.52, 0.85
 
 
 def _rows(matrix: Any, what: str) -> list[list[Any]]:
@@ -43,10 +44,9 @@ def _rows(matrix: Any, what: str) -> list[list[Any]]:
     return rows
 
 
-def _kind(k: int) -> tuple[str, float, str]:
-    """(fill, opacity, ink) of the k-th word: the pale colours, then stronger ones."""
-    shade = SERIES[k % 5]
-    return [(tint(k), 1.0, "ink"), (shade, 0.4, "ink"), (shade, 0.8, "paper")][min(k // 5, 2)]
+def _kind(k: int) -> tuple[str, float]:
+    """(fill, opacity) of the k-th word: the pale colours, then stronger ones."""
+    return [(tint(k), 1.0), (SERIES[k % 5], 0.32), (SERIES[k % 5], 0.46)][min(k // 5, 2)]
 
 
 def heatmap(
@@ -78,6 +78,7 @@ def heatmap(
     words = [[v if isinstance(v, str) else short(v, 6) for v in row] for row in values]
     kinds = list(dict.fromkeys(v for row in values for v in row if isinstance(v, str)))
     crowded = wide > 24  # no room for words
+    strongest = WORDLESS if crowded else STRONGEST
     longest = max(width_of(w, 12, mono=True) for row in words for w in row)
     column = 16.0 if crowded else max(SMALLEST, min(longest, 130) + 12)
     tall = 16.0 if crowded else CELL_HIGH
@@ -101,12 +102,11 @@ def heatmap(
             label = fit(names[0][i], left - MARGIN - 12, 12, mono=True)
             parts.append(text(left - 12, y + tall / 2 + 4, label, 12, "soft", "end", mono=True))
         for j, v in enumerate(row):
-            x, ink = left + j * column, "ink"
+            x = left + j * column
             if isinstance(v, str):
-                fill, strength, ink = _kind(kinds.index(v))
+                fill, strength = _kind(kinds.index(v))
             elif math.isfinite(v):
-                fill, strength = "blue" if v >= 0 else "orange", STRONGEST * abs(v) / largest
-                ink = "paper" if strength > 0.55 else "ink"
+                fill, strength = "blue" if v >= 0 else "orange", strongest * abs(v) / largest
             else:
                 fill, strength = "wash", 1.0
             gap = 1 if crowded else 2
@@ -114,7 +114,7 @@ def heatmap(
                               fill_opacity=None if strength == 1.0 else strength))  # fmt: skip
             if not crowded:
                 shown = fit(words[i][j], column - 6, 12, mono=True)
-                parts.append(text(x + column / 2, y + tall / 2 + 4.5, shown, 12, ink, "middle",
+                parts.append(text(x + column / 2, y + tall / 2 + 4.5, shown, 12, "ink", "middle",
                                   mono=True))  # fmt: skip
     overhang = min(150, longest_name) * 0.75 - column / 2 + 8 if slanted else 0
     width = left + wide * column + MARGIN + max(0, overhang)

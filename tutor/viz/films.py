@@ -58,4 +58,5 @@ def film(
     width, height = max(f.width for f in frames), max(f.height for f in frames)
     body, pause = pausable("".join(parts), name, width, height)
     moving = f"@media(prefers-reduced-motion:no-preference){{{''.join(rules)}{pause}}}"
-    return Picture(body, width, height, title or frames[-1].title, style + moving)
+    told = "\n".join(dict.fromkeys(frame.words or frame.title for frame in frames))
+    return Picture(body, width, height, title or frames[-1].title, style + moving, told)

@@ -22,7 +22,7 @@ from typing import Any
 
 from tutor.viz import layers, svg
 from tutor.viz.gradients import visits
-from tutor.viz.recorded import Node, Recorded, name_of, op_of, summary
+from tutor.viz.recorded import Node, Recorded, block, name_of, op_of
 from tutor.viz.svg import Picture, fit, number, rect, text, width_of
 
 MARGIN, ACROSS, DOWN, WIDEST = 24, 44, 18, 230
@@ -33,8 +33,13 @@ LEGEND = (("blue wash", "leaf that wants a gradient"), ("wash", "constant"),
 # ---- as a picture --------------------------------------------------------------------------------
 
 
+def graded(gradient: str) -> list[str]:
+    """The lines of a gradient in a box: a matrix stands below its head."""
+    return ["grad", *gradient.split("\n")] if "\n" in gradient else [f"grad {gradient}"]
+
+
 class Drawing:
-    """The boxes and arrows of a graph, with room in each box for a gradient as long as `room`."""
+    """The boxes and arrows of a graph, with room in each box for a gradient as large as `room`."""
 
     def __init__(
         self, recorded: Recorded, room: Mapping[int, str] | None = None, across: float = ACROSS
@@ -59,7 +64,7 @@ class Drawing:
         return fit(f"{title} → {node.name}" if node.name else title, WIDEST, 13)
 
     def _lines(self, v: int) -> list[tuple[str, str]]:
-        gradient = [(f"grad {self.room[v]}", "grad")] if v in self.room else []
+        gradient = [(line, "grad") for line in graded(self.room[v])] if v in self.room else []
         lines = [("", "shape")] if self.nodes[v].left_out else self.nodes[v].lines()
         return [(fit(words, WIDEST, 12, mono=True), style) for words, style in lines + gradient]
 
@@ -132,7 +137,7 @@ def gradients_of(y: Any, recorded: Recorded) -> dict[int, str]:
     kept as `.grad`."""
     if op_of(y) is None or not hasattr(op_of(y), "saved"):
         kept = {v: getattr(node.tensor, "grad", None) for v, node in enumerate(recorded.nodes)}
-        return {v: summary(g) for v, g in kept.items() if g is not None}
+        return {v: block(g) for v, g in kept.items() if g is not None}
     total: dict[int, Any] = {}
     for visit in visits(y):
         if id(visit.op) in recorded.number:
@@ -141,7 +146,7 @@ def gradients_of(y: Any, recorded: Recorded) -> dict[int, str]:
             if x.op is None and id(x) in recorded.number:
                 v = recorded.number[id(x)]
                 total[v] = total[v] + g if v in total else g
-    return {v: summary(g) for v, g in total.items()}
+    return {v: block(g) for v, g in total.items()}
 
 
 def graph(y: Any, grads: bool = False, names: Mapping[str, Any] | None = None) -> Picture:

@@ -69,6 +69,24 @@ def is_one_number(t: Any) -> bool:
     return not wants and not any(t.strides) and len(t.buf) == 1 and 0 not in t.shape
 
 
+def rows_of(t: Any) -> list[str]:
+    """The rows of a matrix of up to four times four numbers, in columns; none of anything else."""
+    shape = shape_of(t) or ()
+    whole = all(hasattr(t, name) for name in ("buf", "strides", "offset"))
+    if len(shape) != 2 or not whole or is_one_number(t) or 0 in shape or max(shape) > 4:
+        return []
+    down, along = t.strides
+    at = [[t.offset + i * down + j * along for j in range(shape[1])] for i in range(shape[0])]
+    shown = [[short(t.buf[where], 6) for where in row] for row in at]
+    room = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    return ["  ".join(map(str.rjust, row, room)) for row in shown]
+
+
+def block(t: Any) -> str:
+    """What stands in a box: a small matrix line by line; of anything else the summary."""
+    return "\n".join(rows_of(t)) or summary(t)
+
+
 def summary(t: Any) -> str:
     """Value, else shape."""
     value, shape = value_of(t), shape_of(t)
@@ -92,9 +110,11 @@ class Node:
 
     def lines(self) -> list[tuple[str, str]]:
         """(words, style) below the head of its box."""
-        t, found = self.tensor, []
+        t, found = self.tensor, list[tuple[str, str]]()
         value, shape = value_of(t), shape_of(t)
-        if value is not None:
+        if rows := rows_of(t):
+            found += [(row, "value") for row in rows]
+        elif value is not None:
             found.append((value, "value"))
         if shape is not None and not is_one_number(t):
             found.append((f"shape {shape}", "shape"))

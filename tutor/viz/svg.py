@@ -168,8 +168,8 @@ class Picture:
     """A drawing with its size in pixels and a title that says what is to be seen.
 
     `p.svg` is the SVG, `p.save("name.svg")` writes it, Jupyter shows it by itself. `print(p)` is
-    for a terminal: the same in words where there are such (memory maps and graphs have them),
-    otherwise the SVG.
+    for a terminal: the same in words where there are such (memory maps, graphs, curves and films
+    have them), otherwise the SVG. Who cannot see it is read the title and these words.
     """
 
     def __init__(
@@ -180,14 +180,15 @@ class Picture:
 
     @property
     def svg(self) -> str:
-        """The whole picture: title, style, card, drawing."""
+        """The whole picture: title, words, style, card, drawing."""
         return self._markup(None)
 
     def _markup(self, style: str | None) -> str:
         card = rect(0.5, 0.5, self.width - 1, self.height - 1, "paper", stroke="frame", rx=10)
         drawing = card + self.body
+        told = f"<desc>{escape(self.words)}</desc>" if self.words else ""
         inside = (
-            f"<title>{escape(self.title)}</title>"
+            f"<title>{escape(self.title)}</title>{told}"
             f"<style>{SHEET}{_dark(drawing)}{self.style}</style>{drawing}"
         )
         return tag("svg", inside, xmlns="http://www.w3.org/2000/svg", class_="tutor-picture",
@@ -205,10 +206,11 @@ class Picture:
         return f'<div style="overflow-x:auto">{self._markup(least)}</div>'
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write the SVG file, and return its path. DataError where it cannot be written."""
-        path, text = Path(path), (self.svg + "\n").encode()
+        """Write the SVG file, and return its path. DataError where it cannot be written, DTypeError
+        for what is no path."""
+        text = (self.svg + "\n").encode()
         files.write_whole(path, lambda file: file.write(text))
-        return path
+        return Path(path)
 
     def __str__(self) -> str:
         return self.words or self.svg

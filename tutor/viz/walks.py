@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from tutor.errors import GraphError
 from tutor.viz.films import pausable
 from tutor.viz.gradients import visits as visits_of
-from tutor.viz.graphs import ACROSS, MARGIN, Drawing
-from tutor.viz.recorded import Recorded, name_of, op_of, summary
+from tutor.viz.graphs import ACROSS, MARGIN, WIDEST, Drawing, graded
+from tutor.viz.recorded import Recorded, block, name_of, op_of, shape_of, summary
 from tutor.viz.svg import Picture, fit, number, rect, tag, text, width_of
 
 HOLD, MOST_STEPS = 2, 60  # seconds that the last state stays; longer walks are cut
@@ -19,11 +19,13 @@ LABEL = 88  # pixels for a gradient beside an edge
 
 
 class Step(NamedTuple):
-    """One visit: the node of the op, the gradient that arrived, and (edge, text) of its inputs."""
+    """One visit: the node of the op; the gradient that arrived, in words and as it stands in the
+    box; what it hands on, as (edge, words, words beside the edge)."""
 
     node: int
     gradient: str
-    shares: list[tuple[int, str]]
+    shown: str
+    shares: list[tuple[int, str, str]]
 
 
 class Part(NamedTuple):
@@ -38,7 +40,8 @@ class Walk(Picture):
     """The film; `steps` are its states, one Picture each, from the seed to the last gradient."""
 
     def __init__(self, film: Picture, steps: list[Picture]) -> None:
-        super().__init__(film.body, film.width, film.height, film.title, film.style)
+        told = "\n".join(step.title for step in steps)
+        super().__init__(film.body, film.width, film.height, film.title, film.style, told)
         self.steps = steps
 
 
@@ -60,10 +63,11 @@ def _recorded_steps(y: Any, recorded: Recorded) -> list[tuple[Step, dict[int, st
                 nth += 1
             a = recorded.nodes[v].inputs[nth]
             total[a] = total[a] + g if a in total else g
-            shares.append((nth, summary(g)))
-            sums[a] = summary(total[a])
+            shares.append((nth, summary(g), _brief(g)))
+            sums[a] = block(total[a])
             nth += 1
-        found.append((Step(v, summary(visit.gradient), shares), sums))
+        gradient = visit.gradient
+        found.append((Step(v, summary(gradient), block(gradient), shares), sums))
     return found
 
 
@@ -79,7 +83,7 @@ def _given_steps(
                 "this op is not in the graph of the result",
                 "give the ops that can be reached from it, each with its gradient as text",
             )
-        found.append((Step(recorded.number[id(op)], str(gradient), []), {}))
+        found.append((Step(recorded.number[id(op)], str(gradient), str(gradient), []), {}))
     return found
 
 
@@ -107,12 +111,12 @@ def walk(y: Any, visits: Sequence[tuple[Any, Any]] | None = None, names: Any = N
     given = visits is not None
     steps = _given_steps(recorded, visits) if visits is not None else _recorded_steps(y, recorded)
     steps = steps[:MOST_STEPS]
-    seed = steps[0][0].gradient if steps and steps[0][0].node == 0 else "1"
+    seed = steps[0][0].shown if steps and steps[0][0].node == 0 else "1"
     room: dict[int, str] = {0: seed}
     for step, sums in steps:
-        for v, words in [(step.node, step.gradient), *sums.items()]:
+        for v, words in [(step.node, step.shown), *sums.items()]:
             room[v] = max(room.get(v, ""), words, key=len)
-    labels = [_brief(words) for step, _ in steps for _, words in step.shares]
+    labels = [label for step, _ in steps for *_, label in step.shares]
     widest = max((width_of(words, 12, mono=True) for words in labels), default=0)
     drawing = Drawing(recorded, room, max(ACROSS, widest + 36))
     captions = list(_captions(recorded, steps, given))
@@ -137,25 +141,31 @@ def _captions(recorded: Recorded, steps: Sequence[tuple[Step, Any]], given: bool
     one = math.prod(getattr(t, "shape", ())) == 1
     yield f"seed: the gradient of {'the result' if one else 'the sum of it'} is 1"
     for step, _ in steps:
-        handed = f", hands on {' and '.join(g for _, g in step.shares)}" if step.shares else ""
+        handed = (
+            f", hands on {' and '.join(words for _, words, _ in step.shares)}"
+            if step.shares
+            else ""
+        )
         name = name_of(recorded.nodes[step.node].op)
         yield f"{name} gets {step.gradient}{handed}"
     yield "done: every op was visited" if given else "done: every leaf has its gradient"
 
 
 def _gradient(drawing: Drawing, v: int, words: str) -> str:
-    """The last line of the box of node v."""
+    """The last lines of the box of node v."""
     (x, y), (_, h) = drawing.middle[v], drawing.sizes[v]
-    return text(x, y + 24 + h / 2 - 10, fit(f"grad {words}", 230, 12, mono=True), 12, "orange",
-                "middle", 600, mono=True)  # fmt: skip
+    lines = [fit(line, WIDEST, 12, mono=True) for line in graded(words)]
+    low = y + 24 + h / 2 - 10 - 17 * (len(graded(drawing.room[v])) - 1)
+    return "".join([text(x, low + 17 * n, line, 12, "orange", "middle", 600, mono=True)
+                    for n, line in enumerate(lines)])  # fmt: skip
 
 
 def _labels(drawing: Drawing, step: Step) -> Iterator[str]:
     """What is handed on, written on the edges; where edges are close, one below the other."""
     found = []
-    for n, words in step.shares:
+    for n, _, label in step.shares:
         (x0, y0), (x1, y1) = drawing.routes[step.node, n][-2:]
-        found.append(((y0 + y1) / 2 + 24, x1 - min(drawing.across, x1 - x0) / 2, _brief(words)))
+        found.append(((y0 + y1) / 2 + 24, x1 - min(drawing.across, x1 - x0) / 2, label))
     found.sort()
     low = -math.inf
     for y, x, words in found:
@@ -165,9 +175,11 @@ def _labels(drawing: Drawing, step: Step) -> Iterator[str]:
         yield text(x, y + 3.5, words, 12, "ink", "middle", mono=True)
 
 
-def _brief(words: str) -> str:
-    """A gradient, short enough for an edge."""
-    return fit(words.removeprefix("shape "), LABEL, 12, mono=True)
+def _brief(gradient: Any) -> str:
+    """A gradient in words short enough for an edge: its numbers where they fit, else its shape."""
+    words = summary(gradient)
+    fits = width_of(words, 12, mono=True) <= LABEL
+    return words if fits and not words.startswith("shape") else f"{shape_of(gradient)}"
 
 
 def _parts(drawing: Drawing, steps: Sequence[tuple[Step, dict[int, str]]], captions: list[str],
@@ -184,12 +196,12 @@ def _parts(drawing: Drawing, steps: Sequence[tuple[Step, dict[int, str]]], capti
         (x, y), (w, h) = drawing.middle[step.node], drawing.sizes[step.node]
         ring = rect(x - w / 2 - 5, y + 24 - h / 2 - 5, w + 10, h + 10, "none", rx=15,
                     stroke="orange", stroke_width=3)  # fmt: skip
-        edges = [drawing.edge(step.node, n, "orange", 3, back=True) for n, _ in step.shares]
+        edges = [drawing.edge(step.node, n, "orange", 3, back=True) for n, *_ in step.shares]
         markup = tag("g", "".join(edges), transform="translate(0 24)") if edges else ""
         yield Part(markup + ring + "".join(_labels(drawing, step)), k, k + 1)
         past = history.setdefault(step.node, [])
-        if not past or past[-1][1] != step.gradient:
-            past.append((k, step.gradient))
+        if not past or past[-1][1] != step.shown:
+            past.append((k, step.shown))
         for v, words in sums.items():
             history.setdefault(v, []).append((k, words))
     for v, past in history.items():
