@@ -1,0 +1,99 @@
+"""Programs of tests/dist, started as ranks over both transports: what they print, and how they end.
+
+Everything is under a limit of time: what hangs fails. The programs stand beside this file, and are
+named by what they are for."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+TRANSPORTS = ("shared", "mpi")
+LIMIT = 45  # seconds for a program, on a machine that is busy
+
+
+class Run(NamedTuple):
+    code: int
+    lines: dict[int, str]  # what each rank printed, on both streams
+    text: str  # and everything
+    seconds: float
+
+
+def home() -> Path:
+    """The environment that mpi4py is installed in. It need not be the one that runs the tests: that
+    one may take over its packages, as where bugs are planted."""
+    found = importlib.util.find_spec("mpi4py")
+    return Path(found.origin).parents[4] if found and found.origin else Path(sys.prefix)
+
+
+def mpiexec() -> str:
+    """Where it is: beside Python, or in PATH. Without it, or mpi4py, the test is left out."""
+    pytest.importorskip("mpi4py")
+    places = [str(prefix / "bin") for prefix in (Path(sys.prefix), home())]
+    found = shutil.which("mpiexec", path=os.pathsep.join([*places, os.environ["PATH"]]))
+    if found is None:
+        pytest.skip("there is no mpiexec: pip install mpich")
+    return found
+
+
+def command(transport: str, ranks: int, folder: Path) -> list[str]:
+    """What stands before the program and its arguments. What ranks of MPI print goes into files:
+    its own way to put the rank in front cuts lines."""
+    if transport == "mpi":
+        files = [f"-{out}file-pattern={folder}/%r.{out}" for out in ("out", "err")]
+        files = [word for file in files for word in file.split("=")]
+        return [mpiexec(), *files, "-n", str(ranks), sys.executable]
+    return [sys.executable, "-m", "tutor", "ranks", str(ranks)]
+
+
+def environment(**variables: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("TUTOR_DIST")}
+    own = {"PYTHONPATH": str(ROOT), "TUTOR_NUM_THREADS": "1"}
+    if home() != Path(sys.prefix):
+        own["MPI4PY_LIBMPI"] = str(home() / "lib")  # where it looks for an MPI
+    return {**kept, **own, **variables}
+
+
+def begin(
+    transport: str, ranks: int, folder: Path, *program: object, **variables: str
+) -> subprocess.Popen[str]:
+    """The launcher, with so many ranks of `program`."""
+    words = [str(HERE / word) if str(word).endswith(".py") else str(word) for word in program]
+    return subprocess.Popen(
+        [*command(transport, ranks, folder), *words],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment(**variables),
+    )  # fmt: skip
+
+
+def finish(process: subprocess.Popen[str], since: float, folder: Path) -> Run:
+    try:
+        text, _ = process.communicate(timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        process.terminate()
+        text, _ = process.communicate(timeout=LIMIT)
+        pytest.fail(f"it hangs:\n{text}")
+    lines: dict[int, str] = {}
+    for file in sorted(folder.iterdir()):
+        text += "".join(f"[rank {file.stem}] {line}\n" for line in file.read_text().splitlines())
+    for rank, line in re.findall(r"^\[rank (\d+)\] ?(.*)$", text, re.MULTILINE):
+        lines[int(rank)] = lines.get(int(rank), "") + line + "\n"
+    return Run(process.returncode, lines, text, time.monotonic() - since)
+
+
+def run(transport: str, ranks: int, *program: object, **variables: str) -> Run:
+    since = time.monotonic()
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        return finish(begin(transport, ranks, folder, *program, **variables), since, folder)

@@ -1,0 +1,218 @@
+"""A rank that ends, does not come, or calls something else: every other rank is told, in time, which
+rank, which call, and in which line. Nothing hangs, and nothing is left over."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+import started
+
+LINES = (started.HERE / "rank_1_fails.py").read_text().splitlines()
+CALL = 1 + next(i for i, line in enumerate(LINES) if "# the call" in line)
+SLOW = 15  # seconds: what is noticed sooner, is noticed at once
+QUICK = 1.5
+SHARED, BOTH = ("shared",), started.TRANSPORTS
+
+# how it fails: over which transports, the timeout, what is said of rank 1
+FAILURES = {
+    "kill": (SHARED, SLOW, "rank 1 was ended by SIGKILL"),
+    "middle": (SHARED, SLOW, "rank 1 was ended by SIGKILL"),
+    "beside": (SHARED, SLOW, "rank 1 was ended by SIGKILL"),
+    "exit": (SHARED, SLOW, "rank 1 has ended with exit code 3"),
+    "exit well": (SHARED, SLOW, "rank 1 has ended without a word"),
+    "return": (BOTH, SLOW, "rank 1 has ended: its program is over"),
+    "raise": (BOTH, SLOW, "rank 1 has ended by ValueError: no such file, at FILE:LINE"),
+    "never": (BOTH, QUICK, "rank 1 has not come within 1.5 s"),
+    "stop": (BOTH, QUICK, "rank 1 has not come within 1.5 s"),
+    "other call": (BOTH, SLOW, "rank 1 calls broadcast #3 (root 0) of shape (4,), float32, at"),
+    "other shape": (BOTH, SLOW, "rank 1 calls all_reduce #3 (sum, tree) of shape (2, 2), float32"),
+    "other dtype": (SHARED, SLOW, "rank 1 calls all_reduce #3 (sum, tree) of shape (4,), int64"),
+    "other op": (SHARED, SLOW, "rank 1 calls all_reduce #3 (max, tree) of shape (4,), float32"),
+}
+ROWS = [(how, transport) for how, row in FAILURES.items() for transport in row[0]]
+
+
+def names() -> set[str]:
+    """What stands in /dev/shm; MPI has files of its own there, which are its business."""
+    folder = Path("/dev/shm")
+    return {p.name for p in folder.iterdir() if "mpich" not in p.name} if folder.exists() else set()
+
+
+def is_there(pid: int) -> bool:
+    """Is there such a process, and has it not ended?"""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def gone(text: str, wanted: int) -> bool:
+    """Have all ranks ended that said their number?"""
+    pids = {int(pid) for pid in re.findall(r"pid (\d+)", text)}
+    end = time.monotonic() + 5
+    while any(is_there(pid) for pid in pids) and time.monotonic() < end:
+        time.sleep(0.02)
+    return len(pids) == wanted and not any(is_there(pid) for pid in pids)
+
+
+@pytest.mark.parametrize(("how", "transport"), ROWS, ids=["-".join(row) for row in ROWS])
+def test_every_other_rank_is_told(how: str, transport: str, record_property: object) -> None:
+    _, timeout, reason = FAILURES[how]
+    before = names()
+    run = started.run(transport, 3, "rank_1_fails.py", how, timeout, TUTOR_DIST_TIMEOUT="30")
+    assert run.code not in (0, None), run.text
+    told = {rank for rank, text in run.lines.items() if "found:" in text}
+    assert told == ({0, 1, 2} if how.startswith("other") else {0, 2}), run.text
+    for rank in (0, 2):
+        said = run.lines[rank]
+        found = re.search(r"after ([\d.]+) s: asked: (.*)\nfound: (.*)\nto do: (.*)\n", said)
+        assert found, run.text
+        seconds, asked, what, _ = found.groups()
+        limit = timeout + 1 if timeout == QUICK else SLOW / 2
+        assert float(seconds) < limit, run.text
+        call = r"#\d+" if how == "middle" else "#3"
+        line = r"\d+" if how == "middle" else str(CALL)
+        place = rf"at .*/rank_1_fails\.py:{line}, on rank {rank} of 3"
+        assert re.fullmatch(rf"all_reduce {call} \(sum, tree\) of shape .*, {place}", asked), asked
+        pattern = re.escape(reason).replace("FILE:LINE", r".*/rank_1_fails\.py:\d+")
+        assert re.match(pattern, what), what
+        assert re.search(r"rank_1_fails\.py:\d+", what), "where rank 1 was last"
+        assert re.search(r"^again the ranks are apart since all_reduce", said, re.MULTILINE), said
+    assert gone(run.text, 3)
+    assert names() <= before
+
+
+@pytest.mark.parametrize("transport", started.TRANSPORTS)
+def test_a_rank_that_never_looks_for_the_others(transport: str, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import os, sys, time\n"
+        "rank = os.environ.get('PMI_RANK') or os.environ['TUTOR_DIST_SHARED'].split()[1]\n"
+        "print('pid', os.getpid(), flush=True)\n"
+        "if rank == '1': sys.exit()\n"
+        "from tutor import dist\n"
+        "dist.barrier()\n"
+    )
+    run = started.run(transport, 2, program, TUTOR_DIST_TIMEOUT="2")
+    assert run.code == 1, run.text
+    assert "DistError: asked: " in run.lines[0], run.text
+    who = "rank 1 has ended without a word; it has come to none so far"
+    assert (who if transport == "shared" else "not all of them have come within 2 s") in run.text
+    assert run.seconds < 20
+    assert gone(run.text, 2)
+
+
+WAITING = """\
+import os, time
+from tutor import dist
+dist.barrier()
+print("pid", os.getpid(), flush=True)
+if dist.rank() == 1:
+    time.sleep(60)
+dist.barrier()
+"""
+
+
+@pytest.mark.parametrize("transport", started.TRANSPORTS)
+def test_ctrl_c_ends_all(transport: str, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(WAITING)
+    with tempfile.TemporaryDirectory() as made:
+        since, folder = time.monotonic(), Path(made)
+        process = started.begin(transport, 3, folder, program, TUTOR_DIST_TIMEOUT="60")
+        wait_for_pids(process, folder, transport)
+        process.send_signal(signal.SIGINT)
+        run = started.finish(process, since, folder)
+    text = run.text + READ.pop(process.pid, "")
+    assert run.code != 0
+    assert gone(text, 3), text
+    if transport == "shared":
+        assert run.code == 128 + signal.SIGINT
+        assert text.count("KeyboardInterrupt") >= 3, text
+        assert re.search(r"in barrier #2, at .*program\.py:7, on rank 0 of 3", text), text
+
+
+READ: dict[int, str] = {}  # what has been read of a launcher's output already
+
+
+def wait_for_pids(process: subprocess.Popen[str], folder: Path, transport: str) -> None:
+    """Until three ranks have said their number."""
+    assert process.stdout
+    end, text = time.monotonic() + started.LIMIT, ""
+    while time.monotonic() < end:
+        if transport == "shared":
+            text += process.stdout.readline()
+        else:
+            time.sleep(0.05)
+            text = "".join(file.read_text() for file in folder.iterdir())
+        if text.count("pid ") == 3:
+            READ[process.pid] = text if transport == "shared" else ""
+            return
+    process.kill()
+    pytest.fail(text)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_the_launcher_is_ended(number: int, tmp_path: Path) -> None:
+    """Those that wait notice it at once; SIGTERM ends the others, too."""
+    program = tmp_path / "program.py"
+    program.write_text(WAITING.replace("time.sleep(60)", "time.sleep(3)"))
+    before = names()
+    with tempfile.TemporaryDirectory() as made:
+        process = started.begin("shared", 3, Path(made), program, TUTOR_DIST_TIMEOUT="60")
+        wait_for_pids(process, Path(made), "shared")
+        process.send_signal(number)
+        process.wait(timeout=started.LIMIT)
+        assert process.returncode == (-number if number == signal.SIGKILL else 128 + number)
+        assert gone(READ.pop(process.pid), 3)
+        assert process.stdout
+        process.stdout.close()
+    assert names() <= before
+
+
+def test_the_memory_has_no_name(tmp_path: Path) -> None:
+    """So nothing can be left over of it, whatever ends the ranks."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import tutor\nfrom tutor import dist\n"
+        "dist.all_reduce(tutor.ones(9))\n"
+        "print([l.split(None, 5)[5] for l in open('/proc/self/maps') if 'tutor.dist' in l])\n"
+    )
+    if not Path("/proc/self/maps").exists():
+        pytest.skip("this system does not list what a process has mapped")
+    run = started.run("shared", 2, program)
+    assert run.lines[0] == "['/memfd:tutor.dist (deleted)\\n']\n", run.text
+
+
+def test_without_mpi4py_it_is_said_how_to_get_it() -> None:
+    code = (
+        "import sys; sys.modules['mpi4py'] = None\n"
+        "from tutor import dist\nfrom tutor.errors import MissingPackageError\n"
+        "try: dist.init('mpi')\nexcept MissingPackageError as error: print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=started.environment(), capture_output=True, text=True,
+        timeout=started.LIMIT, check=True,
+    )  # fmt: skip
+    assert 'pip install "tutorgrad[dist]"' in done.stdout, done.stdout + done.stderr
+
+
+def test_an_mpi_that_is_not_there_is_named() -> None:
+    pytest.importorskip("mpi4py")
+    code = "from tutor import dist\ndist.init('mpi')\n"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=started.environment(MPI4PY_LIBMPI="/no/such/libmpi.so"),
+        capture_output=True, text=True, timeout=started.LIMIT, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "MissingPackageError" in done.stderr and "MPI4PY_LIBMPI" in done.stderr, done.stderr
+
+

@@ -1,0 +1,85 @@
+"""Which rank this is, and of how many: `init`, `rank`, `size`.
+
+    python train.py                           # rank 0 of 1
+    python -m tutor ranks 4 train.py          # processes of this machine, over shared memory
+    mpiexec -n 4 python train.py              # any MPI, any number of machines
+
+The launcher is known by what it puts into the environment; TUTOR_DIST, or `init`, says otherwise.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from importlib import import_module
+
+from tutor.dist.group import Group, seconds
+from tutor.dist.transport import Transport
+from tutor.errors import DomainError, unknown
+
+VARIABLE = "TUTOR_DIST"
+# What mpiexec, or srun, tells the processes that it starts: how many there are.
+TRANSPORTS = ("alone", "shared", "mpi")  # the module of each has a class of its name
+LAUNCHED = ("PMI_SIZE", "PMIX_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE", "MPI_LOCALNRANKS")
+
+_group: Group | None = None
+_lock = threading.Lock()
+
+
+def init(transport: str | None = None, *, timeout: float | None = None) -> None:
+    """Find the other ranks. Without it, the first call of `tutor.dist` does that.
+
+    `transport`: "alone", "shared" or "mpi"; None: TUTOR_DIST's, else what launched this program.
+    `timeout`: the seconds that a rank waits for others before it raises DistError (default:
+    TUTOR_DIST_TIMEOUT's, else 30). Raises DomainError where the program was not launched so, and
+    where it has begun otherwise, MissingPackageError where mpi4py is wanted and not there.
+    """
+    global _group
+    with _lock:
+        if _group is None:
+            name = transport or os.environ.get(VARIABLE) or launched()
+            wait = seconds(timeout)
+            _group = Group(_made(name, wait), wait)
+            return
+    found = _group.transport.name
+    if transport not in (None, found) or timeout not in (None, _group.timeout):
+        raise DomainError(
+            f"dist.init({transport!r}, timeout={timeout})",
+            f"the ranks have found each other: {found!r}, timeout={_group.timeout:g}",
+            "call it once, before all else of tutor.dist",
+        )
+
+
+def launched() -> str:
+    """The transport of what started this program."""
+    from tutor.dist import shared
+
+    if shared.is_launched():
+        return "shared"
+    several = any(os.environ.get(name, "1") != "1" for name in LAUNCHED)
+    return "mpi" if several else "alone"
+
+
+def _made(name: str, timeout: float) -> Transport:
+    if name not in TRANSPORTS:
+        raise unknown("transport", name, TRANSPORTS, "docs/ranks.md")
+    made: Transport = getattr(import_module(f"tutor.dist.{name}"), name.capitalize())(timeout)
+    return made
+
+
+def group() -> Group:
+    """All ranks, as this one sees them."""
+    if _group is None:
+        init()
+    assert _group is not None
+    return _group
+
+
+def rank() -> int:
+    """Which of the ranks this is: 0 to size() - 1."""
+    return group().rank
+
+
+def size() -> int:
+    """How many ranks there are."""
+    return group().size
