@@ -530,3 +530,14 @@ def test_every_kernel_without_parameters_can_stand_in_a_chain() -> None:
                 params = {"code": bytecode.text(made.rows), "results": 1, "axis": ()}
                 case = Case(d.result((9,), dtype=gives), tuple(ins), params)
                 assert_same(registry.table(backend), gives, case)
+
+
+def test_what_follows_a_product_is_a_chain_of_its_own() -> None:
+    """Its result is i0, the inputs it did not take follow, and its register may be used anew."""
+    chain = bytecode.parse(
+        "r0 = linear.float32 i0 i1 i2; r1 = mul.float32 r0 i4; r0 = add.float32 r1 i3; "
+        "o0 = sub.float32 r0 i4"
+    )
+    assert bytecode.text(bytecode.after_first(chain, 5)) == (
+        "r1 = mul.float32 i0 i2; r0 = add.float32 r1 i1; o0 = sub.float32 r0 i2"
+    )

@@ -17,6 +17,7 @@ from test_python_ref_network import test_attention, test_dropout, test_norms
 from tutor.backends import registry
 from tutor.backends.registry import Operand
 from tutor.backends.signatures import SIGNATURES
+from tutor.core.buffer import Buffer
 from tutor.dtype import (
     TABLE,
     DType,
@@ -351,3 +352,14 @@ def test_every_kernel_has_a_case() -> None:
     assert set(KERNELS) == {
         (row.name, dtype) for row in SIGNATURES.values() for dtype in row.dtypes
     }
+
+
+def test_acosh_is_nan_below_1_whatever_the_c_library_says(monkeypatch):
+    """musl's, of which Python in a page is made, gives -11.8 for -32752."""
+    kernel = KERNELS["acosh", float64]
+    monkeypatch.setattr("math.acosh", lambda x: -11.8 if x < 1 else 2.0)
+    x, out = [
+        Operand(Buffer(v, dtype=float64), (2,), (1,), 0) for v in ([-32752.0, 3.0], [0.0, 0.0])
+    ]
+    kernel(out, x)
+    assert repr(list(out.buf)) == "[nan, 2.0]"

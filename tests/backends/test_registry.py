@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
-from importlib import metadata
+from importlib import machinery, metadata
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -23,6 +24,7 @@ from tutor.errors import KernelNotFound
 
 ROOT = Path(tutor.__file__).parents[1]
 REFERENCE = registry.table("python_ref")
+ADD = ("add", float32)
 
 
 @pytest.fixture(autouse=True)
@@ -198,6 +200,30 @@ def test_registering_again_replaces() -> None:
         assert registry.kernel("add", float32) is first["add", float32]
 
 
+def test_registering_while_another_thread_looks_up() -> None:
+    """What that thread then writes down was true a moment ago: nobody is to find it."""
+
+    def new(*operands: object, **params: object) -> None: ...
+
+    class Overtaken(dict):
+        """A table that is replaced while it is read."""
+
+        def get(self, key: object, default: object = None) -> object:
+            thread = threading.Thread(target=registry.register, args=("late", {ADD: new}))
+            thread.start()
+            thread.join()
+            return super().get(key, default)
+
+    for look_up in (
+        lambda: registry.lookup(*ADD[:1], "late", ADD[1]),
+        lambda: registry.kernel(*ADD),
+    ):
+        registry.register("late", Overtaken({ADD: REFERENCE[ADD]}))
+        with tutor.use_backend("late"):
+            assert look_up() is REFERENCE[ADD]
+            assert look_up() is new
+
+
 def test_only_kernels_with_a_signature() -> None:
     with pytest.raises(KernelNotFound, match="frobnicate"):
         registry.register("third", {("frobnicate", float32): print})
@@ -316,3 +342,32 @@ def test_simd_that_was_not_built_says_what_to_do() -> None:
     result = python(code, TUTOR_BACKEND="simd")
     assert result.returncode == 1
     assert "install a C++ compiler" in result.stderr
+
+
+def test_a_tree_of_sources_before_an_installed_tutor_says_which_is_taken(tmp_path: Path) -> None:
+    """As `python -m pytest` in a clone, where tutor is installed, but not by `pip install -e .`"""
+    installed = tmp_path / "site-packages"
+    place = installed / "tutor" / "backends" / "simd_cpp"
+    place.mkdir(parents=True)
+    (place / f"_simd{machinery.EXTENSION_SUFFIXES[0]}").touch()
+    code = f"import sys; sys.modules[{simd_cpp.NAME!r}] = None; sys.path.append({str(installed)!r})"
+    code += "; import tutor; tutor.Tensor([1.0]) + 1"
+    result = python(code, TUTOR_BACKEND="simd")
+    assert "install a C++ compiler" in result.stderr  # what is editable: there is no other tutor
+    (place / "__init__.py").touch()
+    result = python(code, TUTOR_BACKEND="simd")
+    assert result.returncode == 1
+    tree = Path(tutor.__file__).parent.parent
+    assert f"the one installed in {installed} has it" in result.stderr
+    assert f"to do: run pip install -e {tree}" in result.stderr
+
+
+@pytest.mark.skipif(not LEVELS, reason="TUTOR_PURE: this installation has no extension")
+def test_without_pythons_lock_the_extension_is_left_alone() -> None:
+    """A free-threaded Python that is told not to turn it on; another cannot be without it."""
+    code = "import sys; sys._is_gil_enabled = lambda: False; import tutor"
+    code += "; print(tutor.Tensor([1.0]) + 1)"
+    assert "Tensor([2.])" in python(code, TUTOR_BACKEND="").stdout
+    result = python(code, TUTOR_BACKEND="simd")
+    assert result.returncode == 1
+    assert "runs without its lock" in result.stderr and "PYTHON_GIL=0" in result.stderr

@@ -68,6 +68,13 @@ def test_nobody_else_asks_the_registry_for_a_kernel() -> None:
     assert found.pop("programs/together.py") == {"kernel"}  # is it the one that was noted?
     assert found.pop("backends/registry.py") == {"kernels"}
     assert found.pop("backends/simd_cpp/__init__.py") == {"kernels"}  # of the extension: its tables
+    assert found.pop("backends/transfers.py") == {"kernel"}  # one Step, its copies and all
+    assert found.pop("backends/opencl/kernels.py") == {"kernels"}  # of its families: its table
+    assert found.pop("backends/opencl/fused.py") == {
+        "kernels",
+        "calls a table's kernel",
+    }  # parts
+    assert found.pop("doctor/measure.py") == {"lookup"}  # timed by itself
     assert found.pop("backends/matrices/agreement.py") == {"lookup"}  # two, to compare them
     assert not found
 

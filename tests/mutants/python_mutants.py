@@ -1,7 +1,9 @@
 """Bugs for which nothing need be built. First those that once went unnoticed."""
 
 from mutant import Mutant
+from parallel_mutants import PARALLEL_MUTANTS
 from pass_mutants import PASS_MUTANTS
+from rank_mutants import RANK_MUTANTS
 
 ENGINE, ELEMENTWISE = "tutor/core/engine/backward.py", "tutor/ops/elementwise.py"
 REDUCE, MOVEMENT = "tutor/ops/reduce.py", "tutor/ops/movement.py"
@@ -9,6 +11,8 @@ SELECTION, LAYOUT = "tutor/methods/selection.py", "tutor/ground/layout.py"
 
 PYTHON_MUTANTS = [
     *PASS_MUTANTS,
+    *RANK_MUTANTS,
+    *PARALLEL_MUTANTS,
     # ---- the walk backward -----------------------------------------------------------------------
     Mutant(
         "an expanded gradient is kept", ENGINE,
@@ -381,8 +385,8 @@ PYTHON_MUTANTS = [
     ),
     Mutant(
         "a view is saved with its whole Buffer", "tutor/nn/checkpoint.py",
-        "numbers = t.detach().copy().buf.raw",
-        "numbers = (t.detach() if t.is_contiguous() else t.detach().copy()).buf.raw",
+        "numbers = t.detach().copy().cpu().buf.raw",
+        "numbers = (t.detach() if t.is_contiguous() else t.detach().copy()).cpu().buf.raw",
         "nn/test_checkpoint.py",
         "the numbers of all tensors behind it stand in the wrong place",
     ),
@@ -461,5 +465,29 @@ PYTHON_MUTANTS = [
         "and kind in KINDS and not self.passed(id):", "and kind in KINDS:",
         "course/test_report.py",
         "an exercise that was handed in twice passes or not by the order of the files",
+    ),
+    Mutant(
+        "a row of the host goes along to a device", "tutor/backends/transfers.py",
+        "if name == CPU and not is_constant(operands[i]):", "if False:",
+        "devices/test_devices.py",
+        "a kernel of the device is handed memory that it cannot reach",
+    ),
+    Mutant(
+        "a gradient stays on another device", "tutor/core/engine/backward.py",
+        "return gx if gx.buf.device == x.buf.device else moved(gx, x.buf.device)", "return gx",
+        "devices/test_devices.py",
+        "an optimizer is asked to move a parameter by a gradient that is elsewhere",
+    ),
+    Mutant(
+        "two fills on two devices are one", "tutor/programs/passes/common.py",
+        "where = step.device, step.out.buf.dtype", "where = step.out.buf.dtype",
+        "devices/test_learning.py",
+        "what a recorded call makes on the one device is read on the other",
+    ),
+    Mutant(
+        "the state of an optimizer stays behind", "tutor/optim/optimizer.py",
+        "if p.buf.device != t.buf.device and (t.shape or not p.shape):", "if False:",
+        "devices/test_learning.py",
+        "a model that was moved cannot be trained any more",
     ),
 ]  # fmt: skip

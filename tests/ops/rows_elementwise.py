@@ -66,6 +66,7 @@ CASES = [
     Case("gt", lambda x: x > 0, ((3, 3),), lambda x: x > 0),
     Case("ge", lambda x: x <= 0, ((3, 3),), lambda x: x <= 0),
     Case("copy", lambda x: x.T.copy(), ((2, 3),), lambda x: x.T),
+    Case("transfer", lambda x: apply("transfer", x.T, device=x.device), ((2, 3),), lambda x: x.T),
     Case("cast", lambda x: x.cast("float64") * 2, ((2, 3),), lambda x: x * 2),
     Case("sign", lambda x: x.sign(), ((5,),), np.sign, "apart"),
     Case("square", lambda x: x.square(), ((5,),), np.square, "normal"),

@@ -17,13 +17,14 @@ def scattered(x, s):
 
 
 CASES = [
-    Case("gather", lambda x: x.gather(1, T23), ((2, 4),), lambda x: np.take_along_axis(x, t23, 1)),
-    Case("scatter_add", lambda x, s: x.scatter_add(1, T23, s), ((2, 4), (2, 3))),
+    Case("gather", lambda x: x.gather(1, T23.to(x.device)), ((2, 4),),
+         lambda x: np.take_along_axis(x, t23, 1)),
+    Case("scatter_add", lambda x, s: x.scatter_add(1, T23.to(x.device), s), ((2, 4), (2, 3))),
     Case("index_select", lambda x: x.index_select(0, [2, 0, 2]), ((3, 4),), lambda x: x[[2, 0, 2]]),
     Case("index_select", lambda x: x.T.index_select(1, [0]), ((3, 4),), lambda x: x.T[:, [0]]),
     Case("take_along_axis", lambda x: x.take_along_axis([[-1], [0]], axis=1), ((2, 4),),
          lambda x: np.take_along_axis(x, np.array([[-1], [0]]), 1)),
-    Case("scatter", lambda x, s: x.scatter(1, T23, s), ((2, 4), (2, 3)), scattered),
+    Case("scatter", lambda x, s: x.scatter(1, T23.to(x.device), s), ((2, 4), (2, 3)), scattered),
     Case("nonzero", lambda x: x.nonzero()[1], ((3, 4),), lambda x: x.nonzero()[1], "ints", 0),
     Case("masked_select", lambda x: x.masked_select(x > 0), ((3, 4),), lambda x: x[x > 0], "apart"),
     Case("one_hot", lambda x: (x * x).one_hot(26), ((5,),), lambda x: np.eye(26)[x * x], "ints", 0),

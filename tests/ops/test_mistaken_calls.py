@@ -88,6 +88,7 @@ MEANT: dict[str, Call] = {
     "scatter_add": ((numbers(2, 3), INDEX, numbers(2, 3)), {"axis": 0}),
     "softmax": ((ROW,), {"axis": 0}),
     "squeeze": ((numbers(2, 1),), {"axis": 1}),
+    "transfer": ((ROW,), {"device": "cpu"}),
     "transpose": ((numbers(2, 3),), {"a": 0, "b": 1}),
     "unsqueeze": ((ROW,), {"axis": 0}),
     "where": ((ROW > 0, ROW, ROW), {}),

@@ -24,7 +24,7 @@ from tutor import OPS, Tensor, apply
 from tutor.methods.inplace import InPlace
 from tutor.testing import gradcheck
 
-pytestmark = pytest.mark.usefixtures("backend")
+pytestmark = pytest.mark.usefixtures("place")
 
 
 TABLES = (

@@ -19,6 +19,7 @@ from compiled_cases import (
 import tutor
 from tutor import Tensor, nn, optim, registry, use_backend
 from tutor.backends.step import Step, emit
+from tutor.backends.text.expressions import EXPRESSIONS
 from tutor.dtype import (
     DType,
     float32,
@@ -31,7 +32,6 @@ from tutor.errors import DomainError, OutOfRangeError, ShapeError
 from tutor.programs.program import Program, Slot, Walk
 from tutor.programs.source import compiler
 from tutor.programs.source.compiled import compiled
-from tutor.programs.source.expressions import EXPRESSIONS
 from tutor.programs.source.function import Compiled
 from tutor.programs.source.text import functions_of, source
 from tutor.programs.source.trial import Memories, trial

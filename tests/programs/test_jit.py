@@ -19,13 +19,13 @@ from tutor import Tensor, nn, optim
 from tutor.backends import registry, simd_cpp
 from tutor.errors import DomainError, GraphError, OutOfRangeError, RecordError
 
-pytestmark = pytest.mark.usefixtures("backend")
+pytestmark = pytest.mark.usefixtures("place")
 
 
 def bits(value: Any) -> Any:
     """Everything that can be seen of it, in a form that compares."""
     if isinstance(value, Tensor):
-        return value.shape, value.dtype.name, value.detach().copy().buf.raw.tobytes()
+        return value.shape, value.dtype.name, value.detach().cpu().copy().buf.raw.tobytes()
     if isinstance(value, (list, tuple)):
         return [bits(v) for v in value]
     return {k: bits(v) for k, v in value.items()} if isinstance(value, dict) else value
@@ -353,7 +353,7 @@ class Model:
 CHANGES: dict[str, Callable[[Model], Any]] = {
     "train/eval": lambda m: setattr(m, "training", False),
     "a weight replaced": lambda m: setattr(m, "w", Tensor([5.0, 6.0])),
-    "its memory replaced": lambda m: setattr(m.w, "buf", tutor.Buffer([5.0, 6.0])),
+    "its memory replaced": lambda m: setattr(m.w, "buf", Tensor([5.0, 6.0]).buf),
     "frozen": lambda m: m.w.requires_grad_(),
     "a part more": lambda m: m.parts.append(Tensor([4.0])),
     "a part replaced": lambda m: m.parts.__setitem__(0, Tensor([4.0])),
@@ -423,6 +423,7 @@ def test_numbers_written_into_the_same_memory_need_no_new_recording() -> None:
     assert counted(jitted) == (1, 2)
 
 
+@pytest.mark.host
 @pytest.mark.parametrize(
     "other",
     [
@@ -458,6 +459,7 @@ def test_the_mode_of_the_thread_is_noticed() -> None:
     assert jitted(x).item() == 6.0
 
 
+@pytest.mark.host
 def test_another_backend_is_noticed() -> None:
     jitted = tutor.jit(lambda x: x.exp())
     x = Tensor([1.0])
@@ -521,6 +523,7 @@ def test_many_kinds_of_arguments_are_no_reason_to_warn() -> None:
 # ---- results -------------------------------------------------------------------------------------
 
 
+@pytest.mark.host
 def test_results_are_never_the_same_memory() -> None:
     jitted = tutor.jit(lambda x: x + 1)
     results = [jitted(Tensor([float(n)])) for n in range(6)]
@@ -696,6 +699,7 @@ def test_an_argument_with_a_graph_is_refused() -> None:
         tutor.jit(lambda x: x)(x * 2)
 
 
+@pytest.mark.host
 def test_state_that_another_library_hands_over_again_is_refused() -> None:
     """In a Program it is another Slot: passes would not know that one changes with the other."""
     w = Tensor([1.0, 2.0, 3.0])
@@ -843,7 +847,7 @@ def test_threads_may_call_it_at_once() -> None:
 
     def work(seed: int) -> None:
         for n in range(40):
-            x = Tensor([[float(seed * n % 7 - 3)] * 16] * 8)
+            x = Tensor([[float(seed * n % 7 - 3)] * 16] * 8, device=w.device)
             if bits(jitted(x)) != bits((x @ w).relu().sum(0)):
                 wrong.append(seed)
 
@@ -913,6 +917,7 @@ def test_a_lazy_block_within_is_refused() -> None:
         jitted(Tensor([1.0]))
 
 
+@pytest.mark.host
 def test_a_replay_takes_memory_for_what_it_hands_out_alone() -> None:
     """Temps have their places in an arena; a result and each `.grad` that is left are new."""
     case = SGD()
@@ -929,6 +934,7 @@ def test_a_replay_takes_memory_for_what_it_hands_out_alone() -> None:
     assert after.misses == before.misses
 
 
+@pytest.mark.host
 @pytest.mark.parametrize("start", [0, 4])
 def test_the_same_rows_of_something_larger_can_be_given_again_and_again(start: int) -> None:
     table = Tensor.randn(12, 6)

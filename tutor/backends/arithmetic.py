@@ -11,7 +11,7 @@ from typing import Any, Self
 from tutor import dtype as dtypes
 from tutor.backends import registry
 from tutor.backends.step import Step, emit
-from tutor.errors import DTypeError, NumberRangeError, ShapeError
+from tutor.errors import DeviceError, DTypeError, NumberRangeError, ShapeError
 from tutor.ground import literals
 from tutor.ground.memory import Holder
 from tutor.ground.typing import Number
@@ -34,7 +34,7 @@ class Arithmetic(Holder):  # type: ignore[misc]  # which of two is chosen when t
 
     def _combine(self, kernel: str, *others: Any, out: Self | None = None) -> Self:
         """`out = kernel(*others)`, element by element; numbers stand for all elements at once."""
-        to: Self = type(self).empty(len(self), self.dtype) if out is None else out
+        to: Self = type(self).empty(len(self), self.dtype, self.device) if out is None else out
         whole = registry.Operand(to, (len(to),), (1,), 0)
         step = Step(kernel, self.dtype, whole, tuple([self._operand(other) for other in others]))
         if to is self:
@@ -49,6 +49,12 @@ class Arithmetic(Holder):  # type: ignore[misc]  # which of two is chosen when t
                     f"arithmetic on a Buffer of {len(self)} {self.dtype.name}",
                     f"the other one has {len(other)} {other.dtype.name}",
                     "use Buffers of one length and dtype",
+                )
+            if other.device != self.device:
+                raise DeviceError(
+                    f"arithmetic on a Buffer on {self.device!r}",
+                    f"the other one is on {other.device!r}",
+                    f"move its Tensor first: x.to({self.device!r})",
                 )
             return registry.Operand(other, (len(self),), (1,), 0)
         if not literals.is_number(other):

@@ -313,3 +313,16 @@ def _check_reduction(row: Instruction, shape: Shape, axis: Shape) -> None:
             "there is no element to choose",
             "reduce over axes that hold at least one element",
         )
+
+
+def after_first(chain: Sequence[Instruction], inputs: int) -> list[Instruction]:
+    """The rest of a chain of so many inputs, as a chain of its own: the result of the first
+    instruction is its i0, and the inputs that the first one did not take follow."""
+    first, *rest = chain
+    count, found = len(first.args), []
+    named = {f"i{n}": f"i{n - count + 1}" for n in range(count, inputs)} | {first.dest: "i0"}
+    for row in rest:
+        found.append(row._replace(args=tuple([named.get(arg, arg) for arg in row.args])))
+        if row.dest == first.dest:  # the register holds something else from here on
+            named[row.dest] = row.dest
+    return found

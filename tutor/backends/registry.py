@@ -9,7 +9,8 @@ what is missing raises `KernelNotFound`. What it finds is called in one place on
     tutor.set_backend("python")             # from here on
 
 The last two hold for the thread (and the asyncio task) that says so; a new thread starts with the
-process's own, whatever others have chosen.
+process's own, whatever others have chosen. They are about memory of the host: for that of a device
+there are the device's own kernels, whatever backend is in use (tutor/backends/devices.py).
 
 Other packages add backends through the entry-point group `tutor.backends`: a function that returns
 such a table.
@@ -19,7 +20,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 from tutor.backends.matrix_signatures import MATRICES
@@ -31,7 +32,7 @@ from tutor.ground.spelling import spelled
 
 Kernel = Callable[..., None]
 Table = Mapping[tuple[str, DType], Kernel]
-DEVICE = "cpu"  # where all memory is so far
+DEVICE = "cpu"  # the host
 
 
 class Operand(NamedTuple):
@@ -49,6 +50,8 @@ _tables: dict[str, Table] = {}
 _devices: dict[str, str] = {}  # backend -> the device whose memory it works on
 _loaders: dict[str, Callable[[], Table]] = {}
 _more: dict[str, list[Callable[[], Table]]] = {}  # rows that others bring for a backend
+_everywhere: dict[str, Kernel] = {}  # kernels that work on the memory of any device
+_brings: list[tuple[Callable[[str], Table], Callable[[], Collection[str]]]] = []  # of devices
 _unavailable: dict[str, str] = {}  # built-in backends that could not be loaded: name -> what to do
 _kernels: dict[tuple[str, str, DType, str], Kernel] = {}  # what lookup has found so far
 
@@ -94,6 +97,35 @@ def register(name: str, table: Table, device: str = DEVICE) -> None:
     _forget()
 
 
+def register_everywhere(name: str, kernel: Kernel) -> None:
+    """Add a kernel that all backends have, for the memory of any device."""
+    _everywhere[name] = kernel
+
+
+def devices_bring(table: Callable[[str], Table], kinds: Callable[[], Collection[str]]) -> None:
+    """`table(device)` gives the kernels for the memory of a device, when it is first asked for;
+    `kinds()` are the kinds of devices."""
+    _brings[:] = [(table, kinds)]
+
+
+def forget_devices(kind: str) -> None:
+    """Let go of the tables of that kind of device."""
+    for name in [name for name, device in _devices.items() if device.startswith(f"{kind}:")]:
+        del _tables[name], _devices[name]
+    _forget()
+
+
+def backend_of(device: str) -> str:
+    """The backend whose kernels work on the memory of that device: the one in use, on the host;
+    else the device's own, by its kind, or by its name if it is not the first one of its kind."""
+    if device == DEVICE:
+        return current()
+    name = device.removesuffix(":0")
+    if _devices.get(name) != device:
+        register(name, _brings[0][0](device), device)
+    return name
+
+
 def register_loader(name: str, loader: Callable[[], Table]) -> None:
     """Add a backend whose table is made by `loader()` when it is first asked for."""
     _loaders[name] = loader
@@ -121,8 +153,10 @@ def _entry_points() -> dict[str, Callable[[], Table]]:
 
 
 def backends() -> list[str]:
-    """Names of all backends that can be used here."""
-    return sorted({*_tables, *_loaders, *_entry_points()})
+    """Names of all backends that can be used here: for the host's memory, as use_backend takes
+    them. A device brings its own: tutor/backends/devices.py."""
+    names = {*_tables, *_loaders, *_entry_points()}
+    return sorted(name for name in names if _devices.get(name, DEVICE) == DEVICE)
 
 
 def table(name: str) -> Table:
@@ -130,6 +164,9 @@ def table(name: str) -> Table:
     name = ALIASES.get(name, name)
     if name not in _tables:
         loader = _loaders.get(name) or _entry_points().get(name)
+        if loader is None and _is_device(name):
+            backend_of(name if ":" in name else f"{name}:0")
+            return _tables[name]
         if loader is None:
             raise KernelNotFound(
                 f"backend {name!r}",
@@ -138,6 +175,11 @@ def table(name: str) -> Table:
             )
         register(name, loader())
     return _tables[name]
+
+
+def _is_device(name: str) -> bool:
+    """Is it the kind of a device, or the name of one?"""
+    return bool(_brings) and name.partition(":")[0] in _brings[0][1]()
 
 
 def current() -> str:
@@ -200,19 +242,24 @@ class use_backend(Within[Backend]):  # noqa: N801 - read as a verb: with use_bac
 
 
 def kernel(name: str, dtype: DType, device: str = DEVICE) -> Kernel:
-    """`lookup` on the backend in use, which remembers it."""
-    found: Kernel | None = in_use().kernels.get((name, dtype, device))
+    """`lookup` on the backend in use, which remembers it; for memory of another device than the
+    host on that device's own."""
+    kernels: dict[tuple[str, DType, str], Kernel] = in_use().kernels
+    found = kernels.get((name, dtype, device))
     if found is None:
-        found = lookup(name, current(), dtype, device)
-        _setting.get().kernels[name, dtype, device] = found
+        found = lookup(name, backend_of(device), dtype, device)
+        kernels[name, dtype, device] = found  # see _forget
     return found
 
 
 def _forget() -> None:
-    """Let go of all that has been looked up: what is found now may be another."""
-    _kernels.clear()
+    """Let go of all that has been looked up: what is found now may be another. By new dicts: who
+    has kept an old one notices, and a thread that has looked up in the tables of before, and only
+    now writes what it found, writes it where nobody looks any more."""
+    global _kernels
+    _kernels = {}
     for backend in (_default, *_chosen.values()):
-        backend.kernels = {}  # a new dict: who has kept the old one notices
+        backend.kernels = {}
 
 
 def lookup(kernel: str, backend: str, dtype: DType, device: str = DEVICE) -> Kernel:
@@ -224,6 +271,9 @@ def lookup(kernel: str, backend: str, dtype: DType, device: str = DEVICE) -> Ker
 
 
 def _find(kernel: str, backend: str, dtype: DType, device: str) -> Kernel:
+    if kernel in _everywhere:
+        return _everywhere[kernel]
+    kernels = _kernels  # before the table is read: see _forget
     rows = table(backend)
     if _devices[ALIASES.get(backend, backend)] != device:
         raise KernelNotFound(
@@ -245,9 +295,12 @@ def _find(kernel: str, backend: str, dtype: DType, device: str) -> Kernel:
             f"kernel {kernel!r} for {dtype.name} on backend {backend!r}",
             f"{have}; {dtype.name} is there on: {', '.join(others) or 'no backend'}",
             "cast the operands to a dtype that is there, or choose another backend:"
-            " with tutor.use_backend(...):",
+            " with tutor.use_backend(...):"
+            if device == DEVICE
+            else "cast the operands to a dtype that is there, or move them to the host:"
+            ' x.to("cpu")',
         )
-    _kernels[kernel, backend, dtype, device] = found
+    kernels[kernel, backend, dtype, device] = found
     return found
 
 

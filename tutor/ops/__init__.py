@@ -18,12 +18,13 @@ from tutor.ops import (
     norm,
     reduce,
     scan,
+    transfer,
     window,
 )
 
 families = (
     attention, bitwise, dropout, elementwise, functions, fused, gelu, indexing, matmul, movement,
-    norm, reduce, scan, window,
+    norm, reduce, scan, transfer, window,
 )  # fmt: skip
 classes = {op.__name__: op for op in OPS.values()}
 globals().update(classes)

@@ -11,6 +11,7 @@ from typing import Any
 
 from tutor.backends import parameters
 from tutor.backends.forms import stretch
+from tutor.backends.transfers import common
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply, engine
 from tutor.core.op import Op
@@ -18,6 +19,7 @@ from tutor.dtype import bool_, float32, float64
 from tutor.errors import ShapeError
 from tutor.ground.layout import Shape, broadcast_shapes
 from tutor.ground.recording import is_grad_enabled
+from tutor.ops.norm import empty
 
 
 class Attention(Op):
@@ -60,9 +62,9 @@ class Attention(Op):
         q, k, v = (stretch(x, (*lead, *x.shape[-2:])) for x in (q, k, v))
         dtype, rows = q.buf.dtype, q.shape[-2]
         count = math.prod(lead) * rows
-        out = q.over(Buffer.empty(count * v.shape[-1], dtype), (*lead, rows, v.shape[-1]))
-        kept = dtype if dtype is float64 else float32
-        self.logs = q.over(Buffer.empty(count, kept), (*lead, rows))
+        kept, device = dtype if dtype is float64 else float32, common(self.name, self.inputs)
+        out = q.over(Buffer.empty(count * v.shape[-1], dtype, device), (*lead, rows, v.shape[-1]))
+        self.logs = q.over(Buffer.empty(count, kept, device), (*lead, rows))
         params = {"scale": float(scale), "causal": bool(causal)}
         engine.call(
             "attention", dtype, out, q, k, v, stretch(mask, seen(q, k)), self.logs, **params
@@ -74,7 +76,7 @@ class Attention(Op):
             return self.composed(g, q, k, v, mask)
         lead = z.shape[:-2]
         q, k, v = (stretch(x, (*lead, *x.shape[-2:])) for x in (q, k, v))
-        grads = [x.over(Buffer.empty(math.prod(x.shape), x.buf.dtype), x.shape) for x in (q, k, v)]
+        grads = [empty(x, x.shape) for x in (q, k, v)]
         dq, *rest = grads
         engine.call("attention_grad", q.buf.dtype, dq, g, q, k, v, stretch(mask, seen(q, k)), z,
                     self.logs, *rest, **self.params)  # fmt: skip
@@ -93,7 +95,7 @@ def weights(q: Any, k: Any, mask: Any, *, scale: float, causal: bool) -> Any:
     """softmax(scale * q kᵀ + mask), all of it; 0 in a row that sees no key."""
     scores = q * scale @ k.mT + mask
     if causal:
-        hidden = type(q).ones(scores.shape[-2:], dtype=bool_).triu(1)
+        hidden = type(q).ones(scores.shape[-2:], dtype=bool_, device=q.buf.device).triu(1)
         scores = apply("where", hidden, -math.inf, scores)
     if not scores.shape[-1]:
         return scores

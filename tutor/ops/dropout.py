@@ -47,7 +47,7 @@ class Dropout(Op):
         if at is not None:  # drawing moves the counter, and that of `at` is to stay as it is
             engine.call("copy", uint64, Operand(here, (2,), (1,), 0), self.drawn)
         cells = [Operand(here, (), (), i) for i in range(2)]
-        out = x.over(Buffer.empty(math.prod(x.shape), x.buf.dtype), x.shape)
+        out = x.over(Buffer.empty(math.prod(x.shape), x.buf.dtype, x.buf.device), x.shape)
         blocks, threshold = -(-math.prod(x.shape) // 4), math.ceil(p * 2**32)
         engine.call("dropout", x.buf.dtype, out, *cells, x, blocks=blocks, scale=1 / (1 - p),
                     threshold=threshold)  # fmt: skip

@@ -108,7 +108,7 @@ class Scatter(Scattering):
     def backward(self, g, index):
         """What was overwritten has no gradient; of several in one place the last has it."""
         axis, x = self.params["axis"], self.inputs[0]
-        order = type(x).arange(index.numel()).reshape(index.shape)
+        order = type(x).arange(index.numel(), device=x.buf.device).reshape(index.shape)
         nobody = order.like(-1, x.shape)
         writer = apply("scatter", nobody, index, order, axis=axis)
         stays = apply("gather", writer, index, axis=axis) == order
@@ -149,7 +149,7 @@ class Nonzero(Op):
     def forward(self, x):
         chosen = x if x.dtype is bool_ else x != 0
         count = int(chosen.sum().item())
-        out = x.over(Buffer.empty(count, int64), (count,))
+        out = x.over(Buffer.empty(count, int64, x.buf.device), (count,))
         engine.call("nonzero", bool_, out, chosen)
         return out
 

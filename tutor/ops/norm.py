@@ -20,7 +20,7 @@ from tutor.ground.recording import is_grad_enabled
 
 def empty(x: Any, shape: tuple[int, ...], dtype: Any = None) -> Any:
     """A Tensor beside x for a kernel to write."""
-    return x.over(Buffer.empty(math.prod(shape), dtype or x.buf.dtype), shape)
+    return x.over(Buffer.empty(math.prod(shape), dtype or x.buf.dtype, x.buf.device), shape)
 
 
 def wide(x: Any) -> Any:

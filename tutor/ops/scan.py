@@ -23,6 +23,8 @@ class Scan(Binary):
         """z_i is read by the result (g_i) and by z_(i+1), x_(i+1) times: the same recurrence, from
         the end to the start."""
         axis = self.params["axis"]
+        if x.buf.device != g.buf.device:  # a number, which is now to be one of many
+            x = x.to(g.buf.device)
         after = shifted(x.expand(z.shape), -1, axis)
         gy = apply("scan", after.flip(axis), g.flip(axis), axis=axis).flip(axis)
         return gy * shifted(z, 1, axis) if self.needs[0] else None, gy
@@ -45,7 +47,7 @@ class CumMax(Along):
     def backward(self, g, x, z):
         axis = self.params["axis"]
         along = tuple(-1 if a == axis else 1 for a in range(len(x.shape)))
-        here = type(x).arange(x.shape[axis]).reshape(along)
+        here = type(x).arange(x.shape[axis], device=x.buf.device).reshape(along)
         source = apply("where", (x == z) + (x != x), here, 0).cummax(axis)  # on bools, + is or
         return apply("scatter_add", x.like(0), source, g, axis=axis)
 

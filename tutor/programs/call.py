@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar, copy_context
 from typing import Any, NamedTuple
 
-from tutor.backends import registry
+from tutor.backends import devices, registry
+from tutor.backends.registry import Operand
+from tutor.backends.step import Step, emit
 from tutor.core.buffer import Buffer
 from tutor.errors import RecordError
 from tutor.ground.casting import CASTING, autocast_dtype
@@ -34,8 +36,8 @@ def run_within(function: Callable[[], Any]) -> Any:
 
 
 def walk_of(t: Tensor) -> Walk:
-    """How a Tensor lies in memory, wherever that is: what two calls must have in common."""
-    return t.shape, t.strides, t.offset, len(t.buf), t.buf.dtype
+    """How a Tensor lies in memory, wherever on its device: what two calls must have in common."""
+    return t.shape, t.strides, t.offset, len(t.buf), t.buf.dtype, t.buf.device
 
 
 class Window(NamedTuple):
@@ -47,12 +49,28 @@ class Window(NamedTuple):
     first: int
 
     def over(self, buf: Buffer) -> Buffer:
-        """These numbers as a Buffer of their own, which shares the memory."""
+        """These numbers as a Buffer of their own, which shares the memory; on a device it is a
+        copy there, which `put_back` brings back."""
         if self.size == len(buf):
             return buf
+        if buf.device != devices.CPU:
+            part = Buffer.empty(self.size, buf.dtype, buf.device)
+            self._copy(Operand(part, (self.size,), (1,), 0), self._here(buf))
+            return part
         dtype, size = buf.dtype, buf.dtype.itemsize
         raw = buf.raw[self.start * size : (self.start + self.size) * size]
         return Buffer.over(Memory.borrow(raw, self.size, size, dtype.format), dtype)
+
+    def put_back(self, part: Buffer, buf: Buffer) -> None:
+        """What stands in the copy that `over` has made goes to where it is from."""
+        if part is not buf and buf.device != devices.CPU:
+            self._copy(self._here(buf), Operand(part, (self.size,), (1,), 0))
+
+    def _here(self, buf: Buffer) -> Operand:
+        return Operand(buf, (self.size,), (1,), self.start)
+
+    def _copy(self, out: Operand, x: Operand) -> None:
+        emit(Step("copy", x.buf.dtype, out, (x,)))
 
 
 def windows(tensors: Sequence[Tensor]) -> list[Window]:
@@ -82,8 +100,11 @@ class Argument(NamedTuple):
 
 
 def modes() -> tuple[Any, ...]:
-    """All that says for a context how ops are run in it: the backend, the graph, autocast."""
-    return registry.current(), is_grad_enabled(), autocast_dtype() if CASTING else None
+    """All that says for a context how ops are run in it: the backend, the device for what is made
+    from nothing, the graph, autocast."""
+    cast = autocast_dtype() if CASTING else None
+    device = devices.default() if devices.IN_USE else None
+    return registry.current(), device, is_grad_enabled(), cast
 
 
 class Call:
@@ -98,9 +119,10 @@ class Call:
         named = [(name, self._kind(a)) for name, a in kwargs.items()] if kwargs else ()
         self.windows = windows(self.tensors)
         walks = [
-            (t.shape, t.strides, t.offset - w.start, w.size, t.buf.dtype, t.requires_grad, w.first)
+            (t.shape, t.strides, t.offset - w.start, w.size, t.buf.dtype, t.buf.device,
+             t.requires_grad, w.first)
             for t, w in zip(self.tensors, self.windows, strict=True)
-        ]
+        ]  # fmt: skip
         self.key = (modes(), *kinds, *named, *walks)
         self.args, self.kwargs = args, kwargs
         self.plain = all(type(a) is Tensor and not a.requires_grad for a in args) and not kwargs

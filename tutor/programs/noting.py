@@ -15,6 +15,7 @@ from tutor.core.buffer import Buffer
 from tutor.ground import border
 from tutor.ground.atomic import exchange
 from tutor.ground.callers import user_line
+from tutor.ground.elsewhere import is_elsewhere
 from tutor.ground.memory import Memory, is_alone
 from tutor.ground.typing import Walked
 from tutor.programs.program import Walk
@@ -59,9 +60,11 @@ def _values(step: Step) -> dict[int, Found] | None:
         memory: Any = getattr(buf, "memory", None)
         if type(memory) is Promise:
             found[id(buf)] = Found(buf, memory, memory.value)
-        elif not isinstance(memory, Memory) or memory.format != buf.dtype.format:
+        elif (
+            not isinstance(memory, Memory) and not is_elsewhere(memory)
+        ) or memory.format != buf.dtype.format:
             return None
-        elif type(memory.owner) is bytes and id(buf) not in written:
+        elif type(getattr(memory, "owner", None)) is bytes and id(buf) not in written:
             found[id(buf)] = Found(buf, None, Value(Place(len(buf), buf.dtype, buf)))
         else:
             del memory
@@ -70,6 +73,11 @@ def _values(step: Step) -> dict[int, Found] | None:
             place = Place(len(buf), buf.dtype, Buffer.over(buf.memory, buf.dtype))
             found[id(buf)] = Found(buf, buf.memory, Value(place))
     return found
+
+
+def _is_memory(memory: Any, format: str) -> bool:
+    """Is it memory, of any device, of numbers of that format?"""
+    return (isinstance(memory, Memory) or is_elsewhere(memory)) and memory.format == format
 
 
 def _work(
@@ -86,7 +94,9 @@ def _work(
         if id(buf) in made:
             continue
         if id(buf) not in reads and any(_is_whole(w, place) for w in writes if w.buf is buf):
-            place = Place(place.count, place.dtype)  # what is there does not matter: in new memory
+            place = Place(
+                place.count, place.dtype, device=place.device
+            )  # what is there does not matter: in new memory
         else:
             overwrites.append(value)
         made[id(buf)] = value = Value(place, noted)

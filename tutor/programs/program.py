@@ -22,6 +22,7 @@ from tutor.backends.registry import DEVICE
 from tutor.backends.step import Step
 from tutor.dtype import DType
 from tutor.ground.layout import Shape
+from tutor.ground.memory import kept
 from tutor.programs.table import html_table, table
 
 ROLES = {"input": "x", "state": "s", "constant": "c", "temp": "t", "output": "y"}  # and initials
@@ -30,14 +31,17 @@ ROLES = {"input": "x", "state": "s", "constant": "c", "temp": "t", "output": "y"
 class Slot:
     """The place of a Buffer in a Program: `count` numbers of `dtype`.
 
-    `value` is the Buffer itself: of a constant always, of a state as it was found.
+    `value` is the Buffer itself: of a constant always, of a state as it was found; and `device`
+    where it is.
     """
 
-    __slots__ = ("count", "dtype", "role", "value")
-    device = DEVICE
+    __slots__ = ("count", "device", "dtype", "role", "value")
 
-    def __init__(self, role: str, count: int, dtype: DType, value: Any = None) -> None:
+    def __init__(
+        self, role: str, count: int, dtype: DType, value: Any = None, device: str = DEVICE
+    ) -> None:
         self.role, self.count, self.dtype, self.value = role, count, dtype, value
+        self.device: str = device if value is None else value.device
 
     def __len__(self) -> int:
         return self.count
@@ -149,7 +153,11 @@ class Program:
     def text(self) -> str:
         """One line for each slot and each step: what two Programs are compared by."""
         names = self.names()
-        lines = [f"{names[s]}: {s.role} {s.count} x {s.dtype.name}" for s in self.slots]
+        lines = [
+            f"{names[s]}: {s.role} {s.count} x {s.dtype.name}"
+            + (f" on {s.device}" if s.device != DEVICE else "")
+            for s in self.slots
+        ]
         for step in self.steps:
             params = "".join(f" {k}={v!r}" for k, v in step.params.items())
             out, *ins = [_walk_text(names, w) for w in walks(step)]
@@ -162,7 +170,8 @@ class Program:
         return self.text() == other.text() and self._constants() == other._constants()
 
     def _constants(self) -> list[bytes]:
-        return [s.value.raw.tobytes() for s in self.slots if s.role == "constant"]
+        held = [s.value for s in self.slots if s.role == "constant"]
+        return [kept(buf, "a constant", reading=True).raw.tobytes() for buf in held]
 
     def __repr__(self) -> str:
         return f"Program({len(self.steps)} steps, {self.nbytes:,} bytes, {self.flops:,} flops)"

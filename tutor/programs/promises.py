@@ -33,6 +33,7 @@ from tutor.dtype import DType
 from tutor.errors import TutorError
 from tutor.ground import border
 from tutor.ground.atomic import Turns, at_once
+from tutor.ground.memory import kept
 from tutor.programs.program import Slot, walks
 from tutor.programs.record import recorder
 from tutor.programs.together import MOST, are_worth_it, filled, may_join
@@ -48,8 +49,10 @@ class Place(Slot):
 
     __slots__ = ()
 
-    def __init__(self, count: int, dtype: DType, buf: Buffer | None = None) -> None:
-        super().__init__("temp", count, dtype, buf)
+    def __init__(
+        self, count: int, dtype: DType, buf: Buffer | None = None, device: str = "cpu"
+    ) -> None:
+        super().__init__("temp", count, dtype, buf, device)
 
 
 class Value:
@@ -281,10 +284,10 @@ def _call(noted: Noted, work: Work) -> None:
     for w in step.writes:
         place: Any = w.buf
         if place.value is None:
-            fresh[place] = Buffer.empty(place.count, place.dtype)
+            fresh[place] = Buffer.empty(place.count, place.dtype, place.device)
         elif not plain and place not in fresh:  # it could be left half done: so it writes to a copy
-            fresh[place] = Buffer.empty(place.count, place.dtype)
-            fresh[place].raw[:] = place.value.raw
+            payload = kept(place.value, "a copy", reading=True).raw
+            fresh[place] = Buffer.from_memory(payload, dtype=place.dtype, device=place.device)
     operands = [Operand(fresh.get(w.buf, w.buf.value), *w[1:]) for w in walks(step)]
     done = [partial(setattr, place, "value", buf) for place, buf in fresh.items()]
     done.append(partial(setattr, noted, "work", None))

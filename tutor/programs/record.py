@@ -24,6 +24,7 @@ from tutor.errors import RecordError
 from tutor.ground import border
 from tutor.ground.callers import user_line
 from tutor.ground.layout import contiguous_strides, reach
+from tutor.ground.memory import held, kept
 from tutor.ground.typing import Walked
 from tutor.programs.program import Program, Slot, Walk
 
@@ -105,7 +106,8 @@ class Recorder:
     def thaw(self, slot: Slot) -> None:
         """A constant that is written now becomes a temp, into which the Program copies the numbers
         that it has so far."""
-        frozen = Buffer.from_memory(slot.value.raw, dtype=slot.dtype)
+        payload = kept(slot.value, "a constant", reading=True).raw
+        frozen = Buffer.from_memory(payload, dtype=slot.dtype, device=slot.device)
         constant = Slot("constant", slot.count, slot.dtype, frozen)
         slot.role = "temp"
         self.first.append(copy_of(constant, slot))
@@ -156,7 +158,8 @@ def is_held(slot: Slot) -> bool:
     and kept for later calls.)"""
     if slot.role not in ("temp", "constant") or slot.value is None:
         return False
-    return sys.getrefcount(slot.value) > 2 and not slot.value.raw.readonly
+    readonly = getattr(held(slot.value, "a Buffer"), "readonly", False)
+    return sys.getrefcount(slot.value) > 2 and not readonly
 
 
 def copy_of(source: Slot, target: Slot) -> Step:

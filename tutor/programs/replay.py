@@ -8,7 +8,8 @@ Everything that can be known beforehand is done once: where temps go (plan.py), 
 step calls, whether its operands fit. Where all kernels are of the extension, that is a Plan there
 (backends/simd_cpp/replay/): a run puts the addresses of the Buffers in, gives Python's lock away,
 and calls one kernel after the other. Else, or while somebody watches, or with TUTOR_NATIVE=0, the
-steps are emitted one by one, over Buffers like any others. Both leave the same bits.
+steps are emitted one by one, over Buffers like any others. Both leave the same bits. On a device
+each step is enqueued there as it is emitted, and nobody waits for it.
 
 A run does not say that the Buffers change: who calls it has to `touch` those that steps write, as
 it knows whose line that is. Two slots cannot be given memory that overlaps if a step writes one of
@@ -24,7 +25,7 @@ from tutor.backends import registry, simd_cpp
 from tutor.backends.registry import Operand, in_use
 from tutor.backends.step import WATCHES, Step, emit
 from tutor.core.buffer import Buffer
-from tutor.errors import ArgumentError, DTypeError, RecordError, ShapeError
+from tutor.errors import ArgumentError, DeviceError, DTypeError, RecordError, ShapeError
 from tutor.programs.plan import Layout, lives, plan
 from tutor.programs.program import Program, Slot, walks
 
@@ -98,6 +99,8 @@ class Replay:
     def _native(self) -> Any:
         """`run` of the extension's Plan; None if it has none of this Program."""
         slots, numbers = self.program.slots, {s: n for n, s in enumerate(self.program.slots)}
+        if any(slot.device != registry.DEVICE for slot in slots):
+            return None  # its steps are enqueued, one after another
         places = [(s.count, s.dtype.format, self._place(s)) for s in slots]
         steps = []
         for step in self.program:
@@ -123,7 +126,7 @@ class Replay:
         memory.update((s, s.value) for s in self.program.slots if s.role == "constant")
         for number, step in enumerate(self.program):
             for slot in self._begin[number]:
-                memory[slot] = Buffer.empty(slot.count, slot.dtype)
+                memory[slot] = Buffer.empty(slot.count, slot.dtype, slot.device)
             try:
                 emit(_over(step, memory))
             except Exception as error:
@@ -149,6 +152,9 @@ class Replay:
                     f"it has {len(buf)} numbers of {buf.dtype.name}",
                     f"give {slot.count} numbers of {slot.dtype.name}, as in the Program",
                 )
+            if buf.device != slot.device:
+                found, wanted = f"it is on {buf.device!r}", f"give one on {slot.device!r}"
+                raise DeviceError(asked, found, f"{wanted}, as in the Program")
         held = dict(zip(self.slots, buffers, strict=True))
         check_apart(self.program, held)
         return held
@@ -158,7 +164,11 @@ def check_apart(program: Program, held: Mapping[Slot, Any]) -> None:
     """RecordError if two of the Buffers share memory, and a step of the Program writes there. Only
     borrowed memory, as of an array that another library made of a Tensor, can be another one's."""
     written = {w.buf for step in program for w in step.writes}
-    places = [(slot, buf.address, buf.address + slot.nbytes) for slot, buf in held.items()]
+    places = [
+        (slot, buf.address, buf.address + slot.nbytes)
+        for slot, buf in held.items()
+        if slot.device == registry.DEVICE
+    ]
     for slot, start, end in places:
         if held[slot].memory.owner is None:
             continue

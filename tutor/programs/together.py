@@ -38,12 +38,13 @@ def may_join(step: Step, kernel: Kernel) -> bool:
     """Can a step over places, whose kernel is this one, be run with others?"""
     if any(walk.buf.value is not None for walk in writes(step)) or may_refuse(step):
         return False
-    return _in_use(step.kernel, step.dtype) is kernel  # else it was noted for another backend
+    found = _in_use(step.kernel, step.dtype, step.device)
+    return found is kernel  # else it was noted for another backend
 
 
-def _in_use(name: str, dtype: DType) -> Kernel | None:
+def _in_use(name: str, dtype: DType, device: str) -> Kernel | None:
     try:
-        return registry.kernel(name, dtype)
+        return registry.kernel(name, dtype, device)
     except TutorError:
         return None
 
@@ -52,7 +53,9 @@ def are_worth_it(steps: Sequence[Step]) -> bool:
     """Is there more to gain than it costs?"""
     written = sum([step.out.buf.nbytes for step in steps if is_map(step)])
     return (
-        len(steps) > 1 and written >= LEAST * len(steps) and _in_use("fused", float32) is not None
+        len(steps) > 1
+        and written >= LEAST * len(steps)
+        and all(_in_use("fused", float32, on) is not None for on in {s.device for s in steps})
     )
 
 
@@ -66,12 +69,13 @@ def program_of(
     program = Program(steps)
     for place in program.slots:
         if place.value is not None:
-            role = "constant" if type(place.value.memory.owner) is bytes else "state"
+            owner = getattr(place.value.memory, "owner", None)
+            role = "constant" if type(owner) is bytes else "state"
             made = Slot(role, place.count, place.dtype, place.value)
             found[place] = memories.setdefault(id(place.value.memory), made)
         else:
             role = "output" if place in lasting else "temp"
-            found[place] = Slot(role, place.count, place.dtype)
+            found[place] = Slot(role, place.count, place.dtype, device=place.device)
     return program.with_slots(found.__getitem__), found
 
 
@@ -86,11 +90,14 @@ def filled(steps: Sequence[Step], lasting: Collection[Slot]) -> dict[Slot, Buffe
     last = {walk.buf: n for n, step in enumerate(program) for walk in walks(step)}
     memory: dict[Slot, Buffer] = {s: s.value for s in program.slots if s.role == "constant"}
     memory.update((twins[s], s.value) for s in recorded.slots if s.value is not None)
-    memory.update((s, Buffer.empty(0, s.dtype)) for s in program.slots if not s.count)  # unwritten
+    memory.update(
+        (s, Buffer.empty(0, s.dtype, s.device)) for s in program.slots if not s.count
+    )  # unwritten
     for n, step in enumerate(program):
         for walk in writes(step):
             if walk.buf not in memory:
-                memory[walk.buf] = Buffer.empty(walk.buf.count, walk.buf.dtype)
+                slot = walk.buf
+                memory[slot] = Buffer.empty(slot.count, slot.dtype, slot.device)
         emit(step.over([Operand(memory[w.buf], *w[1:]) for w in walks(step)]))
         for slot in {walk.buf for walk in walks(step)}:
             if slot.role == "temp" and last[slot] == n:
@@ -109,9 +116,10 @@ def _improved(recorded: Program) -> tuple[Program, dict[Slot, Slot]]:
     found = _latest.pop(key, None)
     if found is None:
         twins = [
-            Slot("state" if slot.value is not None else slot.role, slot.count, slot.dtype)
+            Slot("state" if slot.value is not None else slot.role, slot.count, slot.dtype,
+                 device=slot.device)
             for slot in recorded.slots
-        ]
+        ]  # fmt: skip
         pairs = dict(zip(recorded.slots, twins, strict=True))
         found = improved(recorded.with_slots(pairs.__getitem__)), twins
     _latest[key] = found

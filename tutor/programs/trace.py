@@ -12,9 +12,10 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 from tutor.backends import registry, simd_cpp
+from tutor.backends.step import Step
 from tutor.core.buffer import Buffer
 from tutor.errors import RecordError
-from tutor.ground.memory import kept
+from tutor.ground.memory import held
 from tutor.methods.tensor import Tensor
 from tutor.programs.call import Argument, Call, Walk, Window, run_within, walk_of
 from tutor.programs.passes import PASSES, improved
@@ -52,12 +53,16 @@ class Trace:
         self.guards = guards
         self.recorded = note.program()
         used = {w.buf for step in self.recorded for w in step.operands}
-        self.program = improved(self.recorded, _possible(passes))
+        on = {slot.device for slot in self.recorded.slots}
+        self.program = improved(self.recorded, _possible(passes, on))
+        if not all(map(_is_there, self.program)):  # a chain of a dtype that a device has not
+            self.program = improved(self.recorded, _unfused(passes))
         self.replay = Road(self.program)
         self.at: dict[Any, int] = {slot: i for i, slot in enumerate(self.replay.slots)}
         self.fixed = [slot.value if slot.role == "state" else None for slot in self.replay.slots]
         self.states = {id(slot.value): slot.value for slot in self.at if slot.role == "state"}
-        self.fresh = [(i, s.count, s.dtype) for s, i in self.at.items() if s.role == "output"]
+        self.fresh = [(i, s.count, s.dtype, s.device) for s, i in self.at.items()
+                      if s.role == "output"]  # fmt: skip
         self.touched = self._touched()
         self.written = {i for i, _ in self.touched}
         # Of places with another Tensor at each call: those that are read, those without any.
@@ -84,6 +89,7 @@ class Trace:
         `again(args)` has no result where `why_not` would have something to say."""
         usual = (
             not self.read
+            and all(slot.device == registry.DEVICE for slot in self.at)
             and all(isinstance(p.holder, Tensor) for p in self.was_none)
             and all(isinstance(p.holder, Tensor) for p, _ in self.effects)
             and all(w.first == i for i, w in enumerate(windows))
@@ -111,7 +117,7 @@ class Trace:
             [p.holder for p in self.was_none],
             list(self.states.values()),
             self.fixed,
-            [(at, count, dtype.index) for at, count, dtype in self.fresh],
+            [(at, count, dtype.index) for at, count, dtype, _ in self.fresh],
             self.touched,
             results,
             [(p.holder, -1 if which is None else which) for p, which in self.effects],
@@ -147,11 +153,16 @@ class Trace:
                     t.buf.touch()
         for place, i, _ in self.read:
             buffers[i] = _of_call(place, arguments).get().buf
-        for i, count, dtype in self.fresh:
-            buffers[i] = Buffer.empty(count, dtype)
+        for i, count, dtype, device in self.fresh:
+            buffers[i] = Buffer.empty(count, dtype, device)
         for i, where in self.touched:  # first this, then the change: Buffer.touch
             buffers[i].touch(where)
         self.replay.run(buffers)
+        for t, window, (at, _) in zip(arguments, stretches, self.arguments, strict=True):
+            if at is not None and buffers[at] is not t.buf and t.buf.device != registry.DEVICE:
+                if at in self.written:
+                    window.put_back(buffers[at], t.buf)
+                buffers[at] = t.buf, window.start  # what is handed out of it is a view of that
         results = [self._made(made, buffers, arguments) for made in self.results]
         for place, which in self.effects:
             _of_call(place, arguments).set(None if which is None else results[which])
@@ -162,16 +173,34 @@ class Trace:
             found = made.known
             return arguments[found.number] if isinstance(found, Argument) else found
         shape, strides, offset = made.walk
-        t = _any_tensor().over(buffers[self.at[made.slot]], shape, strides, offset)
+        buf = buffers[self.at[made.slot]]
+        if isinstance(buf, tuple):
+            buf, start = buf
+            offset += start
+        t = _any_tensor().over(buf, shape, strides, offset)
         t.requires_grad = made.requires_grad
         return t
 
 
-def _possible(passes: Collection[str] | None) -> Collection[str] | None:
-    """The passes that are asked for, without that for a kernel that the backend does not have."""
-    if any(name == "fused" for name, _ in registry.table(registry.current())):
+def _possible(passes: Collection[str] | None, on: set[str]) -> Collection[str] | None:
+    """The passes that are asked for, without that for a kernel that a backend does not have, of
+    those that run steps `on` these devices."""
+    tables = [registry.table(registry.backend_of(device)) for device in on]
+    if all(any(name == "fused" for name, _ in table) for table in tables):
         return passes
-    return [name for name in (PASSES if passes is None else passes) if name != "fuse"]
+    return _unfused(passes)
+
+
+def _unfused(passes: Collection[str] | None) -> Collection[str]:
+    wanted = PASSES if passes is None else passes
+    return [name for name in wanted if name not in ("fuse", "products")]
+
+
+def _is_there(step: Step) -> bool:
+    """Does whoever is to run the step have the kernel for chains, if it is one?"""
+    return step.kernel != "fused" or (
+        ("fused", step.dtype) in registry.table(registry.backend_of(step.device))
+    )
 
 
 def _of_call(place: Place, arguments: Sequence[Tensor]) -> Place:
@@ -205,7 +234,7 @@ def record(
     states += [p.value.buf for p in grads if p.value is not None] + before.buffers
     inputs = [(t.buf, w.start, w.size) for t, w in zip(tensors, call.windows, strict=True)]
     for buf in [*states, *[t.buf for t in tensors]]:
-        kept(buf, "to record a call")  # what is pending for it is no part of the call
+        held(buf, "to record a call")  # what is pending for it is no part of the call
     note = Recorder(inputs, [*states, stream().buf])
     result = plain(run_within(lambda: note.run(lambda: function(*call.args, **call.kwargs))))
     after = Reached(roots)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tutor.backends.cases.draws import Case, Repeated, Spec
@@ -49,11 +49,19 @@ def images(case: Case) -> list[bytes]:
     return [image(spec) for spec in (case.out, *case.ins)]
 
 
-def operand(spec: Spec, memory: bytes) -> Operand:
-    """The operand itself, over a copy of `memory`."""
+# Room for so many numbers on a device: what has `write` and `read` (tutor/ground/memory.py).
+Room = Callable[[int, DType], Any]
+
+
+def operand(spec: Spec, memory: bytes, room: Room | None = None) -> Operand:
+    """The operand itself, over a copy of `memory`: on the host, or where there is `room`."""
     dtype = spec.dtype
-    block = Block(Memory(spec.room, dtype.itemsize, dtype.format), dtype)
-    block.raw[:] = memory
+    if room is None:
+        block = Block(Memory(spec.room, dtype.itemsize, dtype.format), dtype)
+        block.raw[:] = memory
+    else:
+        block = Block(room(spec.room, dtype), dtype)
+        block.memory.write(memory)
     return Operand(block, spec.shape, spec.strides, spec.offset)
 
 
@@ -62,12 +70,17 @@ def through(name: str, dtype: DType, kernel: Kernel) -> Kernel:
     return lambda out, *ins, **params: emit(Step(name, dtype, out, ins, params), kernel)
 
 
-def execute(kernel: Kernel, case: Case, before: Sequence[bytes]) -> list[bytes]:
+def execute(
+    kernel: Kernel, case: Case, before: Sequence[bytes], room: Room | None = None
+) -> list[bytes]:
     """Call the kernel, and return the memory of the operands after it."""
-    operands = [operand(*each) for each in zip((case.out, *case.ins), before, strict=True)]
+    specs = (case.out, *case.ins)
+    operands = [operand(*each, room) for each in zip(specs, before, strict=True)]
     if case.in_place:
         operands[0] = operands[1]
     kernel(*operands, **case.params)
+    if room is not None:
+        return [bytes(x.buf.memory.read()) for x in operands]
     return [bytes(x.buf.raw) for x in operands]
 
 

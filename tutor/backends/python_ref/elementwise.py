@@ -67,6 +67,11 @@ def cosh(x: float) -> float:
     return ieee(math.cosh)(abs(x))
 
 
+def acosh(x: float) -> float:
+    """ln(x + sqrt(x**2 - 1)), nan for x < 1: some C libraries (musl's) have numbers there"""
+    return math.nan if x < 1 else ieee(math.acosh)(x)
+
+
 def whole(f: Callable[[float], int]) -> Callable[[float], float]:
     """f(x), an integer, as a float with x's sign: ceil(-0.5) is -0.0; inf and nan stay"""
     return lambda x: math.copysign(f(x), x) if math.isfinite(x) else x
@@ -290,7 +295,7 @@ KERNELS: dict[str, Kernel] = {
     "cosh": lift(cosh),
     "tanh": lift(math.tanh),
     "asinh": lift(math.asinh),
-    "acosh": lift(ieee(math.acosh)),
+    "acosh": lift(acosh),
     "atanh": lift(ieee(math.atanh, (-1, -math.inf), (1, math.inf))),
     "erf": lift(math.erf),
     "gelu": lift(gelu),

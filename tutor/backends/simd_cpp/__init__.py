@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 from collections.abc import Callable
+from importlib import machinery
 from typing import Any
 
 from tutor.backends import registry, signatures
@@ -29,16 +31,44 @@ def _extension() -> Any:
             raise
         return None
     memory.check_sources(module, "signatures", signatures.version())
-    return module
+    return module if interpreter.has_lock() else None
 
 
+def _missing() -> tuple[str, str]:
+    """Why there is no extension, and what to do."""
+    if not interpreter.has_lock():
+        return (
+            "Python runs without its lock (the GIL), which its extension needs",
+            "leave out PYTHON_GIL=0 and -X gil=0: Python then turns the lock on by itself",
+        )
+    here = os.path.abspath(__file__)
+    for _ in (*PLACE, "__init__.py"):
+        here = os.path.dirname(here)
+    for folder in map(os.path.abspath, sys.path):
+        other = os.path.join(folder, *PLACE)
+        built = [os.path.join(other, "_simd" + end) for end in machinery.EXTENSION_SUFFIXES]
+        whole = os.path.exists(os.path.join(other, "__init__.py"))  # what is editable has no more
+        if folder != here and whole and any(map(os.path.exists, built)):
+            return (
+                f"this is the tutor of {here}, without its extension; the one installed in {folder}"
+                " has it, but stands behind in sys.path, as it does for python -m in a source tree",
+                f"run pip install -e {here}, or set PYTHONSAFEPATH=1 to use the installed one",
+            )
+    return NOT_BUILT
+
+
+PLACE = ("tutor", "backends", "simd_cpp")
+NOT_BUILT = (
+    "its extension was not built",
+    "install a C++ compiler (Debian, Ubuntu: apt install g++), then run pip install -e .",
+)
 _native = _extension()
-REMEDY = "install a C++ compiler (Debian, Ubuntu: apt install g++), then run pip install -e ."
+FOUND, REMEDY = NOT_BUILT if _native else _missing()
 
 
 def _module() -> Any:
     if _native is None:
-        raise KernelNotFound("the backend 'simd_cpp'", "its extension was not built", REMEDY)
+        raise KernelNotFound("the backend 'simd_cpp'", FOUND, REMEDY)
     return _native
 
 
@@ -153,6 +183,6 @@ def _load() -> registry.Table:
 
 
 if _native is None:
-    registry.register_unavailable("simd_cpp", REMEDY)
+    registry.register_unavailable("simd_cpp", f"{REMEDY} ({FOUND})")
 else:
     registry.register_loader("simd_cpp", _load)

@@ -1,7 +1,20 @@
 // Which levels this CPU can run.
 #include "levels.hpp"
 
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
+
 namespace tutor {
+
+#ifdef __x86_64__
+// Whether the CPU converts floats of 16 bits. That the system saves the registers this takes
+// follows from "avx", which every level that asks for this one asks for, too.
+static inline bool has_f16c() {
+    unsigned a, b, c, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+#endif
 
 #define TABLE(file) file,
 #define ROW(level, supported)                                                                     \

@@ -180,6 +180,17 @@ struct Rows {
     int64_t count;
 };
 
+// ---- what a compiler is told
+// ---------------------------------------------------------------------
+
+// Before a loop: whatever it writes, no later turn of it reads, so that it can be one over vectors
+// even where pointers might overlap for all the compiler knows.
+#ifdef __clang__
+#define TUTOR_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define TUTOR_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
 // ---- threads.cpp: one pool of threads for the process -------------------------------------------
 
 // Calls task(context, i) for each i in [0, chunks), on the caller and on whichever workers are

@@ -54,6 +54,7 @@ class Chain:
         return (
             len(self.steps) < MOST_INSTRUCTIONS
             and self._operands(step) <= MOST_OPERANDS
+            and step.device == next(iter(self.steps.values()), step).device
             and not (refuses and self.refuses)
             and not (outside and (refuses or self.refuses))
             and (self._fits(step) if is_map(step) else self._ends_in(step))

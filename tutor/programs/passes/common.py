@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable
 
+from tutor.backends.registry import DEVICE
 from tutor.backends.step import Step
 from tutor.programs.passes.uses import Uses, reads, writes
 from tutor.programs.program import Program, Slot, Walk, walks
@@ -65,14 +66,15 @@ def _key(step: Step, version: dict[Slot, int]) -> Hashable:
         return None
     read = tuple((walk, version[walk.buf]) for walk in reads(step))
     params = tuple((name, repr(value)) for name, value in step.params.items())  # 1 is not True
-    return step.kernel, step.dtype, step.out.buf.dtype, step.out.shape, params, read
+    where = step.device, step.out.buf.dtype, step.out.shape
+    return step.kernel, step.dtype, where, params, read
 
 
 def _equal_constants(program: Program) -> dict[Slot, Slot]:
     first: dict[Hashable, Slot] = {}
     renamed = {}
     for slot in program.slots:
-        if slot.role == "constant" and slot.count <= SMALL:
+        if slot.role == "constant" and slot.count <= SMALL and slot.device == DEVICE:
             one = first.setdefault((slot.dtype, slot.value.raw.tobytes()), slot)
             if one is not slot:
                 renamed[slot] = one

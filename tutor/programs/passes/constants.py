@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tutor.backends.registry import Operand
+from tutor.backends.registry import DEVICE, Operand
 from tutor.backends.step import Step, emit
 from tutor.core.buffer import Buffer
 from tutor.programs.passes.uses import Uses, is_map, may_refuse, reads
@@ -55,8 +55,9 @@ def _one_of(constant: Slot | None, walk: Walk) -> Walk:
 
 
 def _number(walk: Walk) -> Any:
-    """The number that the walk reads, if it is a constant's, and no other; else None."""
-    if walk.buf.role != "constant" or 0 in walk.shape:
+    """The number that the walk reads, if it is a constant's of the host, and no other; else None.
+    (Beside operands on a device such a one is handed over by its value.)"""
+    if walk.buf.role != "constant" or 0 in walk.shape or walk.buf.device != DEVICE:
         return None
     alone = all(n == 1 or s == 0 for n, s in zip(walk.shape, walk.strides, strict=True))
     return walk.buf.value[walk.offset] if alone else None

@@ -38,6 +38,8 @@ def _read_from_the_original(program: Program) -> Program:
         if step.kernel != "copy" or found is None:
             continue
         out, source = walks(found)
+        if out.buf.device != source.buf.device:
+            continue
         if same(out, source) and step.dtype is not bool_:  # (a copied bool is 0 or 1)
             steps[i] = None
         if out.buf.lasts:
@@ -99,6 +101,8 @@ def _written_at_once(program: Program) -> Program:
     for i, step in sorted(copied, key=lambda copy: not walks(copy[1])[0].buf.lasts):
         out, source = walks(step)
         if steps[i] is not step or not (out.buf.lasts or uses.reads[out.buf]):
+            continue
+        if out.buf.device != source.buf.device:
             continue
         made = uses.maker(source.buf)
         maker = None if made is None else steps[made]

@@ -53,7 +53,8 @@ def _dying(uses: Uses, step: Step, out: Walk, i: int) -> Iterator[Slot]:
     for position, walk in enumerate(reads(step)):
         slot = walk.buf
         ends = slot.role == "temp" and uses.last_read(slot) == i and uses.writes[slot][-1].at < i
-        alike = slot.dtype is out.buf.dtype and walk.is_whole and walk.shape == out.shape
+        kind = slot.dtype is out.buf.dtype and slot.device == out.buf.device
+        alike = kind and walk.is_whole and walk.shape == out.shape
         others = [other for other in reads(step) if other.buf is slot and not same(other, walk)]
         if ends and alike and not others and _read_first(step, position, out):
             yield slot

@@ -86,8 +86,11 @@ def _zero(program: Program, dtype: DType) -> Slot:
     """A constant that is 0: one that is there, or another."""
     zero = Buffer([0], dtype=dtype)
     for slot in program.slots:
-        alike = (slot.role, slot.count, slot.dtype) == ("constant", 1, dtype)
-        if alike and slot.value.raw.tobytes() == zero.raw.tobytes():
+        kind = slot.role, slot.count, slot.dtype, slot.device
+        if (
+            kind == ("constant", 1, dtype, zero.device)
+            and slot.value.raw.tobytes() == zero.raw.tobytes()
+        ):
             return slot
     return Slot("constant", 1, dtype, zero)
 

@@ -61,6 +61,8 @@ def products(program: Program) -> Program:
 def place(uses: Uses, made: Step, chain: Step, first: int, last: int) -> int | None:
     """Where a step and a later one that reads it can be done at once: where the first is, or where
     the last is; None where neither can be. (The first writes a temp that nobody else touches.)"""
+    if made.device != chain.device:
+        return None
     ready = not any(uses.is_changed(walk, first, last) for walk in reads(chain))
     inside = all(walk.buf.role in ("temp", "output") for walk in writes(chain))
     if ready and inside and not any(uses.is_touched(walk, first, last) for walk in writes(chain)):

@@ -27,7 +27,8 @@ def versions(program: Program) -> Program:
         operands = [_at(now, walk) for walk in walks(step)]
         for place, slot in _begun(step).items():
             left[slot] -= 1
-            now[slot] = Slot("temp", slot.count, slot.dtype) if left[slot] else slot
+            fresh = Slot("temp", slot.count, slot.dtype, device=slot.device)
+            now[slot] = fresh if left[slot] else slot
             operands[place] = _at(now, walks(step)[place])
         steps.append(step.over(operands))
     return program.with_steps(steps)

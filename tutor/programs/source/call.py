@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from tutor.backends.step import Step
+from tutor.backends.text.dialect import Dialect
+from tutor.backends.text.expressions import loaded
+from tutor.backends.text.loops import Axis, Lines, Var, axes_of, index, joined, ordered
 from tutor.dtype import DType
 from tutor.programs.program import Slot, Walk, walks
-from tutor.programs.source.dialect import Dialect
-from tutor.programs.source.expressions import loaded
-from tutor.programs.source.loops import Axis, Lines, Var, axes_of, index, joined, ordered
 
 
 class Call:

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tutor.backends.bytecode import Instruction, made, parse, text
+from tutor.backends.bytecode import Instruction, after_first, parse, text
 from tutor.backends.step import Step
-from tutor.dtype import DType
+from tutor.backends.text.chains import Values
+from tutor.backends.text.expressions import (
+    loaded,
+    refused,
+    stored,
+)
+from tutor.backends.text.loops import Lines, Var, loops, named
 from tutor.programs.source import products
 from tutor.programs.source.call import Call, Function
-from tutor.programs.source.elementwise import MOVES
-from tutor.programs.source.expressions import cast, expression, loaded, refused, rounded, stored
-from tutor.programs.source.loops import Lines, Var, loops, named
 from tutor.programs.source.reductions import placed, split, written
 
 PRODUCTS = {"matmul": products.matmul, "linear": products.linear}
@@ -48,19 +51,14 @@ def fused(call: Call) -> Function | None:
 def behind(call: Call, chain: Sequence[Instruction]) -> Function | None:
     """The product, and then all else over it; None where the result has no room for the product:
     it is of another dtype, or in the place of something that is read."""
-    first, *rest = chain
+    first = chain[0]
     step, (out, *ins) = call.step, call.walks
     count, results = len(first.args), int(str(step.params["results"]))
     others, further = ins[count : len(ins) + 1 - results], ins[len(ins) + 1 - results :]
     taken = [walk.buf for walk in (*ins, *others)]
     if out.buf.dtype is not first.dtype or out.buf in taken:
         return None
-    named = {f"i{count + n}": f"i{1 + n}" for n in range(len(others))} | {first.dest: "i0"}
-    rows = []
-    for row in rest:
-        rows.append(row._replace(args=tuple([named.get(arg, arg) for arg in row.args])))
-        if row.dest == first.dest:  # the register holds something else from here on
-            named[row.dest] = row.dest
+    rows = after_first(chain, count + len(others))
     product = Step(first.kernel, first.dtype, out, tuple(ins[:count]), {"relu": False})
     params = {**step.params, "code": text(rows)}
     then = Step("fused", step.dtype, out, (out, *others, *further), params)
@@ -70,15 +68,14 @@ def behind(call: Call, chain: Sequence[Instruction]) -> Function | None:
     return found and Function(*made.body, *found.body, parts=made.parts)
 
 
-class Chain:
-    """The values of a chain for one element: name -> text and dtype."""
+class Chain(Values):
+    """The values of a chain for one element of a step's operands."""
 
     def __init__(
         self, call: Call, place: Callable[[int], str], chain: Sequence[Instruction]
     ) -> None:
+        super().__init__(call.c)
         self.call, self.place, self.chain = call, place, chain
-        self.values: dict[str, tuple[str, DType]] = {}
-        self.taken: dict[str, int] = {}  # how often a name was given: a register may be used again
         results = int(str(call.step.params["results"]))
         self.inputs = len(call.walks) - results
         self.operand = {"o0": 0} | {f"o{n}": self.inputs + n for n in range(1, results)}
@@ -94,23 +91,7 @@ class Chain:
                 body.append([f"const {self.call.c.computed(dtype)} {name} = {text};"])
                 text = name
             self.values[name] = text, dtype
-        return [*body, *(self.statement(each) for each in chain)]
-
-    def statement(self, each: Instruction) -> Lines:
-        c, (to, kernel, dtype, _) = self.call.c, each
-        args = [self.values[arg] for arg in each.args]
-        found = made(each, [of for _, of in args])
-        if kernel == "cast":
-            ((x, of),) = args
-            text = cast(dtype, of, x, c)
-        else:
-            text = expression(kernel, dtype, [x for x, _ in args], c)
-        if kernel not in MOVES:
-            text = rounded(found, text)
-        self.taken[to] = self.taken.get(to, 0) + 1
-        name = to if self.taken[to] == 1 else f"{to}_{self.taken[to]}"
-        self.values[to] = name, found
-        return [f"const {c.computed(found)} {name} = {text};"]
+        return [*body, *([self.statement(each)] for each in chain)]
 
     def results(self, but: str = "") -> list[Lines]:
         """All that is written, after all is read: a result may take an input's place."""

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tutor.dtype import bool_
-from tutor.ground.layout import axis_of
-from tutor.programs.program import Walk
-from tutor.programs.source.call import Call, Function
-from tutor.programs.source.expressions import expression, loaded, stored
-from tutor.programs.source.loops import (
+from tutor.backends.text.expressions import expression, loaded, stored
+from tutor.backends.text.loops import (
     Axis,
     Lines,
     Var,
@@ -19,6 +15,10 @@ from tutor.programs.source.loops import (
     named,
     ordered,
 )
+from tutor.dtype import bool_
+from tutor.ground.layout import axis_of
+from tutor.programs.program import Walk
+from tutor.programs.source.call import Call, Function
 
 
 def axis_in(call: Call, dims: int) -> int:

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tutor.backends.text.dialect import HALVES
+from tutor.backends.text.expressions import loaded, stored
+from tutor.backends.text.loops import Lines, axes_of, block, index, loops, named, summed
 from tutor.ground.layout import Shape
 from tutor.programs.source.call import Call, Function
-from tutor.programs.source.dialect import HALVES
-from tutor.programs.source.expressions import loaded, stored
-from tutor.programs.source.loops import Lines, axes_of, block, index, loops, named, summed
 
 ROWS, LANES, COLUMNS = 6, 16, 4
 MOST_PACKED = 4096  # terms: half a megabyte on the stack, and more than the L2 cache would keep

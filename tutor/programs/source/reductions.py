@@ -14,12 +14,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from tutor.dtype import DType, float32, float64, uint64
-from tutor.ground.layout import axes_of as axes_named
-from tutor.programs.source.call import Call, Function
-from tutor.programs.source.dialect import Dialect, limits
-from tutor.programs.source.expressions import expression, loaded, stored
-from tutor.programs.source.loops import (
+from tutor.backends.text.dialect import Dialect, limits
+from tutor.backends.text.expressions import expression, loaded, stored
+from tutor.backends.text.loops import (
     LETTERS,
     Axis,
     Lines,
@@ -32,6 +29,9 @@ from tutor.programs.source.loops import (
     ordered,
     summed,
 )
+from tutor.dtype import DType, float32, float64, uint64
+from tutor.ground.layout import axes_of as axes_named
+from tutor.programs.source.call import Call, Function
 
 LANES, BLOCK, TILE = 32, 512, 64
 

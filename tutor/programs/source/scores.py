@@ -9,11 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tutor.dtype import float64
-from tutor.ground.layout import axis_of
-from tutor.programs.source.call import Call, Function
-from tutor.programs.source.expressions import stored
-from tutor.programs.source.loops import (
+from tutor.backends.text.expressions import stored
+from tutor.backends.text.loops import (
     Axis,
     Lines,
     Var,
@@ -24,6 +21,9 @@ from tutor.programs.source.loops import (
     named,
     ordered,
 )
+from tutor.dtype import float64
+from tutor.ground.layout import axis_of
+from tutor.programs.source.call import Call, Function
 
 
 class Scores:

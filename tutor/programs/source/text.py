@@ -13,13 +13,14 @@ from collections.abc import Callable
 from tutor.backends.matrix_signatures import signature_of
 from tutor.backends.signatures import SIGNATURES
 from tutor.backends.step import Step
+from tutor.backends.text.dialect import C99, Dialect
+from tutor.backends.text.expressions import EXPRESSIONS
+from tutor.backends.text.helpers import needed
+from tutor.backends.text.loops import Lines, indented
+from tutor.backends.text.updates import UPDATES
 from tutor.programs.program import Program, Slot, walks
 from tutor.programs.source import chain, elementwise, moving, products, reductions, scores
 from tutor.programs.source.call import Call, Function
-from tutor.programs.source.dialect import C99, Dialect
-from tutor.programs.source.expressions import EXPRESSIONS
-from tutor.programs.source.helpers import needed
-from tutor.programs.source.loops import Lines, indented
 
 Writer = Callable[[Call], Function | None]
 
@@ -27,7 +28,7 @@ WRITERS: dict[str, Writer] = {  # by kernel; the library does what is not here, 
     **dict.fromkeys((*EXPRESSIONS, "cast"), elementwise.elementwise),
     "fill": elementwise.fill,
     "arange": elementwise.arange,
-    **dict.fromkeys(elementwise.UPDATES, elementwise.update),
+    **dict.fromkeys(UPDATES, elementwise.update),
     **{row.name: reductions.reduce for row in SIGNATURES.values() if row.form == "reduce"},
     "matmul": products.matmul,
     "linear": products.linear,
@@ -82,7 +83,7 @@ def source(program: Program, dialect: Dialect = C99) -> str:
         head=dialect.head,
     )
     code = "\n".join([*parts, run_text(program, functions, names, dialect)])
-    return head + (DECLARED if asks else "") + needed(code) + "\n" + code
+    return head + (DECLARED if asks else "") + needed(code, dialect) + "\n" + code
 
 
 def functions_of(program: Program, dialect: Dialect = C99) -> list[Function | None]:

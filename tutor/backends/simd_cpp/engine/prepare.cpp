@@ -101,6 +101,9 @@ bool Run::cast(int i, DType dtype) {
 
 // The operands as they are to be computed with in an autocast block: tutor/ground/casting.py.
 bool Run::autocast() {
+    for (int i = 0; i < count_; ++i) {
+        if (is_tensor(ins_[i]) && is_on_device(ins_[i])) return for_python_ = true, false;
+    }
     Ref inputs(new_inputs());
     PyObject* args[] = {info_->casts, inputs.get()};
     Ref found(inputs ? PyObject_Vectorcall(given.cast_operands, args, 2, nullptr) : nullptr);
@@ -124,6 +127,7 @@ bool Run::bring_together() {
         }
         const DType found = dtype_of(ins_[i]);
         if (found == DTYPES) return false;
+        if (is_on_device(ins_[i]) && info_->view <= View::Own) return for_python_ = true, false;
         ++tensors;
         if (i >= first) dtype = dtype == DTYPES || first < 0 ? found : meeting_of(dtype, found);
         if (i == std::max(first, 0)) dtype_ = found;

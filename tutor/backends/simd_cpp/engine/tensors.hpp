@@ -5,6 +5,7 @@
 
 #include "engine/given.hpp"
 #include "engine/views.hpp"
+#include "memory/memory.hpp"
 
 namespace tutor {
 
@@ -20,6 +21,23 @@ DType dtype_of(PyObject* tensor);
 
 // Whether its numbers are there: else they are promised only, and who asks for them has them made.
 bool is_kept(PyObject* tensor);
+
+// Whether its numbers are on another device than the host, or promised there: the Engine in Python
+// runs what is done with them.
+inline bool is_on_device(PyObject* tensor) {
+    PyObject* buf = part(tensor, T_BUF);
+    if (!buf || !given.buffer.has(buf)) return false;
+    PyObject* memory = reinterpret_cast<Holder*>(buf)->memory;
+    return !is_memory(memory) && says_elsewhere(memory);
+}
+
+// Whether two Tensors are on one device.
+inline bool are_together(PyObject* one, PyObject* other) {
+    PyObject *a = part(one, T_BUF), *b = part(other, T_BUF);
+    return a && b && given.buffer.has(a) && given.buffer.has(b) &&
+           are_on_one_device(reinterpret_cast<Holder*>(a)->memory,
+                             reinterpret_cast<Holder*>(b)->memory);
+}
 
 // Whether all that a Tensor is made of is there: a slot may have been emptied.
 bool is_whole(PyObject* tensor);

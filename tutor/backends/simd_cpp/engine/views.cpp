@@ -17,10 +17,9 @@ void set_axis(Walk* z, int64_t size, int64_t stride) {
 // tutor/ground/layout.py.
 bool is_shape(const int64_t* shape, int ndim) {
     int64_t product = 8;  // bytes of the widest dtype; sizes of 0 do not count
-    bool empty = false, beyond = false;
+    bool beyond = false;
     for (int d = 0; d < ndim; ++d) {
         if (shape[d] < 0) return false;
-        empty |= shape[d] == 0;
         beyond |= __builtin_mul_overflow(product, shape[d] ? shape[d] : 1, &product);
     }
     return !beyond;

@@ -141,7 +141,26 @@ struct Walking {
     PyObject* ask;  // what calls hooks; None: nothing does
     Pending pending;
     Ref arrived;  // a dict: what comes to each tensor that is to have a `.grad`
+    std::unordered_map<PyObject*, PyObject*> last;  // which Op reads a leaf with hooks last
 };
+
+// The hooks of a leaf; nullptr where it has none, or none is to be called.
+PyObject* hooks_of(PyObject* leaf, const Walking& walk) {
+    PyObject* hooks = is_tensor(leaf) && walk.ask != Py_None ? part(leaf, T_HOOKS) : nullptr;
+    return hooks && PyList_Check(hooks) && PyList_GET_SIZE(hooks) ? hooks : nullptr;
+}
+
+// Of each leaf with hooks the Op that reads it last, among those from `at` on.
+void find_last(PyObject* ops, Py_ssize_t at, Walking& walk) {
+    for (; at < PyList_GET_SIZE(ops); ++at) {
+        PyObject* op = PyList_GET_ITEM(ops, at);
+        PyObject* ins = slot(op, N_INPUTS);
+        for (Py_ssize_t i = 0; ins && PyTuple_Check(ins) && i < PyTuple_GET_SIZE(ins); ++i) {
+            PyObject* x = PyTuple_GET_ITEM(ins, i);
+            if (hooks_of(x, walk)) walk.last[x] = op;
+        }
+    }
+}
 
 // Raises the error that a function of tutor/ground/refusals.py makes for these.
 bool refuse(PyObject* refusal, PyObject* op, PyObject* about = nullptr) {
@@ -185,7 +204,7 @@ Ref gradients(PyObject* op, PyObject* g, bool linked) {
 // The gradient for an input, in that one's shape: where it was stretched, the sum over the copies.
 Ref fitted(PyObject* op, PyObject* x, PyObject* gx) {
     if (is_tensor(gx) && same(part(gx, T_SHAPE), part(x, T_SHAPE)) && dtype_of(gx) == dtype_of(x) &&
-        dtype_of(x) != DTYPES)
+        dtype_of(x) != DTYPES && are_together(gx, x))
         return Ref::to(gx);
     PyObject* args[] = {op, x, gx};
     return Ref(PyObject_Vectorcall(given.fit, args, 3, nullptr));
@@ -241,13 +260,36 @@ bool keep_inside(PyObject* op, PyObject* g, const Ref& arrived) {
            (tensor.get() == Py_None || PyDict_SetItem(arrived.get(), tensor.get(), g) == 0);
 }
 
+// The gradient of a leaf has come, all of it.
+bool reach(PyObject* leaf, Ref gradient, Walking& walk) {
+    Ref g = after(hooks_of(leaf, walk), std::move(gradient), walk.ask);
+    return g && PyDict_SetItem(walk.arrived.get(), leaf, g.get()) == 0;
+}
+
+// The leaves with hooks that nobody reads any more, once this Op has handed on its gradients: they
+// need not wait for the end.
+bool reach_behind(PyObject* ops, Py_ssize_t at, Walking& walk) {
+    Ref ins = tuple_in(PyList_GET_ITEM(ops, at), N_INPUTS);
+    if (!ins) return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(ins.get()); ++i) {
+        PyObject* x = PyTuple_GET_ITEM(ins.get(), i);
+        if (op_of(x) || !hooks_of(x, walk)) continue;
+        if (!walk.last.count(x)) find_last(ops, at, walk);
+        if (walk.last[x] != PyList_GET_ITEM(ops, at)) continue;
+        Ref g = walk.pending.take(x);
+        if (g && !reach(x, std::move(g), walk)) return false;
+    }
+    return true;
+}
+
 bool walk_ops(PyObject* ops, Walking& walk) {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(ops); ++i) {
         Ref op = Ref::to(PyList_GET_ITEM(ops, i));
         Ref g = walk.pending.take(op.get());
         if (!g) continue;  // its only reader had no gradient for it
         g = after(slot(op.get(), N_HOOKS), std::move(g), walk.ask);
-        if (!g || !visit(op.get(), g.get(), walk) || !keep_inside(op.get(), g.get(), walk.arrived))
+        if (!g || !visit(op.get(), g.get(), walk) ||
+            !keep_inside(op.get(), g.get(), walk.arrived) || !reach_behind(ops, i, walk))
             return false;
         if (!walk.keep) release(op.get());
     }
@@ -258,9 +300,7 @@ bool reach_leaves(Walking& walk) {
     for (Pending::Entry& entry : walk.pending.entries()) {
         if (!entry.node) continue;
         Ref leaf = Ref::to(entry.node);
-        PyObject* hooks = is_tensor(leaf.get()) ? part(leaf.get(), T_HOOKS) : nullptr;
-        Ref g = after(hooks, Ref::to(entry.gradient), walk.ask);
-        if (!g || PyDict_SetItem(walk.arrived.get(), leaf.get(), g.get()) < 0) return false;
+        if (!reach(leaf.get(), Ref::to(entry.gradient), walk)) return false;
     }
     return true;
 }
@@ -271,77 +311,10 @@ PyObject* arrivals(PyObject* root, PyObject* gradient, bool keep, bool linked, P
     PyObject* op = part(root, T_OP) ? part(root, T_OP) : Py_None;
     Ref ops(order(op));
     if (!ops) return nullptr;
-    Walking walk{keep, linked, ask, {}, Ref(PyDict_New())};
+    Walking walk{keep, linked, ask, {}, Ref(PyDict_New()), {}};
     const bool done = walk.arrived && walk.pending.add(op == Py_None ? root : op, gradient) &&
                       walk_ops(ops.get(), walk) && reach_leaves(walk);
     return done ? walk.arrived.release() : nullptr;
-}
-
-// ---- .grad --------------------------------------------------------------------------------------
-
-namespace {
-
-bool has_zero(PyObject* strides) {
-    for (Py_ssize_t d = 0; strides && PyTuple_Check(strides) && d < PyTuple_GET_SIZE(strides);
-         ++d) {
-        int64_t stride;
-        if (!read_whole(PyTuple_GET_ITEM(strides, d), &stride) || stride == 0) return true;
-    }
-    return false;
-}
-
-// The tensors and, for each, a gradient with memory that nobody else has.
-struct Share {
-    Ref tensor, fresh, old, sum;
-};
-
-bool own(PyObject* arrived, PyObject* seed, std::vector<Share>* shares) {
-    std::unordered_set<PyObject*> handed_out{part(seed, T_BUF)};
-    PyObject *tensor, *g;
-    for (Py_ssize_t at = 0; PyDict_Next(arrived, &at, &tensor, &g);) {
-        if (!is_tensor(tensor) || !is_tensor(g) || !part(g, T_BUF)) return false;
-        shares->push_back({Ref::to(tensor), Ref::to(g), {}, {}});
-    }
-    for (Share& share : *shares) {
-        PyObject* fresh = share.fresh.get();
-        if (handed_out.count(part(fresh, T_BUF)) || has_zero(part(fresh, T_STRIDES))) {
-            share.fresh = Ref(run_named("copy", fresh, nullptr, nullptr));
-            if (!share.fresh) return false;
-        }
-        handed_out.insert(part(share.fresh.get(), T_BUF));
-    }
-    return true;
-}
-
-// What each `.grad` would become.
-bool add_up(std::vector<Share>& shares) {
-    for (Share& share : shares) {
-        PyObject* old = part(share.tensor.get(), T_GRAD);
-        share.old = Ref::to(old ? old : Py_None);
-        share.sum = share.old.get() == Py_None
-                        ? Ref::to(share.fresh.get())
-                        : Ref(PyNumber_Add(share.old.get(), share.fresh.get()));
-        if (!share.sum) return false;
-    }
-    return true;
-}
-
-}  // namespace
-
-// Adds to the `.grad` of all tensors at once. If another thread has stored a gradient in the
-// meantime, it begins again, and adds to that.
-bool store(PyObject* arrived, PyObject* seed) {
-    std::vector<Share> shares;
-    if (!own(arrived, seed, &shares)) return false;
-    auto unchanged = [](const Share& share) {
-        return part(share.tensor.get(), T_GRAD) == share.old.get();
-    };
-    do {
-        if (!add_up(shares)) return false;
-    } while (!std::all_of(shares.begin(), shares.end(), unchanged));
-    for (Share& share : shares)  // no Python runs in between: what was there lives on in share.old
-        given.tensor.put(share.tensor.get(), T_GRAD, share.sum.release());
-    return true;
 }
 
 }  // namespace tutor

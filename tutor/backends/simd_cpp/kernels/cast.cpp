@@ -59,7 +59,7 @@ void convert(int64_t n, void* out, const void* const* ins) {
     } else if constexpr (is_16_bit_float<To> && std::is_floating_point_v<From>) {
         narrow(n, z, x);
     } else {
-#pragma GCC ivdep
+        TUTOR_INDEPENDENT
         for (int64_t i = 0; i < n; i++) {
             if constexpr (is_bool<From>)  // chosen, because a bool is not converted by vectors
                 z[i] = x[i] ? cast<To>(uint8_t(1)) : cast<To>(uint8_t(0));

@@ -30,7 +30,7 @@ void choose(int64_t n, void* out, const void* const* ins) {
     const bool_t* condition = static_cast<const bool_t*>(ins[0]);
     const Item<Bits>*x = static_cast<const Item<Bits>*>(ins[1]),
           *y = static_cast<const Item<Bits>*>(ins[2]);
-#pragma GCC ivdep
+    TUTOR_INDEPENDENT
     for (int64_t i = 0; i < n; i++) {
         const Bits yes = x[i].bits, no = y[i].bits;  // both read: no branch, so it vectorises
         z[i].bits = condition[i] ? yes : no;

@@ -157,12 +157,13 @@ template <class Formula, class C, class T>
 }
 
 // Everything else, one element at a time, for the compiler to vectorise: it reads In, computes with
-// V and writes Out. `out` is the very same memory as an input or apart from it, hence ivdep.
+// V and writes Out. `out` is the very same memory as an input or apart from it, hence
+// TUTOR_INDEPENDENT.
 template <class Formula, class Out, class In, class V>
 void map_scalars(int64_t n, void* out, const void* const* ins) {
     Out* z = static_cast<Out*>(out);
     const In *x = static_cast<const In*>(ins[0]), *y = static_cast<const In*>(ins[1]);
-#pragma GCC ivdep
+    TUTOR_INDEPENDENT
     for (int64_t i = 0; i < n; i++)
         z[i] = static_cast<Out>(apply<Formula>(static_cast<V>(x[i]), static_cast<V>(y[i])));
 }

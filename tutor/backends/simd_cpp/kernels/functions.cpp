@@ -31,7 +31,7 @@ using Atan = Function<math::atan, std::atan>;
 using Sinh = Function<math::sinh, std::sinh>;
 using Cosh = Function<math::cosh, std::cosh>;
 using Asinh = Function<math::asinh, std::asinh>;
-using Acosh = Function<math::acosh, std::acosh>;
+using Acosh = Function<math::acosh, math::acosh>;
 using Atanh = Function<math::atanh, std::atanh>;
 using Erf = Function<math::erf, std::erf>;
 

@@ -26,7 +26,7 @@ void largest_along(const Axis& w, int64_t n, const Key* row, Key* z) {
     for (int64_t q = 0; q < n; ++q) z[q] = row[q * stride];
     for (int64_t j = 1; j < w.taps; ++j) {
         const Key* tap = row + j * w.dilation;
-#pragma GCC ivdep
+        TUTOR_INDEPENDENT
         for (int64_t q = 0; q < n; ++q) z[q] = tap[q * stride] > z[q] ? tap[q * stride] : z[q];
     }
 }
@@ -44,7 +44,7 @@ void largest_2x2(int64_t n, const T* x, int64_t x_row, T* z) {
         const int64_t at = smaller(first, n - N);
         const T *top = x + 2 * at, *bottom = top + x_row;
         T* to = z + at;
-#pragma GCC ivdep
+        TUTOR_INDEPENDENT
 #pragma GCC unroll 1
         for (int q = 0; q < N; ++q) {
             const Key a = Order::key(top[2 * q]), b = Order::key(top[2 * q + 1]);
@@ -89,7 +89,7 @@ Status max_pool2d(const Operand& out, const Operand* ins, int, const Params& par
             for (int64_t i = 0; i < h.taps; ++i) {
                 const T* row = element<const T>(x, n, c, (first + p) * h.stride + i * h.dilation);
                 const auto take = [&](int64_t by) {
-#pragma GCC ivdep
+                    TUTOR_INDEPENDENT
                     for (int64_t q = 0; q < columns; ++q) {
                         const Key key = Order::key(row[q * by]);
                         to[q] = i == 0 || key > to[q] ? key : to[q];
@@ -147,7 +147,7 @@ void share_2x2(int64_t n, const F* x, int64_t x_row, const F* m, const F* g, F* 
         const int64_t at = smaller(first, n - N);
         const F *top = x + 2 * at, *bottom = top + x_row, *largest = m + at, *shared = g + at;
         F *to_top = z + 2 * at, *to_bottom = to_top + z_row;
-#pragma GCC ivdep
+        TUTOR_INDEPENDENT
 #pragma GCC unroll 1
         for (int q = 0; q < N; ++q) {
             const F a = top[2 * q] == largest[q] ? F(1) : F(0);
@@ -208,7 +208,7 @@ bool share_band(const Band& band, const Operand& out, const Operand* ins, int64_
     for (int64_t i = 0; i < h.taps; ++i)
         for (int64_t j = 0; j < w.taps; ++j) {
             const F* at = seen + band.shift(i, j);
-#pragma GCC ivdep
+            TUTOR_INDEPENDENT
             for (int64_t q = 0; q < length; ++q) count[q] += at[q] == largest[q] ? F(1) : F(0);
         }
     for (int64_t q = 0; q < length; ++q) share[q] /= count[q];
@@ -216,7 +216,7 @@ bool share_band(const Band& band, const Operand& out, const Operand* ins, int64_
         for (int64_t j = 0; j < w.taps; ++j) {
             const F* at = seen + band.shift(i, j);
             F* to = z + band.shift(i, j);
-#pragma GCC ivdep
+            TUTOR_INDEPENDENT
             for (int64_t q = 0; q < length; ++q) to[q] += at[q] == largest[q] ? share[q] : F(0);
         }
     for (int64_t r = band.row * h.stride; r < end; ++r) {

@@ -180,7 +180,7 @@ Status dropout(const Operand& out, const Operand* ins, int, const Params& params
             const int64_t run = smaller(nest.locate(first + i, at), n - i);
             move_row(reinterpret_cast<const T*>(x.data) + at[1], x_step, numbers, 1, run);
             for (int64_t j = 0; j < run; j++)
-                numbers[j] = any & (words[i + j] >= threshold) ? numbers[j] * scale : F(0);
+                numbers[j] = (any & (words[i + j] >= threshold)) ? numbers[j] * scale : F(0);
             move_row(numbers, 1, reinterpret_cast<T*>(out.data) + at[0], z_step, run);
             i += run;
         }

@@ -93,7 +93,7 @@ struct OnBytes {
             for (int64_t r = 0; r < from.rows; r++, row += from.row_stride) {
                 Partial* lane = to + (position + r) % Op::LANES * from.columns;
                 if (from.column_stride == 1) {
-#pragma GCC ivdep
+                    TUTOR_INDEPENDENT
                     for (int64_t c = 0; c < from.columns; c++)
                         Op::add(lane[c], Op::of(row[c]), position + r);
                 } else {

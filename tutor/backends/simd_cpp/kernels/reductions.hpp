@@ -233,7 +233,7 @@ struct ArgExtreme {
         alignas(64) Place place[64];
         for (int64_t c = 0; c < n; c++) best[c] = to[c].key, place[c] = -1;
         const auto add = [&](Place r, int64_t step) {
-#pragma GCC ivdep
+            TUTOR_INDEPENDENT
             for (int64_t c = 0; c < n; c++) {
                 const Key key = of(x[c * step]);
                 place[c] = best[c] < key ? r : place[c];

@@ -78,20 +78,22 @@ void scan_first(const Line<T>& line, int64_t n, typename Op::Carry* carry) {
 // over vectors.
 template <class T, class Op>
 void scan_step(const Line<T>& line, int64_t n, typename Op::Carry* carry) {
-    const auto [z, x, y, z_step, x_step, y_step] = line;
+    T* z = line.z;
+    const T *x = line.x, *y = line.y;
     const auto step = [=](int64_t along_z, int64_t along_x, int64_t along_y) {
-#pragma GCC ivdep
+        TUTOR_INDEPENDENT
         for (int64_t c = 0; c < n; c++) {
             carry[c] = Op::next(carry[c], x[c * along_x], y[c * along_y]);
             z[c * along_z] = Op::result(carry[c]);
         }
     };
-    if (z_step == 1 && x_step == 1 && y_step == 1)
+    const bool side_by_side = line.z_step == 1 && line.y_step == 1;
+    if (side_by_side && line.x_step == 1)
         step(1, 1, 1);
-    else if (z_step == 1 && x_step == 0 && y_step == 1)
+    else if (side_by_side && line.x_step == 0)
         step(1, 0, 1);
     else
-        step(z_step, x_step, y_step);
+        step(line.z_step, line.x_step, line.y_step);
 }
 
 // Threads share the slices. Where these lie closer to each other than the elements of one, they go

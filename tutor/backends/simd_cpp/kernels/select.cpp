@@ -206,7 +206,7 @@ void scatter_run(const Run& run) {
     }
     z += run.axis.offset(*run.index);  // n different elements of one slice
     if (run.main_step == 1 && run.indexed_step == 1) {
-#pragma GCC ivdep
+        TUTOR_INDEPENDENT
         for (int64_t j = 0; j < run.n; j++) z[j] = combine(z[j], src[j]);
     } else {
         for (int64_t j = 0; j < run.n; j++) {

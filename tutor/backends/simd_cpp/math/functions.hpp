@@ -82,6 +82,11 @@ inline reals acosh(reals x) {
     return xsimd::select(x < 1.0, reals(std::numeric_limits<double>::quiet_NaN()), result);
 }
 
+// musl's, of which Python in the page is made, gives numbers for x < -2.
+inline double acosh(double x) {
+    return x < 1.0 ? std::numeric_limits<double>::quiet_NaN() : std::acosh(x);
+}
+
 // ln((1 + x) / (1 - x)) / 2 = ln(1 + 2x / (1 - x)) / 2
 inline reals atanh(reals x) {
     const reals size = xsimd::abs(x);

@@ -7,6 +7,25 @@
 
 #include "kernel.hpp"
 
+// On NEON xsimd estimates quotients and square roots of floats by Newton's method, as 32-bit Arms
+// have to: off by a unit in the last place, and with -0, infinities and subnormals gone wrong.
+// 64-bit ones have instructions for both, that round as IEEE 754 says.
+#if defined(__aarch64__) && !defined(TUTOR_SCALAR)
+namespace xsimd {
+namespace kernel {
+template <>
+inline batch<float, neon64> div(const batch<float, neon64>& x, const batch<float, neon64>& y,
+                                requires_arch<neon>) noexcept {
+    return vdivq_f32(x, y);
+}
+template <>
+inline batch<float, neon64> sqrt(const batch<float, neon64>& x, requires_arch<neon>) noexcept {
+    return vsqrtq_f32(x);
+}
+}  // namespace kernel
+}  // namespace xsimd
+#endif
+
 namespace tutor {
 namespace TUTOR_LEVEL {
 namespace {
@@ -14,6 +33,8 @@ namespace {
 #ifdef TUTOR_SCALAR
 using Arch =
     xsimd::emulated<128>;  // registers of 16 bytes acted out in plain C++, for any CPU at all
+#elif defined(__aarch64__)
+using Arch = xsimd::neon64;  // whatever else the compiler's flags allow: see above
 #else
 using Arch = xsimd::default_arch;  // the widest that this source's compiler flags allow
 #endif

@@ -14,8 +14,8 @@ PyTypeObject* holder_type = nullptr;
 
 namespace {
 
-enum { MEMORY, KEEP, COUNT, DEVICE, NAMES };
-const char* const texts[NAMES] = {"memory", "keep", "count", "device"};
+enum { MEMORY, KEEP, COUNT, DEVICE, WRITE, NAMES };
+const char* const texts[NAMES] = {"memory", "keep", "count", "device", "write"};
 PyObject* names[NAMES];
 
 PyObject*& at(PyObject* object, Py_ssize_t place) {
@@ -35,6 +35,22 @@ bool is_at(PyObject* buf, PyObject* memory) {
            reinterpret_cast<Holder*>(buf)->memory == memory;
 }
 
+// The error for the bytes of memory on another device, which are wanted here. Returns nullptr.
+PyObject* not_here(PyObject* memory) {
+    PyObject* device = PyObject_GetAttr(memory, names[DEVICE]);
+    const char* name = device && PyUnicode_Check(device) ? PyUnicode_AsUTF8(device) : nullptr;
+    if (name) {
+        raise("DeviceError", "the bytes of a Buffer",
+              std::string("they are on the device '") + name +
+                  "', and these bytes are wanted on 'cpu'",
+              "move the Tensor there first: x.to(\"cpu\")");
+    } else if (!PyErr_Occurred()) {
+        PyErr_SetString(PyExc_TypeError, "the device of a Buffer's memory is no str");
+    }
+    Py_XDECREF(device);
+    return nullptr;
+}
+
 // What `promise` comes to, in place of it. It has a method keep(), or is no promise.
 PyObject* kept(PyObject* buf, PyObject* promise, std::string* found) {
     PyObject* keep = PyObject_GetAttr(promise, names[KEEP]);
@@ -46,7 +62,10 @@ PyObject* kept(PyObject* buf, PyObject* promise, std::string* found) {
     }
     PyObject* memory = PyObject_CallNoArgs(keep);
     Py_DECREF(keep);
-    if (memory && !is_memory(memory)) {
+    if (memory && is_elsewhere(memory)) {
+        not_here(memory);
+        Py_CLEAR(memory);
+    } else if (memory && !is_memory(memory)) {
         *found = of_type("what buf.memory keeps", memory);
         Py_CLEAR(memory);
     }
@@ -197,6 +216,30 @@ bool learn(PyTypeObject* type) {
 }
 
 }  // namespace
+
+bool is_elsewhere(PyObject* memory) {
+    return memory && !is_memory(memory) && PyObject_HasAttr(memory, names[WRITE]) &&
+           PyObject_HasAttr(memory, names[KEEP]);
+}
+
+bool are_on_one_device(PyObject* one, PyObject* other) {
+    if (is_memory(one) && is_memory(other)) return true;
+    PyObject *a = one ? PyObject_GetAttr(one, names[DEVICE]) : nullptr,
+             *b = other ? PyObject_GetAttr(other, names[DEVICE]) : nullptr;
+    const bool same = a && b && PyObject_RichCompareBool(a, b, Py_EQ) == 1;
+    Py_XDECREF(a), Py_XDECREF(b);
+    PyErr_Clear();
+    return same;
+}
+
+bool says_elsewhere(PyObject* memory) {
+    PyObject* device = memory ? PyObject_GetAttr(memory, names[DEVICE]) : nullptr;
+    const bool host =
+        !device || !PyUnicode_Check(device) || PyUnicode_CompareWithASCIIString(device, "cpu") == 0;
+    Py_XDECREF(device);
+    PyErr_Clear();
+    return !host;
+}
 
 Memory* memory_of(PyObject* buf, std::string* found) {
     PyObject* memory;

@@ -27,7 +27,8 @@ Py_ssize_t itemsizes[DTYPES] = {
 
 // ---- Construction -------------------------------------------------------------------------------
 
-constexpr size_t GIVEN = 16;  // of ALIGNMENT is what PyObject_Malloc gives
+// Of ALIGNMENT, what PyObject_Malloc gives: 16, but 8 where addresses have 32 bits.
+constexpr size_t GIVEN = 2 * sizeof(void*);
 
 // A Memory without bytes yet, followed by `room` bytes. nullptr: there is no room.
 Memory* bare(Py_ssize_t count, DType dtype, size_t room) {

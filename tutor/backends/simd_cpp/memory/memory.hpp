@@ -53,6 +53,15 @@ DType dtype_of_format(PyObject* format);
 // The memoryview `raw` of a Memory: its bytes. nullptr, with a Python error set, on failure.
 PyObject* raw_of(Memory* memory);
 
+// Whether it is memory on another device than the host, of which no byte can be had here.
+bool is_elsewhere(PyObject* memory);
+
+// Whether what is no Memory, perhaps a promise, says that it is on another device than the host.
+bool says_elsewhere(PyObject* memory);
+
+// Whether two memories, or promises of some, are on one device.
+bool are_on_one_device(PyObject* one, PyObject* other);
+
 // The one way to the bytes of `buf`: its Memory, as a new reference. If it has a promise, that is
 // kept now, and the Memory takes its place. (A kernel holds this reference while it runs, so
 // somebody may put other memory into buf meanwhile.) nullptr: a Python error is set, or *found says

@@ -32,7 +32,7 @@ void copy_items(int64_t n, void* out, const void* const* ins) {
     } else {
         T* z = static_cast<T*>(out);
         const T* x = static_cast<const T*>(ins[0]);
-#pragma GCC ivdep
+        TUTOR_INDEPENDENT
         for (int64_t i = 0; i < n; i++) z[i] = x[i];
     }
 }

@@ -24,8 +24,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tutor.backends.signatures import SIGNATURES
+from tutor.backends.text.dialect import HALVES, Dialect, limits
 from tutor.dtype import DType, bool_, float64
-from tutor.programs.source.dialect import HALVES, Dialect, limits
 
 
 class Variant(NamedTuple):
@@ -147,6 +147,7 @@ EXPRESSIONS: dict[str, Variants] = {
 }
 # fmt: on
 
+MOVES = ("copy", "where")  # they take 16-bit floats as they are
 NAMES = {
     "where": "cxy", **dict.fromkeys(("relu_grad", "tanh_grad", "sigmoid_grad"), "gz"),
     **dict.fromkeys(("gelu_grad", "gelu_tanh_grad"), "gx"),
@@ -181,6 +182,8 @@ def expression(kernel: str, dtype: DType, args: Sequence[str], c: Dialect) -> st
     words = {"T": own_type, "U": unsigned, "BITS": str(wide)}
     words |= dict(zip(names, args, strict=False))
     words |= {name: c.called(name, dtype is float64) for name in FUNCTIONS}
+    words |= {name: to for (name, of_double), to in c.spelled.items()
+              if of_double is (dtype is float64)}  # fmt: skip
     found = re.sub(r"[A-Za-z_]\w*", lambda word: words.get(word[0], word[0]), text)
     if computed == "double" and dtype is not float64:
         return f"({own_type}){found}"

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from tutor.backends.text.dialect import C99, Dialect
+
 _BITS = """
 static inline uint32_t bits_of(float x) {
     uint32_t bits;
@@ -76,6 +78,18 @@ _ODD_SIGNED = """
 static inline float odd_from_int64(int64_t x) {
     return x < 0 ? -odd_from_uint64(0 - (uint64_t)x) : odd_from_uint64((uint64_t)x);
 }"""
+
+_WIDE_EXP = """
+/* e^x. Where a driver's own is infinite a little too early, e^(x - 1) e is not. */
+static inline double wide_exp(double x) {
+    return x > 709 ? exp(x - 1) * 2.71828182845904523536 : exp(x);
+}"""
+
+_EVEN_TANH = """
+/* tanh, which is 1 from {edge} on to the last bit, where a driver's own may be a unit off. */
+static inline {type} even_tanh_{type}({type} x) {{
+    return fabs(x) > ({type}){edge} ? copysign(({type})1, x) : tanh(x);
+}}"""
 
 _FLOOR_DIVIDE = """
 /* Python's x // y. (x - r) / y is an integer but for the rounding, which is undone. */
@@ -225,6 +239,9 @@ HELPERS = {  # in the order in which C must see them
     "round_to_odd": _ROUND_TO_ODD,
     "odd_from_uint64": _ODD_INT64,
     "odd_from_int64": _ODD_SIGNED,
+    "wide_exp": _WIDE_EXP,
+    "even_tanh_float": _EVEN_TANH.format(type="float", edge=9.1),
+    "even_tanh_double": _EVEN_TANH.format(type="double", edge=19.1),
     "floor_divide": _FLOOR_DIVIDE,
     "modulo": _MODULO,
     "log_add_exp": _LOG_ADD_EXP,
@@ -266,10 +283,12 @@ HELPERS = {  # in the order in which C must see them
 _WORDS = {name: set(re.findall(r"\w+", text)) for name, text in HELPERS.items()}
 
 
-def needed(code: str) -> str:
+def needed(code: str, c: Dialect = C99) -> str:
     """The helpers that the code calls, and those that they call, one after another."""
     words = set(re.findall(r"\w+", code))
     for name in reversed(HELPERS):  # a helper calls those above it
         if name in words:
             words |= _WORDS[name]
-    return "".join(text + "\n" for name, text in HELPERS.items() if name in words)
+    return "".join(
+        c.helpers.get(name, text) + "\n" for name, text in HELPERS.items() if name in words
+    )

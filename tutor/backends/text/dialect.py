@@ -3,7 +3,8 @@
 The table of expressions (expressions.py) and the loops around them are written once. What differs
 from one kind of C to another is a Dialect: one small object. `C99` is what the CPU's compiler
 takes. A device whose programs are OpenCL C has other names for integers, writes `exp` where C99 has
-`expf`, and `global` in front of a pointer: that is OPENCL, a second object and nothing else.
+`expf`, and `global` in front of a pointer: that is OPENCL, a second object and nothing else. CUDA
+is a third: it has C's names, and by a few definitions at its head the words of OpenCL C.
 """
 
 from __future__ import annotations
@@ -23,12 +24,16 @@ class Dialect(NamedTuple):
     """`head`: what a source begins with, so that it has the names of types and limits used here.
     `function`: how a function of the C library is spelled for floats, and for doubles. `pointer`:
     what stands before and behind the `*` of a pointer to memory that no other pointer of the
-    function leads to. `stored`: dtype -> the type of its numbers in memory."""
+    function leads to. `stored`: dtype -> the type of its numbers in memory. `helpers`: its own text
+    for those of helpers.py that C spells in a way it does not know. `spelled`: its names for
+    functions that do not follow `function`; (name, is it for doubles?)."""
 
     head: str
     function: tuple[str, str]
     pointer: tuple[str, str]
     stored: Mapping[DType, str]
+    helpers: Mapping[str, str] = {}
+    spelled: Mapping[tuple[str, bool], str] = {}
 
     def computed(self, dtype: DType) -> str:
         """The type of a number of that dtype while it is computed with."""
@@ -43,7 +48,7 @@ class Dialect(NamedTuple):
 
     def called(self, name: str, double: bool) -> str:
         """The function of the C library for floats or for doubles: `exp` -> `expf`."""
-        return self.function[double].format(name)
+        return self.spelled.get((name, double)) or self.function[double].format(name)
 
     def number(self, value: float, dtype: DType) -> str:
         """The number as dtype holds it, rounded as python_ref does, while it is computed with."""
@@ -114,7 +119,70 @@ C99 = Dialect(
 )
 
 _CL = {"int8": "char", "int16": "short", "int32": "int", "int64": "long"}
+_ENDS = {"int8": "CHAR", "int16": "SHRT", "int32": "INT", "int64": "LONG"}
 _CL_HEAD = "".join(
     f"typedef {kind} {name}_t;\ntypedef u{kind} u{name}_t;\n" for name, kind in _CL.items()
+) + "".join(
+    f"#define {name.upper()}_{end} {kind}_{end}\n"
+    for name, kind in _ENDS.items() for end in ("MIN", "MAX")
+)  # fmt: skip
+_CL_HEAD += "".join(f"#define U{name.upper()}_MAX U{kind}_MAX\n" for name, kind in _ENDS.items())
+# Of an overloaded function a float's own is taken, so what C computes in double, because its
+# function is one of doubles, is computed in float here: backends/opencl/precision.py says how well.
+OPENCL = C99._replace(
+    head=f"#pragma OPENCL FP_CONTRACT OFF\n{_CL_HEAD}",
+    function=("{}", "{}"),
+    pointer=("global ", "restrict "),
+    helpers={
+        "bits_of": "\nstatic inline uint32_t bits_of(float x) { return as_uint(x); }",
+        "float_of": "\nstatic inline float float_of(uint32_t bits) { return as_float(bits); }",
+    },
+    spelled={
+        ("exp", True): "wide_exp",
+        ("tanh", False): "even_tanh_float",
+        ("tanh", True): "even_tanh_double",
+    },
 )
-OPENCL = C99._replace(head=_CL_HEAD, function=("{}", "{}"), pointer=("global ", "restrict "))
+
+_CU = {"int8": "char", "int16": "short", "int32": "int", "int64": "long long"}
+_CU_HEAD = "".join(
+    f"typedef {'signed ' * (kind == 'char')}{kind} {name}_t;\ntypedef unsigned {kind} u{name}_t;\n"
+    for name, kind in _CU.items()
+) + "".join(
+    f"#define {name.upper()}_MAX {2 ** (bits - 1) - 1}{end}\n"
+    f"#define {name.upper()}_MIN (-{name.upper()}_MAX - 1)\n"
+    f"#define U{name.upper()}_MAX {2**bits - 1}u{end}\n"
+    for name, bits, end in (
+        ("int8", 8, ""), ("int16", 16, ""), ("int32", 32, ""), ("int64", 64, "ll"),
+    )
+)  # fmt: skip
+# The words of OpenCL C as CUDA has them: so kernels written by hand are one text for both. `global`
+# cannot be one of them, for __global__ is a macro that ends in that word: `pointer` stands for it.
+_CU_WORDS = """\
+#define kernel extern "C" __global__
+#define static static __device__
+#define local __shared__
+#define CLK_LOCAL_MEM_FENCE
+#define barrier(fence) __syncthreads()
+#define INFINITY __int_as_float(0x7f800000)
+#define NAN __int_as_float(0x7fffffff)
+static inline int64_t get_local_id(int d) {
+    return d == 0 ? threadIdx.x : d == 1 ? threadIdx.y : threadIdx.z;
+}
+static inline int64_t get_group_id(int d) {
+    return d == 0 ? blockIdx.x : d == 1 ? blockIdx.y : blockIdx.z;
+}
+static inline int64_t get_global_id(int d) {
+    return get_local_id(d)
+        + get_group_id(d) * (d == 0 ? blockDim.x : d == 1 ? blockDim.y : blockDim.z);
+}
+"""
+CUDA = OPENCL._replace(
+    head=_CU_HEAD + _CU_WORDS,
+    pointer=("", "__restrict__ "),
+    helpers={
+        "bits_of": "\nstatic inline uint32_t bits_of(float x) { return __float_as_uint(x); }",
+        "float_of": "\nstatic inline float float_of(uint32_t b) { return __uint_as_float(b); }",
+    },
+    spelled={},
+)

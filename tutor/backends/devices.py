@@ -1,0 +1,332 @@
+"""Devices: where memory can be, beside the host.
+
+    x = Tensor([1.0, 2.0], device="opencl")     # "opencl:0", the first one of that kind
+    with tutor.device("opencl:1"): ...          # what is made in the block is made there
+    TUTOR_DEVICE=opencl python train.py         # in the whole process
+    tutor.set_default_device("opencl")          # from here on, in this thread or task
+
+A device has a name, `kind:index`; "cpu" is the host. Results are where the operands are: so only
+what makes numbers from nothing asks for the default. A kind is an object with the methods of
+`Device`. Others bring one by the entry-point group `tutor.devices`: the name of the kind, and the
+object.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import warnings
+from collections.abc import Callable
+from typing import Any, NoReturn, Protocol
+
+from tutor.backends import registry
+from tutor.backends.registry import Kernel
+from tutor.dtype import DType
+from tutor.errors import DeviceError, OutOfMemoryError, TutorError
+from tutor.ground import border, layout, refusals
+from tutor.ground.blocks import Setting, Within
+from tutor.ground.elsewhere import asked, failed, said
+from tutor.ground.literals import is_tensor
+from tutor.ground.memory import Memory, held
+from tutor.ground.spelling import spelled
+from tutor.ground.typing import DeviceLike, Walked
+
+CPU = registry.DEVICE
+
+
+class Device(Protocol):
+    """All devices of one kind, by their index."""
+
+    kind: str
+
+    def count(self) -> int:
+        """How many there are."""
+
+    def name(self, index: int) -> str:
+        """What its maker calls it."""
+
+    def empty(self, count: int, dtype: DType, index: int) -> Any:
+        """Memory for `count` numbers, contents undefined: tutor/ground/memory.py. MemoryError, or
+        an OutOfMemoryError that says more, if there is no room."""
+
+    def table(self, index: int) -> registry.Table:
+        """Its kernels. Their operands are in its memory; but an input that is a single number may
+        be in the host's, and is then taken by value. What they do may be done when they return."""
+
+    def synchronize(self, index: int) -> None:
+        """Wait until all that was asked of it is done."""
+
+
+IN_USE: dict[str, Device] = {}  # by kind: empty as long as nobody asked for any but the CPU
+_loaders: dict[str, Callable[[], Device]] = {}
+_found: dict[Any, str] = {CPU: CPU}  # what was asked for before, and is there
+
+
+def _forget() -> None:
+    for name in [name for name, found in _found.items() if found != CPU]:
+        del _found[name]
+
+
+def register(device: Device) -> None:
+    """Add a kind of device, or replace it."""
+    IN_USE[device.kind] = device
+    registry.forget_devices(device.kind)
+    _forget()
+
+
+def unregister(kind: str) -> None:
+    """Forget a kind of device. What is on it stays there, and cannot be computed with."""
+    IN_USE.pop(kind, None)
+    registry.forget_devices(kind)
+    _forget()
+
+
+def register_loader(kind: str, loader: Callable[[], Device]) -> None:
+    """Add a kind of device that `loader()` gives when it is first asked for."""
+    _loaders[kind] = loader
+
+
+def _entry_points() -> dict[str, Callable[[], Device]]:
+    from importlib import metadata  # it takes 30 ms, and few programs need it
+
+    return {point.name: point.load for point in metadata.entry_points(group="tutor.devices")}
+
+
+def kind_of(name: str) -> Device:
+    """The kind of device that a name begins with. DeviceError if there is none."""
+    kind = name.partition(":")[0].lower()
+    if kind not in IN_USE:
+        loader = _loaders.get(kind) or _entry_points().get(kind)
+        if loader is None:
+            _refuse(name, f"no device of the kind {kind!r:.40} is known here")
+        try:
+            IN_USE[kind] = loader()
+        except ImportError as error:
+            do = getattr(error, "do", "") or f'pip install "tutorgrad[{kind}]"'
+            raise DeviceError(
+                f"the device {name!r}", f"it cannot be loaded: {said(error)}", do
+            ) from None
+    return IN_USE[kind]
+
+
+def names() -> list[str]:
+    """All devices there are here, "cpu" first."""
+    found = [CPU]
+    for kind in sorted(kinds()):
+        try:
+            found += [f"{kind}:{i}" for i in range(kind_of(kind).count())]
+        except TutorError:
+            continue  # it is not here
+    return found
+
+
+def _refuse(name: object, found: str) -> NoReturn:
+    do = "leave it out for 'cpu', or give one of tutor.devices.names()"
+    raise DeviceError(f"device={name!r:.60}", found, do)
+
+
+def of(name: Any = None, like: Any = None) -> str:
+    """The device of that name as "kind:index", or "cpu". It may be a `tutor.device`, too; None is
+    where `like` is, if that is a Tensor, and else the default. DeviceError if there is none."""
+    if name is None:
+        if not IN_USE and _process.device is not None:
+            return _process.device
+        return str(like.buf.device) if is_tensor(like) else default()
+    if isinstance(name, device):
+        return name.name
+    if not isinstance(name, str):
+        _refuse(name, f"{type(name).__name__} is no name of a device")
+    found = _found.get(name)
+    if found is None:
+        kind, colon, index = name.lower().partition(":")
+        number = int(index) if index.isdecimal() and index.isascii() else -bool(colon)
+        count = 1 if kind == CPU else asked(name, kind_of(name).count)
+        if number not in range(count):
+            _refuse(name, f"there are {count} of that kind, counted from 0")
+        found = _found[name] = CPU if kind == CPU else f"{kind}:{number}"
+    return found
+
+
+def check(buf: Any, name: Any) -> None:
+    """DeviceError if the Buffer is asked for on that device, and is on another; None: wherever."""
+    if name is not None and of(name) != buf.device:
+        raise DeviceError(
+            f"a Tensor on {of(name)!r} over a Buffer",
+            f"the Buffer is on {buf.device!r}",
+            "leave device out, and move the Tensor: x.to(device)",
+        )
+
+
+def still(name: str) -> str:
+    """That device, where numbers were once. If it is not here, the CPU, and it warns."""
+    try:
+        return of(name)
+    except DeviceError as error:
+        found = f"numbers that were on the device {name!r} are on 'cpu' now: {error.found}"
+        warnings.warn(found, stacklevel=4)
+        return CPU
+
+
+# ---- the default ---------------------------------------------------------------------------------
+
+
+class _Process:
+    """The device of the process: TUTOR_DEVICE's; None until it is first asked for."""
+
+    device: str | None = None
+
+
+_process = _Process()
+_setting: Setting[str | None] = Setting("tutor.device", None)
+
+
+def default() -> str:
+    """Where what is made from nothing goes: the block's device, else TUTOR_DEVICE's, else the
+    CPU."""
+    chosen = _setting.get()
+    if chosen is not None:
+        return chosen
+    if _process.device is None:
+        _process.device = of(os.environ.get("TUTOR_DEVICE") or CPU)
+    return _process.device
+
+
+class device(Within[str | None]):  # noqa: N801 - read as a noun: with device("opencl:1")
+    """`with device(name):` makes what is made from nothing on that device: `Tensor([1.0])`,
+    `Tensor.zeros`, the parameters of a layer. Also as the decorator of a function, and to be given
+    wherever the name of a device is. DeviceError where there is none of that name."""
+
+    def __init__(self, name: DeviceLike | None) -> None:
+        self.name = of(name)
+        super().__init__(_setting, self.name)
+
+    @property
+    def type(self) -> str:
+        """Its kind: "cpu", "opencl"."""
+        return self.name.partition(":")[0]
+
+    @property
+    def index(self) -> int | None:
+        """Which one of its kind; None for the CPU."""
+        return None if self.name == CPU else _index(self.name)
+
+    def __eq__(self, other: object) -> bool:
+        return self.name == (other.name if isinstance(other, device) else other)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"device({self.name!r})"
+
+
+@spelled
+def set_default_device(device: DeviceLike) -> None:
+    """Make what is made from nothing on that device from here on, in this thread or task; within a
+    block, until it ends. DeviceError where there is none of that name."""
+    _setting.set(of(device))
+
+
+# ---- what a device is asked for ------------------------------------------------------------------
+
+
+def _index(name: str) -> int:
+    return int(name.rpartition(":")[2])
+
+
+def empty(count: int, dtype: DType, name: str) -> Any:
+    """Memory for so many numbers on that device, contents undefined. OutOfMemoryError if there is
+    no room."""
+    try:
+        if name == CPU:
+            return Memory(count, dtype.itemsize, dtype.format)
+        return kind_of(name).empty(count, dtype, _index(name))
+    except TutorError:
+        raise
+    except (AttributeError, TypeError, ValueError) as error:
+        if isinstance(count, int) and count >= 0 and isinstance(dtype, DType):
+            raise failed(name, f"room for {count} numbers of {dtype.name}", error) from error
+        raise refusals.no_room_for(count, dtype) from None
+    except (MemoryError, OverflowError):
+        where = "" if name == CPU else f" on the device {name!r}"
+        raise OutOfMemoryError(
+            f"room for {count} numbers of {dtype.name}{where}",
+            f"{min(count, 2**999) * dtype.itemsize / 2**30:,.1f} GiB cannot be had",
+            "use a smaller shape or a narrower dtype, or let go of tensors you no longer need",
+        ) from None
+    except Exception as error:
+        raise failed(name, f"room for {count} numbers of {dtype.name}", error) from error
+
+
+@spelled
+def synchronize(device: DeviceLike | None = None) -> None:
+    """Wait until all that was asked of a device has been done; without a name, of each that was in
+    use. What reads numbers waits by itself: this is for measuring."""
+    if device is None:
+        for kind in tuple(IN_USE.values()):
+            for i in range(kind.count()):
+                asked(f"{kind.kind}:{i}", kind.synchronize, i)
+    elif (name := of(device)) != CPU:
+        asked(name, kind_of(name).synchronize, _index(name))
+
+
+def table(name: str) -> registry.Table:
+    """The kernels of a device, each of which raises errors of ours only."""
+    rows: registry.Table = asked(name, kind_of(name).table, _index(name))
+    return _Guarded(name, rows)
+
+
+class _Guarded(dict[Any, Kernel]):
+    """A table of kernels, each behind a check that its operands stay within their memory; and
+    whatever else it raises becomes an error of ours."""
+
+    def __init__(self, name: str, rows: registry.Table) -> None:
+        super().__init__({row: _guarded(name, row[0], kernel) for row, kernel in rows.items()})
+        self.rows = rows
+
+    def __getattr__(self, name: str) -> Any:
+        """What else the device's own table says of itself."""
+        return getattr(self.rows, name)
+
+
+def _guarded(device: str, name: str, kernel: Kernel) -> Kernel:
+    def run(out: Walked, *ins: Walked, **params: Any) -> None:
+        for i, x in enumerate((out, *ins)):
+            memory = x.buf.memory
+            if hasattr(memory, "is_waited_for"):  # a promise is kept now
+                memory = held(x.buf, f"kernel {name}, input {i}")
+            if not 0 <= _reach(x.shape, x.strides, x.offset) <= memory.count or (
+                memory.format != x.buf.dtype.format
+            ):
+                border.fits(x, f"kernel {name}, {f'input {i}' if i else 'out'}")  # says what
+        try:
+            kernel(out, *ins, **params)
+        except TutorError:
+            raise
+        except Exception as error:
+            raise failed(device, f"kernel {name}", error) from error
+
+    return run
+
+
+@functools.lru_cache(maxsize=4096)
+def _reach(shape: Any, strides: Any, offset: Any) -> int:
+    """How many numbers there must be for that walk; -1 if it is none."""
+    whole = type(shape) is type(strides) is tuple and len(shape) == len(strides)
+    if not whole or not all(type(n) is int for n in (*shape, *strides, offset)):
+        return -1
+    if min(shape, default=0) < 0 or len(shape) > layout.MAX_DIMS:
+        return -1
+    low, high = layout.reach(shape, strides, offset) if 0 not in shape else (0, -1)
+    return high + 1 if low >= 0 else -1
+
+
+def kinds() -> set[str]:
+    """The kinds of devices that there may be here."""
+    return {*IN_USE, *_loaders, *_entry_points()}
+
+
+registry.devices_bring(table, kinds)

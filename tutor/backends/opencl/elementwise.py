@@ -1,0 +1,302 @@
+"""Elementwise kernels: the text for each of them, made from the table of expressions, and the call.
+
+One work-item is one element. Axes that all operands walk as one are joined first
+(text/loops.py); what is left decides which of few texts is taken:
+
+- one axis along which every operand lies side by side or stands still: `p1[b1 + i]`, `p2[b2]`;
+- up to three axes, any strides, which are arguments: `p1[b1 + i * s1_0 + j * s1_1 + k * s1_2]`;
+- more: the axes beyond the third are counted off by division.
+
+So a kernel is compiled a few times, not for each shape. A single number on the host is handed over
+by value, and takes the place of an operand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tutor.backends.opencl.launch import LONG, Compiled, compiled, number, rounded_up, scalar
+from tutor.backends.opencl.memory import DeviceMemory, Part, Pool, Rows, held
+from tutor.backends.registry import Operand
+from tutor.backends.signatures import SIGNATURES, dtype_of
+from tutor.backends.text.dialect import HALVES, Dialect
+from tutor.backends.text.expressions import (
+    EXPRESSIONS,
+    MOVES,
+    cast,
+    expression,
+    loaded,
+    operands,
+    refused,
+    stored,
+)
+from tutor.backends.text.helpers import needed
+from tutor.backends.text.loops import Axis, axes_of, joined, ordered
+from tutor.dtype import DType, uint8
+from tutor.errors import DomainError
+
+LINE, SQUARE = (256, 1, 1), (16, 16, 1)  # work-groups: for long last axes, and for short ones
+
+# From the text of each operand's element to the statements that make the results of them.
+Body = Callable[[Sequence[str]], list[str]]
+
+
+class Pattern:
+    """How operands are walked: for each one "1" (side by side), "0" (it stands still), "s" (any
+    strides) or "v" (a number, by value); and the number of axes."""
+
+    __slots__ = ("codes", "rank")
+
+    def __init__(self, codes: str, rank: int) -> None:
+        self.codes, self.rank = codes, rank
+
+    def place(self, k: int) -> str:
+        """The element of operand k."""
+        code = self.codes[k]
+        if code == "v":
+            return f"v{k}"
+        if code != "s":
+            return f"p{k}[b{k} + i]" if code == "1" else f"p{k}[b{k}]"
+        return f"p{k}[b{k}{''.join(f' + {x} * s{k}_{a}' for a, x in enumerate(self.variables))}]"
+
+    @property
+    def variables(self) -> list[str]:
+        return [*"ijk"[: self.rank], *(f"at{a}" for a in range(3, self.rank))]
+
+
+def text(
+    name: str, dtypes: Sequence[DType], written: Sequence[int], pattern: Pattern, body: Body,
+    c: Dialect,
+) -> str:  # fmt: skip
+    """The source of one kernel over elements."""
+    arguments = []
+    for k, dtype in enumerate(dtypes):
+        kind = c.stored[dtype]
+        if pattern.codes[k] == "v":
+            arguments.append(f"const {kind} v{k}")
+            continue
+        const = "" if k in written else "const "
+        arguments.append(f"{c.pointer[0]}{const}{kind} *p{k}, const int64_t b{k}")
+        if pattern.codes[k] == "s":
+            strides = [f"const int64_t s{k}_{a}" for a in range(pattern.rank)]
+            arguments.append(", ".join(strides))
+    arguments.append(", ".join(f"const int64_t n{a}" for a in range(pattern.rank)))
+    lines = ["const int64_t i = get_global_id(0);"]
+    if pattern.rank > 1:
+        lines.append("const int64_t j = get_global_id(1);")
+    if pattern.rank == 3:
+        lines.append("const int64_t k = get_global_id(2);")
+    if pattern.rank > 3:
+        lines += ["int64_t rest = get_global_id(2);", "const int64_t k = rest % n2; rest /= n2;"]
+        for a in range(3, pattern.rank):
+            last = a == pattern.rank - 1
+            lines.append(f"const int64_t at{a} = rest{'' if last else f' % n{a}; rest /= n{a}'};")
+    guard = "i < n0" + (" && j < n1" if pattern.rank > 1 else "")
+    statements = body([pattern.place(k) for k in range(len(dtypes))])
+    lines += [f"if ({guard}) {{", *(f"    {line}" for line in statements), "}"]
+    head = ",\n    ".join(arguments)
+    code = f"kernel void {name}(\n    {head}) {{\n" + "".join(f"    {x}\n" for x in lines) + "}\n"
+    return c.head + needed(code, c) + "\n" + code
+
+
+def body_of(kernel: str, dtype: DType, dtypes: Sequence[DType], c: Dialect) -> Body:
+    """The statements of one element, from the table of expressions."""
+
+    def body(places: Sequence[str]) -> list[str]:
+        out, *ins = places
+        if kernel == "cast":
+            lines = [f"const {c.computed(dtypes[1])} x = {loaded(dtypes[1], ins[0])};"]
+            return [*lines, f"{out} = {stored(dtypes[0], cast(dtypes[0], dtypes[1], 'x', c))};"]
+        moved = kernel in MOVES and dtype in HALVES
+        names, lines = operands(kernel), []
+        for letter, place, of in zip(names, ins, dtypes[1:], strict=True):
+            raw = moved and of in HALVES
+            kind = c.stored[of] if raw else c.computed(of)
+            lines.append(f"const {kind} {letter} = {place if raw else loaded(of, place)};")
+        value = expression(kernel, dtype, list(names), c)
+        return [*lines, f"{out} = {value if moved else stored(dtypes[0], value)};"]
+
+    return body
+
+
+# ---- calls ---------------------------------------------------------------------------------------
+
+
+def walked(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> list[Axis]:
+    """The axes that are left when all operands' walks are joined, the innermost last."""
+    return joined(ordered(axes_of(shape, *strides))) or [Axis(1, (0,) * len(strides))]
+
+
+def pattern_of(axes: Sequence[Axis], values: Sequence[bool]) -> Pattern:
+    """The text to take. `values`: which operands are handed over by value."""
+    rank = len(axes)
+    strides = list(zip(*[axis.strides for axis in axes], strict=True))
+    flat = rank == 1 and all(v or s[0] in (0, 1) for s, v in zip(strides, values, strict=True))
+    codes = [
+        "v" if value else str(s[0]) if flat else "s"
+        for s, value in zip(strides, values, strict=True)
+    ]
+    return Pattern("".join(codes), 1 if flat else max(rank, 3))
+
+
+def grid(axes: Sequence[Axis]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """How many work-items, in groups of what shape, for these axes, the innermost first."""
+    sizes = [axis.size for axis in reversed(axes)]
+    sizes += [1] * (3 - len(sizes))
+    local = LINE if sizes[0] > 64 or sizes[1] == 1 else SQUARE
+    rest = 1
+    for size in sizes[2:]:
+        rest *= size
+    return (rounded_up(sizes[0], local[0]), rounded_up(sizes[1], local[1]), rest), local
+
+
+class Plan:
+    """What a call with these layouts comes to."""
+
+    __slots__ = ("compiled", "fixed", "local", "sizes", "values")
+
+    def __init__(self, compiled: Any, sizes: Any, local: Any, values: Any, fixed: Any) -> None:
+        self.compiled, self.sizes, self.local = compiled, sizes, local
+        self.values, self.fixed = values, fixed
+
+
+class Elements:
+    """`kernel(out, *ins)` for what is computed element by element."""
+
+    def __init__(
+        self, pool: Pool, name: str, dtypes: Sequence[DType], body: Body,
+        written: Sequence[int] = (0,), key: Any = None,
+    ) -> None:  # fmt: skip
+        """`key`: what tells its text from others of that name and dtypes."""
+        self.pool, self.name, self.body, self.key = pool, name, body, key
+        self.dtypes, self.written = tuple(dtypes), tuple(written)
+        self.plans: dict[Any, Plan] = {}
+
+    def __call__(self, *operands: Any) -> None:
+        memories = [held(x.buf) for x in operands]
+        key = (
+            operands[0].shape,
+            *[(x.strides, type(m)) for x, m in zip(operands, memories, strict=True)],
+        )
+        plan = self.plans.get(key) or self.plan(key, operands, memories)
+        if plan.compiled is None:
+            return
+        args: list[Any] = []
+        for x, memory, value, strides in zip(
+            operands, memories, plan.values, plan.fixed, strict=False
+        ):
+            if value:
+                args.append(number(x.buf, x.offset))
+            else:
+                args += (memory.data, x.offset, *strides)
+        plan.compiled(plan.sizes, plan.local, *args, *plan.fixed[-1])
+
+    def plan(self, key: Any, operands: Sequence[Any], memories: Sequence[Any]) -> Plan:
+        values = [not isinstance(m, DeviceMemory) for m in memories]
+        shape = operands[0].shape
+        if 0 in shape:
+            plan = Plan(None, None, None, None, None)
+        else:
+            still = (0,) * len(shape)  # cells are walked by nothing
+            axes = walked(shape, [x.strides if x.shape else still for x in operands])
+            pattern = pattern_of(axes, values)
+            inside = list(reversed(axes))
+            inside += [Axis(1, (0,) * len(operands))] * (pattern.rank - len(inside))
+            strides = [
+                tuple([axis.strides[k] for axis in inside]) if code == "s" else ()
+                for k, code in enumerate(pattern.codes)
+            ]
+            sizes = tuple([axis.size for axis in inside])
+            plan = Plan(self.compiled(pattern), *grid(axes), values, [*strides, sizes])
+        self.plans[key] = plan
+        return plan
+
+    def compiled(self, pattern: Pattern) -> Compiled:
+        place = self.pool.place
+        key = (self.name, self.key, self.dtypes, pattern.codes, pattern.rank)
+        found: Compiled | None = place.programs.get(key)
+        if found is None:
+            types: list[Any] = []
+            for k, code in enumerate(pattern.codes):
+                if code == "v":
+                    types.append(scalar(self.dtypes[k]))
+                else:
+                    types += [None, LONG, *[LONG] * (pattern.rank if code == "s" else 0)]
+            types += [LONG] * pattern.rank
+            name = "_".join([self.name, *dict.fromkeys(d.name for d in self.dtypes)])
+            source = text(name, self.dtypes, self.written, pattern, self.body, place.c)
+            found = place.programs[key] = compiled(place, name, source, types)
+        return found
+
+
+class Refusing(Elements):
+    """Integers have no result for some second operands: asked before anything is written."""
+
+    def __init__(self, pool: Pool, kernel: str, dtype: DType, condition: str) -> None:
+        super().__init__(pool, kernel, (dtype,) * 3, body_of(kernel, dtype, (dtype,) * 3,
+                                                             pool.place.c))  # fmt: skip
+        self.condition = condition
+
+        def ask(places: Sequence[str]) -> list[str]:
+            return [f"if ({places[1]} {condition}) {places[0]} = 1;"]
+
+        self.ask = Elements(pool, "zeros" if condition == "== 0" else "negatives",
+                            (uint8, dtype), ask)  # fmt: skip
+
+    def __call__(self, out: Any, *ins: Any) -> None:
+        y = ins[1]
+        if 0 not in out.shape and self.found(y):
+            if self.condition == "== 0":
+                found, do = "an integer divided by 0 is no integer", ZEROS
+            elif self.name == "pow":
+                found, do = "a negative exponent, whose power is no integer", FRACTIONS
+            else:
+                found, do = "a shift by a negative number of bits", NEGATIVES
+            raise DomainError(f"kernel {self.name} of {self.dtypes[0].name}", found, do)
+        super().__call__(out, *ins)
+
+    def found(self, y: Any) -> bool:
+        if not isinstance(held(y.buf), DeviceMemory):
+            value = number(y.buf, y.offset)
+            return bool(value == 0 if self.condition == "== 0" else value < 0)
+        flag = DeviceMemory(self.pool, 1, uint8.format)
+        flag.write(b"\0")
+        self.ask(Operand(Part(flag, uint8), y.shape, (0,) * len(y.shape), 0), y)
+        return flag.read()[0] != 0
+
+
+ZEROS = "keep zeros out of the divisor, or cast to a float dtype first"
+FRACTIONS = "keep the exponent at 0 or more, or cast to a float dtype first"
+NEGATIVES = "keep the second operand at 0 or more; shift the other way instead"
+
+
+class Casts:
+    """`cast(out, x)`: out may be of any dtype."""
+
+    def __init__(self, pool: Pool, of: DType) -> None:
+        self.pool, self.of = pool, of
+        self.to: dict[DType, Elements] = {}
+
+    def __call__(self, out: Any, x: Any) -> None:
+        to = out.buf.dtype
+        if to not in self.to:
+            body = body_of("cast", self.of, (to, self.of), self.pool.place.c)
+            self.to[to] = Elements(self.pool, "cast", (to, self.of), body)
+        self.to[to](out, x)
+
+
+def kernels(pool: Pool) -> Rows:
+    """All that has an expression, and casts."""
+    rows: Rows = {}
+    for name in EXPRESSIONS:
+        row = SIGNATURES[name]
+        for dtype in row.dtypes:
+            dtypes = [dtype_of(letter, dtype) or dtype for letter in row.types]
+            condition = refused(name, dtype)
+            rows[name, dtype] = (
+                Refusing(pool, name, dtype, condition)
+                if condition
+                else Elements(pool, name, dtypes, body_of(name, dtype, dtypes, pool.place.c))
+            )
+    return rows | {("cast", dtype): Casts(pool, dtype) for dtype in SIGNATURES["cast"].dtypes}

@@ -1,0 +1,143 @@
+"""`fused`: a chain of kernels as one kernel, generated from its bytecode and kept by it.
+
+All instructions are statements of one work-item, so no intermediate number reaches memory. A
+product at the beginning, or a reduction at the end, is a launch of its own before or behind that. A
+chain in which a kernel may refuse a number is run one by one, so that it refuses before anything is
+written.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from tutor.backends import bytecode
+from tutor.backends.bytecode import Instruction
+from tutor.backends.forms import without
+from tutor.backends.opencl.elementwise import Elements
+from tutor.backends.opencl.hand import casting, fresh, mover
+from tutor.backends.opencl.memory import Pool, Rows
+from tutor.backends.registry import Operand
+from tutor.backends.signatures import ALL
+from tutor.backends.text.chains import Values
+from tutor.backends.text.expressions import loaded, stored
+from tutor.dtype import DType
+from tutor.ground.layout import axes_of
+
+
+class Chain:
+    """One chain on operands of these dtypes. `elements` fills the results of its instructions: `to`
+    names what goes to each place that is written."""
+
+    def __init__(
+        self, pool: Pool, name: str, rows: Sequence[Instruction], ins: Sequence[DType],
+        to: Sequence[str],
+    ) -> None:  # fmt: skip
+        self.pool, self.rows, self.ins, self.to = pool, rows, ins, to
+        values = self.values(["" for _ in ins])
+        for row in rows:
+            values.statement(row)
+        outs = [values.values[each][1] for each in to]
+        key = (bytecode.text(rows), tuple(ins), tuple(to))
+        dtypes = [*outs, *ins]
+        self.outs = outs
+        self.elements = Elements(pool, name, dtypes, self.body, range(len(outs)), key)
+
+    def values(self, places: Sequence[str]) -> Values:
+        found = Values(self.pool.place.c)
+        for n, (place, dtype) in enumerate(zip(places, self.ins, strict=True)):
+            found.values[f"i{n}"] = place, dtype
+        return found
+
+    def body(self, places: Sequence[str]) -> list[str]:
+        c, lines, names = self.pool.place.c, [], []
+        for n, (place, dtype) in enumerate(zip(places[len(self.to) :], self.ins, strict=True)):
+            lines.append(f"const {c.computed(dtype)} i{n} = {loaded(dtype, place)};")
+            names.append(f"i{n}")
+        values = self.values(names)
+        lines += [values.statement(row) for row in self.rows]
+        for place, name in zip(places, self.to, strict=False):
+            value, dtype = values.values[name]
+            lines.append(f"{place} = {stored(dtype, value)};")
+        return lines
+
+
+class Fused:
+    """`kernel(out, *ins, code=, results=, axis=)`"""
+
+    def __init__(self, pool: Pool, rows: Rows) -> None:
+        self.pool, self.kernels = pool, rows
+        self.chains: dict[Any, Chain] = {}
+
+    def __call__(self, out: Any, *ins: Any, code: str, results: int, axis: Any) -> None:
+        first = len(ins) + 1 - results
+        inputs, outs = list(ins[:first]), [out, *ins[first:]]
+        rows = list(bytecode.parse(code))
+        begins = bytecode.product(code)
+        shape = out.shape if begins else inputs[0].shape
+        goes = axes_of(axis, len(shape))
+        bytecode.check(code, [x.buf.dtype for x in (out, *ins)], results, shape, goes)
+        if begins:
+            rows, inputs = self.begun(rows, inputs, shape)
+        if any(row.may_refuse for row in rows):
+            self.one_by_one(outs, inputs, rows, shape, goes)
+            return
+        last = next((row for row in rows if row.reduces), None)
+        to = [f"o{n}" for n in range(results)]
+        if last is not None:
+            rows.remove(last)
+            to[0] = last.args[0]
+        if not math.prod(shape):
+            if last is not None:
+                part = fresh(self.pool, shape, last.dtype)
+                self.kernels[last.kernel, last.dtype](out, part, axis=goes)
+            return
+        chain = self.chain(rows, inputs, to)
+        if last is not None:
+            part = fresh(self.pool, shape, chain.outs[0])
+            chain.elements(part, *outs[1:], *inputs)
+            self.kernels[last.kernel, last.dtype](out, part, axis=goes)
+        else:
+            chain.elements(*outs, *inputs)
+
+    def chain(self, rows: Sequence[Instruction], inputs: Sequence[Any], to: Sequence[str]) -> Chain:
+        dtypes = tuple([x.buf.dtype for x in inputs])
+        key = (tuple(rows), dtypes, tuple(to))
+        if key not in self.chains:
+            self.chains[key] = Chain(self.pool, "fused", rows, dtypes, to)
+        return self.chains[key]
+
+    def begun(
+        self, rows: list[Instruction], inputs: list[Any], shape: Any
+    ) -> tuple[list[Instruction], list[Any]]:
+        """The product, and the rest of the chain with its result for the first input."""
+        begins = rows[0]
+        count = len(begins.args)
+        z = fresh(self.pool, shape, begins.dtype)
+        self.kernels[begins.kernel, begins.dtype](z, *inputs[:count])
+        return bytecode.after_first(rows, len(inputs)), [z, *inputs[count:]]
+
+    def one_by_one(
+        self, outs: Sequence[Any], inputs: Sequence[Any], rows: Sequence[Instruction], shape: Any,
+        goes: Any,
+    ) -> None:  # fmt: skip
+        """Each instruction as the kernel that it names, every register a memory of its own."""
+        known: dict[str, Any] = {f"i{n}": x for n, x in enumerate(inputs)}
+        for row in rows:
+            args = [known[arg] for arg in row.args]
+            dtype = bytecode.made(row, [x.buf.dtype for x in args])
+            z: Operand = fresh(self.pool, without(shape, goes) if row.reduces else shape, dtype)
+            if row.kernel == "cast":
+                casting(self.pool, dtype, args[0].buf.dtype)(z, *args)
+            else:
+                how = {"axis": goes} if row.reduces else {}
+                self.kernels[row.kernel, row.dtype](z, *args, **how)
+            known[row.dest] = z
+        for n, out in enumerate(outs):
+            mover(self.pool, out.buf.dtype)(out, known[f"o{n}"])
+
+
+def kernels(pool: Pool, rows: Rows) -> Rows:
+    kernel = Fused(pool, rows)
+    return {("fused", dtype): kernel for dtype in ALL}

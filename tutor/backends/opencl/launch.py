@@ -1,0 +1,79 @@
+"""From a source to work in a device's queue: compiled once, kept, called with little Python."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import pyopencl as cl
+
+from tutor.backends.opencl.faults import not_built, said
+from tutor.backends.opencl.place import Place
+from tutor.backends.text.dialect import HALVES
+from tutor.dtype import DType, bool_
+from tutor.errors import KernelNotFound
+
+LONG = "q"
+
+
+def scalar(dtype: DType) -> str:
+    """The type in which one number of that dtype is handed to a kernel, as `struct` calls it: as
+    memory holds it."""
+    return "B" if dtype is bool_ else "H" if dtype in HALVES else dtype.format
+
+
+def number(buf: Any, offset: int) -> Any:
+    """The number at that place of memory of the host, for `scalar`."""
+    dtype: DType = buf.dtype
+    size = dtype.itemsize
+    cell: Any = memoryview(buf.raw).cast("B")[offset * size : (offset + 1) * size]
+    return int(cell[0] != 0) if dtype is bool_ else cell.cast(scalar(dtype))[0]
+
+
+class Compiled:
+    """One kernel of a program, for one place. `types`: of its arguments, None for memory."""
+
+    __slots__ = ("kernel", "name", "place", "set_args", "text")
+
+    def __init__(self, place: Place, name: str, text: str, types: Sequence[Any]) -> None:
+        self.place, self.name, self.text = place, name, text
+        if os.environ.get("TUTOR_DEBUG", "0") >= "4":
+            print(text)
+        try:
+            program = cl.Program(place.context, text).build(options=place.options)
+            self.kernel = getattr(program, name)
+            self.kernel.set_scalar_arg_dtypes(list(types))
+        except cl.Error as error:
+            raise not_built(place.name, name, str(error)) from None
+        self.set_args = self.kernel.set_args
+
+    def __call__(self, sizes: tuple[int, ...], local: tuple[int, ...] | None, *args: Any) -> None:
+        """Queue it over so many work-items, in groups of `local`."""
+        place = self.place
+        try:
+            with place.lock:
+                self.set_args(*args)
+                cl.enqueue_nd_range_kernel(place.queue, self.kernel, sizes, local)
+        except cl.Error as error:
+            raise said(error, place.name, f"kernel {self.name}") from None
+
+
+def compiled(place: Place, name: str, text: str, types: Sequence[Any]) -> Compiled:
+    """The kernel `name` of that text, as this place compiles. KernelNotFound where the text has
+    doubles and the device has none."""
+    if not place.has_double and re.search(r"\bdouble\b", text):
+        raise KernelNotFound(
+            f"kernel {name} on {place.name}",
+            f"its text is computed in double precision, which {place.device.name.strip()} has not"
+            " (cl_khr_fp64)",
+            "take another device, or leave this step on the CPU: .to('cpu')",
+        )
+    maker: Any = place.maker or Compiled
+    found: Compiled = maker(place, name, text, types)
+    return found
+
+
+def rounded_up(count: int, to: int) -> int:
+    return -(-count // to) * to

@@ -1,0 +1,251 @@
+"""Memory on an OpenCL device: what a Buffer has there, and the pool that it comes from.
+
+    count, format, device, keep()    as tutor/ground/memory.py says of every memory
+    read()                           a copy of the bytes on the host; waits for what is queued
+    write(data, start=0)             bytes to the device, from byte `start` on; does not wait
+    data                             the pyopencl.Buffer that kernels are given
+
+All that a place does passes one queue, in order. So memory may go back to the pool while a kernel
+that uses it is still queued: whoever gets it next is behind that kernel. Copies that shall run
+beside the kernels take a second queue: `stage`.
+
+A block has the size of its class, of which there are four to each power of two, so at most a
+quarter of it is not used. What was given back waits for the next of its class, up to `limit` bytes
+in all.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from threading import RLock
+from typing import Any
+
+import pyopencl as cl
+
+from tutor.backends.opencl.faults import out_of_memory, said
+from tutor.backends.opencl.place import Place
+from tutor.backends.registry import Kernel
+from tutor.dtype import TABLE, DType
+from tutor.errors import DomainError, OutOfRangeError
+from tutor.memory import Config, Stats
+
+ITEMSIZE = {dtype.format: dtype.itemsize for dtype in TABLE}
+SMALLEST = 256  # bytes of the smallest class
+PENDING = 1 << 26  # bytes of the host that may wait to be copied
+READ_WRITE = cl.mem_flags.READ_WRITE
+COMPLETE = cl.command_execution_status.COMPLETE
+
+
+def size_class(nbytes: int) -> int:
+    """The bytes of the block for so many: a power of two, or 5/4, 6/4 or 7/4 of one."""
+    if nbytes <= SMALLEST:
+        return SMALLEST
+    step = 1 << max((nbytes - 1).bit_length() - 3, 0)
+    return -(-nbytes // step) * step
+
+
+class Copies:
+    """What is on its way from the host: kept alive until it has arrived."""
+
+    def __init__(self, place: Place) -> None:
+        self.place, self.nbytes = place, 0
+        self.pending: deque[tuple[Any, int]] = deque()
+        self.lock = RLock()
+
+    def write(self, block: Any, view: memoryview, start: int, queue: Any = None) -> Any:
+        """The event of a copy that has begun."""
+        nbytes, way = view.nbytes, queue or self.place.queue
+        host = view.obj if type(view.obj) is bytes and len(view.obj) == nbytes else view.tobytes()
+        with self.lock:
+            self.settle(PENDING - nbytes)
+            try:
+                event = cl.enqueue_copy(way, block, host, dst_offset=start, is_blocking=False)
+                way.flush()
+            except cl.Error as error:
+                raise said(error, self.place.name, f"to copy {nbytes:,} bytes to it") from None
+            self.pending.append((event, nbytes))
+            self.nbytes += nbytes
+        return event
+
+    def settle(self, most: int) -> None:
+        """Let go of what has arrived; wait until no more than `most` bytes are under way."""
+        while self.pending:
+            event, nbytes = self.pending[0]
+            if self.nbytes > most:
+                event.wait()
+            elif event.command_execution_status != COMPLETE:
+                return
+            self.pending.popleft()
+            self.nbytes -= nbytes
+
+
+class Pool:
+    """The blocks of one place, and what was asked for so far."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.copies = Copies(place)
+        self.free: dict[int, list[Any]] = {}
+        self.lock = RLock()  # a collection of garbage may give memory back in the midst of it
+        self.allocations = self.misses = self.in_use = self.held = self.peak = 0
+        self.limit = place.device.global_mem_size // 4
+
+    def take(self, nbytes: int) -> tuple[Any, int]:
+        """A block of at least so many bytes, and its size."""
+        size = size_class(nbytes)
+        with self.lock:
+            waiting = self.free.get(size)
+            if waiting:
+                block = waiting.pop()
+                self.held -= size
+            else:
+                block = self.fresh(nbytes, size)
+                self.misses += 1
+            self.allocations += 1
+            self.in_use += nbytes
+            if self.in_use > self.peak:
+                self.peak = self.in_use
+        return block, size
+
+    def fresh(self, nbytes: int, size: int) -> Any:
+        """A new block. Where there is no room, all that waits unused goes first."""
+        device = self.place.device
+        most = device.max_mem_alloc_size
+        if nbytes <= most and self.in_use + nbytes <= device.global_mem_size:
+            for _ in range(2):
+                try:
+                    return cl.Buffer(self.place.context, READ_WRITE, min(size, most))
+                except cl.MemoryError:
+                    self.trim()
+                    self.place.synchronize()
+                except cl.Error as error:
+                    raise said(error, self.place.name, f"{nbytes:,} bytes on it") from None
+        raise out_of_memory(self.place.name, device, nbytes, self.in_use)
+
+    def give_back(self, block: Any, size: int, nbytes: int) -> None:
+        with self.lock:
+            self.in_use -= nbytes
+            if self.held + size <= self.limit:
+                self.held += size
+                self.free.setdefault(size, []).append(block)
+
+    def trim(self) -> int:
+        """Give back to the device all that waits unused, and return how many bytes that was."""
+        with self.lock:
+            given, self.held = self.held, 0
+            self.free.clear()
+            return given
+
+    def stats(self) -> Stats:
+        with self.lock:
+            hits = self.allocations - self.misses
+            counted = self.allocations, hits, self.misses, self.in_use, self.held, self.peak
+        return Stats(*counted)
+
+    def reset_peak(self) -> None:
+        with self.lock:
+            self.peak = self.in_use
+
+    def config(self) -> Config:
+        return Config("pool", self.limit)
+
+    def configure(self, limit: int) -> None:
+        """How many bytes may wait unused from here on."""
+        if not isinstance(limit, int) or isinstance(limit, bool) or limit < 0:
+            raise DomainError(
+                f"memory of {self.place.name} with limit={limit!r:.40}",
+                "that is no number of bytes",
+                "give a whole number from 0 on; 0 holds nothing back",
+            )
+        with self.lock:
+            self.limit = limit
+            if self.held > limit:
+                self.trim()
+
+
+class DeviceMemory:
+    """Room for `count` numbers on a device, contents undefined."""
+
+    __slots__ = ("count", "data", "device", "format", "nbytes", "pool", "size")
+
+    def __init__(self, pool: Pool, count: int, format: str) -> None:
+        self.size = 0  # nothing to give back yet
+        self.pool, self.count, self.format, self.device = pool, count, format, pool.place.name
+        self.nbytes = count * ITEMSIZE[format]
+        self.data, self.size = pool.take(self.nbytes)
+
+    def __del__(self) -> None:
+        if self.size:
+            self.pool.give_back(self.data, self.size, self.nbytes)
+
+    def keep(self) -> DeviceMemory:
+        """The memory itself: bytes that are there."""
+        return self
+
+    def __repr__(self) -> str:
+        return f"DeviceMemory({self.count} x {self.format!r} on {self.device!r})"
+
+    def read(self) -> bytearray:
+        """A copy of the bytes on the host, as they are when all that is queued has run."""
+        host = bytearray(self.nbytes)
+        if self.nbytes:
+            self.pool.place.read(host, self.data)
+        return host
+
+    def write(self, data: Any, start: int = 0) -> None:
+        """Bytes of the host to the device, from byte `start` on, behind all that is queued.
+
+        It does not wait: what can change meanwhile is copied first. OutOfRangeError beyond the end.
+        """
+        view = memoryview(data).cast("B")
+        if start < 0 or start + view.nbytes > self.nbytes:
+            raise OutOfRangeError(
+                f"to write {view.nbytes} bytes from byte {start} on to {self!r}",
+                f"it has {self.nbytes} bytes",
+                "write within it",
+            )
+        if view.nbytes:
+            self.pool.copies.write(self.data, view, start)
+
+
+class Part:
+    """What kernels expect of `buf`: it has memory, and knows its dtype."""
+
+    __slots__ = ("dtype", "memory")
+
+    def __init__(self, memory: Any, dtype: DType) -> None:
+        self.memory, self.dtype = memory, dtype
+
+    @property
+    def raw(self) -> memoryview:
+        """Of a number on the host its bytes."""
+        raw: memoryview = self.memory.raw
+        return raw
+
+
+def held(buf: Any) -> Any:
+    """The memory that `buf` has; of a promise what it comes to."""
+    memory = buf.memory
+    return memory if type(memory) is DeviceMemory else memory.keep()
+
+
+Rows = dict[tuple[str, DType], Kernel]
+
+
+class Staged:
+    """Bytes on their way to a device beside its kernels: `memory()` is theirs for kernels that are
+    queued from then on, which wait for them; the host does not."""
+
+    def __init__(self, pool: Pool, data: Any, format: str) -> None:
+        view = memoryview(data).cast("B")
+        place = self.place = pool.place
+        self.held = DeviceMemory(pool, view.nbytes // ITEMSIZE[format], format)
+        # the block may be one that a queued kernel still reads: the copy waits for those alone
+        before = cl.enqueue_marker(place.queue)
+        place.queue.flush()
+        cl.enqueue_barrier(place.second, wait_for=[before])
+        self.event = pool.copies.write(self.held.data, view, 0, place.second)
+
+    def memory(self) -> DeviceMemory:
+        cl.enqueue_barrier(self.place.queue, wait_for=[self.event])
+        return self.held

@@ -1,0 +1,265 @@
+"""Products: (..., m, k) @ (..., k, n), with any strides, and linear layers.
+
+Three texts. `TILES` is what a device with local memory wants: a group of 16 x 16 work-items brings
+tiles of x and y, 64 x 16 and 16 x 64 numbers, to local memory, from where each work-item takes what
+its 4 x 4 results need: each number is read from global memory once for 64 results. `VECTORS` is for
+devices that call themselves a CPU, where local memory is memory like any other: a work-item
+keeps ROWS x 32 results in vector registers and walks k once, with one multiply-add for each 16
+results. It takes y's rows side by side; others are copied so first, as large as y alone. `DOTS` is
+for less than 32 columns of what is side by side along k in both, as in x @ w.T: 4 x 4 results,
+each as 16 lanes of sums.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+from tutor.backends.opencl.hand import at, dense, filled, hand, longs, width
+from tutor.backends.opencl.launch import LONG, rounded_up
+from tutor.backends.opencl.memory import Pool, Rows
+from tutor.backends.registry import Operand
+from tutor.backends.signatures import SIGNATURES
+from tutor.dtype import DType, float32, float64, uint32, uint64
+
+HEAD = """
+kernel void NAME(
+    global Z_m *z, const int64_t z0, global const Z_m *x, const int64_t x0, const int64_t xb,
+    const int64_t xr, const int64_t xc, global const Z_m *y, const int64_t y0, const int64_t yb,
+    const int64_t yr, const int64_t yc, global const Z_m *bias, const int64_t b0, const int64_t b1,
+    const int64_t m, const int64_t k, const int64_t n) {
+"""
+END = """
+#define RESULT(a, j) (A_t)((a) + BIAS(j))
+#define CUT(v) (RELU && (v) <= 0 ? 0 : (v))
+"""
+
+TILES = (
+    HEAD
+    + """
+    local A_t xs[16][65];
+    local A_t ys[16][65];
+    const int64_t lx = get_local_id(0), ly = get_local_id(1), lane = ly * 16 + lx;
+    const int64_t first_j = get_group_id(0) * 64, first_i = get_group_id(1) * 64;
+    const int64_t batch = get_group_id(2);
+    A_t a[4][4];
+    for (int r = 0; r < 4; r++)
+        for (int c = 0; c < 4; c++) a[r][c] = 0;
+    for (int64_t from = 0; from < k; from += 16) {
+        for (int64_t e = lane; e < 1024; e += 256) {
+            const int64_t kk = e % 16, i = first_i + e / 16, c = e % 64, j = first_j + c;
+            const int64_t kx = from + kk, ky = from + e / 64;
+            xs[kk][e / 16] =
+                i < m && kx < k ? (A_t)LOAD_Z(x[x0 + batch * xb + i * xr + kx * xc]) : 0;
+            ys[e / 64][c] =
+                j < n && ky < k ? (A_t)LOAD_Z(y[y0 + batch * yb + ky * yr + j * yc]) : 0;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int kk = 0; kk < 16; kk++)
+            for (int r = 0; r < 4; r++)
+                for (int c = 0; c < 4; c++)
+                    a[r][c] += xs[kk][ly + 16 * r] * ys[kk][lx + 16 * c];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    for (int r = 0; r < 4; r++)
+        for (int c = 0; c < 4; c++) {
+            const int64_t i = first_i + ly + 16 * r, j = first_j + lx + 16 * c;
+            if (i < m && j < n) {
+                const A_t v = RESULT(a[r][c], j);
+                z[z0 + (batch * m + i) * n + j] = STORE_Z((Z_t)CUT(v));
+            }
+        }
+}
+"""
+)
+
+VECTORS = (
+    HEAD
+    + """
+    const int64_t columns = (n + 31) / 32, tile = get_global_id(0), batch = get_global_id(1);
+    const int64_t i = tile / columns * ROWS, j = tile % columns * 32;
+    if (i >= m) return;
+    const int64_t xs = x0 + batch * xb + i * xr, ys = y0 + batch * yb + j;
+    const int64_t rows = m - i < ROWS ? m - i : ROWS;
+    if (j + 32 <= n && rows == ROWS) {
+        A_v a[ROWS][2];
+        for (int r = 0; r < ROWS; r++) a[r][0] = a[r][1] = 0;
+        for (int64_t kk = 0; kk < k; kk++) {
+            const A_v left = vload16(0, y + ys + kk * yr);
+            const A_v right = vload16(1, y + ys + kk * yr);
+            #pragma unroll
+            for (int r = 0; r < ROWS; r++) {
+                const A_v one = x[xs + r * xr + kk * xc];
+                a[r][0] = fma(one, left, a[r][0]);
+                a[r][1] = fma(one, right, a[r][1]);
+            }
+        }
+        #pragma unroll
+        for (int r = 0; r < ROWS; r++)
+            #pragma unroll
+            for (int side = 0; side < 2; side++) {
+                A_v v = a[r][side];
+                if (BIASED) v += vload16(side, bias + b0 + j);
+                if (RELU) v = v <= 0 ? (A_v)0 : v;
+                vstore16(v, side, z + z0 + (batch * m + i + r) * n + j);
+            }
+        return;
+    }
+    const int64_t wide = n - j < 32 ? n - j : 32;
+    for (int64_t r = 0; r < rows; r++) {
+        A_t v[32];
+        for (int c = 0; c < 32; c++) v[c] = 0;
+        for (int64_t kk = 0; kk < k; kk++) {
+            const A_t one = x[xs + r * xr + kk * xc];
+            for (int64_t c = 0; c < wide; c++) v[c] = fma(one, y[ys + kk * yr + c], v[c]);
+        }
+        for (int64_t c = 0; c < wide; c++) {
+            const A_t one = RESULT(v[c], j + c);
+            z[z0 + (batch * m + i + r) * n + j + c] = CUT(one);
+        }
+    }
+}
+"""
+)
+
+DOTS = (
+    HEAD
+    + """
+    const int64_t columns = (n + 3) / 4, tile = get_global_id(0), batch = get_global_id(1);
+    const int64_t i = tile / columns * 4, j = tile % columns * 4;
+    if (i >= m) return;
+    global const Z_m *xs = x + x0 + batch * xb + i * xr, *ys = y + y0 + batch * yb + j * yc;
+    A_v a[4][4];
+    int64_t row[4], column[4]; /* beyond the end the last one is taken again, and not written */
+    for (int r = 0; r < 4; r++) {
+        row[r] = (i + r < m ? r : m - i - 1) * xr;
+        column[r] = (j + r < n ? r : n - j - 1) * yc;
+        for (int c = 0; c < 4; c++) a[r][c] = 0;
+    }
+    int64_t kk = 0;
+    for (; kk + 16 <= k; kk += 16) {
+        A_v right[4];
+        #pragma unroll
+        for (int c = 0; c < 4; c++) right[c] = vload16(0, ys + column[c] + kk);
+        #pragma unroll
+        for (int r = 0; r < 4; r++) {
+            const A_v left = vload16(0, xs + row[r] + kk);
+            #pragma unroll
+            for (int c = 0; c < 4; c++) a[r][c] = fma(left, right[c], a[r][c]);
+        }
+    }
+    #pragma unroll
+    for (int r = 0; r < 4; r++)
+        #pragma unroll
+        for (int c = 0; c < 4; c++) {
+            A_t lane[16];
+            vstore16(a[r][c], 0, lane);
+            for (int side = 8; side > 0; side /= 2)
+                for (int l = 0; l < side; l++) lane[l] += lane[l + side];
+            for (int64_t rest = kk; rest < k; rest++)
+                lane[0] = fma(xs[row[r] + rest], ys[column[c] + rest], lane[0]);
+            if (i + r < m && j + c < n) {
+                const A_t one = RESULT(lane[0], j + c);
+                z[z0 + (batch * m + i + r) * n + j + c] = CUT(one);
+            }
+        }
+}
+"""
+)
+TYPES = [None, LONG, None, *longs(4), None, *longs(4), None, *longs(5)]
+ROWS = 6  # of results in registers: 12 of 32 vectors of 16 floats
+
+
+def accumulated(dtype: DType) -> DType:
+    """What products are added in: integers wrap as unsigned ones."""
+    if dtype.is_float:
+        return width(dtype)
+    return uint64 if dtype.itemsize == 8 else uint32
+
+
+def product(
+    pool: Pool, z: Operand, x: Operand, y: Operand, bias: Any = None, relu: bool = False
+) -> None:
+    """z = x @ y (+ bias, cut at 0), z contiguous, with the same leading axes."""
+    m, k, n = z.shape[-2], x.shape[-1], z.shape[-1]
+    dtype, batch = z.buf.dtype, math.prod(z.shape[:-2])
+    if not batch * m * n:
+        return
+    x, xb = batched(pool, x)
+    y, yb = batched(pool, y)
+    vectors = pool.place.is_cpu and dtype in (float32, float64)
+    dots = vectors and n < 32 and y.strides[-1] != 1 and y.strides[-2] == x.strides[-1] == 1
+    if vectors and y.strides[-1] != 1 and not dots:
+        y = dense(pool, y)
+        yb = y.shape[-2] * y.shape[-1] if batch > 1 else 0
+    text = f"""#define BIAS(j) {"(A_t)LOAD_Z(bias[b0 + (j) * b1])" if bias is not None else "0"}
+#define BIASED {int(bias is not None)}
+#define RELU {int(relu)}
+#define ROWS {ROWS}
+"""
+    kinds = {"Z": dtype, "A": accumulated(dtype)}
+    bias = bias if bias is None else dense(pool, bias)
+    begin = bias if bias is not None else z
+    b1 = bias.strides[0] if bias is not None else 0
+    args = (
+        *at(z), *at(x), xb, *x.strides[-2:], *at(y), yb, *y.strides[-2:], *at(begin), b1, m, k, n,
+    )  # fmt: skip
+    if vectors:
+        text += f"typedef {pool.place.c.stored[dtype]}16 A_v;\n"
+        name, each = ("matmul_dots", DOTS) if dots else ("matmul_vectors", VECTORS)
+        kernel = hand(pool, name, each, kinds, TYPES, text + END)
+        tiles = -(-m // 4) * -(-n // 4) if dots else -(-m // ROWS) * -(-n // 32)
+        group = 4 if tiles < 64 else 8
+        kernel((rounded_up(tiles, group), batch), (group, 1), *args)
+    else:
+        kernel = hand(pool, "matmul_tiles", TILES, kinds, TYPES, text + END)
+        sizes = (rounded_up(n, 64) // 4, rounded_up(m, 64) // 4, batch)
+        kernel(sizes, (16, 16, 1), *args)
+
+
+def batched(pool: Pool, x: Operand) -> tuple[Operand, int]:
+    """x, and the step from one matrix to the next: the leading axes walked as one."""
+    lead = [(n, s) for n, s in zip(x.shape[:-2], x.strides[:-2], strict=True) if n != 1]
+    if lead and any(s != n * t for (_, s), (n, t) in itertools.pairwise(lead)):
+        if all(s == 0 for _, s in lead):
+            return x, 0
+        x = dense(pool, x)
+        return x, x.shape[-2] * x.shape[-1]
+    return x, lead[-1][1] if lead else 0
+
+
+class Matmul:
+    """`kernel(out, x, y)`"""
+
+    def __init__(self, pool: Pool) -> None:
+        self.pool = pool
+
+    def __call__(self, out: Any, x: Any, y: Any) -> None:
+        filled(self.pool, out, lambda z: product(self.pool, z, x, y))
+
+
+class Linear:
+    """`kernel(out, x, w, b, relu=)`: x @ w.T + b"""
+
+    def __init__(self, pool: Pool) -> None:
+        self.pool = pool
+
+    def __call__(self, out: Any, x: Any, w: Any, b: Any, *, relu: bool = False) -> None:
+        pool = self.pool
+        turned = Operand(w.buf, w.shape[::-1], w.strides[::-1], w.offset)
+        rows = math.prod(x.shape[:-1])
+        flat = dense(pool, x)
+        if len(x.shape) != 2:
+            flat = Operand(flat.buf, (rows, x.shape[-1]), (x.shape[-1], 1), flat.offset)
+
+        def fill(z: Any) -> None:
+            n = w.shape[0]
+            product(pool, Operand(z.buf, (rows, n), (n, 1), z.offset), flat, turned, b, relu)
+
+        filled(pool, out, fill)
+
+
+def kernels(pool: Pool) -> Rows:
+    rows: Rows = {("matmul", dtype): Matmul(pool) for dtype in SIGNATURES["matmul"].dtypes}
+    return rows | {("linear", dtype): Linear(pool) for dtype in SIGNATURES["linear"].dtypes}

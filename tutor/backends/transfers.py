@@ -1,0 +1,97 @@
+"""Transfers: numbers that go from one device to another; and which device a call runs on."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tutor.backends import devices, registry
+from tutor.backends.devices import CPU, IN_USE
+from tutor.backends.registry import Operand
+from tutor.dtype import DType
+from tutor.errors import DeviceError
+from tutor.ground import layout
+from tutor.ground.elsewhere import asked, is_elsewhere
+from tutor.ground.memory import Holder, Memory, copied, held
+from tutor.ground.typing import Walked
+
+
+def on_host(x: Walked) -> Walked:
+    """The same elements in memory of the host: a copy, if they are elsewhere."""
+    memory = held(x.buf, "numbers to be moved", reading=True)
+    if not is_elsewhere(memory):
+        return x
+    return Operand(Held(copied(memory), x.buf.dtype), x.shape, x.strides, x.offset)
+
+
+class Held(Holder):  # type: ignore[misc]
+    """What has memory, of numbers of `dtype`: as little of a Buffer as a kernel asks for."""
+
+    def __init__(self, memory: Any, dtype: DType) -> None:
+        self.memory, self.dtype = memory, dtype
+
+
+def transfer(out: Walked, x: Walked) -> None:
+    """The kernel "transfer": z = x, from the memory of one device to that of another, or the same.
+    Both are of one shape and dtype."""
+    dtype, to = x.buf.dtype, held(out.buf, "to move numbers")
+    source = on_host(x)
+    if not is_elsewhere(to):
+        registry.kernel("copy", dtype)(out, source)
+        return
+    rows, count = layout.contiguous_strides(x.shape), math.prod(x.shape)
+    if (source.strides, source.offset) != (rows, 0):
+        dense = Operand(Held(Memory(count, dtype.itemsize, dtype.format), dtype), x.shape, rows, 0)
+        registry.kernel("copy", dtype)(dense, source)
+        source = dense
+    payload = source.buf.raw[: count * dtype.itemsize]
+    if out.strides == rows:
+        asked(to.device, to.write, payload, out.offset * dtype.itemsize)
+        return
+    staged = devices.empty(count, dtype, to.device)
+    asked(to.device, staged.write, payload)
+    there = Operand(Held(staged, dtype), x.shape, rows, 0)
+    registry.kernel("copy", dtype, to.device)(out, there)
+
+
+registry.register_everywhere("transfer", transfer)
+
+
+# ---- which one a call runs on --------------------------------------------------------------------
+
+
+def is_constant(x: Walked) -> bool:
+    """Is it a single number, in the memory of the host? Such a one may stand beside operands on any
+    device: it is handed over by its value."""
+    alone = all(s == 0 or n == 1 for n, s in zip(x.shape, x.strides, strict=True))
+    return alone and 0 not in x.shape and x.buf.device == CPU
+
+
+def common(what: str, operands: Any) -> str:
+    """The device that the operands of a call are on. DeviceError where they are on two."""
+    if not IN_USE:
+        return CPU
+    on = [x.buf.device for x in operands]
+    if len({*on}) == 1:
+        return str(on[0])
+    found, first = CPU, 0
+    for i, name in enumerate(on):
+        if name not in (CPU, found):
+            if found != CPU:
+                raise _two(what, (first, found), (i, name))
+            found, first = name, i
+    if found != CPU:
+        for i, name in enumerate(on):
+            if name == CPU and not is_constant(operands[i]):
+                raise _two(what, (first, found), (i, name))
+    return found
+
+
+def _two(what: str, one: tuple[int, str], other: tuple[int, str]) -> DeviceError:
+    (_, to), (_, off) = one, other
+    (i, a), (j, b) = sorted((one, other))
+    return DeviceError(
+        f"{what} of operands on two devices",
+        f"operand {i + 1} is on {a!r}, operand {j + 1} on {b!r}",
+        f'move one of them first: x.to("{to}"), or x.to("{off}")',
+    )

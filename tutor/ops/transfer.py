@@ -1,0 +1,27 @@
+"""To another device."""
+
+from __future__ import annotations
+
+import math
+
+from tutor.backends import devices
+from tutor.core.buffer import Buffer
+from tutor.core.engine import apply, engine
+from tutor.core.op import Op
+
+
+class Transfer(Op):
+    """z = x, in memory of its own on another device; the gradient comes back to where x is"""
+
+    def settle(self):
+        self.params["device"] = devices.of(self.params["device"])
+
+    def forward(self, x, *, device):
+        if x.buf.device != devices.CPU and math.prod(x.shape) < len(x.buf):
+            x = x.copy()  # of a part of a Buffer that part alone is read
+        out = x.over(Buffer.empty(math.prod(x.shape), x.buf.dtype, device), x.shape)
+        engine.call("transfer", x.buf.dtype, out, x)
+        return out
+
+    def backward(self, g):
+        return apply("transfer", g, device=self.inputs[0].buf.device)
