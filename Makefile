@@ -11,10 +11,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
 .PHONY: help setup-env build mnist chapters examples test lint bench sanitize sanitize-thread fuzz \
-        conformance exhaustive oracle mutants docs clean
+        conformance exhaustive oracle mutants arm64 docs site site-test clean
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-17s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # ---- the environment -----------------------------------------------------------------------------
 # The library is installed editable: Python files are used as they stand in this tree. It is built
@@ -84,8 +84,17 @@ bench: $(VENV)/installed $(VENV)/extra-bench ## measure side by side with NumPy 
 
 docs: $(VENV)/installed $(VENV)/extra-docs ## build docs/_build/html/index.html
 	@$(STEP) "running the chapters and building the site (a few minutes)" \
-	    $(BIN)/python -m sphinx -n -W --keep-going docs docs/_build/html
+	    $(BIN)/python -m sphinx -n -W --keep-going \
+	    -d docs/_build/doctrees docs docs/_build/html
 	@echo "== open docs/_build/html/index.html"
+
+# Needs npm, from which Pyodide comes (pinned, and checked by its SHA-512).
+site: $(VENV)/installed $(VENV)/extra-docs ## build build/site: docs and chapters that run in the browser
+	@$(BIN)/python docs/_site/build.py $(ARGS)
+
+# Needs Chromium beside npm (apt-get install chromium). No part of .ci/run: see tests/site/conftest.py.
+site-test: site $(VENV)/extra-dev $(VENV)/extra-site ## visit build/site with a real browser
+	TUTOR_SITE=build/site $(BIN)/python -m pytest tests/site
 
 # Addresses and undefined behaviour are checked in a build and an environment of their own. Python
 # itself is not built with the sanitizer, so its library must be loaded before everything else, and
@@ -131,6 +140,10 @@ oracle: $(VENV)/extra-bench setup-env ## compare values and gradients with PyTor
 
 mutants: setup-env $(if $(findstring --python,$(ARGS)),,$(VENV)/extra-native) ## plant known bugs, one at a time: a test must notice each
 	$(BIN)/python tests/mutants/plant.py $(ARGS)
+
+# On another CPU, which is emulated: no part of .ci/run. It needs root and Debian: see .ci/arm64.
+arm64: ## build for 64-bit Arm, and run conformance, tests and a training there (ARGS="conformance")
+	.ci/arm64 $(ARGS)
 
 clean: ## remove all that the targets above have made
 	rm -rf $(VENV) $(VENV)-sanitize $(VENV)-thread build dist docs/_build docs/api docs/chapters

@@ -24,6 +24,10 @@ def problem(settings: dict[str, Any] | None = None) -> str:
         return ""
     asked = "asked: to build tutor with its SIMD backend, which is C++\n"
     without = "or install without it, slower: TUTOR_PURE=1 pip install ."
+    if sys.platform == "win32":  # CMakeLists.txt says what is in the way
+        without = "or install without it, slower: set TUTOR_PURE=1, then pip install ."
+        found = "Windows, and it is written for Linux and macOS"
+        return f"{asked}found: {found}\nto do: install in WSL, which is a Linux, {without}"
     named = shlex.split(os.environ.get("CXX", ""))[:1]
     told = f"{settings or ''}{os.environ.get('CMAKE_ARGS', '')}{os.environ.keys() & set(CHOSEN)}"
     if not any(map(shutil.which, named or COMPILERS)) and not any(name in told for name in CHOSEN):

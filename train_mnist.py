@@ -4,6 +4,7 @@
     TUTOR_BACKEND=python python train_mnist.py --limit 1000 --epochs 1     # the reference, slowly
     python train_mnist.py --eager                          # each step in Python: the same numbers
     python train_mnist.py --resume runs/mnist/checkpoint.safetensors --epochs 10
+    python -m tutor ranks 4 train_mnist.py                 # four processes, or: mpiexec -n 4 python
 
 Ends with a checkpoint and two pictures in `runs/mnist`, or in `runs/mnist-2` and so on, where there
 is a run already. Ctrl-C stops after the step in progress and leaves a checkpoint from which
@@ -13,6 +14,7 @@ is a run already. Ctrl-C stops after the step in progress and leaves a checkpoin
 from __future__ import annotations
 
 import argparse
+import contextlib
 import shlex
 import signal
 import statistics
@@ -20,11 +22,12 @@ import sys
 import time
 from collections.abc import Callable
 from itertools import islice, pairwise
+from os import devnull
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import tutor
-from tutor import Tensor, data, nn, no_grad, optim
+from tutor import Tensor, data, dist, nn, no_grad, optim
 from tutor.backends import registry, simd_cpp
 from tutor.errors import DataError, DomainError, TutorError
 from tutor.ground import files
@@ -36,6 +39,7 @@ CHECKPOINT, CURVES, MISTAKES = RESULTS = ("checkpoint.safetensors", "curves.svg"
 LR = {"adam": 0.002, "sgd": 0.05}
 PRECISIONS = ("float32", "float16", "bfloat16")
 SETS = ("auto", "mnist", "digits")
+ASKED = 10  # steps after which ranks tell each other whether one was interrupted
 COMPARED = 20  # steps that run without jit before the others, to say what it gains
 
 
@@ -79,6 +83,10 @@ OPTIONS = {
                     "how many images to learn from, and to test on", "all"),
     "autocast": Option("float32", str, lambda v: v in PRECISIONS, "float32, float16 or bfloat16",
                        "dtype of the products; with float16 the loss is scaled"),
+    "leaves": Option(None, int, lambda v: v is None or (whole(v, 0) and not v & (v - 1)),
+                     "0 or a power of two", "parts of a batch that are computed one by one, and "
+                     "added in a fixed order: the same numbers on as many ranks, or fewer",
+                     "8 on ranks; for one process 0: the batch as a whole"),
 }  # fmt: skip
 # What a checkpoint fixes: with any of these changed, the numbers would be others.
 FIXED = [name for name in OPTIONS if name != "epochs"]
@@ -102,6 +110,8 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
                    "runs/mnist, or where the checkpoint is that is resumed)")  # fmt: skip
     p.add_argument("--resume", type=Path, help="a checkpoint to go on from (default: begin anew)")
     p.add_argument("--no-plot", action="store_true", help="write no pictures (default: write them)")
+    p.add_argument("--device", help="where the model and its batches are: cpu, opencl, opencl:1; a "
+                   "checkpoint goes on on any (default: TUTOR_DEVICE, or cpu)")  # fmt: skip
     p.add_argument("--eager", action="store_true", help="run each step's Python, in place of "
                    "replaying its kernel calls: the same numbers (default: tutor.jit)")  # fmt: skip
     args = p.parse_args(argv)
@@ -112,6 +122,8 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
         defaults = {name: option.default for name, option in OPTIONS.items()}
         vars(args).update({**defaults, "out": Path("runs/mnist"), **vars(args)})
         args.lr = LR[args.optimizer] if args.lr is None else args.lr
+        if args.leaves is None:
+            args.leaves = dist.LEAVES if dist.size() > 1 else 0
     return args
 
 
@@ -119,12 +131,12 @@ class Training:
     """A model, its optimizer, where they stand, and what happened so far."""
 
     def __init__(self, args: argparse.Namespace) -> None:
-        self.args = args
+        self.args, self.device = args, tutor.device(args.device)
         tutor.manual_seed(args.seed)
         layers: list[nn.Module] = []
         for inputs, outputs in pairwise([784, *args.hidden, 10]):
             layers += [nn.Linear(inputs, outputs), nn.ReLU()]
-        self.model = nn.Sequential(*layers[:-1])
+        self.model = nn.Sequential(*layers[:-1]).to(self.device)
         params = nn.get_parameters(self.model)
         self.optimizer: optim.Optimizer = (
             optim.Adam(params, lr=args.lr)
@@ -136,6 +148,7 @@ class Training:
         self.parts: dict[str, Any] = {"model": self.model, "optimizer": self.optimizer}
         self.parts |= {"scaler": scaler} if scaler.enabled else {}
         self.replayed = tutor.jit(self.learn_from)
+        self.parallel = dist.DataParallel(self.model, args.leaves) if args.leaves else None
         self.seconds: dict[bool, list[float]] = {False: [], True: []}  # of steps, by: with jit?
         self.epoch, self.step = 0, 0  # the next step to take
         self.losses: list[float] = []  # of every step
@@ -151,11 +164,19 @@ class Training:
         with tutor.autocast(self.args.autocast):
             return self.model(pixels).cast("float32")
 
+    def loss_of(self, images: Tensor, labels: Tensor) -> Tensor:
+        return self.logits(images).cross_entropy(labels)
+
     def learn_from(self, images: Tensor, labels: Tensor) -> Tensor:
-        """One step: every kernel call of it, forward and backward and the optimizer's."""
-        loss = self.logits(images).cross_entropy(labels)
+        """One step: every kernel call of it, forward and backward and the optimizer's. Of a batch
+        in leaves this rank has some."""
         self.optimizer.zero_grad()
-        self.scaler.scale(loss).backward()
+        if self.parallel:
+            scale = self.scaler.scale(Tensor(1.0))
+            loss = self.parallel.backward(self.loss_of, images, labels, gradient=scale)
+        else:
+            loss = self.loss_of(images, labels)
+            self.scaler.scale(loss).backward()
         self.scaler.step(self.optimizer)
         self.scaler.update()
         return loss
@@ -163,7 +184,10 @@ class Training:
     def train_step(self, images: Tensor, labels: Tensor) -> float:
         jit = not self.args.eager and len(self.seconds[False]) >= COMPARED
         start = time.perf_counter()
-        loss = (self.replayed if jit else self.learn_from)(images, labels)
+        if self.parallel:
+            self.parallel.jit = jit  # what it replays is a leaf
+        images, labels = images.to(self.device), labels.to(self.device)
+        loss = (self.replayed if jit and not self.parallel else self.learn_from)(images, labels)
         self.seconds[jit].append(time.perf_counter() - start)
         self.losses.append(loss.item())
         return self.losses[-1]
@@ -171,7 +195,7 @@ class Training:
     def gained(self) -> str:
         """What tutor.jit has made of a step; nothing where it has replayed too few to say so."""
         eager, jit = self.seconds[False], self.seconds[True][2:]
-        if self.args.eager or len(jit) < COMPARED:
+        if self.args.eager or self.parallel or len(jit) < COMPARED:
             return ""
         before, after = (1000 * statistics.median(times) for times in (eager, jit))
         steps = len(self.replayed.recorded), len(self.replayed.program)
@@ -179,16 +203,23 @@ class Training:
                 f"{after:.2f} ms; without it {before:.2f} ms")  # fmt: skip
 
     def predictions(self, images: Tensor) -> list[int]:
+        """The digits that it reads; of each thousand images one rank reads all."""
+        digits = Tensor.zeros(len(images), dtype="int64")
         with no_grad():
-            parts = [self.logits(images[i : i + 1000]) for i in range(0, len(images), 1000)]
-            return [digit for part in parts for digit in part.argmax(axis=-1).tolist()]
+            for i in range(1000 * dist.rank(), len(images), 1000 * dist.size()):
+                some = images[i : i + 1000].to(self.device)
+                digits[i : i + 1000] = self.logits(some).argmax(axis=-1).cpu()
+        read: list[int] = dist.all_reduce(digits).tolist()
+        return read
 
     def state(self) -> dict[str, Tensor]:
         """All its numbers by name, those of the model and of the optimizer."""
         return saving.tensors_of(**self.parts)
 
     def save(self) -> None:
-        """Write all of it; whole or not at all."""
+        """Write all of it; whole or not at all. Rank 0 does."""
+        if dist.rank():
+            return
         tutor.save(
             self.args.out / CHECKPOINT,
             **self.parts,
@@ -211,6 +242,11 @@ class Training:
     def use(self, digits: data.Images) -> None:
         """Note what it is trained on; DataError if it was begun on anything else."""
         self.args.data, checksum = digits.name, digits.sha256()
+        first = dist.broadcast(Tensor([*bytes.fromhex(checksum)], dtype="uint8"))
+        if bytes(first.tolist()).hex() != checksum:
+            raise DataError(f"to train on {dist.size()} ranks", f"rank {dist.rank()} has other "
+                            "images than rank 0", "let all of them find the same data: set "
+                            "TUTOR_DATA, or give --data mnist")  # fmt: skip
         if self.checksum and checksum != self.checksum:
             raise DataError(
                 f"to go on with {self.args.resume}",
@@ -225,7 +261,8 @@ class Training:
         """As it stood when `args.resume` was written, with the settings it was begun with."""
         found = tutor.load(args.resume)
         try:
-            settings = {"autocast": "float32", **found["settings"]}  # older ones do not say
+            older = {"autocast": "float32", "leaves": 0}  # which do not say
+            settings = {**older, **found["settings"]}
             epochs, checksum = found["epochs"], found["data"]
             epoch, step, steps = at = found["at"]
             losses, accuracies = found["losses"], found["accuracies"]
@@ -243,6 +280,10 @@ class Training:
                 "give a checkpoint.safetensors that train_mnist.py has written",
             ) from error
         refuse_changes(args, settings)
+        if dist.size() > 1 and not settings["leaves"]:
+            raise DomainError(f"{dist.size()} ranks with --resume {args.resume}",
+                              "that run was begun by one process, with batches as a whole",
+                              "go on with one, or begin a run with --leaves 8")  # fmt: skip
         vars(args).update({"epochs": epochs, "out": args.resume.parent, **vars(args), **settings})
         self = cls(args)
         self.epoch, self.step, self.checksum = epoch, step, checksum
@@ -276,6 +317,12 @@ class Interrupt:
     def __exit__(self, *_: object) -> None:
         signal.signal(signal.SIGINT, self.before)
 
+    def asked_of_any(self, step: int) -> bool:
+        """Was it pressed, on whatever rank? They stop after the same step."""
+        if dist.size() == 1:
+            return self.asked
+        return not step % ASKED and dist.all_reduce(Tensor(int(self.asked)), "max").item() > 0
+
     def __call__(self, *_: Any) -> None:
         if self.asked:
             raise KeyboardInterrupt
@@ -287,13 +334,15 @@ def describe(run: Training, digits: data.Images) -> None:
     backend = registry.current()
     if backend == "simd_cpp":
         backend += f" ({simd_cpp.level()}, {simd_cpp.num_threads()} threads)"
+    backend += f", {dist.size()} ranks" if dist.size() > 1 else ""
     args, sizes = run.args, [784, *run.args.hidden, 10]
     count = sum(p.numel() for p in nn.get_parameters(run.model))
-    print(f"tutor {tutor.__version__} on {backend}")
+    print(f"tutor {tutor.__version__} on {backend if run.device == 'cpu' else run.device}")
     print(f"data   {digits.source}: {len(digits.train_labels):,} to learn from,", end=" ")
     print(f"{len(digits.test_labels):,} to test on")
     print(f"model  {'-'.join(map(str, sizes))}, {count:,} parameters;", end=" ")
-    print(f"{args.optimizer}, lr {args.lr:g}, batches of {args.batch_size}, seed {args.seed}")
+    print(f"{args.optimizer}, lr {args.lr:g}, batches of {args.batch_size}", end="")
+    print(f" in {args.leaves} leaves, seed {args.seed}" if args.leaves else f", seed {args.seed}")
 
 
 def train(run: Training, digits: data.Images, interrupt: Interrupt) -> bool:
@@ -302,17 +351,18 @@ def train(run: Training, digits: data.Images, interrupt: Interrupt) -> bool:
     while run.epoch < args.epochs:
         batches = data.batches(
             digits.train_images, digits.train_labels, args.batch_size,
-            seed=args.seed, epoch=run.epoch,
+            seed=args.seed, epoch=run.epoch, shard=(dist.rank(), dist.size()),
         )  # fmt: skip
         run.optimizer.lr = args.lr * args.decay**run.epoch
-        before = done = min(run.step * args.batch_size, images)
+        before = min(run.step * args.batch_size, images)
         start, screen, title = time.perf_counter(), Screen(True), f"epoch {run.epoch + 1}"
         for x, y in islice(batches, run.step, None):
             loss = run.train_step(x, y)
-            run.step, done = run.step + 1, done + len(y)
+            run.step += 1
             if screen.is_due():
+                done = min(run.step * args.batch_size, images)
                 screen.show(title, done, images, {"loss": loss}, "images")
-            if interrupt.asked:
+            if interrupt.asked_of_any(len(run.losses)):
                 run.save()
                 return False
         rate = (images - before) / (time.perf_counter() - start)
@@ -343,6 +393,7 @@ def learn(run: Training, digits: data.Images) -> int:
     written = [path] if run.kept is not None else []
     if not args.no_plot:
         guesses, labels = run.predictions(digits.test_images), digits.test_labels.tolist()
+    if not args.no_plot and not dist.rank():
         written += [
             training.plot_curves(args.out / CURVES, run.losses, run.accuracies),
             training.plot_mistakes(args.out / MISTAKES, digits.test_images, labels, guesses),
@@ -357,26 +408,42 @@ def go_on(path: Path) -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    args, run = arguments(argv), None
+    args = arguments(argv)
+    if not dist.rank():
+        return run(args)
+    with open(devnull, "w") as nobody, contextlib.redirect_stdout(nobody):
+        return run(args)  # rank 0 prints and writes
+
+
+def run(args: argparse.Namespace) -> int:
+    training = None
     try:
-        run = Training.resumed(args) if args.resume else Training(args)
+        training = Training.resumed(args) if args.resume else Training(args)
         digits = data.load(args.data, limit=args.limit)
-        run.use(digits)
-        with files.run_folder(args.out, RESULTS, args.resume) as folder:
+        training.use(digits)
+        own = files.run_folder(args.out, RESULTS, args.resume)
+        with contextlib.nullcontext(args.out) if dist.rank() else own as folder:
             if folder != args.out:
                 print(f"{args.out} has the results of another run: these go to {folder}")
                 args.out = folder
-            files.check_room(folder, run.room())
-            describe(run, digits)
-            return learn(run, digits)
+            if not dist.rank():
+                files.check_room(folder, training.room())
+            describe(training, digits)
+            return learn(training, digits)
     except TutorError as error:
         print(error, file=sys.stderr)
         code = 1
     except KeyboardInterrupt:
-        print("\nstopped" if run and run.kept is not None else "\nstopped: nothing was written")
+        print(
+            "\nstopped"
+            if training and training.kept is not None
+            else "\nstopped: nothing was written"
+        )
         code = 130
-    if run and run.kept is not None:
-        print(f"epochs that are kept: {run.kept}; continue with: {go_on(args.out / CHECKPOINT)}")
+    if training and training.kept is not None:
+        print(
+            f"epochs that are kept: {training.kept}; continue with: {go_on(args.out / CHECKPOINT)}"
+        )
     return code
 
 

@@ -1,5 +1,5 @@
 """The backends under test: python_ref, and every instruction-set level of simd_cpp by a name of its
-own, so that one run covers what else would need one process per TUTOR_SIMD.
+own, so that one run covers what else would need one process per TUTOR_SIMD. And the devices.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ import os
 
 import missing
 
-from tutor.backends import registry, simd_cpp
+from tutor.backends import devices, registry, simd_cpp
 
 
 def _levels() -> list[str]:
@@ -26,3 +26,14 @@ LEVELS = [f"simd_cpp.{level}" for level in _levels()]
 for name in LEVELS:
     registry.register(name, simd_cpp.table(name.removeprefix("simd_cpp.")))
 BACKENDS = ["python_ref", *LEVELS]
+
+
+def _devices() -> list[str]:
+    """The devices here beside the host, the first of each kind; none where TUTOR_DEVICES=0."""
+    if os.environ.get("TUTOR_DEVICES") == "0":
+        return []
+    return [name for name in devices.names() if name.endswith(":0")]
+
+
+DEVICES = _devices()
+PLACES = [*BACKENDS, *DEVICES]

@@ -11,9 +11,10 @@ from typing import Any
 
 import missing
 import pytest
-from backend_names import BACKENDS, LEVELS
+from backend_names import BACKENDS, DEVICES, LEVELS, PLACES
 
 import tutor
+from tutor.backends import simd_cpp
 
 os.environ["SCIPY_ARRAY_API"] = "1"  # read when SciPy is imported: it then works on Tensors
 try:
@@ -54,7 +55,7 @@ def pytest_report_header() -> list[str]:
     lacking = {path: missing.lacks(path) for path in files if missing.lacks(path)}
     lines = []
     if len(BACKENDS) == 1:
-        lines.append("python_ref alone: the extension was not built")
+        lines.append(f"python_ref alone: {simd_cpp.FOUND}; to do: {simd_cpp.REMEDY}")
     if lacking:
         packages = ", ".join(sorted(frozenset().union(*lacking.values())))
         lines.append(f"{len(lacking)} of {len(files)} files are left out, for want of {packages}: "
@@ -62,9 +63,17 @@ def pytest_report_header() -> list[str]:
     return lines
 
 
+def _place(item: pytest.Item) -> object:
+    """Where it runs: what its fixture `place` is."""
+    call = getattr(item, "callspec", None)
+    return call and call.params.get("place")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A table without rows is a mistake: pytest would skip its test, and nobody would notice.
     (Without the extension there are no levels to test.)"""
+    host = [item for item in items if item.get_closest_marker("host")]
+    items[:] = [i for i in items if i not in host or _place(i) not in DEVICES]
     for item in items if LEVELS else ():
         for mark in item.iter_markers("skip"):
             if "empty parameter set" in str(mark.kwargs.get("reason", "")):
@@ -82,3 +91,14 @@ def backend(request: pytest.FixtureRequest) -> Iterator[str]:
     """The name of a backend, which is in use while the test runs; the test runs once for each."""
     with tutor.use_backend(request.param):
         yield request.param
+
+
+@pytest.fixture(params=PLACES)
+def place(request: pytest.FixtureRequest) -> Iterator[str]:
+    """As `backend`, and once more on each device: what the test makes from nothing is there."""
+    if request.param in DEVICES:
+        with tutor.device(request.param):
+            yield request.param
+    else:
+        with tutor.use_backend(request.param):
+            yield request.param

@@ -11,7 +11,7 @@ import pytest
 import tutor
 from tutor import Tensor, amp, nn, optim
 from tutor.backends.signatures import SIGNATURES
-from tutor.errors import DataError, DomainError
+from tutor.errors import DataError, DomainError, DTypeError
 from tutor.ground import casting
 
 _simd = pytest.importorskip("tutor.backends.simd_cpp._simd")
@@ -222,6 +222,13 @@ def test_its_state_is_saved() -> None:
 def test_factors_out_of_range(options: dict[str, Any]) -> None:
     with pytest.raises(DomainError, match="GradScaler"):
         amp.GradScaler(**options)
+
+
+@pytest.mark.parametrize("method", ["scale", "unscale_", "step"])
+@pytest.mark.parametrize("enabled", [True, False])
+def test_what_it_cannot_scale_or_step(method: str, enabled: bool) -> None:
+    with pytest.raises(DTypeError, match=f"GradScaler.{method}"):
+        getattr(amp.GradScaler(enabled=enabled), method)(3.0)
 
 
 def test_unscaling_twice_is_refused() -> None:

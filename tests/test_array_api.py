@@ -176,7 +176,7 @@ def test_every_signature_is_looked_at():
 
 def test_info():
     info = xp.__array_namespace_info__()
-    assert info.default_device() == "cpu" and info.devices() == ["cpu"]
+    assert info.default_device() == "cpu" and info.devices()[0] == "cpu"
     assert info.default_dtypes()["real floating"] is xp.float32
     assert info.default_dtypes()["integral"] is info.default_dtypes()["indexing"] is xp.int64
     assert info.capabilities()["boolean indexing"] is True

@@ -90,22 +90,56 @@ def test_pip_asks_before_it_fetches_anything_large():
     assert result.stdout == "True\nTrue\n", result.stderr
 
 
-def test_cmake_says_the_same_to_who_calls_it(tmp_path):
+def test_windows():
+    """It is refused before anything is fetched, and what is then to do is written as there."""
+    code = (
+        "import sys, runpy; sys.platform = 'win32'\n"
+        f"runpy.run_path({str(SCRIPT)!r}, run_name='__main__')"
+    )
+    keep = {k: v for k, v in os.environ.items() if not k.startswith(("CMAKE", "CXX", "TUTOR"))}
+    for variables, refused in (({}, True), ({"TUTOR_PURE": "1"}, False)):
+        result = subprocess.run([sys.executable, "-c", code], env={**keep, **variables},
+                                capture_output=True, text=True, check=False)  # fmt: skip
+        assert result.returncode == refused
+        assert ("WSL" in result.stderr and "set TUTOR_PURE=1" in result.stderr) == refused
+
+
+def configure(folder, *options, **variables):
+    """What CMake says of our CMakeLists.txt, in one line, when it refuses."""
     generator = "Ninja" if shutil.which("ninja") else "Unix Makefiles"
     cmake, make = shutil.which("cmake"), shutil.which("ninja") or shutil.which("make")
     if not (cmake and make):
         pytest.skip("CMake is brought by pip where it builds")
-    (tmp_path / "bin").mkdir()
+    (folder / "bin").mkdir(exist_ok=True)
     for tool in (cmake, make):
-        (tmp_path / "bin" / Path(tool).name).symlink_to(tool)
+        (folder / "bin" / Path(tool).name).symlink_to(tool)
     source = ROOT / "tutor/backends/simd_cpp"
     result = subprocess.run(
-        [cmake, "-G", generator, "-S", str(source), "-B", str(tmp_path / "build")],
-        env={"PATH": str(tmp_path / "bin")}, capture_output=True, text=True, check=False,
+        [cmake, "-G", generator, *options, "-S", str(source), "-B", str(folder / "build")],
+        env={"PATH": str(folder / "bin"), **variables},
+        capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert result.returncode != 0
-    said = " ".join(result.stderr.split())
+    return " ".join(result.stderr.split())
+
+
+def test_cmake_says_the_same_to_who_calls_it(tmp_path):
+    said = configure(tmp_path)
     assert "apt install g++" in said and "TUTOR_PURE=1 pip install ." in said
+
+
+def test_cmake_refuses_windows_before_it_looks_for_a_compiler(tmp_path):
+    said = configure(tmp_path, "-DCMAKE_SYSTEM_NAME=Windows")
+    assert "not for Windows" in said and "WSL" in said and "set TUTOR_PURE=1" in said
+    assert "C++ compiler" not in said
+
+
+def test_cmake_refuses_a_compiler_that_cannot(tmp_path, compiler):
+    forced = [f"-DCMAKE_CXX_COMPILER_{name}=1" for name in ("FORCED", "ID_RUN", "WORKS")]
+    said = configure(tmp_path, "-DCMAKE_CXX_COMPILER_ID=NVHPC", *forced,
+                     PATH=f"{compiler}:{tmp_path / 'bin'}:{os.environ['PATH']}")  # fmt: skip
+    assert "needs GCC or Clang, not NVHPC" in said
+    assert "CXX=g++ pip install ." in said and "TUTOR_PURE=1 pip install ." in said
 
 
 def test_the_backend_that_pyproject_names_is_this_one():

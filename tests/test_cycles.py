@@ -191,8 +191,8 @@ ON_A_MODEL: dict[str, Callable[[nn.Sequential], Any]] = {
     "apply": lambda m: m.apply(ignored), "get_submodule": lambda m: m.get_submodule("0"),
     "to": lambda m: m.to("float64"), "train": lambda m: m.train(False), "eval": lambda m: m.eval(),
     **{n: (lambda m, n=n: getattr(m, n)()) for n in (
-        "float", "double", "half", "bfloat16", "zero_grad", "requires_grad_", "buffers", "modules",
-        "children")},
+        "cpu", "float", "double", "half", "bfloat16", "zero_grad", "requires_grad_", "buffers",
+        "modules", "children")},
     **{n: (lambda m, n=n: list(getattr(m, n)())) for n in (
         "named_parameters", "named_buffers", "named_modules", "named_children")},
 }  # fmt: skip
@@ -466,6 +466,11 @@ ROWS: dict[str, Callable[[], Any]] = {
     "tutor.data.TextBlocks": lambda: list(data.TextBlocks([1, 2, 3, 4], 2)),
     "tutor.data.text_batches": lambda: list(data.text_batches(list(range(99)), 2, 4)),
     "tutor.data.stories": lambda: data.stories(100),
+    "tutor.data.grammar": lambda: data.grammar(100),
+    "tutor.data.grammar_entropy": lambda: data.grammar_entropy(),
+    "tutor.data.grammar_nats": lambda: data.grammar_nats(data.grammar(100)),
+    "tutor.data.Text": lambda: data.Text("a line\n", "a test", "test", None).train,
+    "tutor.data.load_text": lambda: data.load_text("grammar", 100).test,
     "tutor.data.names": lambda: data.names(3),
     "tutor.data.moons": lambda: data.moons(10),
     "tutor.data.circles": lambda: data.circles(10),

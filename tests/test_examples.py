@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from backend_names import DEVICES
 
 from tutor import training
 
@@ -86,6 +87,17 @@ def test_an_example_runs_and_draws(name: str, tmp_path: Path) -> None:
     for file in files:
         assert (tmp_path / "out" / file).stat().st_size > 100
         assert not file.endswith(".svg") or "<svg" in (tmp_path / "out" / file).read_text()
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", ["linear_regression", "two_moons", "gpt2"])
+def test_an_example_that_knows_of_no_device_runs_on_one(
+    name: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it makes is made there: TUTOR_DEVICE says so."""
+    monkeypatch.setenv("TUTOR_DEVICE", device)
+    said = run(name, tmp_path, *TABLE[name].quickly.split(), "--out", str(tmp_path / "out"))
+    assert said.strip() and any((tmp_path / "out").iterdir())
 
 
 @pytest.mark.parametrize("name", TABLE)

@@ -33,9 +33,10 @@ FLOORS = (
     ("functions",),
     ("array_api", "autograd", "einops", "exchange", "linalg"),
     ("amp", "data", "nn", "optim", "programs", "testing", "viz", "watching"),
-    ("onnx", "training"),
+    ("dist", "onnx", "training"),
     ("",),
     ("course",),
+    ("doctor",),
     ("__main__",),
 )
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}

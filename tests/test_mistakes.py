@@ -120,6 +120,7 @@ SPECIAL: dict[str, dict[str, Any]] = {
     "affine_grid": {"theta": Tensor.zeros(1, 2, 3), "size": (1, 1, 4, 4)},
     "glorot_uniform": {"shape": (2, 3)}, "eye": {"n": 3}, "randperm": {"n": 4},
     "promote": {"a": "int8", "b": float}, "set_backend": {"name": tutor.registry.current()},
+    "set_default_device": {"device": "cpu"},
 }  # fmt: skip
 
 # ---- what is public ------------------------------------------------------------------------------

@@ -61,6 +61,7 @@ ELSEWHERE = {
         load batches DataLoader Dataset TensorDataset Subset ConcatDataset IterableDataset GPT2BPE
         MappedDataset random_split collate BPE CharVocab ByteVocab TextBlocks text_batches csv
         standardize train_test_split moons circles spirals blobs sine line stories names Compose
+        load_text grammar grammar_entropy grammar_nats
         Normalize RandomAffine RandomRotation RandomShift RandomCrop CenterCrop ElasticTransform
         RandomHorizontalFlip RandomVerticalFlip RandomErasing GaussianNoise ToFloat
     """,

@@ -129,4 +129,6 @@ def test_what_is_no_state_is_refused(state):
     before = random.get_state()
     with pytest.raises(NumberRangeError):
         random.set_state(state)
+    with pytest.raises(NumberRangeError, match="a state is a pair"):
+        random.Stream(7).state = state
     assert random.get_state() == before

@@ -104,4 +104,11 @@ def test_ci_runs_everything_and_ends_with_the_summary(
     assert asked[0] == "make lint"
     assert asked[1] == "make mutants" if mutants else asked[1].startswith("make mutants ARGS=--py")
     shared = "-n auto --maxprocesses 4 --dist worksteal"  # among processes
-    assert asked[2] == f"make test WITH=bench native onnx ARGS=--nothing-missing {shared}"
+    extras = "bench native onnx wheels opencl mpich cuda"
+    assert asked[2] == f"make test WITH={extras} ARGS=--nothing-missing {shared}"
+
+
+def test_files_of_tests_have_names_of_their_own() -> None:
+    """As no folder of tests is a package, pytest takes two files of one name for one module."""
+    names = [path.name for path in HERE.rglob("test_*.py")]
+    assert sorted({name for name in names if names.count(name) > 1}) == []

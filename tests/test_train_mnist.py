@@ -12,6 +12,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from backend_names import DEVICES
 
 import train_mnist
 import tutor
@@ -239,6 +240,7 @@ CHANGED = {  # another value, and the one it was begun with, as options
     "data": (["mnist"], ["digits"]),
     "limit": (["299"], ["300"]),
     "autocast": (["float16"], ["float32"]),
+    "leaves": (["8"], ["0"]),
 }
 
 
@@ -327,6 +329,23 @@ def test_wrong_options_are_refused(args, capsys):
     assert args[0] in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("device", DEVICES)
+def test_it_learns_on_a_device_what_it_learns_on_the_cpu(device, tmp_path):
+    """The losses of every step, jitted from the sixth on; and a checkpoint goes on on the other."""
+    found = {}
+    for where in ("cpu", device):
+        out = tmp_path / where.replace(":", "")
+        args = [*SMALL, "--epochs", "2", "--no-plot", "--out", str(out), "--device", where]
+        assert train_mnist.main(args) == 0
+        found[where] = tutor.load(out / train_mnist.CHECKPOINT)
+    for name in ("losses", "accuracies"):
+        ours, theirs = (found[where][name].tolist() for where in (device, "cpu"))
+        assert ours == pytest.approx(theirs, rel=1e-3, abs=1e-3)
+    path = str(tmp_path / device.replace(":", "") / train_mnist.CHECKPOINT)
+    assert train_mnist.main(["--resume", path, "--epochs", "3", "--no-plot"]) == 0
+    assert len(tutor.load(path)["losses"]) == 3 * len(found[device]["losses"]) // 2
+
+
 def test_help_says_every_default(capsys):
     with pytest.raises(SystemExit):
         train_mnist.arguments(["--help"])
@@ -334,11 +353,13 @@ def test_help_says_every_default(capsys):
     *_, text = words.partition(" options: ")
     options = re.findall(r"--[a-z-]+ .*?\(default: [^)]+\)", text.partition("exit ")[2])
     assert [option.split()[0] for option in options] == [
-        *map(train_mnist.flag, train_mnist.OPTIONS), "--out", "--resume", "--no-plot", "--eager",
+        *map(train_mnist.flag, train_mnist.OPTIONS), "--out", "--resume", "--no-plot", "--device",
+        "--eager",
     ]  # fmt: skip
     for name, option in train_mnist.OPTIONS.items():
         given = train_mnist.arguments([])
-        assert getattr(given, name) == (0.002 if name == "lr" else option.default)
+        settled = {"lr": 0.002, "leaves": 0}  # by what else is given, and by how it is launched
+        assert getattr(given, name) == settled.get(name, option.default)
     assert train_mnist.arguments(["--optimizer", "sgd"]).lr == 0.05
     assert "0.002 for adam, 0.05 for sgd" in words
 
@@ -570,6 +591,7 @@ SETTINGS = {
     "data": ["imagenet", 3, None, ["digits"]],
     "limit": [0, -3, "300", 1.5, False],
     "autocast": ["float64", "", 16, None, ["float16"]],
+    "leaves": [3, -8, "8", 2.0, True, [8]],
 }
 
 

@@ -174,6 +174,10 @@ for images, labels in data.batches(digits.train_images, digits.train_labels, siz
 loader = data.DataLoader((images, labels), 2, shuffle=True, prefetch=2)
 assert_type(len(loader), int)
 assert_type(data.TensorDataset(images)[0], tuple[Tensor, ...])
+text = data.load_text("grammar", limit=500)
+assert_type(text, data.Text)
+assert_type((text.train, text.entropy), tuple[str, float | None])
+assert_type(data.grammar_nats(data.grammar(100)), float)
 """
 
 MISTAKES = {  # what must not pass: each with the words of the error
@@ -273,7 +277,7 @@ NO_TENSOR = {
     "collate *", "*Dataset.* *", "Subset.* *", "random_split dataset", "DataLoader.* *",
     "standardize return",  # Tensors, and the Scaler
 
-    "check_device device", "isdtype kind", "result_type arrays_and_dtypes", "tensordot axes",
+    "isdtype kind", "result_type arrays_and_dtypes", "tensordot axes",
     "__array_namespace_info__.* *",  # as the standard has it
 }  # fmt: skip
 

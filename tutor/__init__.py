@@ -10,7 +10,8 @@ import os
 from typing import Any
 
 from tutor import errors, functions, memory, ops, random
-from tutor.backends import registry, simd_cpp
+from tutor.backends import devices, registry, simd_cpp
+from tutor.backends.devices import device, set_default_device, synchronize
 from tutor.backends.registry import set_backend, use_backend
 from tutor.backends.step import Step, watch
 from tutor.core.buffer import Buffer
@@ -72,11 +73,13 @@ later.PLACES.update(
     autograd="tutor.autograd",
     data="tutor.data",
     detect_anomaly="tutor.watching.anomaly",
+    dist="tutor.dist",
     graph="tutor.viz",
     jit="tutor.programs.jit",
     lazy="tutor.programs.lazy",
     linalg="tutor.linalg",
     nn="tutor.nn",
+    opencl="tutor.backends.opencl",
     numpy_protocol="tutor.exchange.numpy_protocol",
     load="tutor.nn.saving",
     onnx="tutor.onnx",
@@ -92,7 +95,7 @@ later.PLACES.update(
     viz="tutor.viz",
 )
 if later.AT_ONCE:  # and a type checker knows by this what the names are
-    from tutor import amp, autograd, data, linalg, nn, onnx, optim, testing, training, viz
+    from tutor import amp, autograd, data, dist, linalg, nn, onnx, optim, testing, training, viz
     from tutor.backends import python_ref
     from tutor.nn.saving import load, save
     from tutor.programs.jit import jit
@@ -107,15 +110,16 @@ __all__ = [  # and the names of tutor.functions.__all__
     "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Program", "Step", "Tensor", "amp",
     "apply", "arange", "autocast", "autograd", "backward", "bernoulli", "bfloat16", "block_diag",
     "bool", "bucketize", "cartesian_prod", "cat", "checkpoint", "column_stack", "concatenate",
-    "data", "detect_anomaly", "double", "dstack", "einsum", "enable_grad", "engine", "errors",
-    "eye", "float", "float16", "float32", "float64", "from_dlpack", "from_numpy", "full",
-    "functions", "grad", "graph", "half", "hstack", "inference_mode", "initial_seed", "int", "int8",
-    "int16", "int32", "int64", "interp", "is_grad_enabled", "isin", "jit", "lazy", "linalg",
-    "linspace", "load", "long", "manual_seed", "memory", "meshgrid", "multinomial", "nn", "no_grad",
-    "ones", "ones_like", "onnx", "ops", "optim", "profile", "promote", "python_ref", "rand",
-    "randint", "randn", "random", "randperm", "realize", "registry", "save", "schedule",
-    "searchsorted", "set_backend", "set_grad_enabled", "simd_cpp", "stack", "tensor", "tensordot",
-    "testing", "training", "tril_indices", "triu_indices", "uint8", "uint16", "uint32", "uint64",
+    "data", "detect_anomaly", "device", "devices", "dist", "double", "dstack", "einsum",
+    "enable_grad", "engine", "errors", "eye", "float", "float16", "float32", "float64",
+    "from_dlpack", "from_numpy", "full", "functions", "grad", "graph", "half", "hstack",
+    "inference_mode", "initial_seed", "int", "int8", "int16", "int32", "int64", "interp",
+    "is_grad_enabled", "isin", "jit", "lazy", "linalg", "linspace", "load", "long", "manual_seed",
+    "memory", "meshgrid", "multinomial", "nn", "no_grad", "ones", "ones_like", "onnx", "ops",
+    "optim", "profile", "promote", "python_ref", "rand", "randint", "randn", "random", "randperm",
+    "realize", "registry", "save", "schedule", "searchsorted", "set_backend", "set_default_device",
+    "set_grad_enabled", "simd_cpp", "stack", "synchronize", "tensor", "tensordot", "testing",
+    "training", "tril_indices", "triu_indices", "uint8", "uint16", "uint32", "uint64",
     "use_backend", "viz", "vstack", "watch", "zeros", "zeros_like",
 ]  # fmt: skip
 __all__ += functions.__all__
@@ -141,5 +145,6 @@ zeros, ones, full, arange, eye = Tensor.zeros, Tensor.ones, Tensor.full, Tensor.
 linspace, from_dlpack = Tensor.linspace, Tensor.from_dlpack
 zeros_like, ones_like = Tensor.zeros_like, Tensor.ones_like
 rand, randn = Tensor.rand, Tensor.randn
+devices.register_loader("opencl", lambda: later.load("opencl").DEVICE)
 registry.register_loader("python_ref", lambda: later.load("python_ref").table())
 twin.hand_over()

@@ -4,33 +4,21 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import importlib.util
 import os
-import platform
 import sys
 from pathlib import Path
 
 import tutor
 from course import shell
+from tutor import doctor
 from tutor.backends import cases, conformance, registry, simd_cpp
 from tutor.backends.matrices import agreement
 from tutor.backends.matrix_signatures import MATRICES
 from tutor.backends.signatures import SIGNATURES
-from tutor.data import fetch, mnist
+from tutor.dist import launcher
+from tutor.doctor import names
 from tutor.errors import KernelNotFound, TutorError
 from tutor.programs import command as program_command
-
-OPTIONAL = {  # what a package is there for, and the extra of pyproject.toml that brings it
-    "numpy": ("t.numpy() and NumPy's functions", "train"),
-    "safetensors": ("to read tutor's checkpoints in other programs", "train"),
-    "tqdm": ("a bar while data is downloaded", "train"),
-    "jupyterlab": ("the chapters", "chapters"),
-    "matplotlib": ("pictures of benchmarks", "bench"),
-    "torch": ("benchmarks beside it, and tests against it", "bench"),
-    "pytest": ("the tests", "dev"),
-    "hypothesis": ("tests on cases that are drawn", "dev"),
-}
-
 
 # What stands above the table in docs/conformance.md.
 CONFORMANCE_PAGE = """\
@@ -104,31 +92,9 @@ def list_kernels(args: argparse.Namespace) -> int:
     return 0
 
 
-def doctor(args: argparse.Namespace) -> int:
+def examine(args: argparse.Namespace) -> int:
     """Print what is installed, what of it is in use, and how to get what is missing."""
-    built = "simd_cpp" in registry.backends()
-    lines = {
-        "tutor": f"{tutor.__version__}, {os.path.dirname(tutor.__file__)}",
-        "python": f"{platform.python_version()}, {sys.executable}",
-        "machine": f"{platform.machine()}, {platform.system()}, {os.cpu_count()} CPUs",
-        "backends": ", ".join(registry.backends()),
-        "backend": f"{registry.current()} (TUTOR_BACKEND={os.environ.get('TUTOR_BACKEND', '')})",
-        "SIMD levels": ", ".join(simd_cpp.levels())
-        if built
-        else f"none: the extension was not built; to do: {simd_cpp.REMEDY}",
-        "SIMD level": f"{simd_cpp.level()} (TUTOR_SIMD={os.environ.get('TUTOR_SIMD', '')})"
-        if built
-        else "none",
-        "threads": f"{simd_cpp.num_threads()}" if built else "1",
-    }
-    for package, (use, extra) in OPTIONAL.items():
-        there = importlib.util.find_spec(package) is not None
-        lines[package] = f"{use}: there" if there else f'{use}: pip install "tutorgrad[{extra}]"'
-    for split, files in mnist.FILES.items():
-        for what, file in zip(("images", "labels"), files, strict=True):
-            lines[f"MNIST {split} {what}"] = where(file)
-    for name, text in lines.items():
-        print(f"{name + ':':<20}{text}")
+    print(doctor.report(tutor.__version__, os.path.dirname(tutor.__file__), args.measure))
     return 0
 
 
@@ -145,15 +111,6 @@ def bench(args: argparse.Namespace) -> int:
     return int(importlib.import_module("benchmarks.__main__").main(args.rest))
 
 
-def where(file: fetch.File) -> str:
-    """Where data.load("mnist") would take this file from, or what to do where it cannot."""
-    if root := os.environ.get("TUTOR_DATA"):
-        own = fetch.own_copy(file, root)
-        return str(own or f"not in TUTOR_DATA={root}; to do: put {file.name}.gz there, or unset it")
-    kept = fetch.cache_folder() / file.folder / f"{file.name}.gz"
-    return str(kept) if kept.is_file() else f"{kept}, once it is downloaded"
-
-
 def headline(described: object) -> str:
     """The first line of its docstring, which `python -OO` leaves out."""
     return (described.__doc__ or "").partition("\n")[0]
@@ -165,7 +122,7 @@ def parser() -> argparse.ArgumentParser:
     for name, run in (
         ("conformance", check_conformance),
         ("kernels", list_kernels),
-        ("doctor", doctor),
+        ("doctor", examine),
         ("bench", bench),
     ):
         command = commands.add_parser(name, help=headline(run), add_help=run is not bench)
@@ -180,7 +137,11 @@ def parser() -> argparse.ArgumentParser:
                                  "(default: %(default)s)")  # fmt: skip
             command.add_argument("--markdown", metavar="FILE", help="write the table there, too "
                                  "(default: only print it)")  # fmt: skip
+        if run is examine:
+            command.add_argument("--measure", action="store_true", help="how fast the kernels are "
+                                 "here, too, in 2 s (default: only what is there)")  # fmt: skip
     program_command.add_command(commands)
+    launcher.add_command(commands)
     shell.add_commands(commands)
     return p
 
@@ -188,6 +149,7 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: list[str] | None = None) -> int:
     try:
         try:
+            names.check(tutor)
             return command(argv)
         finally:
             sys.stdout.flush()

@@ -19,8 +19,8 @@ from typing import Any
 
 from tutor.core.engine import apply
 from tutor.dtype import bool_, float32, int64
-from tutor.errors import DataError, DomainError
-from tutor.ground import border
+from tutor.errors import DataError, DomainError, DTypeError
+from tutor.ground import border, checks
 from tutor.ground.casting import autocast
 from tutor.ground.recording import no_grad
 from tutor.ground.spelling import spelled
@@ -64,9 +64,9 @@ class GradScaler:
             raise DomainError(f"{of}growth_interval={growth_interval!r}", "it counts steps",
                               "use a whole number above 0, 2000 for example")  # fmt: skip
         self.growth_interval, self.enabled = growth_interval, flag(f"{of}enabled", enabled)
-        self.cell = Tensor(start, dtype=float32)
-        self.good = Tensor(0, dtype=int64)  # steps since the scale was changed
-        self.found = Tensor(False, dtype=bool_)  # was a gradient infinite or nan, since update()?
+        self.cell = Tensor(start, dtype=float32, device="cpu")
+        self.good = Tensor(0, dtype=int64, device="cpu")  # steps since the scale was changed
+        self.found = Tensor(False, dtype=bool_, device="cpu")  # an infinite gradient, or nan?
         self._unscaled: set[int] = set()  # ids of optimizers
 
     def get_scale(self) -> float:
@@ -74,13 +74,22 @@ class GradScaler:
         return float(self.cell.item()) if self.enabled else 1.0
 
     def scale(self, loss: Tensor) -> Tensor:
-        """loss * scale: what backward() is to begin with."""
+        """loss * scale, in the loss's dtype: what backward() is to begin with. Give a loss in
+        float32, as autocast does: float16 ends at 65504, which the scale may be above."""
+        checks.tensor("GradScaler.scale(loss)", loss)
         return loss * self.cell.cast(loss.dtype) if self.enabled else loss
+
+    @staticmethod
+    def _checked(asked: str, optimizer: Any) -> None:
+        if not isinstance(optimizer, Optimizer):
+            raise DTypeError(asked, f"{checks.said(optimizer)} is no optimizer",
+                             "give the one that moves what the loss was computed from")  # fmt: skip
 
     @no_grad()
     def unscale_(self, optimizer: Optimizer) -> None:
         """Divide the gradients of its parameters by the scale, in place: to be called before
         clipping. DomainError where that was done since the last update()."""
+        self._checked("GradScaler.unscale_(optimizer)", optimizer)
         if not self.enabled:
             return
         if id(optimizer) in self._unscaled:
@@ -98,6 +107,7 @@ class GradScaler:
     def step(self, optimizer: Optimizer) -> None:
         """`optimizer.step()`, unless a gradient is infinite or nan. Unscales first, if that was not
         done."""
+        self._checked("GradScaler.step(optimizer)", optimizer)
         if not self.enabled:
             return optimizer.step()
         if id(optimizer) not in self._unscaled:
@@ -135,10 +145,11 @@ class GradScaler:
         """Take over what `state_dict` gave. DataError, and nothing is changed, for
         anything else."""
         own = self.state_dict()
+        do = "load what state_dict() of a GradScaler gave"
+        checks.state("to load a state into a GradScaler", state, do)
         fits = own.keys() == state.keys() and all(alike(t, state[n]) for n, t in own.items())
         if not fits or (own and not SCALE.allowed(state["scale"].item())):
             found = f"it has {', '.join(map(str, state)) or 'nothing'}"
-            raise DataError("to load a state into a GradScaler", found,
-                            "load what state_dict() of a GradScaler gave")  # fmt: skip
+            raise DataError("to load a state into a GradScaler", found, do)
         for name, t in own.items():
             t.assign(state[name])

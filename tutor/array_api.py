@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from tutor import dtype as dtypes
+from tutor.backends import devices
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply
 from tutor.errors import AxisError, DomainError, DTypeError, GraphError, ScalarError
@@ -30,7 +31,6 @@ from tutor.exchange.array_info import (  # noqa: F401 - the standard has these, 
     IInfo,
     __array_namespace_info__,
     can_cast,
-    check_device,
     check_version,
     finfo,
     iinfo,
@@ -85,11 +85,10 @@ def asarray(
 ) -> Tensor:
     """A number, (nested) lists, an array: as a Tensor. Shares the memory of a Tensor, unless told
     to copy it, and that of another array where told not to."""
-    check_device(device)
     if copy is False and not isinstance(obj, Tensor) and hasattr(obj, "__dlpack__"):
         obj = from_dlpack(obj)
-    x = obj if isinstance(obj, Tensor) else Tensor(obj, dtype=dtype)
-    y = x if dtype is None else x.cast(dtype)
+    x = obj if isinstance(obj, Tensor) else Tensor(obj, dtype=dtype, device=device)
+    y = x.to(dtype=dtype, device=device)
     if copy is False and y is not obj:
         raise DomainError(
             f"asarray(copy=False) of {type(obj).__name__}",
@@ -166,6 +165,7 @@ for _make, _table in ((_unary, UNARY), (_binary, BINARY)):
     for _name, _, _ours in (_row.partition("=") for _row in _table.split()):
         globals()[_name] = _make(_ours or _name)
         globals()[_name].__name__ = globals()[_name].__qualname__ = _name
+        globals()[_name].__doc__ = getattr(Tensor, _ours or _name).__doc__
 
 
 # ---- a line or two each --------------------------------------------------------------------------
@@ -176,9 +176,8 @@ def astype(x: Tensor, dtype: DTypeLike, /, *, copy: Bool = True, device: Device 
 
 # making arrays
 def empty(shape: ShapeLike, *, dtype: Dtype = None, device: Device = None) -> Tensor:
-    check_device(device)
-    shape = layout.checked_shape(shape)
-    return Tensor(Buffer.empty(math.prod(shape), dtypes.of(dtype or float32)), shape)
+    shape, place = layout.checked_shape(shape), devices.of(device)
+    return Tensor(Buffer.empty(math.prod(shape), dtypes.of(dtype or float32), place), shape)
 def full(
     shape: ShapeLike, fill_value: Value, *, dtype: Dtype = None, device: Device = None,
 ) -> Tensor:
@@ -186,17 +185,17 @@ def full(
     if hasattr(value, "item"):  # a 0-d array: programs compute it, and do not look
         dtype = value.dtype if dtype is None else dtype
         value = value.item()
-    return Tensor.full(shape, value, dtype=dtype, device=device or "cpu")
+    return Tensor.full(shape, value, dtype=dtype, device=device)
 def zeros(shape: ShapeLike, *, dtype: Dtype = None, device: Device = None) -> Tensor:
     return full(shape, 0, dtype=dtype or float32, device=device)
 def ones(shape: ShapeLike, *, dtype: Dtype = None, device: Device = None) -> Tensor:
     return full(shape, 1, dtype=dtype or float32, device=device)
 def empty_like(x: Tensor, /, *, dtype: Dtype = None, device: Device = None) -> Tensor:
-    return empty(x.shape, dtype=dtype or x.dtype, device=device)
+    return empty(x.shape, dtype=dtype or x.dtype, device=device or x.device)
 def full_like(
     x: Tensor, /, fill_value: Value, *, dtype: Dtype = None, device: Device = None,
 ) -> Tensor:
-    return full(x.shape, fill_value, dtype=dtype or x.dtype, device=device)
+    return full(x.shape, fill_value, dtype=dtype or x.dtype, device=device or x.device)
 def zeros_like(x: Tensor, /, *, dtype: Dtype = None, device: Device = None) -> Tensor:
     return full_like(x, 0, dtype=dtype, device=device)
 def ones_like(x: Tensor, /, *, dtype: Dtype = None, device: Device = None) -> Tensor:
@@ -205,19 +204,18 @@ def eye(
     n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Dtype = None,
     device: Device = None,
 ) -> Tensor:
-    check_device(device)
-    return Tensor.eye(n_rows, n_cols, k, dtype=dtype or float32)
+    return Tensor.eye(n_rows, n_cols, k, dtype=dtype or float32, device=device)
 def arange(
     start: float, /, stop: float | None = None, step: float = 1, *, dtype: Dtype = None,
     device: Device = None,
 ) -> Tensor:
     bounds = (0, start, step) if stop is None else (start, stop, step)
-    return Tensor.arange(*bounds, dtype=dtype, device=device or "cpu")
+    return Tensor.arange(*bounds, dtype=dtype, device=device)
 def linspace(
     start: float, stop: float, /, num: int, *, dtype: Dtype = None, device: Device = None,
     endpoint: Bool = True,
 ) -> Tensor:
-    return Tensor.linspace(start, stop, num, endpoint=endpoint, dtype=dtype, device=device or "cpu")
+    return Tensor.linspace(start, stop, num, endpoint=endpoint, dtype=dtype, device=device)
 def from_dlpack(x: Any, /, *, device: Device = None, copy: Bool | None = None) -> Tensor:
     return Tensor.from_dlpack(x, device=device, copy=copy)
 def tril(x: Tensor, /, *, k: int = 0) -> Tensor: return x.tril(k)
@@ -327,5 +325,9 @@ def take_along_axis(x: Tensor, indices: TensorLike, /, *, axis: int = -1) -> Ten
     return x.take_along_axis(indices, axis)
 
 # products
-def matrix_transpose(x: Tensor, /) -> Tensor: return x.mT
-def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor: return (x1 * x2).sum(axis)
+def matrix_transpose(x: Tensor, /) -> Tensor:
+    """The last two axes exchanged. A view."""
+    return x.mT
+def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
+    """sum_k x_k y_k along axis, the others stretched to one shape."""
+    return (x1 * x2).sum(axis)

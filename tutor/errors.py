@@ -78,6 +78,10 @@ class DataError(TutorError, ValueError):
     """A data set or file that is missing, damaged or not what it claims to be."""
 
 
+class DistError(TutorError, RuntimeError):
+    """Ranks that have lost each other: one has ended, does not come, or calls something else."""
+
+
 class MissingPackageError(TutorError, ImportError):
     """A package that only this call needs, and that is not installed."""
 
@@ -92,6 +96,10 @@ class InterpreterError(TutorError, ImportError):
 
 class DomainError(TutorError, ValueError):
     """A value for which the operation has no result, or a setting it does not know."""
+
+
+class DeviceError(DomainError, RuntimeError):
+    """A device that is not there, refuses what is asked of it, or is lost; or operands on two."""
 
 
 def unknown(what: str, name: str, names: Iterable[str], where: str) -> DomainError:

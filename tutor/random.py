@@ -53,7 +53,14 @@ class Stream:
     @state.setter
     def state(self, state: tuple[int, int]) -> None:
         border.opened(WHERE)
-        self.buf.raw[:] = struct.pack("QQ", *state)
+        try:
+            self.buf.raw[:] = struct.pack("QQ", *state)
+        except (struct.error, TypeError):
+            raise NumberRangeError(
+                f"a Stream at {state!r:.60}",
+                "a state is a pair of whole numbers of 64 bits, a seed and a counter",
+                "use numbers from 0 to 2**64 - 1",
+            ) from None
 
     def draw(self, kernel: str, out: Walked, per_block: int) -> None:
         """Fill `out`, moving on by a block for each `per_block` of its numbers."""
@@ -81,6 +88,7 @@ class Derived:
         self.made: Stream | None = None
 
     def stream(self) -> Stream:
+        """The Stream itself; the same one each time."""
         if self.made is None:
             seed = self.seed
             for number in self.numbers:

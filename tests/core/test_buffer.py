@@ -135,6 +135,10 @@ def test_float16_and_float32_round_once_and_overflow_to_infinity():
         (lambda: Buffer([1, 2]) + Buffer([1, 2, 3]), ShapeError),
         (lambda: Buffer([1, 2]) + 0.5, NumberRangeError),
         (lambda: Buffer([1, 2]) + "x", DTypeError),
+        (lambda: Buffer.empty(-1, float32), DTypeError),
+        (lambda: Buffer.empty(2.5, float32), DTypeError),
+        (lambda: Buffer.empty(3, "float32"), DTypeError),
+        (lambda: Buffer.from_memory(3), DTypeError),
     ],
 )
 def test_mistakes_are_explained(make, error):

@@ -8,11 +8,11 @@ import pytest
 from at_once import at_once
 
 import tutor
-from tutor import Tensor, no_grad
+from tutor import Tensor, no_grad, simd_cpp
 from tutor.core.op import Op
 from tutor.errors import DTypeError, GraphError, ShapeError
 
-pytestmark = pytest.mark.usefixtures("backend")
+pytestmark = pytest.mark.usefixtures("place")
 
 
 def leaf(*values):
@@ -421,6 +421,28 @@ def test_a_hook_may_walk_a_graph_of_its_own():
     z = (x * x).sum()
     with no_grad(), pytest.raises(GraphError, match="no_grad"):
         z.backward()  # in the hook: recording is off there, too
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_the_hook_of_a_leaf_follows_the_last_op_that_reads_it(native):
+    """What it starts, a message to another process for one, then runs beside the rest of the
+    walk."""
+    simd_cpp.use_twins(native)
+    try:
+        v, w, often, unseen = leaf(2.0), leaf(3.0), leaf(5.0), leaf(7.0)
+        seen = []
+        for name, tensor in (("v", v), ("w", w), ("often", often), ("unseen", unseen)):
+            tensor.register_hook(lambda g, name=name: seen.append((name, g.item())))
+        h = v * 1.0 * often
+        h.register_hook(lambda g: seen.append(("h", g.item())))
+        (h * w * w * often).sum().backward()
+        assert seen == [("w", 300), ("h", 45), ("often", 180), ("v", 225)]
+        assert [t.grad.item() for t in (v, w, often)] == [225, 300, 180]
+        leaf(4.0).register_hook(seen.append)
+        w.backward()  # itself the root of the walk
+        assert seen[4:] == [("w", 1)]
+    finally:
+        simd_cpp.use_twins(True)
 
 
 def test_with_create_graph_what_a_hook_does_is_part_of_it():

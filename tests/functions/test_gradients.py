@@ -11,7 +11,7 @@ import tutor
 from tutor import Tensor, grad
 from tutor.errors import ArgumentError, GraphError, ShapeError, TutorError
 
-pytestmark = pytest.mark.usefixtures("backend")
+pytestmark = pytest.mark.usefixtures("place")
 
 
 def leaf(*values: float) -> Tensor:

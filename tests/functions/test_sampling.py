@@ -63,7 +63,7 @@ def test_integers_are_exactly_even(monkeypatch):
     words = iter([
         Tensor([2**64 - 1, 5], dtype="uint64"), Tensor([[4, 7], [8, 8]], dtype="uint64")
     ])  # fmt: skip
-    monkeypatch.setattr(sampling, "_words", lambda *shape, cells=(): next(words))
+    monkeypatch.setattr(sampling, "_words", lambda *shape, device, cells=(): next(words))
     # of 2**64 words, 2**64 % 3 = 1 is refused: the last
     assert sampling._below(Tensor([3, 3], dtype="uint64"), 1).tolist() == [1, 2]
 
@@ -151,8 +151,8 @@ def test_what_is_drawn_anew_is_even_and_new_each_time(backend, monkeypatch):
     tutor.manual_seed(10)
     words = sampling._words
 
-    def refused(*shape, cells=()):
-        drawn = words(*shape, cells=cells)
+    def refused(*shape, device, cells=()):
+        drawn = words(*shape, device=device, cells=cells)
         return drawn if cells else drawn | (2**64 - 2**62)
 
     monkeypatch.setattr(sampling, "_words", refused)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tutor import Tensor
-from tutor.errors import DataError
+from tutor.errors import DataError, DTypeError
 from tutor.ground import files
 from tutor.nn import checkpoint
 
@@ -40,6 +40,12 @@ def test_a_file_and_its_folders_are_made(tmp_path):
     files.write_whole(path, writes(b"new"))
     assert path.read_bytes() == b"new"
     assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("path", [3, None, b"file"], ids=repr)
+def test_a_path_is_a_text(path):
+    with pytest.raises(DTypeError, match="is no path"):
+        files.write_whole(path, writes(b"one"))
 
 
 def test_the_old_file_stands_until_the_new_one_is_complete(tmp_path):
@@ -191,7 +197,7 @@ FULL_DISK = """
 import resource, sys
 from pathlib import Path
 from tutor.ground import files
-from tutor.errors import DataError
+from tutor.errors import DataError, DTypeError
 resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, resource.RLIM_INFINITY))
 path = Path(sys.argv[1])
 for action in (

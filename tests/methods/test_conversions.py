@@ -11,7 +11,7 @@ import pytest
 
 import tutor
 from tutor import Tensor
-from tutor.errors import AxisError, DomainError, DTypeError, ShapeError
+from tutor.errors import AxisError, DeviceError, DomainError, DTypeError, ShapeError
 
 pytestmark = pytest.mark.usefixtures("backend")
 nan, inf = float("nan"), float("inf")
@@ -37,7 +37,7 @@ def test_to():
     assert x.to(Tensor([1])).dtype is x.type_as(Tensor([1])).dtype is tutor.int64
     for same in (x.to("cpu"), x.cpu(), x.to("float32"), x.realize()):
         assert same is x
-    with pytest.raises(DTypeError, match="only device"):
+    with pytest.raises(DeviceError, match="no device of the kind 'cuda'"):
         x.to("cuda:0")
     with pytest.raises(DTypeError, match="no Tensor"):
         x.type_as("float32")

@@ -12,7 +12,7 @@ from tutor.methods import windows
 from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
 from tutor.testing import gradcheck
 
-pytestmark = pytest.mark.usefixtures("backend")
+pytestmark = pytest.mark.usefixtures("place")
 rng = np.random.default_rng(0)
 
 

@@ -292,6 +292,8 @@ def test_lists_and_dicts_of_modules_and_parameters():
     del heads["right"]
     with pytest.raises(ArgumentError, match="left"):
         heads["right"]
+    with pytest.raises(ArgumentError, match="left"):
+        del heads["right"]
     with pytest.raises(DTypeError):
         nn.ParameterList([nn.ReLU()])
 

@@ -13,7 +13,7 @@ from tutor import Tensor
 from tutor.errors import DomainError, DTypeError, OutOfRangeError, ShapeError
 from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
 
-pytestmark = pytest.mark.usefixtures("backend")
+pytestmark = pytest.mark.usefixtures("place")
 rng = np.random.default_rng(0)
 
 
@@ -204,6 +204,7 @@ X, Q = Tensor.ones(2, 4, 3), Tensor.ones(2, 3, 4)
 TABLE = Tensor.ones(5, 2)
 
 
+@pytest.mark.host
 @pytest.mark.parametrize(
     ("call", "error", "said"),
     [

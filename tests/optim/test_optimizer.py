@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from tutor import Tensor, optim
-from tutor.errors import DataError, DomainError, GraphError
+from tutor import Tensor, amp, optim
+from tutor.errors import DataError, DomainError, DTypeError, GraphError
 
-pytestmark = pytest.mark.usefixtures("backend")
+pytestmark = pytest.mark.usefixtures("place")
 
 
 def sgd(p, gs, lr, momentum, weight_decay):
@@ -226,6 +226,29 @@ def test_a_state_of_another_optimizer_is_refused_and_changes_nothing():
         assert opt.steps == 1
         assert opt.state["m"][0].tolist() == good["m.0"].tolist()
     opt.load_state_dict(good)
+
+
+LOADED = {  # whatever has a state of optim's, made over an optimizer
+    "SGD": lambda sgd: sgd,
+    "LBFGS": lambda sgd: optim.LBFGS(sgd.params),
+    "EMA": lambda sgd: optim.EMA(sgd.params),
+    "StepLR": lambda sgd: optim.lr_scheduler.StepLR(sgd, 1),
+    "ReduceLROnPlateau": optim.lr_scheduler.ReduceLROnPlateau,
+    "GradScaler": lambda sgd: amp.GradScaler(),
+}
+
+
+@pytest.mark.parametrize("state", [None, 3, [1], "steps", {1: 2}, {}], ids=repr)
+@pytest.mark.parametrize("name", LOADED)
+def test_what_is_no_state_is_refused(name, state):
+    with pytest.raises(DataError) as caught:
+        LOADED[name](optim.SGD([leaf()], lr=0.1)).load_state_dict(state)
+    assert in_three_parts(caught.value) and "load a state into" in caught.value.asked
+
+
+def test_a_closure_is_a_function():
+    with pytest.raises(DTypeError, match=r"SGD\.step"):
+        optim.SGD([leaf()], lr=0.1).step(3)
 
 
 def test_gradients_are_forgotten_or_zeroed():

@@ -9,7 +9,7 @@ import torch
 
 import tutor
 from tutor import Tensor, optim
-from tutor.errors import DataError, DomainError
+from tutor.errors import DataError, DomainError, DTypeError
 from tutor.optim import lr_scheduler as ours_of
 
 theirs_of: Any = torch.optim.lr_scheduler
@@ -163,6 +163,8 @@ WRONG: dict[str, Any] = {
     "too much warm-up": lambda o: ours_of.warmup_cosine(o, 10, 10),
     "a mode": lambda o: ours_of.ReduceLROnPlateau(o, "least"),
     "a factor": lambda o: ours_of.ReduceLROnPlateau(o, factor=1.5),
+    "a factor that is none": lambda o: ours_of.ReduceLROnPlateau(o, factor="a"),
+    "no optimizer, on a plateau": lambda o: ours_of.ReduceLROnPlateau(3),
     "too many steps": lambda o: rates(ours_of.OneCycleLR(o, 0.1, 5), o, 6),
     "an own rate below 0": lambda o: ours_of.LambdaLR(o, lambda t: -1.0),
 }
@@ -174,3 +176,24 @@ def test_what_is_wrong_is_said(name: str) -> None:
         WRONG[name](pair()[0])
     lines = [line.partition(":")[0] for line in str(caught.value).splitlines()]
     assert lines == ["asked", "found", "to do"]
+
+
+@pytest.mark.parametrize("metric", [None, "0.5", [0.5]], ids=repr)
+def test_a_metric_is_a_number(metric: Any) -> None:
+    schedule = ours_of.ReduceLROnPlateau(pair()[0])
+    with pytest.raises(DTypeError, match="metrics"):
+        schedule.step(metric)
+    assert schedule.state_dict() == ours_of.ReduceLROnPlateau(pair()[0]).state_dict()
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"best": "x"}, {"best": None}, {"bad": 1.5}, {"resting": -1}, {"last_epoch": True}],
+    ids=repr,
+)  # fmt: skip
+def test_a_plateau_takes_no_other_state(wrong: dict[str, Any]) -> None:
+    schedule = ours_of.ReduceLROnPlateau(pair()[0])
+    schedule.step(0.5)
+    before = schedule.state_dict()
+    with pytest.raises(DataError, match="ReduceLROnPlateau"):
+        schedule.load_state_dict({**before, **wrong})
+    assert schedule.state_dict() == before

@@ -127,6 +127,8 @@ ELEMENTWISE = [
     Case("clamp", lambda x, a, b: x.clamp(a, b), ((3, 4), (4,), (3, 1)), None, "apart"),
     Case("lerp", lambda x, y: x.lerp(y, 0.3), ((3, 4), (3, 4))),
     Case("lerp", lambda x, y, w: x.lerp(y, w), ((3, 4), (4,), (3, 1))),
+    Case("transfer", lambda x: apply("transfer", x, device="cpu") * x, ((2, 3),),
+         lambda x: x.clone() * x),
     Case("copy", lambda x: x.copy() * x, ((2, 3),), lambda x: x.clone() * x),
     Case("cast", lambda x: x.cast("float32").cast("float64") * 2, ((2, 3),),
          lambda x: x.float().double() * 2),

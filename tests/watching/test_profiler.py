@@ -292,6 +292,8 @@ def test_the_trace_is_what_chrome_reads(tmp_path: Path) -> None:
     with profile() as p:
         (x @ x.T).sum().backward()
     p.chrome_trace(tmp_path / "trace.json")
+    p.chrome_trace(tmp_path / "a folder" / "trace.json")  # which is made
+    assert (tmp_path / "a folder" / "trace.json").is_file()
     trace = json.loads((tmp_path / "trace.json").read_text(encoding="utf-8"))
     events = trace["traceEvents"]
     assert len(events) == len(p.calls)

@@ -16,10 +16,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from tutor import dtype as dtypes
+from tutor.backends import devices
 from tutor.backends.arithmetic import Arithmetic
 from tutor.dtype import DType
-from tutor.errors import OutOfMemoryError, OutOfRangeError, ShapeError
-from tutor.ground import bits, border, literals
+from tutor.errors import OutOfRangeError, ShapeError
+from tutor.ground import bits, border, literals, refusals
 from tutor.ground.callers import user_line
 from tutor.ground.memory import Memory, set_buffers
 from tutor.ground.typing import DTypeLike, HasBuffer, TensorLike
@@ -35,7 +36,7 @@ class Buffer(Arithmetic):
     """
 
     __slots__ = ("changed_at", "dtype", "version")
-    memory: Any  # a Memory, or the promise of one
+    memory: Any  # a Memory, or the promise of one, on some device
     device: str  # where that is
     dtype: DType
     version: int  # counts changes in place, so that a saved value can be known to be stale
@@ -47,17 +48,10 @@ class Buffer(Arithmetic):
         return cls.from_memory(payload, dtype=found)
 
     @classmethod
-    def empty(cls, count: int, dtype: DType) -> Buffer:
-        """Room for `count` numbers, contents undefined."""
-        try:
-            memory = Memory(count, dtype.itemsize, dtype.format)
-        except (MemoryError, OverflowError):
-            raise OutOfMemoryError(
-                f"room for {count} numbers of {dtype.name}",
-                f"{min(count, 2**999) * dtype.itemsize / 2**30:,.1f} GiB cannot be had",
-                "use a smaller shape or a narrower dtype, or let go of tensors you no longer need",
-            ) from None
-        return cls.over(memory, dtype)
+    def empty(cls, count: int, dtype: DType, device: str = devices.CPU) -> Buffer:
+        """Room for `count` numbers on that device, contents undefined. DTypeError where count or
+        dtype is none."""
+        return cls.over(devices.empty(count, dtype, device), dtype)
 
     @classmethod
     def over(cls, memory: Any, dtype: DType) -> Buffer:
@@ -68,14 +62,19 @@ class Buffer(Arithmetic):
 
     @classmethod
     def from_memory(
-        cls, owner: HasBuffer, *, dtype: DTypeLike | None = None, copy: bool = True
-    ) -> Buffer:
+        cls, owner: HasBuffer, *, dtype: DTypeLike | None = None, copy: bool = True,
+        device: str = devices.CPU,
+    ) -> Buffer:  # fmt: skip
         """A Buffer of the numbers in `owner`'s memory, read as `dtype` (default: as it says).
 
         With `copy=False` the Buffer shares the memory, which must be contiguous: a change on
         either side is seen on the other. Raises ShapeError or DTypeError where that is impossible.
+        A copy may be on another device.
         """
-        view = memoryview(owner)
+        try:
+            view = memoryview(owner)
+        except TypeError:
+            raise refusals.no_memory(owner) from None
         found = dtypes.of(dtype or literals.dtype_of_format(view.format, view.itemsize))
         if view.nbytes % found.itemsize or not (copy or view.c_contiguous):
             raise ShapeError(
@@ -85,8 +84,11 @@ class Buffer(Arithmetic):
             )
         count = view.nbytes // found.itemsize
         if copy:
-            self = cls.empty(count, found)
-            self.raw[:] = view.tobytes()
+            self = cls.empty(count, found, device)
+            if device == devices.CPU:
+                self.raw[:] = view.tobytes()
+            else:
+                border.writer(self, "a copy of memory")(view.tobytes(), 0)
             return self
         return cls.over(Memory.borrow(owner, count, found.itemsize, found.format), found)
 
@@ -94,6 +96,7 @@ class Buffer(Arithmetic):
 
     @property
     def nbytes(self) -> int:
+        """How many bytes its numbers take: its length times the itemsize of its dtype."""
         return len(self) * self.dtype.itemsize
 
     def _position(self, index: Any) -> int:
@@ -113,17 +116,20 @@ class Buffer(Arithmetic):
         return i % len(self) * self.dtype.itemsize
 
     def __getitem__(self, index: int) -> Any:
+        """`buf[i]`: one number. OutOfRangeError where there is no such item."""
         memory, start = border.numbers(self, "an item of a Buffer"), self._position(index)
         return bits.unpack(memory[start : start + self.dtype.itemsize], self.dtype)[0]
 
     def __setitem__(self, index: int, value: bool | int | float) -> None:
-        memory, position = border.numbers(self, "to write an item", False), self._position(index)
+        """`buf[i] = value`; NumberRangeError for a number that the dtype cannot hold."""
+        put, position = border.writer(self, "to write an item"), self._position(index)
+        border.opened("to write an item")
         numbers, shape = literals.flatten(value)
         if shape:
             raise ShapeError(f"item {index} = {value!r}", f"shape {shape}", "give one number")
         item = literals.pack(numbers, self.dtype)
         self.touch()
-        memory[position : position + len(item)] = item
+        put(item, position)
 
     get_item, set_item = __getitem__, __setitem__
 
@@ -155,11 +161,12 @@ class Buffer(Arithmetic):
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (border.numbers(self, "a copy of a Buffer").tobytes(), self.dtype)
+        payload = border.numbers(self, "a copy of a Buffer").tobytes()
+        return _restore, (payload, self.dtype, self.device)
 
 
-def _restore(payload: bytes, dtype: DType) -> Buffer:
-    return Buffer.from_memory(payload, dtype=dtype)
+def _restore(payload: bytes, dtype: DType, device: str = devices.CPU) -> Buffer:
+    return Buffer.from_memory(payload, dtype=dtype, device=devices.still(device))
 
 
 set_buffers([Buffer.empty(0, dtype) for dtype in dtypes.TABLE])  # so are those made natively

@@ -18,13 +18,14 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 from tutor import dtype as dtypes
+from tutor.backends import devices
 from tutor.core.buffer import Buffer
 from tutor.dtype import DType
 from tutor.errors import DTypeError, GraphError, ShapeError
-from tutor.ground import bits, border, checks, layout, literals, refusals
+from tutor.ground import bits, border, layout, literals, refusals
 from tutor.ground.layout import Shape
 from tutor.ground.spelling import spelled
-from tutor.ground.typing import DTypeLike, Number, ShapeLike, TensorLike
+from tutor.ground.typing import DeviceLike, DTypeLike, Number, ShapeLike, TensorLike
 
 
 @spelled
@@ -48,10 +49,10 @@ class TensorBase(literals.IsTensor):
     def __init__(
         self, data: TensorLike | Buffer, shape: ShapeLike | None = None,
         strides: ShapeLike | None = None, offset: int = 0, requires_grad: bool = False, *,
-        dtype: DTypeLike | None = None, device: str = "cpu",
+        dtype: DTypeLike | None = None, device: DeviceLike | None = None,
     ) -> None:  # fmt: skip
-        checks.device(device)
         if isinstance(data, Buffer):
+            devices.check(data, device)
             self.buf = data
             found: Shape = (len(data),)
             if dtype is not None and dtypes.of(dtype) is not data.dtype:
@@ -65,7 +66,7 @@ class TensorBase(literals.IsTensor):
             if not isinstance(data, literals.WRITTEN):
                 border.opened("a Tensor from an array")
             payload, found, stored = literals.read(data, wanted)
-            self.buf = Buffer.from_memory(payload, dtype=stored)
+            self.buf = Buffer.from_memory(payload, dtype=stored, device=devices.of(device, data))
         self.shape = found if shape is None else layout.checked_shape(shape)
         if strides is None:
             self.strides = layout.contiguous_strides(self.shape)
@@ -98,7 +99,7 @@ class TensorBase(literals.IsTensor):
     def wrap(self, value: TensorLike, dtype: DType | None = None, shape: Shape = ()) -> Self:
         """`value` as a constant beside this Tensor; a number stretched to `shape`."""
         if not literals.is_number(value):
-            made: Self = TensorBase.public(value, dtype=dtype)
+            made: Self = TensorBase.public(value, dtype=dtype, device=self.buf.device)
             return made
         dtype = dtypes.of_number(value) if dtype is None else dtype
         if value == 0 and math.copysign(1, value) < 0:  # as a key of the cache -0.0 is 0.0
@@ -137,6 +138,7 @@ class TensorBase(literals.IsTensor):
         return self.strides if axis is None else self.strides[layout.axis_of(axis, self.ndim)]
 
     def is_contiguous(self) -> bool:
+        """Do its numbers stand row by row, without a gap, from `offset` on?"""
         return layout.is_contiguous(self.shape, self.strides)
 
     def item(self) -> Number:
@@ -156,6 +158,7 @@ class TensorBase(literals.IsTensor):
 
     @property
     def is_leaf(self) -> bool:
+        """Whether no recorded op has made it: a parameter is one, and so is what has no graph."""
         return self.op is None
 
     @property

@@ -1,10 +1,11 @@
-"""What the array API says of itself: its versions, its dtypes and their limits, its one device."""
+"""What the array API says of itself: its versions, its dtypes and their limits, its devices."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 from tutor import dtype as dtypes
+from tutor.backends import devices
 from tutor.dtype import DType, bfloat16, float16, float32, int64
 from tutor.errors import DomainError, DTypeError
 from tutor.ground import layout
@@ -83,27 +84,22 @@ def can_cast(from_: DType | Tensor, to: DType, /) -> bool:
     return result_type(from_, to) is to
 
 
-def check_device(device: Any) -> None:
-    if device not in (None, "cpu"):
-        raise DomainError(f"device={device!r}", "the only device here is 'cpu'", "leave it out")
-
-
 class __array_namespace_info__:  # noqa: N801 - a function in the standard: it is only called
     """What this library has, for programs that ask."""
 
-    default_device = staticmethod(lambda: "cpu")
-    devices = staticmethod(lambda: ["cpu"])
+    default_device = staticmethod(devices.default)
+    devices = staticmethod(devices.names)
 
     def capabilities(self) -> dict[str, Any]:
         yes: dict[str, Any] = dict.fromkeys(("boolean indexing", "data-dependent shapes"), True)
         return {**yes, "max dimensions": layout.MAX_DIMS}
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, DType]:
-        check_device(device)
+        devices.of(device)
         return {"real floating": float32, "integral": int64, "indexing": int64}
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, DType]:
         """By name, the standard's dtypes of that kind, of one of several, or all."""
-        check_device(device)
+        devices.of(device)
         ours = [d for d in dtypes.TABLE if d not in (float16, bfloat16)]
         return {d.name: d for d in ours if kind is None or isdtype(d, kind)}

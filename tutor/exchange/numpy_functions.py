@@ -19,8 +19,11 @@ from tutor.ground.literals import is_number
 from tutor.methods.tensor import Tensor
 
 
-def operand(x: Any) -> Any:
-    return x if isinstance(x, Tensor) or is_number(x) else Tensor(x)
+def operand(x: Any, like: Tensor | None = None) -> Any:
+    """x as an op takes it; an array where the Tensor `like` is."""
+    if isinstance(x, Tensor) or is_number(x):
+        return x
+    return Tensor(x, device=None if like is None else like.device)
 
 
 def _several(arrays: Any) -> list[Tensor]:

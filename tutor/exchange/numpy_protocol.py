@@ -68,7 +68,8 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[s
         raise _read_only(f"{asked}.at")
     if ours is not None:
         if method == "__call__" and not options:
-            return ours(*map(operand, inputs))
+            like = next((x for x in inputs if isinstance(x, Tensor)), None)
+            return ours(*[operand(x, like) for x in inputs])
         if method == "outer" and not options:
             x, y = map(xp.asarray, inputs)
             return ours(x.reshape(*x.shape, *(1,) * y.ndim), y)

@@ -91,7 +91,7 @@ class _Again(Function):
         return tuple(gradients)
 
 
-_EMPTY = Tensor(0.0)  # stands where an input is put
+_EMPTY = Tensor(0.0, device="cpu")  # stands where an input is put
 
 
 def _numbers() -> Tensor:

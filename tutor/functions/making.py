@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from tutor.ground.spelling import spelled
-from tutor.ground.typing import DTypeLike, TensorLike
+from tutor.ground.typing import DeviceLike, DTypeLike, TensorLike
 from tutor.methods.tensor import Tensor
 
 
 @spelled
 def tensor(
-    data: TensorLike, *, dtype: DTypeLike | None = None, device: str = "cpu",
+    data: TensorLike, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None,
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """`Tensor(data, ...)`: a copy of numbers, lists, arrays."""

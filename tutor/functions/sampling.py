@@ -16,6 +16,7 @@ import math
 
 from tutor import dtype as dtypes
 from tutor import random
+from tutor.backends import devices
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply, engine
 from tutor.dtype import float64, int64, uint32, uint64
@@ -23,7 +24,7 @@ from tutor.errors import DomainError, DTypeError, OutOfRangeError, ShapeError
 from tutor.ground import layout
 from tutor.ground.recording import no_grad
 from tutor.ground.spelling import spelled
-from tutor.ground.typing import DTypeLike, ShapeLike, TensorLike, Walked
+from tutor.ground.typing import DeviceLike, DTypeLike, ShapeLike, TensorLike, Walked
 from tutor.methods.tensor import Tensor
 
 WHOLE = 62  # bits that the weights of one draw may add up to, as whole numbers
@@ -37,6 +38,7 @@ def randint(
     shape: ShapeLike | None = None,
     *,
     dtype: DTypeLike = int64,
+    device: DeviceLike | None = None,
 ) -> Tensor:
     """Whole numbers from low up to, but without, high, each equally likely: randint(0, 6, (2, 3)).
 
@@ -59,17 +61,17 @@ def randint(
             "use a wider dtype, or a smaller range",
         )
     sizes = layout.checked_shape(() if shape is None else shape)
-    drawn, span = _words(math.prod(sizes)), stop - start
+    drawn, span = _words(math.prod(sizes), device=devices.of(device)), stop - start
     if span < 2**64:
         drawn = _below(drawn.like(span), (2**64 % span).bit_length(), drawn)
     return (drawn + start % 2**64).cast(int64).cast(found).reshape(sizes)  # wraps to what it is
 
 
 @spelled
-def randperm(n: int, *, dtype: DTypeLike = int64) -> Tensor:
+def randperm(n: int, *, dtype: DTypeLike = int64, device: DeviceLike | None = None) -> Tensor:
     """The numbers 0 to n - 1 in an order of which each is equally likely."""
     (count,) = layout.checked_shape(layout.whole_number(n, "randperm(n)"))
-    return _words(count).argsort().cast(dtype)
+    return _words(count, device=devices.of(device)).argsort().cast(dtype)
 
 
 @spelled
@@ -85,7 +87,8 @@ def bernoulli(p: TensorLike) -> Tensor:
     sure = _sure(
         (wide >= 0) & (wide <= 1), "bernoulli(p)", "a p that is not from 0 to 1", "clip or scale it"
     )
-    return (Tensor.rand(*chance.shape, dtype=float64) < wide * sure).cast(chance.dtype)
+    drawn = Tensor.rand(*chance.shape, dtype=float64, device=chance.device)
+    return (drawn < wide * sure).cast(chance.dtype)
 
 
 @spelled
@@ -113,7 +116,7 @@ def multinomial(weights: TensorLike, num_samples: int, replacement: bool = False
     )
     if replacement:
         return _picked(whole, count)
-    classes, drawn = Tensor.arange(given.shape[-1]), []
+    classes, drawn = Tensor.arange(given.shape[-1], device=given.device), []
     for _ in range(count):
         drawn.append(_picked(whole, 1))
         whole = apply("where", classes == drawn[-1], 0, whole)
@@ -133,9 +136,10 @@ def _sure(holds: Tensor, asked: str, found: str, do: str) -> Tensor:
         raise DomainError(asked, found, do) from None
 
 
-def _words(*shape: int, cells: tuple[Walked, ...] = ()) -> Tensor:
-    """Random uint64, two of the generator's uint32 each; `cells` are another stream's."""
-    bits = Tensor(Buffer.empty(2 * math.prod(shape), uint32), (*shape, 2))
+def _words(*shape: int, device: str, cells: tuple[Walked, ...] = ()) -> Tensor:
+    """Random uint64, two of the generator's uint32 each; `cells` are another stream's, on the
+    host."""
+    bits = Tensor(Buffer.empty(2 * math.prod(shape), uint32, device), (*shape, 2))
     cells = cells or random.stream().cells
     engine.call("random_bits", uint32, bits, *cells, blocks=-(-bits.numel() // 4))
     halves = bits.cast(uint64)
@@ -151,13 +155,13 @@ def _below(limits: Tensor, beyond: int, *spare: Tensor) -> Tensor:
     one with a probability of 1 - 2**-64. The others come from a stream of their own, which begins
     at a random word, so the numbers drawn later do not depend on how many were replaced.
     """
-    words = _words(*limits.shape)
+    words = _words(*limits.shape, device=limits.device)
     more = -(-64 // (64 - beyond)) - 1
     if more and words.numel():
         tries = [t.unsqueeze(0) for t in (words, *spare)]
         if more > len(spare):
-            cells = ~Tensor(random.stream().buf, (), ()), words.flatten()[0].copy()
-            tries.append(_words(more - len(spare), *words.shape, cells=cells))
+            cells = ~Tensor(random.stream().buf, (), ()), words.flatten()[0].copy().cpu()
+            tries.append(_words(more - len(spare), *words.shape, device=words.device, cells=cells))
         each = apply("cat", *tries, axis=0)
         first = (each <= ~((~limits + 1) % limits)).argmax(0, keepdims=True)
         words = each.gather(0, first).squeeze(0)

@@ -82,7 +82,8 @@ class Turns:
 
     def __init__(self) -> None:
         self._forget()
-        os.register_at_fork(after_in_child=self._forget)  # whose turn it was is not there
+        if hasattr(os, "register_at_fork"):  # Windows does not fork
+            os.register_at_fork(after_in_child=self._forget)  # whose turn it was is not there
 
     def _forget(self) -> None:
         self.context, self.holder = Context(), 0

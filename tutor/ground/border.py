@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from tutor.dtype import DType
 from tutor.errors import DTypeError, OutOfRangeError, ShapeError
-from tutor.ground import layout
+from tutor.ground import elsewhere, layout
 from tutor.ground.literals import is_tensor
-from tutor.ground.memory import kept
+from tutor.ground.memory import held, kept
 
 REMEDY = (
     "leave buf, shape, strides and offset as they were made; to walk a Buffer in another way,"
@@ -46,16 +46,34 @@ def raw(buf: Any, asked: str, reading: bool = False) -> memoryview:
 
 def overlap(a: Any, b: Any) -> bool:
     """Have two Buffers any byte in common?"""
-    if a is b:
+    if a is b or a.memory is b.memory:
         return True
     if hasattr(a.memory, "read") or hasattr(b.memory, "read"):
-        return False  # such a promise is of bytes that no other Buffer has
+        return False  # it is elsewhere; or such a promise is of bytes that no other Buffer has
     try:
         first, second = a.address, b.address
     except TypeError:  # read-only memory in plain Python does not tell its address: perhaps
         return True
     meet: bool = first < second + b.nbytes and second < first + a.nbytes
     return meet
+
+
+def is_here(x: Any) -> bool:
+    """Is the memory of a Tensor the host's, or none at all? What is there to say about the latter,
+    those say who ask for the bytes."""
+    return getattr(getattr(getattr(x, "buf", None), "memory", None), "device", "cpu") == "cpu"
+
+
+def writer(buf: Any, asked: str) -> Callable[[bytes, int], None]:
+    """What puts bytes into a Buffer, from a byte on, wherever its memory is; checked as `raw`."""
+    memory, dtype = held(buf, asked), getattr(buf, "dtype", None)
+    if not elsewhere.is_elsewhere(memory):
+        bytes_ = raw(buf, asked)
+        return lambda payload, at: bytes_.__setitem__(slice(at, at + len(payload)), payload)
+    if not isinstance(dtype, DType) or dtype.format != memory.format:
+        found = f"a Buffer of {dtype!r:.60}, whose memory is of format {memory.format!r}"
+        raise DTypeError(asked, found, REMEDY)
+    return partial(elsewhere.asked, memory.device, memory.write)
 
 
 # While a context is recorded for later, no number may leave memory for Python, nor enter it from
@@ -94,9 +112,9 @@ def check(x: Any, asked: str, reading: bool = False) -> memoryview:
 
 def fits(x: Any, asked: str) -> None:
     """`check` for who does not ask for the bytes: a promise of them is not kept, but believed."""
-    promise: Any = getattr(_buf(x, asked), "memory", None)
-    if hasattr(promise, "read") and x.buf.dtype.format == promise.format:
-        _check_walk(x, asked, promise.count)
+    memory: Any = getattr(_buf(x, asked), "memory", None)
+    if hasattr(memory, "read") and x.buf.dtype.format == memory.format:
+        _check_walk(x, asked, memory.count)
     else:
         check(x, asked)
 

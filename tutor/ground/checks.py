@@ -7,10 +7,10 @@ are checked in tutor/ground/layout.py, dtypes in tutor/dtype.py.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from tutor.errors import DomainError, DTypeError, ShapeError
+from tutor.errors import DataError, DomainError, DTypeError, ShapeError
 from tutor.ground import border
 from tutor.ground.literals import is_number, is_tensor
 
@@ -53,17 +53,18 @@ def one_of(what: str, x: Any, names: Iterable[Any]) -> Any:
     return x
 
 
-def device(name: Any) -> None:
-    """DomainError for any device but the one there is."""
-    if not isinstance(name, str) or name.lower() != "cpu":
-        raise DomainError(f"device={name!r}", "the only device here is 'cpu'", "leave it out")
-
-
 def function(what: str, f: F) -> F:
     """f, which must be something to call."""
     if not callable(f):
         raise DTypeError(what, f"{said(f)} cannot be called", "give a function")
     return f
+
+
+def state(what: str, x: Any, do: str) -> Mapping[str, Any]:
+    """x, which must be a dict by name: what a `state_dict()` gives. DataError else."""
+    if isinstance(x, Mapping) and all(isinstance(name, str) for name in x):
+        return x
+    raise DataError(what, f"{said(x)} is no dict by name", do)
 
 
 def at_most(what: str, x: Any, axes: int) -> Any:

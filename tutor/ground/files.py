@@ -19,20 +19,24 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from tutor.errors import DataError
+from tutor.errors import DataError, DTypeError
 
 STALE = 3600.0  # seconds after which a part that nobody writes to has lost its writer
 BEFORE, AFTER = ".tutor-", ".part"  # what a part's name begins and ends with
 PIECE = bytes(1 << 20)
 
 
-def write_whole(path: str | Path, fill: Callable[[BinaryIO], object]) -> None:
+def write_whole(path: str | os.PathLike[str], fill: Callable[[BinaryIO], object]) -> None:
     """Write a file with `fill(file)`, and put it in the place of `path` when it is complete.
 
-    The folder is made where there is none. DataError where the file cannot be written. After an
+    The folder is made where there is none. DataError where the file cannot be written, DTypeError
+    for what is no path. After an
     exception, KeyboardInterrupt included, no part is left; a process that is killed (or interrupted
     once more while it removes the part) leaves one, which a later call removes.
     """
+    if not isinstance(path, (str, os.PathLike)):
+        found = f"{type(path).__name__} {path!r:.60} is no path"
+        raise DTypeError("to write a file", found, "give its name, a str or a Path")
     path = Path(path)
     part = path.parent / part_name()
     try:

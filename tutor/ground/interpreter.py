@@ -2,11 +2,16 @@
 
 The kernels' extension and the callbacks of DLPack take Python's lock by `PyGILState_Ensure`, which
 knows the main interpreter only; in another one it waits for ever. So `import tutor` refuses there.
+
+The extension also counts on that lock: blocks of memory that wait to be used again, and what it
+has learned of ops, are guarded by nothing else. Python without it (a free-threaded build, such as
+`python3.14t`) turns it on for such an extension, and warns of that, unless it is told not to.
 """
 
 from __future__ import annotations
 
 import ctypes
+import sys
 
 from tutor.errors import InterpreterError
 
@@ -28,3 +33,8 @@ def check() -> None:
             f"this is interpreter {found} of the process, and tutor works in the main one alone",
             "import it in the main interpreter, and use threads or processes (multiprocessing)",
         )
+
+
+def has_lock() -> bool:
+    """Does one thread at a time run Python here? Only then may the extension be used."""
+    return bool(getattr(sys, "_is_gil_enabled", lambda: True)())

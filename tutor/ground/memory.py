@@ -7,8 +7,14 @@ A Buffer *has* memory: bytes, or a promise of bytes that asking for them keeps.
     is_waited_for, read()    a promise may have them: is what has not run still to read it; and the
                              Memory for who only looks at it and lets go, so that this can wait
 
+Memory on another device than the host ("cpu") is a class that the device brings. It has these, too:
+
+    read()                   a copy of its bytes on the host, when all that is queued has run
+    write(bytes, start=0)    puts bytes there, from byte `start` on
+
 Whoever needs bytes (`raw`, `address`, a kernel) goes one way to them: `kept(buf, ...)` here, and
-`memory_of` in simd_cpp/memory/memory.hpp.
+`memory_of` in simd_cpp/memory/memory.hpp. Of memory elsewhere there are none: who only looks, gets
+a copy on the host, and anybody else an error. `held(buf, ...)` is the memory wherever it is.
 
 The C++ extension brings a `Memory` type that allocates quickly and hands its address to the kernels
 without a detour. Where the extension was not built, this file's classes do the same in plain
@@ -26,16 +32,20 @@ import zlib
 from _thread import RLock
 from typing import Any
 
-from tutor.errors import DomainError, DTypeError, TutorError
+from tutor.dtype import TABLE
+from tutor.errors import DeviceError, DomainError, DTypeError, TutorError
+from tutor.ground import interpreter
 from tutor.ground.atomic import exchange
+from tutor.ground.elsewhere import asked, is_elsewhere
 
 ALIGNMENT = 64
 LEAVE = "leave the attributes buf and memory as they were made"
 
 _lock = RLock()  # a collection of garbage may free Memory in the midst of counting
-os.register_at_fork(
-    before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
-)
+if hasattr(os, "register_at_fork"):  # Windows does not fork
+    os.register_at_fork(
+        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+    )
 
 
 class PythonMemory:
@@ -197,7 +207,7 @@ def _native() -> Any:
             raise
         return None
     check_sources(module, "stub", _stub())
-    return module
+    return module if interpreter.has_lock() else None
 
 
 def check_sources(module: Any, name: str, here: int | None) -> None:
@@ -225,41 +235,69 @@ Memory: Any = _simd.Memory if _simd else PythonMemory
 Holder: Any = _simd.Holder if _simd else PythonHolder
 
 
-def kept(buf: Any, asked: str, reading: bool = False) -> Any:
-    """The Memory that `buf` has. A promise is kept now, and what it comes to takes its place.
+def kept(buf: Any, what: str, reading: bool = False) -> Any:
+    """The Memory that `buf` has, as `held` says. Of memory elsewhere a copy, if its bytes are only
+    looked at (`reading`), and else a DeviceError."""
+    memory: Any = held(buf, what, reading)
+    if isinstance(memory, Memory):
+        return memory
+    if not reading:
+        raise DeviceError(
+            what,
+            f"they are on the device {memory.device!r}, and these bytes are wanted on 'cpu'",
+            'move the Tensor there first: x.to("cpu")',
+        )
+    return copied(memory)
+
+
+def copied(memory: Any) -> Any:
+    """A copy, on the host, of memory elsewhere."""
+    itemsize = next(dtype.itemsize for dtype in TABLE if dtype.format == memory.format)
+    copy = Memory(memory.count, itemsize, memory.format)
+    copy.raw[:] = memoryview(asked(memory.device, memory.read)).cast("B")
+    return copy
+
+
+def held(buf: Any, what: str, reading: bool = False) -> Any:
+    """The memory that `buf` has, on whatever device. A promise is kept now, and what it comes to
+    takes its place.
 
     `reading`: its bytes are looked at, and let go of, so a promise that tells these two apart may
-    stay. DTypeError, which begins with `asked`, for anything that has no memory.
+    stay. DTypeError, which begins with `what`, for anything that has no memory.
     """
     found = "buf.memory"
     memory: Any = getattr(buf, "memory", None)
-    while not isinstance(memory, Memory) and hasattr(memory, "keep"):
+    while not _is_memory(memory) and hasattr(memory, "keep"):
         promise, found = memory, "what buf.memory keeps"
         if reading and getattr(promise, "is_waited_for", False):
             memory = promise.read()
             break
         memory = promise.keep()
-        if not isinstance(memory, Memory):
+        if not _is_memory(memory):
             break
         if not isinstance(buf, Holder):
             buf.memory = memory
         elif not exchange((buf,), "memory", (promise,), (memory,)):
             memory = buf.memory  # which another thread has put there meanwhile
-    if not isinstance(memory, Memory):
+    if not _is_memory(memory):
         kind = type(memory).__name__ if hasattr(buf, "memory") else ""
         raise DTypeError(
-            asked,
+            what,
             f"{found} is of type {kind}" if kind else f"buf is of type {type(buf).__name__}",
             LEAVE,
         )
     return memory
 
 
+def _is_memory(memory: Any) -> bool:
+    return isinstance(memory, Memory) or is_elsewhere(memory)
+
+
 def keep_ahead(buf: Any) -> None:
     """Keep the promise that `buf` has, if it has one, before a kernel asks for it: what has to run
     for it is then seen by who watches, and seen before that kernel."""
     if hasattr(getattr(buf, "memory", None), "is_waited_for"):
-        kept(buf, "the operand of a kernel")
+        held(buf, "the operand of a kernel")
 
 
 def _references(buf: Any) -> int:
@@ -278,6 +316,8 @@ _FEWEST = _references(_alone)
 def is_alone(buf: Any) -> bool:
     """Are the bytes of `buf`, which has a Memory, reached through `buf` alone? If not, an array of
     another library, say, may read and write them, and asks nobody."""
+    if is_elsewhere(buf.memory):
+        return sys.getrefcount(buf.memory) == 2  # that of `buf`, and that of the call
     if buf.memory.owner is not None or getattr(buf.memory, "lent", False):
         return False
     return _references(buf) == _FEWEST

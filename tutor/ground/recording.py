@@ -10,6 +10,7 @@ how.
 
 from __future__ import annotations
 
+from _thread import _local
 from collections.abc import Callable
 from contextvars import copy_context
 from typing import Any, TypeVar, overload
@@ -86,13 +87,40 @@ class set_grad_enabled(_Recording):  # noqa: N801 - a statement that reads as a 
         return super().__call__(function)
 
 
-def walking(create_graph: bool, function: Callable[..., T], *args: Any) -> T:
+class _Walk(_local):
+    """What each thread is in the middle of: what is to follow its backward(); None outside of one,
+    and where what walks is another."""
+
+    todo: list[Callable[[], object]] | None = None
+
+
+_walk = _Walk()
+
+
+def walking(create_graph: bool, function: Callable[..., T], *args: Any, stores: bool = False) -> T:
     """`function(*args)`, which walks a graph backward, in a context of its own: recorded or not,
-    and without autocast, since each gradient is computed in the dtype in which the op was."""
+    and without autocast, since each gradient is computed in the dtype in which the op was.
+    `stores`: it is a backward(), which leaves a `.grad` behind."""
     context = recording.context(create_graph)
     if CASTING:
         context.run(casting.variable.set, None)
-    return context.run(function, *args)
+    outer = _walk.todo
+    todo: list[Callable[[], object]] | None = [] if stores else None
+    _walk.todo = todo
+    try:
+        result = context.run(function, *args)
+    finally:
+        _walk.todo = outer
+    if todo:
+        for follow in todo:
+            follow()
+    return result
+
+
+def following() -> list[Callable[[], object]] | None:
+    """For a hook: the functions that are to be called when the backward() that has called it has
+    stored each `.grad`; or None, where what walks is no backward(). It may add to them."""
+    return _walk.todo
 
 
 def asking(create_graph: bool) -> Callable[..., Any]:

@@ -48,6 +48,7 @@ class AnyTensor(Walked, Protocol):
     def alias(self) -> Self: ...
     def wrap(self, value: Any, dtype: DType | None = None, shape: Any = ()) -> Self: ...
     def copy(self) -> Self: ...
+    def like(self, value: Any) -> Self: ...
     def cast(self, dtype: Any) -> Self: ...
     def expand(self, *shape: Any) -> Self: ...
     def reshape(self, *shape: Any) -> Self: ...
@@ -77,11 +78,20 @@ class Drawing(Protocol):
     def save(self, path: str | PathLike[str]) -> PathLike[str]: ...
 
 
+class HasDevice(Protocol):
+    """What can be given where the name of a device is: `tutor.device(...)`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def index(self) -> int | None: ...
+
+
 class Options(TypedDict, total=False):
     """What every way to make a Tensor takes, beside a shape and a dtype."""
 
     requires_grad: bool
-    device: str
+    device: DeviceLike | None
 
 
 class LikeOptions(Options, total=False):
@@ -94,6 +104,7 @@ Number: TypeAlias = bool | int | float
 Nested: TypeAlias = Sequence["Number | Walked | HasList | Nested"]
 TensorLike: TypeAlias = Walked | Number | Nested | HasList | HasBuffer
 Row: TypeAlias = Iterable[TensorLike]  # of several: a list of them, or a Tensor's rows
+DeviceLike: TypeAlias = str | HasDevice
 DTypeLike: TypeAlias = DType | str | type[Any] | HasDType
 Axis: TypeAlias = SupportsIndex
 Axes: TypeAlias = SupportsIndex | Sequence[SupportsIndex]  # one, or several

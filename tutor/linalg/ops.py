@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
+from tutor.backends.transfers import common
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply, engine
 from tutor.core.op import Op
@@ -51,7 +52,8 @@ def filled(kernel: str, shape: tuple[int, ...], *ins: Any, **params: Any) -> Any
         raise DTypeError(
             f"{kernel} of {dtype.name}", "it has too few bits", "cast to float32 or float64"
         )
-    out = ins[0].over(Buffer.empty(math.prod(shape), dtype), shape)
+    device = common(kernel, ins)
+    out = ins[0].over(Buffer.empty(math.prod(shape), dtype, device), shape)
     engine.call(kernel, dtype, out, *ins, **params)
     return out
 

@@ -9,13 +9,14 @@ import builtins
 import math
 from typing import Any, Self
 
+from tutor.backends import devices
+from tutor.core.engine import apply
 from tutor.core.tensor import TensorBase
-from tutor.errors import DTypeError
 from tutor.ground import border, checks, layout
 from tutor.ground.layout import Shape
 from tutor.ground.literals import is_tensor
 from tutor.ground.spelling import spelled
-from tutor.ground.typing import Axis, DTypeLike, TensorLike
+from tutor.ground.typing import Axis, DeviceLike, DTypeLike, TensorLike
 from tutor.methods.comparisons import Comparisons
 
 
@@ -42,25 +43,43 @@ class Size(int):
         return int, (int(self),)
 
 
+def is_device(target: Any) -> builtins.bool:
+    """Is a device meant, and no dtype? A text that is none of either is read as a device's name,
+    unless it begins as a dtype does."""
+    if not isinstance(target, str):
+        return isinstance(target, devices.device)
+    return not target.lower().startswith(("float", "int", "uint", "bool", "bfloat", "double",
+                                          "half", "long"))  # fmt: skip
+
+
 @spelled
 class Conversions(Comparisons):
     """To other dtypes; sizes."""
 
     __slots__ = ()
 
-    def to(self, target: TensorBase | DTypeLike) -> Self:
-        """In the dtype `target`; of a Tensor: in its dtype. "cpu" is where everything is already,
-        and any other device a DTypeError."""
-        wanted: Any = target.dtype if is_tensor(target) else target
-        if isinstance(wanted, str) and wanted.lower() == "cpu":
-            return self.cast(self.dtype)
-        if isinstance(wanted, str) and wanted.partition(":")[0] in ("cuda", "mps", "xpu", "gpu"):
-            raise DTypeError(f"to({target!r})", "the only device here is 'cpu'", "leave it out")
-        return self.cast(wanted)
+    def to(
+        self, target: TensorBase | DTypeLike | DeviceLike | None = None,
+        dtype: DTypeLike | None = None, *, device: DeviceLike | None = None,
+    ) -> Self:  # fmt: skip
+        """On another device, in another dtype, or both: `x.to("opencl")`, `x.to("float64")`,
+        `x.to("opencl", "float64")`; and `x.to(y)` is where the Tensor y is, in its dtype. What is
+        there already is x itself. Gradients find their way back. DeviceError, DTypeError."""
+        wanted: Any = dtype
+        if is_tensor(target):
+            device, wanted = target.buf.device, target.dtype
+        elif target is not None and is_device(target):
+            device = target  # type: ignore[assignment]
+        elif target is not None:
+            wanted = target
+        x = self if wanted is None else self.cast(wanted)
+        place = x.buf.device if device is None else devices.of(device)
+        moved: Self = x if place == x.buf.device else apply("transfer", x, device=place)
+        return moved
 
     def cpu(self) -> Self:
-        """Itself: the CPU is the only device here."""
-        return self.cast(self.dtype)
+        """In memory of the host: `x.to("cpu")`."""
+        return self.to("cpu")
 
     def type_as(self, other: TensorLike) -> Self:
         """In the dtype of `other`, a Tensor."""

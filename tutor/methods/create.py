@@ -1,6 +1,7 @@
 """Ways to make a Tensor, as class methods: `Tensor.zeros(2, 3)`, `Tensor.rand(4, dtype="float64")`.
 
 A shape is one tuple or separate numbers; `dtype`, `requires_grad` and `device` are keyword-only.
+Without a device it is the one that `tutor.device` says, and else the CPU.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ from typing import Self, Unpack
 
 from tutor import dtype as dtypes
 from tutor import random
+from tutor.backends import devices
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply, engine
 from tutor.errors import DTypeError, NumberRangeError, ShapeError
 from tutor.ground import checks, layout, literals
 from tutor.ground.literals import is_number, is_tensor
 from tutor.ground.spelling import spelled
-from tutor.ground.typing import DTypeLike, LikeOptions, Options, ShapeLike, TensorLike
+from tutor.ground.typing import DeviceLike, DTypeLike, LikeOptions, Options, ShapeLike, TensorLike
 from tutor.methods.operators import Operators
 
 
@@ -34,14 +36,13 @@ class Create(Operators):
         *,
         dtype: DTypeLike | None = None,
         requires_grad: bool = False,
-        device: str = "cpu",
+        device: DeviceLike | None = None,
     ) -> Self:
         """Every element is `value`; without `dtype`, the dtype of `Tensor(value)`."""
-        checks.device(device)
         number = value if is_number(value) else cls(value).item()
         _, _, found = literals.read(number, None if dtype is None else dtypes.of(dtype))  # it fits
         sizes = layout.checked_shape(shape)
-        out = cls.over(Buffer.empty(math.prod(sizes), found), sizes)
+        out = cls.over(Buffer.empty(math.prod(sizes), found, devices.of(device)), sizes)
         engine.call("fill", found, out, value=number)
         return out.requires_grad_() if requires_grad else out
 
@@ -52,6 +53,7 @@ class Create(Operators):
         dtype: DTypeLike = dtypes.float32,
         **options: Unpack[Options],
     ) -> Self:
+        """Every element is 0."""
         return cls.full(layout.sizes_of(shape), 0, dtype=dtype, **options)
 
     @classmethod
@@ -61,27 +63,29 @@ class Create(Operators):
         dtype: DTypeLike = dtypes.float32,
         **options: Unpack[Options],
     ) -> Self:
+        """Every element is 1."""
         return cls.full(layout.sizes_of(shape), 1, dtype=dtype, **options)
 
     @classmethod
     def zeros_like(cls, t: TensorLike, **options: Unpack[LikeOptions]) -> Self:
+        """As many zeros, in the shape and the dtype of `t`."""
         like = t if is_tensor(t) else cls(t)
-        given: LikeOptions = {"dtype": like.dtype, **options}
+        given: LikeOptions = {"dtype": like.dtype, "device": like.buf.device, **options}
         return cls.full(like.shape, 0, **given)
 
     @classmethod
     def ones_like(cls, t: TensorLike, **options: Unpack[LikeOptions]) -> Self:
+        """As many ones, in the shape and the dtype of `t`."""
         like = t if is_tensor(t) else cls(t)
-        given: LikeOptions = {"dtype": like.dtype, **options}
+        given: LikeOptions = {"dtype": like.dtype, "device": like.buf.device, **options}
         return cls.full(like.shape, 1, **given)
 
     @classmethod
     def arange(
         cls, *bounds: int | float, dtype: DTypeLike | None = None,
-        requires_grad: bool = False, device: str = "cpu",
+        requires_grad: bool = False, device: DeviceLike | None = None,
     ) -> Self:  # fmt: skip
         """`arange([start,] stop[, step])`: start, start + step, ... before stop."""
-        checks.device(device)
         if not 1 <= len(bounds) <= 3 or not all(map(is_number, bounds)):
             raise ShapeError(f"arange{bounds}", "these are no bounds", "give one to three numbers")
         start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
@@ -98,17 +102,17 @@ class Create(Operators):
             steps = steps if math.isfinite(steps) else stop / step - start / step
             count = math.ceil(steps) if math.isfinite(steps) else 2**64
         wanted = dtypes.of(dtype or (dtypes.int64 if whole else dtypes.float32))
-        out = cls._evenly(max(count, 0), start, step, 1, wanted)
+        out = cls._evenly(max(count, 0), start, step, 1, wanted, device)
         return out.requires_grad_() if requires_grad else out
 
     @classmethod
     def linspace(
         cls, start: float, stop: float, num: int, *, endpoint: bool = True,
-        dtype: DTypeLike | None = None, requires_grad: bool = False, device: str = "cpu",
+        dtype: DTypeLike | None = None, requires_grad: bool = False,
+        device: DeviceLike | None = None,
     ) -> Self:  # fmt: skip
         """`num` numbers at equal distances from start to stop, which, with endpoint=False, would be
         the next one. Each is computed from its own position, so no error adds up."""
-        checks.device(device)
         count = layout.whole_number(num, "num")
         if count < 0:
             raise ShapeError(f"linspace(num={num})", "a negative count", "give 0 or more")
@@ -119,13 +123,10 @@ class Create(Operators):
         if (
             math.isinf(step) and math.isfinite(start) and math.isfinite(stop)
         ):  # the distance overflows, half of it does not
-            half = cls.linspace(start / 2, stop / 2, count, endpoint=endpoint, dtype="float64")
-            return cls(
-                apply("cast", half * 2, dtype=wanted).buf,
-                requires_grad=requires_grad,
-                device=device,
-            )
-        out = cls._evenly(count, start, step, parts, wanted)
+            half = cls.linspace(start / 2, stop / 2, count, endpoint=endpoint, dtype="float64",
+                                device=device)  # fmt: skip
+            return cls(apply("cast", half * 2, dtype=wanted).buf, requires_grad=requires_grad)
+        out = cls._evenly(count, start, step, parts, wanted, device)
         if endpoint and count > 1:
             last = out.over(out.buf, (1,), (1,), count - 1)
             engine.call("fill", out.dtype, last, value=stop)
@@ -133,8 +134,9 @@ class Create(Operators):
 
     @classmethod
     def _evenly(
-        cls, count: int, start: int | float, step: int | float, parts: int, dtype: dtypes.DType
-    ) -> Self:
+        cls, count: int, start: int | float, step: int | float, parts: int, dtype: dtypes.DType,
+        device: DeviceLike | None,
+    ) -> Self:  # fmt: skip
         """start + step * (i / parts) for each i < count; as integers only if they are whole and in
         range, or else NumberRangeError."""
         found = dtype
@@ -147,7 +149,7 @@ class Create(Operators):
             if not (count > 1 == parts and isinstance(start, int) and isinstance(step, int)):
                 start, step, parts = _whole(start, step, count, parts, found)
             dtypes.check_numbers((start, start + step * (count - 1)) if count else (), found)
-        out = cls.over(Buffer.empty(count, found), (count,))
+        out = cls.over(Buffer.empty(count, found, devices.of(device)), (count,))
         engine.call("arange", found, out, start=start, step=step, parts=parts)
         return out if found is dtype else apply("cast", out, dtype=dtype)
 
@@ -159,16 +161,17 @@ class Create(Operators):
         k: int = 0,
         *,
         dtype: DTypeLike = dtypes.float32,
+        device: DeviceLike | None = None,
     ) -> Self:
         """n rows of m numbers (default n): 1 on diagonal k (0 is the main one), else 0."""
-        out = cls.zeros(n, n if m is None else m, dtype=dtype)
+        out = cls.zeros(n, n if m is None else m, dtype=dtype, device=device)
         engine.call("fill", out.dtype, apply("diagonal", out, k=k, axis1=0, axis2=1), value=1)
         return out
 
     @classmethod
     def _random(
         cls, kernel: str, shape: tuple[ShapeLike, ...], dtype: DTypeLike,
-        requires_grad: bool, device: str,
+        requires_grad: bool, device: DeviceLike | None,
     ) -> Self:  # fmt: skip
         sizes, found = layout.checked_shape(layout.sizes_of(shape)), dtypes.of(dtype)
         if not found.is_float:
@@ -177,15 +180,14 @@ class Create(Operators):
                 "they are not whole",
                 "use a float dtype, and .cast() the result if need be",
             )
-        checks.device(device)
-        out = cls.over(Buffer.empty(math.prod(sizes), found), sizes)
+        out = cls.over(Buffer.empty(math.prod(sizes), found, devices.of(device)), sizes)
         random.stream().draw(kernel, out, 2)
         return out.requires_grad_() if requires_grad else out
 
     @classmethod
     def rand(
         cls, *shape: ShapeLike, dtype: DTypeLike = dtypes.float32,
-        requires_grad: bool = False, device: str = "cpu",
+        requires_grad: bool = False, device: DeviceLike | None = None,
     ) -> Self:  # fmt: skip
         """Uniform in [0, 1), from the generator that `tutor.manual_seed` sets."""
         return cls._random("uniform", shape, dtype, requires_grad, device)
@@ -193,7 +195,7 @@ class Create(Operators):
     @classmethod
     def randn(
         cls, *shape: ShapeLike, dtype: DTypeLike = dtypes.float32,
-        requires_grad: bool = False, device: str = "cpu",
+        requires_grad: bool = False, device: DeviceLike | None = None,
     ) -> Self:  # fmt: skip
         """Normal, mean 0 and variance 1."""
         return cls._random("normal", shape, dtype, requires_grad, device)

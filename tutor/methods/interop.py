@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
+from tutor.backends import devices
 from tutor.core.buffer import Buffer
 from tutor.dtype import bfloat16
 from tutor.errors import DomainError, DTypeError, MissingPackageError, ScalarError, ShapeError
@@ -27,13 +28,15 @@ class Interop(Products):
 
     @property
     def device(self) -> str:
-        """Where its memory is."""
+        """Where its memory is: "cpu", or "kind:index"."""
         return str(border.told(self, "device"))
 
     # ---- numbers, lists, arrays ------------------------------------------------------------------
 
     def tolist(self) -> Any:
         """The numbers as (nested) lists."""
+        if not border.is_here(self):
+            return self.detach().cpu().tolist()
         border.read(self, "tolist()")
         nested = self.buf.tolist() if self.is_whole() else self.copy().buf.tolist()
         for axis in range(self.ndim - 1, 0, -1):  # bracket the last axis first
@@ -48,8 +51,9 @@ class Interop(Products):
     def numpy(self) -> Any:
         """A NumPy array over the same memory: a change on either side is seen on the other.
 
-        NumPy's strides can walk whatever a Tensor can, so nothing is ever copied. Raises DTypeError
-        for bfloat16, which NumPy does not have, MissingPackageError where NumPy is not installed.
+        NumPy's strides can walk whatever a Tensor can, so nothing is ever copied; but of a Tensor
+        on another device it is a copy. Raises DTypeError for bfloat16, which NumPy does not have,
+        MissingPackageError where NumPy is not installed.
         """
         try:
             import numpy as np  # only who asks for arrays needs NumPy
@@ -61,6 +65,9 @@ class Interop(Products):
                 "the package numpy is not installed",
                 'pip install "tutorgrad[train]"; t.tolist() and memoryview(t.buf) do without',
             ) from None
+        if not border.is_here(self):
+            border.opened("a NumPy array over a Tensor's memory")
+            return self.detach().cpu().numpy()
         raw = border.read(self, "a NumPy array over a Tensor's memory", reading=False)
         if self.dtype is bfloat16:
             raise DTypeError(
@@ -105,7 +112,7 @@ class Interop(Products):
     # ---- other libraries: DLPack and the array API -----------------------------------------------
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return 1, 0  # device type 1, the first of them
+        return 1, 0  # device type 1, the first of them: of what is elsewhere a copy there
 
     def __dlpack__(
         self,
@@ -132,6 +139,11 @@ class Interop(Products):
                 "all Tensors are on the CPU, where there are no streams",
                 f"leave stream out, and dl_device out or {dlpack.CPU}",
             )
+        if not border.is_here(self):
+            border.opened("a DLPack capsule")
+            if copy is False:
+                raise dlpack.not_on_cpu(self.buf.device)
+            return self.cpu().__dlpack__(max_version=max_version)
         border.read(self, "a DLPack capsule", reading=False)
         copied = min(border.steps(self), default=0) < 0 if copy is None else copy
         t = self.copy() if copied else self
@@ -145,10 +157,11 @@ class Interop(Products):
         either side is seen on the other. With copy=True it has memory of its own."""
         from tutor.methods import dlpack
 
-        if device not in (None, "cpu") or (
-            hasattr(x, "__dlpack_device__") and x.__dlpack_device__()[0] != dlpack.CPU[0]
-        ):
-            raise dlpack.not_on_cpu(device or x.__dlpack_device__())
+        place = devices.CPU if device is None else devices.of(device)
+        if place != devices.CPU and copy is False:
+            raise dlpack.not_on_cpu(place)
+        if hasattr(x, "__dlpack_device__") and x.__dlpack_device__()[0] != dlpack.CPU[0]:
+            raise dlpack.not_on_cpu(x.__dlpack_device__())
         if hasattr(x, "__dlpack__"):
             try:
                 x = x.__dlpack__(max_version=(1, 0))
@@ -157,7 +170,7 @@ class Interop(Products):
         memory, dtype, shape, strides, offset = dlpack.take(x)
         buf = Buffer.from_memory(memory, dtype=dtype, copy=False)
         t = cls(buf, shape, strides, offset)
-        return t.copy() if copy else t
+        return t.copy() if copy and place == devices.CPU else t.to(device=place)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """The functions of the array API standard (data-apis.org/array-api): tutor.array_api."""
@@ -166,12 +179,10 @@ class Interop(Products):
         return namespace
 
     def to_device(self, device: str, /, *, stream: Any = None) -> Self:
-        """Itself: the CPU is the only device here."""
-        if device != "cpu" or stream is not None:
-            raise DomainError(
-                f"to_device({device!r}, {stream=})", "the only device is 'cpu'", "'cpu'"
-            )
-        return self
+        """On that device, as the array API spells `to`; itself, if it is there."""
+        if stream is not None:
+            raise DomainError(f"to_device(stream={stream!r})", "no stream is known", "leave it out")
+        return self.to(device=device)
 
     # ---- as Python sees it -----------------------------------------------------------------------
 
@@ -213,8 +224,11 @@ class Interop(Products):
         return format(self.item(), spec) if spec else repr(self)
 
     def __repr__(self) -> str:
+        if not border.is_here(self):
+            border.opened("the text of a Tensor")
+            return printing.format_tensor(self.detach().cpu(), self)
         border.read(self, "the text of a Tensor")
-        return printing.format_tensor(self)
+        return printing.format_tensor(self, self)
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         """How `copy` and `pickle` take a tensor apart: its class, and all of its attributes, those

@@ -91,6 +91,6 @@ class Operators(TensorBase):
     def like(self, value: bool | int | float, shape: Shape | None = None) -> Self:
         """A new Tensor of this dtype (and shape, if none is given), filled with `value`."""
         to = self.shape if shape is None else shape
-        out = self.over(Buffer.empty(math.prod(to), self.dtype), to)
+        out = self.over(Buffer.empty(math.prod(to), self.dtype, self.buf.device), to)
         engine.call("fill", self.dtype, out, value=value)
         return out

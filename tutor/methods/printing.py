@@ -61,8 +61,9 @@ def _lines(part: Any, indent: int, ndim: int, width: int, write: Callable[[Any],
     return "[" + gap.join(_lines(x, indent + 1, ndim, width, write) for x in part) + "]"
 
 
-def format_tensor(tensor: Any) -> str:
-    """`Tensor([[1., 2.],\\n        [3., 4.]], dtype=..., requires_grad=True)`"""
+def format_tensor(tensor: Any, of: Any) -> str:
+    """`Tensor([[1., 2.],\\n        [3., 4.]], dtype=..., requires_grad=True)`; `tensor` has the
+    numbers of `of`, perhaps as a copy on the host."""
     nested = summarize(tensor, tensor.numel() > LONG)
     write = _formatter(_leaves(nested))
     width = max((len(write(x)) for x in _leaves(nested)), default=0)
@@ -71,8 +72,10 @@ def format_tensor(tensor: Any) -> str:
         notes.append(f"shape={tensor.shape}")
     if tensor.dtype.name not in ("float32", "int64", "bool"):
         notes.append(f"dtype={tensor.dtype}")
-    if tensor.op is not None:
-        notes.append(f"op={type(tensor.op).__name__}")
-    elif tensor.requires_grad:
+    if of.device != "cpu":
+        notes.append(f"device={of.device!r}")
+    if of.op is not None:
+        notes.append(f"op={type(of.op).__name__}")
+    elif of.requires_grad:
         notes.append("requires_grad=True")
     return f"Tensor({', '.join(notes)})"

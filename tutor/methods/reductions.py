@@ -188,7 +188,7 @@ class Reductions(Indexing):
     def _latest(self, z: Self, axis: Axis) -> Self:
         a = layout.axis_of(axis, self.ndim)
         along = tuple(-1 if b == a else 1 for b in range(self.ndim))
-        here = type(self).arange(self.shape[a]).reshape(along)
+        here = type(self).arange(self.shape[a], device=self.buf.device).reshape(along)
         return apply("where", (self == z) + (self != self), here, 0).cummax(axis)  # + is or
 
     # ---- in order --------------------------------------------------------------------------------

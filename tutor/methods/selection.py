@@ -84,10 +84,10 @@ def assign(t: Views, key: Any, value: Any) -> None:
         at = at + positions * strides[axis]
     at = at.expand(plan.shape).reshape((*plan.shape, *[1] * len(kept)))
     for i, axis in enumerate(kept):
-        along = x.arange(x.shape[axis]) * strides[axis]
+        along = x.arange(x.shape[axis], device=x.buf.device) * strides[axis]
         at = at + along.reshape((x.shape[axis], *[1] * (len(kept) - 1 - i)))
     at = moved(at, len(plan.shape), plan.place)
-    numbers = t.over(Buffer.empty(at.numel(), t.dtype), at.shape)
+    numbers = t.over(Buffer.empty(at.numel(), t.dtype, t.buf.device), at.shape)
     engine.write(numbers, value)  # cast and stretched to fit
     whole = t.over(t.buf, (len(t.buf),))
     flat = (at.flatten(), numbers.flatten())
@@ -204,7 +204,7 @@ def positions_of(index: T, size: int, axis: int) -> T:
     n, ahead = index.numel(), (1,) * axis
     flat = in_row(index.cast(int64))
     zeros = registry.Operand(flat.wrap(0, int64).buf, (*ahead, size), (0,) * (axis + 1), 0)
-    seen = flat.over(Buffer.empty(n, int64), (n,))
+    seen = flat.over(Buffer.empty(n, int64, flat.buf.device), (n,))
     out = registry.Operand(seen.buf, (*ahead, n), (0,) * axis + (1,), 0)
     engine.call("index_select", int64, out, zeros, flat, axis=axis)
     found = flat % max(size, 1) + seen

@@ -151,8 +151,10 @@ class Statistics(Activations):
                              "give at least one")  # fmt: skip
         order = x.detach().argsort(a)
         ordered = x.detach().gather(a, order)
-        n, places = x.shape[a], x.arange(x.shape[a]).reshape((-1, *[1] * (x.ndim - 1 - a)))
-        before = ordered.index_select(a, (x.arange(n) - 1).maximum(0))
+        n = x.shape[a]
+        at = x.arange(n, device=x.buf.device)
+        places = at.reshape((-1, *[1] * (x.ndim - 1 - a)))
+        before = ordered.index_select(a, (at - 1).maximum(0))
         starts = apply("where", ordered == before, 0, places)  # where a run of equals begins
         longest = (places - starts.cummax(a)).argmax(a, keepdims=True)
         at = order.gather(a, longest)

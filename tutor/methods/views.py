@@ -228,7 +228,7 @@ class Views(InPlace):
             if before or after:
                 size = self.shape[axis]
                 layout.check_padding(mode, size, before, after)
-                at = type(self).arange(-before, size + after)
+                at = type(self).arange(-before, size + after, device=self.buf.device)
                 if mode == "edge":
                     at = at.clip(0, size - 1)
                 elif mode == "wrap":
@@ -315,9 +315,11 @@ class Views(InPlace):
     def _triangle(self, k: int, lower: bool) -> Self:
         if self.ndim < 2:
             raise ShapeError("a triangle", f"shape {self.shape}", "it takes rows and columns")
-        Buffer.empty(self.numel(), self.dtype)  # is there room? Asked before rows are counted
-        row = type(self).arange(self.shape[-2]).unsqueeze(1)
-        column, by = type(self).arange(self.shape[-1]), layout.whole_number(k, "a diagonal")
+        here = self.buf.device
+        Buffer.empty(self.numel(), self.dtype, here)  # is there room? Asked before rows are counted
+        row = type(self).arange(self.shape[-2], device=here).unsqueeze(1)
+        column = type(self).arange(self.shape[-1], device=here)
+        by = layout.whole_number(k, "a diagonal")
         row = row + by if by else row
         kept = column <= row if lower else column >= row
         return apply("where", kept, self, False if self.dtype.kind == "bool" else 0)

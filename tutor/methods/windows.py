@@ -322,7 +322,8 @@ def adaptive_avg_pool(x: T, output_size: Sizes, *, dims: int) -> T:
     x, was_batched = batched(x, dims, f"adaptive_avg_pool{dims}d")
     for i, m in enumerate(asked_sizes(x, output_size, dims)):
         n = x.shape[2 + i]
-        place, at = x.arange(m), x.arange(n).unsqueeze(1)
+        here = x.buf.device
+        place, at = x.arange(m, device=here), x.arange(n, device=here).unsqueeze(1)
         first, end = place * n // m, -((-n * (place + 1)) // m)
         inside = ((first <= at) & (at < end)).cast(x.dtype if x.dtype.is_float else "float32")
         weights = inside / (end - first).cast(inside.dtype)
@@ -341,8 +342,9 @@ def adaptive_max_pool(x: T, output_size: Sizes, *, dims: int) -> T:
 def covered(x: T, axis: int, m: int) -> T:
     """One axis of x as the m windows of adaptive_avg_pool: (..., m, the widest of them, ...); what
     is beyond a window's end is its last, once more."""
-    n, places = x.shape[axis], x.arange(m).unsqueeze(1)
+    n, here = x.shape[axis], x.buf.device
+    places = x.arange(m, device=here).unsqueeze(1)
     first, end = places * n // m, -((-n * (places + 1)) // m)
-    index = (first + x.arange(-(-n // m) + 1)).minimum(end - 1)
+    index = (first + x.arange(-(-n // m) + 1, device=here)).minimum(end - 1)
     seen = x.index_select(axis, index.flatten())
     return seen.reshape((*x.shape[:axis], *index.shape, *x.shape[axis + 1 :]))

@@ -162,8 +162,11 @@ class MultiheadAttention(Module):
         is_causal = is_causal and attn_mask is None
         if cache is not None:
             later = cache.hidden(length, is_causal)
+        elif is_causal:
+            places = Tensor.arange(max(keys, length), device=q.device)
+            later = places[:keys] > places[:length].unsqueeze(1)
         else:
-            later = Tensor.arange(keys) > Tensor.arange(length).unsqueeze(1) if is_causal else None
+            later = None
         if later is not None:
             unseen = added("is_causal", later, ((length, keys),), q)
             total = unseen if total is None else total + unseen

@@ -32,7 +32,7 @@ class KVCache:
         self.places = None if places is None else layout.positive(places, "KVCache(places=...)")
         self.keys: Tensor | None = None  # (N, heads, S, D): S are `places`, or those that were seen
         self.values: Tensor | None = None
-        self.count = Tensor(0)  # of the places that were written into
+        self.count = Tensor(0, device="cpu")  # of the places that were written into
 
     def __len__(self) -> int:
         """How many places were seen."""
@@ -42,7 +42,9 @@ class KVCache:
 
     def positions(self, length: int) -> Tensor:
         """The numbers of the next `length` places, from 0: (length,) int64."""
-        return Tensor.arange(length) + (len(self) if self.places is None else self.count)
+        here = None if self.keys is None else self.keys.device
+        at = Tensor.arange(length, device=here)
+        return at + (len(self) if self.places is None else self.count)
 
     def reset(self) -> None:
         """Begin with another sequence. The memory is kept: a recorded function goes on with it."""
@@ -99,9 +101,10 @@ class KVCache:
             if self.keys is None or not is_causal or length == 1:
                 return None
             keys = self.keys.shape[2]
-            return Tensor.arange(keys) > (Tensor.arange(length) + (keys - length)).unsqueeze(1)
-        last = self.count - 1
+            places = Tensor.arange(keys, device=self.keys.device)
+            return places > places[keys - length :].unsqueeze(1)
+        last, here = self.count - 1, None if self.keys is None else self.keys.device
         if is_causal:
-            last = last + Tensor.arange(1 - length, 1).unsqueeze(1)
-        hidden: Tensor = Tensor.arange(self.places) > last.reshape((-1, 1))
+            last = last + Tensor.arange(1 - length, 1, device=here).unsqueeze(1)
+        hidden: Tensor = Tensor.arange(self.places, device=here) > last.reshape((-1, 1))
         return hidden.expand((length, self.places))

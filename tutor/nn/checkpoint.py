@@ -19,9 +19,11 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from tutor import dtype as dtypes
+from tutor.backends import devices
 from tutor.core.buffer import Buffer
 from tutor.errors import DataError, DTypeError, ShapeError
 from tutor.ground import border, files
+from tutor.ground.typing import DeviceLike
 from tutor.methods.tensor import Tensor
 
 # The format's own names for dtypes (huggingface.co/docs/safetensors, "Format").
@@ -55,7 +57,7 @@ def save(path: str | Path, tensors: Mapping[str, Tensor], notes: Mapping[str, st
         digest = hashlib.sha256(start)
         file.write(start)
         for t in tensors.values():
-            numbers = t.detach().copy().buf.raw  # of this tensor alone, row-major
+            numbers = t.detach().copy().cpu().buf.raw  # of this tensor alone, row-major
             digest.update(numbers)
             file.write(numbers)
         file.seek(digits_at)
@@ -110,13 +112,16 @@ def check_text(what: str, text: object) -> None:
 # ---- reading -------------------------------------------------------------------------------------
 
 
-def load(path: str | Path, checked: bool = False) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """The tensors and notes that `save` wrote, or that another program wrote in this format.
+def load(
+    path: str | Path, checked: bool = False, device: DeviceLike | None = None
+) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """The tensors and notes that `save` wrote, or that another program wrote in this format, on
+    that device (None: where all that is made from nothing goes).
 
     DataError for a file that is none, or is damaged. Another program's file has no checksum of
     ours; with `checked` it is refused, too.
     """
-    asked = f"to load the checkpoint {path}"
+    asked, place = f"to load the checkpoint {path}", devices.of(device)
     try:
         payload = Path(path).read_bytes()
     except OSError as error:
@@ -131,7 +136,7 @@ def load(path: str | Path, checked: bool = False) -> tuple[dict[str, Tensor], di
         rows = {name: read_row(name, row) for name, row in header.items()}
         check_cover(rows, len(payload) - start)
         numbers = memoryview(payload)[start:]
-        tensors = {name: tensor(numbers, *row) for name, row in rows.items()}
+        tensors = {name: tensor(numbers, place, *row) for name, row in rows.items()}
     except (DataError, ShapeError) as bad:
         raise DataError(asked, bad.found, "use another copy, or give a file that training has "
                         "written") from bad  # fmt: skip
@@ -234,6 +239,8 @@ def check_cover(rows: Mapping[str, Row], size: int) -> None:
         raise damaged(f"{size:,} bytes of numbers, where the header speaks of {end:,}")
 
 
-def tensor(numbers: memoryview, dtype: dtypes.DType, shape: tuple[int, ...], start: int, end: int
-           ) -> Tensor:  # fmt: skip
-    return Tensor(Buffer.from_memory(numbers[start:end], dtype=dtype), shape)
+def tensor(
+    numbers: memoryview, device: str, dtype: dtypes.DType, shape: tuple[int, ...], start: int,
+    end: int,
+) -> Tensor:  # fmt: skip
+    return Tensor(Buffer.from_memory(numbers[start:end], dtype=dtype, device=device), shape)

@@ -70,7 +70,8 @@ class Row(Module):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def append(self, module: Any) -> Self:
-        """One more at the end. Returns itself."""
+        """One more at the end. Returns itself. DTypeError for what cannot be called (of a
+        ParameterList: for what is no Tensor)."""
         return self.insert(len(self), module)
 
     def insert(self, index: int, module: Any) -> Self:
@@ -156,7 +157,8 @@ class ModuleDict(Module):
         yield from ((name, v) for name, v in vars(self).items() if name != "layers")
 
     def update(self, modules: Mapping[str, Any]) -> None:
-        """Put all of these in."""
+        """Put all of these in, over those of the same names. DTypeError for what is no dict of
+        layers, ArgumentError for a name with a dot."""
         if not isinstance(modules, Mapping):
             raise DTypeError("ModuleDict", checks.said(modules), "give a dict of layers by name")
         for name, module in modules.items():
@@ -165,16 +167,19 @@ class ModuleDict(Module):
     def __setitem__(self, key: str, module: Any) -> None:
         self.layers[attribute("ModuleDict", key)] = checks.function("a module", module)
 
-    def __getitem__(self, key: str) -> Any:
+    def _known(self, key: str) -> str:
         if key not in self.layers:
             names = ", ".join(self.layers) or "empty"
             raise ArgumentError(
                 f"ModuleDict[{key!r:.60}]", f"it is {names}", "give one of its names"
             )
-        return self.layers[key]
+        return key
+
+    def __getitem__(self, key: str) -> Any:
+        return self.layers[self._known(key)]
 
     def __delitem__(self, key: str) -> None:
-        del self.layers[key]
+        del self.layers[self._known(key)]
 
     def __len__(self) -> int:
         return len(self.layers)
@@ -186,15 +191,15 @@ class ModuleDict(Module):
         return key in self.layers
 
     def keys(self) -> list[str]:
-        """The names."""
+        """The names, in the order in which they were put in."""
         return list(self.layers)
 
     def values(self) -> list[Any]:
-        """The layers."""
+        """The layers, in that order."""
         return list(self.layers.values())
 
     def items(self) -> list[tuple[str, Any]]:
-        """Both."""
+        """(name, layer) of each, in that order."""
         return list(self.layers.items())
 
 

@@ -15,7 +15,7 @@ from tutor.exchange import from_torch
 from tutor.exchange.pytorch import is_foreign
 from tutor.ground import checks
 from tutor.ground.spelling import spelled
-from tutor.ground.typing import DTypeLike, TensorLike
+from tutor.ground.typing import DeviceLike, DTypeLike, TensorLike
 from tutor.methods.tensor import Tensor
 from tutor.nn import parts
 from tutor.nn.hooks import Handle, Hook, Hooks
@@ -96,7 +96,8 @@ def Parameter(data: Tensor, requires_grad: bool = True) -> Tensor:  # noqa: N802
 
 @spelled
 class Module:
-    """An optional base class: `model(x)` calls `forward`, and the functions above as methods.
+    """An optional base class: `model(x)` calls `forward`, and what `nn` has functions for, the
+    state of a model for example, are methods, too.
     It prints as the list of its layers, and in a notebook as a table: see tutor.nn.summary.
 
     `super().__init__()` may be called, and need not be: what a Module keeps beside a subclass's
@@ -115,6 +116,8 @@ class Module:
         return result
 
     def forward(self, *inputs: Any) -> Tensor:
+        """What a subclass writes: `model(x)` calls it, between the hooks. MissingForwardError where
+        it has none."""
         kind = type(self).__name__
         raise MissingForwardError(
             f"{kind}()(...)", f"{kind} has no forward(self, ...)", "write one: it is what a call of"
@@ -128,7 +131,7 @@ class Module:
         return get_parameters(self)
 
     def named_parameters(self, prefix: str = "") -> Iterator[tuple[str, Tensor]]:
-        """They and their names, `encoder.0.weight`."""
+        """(name, parameter) of each, `encoder.0.weight`; `prefix` stands before all names."""
         return ((name, t) for name, t in named_tensors(self, prefix) if t.requires_grad)
 
     def buffers(self) -> list[Tensor]:
@@ -136,7 +139,7 @@ class Module:
         return [t for _, t in self.named_buffers()]
 
     def named_buffers(self, prefix: str = "") -> Iterator[tuple[str, Tensor]]:
-        """They and their names."""
+        """(name, buffer) of each; `prefix` stands before all names."""
         return ((name, t) for name, t in named_tensors(self, prefix) if not t.requires_grad)
 
     def modules(self) -> list[Any]:
@@ -144,7 +147,7 @@ class Module:
         return [part for _, part in self.named_modules()]
 
     def named_modules(self, prefix: str = "") -> Iterator[tuple[str, Any]]:
-        """They and the way to each: "" is the model itself."""
+        """(path, module) of each, `encoder.0`: "" is the model itself."""
         return parts.named_modules(self, prefix)
 
     def children(self) -> list[Any]:
@@ -152,7 +155,7 @@ class Module:
         return [part for _, part in self.named_children()]
 
     def named_children(self) -> Iterator[tuple[str, Any]]:
-        """They and the way to each."""
+        """(path, module) of each child."""
         inside: tuple[str, ...] = ()
         for path, part in self.named_modules():
             if path and not path.startswith(inside):
@@ -170,19 +173,20 @@ class Module:
         return found[target]
 
     def add_module(self, name: str, module: Any) -> None:
-        """`setattr(model, name, module)`"""
+        """`setattr(model, name, module)`. ArgumentError for a name that has a dot, or is none."""
         setattr(self, attribute("add_module", name), module)
 
     register_module = add_module
 
     def register_parameter(self, name: str, param: Tensor | None) -> None:
-        """`setattr(model, name, param)`"""
+        """`setattr(model, name, param)`, of a Tensor or None. DTypeError for anything else."""
         if param is not None:
             checks.tensor("register_parameter(param)", param)
         setattr(self, attribute("register_parameter", name), param)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """An attribute that is state: never trained, and, unless persistent=False, saved."""
+        """An attribute that is state: never trained, and, unless persistent=False, saved. It is
+        the Tensor without its graph. DTypeError for what is no Tensor."""
         if tensor is not None:
             tensor = checks.tensor("register_buffer(tensor)", tensor).detach()
         setattr(self, attribute("register_buffer", name), tensor)
@@ -232,11 +236,25 @@ class Module:
                 t.requires_grad_(bool(requires_grad))
         return self
 
-    def to(self, dtype: DTypeLike) -> Self:
-        """Every float Tensor of the model, in place, in another float dtype; gradients are
-        forgotten. Make the optimizer afterwards: its state has the dtype that it began with."""
-        if isinstance(dtype, str) and dtype.lower() == "cpu":
-            return self
+    def to(
+        self, target: Tensor | DTypeLike | DeviceLike | None = None,
+        dtype: DTypeLike | None = None, *, device: DeviceLike | None = None,
+    ) -> Self:  # fmt: skip
+        """Every Tensor of the model, in place, on another device, every float one in another float
+        dtype, or both: `to("opencl")`, `to("float64")`, `to("opencl", "float64")`, and `to(x)` for
+        where the Tensor x is, in its dtype. Returns the model.
+
+        Gradients go along to another device; in another dtype they are forgotten. The state of an
+        optimizer follows to the device at its next step; it has the dtype that it began with, so
+        make the optimizer afterwards. DeviceError, DTypeError."""
+        place, wanted = parts.wanted(target, dtype, device)
+        if wanted is not None:
+            self._cast(wanted)
+        if place is not None:
+            parts.move(self, place)
+        return self
+
+    def _cast(self, dtype: DTypeLike) -> None:
         wanted = dtype_of(dtype)
         if not wanted.is_float:
             raise DTypeError(
@@ -247,7 +265,10 @@ class Module:
                 new = t.detach().cast(wanted)
                 t.grad = None
                 t.buf, t.strides, t.offset = new.buf, new.strides, new.offset
-        return self
+
+    def cpu(self) -> Self:
+        """`to("cpu")`"""
+        return self.to("cpu")
 
     def float(self) -> Self:
         """`to("float32")`"""
@@ -292,7 +313,8 @@ class Module:
         return state_dict(self)
 
     def load_state_dict(self, state_dict: Mapping[str, TensorLike], strict: bool = True) -> Loaded:
-        """Overwrite the Tensors by those of the same names: the function load_state_dict."""
+        """Overwrite the Tensors by those of the same names: nn.load_state_dict(model, state).
+        DataError, and nothing is changed, where names or shapes differ."""
         return load_state_dict(self, state_dict, strict)
 
     def __repr__(self) -> str:

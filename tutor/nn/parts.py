@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from tutor.backends import devices
 from tutor.errors import DTypeError
 from tutor.ground import checks
+from tutor.methods.conversions import is_device
 from tutor.methods.tensor import Tensor
 
 
@@ -94,3 +96,30 @@ def is_module(value: object) -> bool:
 def callable_value(part: Any) -> bool:
     """Functions carry attributes too, but they are no part of a model."""
     return hasattr(part, "__code__") or hasattr(part, "__func__")
+
+
+# ---- to another device, or dtype -----------------------------------------------------------------
+
+
+def wanted(target: Any, dtype: Any, device: Any) -> tuple[str | None, Any]:
+    """The device and the dtype that `to(target, dtype, device=...)` asks for; None: as it is."""
+    if isinstance(target, Tensor):
+        device, dtype = target.device, target.dtype
+    elif target is not None and is_device(target):
+        device = target
+    elif target is not None:
+        dtype = target
+    return None if device is None else devices.of(device), dtype
+
+
+def move(model: object, device: str) -> None:
+    """Every Tensor of the model, in place, to that device. What shared a Buffer still does."""
+    moved: dict[int, Any] = {}
+    for t in {id(t): t for _, t in named_tensors(model)}.values():
+        for each in (t, t._grad) if t._grad is not None else (t,):
+            buf = each.buf
+            if buf.device == device:
+                continue
+            if id(buf) not in moved:
+                moved[id(buf)] = Tensor(buf).to(device).buf, buf  # which so keeps its id
+            each.buf = moved[id(buf)][0]

@@ -20,6 +20,7 @@ from tutor import random
 from tutor.errors import DataError, DTypeError, TutorError
 from tutor.ground import checks
 from tutor.ground.spelling import spelled
+from tutor.ground.typing import DeviceLike
 from tutor.methods.tensor import Tensor
 from tutor.nn import checkpoint
 from tutor.nn.module import load_state_dict, state_dict
@@ -54,17 +55,18 @@ def save(path: str | Path, state: Any = None, /, **parts: Any) -> None:
 
 
 @spelled
-def load(path: str | Path, /, **parts: Any) -> Any:
+def load(path: str | Path, /, *, device: DeviceLike | None = None, **parts: Any) -> Any:
     """What `save` has written, as it was given: a dict of the parts (a state for each object), or
     the one state. Of another program's file the dict of its Tensors.
 
     A part that is given by name is also filled: a model, an optimizer, a DataLoader, whatever has
     `load_state_dict`, and with `generator=True` the process's random numbers. All of them go on
     exactly from there, or, where one of them does not fit, all are as they were: DataError. That is
-    raised for a file that is none, too, or is torn, or was altered since.
+    raised for a file that is none, too, or is torn, or was altered since. What is filled stays on
+    the device that it is on; all else is loaded to `device`, or where `tutor.device` says.
     """
     check_name("tutor.load", path)
-    tensors, notes = checkpoint.load(path)
+    tensors, notes = checkpoint.load(path, device=device)
     found: Any = tensors
     if STATE in notes:
         try:

@@ -48,12 +48,12 @@ class Graph:
 
     def proto(self, name: str, t: Tensor) -> Any:
         """A Tensor as the file holds it."""
-        raw = bytes(t.detach().copy().buf.raw)
+        raw = bytes(t.detach().copy().cpu().buf.raw)
         return self.helper.make_tensor(name, TYPES[t.dtype.name], t.shape, raw, raw=True)
 
     def constant(self, t: Tensor) -> str:
         """A Tensor as a constant: a node, so that nobody takes it for a weight."""
-        key = t.dtype.name, t.shape, bytes(t.detach().copy().buf.raw)
+        key = t.dtype.name, t.shape, bytes(t.detach().copy().cpu().buf.raw)
         if key not in self.constants:
             name = self.name("constant")
             value = self.proto(name, t)

@@ -71,10 +71,10 @@ class Both:
         """A value that no input leads to: its numbers must not depend on the rows. If its shape
         does, all are one number, and `tensor` is that."""
         one, two = self.first.values[number], self.second.values[number]
-        if one.shape == two.shape and bytes(one.copy().buf.raw) == bytes(two.copy().buf.raw):
+        if one.shape == two.shape and _bytes(one) == _bytes(two):
             return Value(one, one.shape)
         shape = self.meet(one.shape, two.shape, where)
-        numbers = [t.copy().buf.raw for t in (one, two)]
+        numbers = [_bytes(t) for t in (one, two)]
         size = one.dtype.itemsize
         single = bytes(numbers[0][:size])
         if shape == one.shape or any(bytes(raw) != single * (len(raw) // size) for raw in numbers):
@@ -87,3 +87,7 @@ class Both:
             f"{found}: neither the same for any number of rows, nor so many for each row",
             "export it for the example's size alone: batch_axis=None",
         )
+
+
+def _bytes(t: Tensor) -> bytes:
+    return bytes(t.detach().copy().cpu().buf.raw)

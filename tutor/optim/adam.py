@@ -135,7 +135,9 @@ class NAdam(Adam):
         super().__init__(params, lr, betas, eps, weight_decay, maximize=maximize)
 
     def start(self, name: str, p: Tensor) -> Tensor:
-        return Tensor(1.0, dtype=float64) if name == "product" else super().start(name, p)
+        if name == "product":
+            return Tensor(1.0, dtype=float64, device="cpu")
+        return super().start(name, p)
 
     def update(self, p: Tensor, g: Tensor, *state: Tensor) -> None:
         m, v, product = state

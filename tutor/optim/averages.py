@@ -19,6 +19,7 @@ from typing import Any
 from tutor.core.engine import apply
 from tutor.dtype import float64, uint64
 from tutor.errors import DataError, GraphError
+from tutor.ground import checks
 from tutor.ground.recording import no_grad
 from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
@@ -44,7 +45,7 @@ class Average:
                              "it is no list of parameters",
                              "pass get_parameters(model), or a list of Tensors")  # fmt: skip
         self.averages = [p.detach().copy() for p in self.params]
-        self.count = Tensor(0, dtype=uint64)
+        self.count = Tensor(0, dtype=uint64, device="cpu")
 
     def share(self) -> Tensor:
         """How much of what the parameters are now goes into the averages, at this update."""
@@ -83,14 +84,14 @@ class Average:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what `state_dict` gave. DataError for anything else; then nothing changes."""
         own = self.state_dict()
+        asked = f"to load a state into {type(self).__name__} over {len(self.params)} parameters"
+        do = "load what state_dict() over the same model gave"
+        checks.state(asked, state, do)
         wrong = sorted(own.keys() ^ state.keys())
         wrong += [n for n, t in own.items() if n in state and not alike(t, state[n])]
         if wrong:
-            raise DataError(
-                f"to load a state into {type(self).__name__} over {len(self.params)} parameters",
-                f"missing, too much or of another shape or dtype: {', '.join(wrong)}",
-                "load what state_dict() over the same model gave",
-            )
+            found = f"missing, too much or of another shape or dtype: {', '.join(wrong)}"
+            raise DataError(asked, found, do)
         for name, t in own.items():
             t.assign(state[name])
 
@@ -112,7 +113,7 @@ class EMA(Average):
         self.warm_up = bool(warm_up)
 
     def share(self) -> Tensor:
-        rest = Tensor(1 - self.decay, dtype=float64)
+        rest = Tensor(1 - self.decay, dtype=float64, device="cpu")
         if not self.warm_up:
             return rest
         t = self.count.cast(float64) + 1

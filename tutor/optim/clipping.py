@@ -48,7 +48,7 @@ def get_total_norm(tensors: Iterable[Tensor], norm_type: float = 2.0) -> Tensor:
     given = several("get_total_norm", tensors)
     wide = [t.cast(float32) if t.dtype.itemsize == 2 else t for t in given]
     if not wide:
-        return Tensor(0.0)
+        return Tensor(0.0, device="cpu")
     total: Tensor
     if order == math.inf:
         total = wide[0].abs().max()

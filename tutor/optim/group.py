@@ -21,7 +21,7 @@ def write(cells: Cells, limits: Mapping[str, Limit], of: str, name: str, value: 
     checked = limit.checked(f"{of} with {name}={value!r}", value)
     numbers = checked if limit.pair else (checked,)
     if name not in cells:
-        cells[name] = [Tensor(x, dtype=float64) for x in numbers]
+        cells[name] = [Tensor(x, dtype=float64, device="cpu") for x in numbers]
     for cell, number in zip(cells[name], numbers, strict=True):
         cell.buf[0] = number
 

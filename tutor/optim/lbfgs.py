@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, NoReturn, TypeVar, overload
 
 from tutor.errors import DataError, DomainError, DTypeError, GraphError
-from tutor.ground import border
+from tutor.ground import border, checks
 from tutor.ground.callers import user_line
 from tutor.ground.recording import recording
 from tutor.ground.spelling import spelled
@@ -202,7 +202,10 @@ class LBFGS(Optimizer):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what `state_dict` gave. DataError, and nothing is changed, if it is not of an
         LBFGS over as many numbers of this dtype."""
-        state, row = dict(state), self._row()
+        row = self._row()
+        asked = f"to load a state into LBFGS over {row.numel()} numbers"
+        do = "load what state_dict() of an LBFGS over the same model gave"
+        state = dict(checks.state(asked, state, do))
         moves, count = state.pop("moves", None), sum(name.startswith("s.") for name in state)
         pairs = [(state.pop(f"s.{i}", None), state.pop(f"y.{i}", None)) for i in range(count)]
         last = [state.pop(name) for name in ("move", "gradient") if name in state]
@@ -211,10 +214,11 @@ class LBFGS(Optimizer):
             alike(row, t) for t in rows
         ):  # fmt: skip
             raise DataError(
-                f"to load a state into LBFGS over {row.numel()} numbers",
+                asked,
                 "missing, or of another shape or dtype: moves, a pair s.i and y.i, or move and "
-                "gradient", "load what state_dict() of an LBFGS over the same model gave",
-            )  # fmt: skip
+                "gradient",
+                do,
+            )
         super().load_state_dict(state)
         self.moves = moves
         self.pairs = [(s.copy(), y.copy()) for s, y in pairs][-self.history_size :]

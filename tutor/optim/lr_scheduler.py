@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tutor.errors import DataError, DomainError
+from tutor.ground import checks
 from tutor.ground.spelling import spelled
-from tutor.optim.limits import flag
+from tutor.optim.limits import flag, float_or_nan
 from tutor.optim.optimizer import Optimizer
 from tutor.optim.schedules import (
     ConstantLR,
@@ -23,6 +24,7 @@ from tutor.optim.schedules import (
     PolynomialLR,
     StepLR,
     cosine,
+    scheduled,
     warmup_cosine,
     whole,
     within,
@@ -178,6 +180,8 @@ class ReduceLROnPlateau:
     Better is less (`mode="min"`, or "max": more) than the best so far by `threshold` of it (or,
     with `threshold_mode="abs"`, by threshold). After a change `cooldown` steps do not count. A rate
     that would change by less than `eps` stays.
+
+    `best` is the best so far, by its sign the less the better: of `mode="max"` it is negative.
     """
 
     def __init__(
@@ -193,13 +197,14 @@ class ReduceLROnPlateau:
         eps: float = 1e-8,
     ) -> None:
         of = "ReduceLROnPlateau with "
-        if mode not in ("min", "max") or threshold_mode not in ("rel", "abs") or factor >= 1:
+        modes = mode in ("min", "max") and threshold_mode in ("rel", "abs")
+        if not (modes and float_or_nan(factor) < 1):
             raise DomainError(
                 f"{of}mode={mode!r}, threshold_mode={threshold_mode!r}, factor={factor!r}",
                 "there is no such mode, or the rate would not become less",
                 'use "min" or "max"; "rel" or "abs"; a factor below 1',
             )
-        self.optimizer, self.sign = optimizer, 1.0 if mode == "min" else -1.0
+        self.optimizer, self.sign = scheduled(self, optimizer), 1.0 if mode == "min" else -1.0
         self.factor, self.min_lr = (
             within(f"{of}factor", factor, 0, 1),
             within(f"{of}min_lr", min_lr),
@@ -211,8 +216,9 @@ class ReduceLROnPlateau:
         self.best, self.bad, self.resting, self.last_epoch = math.inf, 0, 0, 0
 
     def step(self, metrics: Any) -> None:
-        """What the metric is now: a number, or a Tensor of one."""
-        value = self.sign * float(metrics.item() if hasattr(metrics, "item") else metrics)
+        """What the metric is now: a number, or a Tensor of one. DTypeError for anything else."""
+        metric = metrics.item() if hasattr(metrics, "item") else metrics
+        value = self.sign * float(checks.number("ReduceLROnPlateau.step(metrics)", metric))
         self.last_epoch += 1
         margin = self.threshold * (abs(self.best) if self.relative else 1.0)
         if value < (self.best - margin if self.best < math.inf else math.inf):
@@ -229,6 +235,7 @@ class ReduceLROnPlateau:
             self.resting, self.bad = self.cooldown, 0
 
     def get_last_lr(self) -> list[float]:
+        """The rates that hold now, of each group."""
         return [group["lr"] for group in self.optimizer.param_groups]
 
     def state_dict(self) -> dict[str, Any]:
@@ -237,8 +244,14 @@ class ReduceLROnPlateau:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what `state_dict` gave. DataError for anything else; then nothing changes."""
-        if state.keys() != self.state_dict().keys():
-            raise DataError("to load a state into ReduceLROnPlateau", f"it has {', '.join(state)}",
-                            "load what state_dict() of such a schedule gave")  # fmt: skip
+        asked = "to load a state into ReduceLROnPlateau"
+        do = "load what state_dict() of such a schedule gave"
+        if checks.state(asked, state, do).keys() != self.state_dict().keys():
+            raise DataError(asked, f"it has {', '.join(state) or 'nothing'}", do)
+        counts = [state[name] for name in ("bad", "resting", "last_epoch")]
+        best = float_or_nan(state["best"])
+        if best != best or any(type(n) is not int or n < 0 for n in counts):
+            found = ", ".join(f"{name} is {value!r:.40}" for name, value in state.items())
+            raise DataError(asked, found, do)
         for name, value in state.items():
             setattr(self, name, value)

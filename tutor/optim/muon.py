@@ -90,7 +90,7 @@ class Muon(Optimizer):
     def start(self, name: str, p: Tensor) -> Tensor:
         """A matrix has no second moment: a single 0 stands there."""
         one = name == "v" and len(p.shape) == 2
-        return Tensor(0.0, dtype=p.dtype) if one else super().start(name, p)
+        return Tensor(0.0, dtype=p.dtype, device="cpu") if one else super().start(name, p)
 
     def update(self, p: Tensor, g: Tensor, *state: Tensor) -> None:
         cells, (m, v) = self.cells, state

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self, TypeVar, overload
 
+from tutor.backends.devices import IN_USE
 from tutor.core.engine import engine
-from tutor.dtype import float64, uint64
+from tutor.dtype import uint64
 from tutor.errors import DataError, GraphError
+from tutor.ground import checks
 from tutor.ground.callers import user_line
 from tutor.ground.recording import recording
 from tutor.ground.spelling import spelled
@@ -61,7 +63,7 @@ class Optimizer:
         self.cells = self.param_groups[0].cells
         self.slots = self.kept()
         self.params = [p for group in self.param_groups for p in group.params]
-        self.count = Tensor(0, dtype=uint64)
+        self.count = Tensor(0, dtype=uint64, device="cpu")
         self.state = {name: [self.start(name, p) for p in self.params] for name in self.slots}
 
     def kept(self) -> tuple[str, ...]:
@@ -144,7 +146,7 @@ class Optimizer:
                 group[name] = given[name]
         for name, cells in self.defaults.items():
             if name not in group.cells:
-                group.cells[name] = [Tensor(cell.buf[0], dtype=float64) for cell in cells]
+                group.cells[name] = [cell.copy() for cell in cells]
         return group
 
     def _leaves(self, params: Any) -> list[Tensor]:
@@ -194,6 +196,8 @@ class Optimizer:
         and of each that has moved it is known that it changed (its version).
         """
         here = user_line()
+        if closure is not None:
+            checks.function(f"{type(self).__name__}.step(closure)", closure)
         loss = None if closure is None else recording.during(True, closure)
         recording.during(False, self._move, here)
         engine.call("add", uint64, self.count, self.count, self.count.wrap(1, uint64))
@@ -201,6 +205,8 @@ class Optimizer:
 
     def _move(self, here: tuple[str, int] | None) -> None:
         i, state = 0, self.state
+        if IN_USE:
+            self._follow()
         try:
             for group in self.param_groups:
                 self.cells = group.cells
@@ -212,6 +218,14 @@ class Optimizer:
                     i += 1
         finally:
             self.cells = self.param_groups[0].cells
+
+    def _follow(self) -> None:
+        """Bring the state to where the parameters are, if they were moved. (One number beside a
+        parameter of several is a cell, and stays on the host.)"""
+        for tensors in self.state.values():
+            for p, t in zip(self.params, tensors, strict=True):
+                if p.buf.device != t.buf.device and (t.shape or not p.shape):
+                    t.buf = t.to(device=p.buf.device).buf
 
     def update(self, p: Tensor, g: Tensor, *state: Tensor) -> None:
         """Move p in place along its gradient g; `self.count` steps were taken before this one. No
@@ -239,6 +253,9 @@ class Optimizer:
         """Take over what `state_dict` gave; without settings, these stay. DataError, and nothing is
         changed, if it is not of an optimizer of this type over parameters of these shapes and
         dtypes, in such groups."""
+        asked = f"to load a state into {type(self).__name__} over {len(self.params)} parameters"
+        do = "load what state_dict() of the same optimizer over the same model gave"
+        checks.state(asked, state, do)
         own, steps, cells = Optimizer.state_dict(self), state.get("steps"), self._set()
         if not any(name in cells for name in state):
             own = {name: t for name, t in own.items() if name not in cells}
@@ -248,11 +265,8 @@ class Optimizer:
             if not fits or (name in cells and not cells[name][1].allowed(state[name].item())):
                 wrong.append(name)
         if wrong or type(steps) is not int or not 0 <= steps < 2**64:
-            raise DataError(
-                f"to load a state into {type(self).__name__} over {len(self.params)} parameters",
-                f"missing, too much or of another shape or dtype: {', '.join(wrong) or 'steps'}",
-                "load what state_dict() of the same optimizer over the same model gave",
-            )
+            found = f"missing, too much or of another shape or dtype: {', '.join(wrong) or 'steps'}"
+            raise DataError(asked, found, do)
         for name, t in own.items():
             if name != "steps":
                 t.assign(state[name])

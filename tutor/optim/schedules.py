@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tutor.errors import DataError, DomainError
+from tutor.ground import checks
 from tutor.ground.spelling import spelled
 from tutor.optim.limits import RATE, float_or_nan
 from tutor.optim.optimizer import Optimizer
@@ -45,6 +46,14 @@ def within(asked: str, value: Any, low: float = 0.0, high: float = math.inf) -> 
                       f"use {max(low, min(0.1, high)):g}, for example")  # fmt: skip
 
 
+def scheduled(of: object, optimizer: Any) -> Optimizer:
+    """What a schedule is over: an optimizer. DomainError for anything else."""
+    if isinstance(optimizer, Optimizer):
+        return optimizer
+    raise DomainError(f"{type(of).__name__} over {checks.said(optimizer)}",
+                      "it is no optimizer", "give the optimizer first")  # fmt: skip
+
+
 @spelled
 class LRScheduler:
     """A schedule over the groups of an optimizer. A subclass has `at(t, base)`: the rate after t
@@ -55,16 +64,14 @@ class LRScheduler:
     """
 
     def __init__(self, optimizer: Optimizer) -> None:
-        if not isinstance(optimizer, Optimizer):
-            raise DomainError(f"{type(self).__name__} over a {type(optimizer).__name__}",
-                              "it is no optimizer", "give the optimizer first")  # fmt: skip
-        self.optimizer, self.last_epoch = optimizer, 0
+        self.optimizer, self.last_epoch = scheduled(self, optimizer), 0
         for group in optimizer.param_groups:
             group.setdefault("initial_lr", group["lr"])
         self.base_lrs = [float(group["initial_lr"]) for group in optimizer.param_groups]
         self.write()
 
     def at(self, t: int, base: float) -> float:
+        """The rate after t steps of a group that began with `base`: what a subclass writes."""
         raise NotImplementedError(f"{type(self).__name__} has no at(self, t, base)")
 
     def step(self) -> None:
@@ -78,6 +85,7 @@ class LRScheduler:
             group["lr"] = self.at(self.last_epoch, base)
 
     def get_last_lr(self) -> list[float]:
+        """The rates that hold now, of each group."""
         return [group["lr"] for group in self.optimizer.param_groups]
 
     def curve(self, steps: int) -> list[float]:
@@ -91,13 +99,15 @@ class LRScheduler:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what `state_dict` gave, and write the rates. DataError, and nothing is changed,
         for anything else."""
+        asked = f"to load a state into {type(self).__name__}"
+        do = "load what state_dict() of the same schedule gave"
+        checks.state(asked, state, do)
         count, bases = state.get("last_epoch"), state.get("base_lrs")
         fits = isinstance(bases, list) and len(bases) == len(self.base_lrs)
         fits = fits and all(map(RATE.allowed, bases or ()))
         if type(count) is not int or count < 0 or not fits:
-            raise DataError(f"to load a state into {type(self).__name__}",
-                            f"last_epoch is {count!r:.40}, base_lrs {bases!r:.60}",
-                            "load what state_dict() of the same schedule gave")  # fmt: skip
+            found = f"last_epoch is {count!r:.40}, base_lrs {bases!r:.60}"
+            raise DataError(asked, found, do)
         self.last_epoch, self.base_lrs = count, list(bases or ())
         self.write()
 

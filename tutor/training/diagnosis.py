@@ -51,6 +51,7 @@ class Diagnosis(list[Finding]):
 
     @property
     def kinds(self) -> set[str]:
+        """The kinds of the findings, in a word each."""
         return {finding.kind for finding in self}
 
 

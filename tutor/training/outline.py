@@ -34,6 +34,7 @@ class Outline(list[Row]):
     parameters, flops, nbytes = 0, 0, 0
 
     def rows(self) -> list[tuple[str, ...]]:
+        """What is printed, as texts: the titles, a row for each layer, and what all come to."""
         lines = [(r.path, r.kind, "x".join(map(str, r.shape)), f"{r.parameters:,}", f"{r.flops:,}",
                   f"{r.nbytes:,}") for r in self]  # fmt: skip
         total = (f"{n:,}" for n in (self.parameters, self.flops, self.nbytes))

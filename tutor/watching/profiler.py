@@ -27,6 +27,7 @@ from tutor.backends import costs
 from tutor.backends.step import NONE, Observer, Step, watch, watchers
 from tutor.dtype import DType
 from tutor.errors import DomainError
+from tutor.ground import files
 from tutor.ground.blocks import Block
 
 
@@ -176,7 +177,8 @@ class profile(watch):  # noqa: N801 - read as a verb: with profile() as p
         return "\n".join([*lines, f"{total * 1e3:.3f} ms: {shares}"])
 
     def chrome_trace(self, path: str | Path) -> None:
-        """Write the calls as a file for chrome://tracing or https://ui.perfetto.dev."""
+        """Write the calls as a file for chrome://tracing or https://ui.perfetto.dev, whole or not
+        at all. DataError where it cannot be written."""
         seen = dict.fromkeys([self.thread, *(c.thread for c in self.calls)])
         threads = {thread: i for i, thread in enumerate(seen)}
         events = []
@@ -187,7 +189,8 @@ class profile(watch):  # noqa: N801 - read as a verb: with profile() as p
             events.append(_event(c.kernel, c.start, c.duration, threads[c.thread], args))
         events.sort(key=lambda event: event["ts"])
         trace = {"traceEvents": events, "displayTimeUnit": "ns"}
-        Path(path).write_text(json.dumps(trace), encoding="utf-8")
+        payload = json.dumps(trace).encode()
+        files.write_whole(path, lambda file: file.write(payload))
 
 
 def _event(name: str, start: int, duration: int, thread: int, args: Any) -> Any:

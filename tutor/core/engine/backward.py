@@ -7,7 +7,9 @@ import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from tutor.core.op import Op, state_of
+from tutor.backends import transfers
+from tutor.backends.devices import IN_USE
+from tutor.core.op import OPS, Op, state_of
 from tutor.ground import refusals
 from tutor.ground.atomic import exchange
 from tutor.ground.literals import is_tensor
@@ -36,7 +38,8 @@ class Backward:
         seed = self.seed(root, gradient)
         keep = create_graph if retain_graph is None else retain_graph
         how = keep, create_graph, asking(create_graph)
-        walking(create_graph, lambda: self.store(self.arrivals(root, seed, *how), seed))
+        walk = lambda: self.store(self.arrivals(root, seed, *how), seed)  # noqa: E731
+        walking(create_graph, walk, stores=True)
 
     def arrivals(self, root: AnyTensor, gradient: AnyTensor, keep: bool, linked: bool,
                  ask: Ask | None) -> dict[AnyTensor, AnyTensor]:  # fmt: skip
@@ -49,16 +52,18 @@ class Backward:
                 arrived[kept] = g
         return arrived
 
-    def walk(self, root: AnyTensor, ops: Iterable[Op], gradient: AnyTensor, keep: bool,
+    def walk(self, root: AnyTensor, ops: list[Op], gradient: AnyTensor, keep: bool,
              linked: bool, ask: Ask | None, only: set[Op | AnyTensor] | None = None,
              ) -> Iterator[tuple[Op | AnyTensor, AnyTensor, list[Share]]]:  # fmt: skip
         """Each op with the gradient of its result and what it hands on; at last each leaf with its.
 
         To be gone through where recording is on if the walk is to be part of a graph (`linked`) and
         off if not. `ask(hook, g)` calls a hook; None calls none. With `only`, nothing is handed on
-        to others than these ops and leaves.
+        to others than these ops and leaves. A leaf with hooks need not wait for the end: it follows
+        the last op that reads it, so that its gradient can travel while the walk goes on.
         """
         pending = {root.op or root: gradient}  # for each op and leaf, what has come in so far
+        last = {x: op for op in ops for x in op.inputs if getattr(x, "_hooks", None)}
         for op in ops:
             g = pending.pop(op, None)
             if g is None:  # its only reader had no gradient for it
@@ -80,7 +85,8 @@ class Backward:
             shares: list[Share] = []  # what op hands on to each input that wants a gradient
             for x, gx, needed in zip(op.inputs, grads, op.needs):  # noqa: B905 - just checked
                 if needed and gx is not None:
-                    if gx.shape != x.shape or gx.buf.dtype is not x.buf.dtype:
+                    if (gx.shape != x.shape or gx.buf.dtype is not x.buf.dtype
+                            or gx.buf.device != x.buf.device):  # fmt: skip
                         gx = self._fit(op, x, gx)
                     shares.append((x, gx))
                     node = x.op or x
@@ -88,6 +94,9 @@ class Backward:
                         before = pending.get(node)
                         pending[node] = gx if before is None else before + gx
             yield op, g, shares
+            for x, _ in shares:
+                if ask and last.get(x) is op and x in pending:
+                    yield x, self._after(getattr(x, "_hooks", ()), pending.pop(x), ask), []
             if not keep:  # let go of what was saved, and of the graph behind
                 op.saved, op.inputs, op.states = None, (), ()
         for leaf, g in pending.items():
@@ -172,7 +181,7 @@ class Backward:
             gx = summed if summed.shape == x.shape else summed.reshape(x.shape)
         if gx.buf.dtype is not x.buf.dtype:
             raise refusals.wrong_dtype(op, x, gx)
-        return gx
+        return gx if gx.buf.device == x.buf.device else moved(gx, x.buf.device)
 
     @staticmethod
     def owned(gradients: Iterable[AnyTensor], seed: AnyTensor) -> list[AnyTensor]:
@@ -202,8 +211,16 @@ class Backward:
         if gradient is None:
             if math.prod(root.shape) != 1:
                 raise refusals.several_numbers(root)
-            return root.wrap(1, root.buf.dtype, root.shape)
+            one = root.wrap(1, root.buf.dtype, root.shape)
+            return root.like(1) if IN_USE and root.buf.device != one.buf.device else one
         seed = gradient if is_tensor(gradient) else root.wrap(gradient, root.buf.dtype)
         if seed.shape != root.shape or seed.buf.dtype is not root.buf.dtype:
             raise refusals.other_seed(root, seed)
-        return seed
+        transfers.common("backward(gradient)", (root, seed))
+        return seed if seed.buf.device == root.buf.device else moved(seed, root.buf.device)
+
+
+def moved(x: AnyTensor, device: str) -> AnyTensor:
+    """x on that device."""
+    there: AnyTensor = OPS["transfer"](x, device=device).apply()
+    return there

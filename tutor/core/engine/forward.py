@@ -8,7 +8,7 @@ import operator
 from typing import Any
 
 from tutor import dtype as dtypes
-from tutor.backends import parameters
+from tutor.backends import parameters, transfers
 from tutor.backends.forms import counted_axis
 from tutor.backends.step import NONE, Step, emit
 from tutor.core.buffer import Buffer
@@ -56,7 +56,8 @@ class Forward:
             shapes = [x.shape for x in inputs]
             op.params["axis"] = counted_axis(op.signature.form, op.params["axis"], shapes)
         shape, dtype = op.infer(*inputs, **op.params)
-        out = inputs[0].over(Buffer.empty(math.prod(shape), dtype), shape)
+        device = transfers.common(op.name, inputs)
+        out = inputs[0].over(Buffer.empty(math.prod(shape), dtype, device), shape)
         ins = inputs if form.walks is None else form.walks(shape, inputs, op.params)
         params = {n: op.params[n] for n in op.kernel_params} if op.kernel_params else NONE
         return Step(op.kernel, inputs[op.key].buf.dtype, out, ins, params)
@@ -87,7 +88,10 @@ class Forward:
             return
         if source.buf.overlaps(target.buf):  # read all before writing any
             source = source.copy()
-        source = source.alias().cast(target.buf.dtype).expand(target.shape)
+        source = source.alias().cast(target.buf.dtype)
+        if source.buf.device != target.buf.device and not transfers.is_constant(source):
+            source = OPS["transfer"](source, device=target.buf.device).apply()
+        source = source.expand(target.shape)
         target.buf.touch()
         self.call("copy", target.buf.dtype, target, source)
 
@@ -95,6 +99,7 @@ class Forward:
         """Execute `op`, elementwise, and write its result to `target`, whose shape it has."""
         self.check_writable(target)
         dtype, inputs = target.buf.dtype, op.inputs
+        transfers.common(op.name, inputs)
         # Straight into it, unless a number is needed after it was overwritten. (Not integers: a
         # kernel may refuse one halfway, as a division refuses 0.)
         if dtype.is_float and inputs[op.key].buf.dtype is dtype and all(

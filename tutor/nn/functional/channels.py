@@ -86,5 +86,5 @@ def whole_channels(name: str, input: Tensor, p: float, training: bool, dims: int
         raise DomainError(f"{name} of {x.dtype.name}", "the result is no whole number",
                           "cast it to a float dtype")  # fmt: skip
     channels = x.shape[: x.ndim - dims]
-    kept = dropout(Tensor.ones(*channels, *[1] * dims, dtype=x.dtype), p, True)
+    kept = dropout(Tensor.ones(*channels, *[1] * dims, dtype=x.dtype, device=x.device), p, True)
     return x * kept

@@ -63,7 +63,7 @@ def pixels(
     places = cells[-1].detach().cast(wide) + float(sum(strides))
     for cell, stride in zip(cells[:-1], strides, strict=False):
         places = cell.detach().cast(wide) * float(stride) + places
-    firsts = Tensor.arange(0, n * each, each).reshape(n, *[1] * len(sizes))
+    firsts = Tensor.arange(0, n * each, each, device=framed.device).reshape(n, *[1] * len(sizes))
     flat = (places.cast("int64") + firsts).flatten()
     # All channels of a pixel side by side; a single one needs no rows, which are read more slowly.
     whole = framed.flatten() if channels == 1 else framed.movedim(1, -1).reshape(-1, channels)
@@ -159,7 +159,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool = False)
 
 def line(k: int, align_corners: bool, like: Tensor) -> Tensor:
     """The middles of k pixels side by side, from -1 to 1."""
-    at = Tensor.arange(k, dtype=like.dtype)
+    at = Tensor.arange(k, dtype=like.dtype, device=like.device)
     if align_corners:
         return at * (2.0 / (k - 1)) - 1.0 if k > 1 else at
     return (at * 2.0 + 1.0) / k - 1.0

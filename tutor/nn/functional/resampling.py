@@ -60,7 +60,7 @@ def interpolate(
         )  # fmt: skip
     for axis, (m, step) in enumerate(zip(sizes, steps, strict=True), 2):
         if mode == "nearest":
-            at = (Tensor.arange(m).cast(float64) * step).cast(int64)
+            at = (Tensor.arange(m, device=x.device).cast(float64) * step).cast(int64)
             x = x.index_select(axis, at.minimum(x.shape[axis] - 1))
         else:
             x = (cubic if mode == "bicubic" else mixed)(x, axis, m, step, bool(align_corners))
@@ -98,9 +98,9 @@ def targets(
     return sizes, [1 / f for f in factors]
 
 
-def middles(n: int, m: int, step: float, align_corners: bool) -> Tensor:
+def middles(n: int, m: int, step: float, align_corners: bool, device: str) -> Tensor:
     """Where each of m places lies among n."""
-    count = Tensor.arange(m).cast(float64)
+    count = Tensor.arange(m, device=device).cast(float64)
     return count * ((n - 1) / max(m - 1, 1)) if align_corners else (count + 0.5) * step - 0.5
 
 
@@ -112,7 +112,7 @@ def along(share: Tensor, x: Tensor, axis: int) -> Tensor:
 def mixed(x: Tensor, axis: int, m: int, step: float, align_corners: bool) -> Tensor:
     """m places along one axis, each a mixture of the numbers before and behind it."""
     n = x.shape[axis]
-    places = middles(n, m, step, align_corners).maximum(0.0)
+    places = middles(n, m, step, align_corners, x.device).maximum(0.0)
     before = places.cast(int64).minimum(n - 1)
     behind = (before + 1).minimum(n - 1)
     share = along(places - before, x, axis)
@@ -127,7 +127,7 @@ def cubic(x: Tensor, axis: int, m: int, step: float, align_corners: bool) -> Ten
     (a + 2) d³ - (a + 3) d² + 1 for d <= 1,   a d³ - 5 a d² + 8 a d - 4 a for d < 2,   a = -3/4
     """
     n, a = x.shape[axis], -0.75
-    places = middles(n, m, step, align_corners)
+    places = middles(n, m, step, align_corners, x.device)
     first = places.floor()
     part = places - first
     terms = []
@@ -186,7 +186,7 @@ def positions(x: Tensor, size: tuple[int, ...], step: tuple[int, ...], padding: 
     at: Tensor = best * 0
     for axis, n in enumerate(x.shape[2:]):
         within = best // math.prod(size[axis + 1 :]) % size[axis]
-        first = best.arange(best.shape[2 + axis]) * step[axis] - padding[axis]
+        first = best.arange(best.shape[2 + axis], device=best.device) * step[axis] - padding[axis]
         place = first.reshape((-1, *[1] * (dims - 1 - axis))) + within * dilation[axis]
         at = at * n + place
     return at
@@ -196,7 +196,8 @@ def covering_positions(input: Tensor, output_size: Sizes, dims: int) -> Tensor:
     """`positions` for the windows of an adaptive pool."""
     x, was_batched = windows.batched(input.detach(), dims, f"adaptive_max_pool{dims}d")
     sizes = windows.asked_sizes(x, output_size, dims)
-    at = x.arange(math.prod(x.shape[2:])).reshape((1, 1, *x.shape[2:])).expand(x.shape)
+    at = x.arange(math.prod(x.shape[2:]), device=x.device)
+    at = at.reshape((1, 1, *x.shape[2:])).expand(x.shape)
     for axis in reversed(range(2, 2 + dims)):  # the last first: so of several the first is found
         x, at = (windows.covered(t, axis, sizes[axis - 2]) for t in (x, at))
         best = x.argmax(axis + 1, keepdims=True)

@@ -64,11 +64,12 @@ def pack_padded_sequence(
                          "sort them, or write enforce_sorted=False")  # fmt: skip
     sizes = [sum(end > t for end in ends) for t in range(max(ends, default=0))]
     rows = [t * count + i for t, size in enumerate(sizes) for i in order[:size]]
-    data = x.reshape((most * count, *x.shape[2:])).index_select(0, Tensor(rows, dtype="int64"))
+    there = Tensor(rows, dtype="int64", device=x.device)
+    data = x.reshape((most * count, *x.shape[2:])).index_select(0, there)
     if enforce_sorted:
-        return PackedSequence(data, Tensor(sizes, dtype="int64"))
-    there = Tensor(order, dtype="int64")
-    return PackedSequence(data, Tensor(sizes, dtype="int64"), there, there.argsort())
+        return PackedSequence(data, Tensor(sizes, dtype="int64", device="cpu"))
+    there = Tensor(order, dtype="int64", device=x.device)
+    return PackedSequence(data, Tensor(sizes, dtype="int64", device="cpu"), there, there.argsort())
 
 
 @spelled
@@ -89,9 +90,10 @@ def pad_packed_sequence(
         rows[t * count : t * count + size] = range(first, first + size)
         first += size
     beyond = data.like(padding_value, (1, *data.shape[1:]))
-    x = cat([data, beyond]).index_select(0, Tensor(rows, dtype="int64"))
+    x = cat([data, beyond]).index_select(0, Tensor(rows, dtype="int64", device=data.device))
     x = x.reshape((most, count, *data.shape[1:]))
-    lengths = Tensor([sum(size > i for size in sizes) for i in range(count)], dtype="int64")
+    ends = [sum(size > i for size in sizes) for i in range(count)]
+    lengths = Tensor(ends, dtype="int64", device="cpu")
     if sequence.unsorted_indices is not None:
         x = x.index_select(1, sequence.unsorted_indices)
         lengths = lengths.index_select(0, sequence.unsorted_indices)
