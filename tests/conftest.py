@@ -102,3 +102,12 @@ def place(request: pytest.FixtureRequest) -> Iterator[str]:
     else:
         with tutor.use_backend(request.param):
             yield request.param
+
+
+@pytest.fixture(params=DEVICES or [None])
+def device(request: pytest.FixtureRequest) -> str:
+    """The name of a device; the test runs once for each that is here."""
+    if request.param is None:
+        pytest.skip("no device but the CPU is here: tutor.devices.names()")
+    name: str = request.param
+    return name

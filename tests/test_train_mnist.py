@@ -12,7 +12,6 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from backend_names import DEVICES
 
 import train_mnist
 import tutor
@@ -329,7 +328,6 @@ def test_wrong_options_are_refused(args, capsys):
     assert args[0] in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_it_learns_on_a_device_what_it_learns_on_the_cpu(device, tmp_path):
     """The losses of every step, jitted from the sixth on; and a checkpoint goes on on the other."""
     found = {}
