@@ -20,6 +20,14 @@ from tutor.errors import DeviceError
 # No option loosens arithmetic: no -cl-fast-relaxed-math, no -cl-mad-enable, no denormals as zero.
 OPTIONS = ["-cl-std=CL1.2", "-w"]
 ROUNDED = "-cl-fp32-correctly-rounded-divide-sqrt"  # where the device offers it
+LANES = """
+#ifdef __AVX512F__
+#define N 16
+#else
+#define N 8
+#endif
+kernel void lanes(global uchar *n) { n[0] = N; }
+"""
 
 
 @functools.cache
@@ -58,6 +66,19 @@ class Place:
         rounded = device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT
         self.options = [*OPTIONS, ROUNDED] if rounded else OPTIONS
         self.programs: dict[Any, Any] = {}
+
+    @functools.cached_property
+    def lanes(self) -> int:
+        """Of a CPU, how many floats a vector register has. The driver's compiler is asked: what
+        PoCL 3.0 says of the device is of its processor, even if it compiles for an older one."""
+        host = bytearray(1)
+        try:
+            answer = cl.Buffer(self.context, cl.mem_flags.WRITE_ONLY, 1)
+            cl.Program(self.context, LANES).build().lanes(self.queue, (1,), None, answer)
+        except cl.Error as error:
+            raise said(error, self.name, "to compile for it") from None
+        self.read(host, answer)
+        return host[0]
 
     def synchronize(self) -> None:
         """Wait until all that is queued has run."""

@@ -4,10 +4,10 @@ Three texts. `TILES` is what a device with local memory wants: a group of 16 x 1
 tiles of x and y, 64 x 16 and 16 x 64 numbers, to local memory, from where each work-item takes what
 its 4 x 4 results need: each number is read from global memory once for 64 results. `VECTORS` is for
 devices that call themselves a CPU, where local memory is memory like any other: a work-item
-keeps ROWS x 32 results in vector registers and walks k once, with one multiply-add for each 16
-results. It takes y's rows side by side; others are copied so first, as large as y alone. `DOTS` is
-for less than 32 columns of what is side by side along k in both, as in x @ w.T: 4 x 4 results,
-each as 16 lanes of sums.
+keeps ROWS rows of two vectors of results in registers and walks k once, with one multiply-add for
+each vector. It takes y's rows side by side; others are copied so first, as large as y alone. `DOTS`
+is for what is side by side along k in both, as in x @ w.T: SIDE x SIDE results, each as a vector of
+sums.
 """
 
 from __future__ import annotations
@@ -74,25 +74,42 @@ TILES = (
 """
 )
 
+# Vectors as clang has them, with which all drivers for CPUs compile: as an operand, and as memory
+# holds it, at the address of any number. The functions of OpenCL for vectors are not taken: where
+# PoCL 3.0 does not know a processor with AVX-512, they are compiled for that, but the kernel for an
+# older one, and each call breaks. With contraction allowed, a += x * y is one fma.
+SIMD = """
+typedef Z_m A_v __attribute__((ext_vector_type(LANES)));
+typedef Z_m A_u __attribute__((ext_vector_type(LANES), aligned(sizeof(Z_m))));
+#define GET(p) (*(global const A_u *)(p))
+#define PUT(p, v) (*(global A_u *)(p) = (v))
+"""
+
 VECTORS = (
     HEAD
     + """
-    const int64_t columns = (n + 31) / 32, tile = get_global_id(0), batch = get_global_id(1);
-    const int64_t i = tile / columns * ROWS, j = tile % columns * 32;
+    #pragma OPENCL FP_CONTRACT ON
+    const int64_t wide = n < 2 * LANES ? n : 2 * LANES, columns = (n + wide - 1) / wide;
+    const int64_t tile = get_global_id(0), batch = get_global_id(1), i = tile / columns * ROWS;
     if (i >= m) return;
-    const int64_t xs = x0 + batch * xb + i * xr, ys = y0 + batch * yb + j;
+    /* the last tile ends where its row does: some columns of it are another one's, too */
+    const int64_t end = (tile % columns + 1) * wide, j = (end < n ? end : n) - wide;
+    global const Z_m *right = y + y0 + batch * yb + j;
+    global const Z_m *left = x + x0 + batch * xb + i * xr;
+    global Z_m *to = z + z0 + (batch * m + i) * n + j;
     const int64_t rows = m - i < ROWS ? m - i : ROWS;
-    if (j + 32 <= n && rows == ROWS) {
+    int64_t row[ROWS]; /* beyond the end the last one is taken again, and not written */
+    for (int r = 0; r < ROWS; r++) row[r] = (r < rows ? r : rows - 1) * xr;
+    if (wide == 2 * LANES) {
         A_v a[ROWS][2];
         for (int r = 0; r < ROWS; r++) a[r][0] = a[r][1] = 0;
         for (int64_t kk = 0; kk < k; kk++) {
-            const A_v left = vload16(0, y + ys + kk * yr);
-            const A_v right = vload16(1, y + ys + kk * yr);
+            const A_v first = GET(right + kk * yr), second = GET(right + kk * yr + LANES);
             #pragma unroll
             for (int r = 0; r < ROWS; r++) {
-                const A_v one = x[xs + r * xr + kk * xc];
-                a[r][0] = fma(one, left, a[r][0]);
-                a[r][1] = fma(one, right, a[r][1]);
+                const A_v one = left[row[r] + kk * xc];
+                a[r][0] += one * first;
+                a[r][1] += one * second;
             }
         }
         #pragma unroll
@@ -100,25 +117,19 @@ VECTORS = (
             #pragma unroll
             for (int side = 0; side < 2; side++) {
                 A_v v = a[r][side];
-                if (BIASED) v += vload16(side, bias + b0 + j);
+                if (BIASED) v += GET(bias + b0 + j + side * LANES);
                 if (RELU) v = v <= 0 ? (A_v)0 : v;
-                vstore16(v, side, z + z0 + (batch * m + i + r) * n + j);
+                if (r < rows) PUT(to + r * n + side * LANES, v);
             }
         return;
     }
-    const int64_t wide = n - j < 32 ? n - j : 32;
-    for (int64_t r = 0; r < rows; r++) {
-        A_t v[32];
-        for (int c = 0; c < 32; c++) v[c] = 0;
-        for (int64_t kk = 0; kk < k; kk++) {
-            const A_t one = x[xs + r * xr + kk * xc];
-            for (int64_t c = 0; c < wide; c++) v[c] = fma(one, y[ys + kk * yr + c], v[c]);
-        }
+    for (int64_t r = 0; r < rows; r++)
         for (int64_t c = 0; c < wide; c++) {
-            const A_t one = RESULT(v[c], j + c);
-            z[z0 + (batch * m + i + r) * n + j + c] = CUT(one);
+            A_t sum = 0;
+            for (int64_t kk = 0; kk < k; kk++) sum += left[row[r] + kk * xc] * right[kk * yr + c];
+            const A_t one = RESULT(sum, j + c);
+            to[r * n + c] = CUT(one);
         }
-    }
 }
 """
 )
@@ -126,39 +137,40 @@ VECTORS = (
 DOTS = (
     HEAD
     + """
-    const int64_t columns = (n + 3) / 4, tile = get_global_id(0), batch = get_global_id(1);
-    const int64_t i = tile / columns * 4, j = tile % columns * 4;
+    #pragma OPENCL FP_CONTRACT ON
+    const int64_t columns = (n + SIDE - 1) / SIDE, tile = get_global_id(0);
+    const int64_t batch = get_global_id(1), i = tile / columns * SIDE, j = tile % columns * SIDE;
     if (i >= m) return;
     global const Z_m *xs = x + x0 + batch * xb + i * xr, *ys = y + y0 + batch * yb + j * yc;
-    A_v a[4][4];
-    int64_t row[4], column[4]; /* beyond the end the last one is taken again, and not written */
-    for (int r = 0; r < 4; r++) {
+    A_v a[SIDE][SIDE];
+    int64_t row[SIDE], column[SIDE]; /* beyond the end as above */
+    for (int r = 0; r < SIDE; r++) {
         row[r] = (i + r < m ? r : m - i - 1) * xr;
         column[r] = (j + r < n ? r : n - j - 1) * yc;
-        for (int c = 0; c < 4; c++) a[r][c] = 0;
+        for (int c = 0; c < SIDE; c++) a[r][c] = 0;
     }
     int64_t kk = 0;
-    for (; kk + 16 <= k; kk += 16) {
-        A_v right[4];
+    for (; kk + LANES <= k; kk += LANES) {
+        A_v right[SIDE];
         #pragma unroll
-        for (int c = 0; c < 4; c++) right[c] = vload16(0, ys + column[c] + kk);
+        for (int c = 0; c < SIDE; c++) right[c] = GET(ys + column[c] + kk);
         #pragma unroll
-        for (int r = 0; r < 4; r++) {
-            const A_v left = vload16(0, xs + row[r] + kk);
+        for (int r = 0; r < SIDE; r++) {
+            const A_v left = GET(xs + row[r] + kk);
             #pragma unroll
-            for (int c = 0; c < 4; c++) a[r][c] = fma(left, right[c], a[r][c]);
+            for (int c = 0; c < SIDE; c++) a[r][c] += left * right[c];
         }
     }
     #pragma unroll
-    for (int r = 0; r < 4; r++)
+    for (int r = 0; r < SIDE; r++)
         #pragma unroll
-        for (int c = 0; c < 4; c++) {
-            A_t lane[16];
-            vstore16(a[r][c], 0, lane);
-            for (int side = 8; side > 0; side /= 2)
+        for (int c = 0; c < SIDE; c++) {
+            A_t lane[LANES];
+            *(A_v *)lane = a[r][c];
+            for (int side = LANES / 2; side > 0; side /= 2)
                 for (int l = 0; l < side; l++) lane[l] += lane[l + side];
             for (int64_t rest = kk; rest < k; rest++)
-                lane[0] = fma(xs[row[r] + rest], ys[column[c] + rest], lane[0]);
+                lane[0] += xs[row[r] + rest] * ys[column[c] + rest];
             if (i + r < m && j + c < n) {
                 const A_t one = RESULT(lane[0], j + c);
                 z[z0 + (batch * m + i + r) * n + j + c] = CUT(one);
@@ -168,7 +180,8 @@ DOTS = (
 """
 )
 TYPES = [None, LONG, None, *longs(4), None, *longs(4), None, *longs(5)]
-ROWS = 6  # of results in registers: 12 of 32 vectors of 16 floats
+ROWS = 6  # times 2 vectors of results, and 3 more: 15 registers of 16
+SIDE = {8: 3, 16: 4}  # results of `DOTS` both ways, each a vector: 16 registers for 8 floats, or 32
 
 
 def accumulated(dtype: DType) -> DType:
@@ -189,7 +202,7 @@ def product(
     x, xb = batched(pool, x)
     y, yb = batched(pool, y)
     vectors = pool.place.is_cpu and dtype in (float32, float64)
-    dots = vectors and n < 32 and y.strides[-1] != 1 and y.strides[-2] == x.strides[-1] == 1
+    dots = vectors and y.strides[-1] != 1 and y.strides[-2] == x.strides[-1] == 1
     if vectors and y.strides[-1] != 1 and not dots:
         y = dense(pool, y)
         yb = y.shape[-2] * y.shape[-1] if batch > 1 else 0
@@ -206,10 +219,12 @@ def product(
         *at(z), *at(x), xb, *x.strides[-2:], *at(y), yb, *y.strides[-2:], *at(begin), b1, m, k, n,
     )  # fmt: skip
     if vectors:
-        text += f"typedef {pool.place.c.stored[dtype]}16 A_v;\n"
+        wide = pool.place.lanes
+        rows, columns = (SIDE[wide],) * 2 if dots else (ROWS, 8 * wide // dtype.itemsize)
+        text += f"#define LANES {4 * wide // dtype.itemsize}\n#define SIDE {SIDE[wide]}\n"
         name, each = ("matmul_dots", DOTS) if dots else ("matmul_vectors", VECTORS)
-        kernel = hand(pool, name, each, kinds, TYPES, text + END)
-        tiles = -(-m // 4) * -(-n // 4) if dots else -(-m // ROWS) * -(-n // 32)
+        kernel = hand(pool, name, each, kinds, TYPES, text + SIMD + END)
+        tiles = -(-m // rows) * -(-n // columns)
         group = 4 if tiles < 64 else 8
         kernel((rounded_up(tiles, group), batch), (group, 1), *args)
     else:
