@@ -56,6 +56,9 @@ class Device(Protocol):
     def synchronize(self, index: int) -> None:
         """Wait until all that was asked of it is done."""
 
+    # commands(index): if there is this method, a list in which the kernel calls of a Program are
+    # noted in its first run, to be made again in the next ones: opencl/commands.py
+
 
 IN_USE: dict[str, Device] = {}  # by kind: empty as long as nobody asked for any but the CPU
 _loaders: dict[str, Callable[[], Device]] = {}
@@ -271,6 +274,12 @@ def synchronize(device: DeviceLike | None = None) -> None:
                 asked(f"{kind.kind}:{i}", kind.synchronize, i)
     elif (name := of(device)) != CPU:
         asked(name, kind_of(name).synchronize, _index(name))
+
+
+def commands(name: str) -> Any:
+    """A new list of that device in which kernel calls are noted; None if it keeps none."""
+    begin = getattr(kind_of(name), "commands", None)
+    return begin and asked(name, begin, _index(name))
 
 
 def table(name: str) -> registry.Table:

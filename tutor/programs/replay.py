@@ -9,7 +9,8 @@ step calls, whether its operands fit. Where all kernels are of the extension, th
 (backends/simd_cpp/replay/): a run puts the addresses of the Buffers in, gives Python's lock away,
 and calls one kernel after the other. Else, or while somebody watches, or with TUTOR_NATIVE=0, the
 steps are emitted one by one, over Buffers like any others. Both leave the same bits. On a device
-each step is enqueued there as it is emitted, and nobody waits for it.
+each step is enqueued there as it is emitted, and nobody waits for it; a device that can note what
+it was asked for (opencl/commands.py) is given the whole list again from the second run on.
 
 A run does not say that the Buffers change: who calls it has to `touch` those that steps write, as
 it knows whose line that is. Two slots cannot be given memory that overlaps if a step writes one of
@@ -18,10 +19,12 @@ them: passes and the plan go by it that what stands in one slot does not change 
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tutor.backends import registry, simd_cpp
+from tutor.backends import devices, registry, simd_cpp
 from tutor.backends.registry import Operand, in_use
 from tutor.backends.step import WATCHES, Step, emit
 from tutor.core.buffer import Buffer
@@ -88,10 +91,10 @@ class Replay:
 
     def _prepared(self, kernels: Any) -> tuple[Any, Run]:
         """How the Program is run with the backend in use, whose kernels these are."""
-        native = self._native()
+        native = self._native() or self._noted()
 
         def run(buffers: Sequence[Buffer]) -> None:
-            (self._emit if WATCHES else native)(buffers)
+            (native if native and not WATCHES else self._emit)(buffers)
 
         found = self._runs[id(kernels)] = kernels, run if native else self._emit
         return found
@@ -118,17 +121,55 @@ class Replay:
         """Where the extension finds it: a Buffer; an offset in the arena; -1, given at each run."""
         return slot.value if slot.role == "constant" else self.layout.offsets.get(slot, -1)
 
+    # ---- on a device -----------------------------------------------------------------------------
+
+    def _noted(self) -> Run | None:
+        """`run` by what a device has noted in the first one; None if there is none that does."""
+        names = {slot.device for slot in self.program.slots} - {registry.DEVICE}
+        if len(names) != 1 or os.environ.get("TUTOR_NATIVE") == "0":
+            return None
+        (name,) = names
+        if devices.commands(name) is None:
+            return None
+        written = {w.buf for step in self.program for w in step.writes}
+        still = [i for i, slot in enumerate(self.slots) if slot not in written]
+        lock, found = threading.Lock(), []  # in it the list, or None: it cannot be noted
+
+        def note(buffers: Sequence[Buffer]) -> None:
+            commands = devices.commands(name)
+            with commands.noting(buffers, still):
+                self._emit(buffers, commands)
+            found.append(None if commands.lost else commands)
+
+        def run(buffers: Sequence[Buffer]) -> None:
+            if not found:
+                with lock:
+                    if not found:
+                        note(buffers)
+                        return
+            if found[0] is None:
+                self._emit(buffers)
+            else:
+                self._checked(buffers)
+                found[0].run(buffers)
+
+        return run
+
     # ---- step by step ----------------------------------------------------------------------------
 
-    def _emit(self, buffers: Sequence[Buffer]) -> None:
-        """The same with Python: each step emitted, each temp a Buffer while it is needed."""
+    def _emit(self, buffers: Sequence[Buffer], commands: Any = None) -> None:
+        """The same with Python: each step emitted, each temp a Buffer while it is needed. A device
+        notes it in `commands`."""
         memory: dict[Slot, Any] = self._checked(buffers)
         memory.update((s, s.value) for s in self.program.slots if s.role == "constant")
         for number, step in enumerate(self.program):
             for slot in self._begin[number]:
                 memory[slot] = Buffer.empty(slot.count, slot.dtype, slot.device)
             try:
-                emit(_over(step, memory))
+                if commands is not None:
+                    commands.step(number, _over(step, memory))
+                else:
+                    emit(_over(step, memory))
             except Exception as error:
                 error.step = number  # type: ignore[attr-defined]
                 raise

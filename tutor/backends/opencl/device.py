@@ -14,6 +14,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from tutor.backends.opencl.commands import Commands
 from tutor.backends.opencl.memory import DeviceMemory, Pool, Staged
 from tutor.backends.opencl.place import found, place
 from tutor.backends.registry import Table
@@ -57,6 +58,10 @@ class OpenCL:
     def stage(self, data: Any, dtype: DType, index: int = 0) -> Staged:
         """Begin to copy bytes of the host beside what runs; `.memory()` of it is theirs."""
         return Staged(pool(index), data, dtype.format)
+
+    def commands(self, index: int = 0) -> Commands:
+        """A new list in which kernel calls are noted, to be made again."""
+        return Commands(pool(index))
 
     def synchronize(self, index: int = 0) -> None:
         """Wait until all that is queued has run."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tutor.backends.opencl.commands import live
 from tutor.backends.opencl.hand import at, dense, filled, hand, longs, run
 from tutor.backends.opencl.launch import LONG, number, scalar
 from tutor.backends.opencl.memory import DeviceMemory, Pool, Rows, held
@@ -126,9 +127,13 @@ class Draw:
             types = [None, LONG, scalar(uint64), LONG]
             run(hand(pool, "advance", ADVANCE, {}, types), 1, *begin, blocks % 2**64)
 
-    def moved(self, counter: Any, blocks: int) -> int:
-        cells = memoryview(counter.buf.raw).cast("B").cast("Q")
-        return advance(cells, counter.offset, blocks)
+    def moved(self, counter: Any, blocks: int) -> Any:
+        """Where a counter of the host stands, which is moved on."""
+
+        def move(buf: Any) -> int:
+            return advance(memoryview(buf.raw).cast("B").cast("Q"), counter.offset, blocks)
+
+        return live(counter.buf, move)
 
     def compiled(self, key: bool, counter: bool) -> Any:
         def cell(name: str, there: bool) -> str:

@@ -14,10 +14,11 @@ by value, and takes the place of an operand.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
-from tutor.backends.opencl.launch import LONG, Compiled, compiled, number, rounded_up, scalar
-from tutor.backends.opencl.memory import DeviceMemory, Part, Pool, Rows, held
+from tutor.backends.opencl.commands import decided
+from tutor.backends.opencl.launch import LONG, Compiled, compiled, number, read, rounded_up, scalar
+from tutor.backends.opencl.memory import DeviceMemory, Part, Pool, Rows, ask, held
 from tutor.backends.registry import Operand
 from tutor.backends.signatures import SIGNATURES, dtype_of
 from tutor.backends.text.dialect import HALVES, Dialect
@@ -245,8 +246,14 @@ class Refusing(Elements):
                             (uint8, dtype), ask)  # fmt: skip
 
     def __call__(self, out: Any, *ins: Any) -> None:
-        y = ins[1]
-        if 0 not in out.shape and self.found(y):
+        if 0 not in out.shape:
+            self.question(ins[1])
+        super().__call__(out, *ins)
+
+    def question(self, y: Any) -> None:
+        """Is any of these a number that it has no result for?"""
+
+        def refuse(answer: Any) -> NoReturn:
             if self.condition == "== 0":
                 found, do = "an integer divided by 0 is no integer", ZEROS
             elif self.name == "pow":
@@ -254,16 +261,20 @@ class Refusing(Elements):
             else:
                 found, do = "a shift by a negative number of bits", NEGATIVES
             raise DomainError(f"kernel {self.name} of {self.dtypes[0].name}", found, do)
-        super().__call__(out, *ins)
 
-    def found(self, y: Any) -> bool:
-        if not isinstance(held(y.buf), DeviceMemory):
-            value = number(y.buf, y.offset)
-            return bool(value == 0 if self.condition == "== 0" else value < 0)
-        flag = DeviceMemory(self.pool, 1, uint8.format)
-        flag.write(b"\0")
-        self.ask(Operand(Part(flag, uint8), y.shape, (0,) * len(y.shape), 0), y)
-        return flag.read()[0] != 0
+        memory = held(y.buf)
+        if not isinstance(memory, DeviceMemory):
+            value = read(y.buf, y.offset)
+            decided(y.buf)
+            if value == 0 if self.condition == "== 0" else value < 0:
+                refuse(value)
+            return
+
+        def run(flag: DeviceMemory) -> None:
+            self.ask(Operand(Part(flag, uint8), y.shape, (0,) * len(y.shape), 0), y)
+
+        question = (self.condition, self.dtypes[1], y.shape, y.strides, y.offset)
+        ask(self.pool, 1, uint8, run, refuse, memory.data, question)
 
 
 ZEROS = "keep zeros out of the divisor, or cast to a float dtype first"

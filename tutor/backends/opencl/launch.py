@@ -9,6 +9,7 @@ from typing import Any
 
 import pyopencl as cl
 
+from tutor.backends.opencl.commands import NOW, live
 from tutor.backends.opencl.faults import not_built, said
 from tutor.backends.opencl.place import Place
 from tutor.backends.text.dialect import HALVES
@@ -25,7 +26,11 @@ def scalar(dtype: DType) -> str:
 
 
 def number(buf: Any, offset: int) -> Any:
-    """The number at that place of memory of the host, for `scalar`."""
+    """The number at that place of memory of the host, for an argument of type `scalar`."""
+    return live(buf, lambda buf: read(buf, offset))
+
+
+def read(buf: Any, offset: int) -> Any:
     dtype: DType = buf.dtype
     size = dtype.itemsize
     cell: Any = memoryview(buf.raw).cast("B")[offset * size : (offset + 1) * size]
@@ -35,25 +40,32 @@ def number(buf: Any, offset: int) -> Any:
 class Compiled:
     """One kernel of a program, for one place. `types`: of its arguments, None for memory."""
 
-    __slots__ = ("kernel", "name", "place", "set_args", "text")
+    __slots__ = ("kernel", "name", "place", "program", "set_args", "text", "types")
 
     def __init__(self, place: Place, name: str, text: str, types: Sequence[Any]) -> None:
-        self.place, self.name, self.text = place, name, text
+        self.place, self.name, self.text, self.types = place, name, text, tuple(types)
         if os.environ.get("TUTOR_DEBUG", "0") >= "4":
             print(text)
         try:
-            program = cl.Program(place.context, text).build(options=place.options)
-            self.kernel = getattr(program, name)
+            self.program = cl.Program(place.context, text).build(options=place.options)
+            self.kernel = self.again()
             self.kernel.set_scalar_arg_dtypes(list(types))
         except cl.Error as error:
             raise not_built(place.name, name, str(error)) from None
         self.set_args = self.kernel.set_args
+
+    def again(self) -> Any:
+        """A kernel object of its own, with its own arguments."""
+        return cl.Kernel(self.program, self.name)
 
     def __call__(self, sizes: tuple[int, ...], local: tuple[int, ...] | None, *args: Any) -> None:
         """Queue it over so many work-items, in groups of `local`."""
         place = self.place
         try:
             with place.lock:
+                if NOW.commands is not None:
+                    NOW.commands.launch(self, sizes, local, args)
+                    return
                 self.set_args(*args)
                 cl.enqueue_nd_range_kernel(place.queue, self.kernel, sizes, local)
         except cl.Error as error:

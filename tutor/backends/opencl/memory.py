@@ -3,6 +3,7 @@
     count, format, device, keep()    as tutor/ground/memory.py says of every memory
     read()                           a copy of the bytes on the host; waits for what is queued
     write(data, start=0)             bytes to the device, from byte `start` on; does not wait
+    put(payload)                     the same of bytes that depend on shapes alone
     data                             the pyopencl.Buffer that kernels are given
 
 All that a place does passes one queue, in order. So memory may go back to the pool while a kernel
@@ -17,11 +18,13 @@ in all.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from threading import RLock
 from typing import Any
 
 import pyopencl as cl
 
+from tutor.backends.opencl.commands import NOW, unnoted
 from tutor.backends.opencl.faults import out_of_memory, said
 from tutor.backends.opencl.place import Place
 from tutor.backends.registry import Kernel
@@ -170,9 +173,10 @@ class DeviceMemory:
 
     def __init__(self, pool: Pool, count: int, format: str) -> None:
         self.size = 0  # nothing to give back yet
-        self.pool, self.count, self.format, self.device = pool, count, format, pool.place.name
+        self.count, self.format, self.device = count, format, pool.place.name
+        self.pool: Any = pool if NOW.commands is None else NOW.commands.arena
         self.nbytes = count * ITEMSIZE[format]
-        self.data, self.size = pool.take(self.nbytes)
+        self.data, self.size = self.pool.take(self.nbytes)
 
     def __del__(self) -> None:
         if self.size:
@@ -188,6 +192,8 @@ class DeviceMemory:
     def read(self) -> bytearray:
         """A copy of the bytes on the host, as they are when all that is queued has run."""
         host = bytearray(self.nbytes)
+        if NOW.commands is not None:
+            NOW.commands.lost = True
         if self.nbytes:
             self.pool.place.read(host, self.data)
         return host
@@ -204,8 +210,17 @@ class DeviceMemory:
                 f"it has {self.nbytes} bytes",
                 "write within it",
             )
+        if NOW.commands is not None:
+            NOW.commands.lost = True
         if view.nbytes:
             self.pool.copies.write(self.data, view, start)
+
+    def put(self, payload: bytes) -> None:
+        """Bytes that depend on shapes alone, and so are the same whenever this is replayed."""
+        if NOW.commands is not None:
+            NOW.commands.put(self, payload)
+        else:
+            self.write(payload)
 
 
 class Part:
@@ -227,6 +242,30 @@ def held(buf: Any) -> Any:
     """The memory that `buf` has; of a promise what it comes to."""
     memory = buf.memory
     return memory if type(memory) is DeviceMemory else memory.keep()
+
+
+def ask(
+    pool: Pool, count: int, dtype: DType, run: Callable[[DeviceMemory], None],
+    refuse: Callable[[Any], None], about: Any, key: Any,
+) -> None:  # fmt: skip
+    """`run(answer)` leaves numbers in memory of zeros; if any is no zero, `refuse(numbers)` is
+    called, and raises. `about`, `key`: the memory asked about, and what tells the question from
+    others about it."""
+    with unnoted() as commands:
+        answer = DeviceMemory(pool, count, dtype.format)  # of no arena: it stays as it is
+
+    def judged(host: bytes) -> None:
+        cells: Any = memoryview(host)
+        refuse(cells.cast(dtype.format).tolist())
+
+    if commands is not None:
+        commands.ask(answer, lambda: run(answer), judged, about, key)
+        return
+    answer.write(bytes(answer.nbytes))
+    run(answer)
+    host = bytes(answer.read())
+    if any(host):
+        judged(host)
 
 
 Rows = dict[tuple[str, DType], Kernel]

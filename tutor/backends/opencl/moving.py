@@ -11,7 +11,7 @@ come from the call that made it.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NoReturn
 
 from tutor.backends.opencl.elementwise import Elements
 from tutor.backends.opencl.hand import (
@@ -27,7 +27,7 @@ from tutor.backends.opencl.hand import (
     run,
 )
 from tutor.backends.opencl.launch import LONG, scalar
-from tutor.backends.opencl.memory import DeviceMemory, Part, Pool, Rows
+from tutor.backends.opencl.memory import DeviceMemory, Part, Pool, Rows, ask
 from tutor.backends.registry import Operand
 from tutor.backends.signatures import ALL, NUMBERS
 from tutor.dtype import DType, bool_, float64, int64, uint64
@@ -126,17 +126,19 @@ def checked(pool: Pool, kernel: str, index: Any, size: int, axis: int, low: int)
     found = dense(pool, index)
     count = math.prod(found.shape)
     if count:
-        bad = DeviceMemory(pool, 2, int64.format)
-        bad.write(bytes(16))
         test = hand(pool, "outside", OUTSIDE, {}, [None, None, *longs(4)])
-        run(test, count, bad.data, *at(found), low, size)
-        is_bad, i = memoryview(bad.read()).cast("q")
-        if is_bad:
+
+        def refuse(answer: list[int]) -> NoReturn:
             raise OutOfRangeError(
-                f"kernel {kernel}, index {i} in axis {axis}",
+                f"kernel {kernel}, index {answer[1]} in axis {axis}",
                 f"the axis has size {size}",
                 f"use {low} to {size - 1}" if size else "choose nothing, for the axis is empty",
             )
+
+        memory, offset = at(found)
+        question = ("outside", offset, count, low, size)
+        ask(pool, 2, int64, lambda bad: run(test, count, bad.data, memory, offset, low, size),
+            refuse, memory, question)  # fmt: skip
     return found
 
 
@@ -265,7 +267,7 @@ class Scatter(Kernel):
         for m, s in zip(shape, steps, strict=True):
             begins = [b + k * s for b in begins for k in range(m)]
         base = DeviceMemory(pool, len(begins), int64.format)
-        base.write(pack(begins, int64))
+        base.put(pack(begins, int64))
         size = lines(z, a)[1]
         step = z.strides[a] if z.shape else 0
         run(kernel, outer * inner, *at(z), *at(src), *at(index), base.data, n, size, step, inner)

@@ -2,10 +2,12 @@
 
 PoCL, the OpenCL driver for CPUs that `pip install pocl_binary_distribution` brings, asks LLVM 14
 what the processor is called. Of one that came later LLVM says "generic", which clang then refuses:
-`error: unknown target CPU 'generic'`, and no program can be built. No option of the driver changes
-that name, but it stands where the handle of the device points to. Here it is replaced by one that
-clang knows: with AVX-512 "skylake-avx512", with AVX2 "haswell". The driver's own library of
-functions is chosen by what the processor has, and so is right already.
+`error: unknown target CPU 'generic'`, and no program can be built. Or it says "znver3" of a later
+Zen, which has AVX-512 beside: then the driver's own library of functions, which is chosen by what
+the processor has, does not fit to the kernels: each sqrt is a call, and what hands over a vector
+ends the process. No option of the driver changes that name, but it stands where the handle of the
+device points to. Here it is replaced by one that clang knows and the library is compiled for: with
+AVX-512 "skylake-avx512", with AVX2 "haswell".
 
 Nothing is done for any other driver, version or processor, and nothing at all where the environment
 variable TUTOR_POCL_MEND is 0.
@@ -19,7 +21,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-WRONG = b"generic\0"
 HANDLE = 4096  # bytes behind a device's handle in which the name is looked for
 # What clang calls the processors that PoCL's own libraries are compiled for, by some of what
 # /proc/cpuinfo must say. A function of a library is made part of a kernel only if both are for the
@@ -41,11 +42,13 @@ def mend(device: Any) -> bool:
     if (
         device.platform.name != "Portable Computing Language"
         or not re.search(r"PoCL 3\.0\b.*LLVM 14\.", version)
-        or not device.version.rstrip().endswith("x86_64-unknown-linux-gnu-generic")
         or os.environ.get("TUTOR_POCL_MEND") == "0"
     ):
         return False
-    places = list(_named_wrong(device.int_ptr))
+    named = device.version.rstrip().rpartition("x86_64-unknown-linux-gnu-")[2]
+    if named != "generic" and not (named.startswith("znver") and level() == LEVELS[0][0]):
+        return False
+    places = list(_named(device.int_ptr, named.encode() + b"\0"))
     if len(places) != 1:  # it stands elsewhere, or was replaced before
         return False
     name = ctypes.create_string_buffer(level())
@@ -62,8 +65,8 @@ def level() -> bytes:
     return next(name for name, needs in LEVELS if needs <= flags)
 
 
-def _named_wrong(handle: int) -> Iterator[int]:
-    """Where, behind the handle, a pointer to the wrong name stands."""
+def _named(handle: int, name: bytes) -> Iterator[int]:
+    """Where, behind the handle, a pointer to this name stands."""
     readable = list(_readable())
 
     def inside(address: int, size: int) -> bool:
@@ -73,7 +76,7 @@ def _named_wrong(handle: int) -> Iterator[int]:
         if not inside(address, 8):
             return
         pointer = ctypes.c_uint64.from_address(address).value
-        if inside(pointer, len(WRONG)) and ctypes.string_at(pointer, len(WRONG)) == WRONG:
+        if inside(pointer, len(name)) and ctypes.string_at(pointer, len(name)) == name:
             yield address
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tutor.backends.opencl.commands import once
 from tutor.backends.opencl.elementwise import Elements
 from tutor.backends.opencl.hand import fresh, width
 from tutor.backends.opencl.memory import Pool, Rows
@@ -71,10 +72,15 @@ class Update:
         if not self.costly:
             self.each(p, *ins)
             return
-        found = fresh(self.pool, (len(self.cells),), self.wide)
-        cells = [Operand(found.buf, (), (), k) for k in range(len(self.cells))]
-        self.once(*cells, *ins[self.count - 1 :])
-        self.each(p, *ins[: self.count - 1], *cells)
+        given = ins[self.count - 1 :]
+
+        def settings() -> list[Operand]:
+            found = fresh(self.pool, (len(self.cells),), self.wide)
+            cells = [Operand(found.buf, (), (), k) for k in range(len(self.cells))]
+            self.once(*cells, *given)
+            return cells
+
+        self.each(p, *ins[: self.count - 1], *once((self.once.name, self.wide), given, settings))
 
 
 def kernels(pool: Pool) -> Rows:
