@@ -115,10 +115,10 @@ class Arena:
 class Launch:
     """One kernel object, which keeps its arguments. `lives`: which of them are asked for."""
 
-    __slots__ = ("kernel", "lives", "local", "sizes")
+    __slots__ = ("grid", "kernel", "lives")
 
-    def __init__(self, compiled: Any, sizes: Any, local: Any, args: Sequence[Any]) -> None:
-        self.kernel, self.sizes, self.local = compiled.again(), sizes, local
+    def __init__(self, compiled: Any, grid: Sequence[Any], args: Sequence[Any]) -> None:
+        self.kernel, self.grid = compiled.again(), grid
         self.lives: list[tuple[int, str, Live]] = []
         for at, (kind, arg) in enumerate(zip(compiled.types, args, strict=True)):
             if type(arg) is Live:
@@ -130,7 +130,7 @@ class Launch:
         for at, kind, one in self.lives:
             number = one.read(commands.current(one.buf))
             self.kernel.set_arg(at, struct.pack(kind, number))
-        cl.enqueue_nd_range_kernel(commands.place.queue, self.kernel, self.sizes, self.local)
+        cl.enqueue_nd_range_kernel(commands.place.queue, self.kernel, *self.grid)
 
 
 class Question:
@@ -200,9 +200,9 @@ class Commands:
         """Which of the Buffers that a run is given this is, or whose memory; None: none of them."""
         return self.indexes.get(id(thing))
 
-    def launch(self, compiled: Any, sizes: Any, local: Any, args: Sequence[Any]) -> None:
-        """Note a launch, and run it."""
-        made = Launch(compiled, sizes, local, args)
+    def launch(self, compiled: Any, grid: Sequence[Any], args: Sequence[Any]) -> None:
+        """Note a launch over work-items, in groups, from one on; and run it."""
+        made = Launch(compiled, grid, args)
         for at, (kind, arg) in enumerate(zip(compiled.types, args, strict=True)):
             i = self.index(arg) if kind is None else None
             if i is not None:

@@ -79,7 +79,7 @@ class Ptx:
         self.name, self.text, self.types = name, text, types
         self.ptx = place.compiler.ptx(text, name)
 
-    def __call__(self, *_: Any) -> None:
+    def __call__(self, *_: Any, **__: Any) -> None:
         return None
 
 

@@ -9,10 +9,15 @@ One work-item is one element. Axes that all operands walk as one are joined firs
 
 So a kernel is compiled a few times, not for each shape. A single number on the host is handed over
 by value, and takes the place of an operand.
+
+Work-groups of one size may reach beyond the end of an axis, and each work-item asks whether it has
+an element. On a CPU that question keeps the compiler from computing several elements at once, which
+costs a factor of four. So there the last few are a launch of their own, and nobody asks.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -39,18 +44,22 @@ from tutor.errors import DomainError
 
 LINE, SQUARE = (256, 1, 1), (16, 16, 1)  # work-groups: for long last axes, and for short ones
 
+# Work-items, the shape of a group, and the first work-item, of a launch; None: (0, 0, 0).
+Grid = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...] | None]
+
 # From the text of each operand's element to the statements that make the results of them.
 Body = Callable[[Sequence[str]], list[str]]
 
 
 class Pattern:
     """How operands are walked: for each one "1" (side by side), "0" (it stands still), "s" (any
-    strides) or "v" (a number, by value); and the number of axes."""
+    strides) or "v" (a number, by value); the number of axes; and whether there may be work-items
+    beyond their ends."""
 
-    __slots__ = ("codes", "rank")
+    __slots__ = ("codes", "guarded", "rank")
 
-    def __init__(self, codes: str, rank: int) -> None:
-        self.codes, self.rank = codes, rank
+    def __init__(self, codes: str, rank: int, guarded: bool = True) -> None:
+        self.codes, self.rank, self.guarded = codes, rank, guarded
 
     def place(self, k: int) -> str:
         """The element of operand k."""
@@ -95,7 +104,10 @@ def text(
             lines.append(f"const int64_t at{a} = rest{'' if last else f' % n{a}; rest /= n{a}'};")
     guard = "i < n0" + (" && j < n1" if pattern.rank > 1 else "")
     statements = body([pattern.place(k) for k in range(len(dtypes))])
-    lines += [f"if ({guard}) {{", *(f"    {line}" for line in statements), "}"]
+    if pattern.guarded:
+        lines += [f"if ({guard}) {{", *(f"    {line}" for line in statements), "}"]
+    else:
+        lines += statements
     head = ",\n    ".join(arguments)
     code = f"kernel void {name}(\n    {head}) {{\n" + "".join(f"    {x}\n" for x in lines) + "}\n"
     return c.head + needed(code, c) + "\n" + code
@@ -129,7 +141,7 @@ def walked(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> list[Axis]
     return joined(ordered(axes_of(shape, *strides))) or [Axis(1, (0,) * len(strides))]
 
 
-def pattern_of(axes: Sequence[Axis], values: Sequence[bool]) -> Pattern:
+def pattern_of(axes: Sequence[Axis], values: Sequence[bool], guarded: bool) -> Pattern:
     """The text to take. `values`: which operands are handed over by value."""
     rank = len(axes)
     strides = list(zip(*[axis.strides for axis in axes], strict=True))
@@ -138,28 +150,34 @@ def pattern_of(axes: Sequence[Axis], values: Sequence[bool]) -> Pattern:
         "v" if value else str(s[0]) if flat else "s"
         for s, value in zip(strides, values, strict=True)
     ]
-    return Pattern("".join(codes), 1 if flat else max(rank, 3))
+    return Pattern("".join(codes), 1 if flat else max(rank, 3), guarded)
 
 
-def grid(axes: Sequence[Axis]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """How many work-items, in groups of what shape, for these axes, the innermost first."""
+def grids(axes: Sequence[Axis], guarded: bool) -> list[Grid]:
+    """How many work-items for these axes, in groups of what shape, from which one on: a launch, or
+    two where none may be beyond the end. The innermost axis comes first."""
     sizes = [axis.size for axis in reversed(axes)]
     sizes += [1] * (3 - len(sizes))
-    local = LINE if sizes[0] > 64 or sizes[1] == 1 else SQUARE
-    rest = 1
-    for size in sizes[2:]:
-        rest *= size
-    return (rounded_up(sizes[0], local[0]), rounded_up(sizes[1], local[1]), rest), local
+    n, m, rest = sizes[0], sizes[1], math.prod(sizes[2:])
+    if guarded:
+        local = LINE if n > 64 or m == 1 else SQUARE
+        return [((rounded_up(n, local[0]), rounded_up(m, local[1]), rest), local, None)]
+    wide = min(n, LINE[0])
+    high = max(k for k in range(1, LINE[0] // wide + 1) if m % k == 0)
+    whole = n // wide * wide
+    found: list[Grid] = [((whole, m, rest), (wide, high, 1), None)]
+    if whole < n:
+        found.append(((n - whole, m, rest), (n - whole, 1, 1), (whole, 0, 0)))
+    return found
 
 
 class Plan:
     """What a call with these layouts comes to."""
 
-    __slots__ = ("compiled", "fixed", "local", "sizes", "values")
+    __slots__ = ("compiled", "fixed", "grids", "values")
 
-    def __init__(self, compiled: Any, sizes: Any, local: Any, values: Any, fixed: Any) -> None:
-        self.compiled, self.sizes, self.local = compiled, sizes, local
-        self.values, self.fixed = values, fixed
+    def __init__(self, compiled: Any, grids: Sequence[Grid], values: Any, fixed: Any) -> None:
+        self.compiled, self.grids, self.values, self.fixed = compiled, grids, values, fixed
 
 
 class Elements:
@@ -191,17 +209,19 @@ class Elements:
                 args.append(number(x.buf, x.offset))
             else:
                 args += (memory.data, x.offset, *strides)
-        plan.compiled(plan.sizes, plan.local, *args, *plan.fixed[-1])
+        for sizes, local, first in plan.grids:
+            plan.compiled(sizes, local, *args, *plan.fixed[-1], first=first)
 
     def plan(self, key: Any, operands: Sequence[Any], memories: Sequence[Any]) -> Plan:
         values = [not isinstance(m, DeviceMemory) for m in memories]
         shape = operands[0].shape
         if 0 in shape:
-            plan = Plan(None, None, None, None, None)
+            plan = Plan(None, (), None, None)
         else:
             still = (0,) * len(shape)  # cells are walked by nothing
             axes = walked(shape, [x.strides if x.shape else still for x in operands])
-            pattern = pattern_of(axes, values)
+            guarded = not self.pool.place.is_cpu
+            pattern = pattern_of(axes, values, guarded)
             inside = list(reversed(axes))
             inside += [Axis(1, (0,) * len(operands))] * (pattern.rank - len(inside))
             strides = [
@@ -209,7 +229,8 @@ class Elements:
                 for k, code in enumerate(pattern.codes)
             ]
             sizes = tuple([axis.size for axis in inside])
-            plan = Plan(self.compiled(pattern), *grid(axes), values, [*strides, sizes])
+            made = self.compiled(pattern)
+            plan = Plan(made, grids(axes, guarded), values, [*strides, sizes])
         self.plans[key] = plan
         return plan
 

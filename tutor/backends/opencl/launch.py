@@ -58,16 +58,19 @@ class Compiled:
         """A kernel object of its own, with its own arguments."""
         return cl.Kernel(self.program, self.name)
 
-    def __call__(self, sizes: tuple[int, ...], local: tuple[int, ...] | None, *args: Any) -> None:
-        """Queue it over so many work-items, in groups of `local`."""
+    def __call__(
+        self, sizes: tuple[int, ...], local: tuple[int, ...] | None, *args: Any,
+        first: tuple[int, ...] | None = None,
+    ) -> None:  # fmt: skip
+        """Queue it over so many work-items, in groups of `local`, from the number `first` on."""
         place = self.place
         try:
             with place.lock:
                 if NOW.commands is not None:
-                    NOW.commands.launch(self, sizes, local, args)
+                    NOW.commands.launch(self, (sizes, local, first), args)
                     return
                 self.set_args(*args)
-                cl.enqueue_nd_range_kernel(place.queue, self.kernel, sizes, local)
+                cl.enqueue_nd_range_kernel(place.queue, self.kernel, sizes, local, first)
         except cl.Error as error:
             raise said(error, place.name, f"kernel {self.name}") from None
 

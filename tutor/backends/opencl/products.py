@@ -165,14 +165,11 @@ DOTS = (
     for (int r = 0; r < SIDE; r++)
         #pragma unroll
         for (int c = 0; c < SIDE; c++) {
-            A_t lane[LANES];
-            *(A_v *)lane = a[r][c];
-            for (int side = LANES / 2; side > 0; side /= 2)
-                for (int l = 0; l < side; l++) lane[l] += lane[l + side];
+            A_t sum = across(a[r][c]);
             for (int64_t rest = kk; rest < k; rest++)
-                lane[0] += xs[row[r] + rest] * ys[column[c] + rest];
+                sum += xs[row[r] + rest] * ys[column[c] + rest];
             if (i + r < m && j + c < n) {
-                const A_t one = RESULT(lane[0], j + c);
+                const A_t one = RESULT(sum, j + c);
                 z[z0 + (batch * m + i + r) * n + j + c] = CUT(one);
             }
         }
@@ -180,8 +177,21 @@ DOTS = (
 """
 )
 TYPES = [None, LONG, None, *longs(4), None, *longs(4), None, *longs(5)]
-ROWS = 6  # times 2 vectors of results, and 3 more: 15 registers of 16
-SIDE = {8: 3, 16: 4}  # results of `DOTS` both ways, each a vector: 16 registers for 8 floats, or 32
+# By the floats of a vector: SIDE of `DOTS`, each of SIDE * SIDE results a vector; and ROWS of
+# `VECTORS`, each two of them. With 8 floats there are 16 registers, with 16 there are 32.
+BLOCKS = {8: (3, 6), 16: (4, 8)}
+
+
+def across(number: str, lanes: int) -> str:
+    """The sum of a vector's lanes: one half is added to the other, until one number is left."""
+    lines = ["static inline A_t across(const A_v v) {"]
+    now = "v"
+    while lanes > 1:
+        lanes //= 2
+        kind = f"{number}{lanes if lanes > 1 else ''}"
+        lines.append(f"    const {kind} h{lanes} = {now}.lo + {now}.hi;")
+        now = f"h{lanes}"
+    return "\n".join([*lines, f"    return {now};", "}\n"])
 
 
 def accumulated(dtype: DType) -> DType:
@@ -209,7 +219,6 @@ def product(
     text = f"""#define BIAS(j) {"(A_t)LOAD_Z(bias[b0 + (j) * b1])" if bias is not None else "0"}
 #define BIASED {int(bias is not None)}
 #define RELU {int(relu)}
-#define ROWS {ROWS}
 """
     kinds = {"Z": dtype, "A": accumulated(dtype)}
     bias = bias if bias is None else dense(pool, bias)
@@ -219,11 +228,13 @@ def product(
         *at(z), *at(x), xb, *x.strides[-2:], *at(y), yb, *y.strides[-2:], *at(begin), b1, m, k, n,
     )  # fmt: skip
     if vectors:
-        wide = pool.place.lanes
-        rows, columns = (SIDE[wide],) * 2 if dots else (ROWS, 8 * wide // dtype.itemsize)
-        text += f"#define LANES {4 * wide // dtype.itemsize}\n#define SIDE {SIDE[wide]}\n"
+        wide = 4 * pool.place.lanes // dtype.itemsize
+        side, high = BLOCKS[pool.place.lanes]
+        rows, columns = (side, side) if dots else (high, 2 * wide)
+        text += f"#define LANES {wide}\n#define SIDE {side}\n#define ROWS {high}\n"
+        text += SIMD + across(pool.place.c.stored[dtype], wide) + END
         name, each = ("matmul_dots", DOTS) if dots else ("matmul_vectors", VECTORS)
-        kernel = hand(pool, name, each, kinds, TYPES, text + SIMD + END)
+        kernel = hand(pool, name, each, kinds, TYPES, text)
         tiles = -(-m // rows) * -(-n // columns)
         group = 4 if tiles < 64 else 8
         kernel((rounded_up(tiles, group), batch), (group, 1), *args)
