@@ -133,11 +133,12 @@ class Replay:
             return None
         written = {w.buf for step in self.program for w in step.writes}
         still = [i for i, slot in enumerate(self.slots) if slot not in written]
+        constants = [slot.value for slot in self.program.slots if slot.role == "constant"]
         lock, found = threading.Lock(), []  # in it the list, or None: it cannot be noted
 
         def note(buffers: Sequence[Buffer]) -> None:
             commands = devices.commands(name)
-            with commands.noting(buffers, still):
+            with commands.noting(buffers, still, constants):
                 self._emit(buffers, commands)
             found.append(None if commands.lost else commands)
 
@@ -184,6 +185,12 @@ class Replay:
             wanted = f"give a list of {len(self.slots)} Buffers"
             raise ArgumentError("to run a Program", found, wanted)
         for number, (slot, buf) in enumerate(zip(self.slots, buffers, strict=True)):
+            if (
+                type(buf) is Buffer
+                and len(buf) == slot.count
+                and (buf.dtype is slot.dtype and buf.device == slot.device)
+            ):
+                continue
             asked = f"to run a Program, Buffer {number}"
             if not isinstance(buf, Buffer):
                 raise DTypeError(asked, f"an object of type {_type(buf)}", "give a Buffer")
@@ -204,14 +211,14 @@ class Replay:
 def check_apart(program: Program, held: Mapping[Slot, Any]) -> None:
     """RecordError if two of the Buffers share memory, and a step of the Program writes there. Only
     borrowed memory, as of an array that another library made of a Tensor, can be another one's."""
+    here = [(slot, buf) for slot, buf in held.items() if slot.device == registry.DEVICE]
+    borrowed = {slot for slot, buf in here if buf.memory.keep().owner is not None}
+    if not borrowed:
+        return
     written = {w.buf for step in program for w in step.writes}
-    places = [
-        (slot, buf.address, buf.address + slot.nbytes)
-        for slot, buf in held.items()
-        if slot.device == registry.DEVICE
-    ]
+    places = [(slot, buf.address, buf.address + slot.nbytes) for slot, buf in here]
     for slot, start, end in places:
-        if held[slot].memory.owner is None:
+        if slot not in borrowed:
             continue
         for other, begin, stop in places:
             if other is not slot and {slot, other} & written and start < stop and begin < end:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from tutor.backends import registry, simd_cpp
@@ -89,7 +90,6 @@ class Trace:
         `again(args)` has no result where `why_not` would have something to say."""
         usual = (
             not self.read
-            and all(slot.device == registry.DEVICE for slot in self.at)
             and all(isinstance(p.holder, Tensor) for p in self.was_none)
             and all(isinstance(p.holder, Tensor) for p, _ in self.effects)
             and all(w.first == i for i, w in enumerate(windows))
@@ -98,7 +98,7 @@ class Trace:
         if not usual:
             return None
         arguments = [
-            (*walk[:3], walk[4], walk[3], -1 if at is None else at, state)
+            (*walk[:3], walk[4], walk[3], -1 if at is None else at, state, _elsewhere(walk[5]))
             for walk, (at, state) in zip(self.walks, self.arguments, strict=True)
         ]
         guards = self.guards
@@ -117,7 +117,10 @@ class Trace:
             [p.holder for p in self.was_none],
             list(self.states.values()),
             self.fixed,
-            [(at, count, dtype.index) for at, count, dtype, _ in self.fresh],
+            [
+                (at, count, dtype.index, _elsewhere(on) and partial(Buffer.empty, count, dtype, on))
+                for at, count, dtype, on in self.fresh
+            ],
             self.touched,
             results,
             [(p.holder, -1 if which is None else which) for p, which in self.effects],
@@ -201,6 +204,11 @@ def _is_there(step: Step) -> bool:
     return step.kernel != "fused" or (
         ("fused", step.dtype) in registry.table(registry.backend_of(step.device))
     )
+
+
+def _elsewhere(device: str) -> str | None:
+    """The name of a device; None of the host."""
+    return None if device == registry.DEVICE else device
 
 
 def _of_call(place: Place, arguments: Sequence[Tensor]) -> Place:

@@ -14,7 +14,8 @@ graph.)
   one queue, so one run does not disturb the next.
 - A number of the host is no constant: it is a `Live`, and asked for again in each run.
 - An `ask` waits for an answer of the device, as where an index may be refused. If it is about
-  memory that no step writes, it is asked before all else, and once.
+  memory that no step writes, it is asked before all else, once, and waited for by the first launch
+  that is given that memory: the device need not stand still meanwhile.
 - What reads or writes memory of the device in any other way cannot be noted: `lost` says so, and
   the steps are called one by one as before.
 """
@@ -65,7 +66,10 @@ class Live:
 
 def live(buf: Any, read: Callable[[Any], Any]) -> Any:
     """The number `read(buf)`, for an argument of a launch."""
-    return read(buf) if NOW.commands is None else Live(buf, read)
+    commands = NOW.commands
+    if commands is None or id(buf) in commands.constants:
+        return read(buf)
+    return Live(buf, read)
 
 
 def once(what: Any, operands: Sequence[Any], make: Callable[[], Any]) -> Any:
@@ -134,14 +138,21 @@ class Launch:
 
 
 class Question:
-    """Wait for an answer; `refuse` raises if it is a bad one, for step `number`."""
+    """Ask for an answer: called, it has the answer copied to the host, and does not wait."""
 
     def __init__(self, memory: Any, refuse: Callable[[bytes], None], number: int) -> None:
         self.memory, self.refuse, self.number = memory, refuse, number
         self.host = bytearray(memory.nbytes)
+        self.copied: Any = None
 
     def __call__(self, commands: Commands) -> None:
-        commands.place.read(self.host, self.memory.data)
+        queue = commands.place.queue
+        self.copied = cl.enqueue_copy(queue, self.host, self.memory.data, is_blocking=False)
+        queue.flush()
+
+    def answered(self, commands: Commands) -> None:
+        """Wait for the answer. `refuse` raises if it is a bad one, for the step that asked."""
+        self.copied.wait()
         if any(self.host):
             try:
                 self.refuse(bytes(self.host))
@@ -159,37 +170,44 @@ class Commands:
         self.first: list[Callable[[Commands], None]] = []  # questions that come before all else
         self.then: list[Callable[[Commands], None]] = []
         self.asked: set[Any] = set()
+        self.open: dict[int, Question] = {}  # by the memory that it is about, by id
         self.number = 0  # of the step that is being noted
         self.known: dict[Any, tuple[Any, Any]] = {}  # what `once` has made, and of what
         self.lost = False
         self.kept: list[Any] = []  # memory that arguments are set to
         self.buffers: Sequence[Any] = ()  # those of the run in progress
-        self.noted: Sequence[Any] = ()  # those it was noted with
-        self.memories: list[Any] = []  # of each Buffer, as arguments are set now; None: the host's
+        self.held: list[Any] = []  # the memory of each Buffer, as arguments are set now
         self.uses: list[list[tuple[Any, int]]] = []  # of each Buffer: kernel, argument
         self.indexes: dict[int, int] = {}  # of a Buffer or its memory, by id: which one it is
         self.still: frozenset[int] = frozenset()
+        self.constants: frozenset[int] = frozenset()
 
     # ---- noting ----------------------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def noting(self, buffers: Sequence[Any], still: Collection[int]) -> Iterator[None]:
+    def noting(
+        self, buffers: Sequence[Any], still: Collection[int], constants: Sequence[Any]
+    ) -> Iterator[None]:
         """Note what this thread launches. `buffers`: what a run is given each time; `still` are the
-        numbers of those that no step writes."""
-        self.noted = self.buffers = tuple(buffers)
-        self.memories = [self.data(buf) for buf in buffers]
+        numbers of those that no step writes. `constants` are never written by anybody."""
+        self.kept.append(constants)
+        self.constants = frozenset(map(id, constants))
+        self.buffers = tuple(buffers)
+        self.held = [buf.memory for buf in buffers]
         self.uses = [[] for _ in buffers]
         self.indexes = {id(buf): i for i, buf in enumerate(buffers)}
-        there = [(id(m), i) for i, m in enumerate(self.memories) if m is not None]
+        memories = [self.data(buf) for buf in buffers]
+        there = [(id(m), i) for i, m in enumerate(memories) if m is not None]
         self.indexes |= dict(there)
-        self.still = frozenset(id(self.memories[i]) for i in still)
+        self.still = frozenset(id(memories[i]) for i in still)
         self.lost = len(dict(there)) != len(there)  # two in the same memory: which one is meant?
         NOW.commands = self
         try:
             yield
         finally:
             NOW.commands = None
-        self.noted = self.buffers = ()
+        self.then += [question.answered for question in self.open.values()]
+        self.buffers = ()
 
     def data(self, buf: Any) -> Any:
         """The memory of a Buffer, as kernels are given it; None if it is the host's."""
@@ -202,6 +220,9 @@ class Commands:
 
     def launch(self, compiled: Any, grid: Sequence[Any], args: Sequence[Any]) -> None:
         """Note a launch over work-items, in groups, from one on; and run it."""
+        for arg in args:
+            if id(arg) in self.open:
+                self.then.append(self.open.pop(id(arg)).answered)
         made = Launch(compiled, grid, args)
         for at, (kind, arg) in enumerate(zip(compiled.types, args, strict=True)):
             i = self.index(arg) if kind is None else None
@@ -262,10 +283,14 @@ class Commands:
         question = Question(memory, refuse, self.number)
         self.then.append(question)
         self.kept.append(memory)
+        question(self)
+        question.answered(self)
         if early:
             self.first += self.then[begin:]
             del self.then[begin:]
-        question(self)
+            self.open[id(about)] = question
+        else:
+            self.then.append(question.answered)
 
     def clear(self, memory: Any) -> None:
         cl.enqueue_copy(self.place.queue, memory.data, bytes(memory.nbytes), is_blocking=True)
@@ -279,20 +304,21 @@ class Commands:
 
     def run(self, buffers: Sequence[Any]) -> None:
         """All of it again. What a kernel refuses is raised, with the number of its step."""
+        queue, enqueue = self.place.queue, cl.enqueue_nd_range_kernel
         with self.place.lock:
             self.buffers = buffers
             try:
                 for i, buf in enumerate(buffers):
-                    data = self.data(buf)
-                    if data is not self.memories[i]:
-                        self.memories[i] = data
+                    if buf.memory is not self.held[i]:
+                        self.held[i], data = buf.memory, self.data(buf)
                         for kernel, at in self.uses[i]:
                             kernel.set_arg(at, data)
-                for command in self.first:
-                    command(self)
-                for command in self.then:
-                    command(self)
-                self.place.queue.flush()
+                for command in (*self.first, *self.then):
+                    if type(command) is Launch and not command.lives:
+                        enqueue(queue, command.kernel, *command.grid)
+                    else:
+                        command(self)
+                queue.flush()
             except cl.Error as error:
                 raise said(error, self.place.name, "to replay a Program") from None
             finally:

@@ -19,6 +19,7 @@ struct Argument {
     PyObject *shape, *strides, *offset, *dtype;
     Py_ssize_t count, place;  // of the Buffer in the list; -1: it is a state's, or not needed
     PyObject* state;          // that Buffer, or None
+    PyObject* device;         // its name, or None: memory of the host
 };
 struct Held {
     PyObject *holder, *key, *value;  // nullptr: nothing stood there
@@ -32,6 +33,7 @@ struct Known {
 };
 struct Fresh {
     Py_ssize_t place, count, dtype;
+    PyObject* make;  // what makes it, on a device; None: memory of the host
 };
 struct Touched {
     Py_ssize_t place;
@@ -105,13 +107,14 @@ bool Caller::read(PyObject* spec) {
     using A = Argument;
     using K = Known;
     using R = Result;
-    return read_list(arguments, "OOOOnnO", &arguments_, &A::shape, &A::strides, &A::offset,
-                     &A::dtype, &A::count, &A::place, &A::state) &&
+    return read_list(arguments, "OOOOnnOO", &arguments_, &A::shape, &A::strides, &A::offset,
+                     &A::dtype, &A::count, &A::place, &A::state, &A::device) &&
            read_list(held, "OO|O", &held_, &Held::holder, &Held::key, &Held::value) &&
            read_list(sizes, "On", &sizes_, &Size::container, &Size::size) &&
            read_list(known, "OOOOOO", &known_, &K::tensor, &K::buf, &K::shape, &K::strides,
                      &K::offset, &K::requires_grad) &&
-           read_list(fresh, "nnn", &fresh_, &Fresh::place, &Fresh::count, &Fresh::dtype) &&
+           read_list(fresh, "nnnO", &fresh_, &Fresh::place, &Fresh::count, &Fresh::dtype,
+                     &Fresh::make) &&
            read_list(touched, "nO", &touched_, &Touched::place, &Touched::where) &&
            read_list(results, "nOOOOnO", &results_, &R::place, &R::shape, &R::strides, &R::offset,
                      &R::requires_grad, &R::argument, &R::known) &&
@@ -177,6 +180,19 @@ bool Caller::hold() const {
     return true;
 }
 
+// Whether the Buffer's memory is where it was when this was recorded, and as large.
+bool has_room(PyObject* buf, const Argument& as) {
+    PyObject* memory = reinterpret_cast<Holder*>(buf)->memory;
+    if (as.device == Py_None)
+        return is_intact(buf) && reinterpret_cast<Memory*>(memory)->count == as.count;
+    if (!memory || is_memory(memory)) return false;
+    Ref device(PyObject_GetAttrString(memory, "device"));
+    Ref count(device ? PyObject_GetAttrString(memory, "count") : nullptr);
+    if (!count) return PyErr_Clear(), false;
+    return equal(device.get(), as.device) && PyLong_Check(count.get()) &&
+           PyLong_AsSsize_t(count.get()) == as.count;
+}
+
 // Whether the arguments are of the kind that was recorded: Tensors over whole Buffers of their own.
 bool Caller::fit(PyObject* const* args, Py_ssize_t count) const {
     if (count != static_cast<Py_ssize_t>(arguments_.size())) return false;
@@ -187,11 +203,9 @@ bool Caller::fit(PyObject* const* args, Py_ssize_t count) const {
             part(t, T_REQUIRES_GRAD) != Py_False || part(t, T_GRAD) != Py_None)
             return false;
         PyObject* buf = part(t, T_BUF);
-        if (!given.buffer.is_exactly(buf) || !is_intact(buf)) return false;
-        const Memory* memory = reinterpret_cast<Memory*>(reinterpret_cast<Holder*>(buf)->memory);
-        if (memory->count != as.count || given.buffer.at(buf, B_DTYPE) != as.dtype ||
-            !equal(part(t, T_SHAPE), as.shape) || !equal(part(t, T_STRIDES), as.strides) ||
-            !equal(part(t, T_OFFSET), as.offset))
+        if (!given.buffer.is_exactly(buf) || !has_room(buf, as) ||
+            given.buffer.at(buf, B_DTYPE) != as.dtype || !equal(part(t, T_SHAPE), as.shape) ||
+            !equal(part(t, T_STRIDES), as.strides) || !equal(part(t, T_OFFSET), as.offset))
             return false;
         if (as.state != Py_None ? buf != as.state : states_.count(buf) > 0) return false;
         for (Py_ssize_t j = 0; j < i; ++j)
@@ -214,7 +228,9 @@ PyObject* Caller::buffers(PyObject* const* args) const {
         if (arguments_[i].place >= 0) put(arguments_[i].place, Py_NewRef(part(args[i], T_BUF)));
     for (const Fresh& fresh : fresh_) {
         char* data;
-        PyObject* buf = new_buffer(fresh.count, static_cast<DType>(fresh.dtype), &data);
+        PyObject* buf = fresh.make != Py_None
+                            ? PyObject_CallNoArgs(fresh.make)
+                            : new_buffer(fresh.count, static_cast<DType>(fresh.dtype), &data);
         if (!buf) return nullptr;
         put(fresh.place, buf);
     }
