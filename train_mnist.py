@@ -204,7 +204,7 @@ class Training:
 
     def predictions(self, images: Tensor) -> list[int]:
         """The digits that it reads; of each thousand images one rank reads all."""
-        digits = Tensor.zeros(len(images), dtype="int64")
+        digits = Tensor.zeros(len(images), dtype="int64", device="cpu")
         with no_grad():
             for i in range(1000 * dist.rank(), len(images), 1000 * dist.size()):
                 some = images[i : i + 1000].to(self.device)
@@ -223,8 +223,8 @@ class Training:
         tutor.save(
             self.args.out / CHECKPOINT,
             **self.parts,
-            losses=Tensor(self.losses, dtype="float64"),
-            accuracies=Tensor(self.accuracies, dtype="float64"),
+            losses=Tensor(self.losses, dtype="float64", device="cpu"),
+            accuracies=Tensor(self.accuracies, dtype="float64", device="cpu"),
             settings={name: getattr(self.args, name) for name in FIXED},
             epochs=self.args.epochs,
             at=[self.epoch, self.step, self.optimizer.steps],
@@ -242,7 +242,7 @@ class Training:
     def use(self, digits: data.Images) -> None:
         """Note what it is trained on; DataError if it was begun on anything else."""
         self.args.data, checksum = digits.name, digits.sha256()
-        first = dist.broadcast(Tensor([*bytes.fromhex(checksum)], dtype="uint8"))
+        first = dist.broadcast(Tensor([*bytes.fromhex(checksum)], dtype="uint8", device="cpu"))
         if bytes(first.tolist()).hex() != checksum:
             raise DataError(f"to train on {dist.size()} ranks", f"rank {dist.rank()} has other "
                             "images than rank 0", "let all of them find the same data: set "
@@ -259,7 +259,7 @@ class Training:
     @classmethod
     def resumed(cls, args: argparse.Namespace) -> Training:
         """As it stood when `args.resume` was written, with the settings it was begun with."""
-        found = tutor.load(args.resume)
+        found = tutor.load(args.resume, device="cpu")
         try:
             older = {"autocast": "float32", "leaves": 0}  # which do not say
             settings = {**older, **found["settings"]}
@@ -321,7 +321,8 @@ class Interrupt:
         """Was it pressed, on whatever rank? They stop after the same step."""
         if dist.size() == 1:
             return self.asked
-        return not step % ASKED and dist.all_reduce(Tensor(int(self.asked)), "max").item() > 0
+        asked = Tensor(int(self.asked), device="cpu")
+        return not step % ASKED and dist.all_reduce(asked, "max").item() > 0
 
     def __call__(self, *_: Any) -> None:
         if self.asked:
