@@ -245,6 +245,15 @@ CHANGED = {  # another value, and the one it was begun with, as options
 
 def test_every_fixed_option_has_a_row():
     assert list(CHANGED) == train_mnist.FIXED
+    assert {*train_mnist.OPTIONS} - {*train_mnist.FIXED} == {"epochs", "sharded"}
+
+
+def test_one_process_has_nothing_to_shard(tmp_path):
+    args = ["--epochs", "2", "--no-plot"]
+    plain, _ = run(tmp_path, *args, name="plain")
+    sharded, notes = run(tmp_path, *args, "--sharded", name="sharded")
+    assert {n: t.tolist() for n, t in sharded.items()} == {n: t.tolist() for n, t in plain.items()}
+    assert "sharded" not in notes["settings"]
 
 
 @pytest.mark.parametrize("name", CHANGED)
