@@ -120,6 +120,25 @@ def test_data_sets_are_made_where_all_is_made_or_where_it_is_said() -> None:
         assert found.sha256() == here.sha256()
 
 
+@pytest.mark.parametrize("source", [data.mnist, data.fashion_mnist])
+def test_what_is_read_from_files_goes_there_too(
+    source: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source, "read", lambda file, shape: Tensor([1, 2, 3], device="cpu"))
+    with tutor.device("fake"):
+        default = source.load("test", 2)
+    said = source.load("test", 2, device="fake:1")
+    assert [t.device for t in (*default, *said)] == ["fake:0"] * 2 + ["fake:1"] * 2
+    assert [t.tolist() for t in said] == [[1, 2]] * 2
+
+
+def test_positions_are_on_the_host_where_python_reads_them() -> None:
+    with tutor.device("fake"):
+        for indices in ([4, 0], Tensor([4, 0])):
+            subset = data.Subset(columns("fake:0"), indices)
+            assert subset.indices.device == "cpu" and subset[0][1].item() == 4
+
+
 # ---- and what the library makes for its own use ----------------------------------------------
 
 
