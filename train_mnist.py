@@ -5,6 +5,7 @@
     python train_mnist.py --eager                          # each step in Python: the same numbers
     python train_mnist.py --resume runs/mnist/checkpoint.safetensors --epochs 10
     python -m tutor ranks 4 train_mnist.py                 # four processes, or: mpiexec -n 4 python
+    python -m tutor ranks 4 train_mnist.py --sharded       # each has part of the optimizer's state
 
 Ends with a checkpoint and two pictures in `runs/mnist`, or in `runs/mnist-2` and so on, where there
 is a run already. Ctrl-C stops after the step in progress and leaves a checkpoint from which
@@ -21,6 +22,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from itertools import islice, pairwise
 from os import devnull
 from pathlib import Path
@@ -87,9 +89,12 @@ OPTIONS = {
                      "0 or a power of two", "parts of a batch that are computed one by one, and "
                      "added in a fixed order: the same numbers on as many ranks, or fewer",
                      "8 on ranks; for one process 0: the batch as a whole"),
+    "sharded": Option(False, bool, lambda v: type(v) is bool, "the same numbers, in less memory",
+                      "each rank keeps the optimizer's state for a part of the parameters alone",
+                      "each keeps all of it"),
 }  # fmt: skip
 # What a checkpoint fixes: with any of these changed, the numbers would be others.
-FIXED = [name for name in OPTIONS if name != "epochs"]
+FIXED = [name for name in OPTIONS if name not in ("epochs", "sharded")]
 
 
 def flag(name: str) -> str:
@@ -100,9 +105,13 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     """The options. Beside --resume those that were not given are missing: the checkpoint says."""
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for name, option in OPTIONS.items():
+        values: dict[str, Any] = {"type": option.kind}
+        if option.kind is bool:
+            values = {"action": "store_true"}
+        elif isinstance(option.default, list):
+            values["nargs"] = "*"
         p.add_argument(
-            flag(name), type=option.kind, default=argparse.SUPPRESS,
-            nargs="*" if isinstance(option.default, list) else None,
+            flag(name), default=argparse.SUPPRESS, **values,
             help=f"{option.help}: {option.words} (default: {option.shown or option.default})",
         )  # fmt: skip
     p.add_argument("--out", type=Path, default=argparse.SUPPRESS, help="folder for the results, or "
@@ -124,6 +133,8 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
         args.lr = LR[args.optimizer] if args.lr is None else args.lr
         if args.leaves is None:
             args.leaves = dist.LEAVES if dist.size() > 1 else 0
+        if dist.size() > 1 and not args.leaves:
+            p.error("--leaves 0: on ranks gradients are added leaf by leaf; give 8, for example")
     return args
 
 
@@ -138,11 +149,10 @@ class Training:
             layers += [nn.Linear(inputs, outputs), nn.ReLU()]
         self.model = nn.Sequential(*layers[:-1]).to(self.device)
         params = nn.get_parameters(self.model)
-        self.optimizer: optim.Optimizer = (
-            optim.Adam(params, lr=args.lr)
-            if args.optimizer == "adam"
-            else optim.SGD(params, lr=args.lr, momentum=args.momentum)
-        )
+        own = {"momentum": args.momentum} if args.optimizer == "sgd" else {}
+        kind = optim.SGD if args.optimizer == "sgd" else optim.Adam
+        make: Any = partial(dist.Sharded, kind) if args.sharded and dist.size() > 1 else kind
+        self.optimizer: optim.Optimizer = make(params, lr=args.lr, **own)
         scaler = tutor.amp.GradScaler(enabled=args.autocast == "float16")
         self.scaler = scaler  # of the loss: the smallest gradients are 0 in float16
         self.parts: dict[str, Any] = {"model": self.model, "optimizer": self.optimizer}
@@ -204,7 +214,7 @@ class Training:
 
     def predictions(self, images: Tensor) -> list[int]:
         """The digits that it reads; of each thousand images one rank reads all."""
-        digits = Tensor.zeros(len(images), dtype="int64")
+        digits = Tensor.zeros(len(images), dtype="int64", device="cpu")
         with no_grad():
             for i in range(1000 * dist.rank(), len(images), 1000 * dist.size()):
                 some = images[i : i + 1000].to(self.device)
@@ -213,21 +223,23 @@ class Training:
         return read
 
     def state(self) -> dict[str, Tensor]:
-        """All its numbers by name, those of the model and of the optimizer."""
+        """All its numbers by name, those of the model and of the optimizer. All ranks ask for
+        them: some have parts."""
         return saving.tensors_of(**self.parts)
 
     def save(self) -> None:
-        """Write all of it; whole or not at all. Rank 0 does."""
+        """Write all of it; whole or not at all. Rank 0 does, and the others give it their parts."""
+        states = {name: saving.taken(name, part) for name, part in self.parts.items()}
         if dist.rank():
             return
         tutor.save(
             self.args.out / CHECKPOINT,
-            **self.parts,
-            losses=Tensor(self.losses, dtype="float64"),
-            accuracies=Tensor(self.accuracies, dtype="float64"),
+            **states,
+            losses=Tensor(self.losses, dtype="float64", device="cpu"),
+            accuracies=Tensor(self.accuracies, dtype="float64", device="cpu"),
             settings={name: getattr(self.args, name) for name in FIXED},
             epochs=self.args.epochs,
-            at=[self.epoch, self.step, self.optimizer.steps],
+            at=[self.epoch, self.step, len(self.losses)],
             data=self.checksum,
         )
         self.kept = self.epoch
@@ -242,7 +254,7 @@ class Training:
     def use(self, digits: data.Images) -> None:
         """Note what it is trained on; DataError if it was begun on anything else."""
         self.args.data, checksum = digits.name, digits.sha256()
-        first = dist.broadcast(Tensor([*bytes.fromhex(checksum)], dtype="uint8"))
+        first = dist.broadcast(Tensor([*bytes.fromhex(checksum)], dtype="uint8", device="cpu"))
         if bytes(first.tolist()).hex() != checksum:
             raise DataError(f"to train on {dist.size()} ranks", f"rank {dist.rank()} has other "
                             "images than rank 0", "let all of them find the same data: set "
@@ -259,7 +271,7 @@ class Training:
     @classmethod
     def resumed(cls, args: argparse.Namespace) -> Training:
         """As it stood when `args.resume` was written, with the settings it was begun with."""
-        found = tutor.load(args.resume)
+        found = tutor.load(args.resume, device="cpu")
         try:
             older = {"autocast": "float32", "leaves": 0}  # which do not say
             settings = {**older, **found["settings"]}
@@ -269,7 +281,8 @@ class Training:
             scaled = ["scaler"] if settings["autocast"] == "float16" else []
             states = {name: found[name] for name in ("model", "optimizer", *scaled)}
             known = {"epochs": epochs, **settings}
-            wrong = [name for name, o in OPTIONS.items() if not o.allowed(known.pop(name))]
+            named = ("epochs", *FIXED)
+            wrong = [name for name in named if not OPTIONS[name].allowed(known.pop(name))]
             counted = losses.shape == (steps,) and accuracies.shape == (epoch,)
             if wrong or known or not counted or not all(whole(n, 0) for n in at):
                 raise ValueError(", ".join([*wrong, *known]) or "where it stands")
@@ -284,7 +297,8 @@ class Training:
             raise DomainError(f"{dist.size()} ranks with --resume {args.resume}",
                               "that run was begun by one process, with batches as a whole",
                               "go on with one, or begin a run with --leaves 8")  # fmt: skip
-        vars(args).update({"epochs": epochs, "out": args.resume.parent, **vars(args), **settings})
+        own = {"epochs": epochs, "out": args.resume.parent, "sharded": False}
+        vars(args).update({**own, **vars(args), **settings})
         self = cls(args)
         self.epoch, self.step, self.checksum = epoch, step, checksum
         saving.fill(self.parts, states)
@@ -321,7 +335,8 @@ class Interrupt:
         """Was it pressed, on whatever rank? They stop after the same step."""
         if dist.size() == 1:
             return self.asked
-        return not step % ASKED and dist.all_reduce(Tensor(int(self.asked)), "max").item() > 0
+        asked = Tensor(int(self.asked), device="cpu")
+        return not step % ASKED and dist.all_reduce(asked, "max").item() > 0
 
     def __call__(self, *_: Any) -> None:
         if self.asked:
@@ -341,7 +356,8 @@ def describe(run: Training, digits: data.Images) -> None:
     print(f"data   {digits.source}: {len(digits.train_labels):,} to learn from,", end=" ")
     print(f"{len(digits.test_labels):,} to test on")
     print(f"model  {'-'.join(map(str, sizes))}, {count:,} parameters;", end=" ")
-    print(f"{args.optimizer}, lr {args.lr:g}, batches of {args.batch_size}", end="")
+    sharded = ", sharded" if isinstance(run.optimizer, dist.Sharded) else ""
+    print(f"{args.optimizer}{sharded}, lr {args.lr:g}, batches of {args.batch_size}", end="")
     print(f" in {args.leaves} leaves, seed {args.seed}" if args.leaves else f", seed {args.seed}")
 
 
@@ -426,8 +442,9 @@ def run(args: argparse.Namespace) -> int:
             if folder != args.out:
                 print(f"{args.out} has the results of another run: these go to {folder}")
                 args.out = folder
+            room = training.room()
             if not dist.rank():
-                files.check_room(folder, training.room())
+                files.check_room(folder, room)
             describe(training, digits)
             return learn(training, digits)
     except TutorError as error:

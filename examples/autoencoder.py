@@ -46,13 +46,14 @@ class Autoencoder(nn.Module):
 
 def principal(x: Tensor) -> tuple[Tensor, Tensor]:
     """The mean (784) and the two directions (784, 2) of PCA: any two that are not special turn into
-    them when the covariance is applied again and again (the power method, of two at once)."""
+    them when the covariance is applied again and again (the power method, of two at once). QR is
+    the CPU's, whatever else the device has."""
     mean = x.mean(0)
-    covariance = (x - mean).T @ (x - mean) / len(x)
-    directions = Tensor.randn(784, 2)
+    covariance = ((x - mean).T @ (x - mean) / len(x)).cpu()
+    directions = Tensor.randn(784, 2, device="cpu")
     for _ in range(200):
         directions = linalg.qr(covariance @ directions).Q
-    return mean, directions
+    return mean, directions.to(x.device)
 
 
 def mean_square(found: Tensor, wanted: Tensor) -> float:

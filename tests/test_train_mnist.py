@@ -245,6 +245,15 @@ CHANGED = {  # another value, and the one it was begun with, as options
 
 def test_every_fixed_option_has_a_row():
     assert list(CHANGED) == train_mnist.FIXED
+    assert {*train_mnist.OPTIONS} - {*train_mnist.FIXED} == {"epochs", "sharded"}
+
+
+def test_one_process_has_nothing_to_shard(tmp_path):
+    args = ["--epochs", "2", "--no-plot"]
+    plain, _ = run(tmp_path, *args, name="plain")
+    sharded, notes = run(tmp_path, *args, "--sharded", name="sharded")
+    assert {n: t.tolist() for n, t in sharded.items()} == {n: t.tolist() for n, t in plain.items()}
+    assert "sharded" not in notes["settings"]
 
 
 @pytest.mark.parametrize("name", CHANGED)
@@ -342,6 +351,11 @@ def test_it_learns_on_a_device_what_it_learns_on_the_cpu(device, tmp_path):
     path = str(tmp_path / device.replace(":", "") / train_mnist.CHECKPOINT)
     assert train_mnist.main(["--resume", path, "--epochs", "3", "--no-plot"]) == 0
     assert len(tutor.load(path)["losses"]) == 3 * len(found[device]["losses"]) // 2
+    with tutor.device(device):  # as TUTOR_DEVICE has it: the images are there, too
+        again = ["--epochs", "2", "--no-plot", "--out", str(tmp_path / "default")]
+        assert train_mnist.main([*SMALL, *again]) == 0
+    same = tutor.load(tmp_path / "default" / train_mnist.CHECKPOINT)
+    assert same["losses"].tolist() == found[device]["losses"].tolist()
 
 
 def test_help_says_every_default(capsys):

@@ -14,14 +14,12 @@ a network on drawn digits in the page.
 
 from __future__ import annotations
 
-import functools
-import os
 import shutil
 import sys
-import threading
 import time
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from served import Server
 
 OBSERVE = """
 window.figures = {largest: 0, blocked: 0, moved: 0};
@@ -58,26 +56,6 @@ PAGES = {"front page": "index.html", "chapter 0": "chapters/00_five_minutes.html
          "playground": "playground.html"}  # fmt: skip
 
 
-class Counted(SimpleHTTPRequestHandler):
-    """A plain file server that says nothing, and counts the bytes of the files it sends."""
-
-    sent = 0
-
-    def log_message(self, *about: object) -> None:
-        pass
-
-    def copyfile(self, source: Any, outputfile: Any) -> None:
-        Counted.sent += os.fstat(source.fileno()).st_size
-        super().copyfile(source, outputfile)
-
-
-def served(folder: str) -> str:
-    """The address of a plain file server of the folder."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Counted, directory=folder))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return f"http://127.0.0.1:{server.server_port}/"
-
-
 def run_cell(page: Any, code: str) -> str:
     """Run code in the first cell of a chapter, and what it shows."""
     page.wait_for_selector("html[data-live=ready]")
@@ -88,26 +66,26 @@ def run_cell(page: Any, code: str) -> str:
     return str(cell.locator(".cell_output").inner_text()).strip()
 
 
-def visit(context: Any, address: str, live: bool) -> str:
-    """Open a page, and say what that costs; `live`: run a cell in it."""
+def visit(context: Any, server: Server, path: str) -> str:
+    """Open a page, and say what that costs; in a chapter also run a cell."""
     page = context.new_page()
     page.add_init_script(OBSERVE)
-    before = Counted.sent
-    page.goto(address, wait_until="load")
+    before = server.sent
+    page.goto(server.base + path, wait_until="load")
     page.wait_for_timeout(1500)  # the last things to be painted, or to move
     found = page.evaluate("figures")
     first = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
     words = [f"first paint {first / 1000:.2f} s", f"largest {found['largest'] / 1000:.2f} s",
              f"blocked {found['blocked'] / 1000:.2f} s", f"moved {found['moved']:.3f}"]  # fmt: skip
-    if live:
+    if "chapters" in path:
         began = time.perf_counter()
         shown = run_cell(page, FIRST)
         assert shown == "Tensor([3., 6.])", shown
         words.append(f"first result {time.perf_counter() - began:.2f} s after Run")
-    shown = Counted.sent
+    until_now = server.sent
     page.wait_for_timeout(8000)  # the service worker keeps the site for the next visit
     words.append(
-        f"{(shown - before) / 1e6:.2f} MB, and {(Counted.sent - shown) / 1e6:.2f} MB after"
+        f"{(until_now - before) / 1e6:.2f} MB, and {(server.sent - until_now) / 1e6:.2f} MB after"
     )
     page.close()
     return ", ".join(words)
@@ -116,17 +94,17 @@ def visit(context: Any, address: str, live: bool) -> str:
 def main(folder: str) -> None:
     from playwright.sync_api import sync_playwright
 
-    base = served(folder)
+    server = Server(folder)
     with sync_playwright() as playwright:
         path = shutil.which("chromium") or shutil.which("google-chrome")
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         for name, page in PAGES.items():
             context = browser.new_context()
             for which in ("first", "next"):
-                print(f"{name}, {which} visit: {visit(context, base + page, 'chapters' in page)}")
+                print(f"{name}, {which} visit: {visit(context, server, page)}")
             context.close()
         page = browser.new_page()
-        page.goto(base + PAGES["chapter 0"])
+        page.goto(server.base + PAGES["chapter 0"])
         print("training in the page:", run_cell(page, TRAIN))
         browser.close()
 

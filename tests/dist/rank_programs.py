@@ -280,5 +280,36 @@ def sharded():
     return found
 
 
+def dropout():
+    """What of the batch is dropped, and where the random numbers stand then, in each way to train."""
+    inner = nn.Dropout(0.5)
+    model = dist.DataParallel(nn.Sequential(nn.Linear(4, 16), inner), leaves=None)
+    kept, found = [], {}
+    inner.register_forward_hook(lambda layer, given, z: kept.append((z != 0).tolist()))
+
+    def noted(name):
+        state = tutor.random.get_state()
+        grads = [p.grad.tolist() for p in nn.get_parameters(model)]
+        found[name] = {"kept": [*kept], "state": state, "grads": grads}
+        kept.clear()
+
+    def plain(rows):
+        model(tutor.ones(rows, 4)).mean().backward()
+
+    plain(4)
+    noted("plain")
+    model.backward(lambda x: model(x).mean(), tutor.ones(4, 4))
+    noted("one leaf a rank")
+    plain(4 + 4 * dist.rank())
+    noted("other rows")
+    tutor.manual_seed(1000 + dist.rank())
+    plain(4)
+    noted("own seeds")
+    eight = dist.DataParallel(model.model, leaves=8)
+    eight.backward(lambda x: eight(x).mean(), tutor.ones(4, 4))
+    noted("leaves")
+    return found
+
+
 if __name__ == "__main__":
     print("RESULT " + json.dumps(globals()[sys.argv[1]]()), flush=True)

@@ -46,6 +46,26 @@ def test_one_leaf_a_rank_learns_alike_with_other_bits():
     assert found[1][0][2] == pytest.approx(found[3][0][2], rel=0.15)
 
 
+def test_ranks_drop_the_same_places_in_a_plain_loop_and_others_in_leaves():
+    """As docs/ranks.md says. The gradients are those of all ranks in each of the ways."""
+    found = results(2, "dropout")
+    same = {}
+    for name in found[0]:
+        first, second = (one[name] for one in found)
+        assert first["grads"] == second["grads"]
+        same[name] = first["kept"] == second["kept"], first["state"] == second["state"]
+    assert same == {
+        "plain": (True, True),
+        "one leaf a rank": (False, True),
+        "other rows": (False, False),
+        "own seeds": (False, False),
+        "leaves": (False, True),
+    }
+    first, second = (one["other rows"]["kept"][0] for one in found)
+    assert second[:4] == first and len(second) == 8  # where both have a row, it is the same mask
+    assert found[0]["own seeds"]["kept"] != found[1]["own seeds"]["kept"]
+
+
 def expected(model, x, y):
     for p in nn.get_parameters(model):
         p.grad = None

@@ -62,6 +62,33 @@ def test_four_ranks_go_on_where_one_was_and_one_where_four_were(alone, tmp_path)
     assert weights(again) == weights(whole)
 
 
+@pytest.mark.parametrize("optimizer", ["adam", "sgd"])
+def test_a_sharded_run_goes_on_unsharded_and_on_other_ranks_with_the_same_bits(optimizer, tmp_path):
+    """Over the numbers of epochs: two ranks with shards, then one without, then four with them."""
+    settings = ["--optimizer", optimizer, "--autocast", "float16"]
+    straight = tmp_path / "straight"
+    options = ["--no-plot", "--out", str(straight), "--leaves", "8", "--epochs", "3"]
+    assert train_mnist.main([*SMALL, *settings, *options]) == 0
+    out = tmp_path / "sharded"
+    _, text = trained(2, out, *settings, "--sharded", "--epochs", "1")
+    assert f"{optimizer}, sharded" in text
+    resume = ["--resume", str(out / "checkpoint.safetensors")]
+    assert train_mnist.main([*resume, "--epochs", "2", "--no-plot"]) == 0
+    found, text = trained(4, out, *resume, "--sharded", "--epochs", "3")
+    assert weights(found) == weights((straight / "checkpoint.safetensors").read_bytes())
+    assert f"{optimizer}, sharded" in text
+
+
+def test_two_sharded_ranks_write_the_file_of_one(alone, tmp_path):
+    found, _ = trained(2, tmp_path / "two", "--epochs", "2", "--sharded")
+    assert found == alone[1].read_bytes()
+
+
+def test_ranks_that_would_train_apart_are_refused(tmp_path):
+    done = launched(2, SCRIPT, *SMALL, "--leaves", "0", "--out", tmp_path)
+    assert done.returncode == 2 and "leaf by leaf" in done.stderr
+
+
 def weights(checkpoint):
     """All of its numbers: what follows the header."""
     return checkpoint[8 + int.from_bytes(checkpoint[:8], "little") :]

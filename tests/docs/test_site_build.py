@@ -7,6 +7,8 @@ import json
 import re
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 import zipfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,6 +28,7 @@ def module(path: Path):
 
 
 build = module(ROOT / "docs/_site/build.py")
+served = module(ROOT / "docs/_site/served.py")
 live = module(ROOT / "docs/_ext/live.py")
 
 LESSON = """
@@ -39,6 +42,27 @@ begin("08")
 [entry.solution for entry in everything() if hasattr(entry, "hints")]
 print(tutor.Tensor([1, 2]) + 1, tutor.registry.backends())
 """
+
+
+def test_the_site_is_served_in_silence_and_the_bytes_are_counted(tmp_path, capfd):
+    (tmp_path / "index.html").write_bytes(b"<p>12345")
+    (tmp_path / "empty").mkdir()
+    server = served.Server(str(tmp_path))
+    try:
+        for _ in range(2):
+            with urllib.request.urlopen(server.base, timeout=30) as page:
+                assert page.read() == b"<p>12345"
+        assert server.sent == 16
+        with urllib.request.urlopen(server.base + "empty/", timeout=30) as listing:
+            assert server.sent == 16 + len(listing.read())
+        with pytest.raises(urllib.error.HTTPError, match="404") as gone:
+            urllib.request.urlopen(server.base + "gone.html", timeout=30)
+        gone.value.close()
+    finally:
+        server.stop()
+    with pytest.raises(urllib.error.URLError):
+        urllib.request.urlopen(server.base, timeout=30)
+    assert capfd.readouterr() == ("", "")
 
 
 def test_the_archive_is_a_library_with_the_whole_course(tmp_path):

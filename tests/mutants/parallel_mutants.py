@@ -73,11 +73,30 @@ PARALLEL_MUTANTS = [
     ),
     Mutant(
         "a rank stops for a Ctrl-C that the others have not seen", "train_mnist.py",
-        'return not step % ASKED and dist.all_reduce(Tensor(int(self.asked)), "max").item() > 0',
+        'return not step % ASKED and dist.all_reduce(asked, "max").item() > 0',
         "return self.asked",
         "dist/test_train_on_ranks.py",
         "the others wait for it, and end with a DistError",
         only="reaches_one",
+    ),
+    Mutant(
+        "a sharded run keeps all of the state on each rank", "train_mnist.py",
+        "partial(dist.Sharded, kind) if args.sharded and dist.size() > 1 else kind", "kind",
+        "dist/test_train_on_ranks.py",
+        "--sharded says that memory is spared, and spares none",
+        only="sharded_run",
+    ),
+    Mutant(
+        "rows are chosen by positions that are elsewhere", "tutor/data/dataset.py",
+        "t.index_select(0, index.to(t.device))", "t.index_select(0, index)",
+        "devices/test_device_data.py",
+        "a loader that shuffles data on a device is refused",
+    ),
+    Mutant(
+        "a loader moves its batches nowhere", "tutor/data/loader.py",
+        "made = map(partial(moved, device=self.device), made)", "pass",
+        "devices/test_device_data.py",
+        "DataLoader(device=) is accepted, and the first layer refuses the batch",
     ),
     Mutant(
         "a ring sends once too often", "tutor/dist/cost.py",

@@ -7,14 +7,13 @@ plain file server.
 
 from __future__ import annotations
 
-import functools
 import importlib.util
 import os
 import shutil
-import threading
 from collections.abc import Iterator
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -30,23 +29,16 @@ LOAD = 90_000  # milliseconds until Python is there, on a machine that does othe
 OPTIONS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking")
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *about: object) -> None:
-        pass
+def script(name: str) -> ModuleType:
+    """A file of docs/_site, whose folder is not in the path: it has a `build`, as others do."""
+    spec = importlib.util.spec_from_file_location(f"site_{name}", ROOT / f"docs/_site/{name}.py")
+    assert spec and spec.loader
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
 
 
-class Server:
-    """A plain file server of the site, which can be turned off."""
-
-    def __init__(self) -> None:
-        handler = functools.partial(Quiet, directory=SITE)
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self.base = f"http://127.0.0.1:{self.http.server_port}/"
-        threading.Thread(target=self.http.serve_forever, daemon=True).start()
-
-    def stop(self) -> None:
-        self.http.shutdown()
-        self.http.server_close()
+Server = script("served").Server
 
 
 @pytest.fixture(scope="session")
@@ -62,16 +54,16 @@ def browser() -> Iterator[object]:
 
 
 @pytest.fixture(scope="session")
-def shared() -> Iterator[Server]:
-    server = Server()
+def shared() -> Iterator[Any]:
+    server = Server(SITE)
     yield server
     server.stop()
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
+def server() -> Iterator[Any]:
     """A server of its own: another address, so nothing that was kept before."""
-    own = Server()
+    own = Server(SITE)
     yield own
     own.stop()
 
@@ -79,11 +71,7 @@ def server() -> Iterator[Server]:
 @pytest.fixture(scope="session")
 def axe() -> str:
     """The accessibility checker, as the build fetches what it needs."""
-    file = ROOT / "docs" / "_site" / "build.py"
-    spec = importlib.util.spec_from_file_location("site_build", file)
-    build = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(build)
-    with build.npm(*AXE) as archive:
+    with script("build").npm(*AXE) as archive:
         return archive.extractfile("package/axe.min.js").read().decode()
 
 

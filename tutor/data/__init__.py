@@ -56,6 +56,7 @@ from tutor.data.transforms import (
 )
 from tutor.data.warps import Compose, ElasticTransform, RandomAffine, RandomRotation
 from tutor.errors import DataError, NumberRangeError
+from tutor.ground.typing import DeviceLike
 from tutor.methods.tensor import Tensor
 
 __all__ = [
@@ -143,22 +144,26 @@ SOURCES = {
 }
 
 
-def load(name: str = "auto", limit: int | None = None) -> Images:
+def load(
+    name: str = "auto", limit: int | None = None, *, device: DeviceLike | None = None
+) -> Images:  # fmt: skip
     """The data set "mnist", "fashion_mnist" or "digits"; "auto" is MNIST, or digits (and a line
     that says so) where nobody has MNIST: TUTOR_DATA is not set, no copy is kept, none can be got.
-    `limit` keeps only so many to learn from, and to be tested on. DataError for damaged or missing
-    files (of a TUTOR_DATA that is set, for "auto" too), or an unknown name.
+    `limit` keeps only so many to learn from, and to be tested on. They are on `device`, or where
+    `tutor.device` says. DataError for damaged or missing files (of a TUTOR_DATA that is set, for
+    "auto" too), or an unknown name.
     """
     if limit is not None and limit < 1:
         raise NumberRangeError(f"{limit} images", "nothing to learn from", "use limit=1 or more")
     if name == "auto":
         try:
-            return load("mnist", limit)
+            return load("mnist", limit, device=device)
         except MissingDataError as error:
             print(f"tutor: no MNIST, so tutor draws digits itself ({error.found})", file=sys.stderr)
-            return load("digits", limit)
+            return load("digits", limit, device=device)
     if name not in SOURCES:
         known = ", ".join((*SOURCES, "auto"))
         raise DataError(f"the data set {name!r}", f"there are {known}", "use one of those")
     load_split, source = SOURCES[name]
-    return Images(*load_split("train", limit), *load_split("test", limit), source, name)
+    train, test = (load_split(split, limit, device=device) for split in ("train", "test"))
+    return Images(*train, *test, source, name)

@@ -55,6 +55,18 @@ def collate(samples: Sequence[Any], path: str = "sample") -> Any:
                      "a collate_fn=, a function of the list of samples")  # fmt: skip
 
 
+def moved(batch: Any, device: str) -> Any:
+    """The batch with each Tensor in it on that device; what is no Tensor stays as it is."""
+    if isinstance(batch, Tensor):
+        return batch.to(device)
+    if isinstance(batch, Mapping):
+        return {key: moved(part, device) for key, part in batch.items()}
+    if isinstance(batch, (tuple, list)):
+        parts = [moved(part, device) for part in batch]
+        return type(batch)(*parts) if hasattr(batch, "_fields") else type(batch)(parts)
+    return batch
+
+
 def _same(samples: Sequence[Any], path: str, alike: Any, what: str) -> None:
     for i, sample in enumerate(samples):
         if not alike(sample):

@@ -34,6 +34,11 @@ def as_tensor(data: TensorLike) -> Tensor:
     return Tensor(data)
 
 
+def picked(t: Tensor, index: Tensor | slice) -> Tensor:
+    """Rows of a Tensor, wherever it is; positions are counted on the host."""
+    return t[index] if isinstance(index, slice) else t.index_select(0, index.to(t.device))
+
+
 def length(dataset: object, asked: str) -> int:
     """How many samples there are. DTypeError for what has no length, or gives no sample."""
     given = hasattr(dataset, "__getitem__") and not isinstance(dataset, (Mapping, str, bytes))
@@ -111,9 +116,7 @@ class TensorDataset(Dataset):
 
     def rows(self, index: Tensor | slice) -> tuple[Tensor, ...]:
         """Many samples, a Tensor for each column: copies for an index, views for a slice."""
-        if isinstance(index, slice):
-            return tuple(t[index] for t in self.tensors)
-        return tuple(t.index_select(0, index) for t in self.tensors)
+        return tuple(picked(t, index) for t in self.tensors)
 
 
 class Column(Dataset):
@@ -129,7 +132,7 @@ class Column(Dataset):
         return self.data[self.place(index)]
 
     def rows(self, index: Tensor | slice) -> Tensor:
-        return self.data[index] if isinstance(index, slice) else self.data.index_select(0, index)
+        return picked(self.data, index)
 
 
 @spelled
@@ -154,10 +157,7 @@ class Subset(Dataset):
 
     def rows(self, index: Tensor | slice) -> Any:
         """Those of the data set below, which has to give rows."""
-        chosen = (
-            self.indices[index] if isinstance(index, slice) else self.indices.index_select(0, index)
-        )
-        return self.dataset.rows(chosen)
+        return self.dataset.rows(picked(self.indices, index))
 
 
 def gives_rows(dataset: object) -> bool:
@@ -168,13 +168,13 @@ def gives_rows(dataset: object) -> bool:
 
 
 def whole_numbers(indices: Any) -> Tensor:
-    """Positions of samples as a Tensor of int64. DTypeError for what are none."""
+    """Positions of samples as a Tensor of int64 on the host. DTypeError for what are none."""
     listed = indices if isinstance(indices, (Tensor, list, tuple, range)) else list(indices)
     found = as_tensor(listed if isinstance(listed, Tensor) or len(listed) else []).detach()
     if found.numel() and (not found.dtype.is_integer or found.ndim != 1):
         raise DTypeError("positions of samples", f"{found.dtype.name} of shape {found.shape}",
                          "give a list of whole numbers")  # fmt: skip
-    return found.cast(int64)
+    return found.cast(int64).cpu()
 
 
 @spelled

@@ -19,9 +19,11 @@ from collections.abc import Iterator
 from math import ceil, sqrt
 from random import Random
 
+from tutor.backends import devices
 from tutor.core.buffer import Buffer
 from tutor.dtype import uint8
 from tutor.errors import DataError, NumberRangeError
+from tutor.ground.typing import DeviceLike
 from tutor.methods.tensor import Tensor
 
 SIDE = 28
@@ -96,25 +98,28 @@ STROKES: list[list[list[Stroke]]] = [
 ]
 
 
-def draw(n: int, seed: int) -> tuple[Tensor, Tensor]:
+def draw(n: int, seed: int, *, device: DeviceLike | None = None) -> tuple[Tensor, Tensor]:
     """`n` digits: images uint8 (n, 28, 28), from 0 for paper to 255 for ink, and labels uint8 (n,).
 
     The same seed gives the same digits; a larger n only adds more of them.
     """
     images, labels = pixels(n, seed)
+    there = devices.of(device)
     return (
-        Tensor(Buffer.from_memory(images, dtype=uint8), (n, SIDE, SIDE)),
-        Tensor(Buffer.from_memory(labels, dtype=uint8), (n,)),
+        Tensor(Buffer.from_memory(images, dtype=uint8, device=there), (n, SIDE, SIDE)),
+        Tensor(Buffer.from_memory(labels, dtype=uint8, device=there), (n,)),
     )
 
 
-def load(split: str, limit: int | None = None) -> tuple[Tensor, Tensor]:
+def load(
+    split: str, limit: int | None = None, *, device: DeviceLike | None = None
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The fixed set "train" (10,000 digits) or "test" (2,000 others), or its first `limit` digits,
     as `draw` returns them."""
     if split not in SPLITS:
         raise DataError(f"digits {split!r}", "no such split", f"use one of {', '.join(SPLITS)}")
     n, seed = SPLITS[split]
-    return draw(n if limit is None else min(n, limit), seed)
+    return draw(n if limit is None else min(n, limit), seed, device=device)
 
 
 def pixels(n: int, seed: int) -> tuple[bytearray, bytearray]:

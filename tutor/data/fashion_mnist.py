@@ -10,11 +10,13 @@ from __future__ import annotations
 import functools
 import hashlib
 
+from tutor.backends import devices
 from tutor.core.buffer import Buffer
 from tutor.data import mnist
 from tutor.data.fetch import File, fetch, wrong
 from tutor.dtype import uint8
 from tutor.errors import DataError
+from tutor.ground.typing import DeviceLike
 from tutor.methods.tensor import Tensor
 
 CLASSES = ("T-shirt/top", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker",
@@ -23,7 +25,9 @@ FOLDERS = ("fashion_mnist", "fashion", "FashionMNIST/raw")  # beside fashion-mni
 INSTEAD = ", or take tutor.data.load('digits'), which needs no files"
 
 
-def load(split: str, limit: int | None = None) -> tuple[Tensor, Tensor]:
+def load(
+    split: str, limit: int | None = None, *, device: DeviceLike | None = None
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The split "train" or "test", or its first `limit` pictures: images uint8 (n, 28, 28), and
     labels uint8 (n,), places in CLASSES. DataError where files are damaged or missing."""
     if split not in mnist.FILES:
@@ -31,7 +35,8 @@ def load(split: str, limit: int | None = None) -> tuple[Tensor, Tensor]:
             f"Fashion-MNIST {split!r}", "no such split", f"use one of {', '.join(mnist.FILES)}"
         )
     images, labels = map(read, mnist.FILES[split], mnist.SHAPES[split])
-    return images[:limit], labels[:limit]
+    there = devices.of(device)
+    return images[:limit].to(there), labels[:limit].to(there)
 
 
 def read(digits: File, shape: tuple[int, ...]) -> Tensor:

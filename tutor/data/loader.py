@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import islice
 from typing import Any
 
 from tutor import random
+from tutor.backends import devices
 from tutor.data.ahead import Ahead
-from tutor.data.collate import collate
-from tutor.data.dataset import IterableDataset, as_dataset, as_tensor, gives_rows, whole_numbers
+from tutor.data.collate import collate, moved
+from tutor.data.dataset import (
+    IterableDataset,
+    as_dataset,
+    as_tensor,
+    gives_rows,
+    picked,
+    whole_numbers,
+)
 from tutor.data.shard import Shard, part_of, shard_of
 from tutor.errors import DataError, DomainError, DTypeError, ShapeError
 from tutor.ground import checks
 from tutor.ground.spelling import spelled
 from tutor.ground.system import THREADS
-from tutor.ground.typing import TensorLike
+from tutor.ground.typing import DeviceLike, TensorLike
 from tutor.methods.tensor import Tensor
 
 AHEAD = 2  # batches that are made ahead for each worker that was asked for
@@ -57,9 +66,7 @@ def batches(
         raise ShapeError(f"batches of size {size}", "a batch has at least one row", "use size=64")
     order = Tensor(random.permuted(rows[0], seed, epoch)).to(xs.device) if shuffle else None
     picks = pieces(rows[0], size, drop_last, order, shard_of("batches", shard))
-    if order is None:
-        return ((xs[pick], ys[pick]) for pick in picks)
-    return ((xs.index_select(0, pick), ys.index_select(0, pick)) for pick in picks)
+    return ((picked(xs, pick), picked(ys, pick)) for pick in picks)
 
 
 def pieces(n: int, size: int, drop_last: bool, order: Tensor | None,
@@ -99,6 +106,8 @@ class DataLoader:
     collate_fn  makes a batch of a list of samples; None: tutor.data.collate
     transform   is given each batch, of a tuple its first part (the images), and returns another
     prefetch    so many batches are made ahead, by one thread, while the program goes on
+    device      where each batch is moved to; with `prefetch` by that thread, so beside the step.
+                None: a batch is where its data are
     shard       (rank, size): of each batch only that part which this rank of so many has: its rows
                 stand where one rank would have them, and of a short batch there may be none. What
                 draws numbers, or is no plain indexing, makes the whole batch, which is then cut,
@@ -128,6 +137,7 @@ class DataLoader:
         prefetch: int = 0,
         num_workers: int = 0,
         shard: tuple[int, int] | None = None,
+        device: DeviceLike | None = None,
     ) -> None:
         maker = callable(dataset) and not hasattr(dataset, "__getitem__")
         if hasattr(dataset, "__iter__") and not hasattr(dataset, "__getitem__") and not maker:
@@ -161,6 +171,7 @@ class DataLoader:
                               "shuffle=True, too" if shuffle else f"{checks.said(sampler)}",
                               "give shuffle, or an iterable over positions of samples")  # fmt: skip
         self.shard = shard_of("a DataLoader", shard)
+        self.device = None if device is None else devices.of(device)
         self.epoch, self.batch = 0, 0  # the next one to be handed out
         self._goes_on = False  # whether the next iterator begins there, and not a new epoch
         self._turn: object = None  # the newest iterator's: it alone moves the position
@@ -185,6 +196,8 @@ class DataLoader:
         self._goes_on = False
         turn = self._turn = object()
         made = self._batches(self.epoch, self.batch)
+        if self.device is not None:
+            made = map(partial(moved, device=self.device), made)
         ahead = self.prefetch if THREADS else 0
         return self._counted(Ahead(made, ahead) if ahead else made, turn)
 

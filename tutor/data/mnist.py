@@ -13,10 +13,12 @@ import functools
 import math
 import struct
 
+from tutor.backends import devices
 from tutor.core.buffer import Buffer
 from tutor.data.fetch import File, fetch
 from tutor.dtype import uint8
 from tutor.errors import DataError
+from tutor.ground.typing import DeviceLike
 from tutor.methods.tensor import Tensor
 
 MIRRORS = (
@@ -62,14 +64,17 @@ FILES = {
 }
 
 
-def load(split: str, limit: int | None = None) -> tuple[Tensor, Tensor]:
+def load(
+    split: str, limit: int | None = None, *, device: DeviceLike | None = None
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The split "train" or "test", or its first `limit` digits: images uint8 (n, 28, 28), from 0
     for paper to 255 for ink, and labels uint8 (n,). DataError where files are damaged or missing.
     """
     if split not in FILES:
         raise DataError(f"MNIST {split!r}", "no such split", f"use one of {', '.join(FILES)}")
     images, labels = map(read, FILES[split], SHAPES[split])
-    return images[:limit], labels[:limit]
+    there = devices.of(device)
+    return images[:limit].to(there), labels[:limit].to(there)
 
 
 def read(file: File, shape: tuple[int, ...]) -> Tensor:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tutor import random
-from tutor.data.dataset import as_tensor
+from tutor.data.dataset import as_tensor, picked
 from tutor.errors import DataError, DomainError, DTypeError, ShapeError
 from tutor.ground import checks
 from tutor.ground.spelling import spelled
@@ -280,4 +280,4 @@ def train_test_split(
                           "use a share between 0 and 1, for example 0.2")  # fmt: skip
     order = Tensor(random.permuted(n, seed))
     picks = order[count:], order[:count]
-    return tuple(t.index_select(0, pick) for t in tensors for pick in picks)
+    return tuple(picked(t, pick) for t in tensors for pick in picks)

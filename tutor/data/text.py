@@ -11,6 +11,7 @@ from array import array
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from tutor.backends import devices
 from tutor.core.buffer import Buffer
 from tutor.data.dataset import Dataset
 from tutor.data.loader import DataLoader, count
@@ -122,7 +123,7 @@ class TextBlocks(Dataset):
         if len(self.ids) <= self.block_size:
             raise DataError(f"TextBlocks of {block_size} ids", f"a text of {len(self.ids)}",
                             "give a longer text, or a smaller block_size")  # fmt: skip
-        self.steps = Tensor.arange(self.block_size)
+        self.steps = Tensor.arange(self.block_size, device=self.ids.device)
 
     def __len__(self) -> int:
         return (len(self.ids) - self.block_size - 1) // self.stride + 1
@@ -134,8 +135,9 @@ class TextBlocks(Dataset):
     def rows(self, index: Tensor | slice) -> tuple[Tensor, Tensor]:
         """Many blocks in one go, (n, block_size) each."""
         if isinstance(index, slice):
-            index = Tensor.arange(index.start, index.stop)
-        places = (index * self.stride).reshape(-1, 1) + self.steps
+            index = Tensor.arange(index.start, index.stop, device=self.ids.device)
+        first = index.to(self.ids.device) * self.stride
+        places = first.reshape(-1, 1) + self.steps
         flat, shape = places.flatten(), places.shape
         after = self.ids[1:].index_select(0, flat)
         return self.ids.index_select(0, flat).reshape(shape), after.reshape(shape)
@@ -148,7 +150,8 @@ def token_ids(ids: Sequence[int] | Tensor) -> Tensor:
     elif isinstance(ids, (list, tuple, bytes)) and all(type(i) is int for i in ids):
         if any(i >> 63 not in (0, -1) for i in ids):
             raise DTypeError("ids of a text", "one of more than 64 bits", "give what encode gave")
-        found = Tensor(Buffer.from_memory(array("q", list(ids)), dtype=int64))
+        row = Buffer.from_memory(array("q", list(ids)), dtype=int64, device=devices.default())
+        found = Tensor(row)
     else:
         found = Tensor(ids) if not isinstance(ids, str) else Tensor([0.0])
     if found.ndim != 1 or not found.dtype.is_integer:

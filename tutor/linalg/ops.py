@@ -128,7 +128,7 @@ class SlogDet(OfMatrices):
 
 def inverse(a: Any) -> Any:
     """A⁻¹: X of A X = I."""
-    return apply("solve", a, type(a).eye(a.shape[-1], dtype=a.dtype))
+    return apply("solve", a, type(a).eye(a.shape[-1], dtype=a.dtype, device=a.device))
 
 
 class Cholesky(OfMatrices):

@@ -18,7 +18,7 @@ def matrix_power(x: Tensor, n: int) -> Tensor:
     if a.shape[-1] != a.shape[-2]:
         raise ShapeError(f"linalg.matrix_power of shape {a.shape}", "not square", "(..., n, n)")
     base: Tensor = inv(a) if power < 0 else a
-    result = Tensor.eye(a.shape[-1], dtype=base.dtype).expand(a.shape)
+    result = Tensor.eye(a.shape[-1], dtype=base.dtype, device=a.device).expand(a.shape)
     power, first = abs(power), True
     while power:
         if power & 1:

@@ -70,7 +70,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0) -> Tensor:
     low, high = finite("uniform_(a=...)", a), finite("uniform_(b=...)", b)
     if low > high:
         raise DomainError(f"uniform_({a=}, {b=})", "no number is between", "give a below b")
-    x = Tensor.rand(floats("uniform_", tensor).shape, dtype=tensor.dtype)
+    x = Tensor.rand(floats("uniform_", tensor).shape, dtype=tensor.dtype, device=tensor.device)
     return tensor.assign(x * (high - low) + low)
 
 
@@ -79,7 +79,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0) -> Tensor:
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
     """Normal, with that mean and standard deviation."""
     mean, std = finite("normal_(mean=...)", mean), checks.number("normal_(std=...)", std, 0)
-    x = Tensor.randn(floats("normal_", tensor).shape, dtype=tensor.dtype)
+    x = Tensor.randn(floats("normal_", tensor).shape, dtype=tensor.dtype, device=tensor.device)
     return tensor.assign(x * finite("normal_(std=...)", std) + mean)
 
 
@@ -97,7 +97,8 @@ def trunc_normal_(
             f"trunc_normal_({std=}, {a=}, {b=})", "no number is left", "give a below b, std above 0"
         )
     first, last = (math.erf((x - mean) / std / math.sqrt(2)) for x in (low, high))
-    u = Tensor.rand(floats("trunc_normal_", tensor).shape, dtype="float64")
+    shape = floats("trunc_normal_", tensor).shape
+    u = Tensor.rand(shape, dtype="float64", device=tensor.device)
     z = inverse_erf(u * (last - first) + first) * (math.sqrt(2) * std) + mean
     return tensor.assign(z.clip(low, high))
 
@@ -142,7 +143,7 @@ def eye_(tensor: Tensor) -> Tensor:
     """1 on the diagonal, else 0: for a matrix, a layer that hands its inputs on."""
     if floats("eye_", tensor).ndim != 2:
         raise ShapeError(f"eye_ of {tensor.shape}", "it is no matrix", "give 2 axes")
-    return tensor.assign(Tensor.eye(*tensor.shape, dtype=tensor.dtype))
+    return tensor.assign(Tensor.eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
 
 
 @spelled
@@ -223,7 +224,8 @@ def orthogonal_(tensor: Tensor, gain: float = 1.0) -> Tensor:
     fans("orthogonal_", tensor)
     rows = tensor.shape[0]
     columns = tensor.numel() // max(rows, 1)
-    x = Tensor.randn(max(rows, columns), min(rows, columns), dtype="float64")
+    shape = max(rows, columns), min(rows, columns)
+    x = Tensor.randn(shape, dtype="float64", device=tensor.device)
     if not x.numel():
         return tensor
     q = orthonormal(x)
@@ -252,5 +254,5 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01) -> Tensor:
         raise ShapeError(f"sparse_ of {tensor.shape}", "it is no matrix", "give 2 axes")
     rows = tensor.shape[0]
     normal_(tensor, 0.0, std)
-    order = Tensor.rand(tensor.shape, dtype="float64").argsort(0).argsort(0)
+    order = Tensor.rand(tensor.shape, dtype="float64", device=tensor.device).argsort(0).argsort(0)
     return tensor.assign(tensor.detach().masked_fill(order < math.ceil(share * rows), 0.0))

@@ -30,8 +30,8 @@ def confusion(input: Tensor, target: Tensor) -> Tensor:
             f"give classes from 0 to {classes - 1}",
         )
     pairs = target.cast("int64").flatten() * classes + guesses.flatten()
-    counts = Tensor.zeros(classes * classes, dtype="int64")
-    ones = Tensor.ones(*pairs.shape, dtype="int64")
+    counts = Tensor.zeros(classes * classes, dtype="int64", device=pairs.device)
+    ones = Tensor.ones_like(pairs)
     return counts.scatter_add(0, pairs, ones).reshape(classes, classes)
 
 

@@ -41,7 +41,7 @@ def value_of(t: Any) -> str | None:
     if isinstance(t, (int, float)):
         return short(t)
     shape = shape_of(t)
-    if shape is None or not all(hasattr(t, name) for name in ("buf", "strides", "offset")):
+    if shape is None or not is_walked(t):
         data = getattr(t, "data", None)
         if isinstance(data, (list, tuple)) and 0 < len(data) <= 4:
             parts = [short(v, 6) for v in data if isinstance(v, (int, float))]
@@ -51,14 +51,22 @@ def value_of(t: Any) -> str | None:
         return short(t.buf[t.offset])
     if math.prod(shape) > 4 or 0 in shape:
         return None
-    room = 6 if shape else 7
-    shown = [
-        short(t.buf[t.offset + sum(i * s for i, s in zip(index, t.strides, strict=True))], room)
-        for index in itertools.product(*map(range, shape))
-    ]
+    shown = texts_of(t, 6 if shape else 7)
     for size in reversed(shape):  # bracket the last axis first
         shown = [f"[{', '.join(shown[i : i + size])}]" for i in range(0, len(shown), size)]
     return shown[0]
+
+
+def is_walked(t: Any) -> bool:
+    """Whether it is numbers in a Buffer, and says how to walk them."""
+    return all(hasattr(t, name) for name in ("buf", "strides", "offset"))
+
+
+def texts_of(t: Any, room: int) -> list[str]:
+    """Each number of such a tensor as text, the last axis fastest."""
+    places = itertools.product(*map(range, t.shape))
+    steps = (sum(i * s for i, s in zip(place, t.strides, strict=True)) for place in places)
+    return [short(t.buf[t.offset + step], room) for step in steps]
 
 
 def is_one_number(t: Any) -> bool:
@@ -72,12 +80,10 @@ def is_one_number(t: Any) -> bool:
 def rows_of(t: Any) -> list[str]:
     """The rows of a matrix of up to four times four numbers, in columns; none of anything else."""
     shape = shape_of(t) or ()
-    whole = all(hasattr(t, name) for name in ("buf", "strides", "offset"))
-    if len(shape) != 2 or not whole or is_one_number(t) or 0 in shape or max(shape) > 4:
+    if len(shape) != 2 or not is_walked(t) or is_one_number(t) or 0 in shape or max(shape) > 4:
         return []
-    down, along = t.strides
-    at = [[t.offset + i * down + j * along for j in range(shape[1])] for i in range(shape[0])]
-    shown = [[short(t.buf[where], 6) for where in row] for row in at]
+    texts, wide = texts_of(t, 6), shape[1]
+    shown = [texts[i : i + wide] for i in range(0, len(texts), wide)]
     room = [max(map(len, column)) for column in zip(*shown, strict=True)]
     return ["  ".join(map(str.rjust, row, room)) for row in shown]
 

@@ -96,7 +96,7 @@ def pad_packed_sequence(
     lengths = Tensor(ends, dtype="int64", device="cpu")
     if sequence.unsorted_indices is not None:
         x = x.index_select(1, sequence.unsorted_indices)
-        lengths = lengths.index_select(0, sequence.unsorted_indices)
+        lengths = lengths.index_select(0, sequence.unsorted_indices.cpu())
     return (x.transpose(0, 1) if batch_first else x), lengths
 
 
