@@ -291,8 +291,10 @@ def test_the_launcher_is_looked_for_beside_python(
 @pytest.mark.parametrize(
     ("found", "has", "text"),
     [
-        ([0, 2], None, '2 cards; to compile for it: pip install "tutorgrad[cuda]"'),
-        ([0, 1], "12.9", "1 card; NVRTC 12.9 compiles what is generated for it"),
+        ([0, 2], None, f'2 cards for device="cuda", {others.TRIED}; to compile for it: pip install'
+         ' "tutorgrad[cuda]"'),
+        ([0, 1], "12.9", f'1 card for device="cuda", {others.TRIED}; NVRTC 12.9 compiles what is'),
+        ([0, 0], "12.9", "0 cards; NVRTC 12.9 compiles what is generated for it"),
         ([100, 0], "12.9", "the driver says error 100; to do: look at nvidia-smi; NVRTC"),
         ("OSError: libcuda.so.1: cannot open shared object file", "12.9",
          "no driver (libcuda.so.1), so nothing can run; NVRTC 12.9"),

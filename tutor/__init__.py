@@ -71,6 +71,7 @@ later.PLACES.update(
     amp="tutor.amp",
     array_api="tutor.array_api",
     autograd="tutor.autograd",
+    cuda="tutor.backends.cuda",
     data="tutor.data",
     detect_anomaly="tutor.watching.anomaly",
     dist="tutor.dist",
@@ -145,6 +146,7 @@ zeros, ones, full, arange, eye = Tensor.zeros, Tensor.ones, Tensor.full, Tensor.
 linspace, from_dlpack = Tensor.linspace, Tensor.from_dlpack
 zeros_like, ones_like = Tensor.zeros_like, Tensor.ones_like
 rand, randn = Tensor.rand, Tensor.randn
+devices.register_loader("cuda", lambda: later.load("cuda").kind())
 devices.register_loader("opencl", lambda: later.load("opencl").DEVICE)
 registry.register_loader("python_ref", lambda: later.load("python_ref").table())
 twin.hand_over()

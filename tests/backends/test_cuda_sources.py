@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
+import re
 
 import pytest
 
-pytest.importorskip("pyopencl")
 pytest.importorskip("nvidia.cuda_nvrtc")
 
 from tutor.backends import cases
-from tutor.backends.opencl.cuda import Paper, nvrtc
+from tutor.backends.cuda.launches import CELLS
+from tutor.backends.cuda.nvrtc import nvrtc
+from tutor.backends.cuda.paper import Paper
 from tutor.backends.signatures import SIGNATURES
 from tutor.errors import DeviceError, ShapeError
 
 
 @pytest.mark.parametrize("name", SIGNATURES)
 def test_it_compiles_to_ptx(name: str) -> None:
-    """In two dtypes, another two for each kernel; operands side by side, and any others."""
+    """In two dtypes, another two for each kernel; operands side by side, and any others. Its
+    arguments are as large as those that a launch gives it."""
     dtypes, number = SIGNATURES[name].dtypes, list(SIGNATURES).index(name)
     paper = Paper()
     for dtype in {dtypes[number % len(dtypes)], dtypes[-1]}:
@@ -29,7 +33,11 @@ def test_it_compiles_to_ptx(name: str) -> None:
                 assert name == "nonzero"
     assert paper.place.programs
     for each in paper.place.programs.values():
-        assert f".entry {each.name}(".encode() in each.ptx
+        begin = f".entry {each.name}(".encode()
+        assert begin in each.program
+        head = each.program.partition(begin)[2].partition(b")")[0]
+        bits = [int(size) for size in re.findall(rb"\.param \.[a-z](\d+)", head)]
+        assert bits == [8 * ctypes.sizeof(CELLS[kind]) for kind in each.types], each.name
 
 
 def test_what_is_no_cuda_does_not_compile() -> None:

@@ -16,7 +16,8 @@ pytest.importorskip("pyopencl")
 
 from tutor.backends import cases, conformance, registry
 from tutor.backends.cases.operands import Block, execute, images, through
-from tutor.backends.opencl import DEVICE, elementwise, faults, launch, memory, pocl, table
+from tutor.backends.opencl import DEVICE, elementwise, launch, memory, pocl, table
+from tutor.backends.opencl import place as driver
 from tutor.backends.opencl.device import pool
 from tutor.backends.opencl.place import found, place
 from tutor.backends.opencl.precision import looser
@@ -97,7 +98,7 @@ def test_conformance_takes_a_devices_memory_and_its_bounds() -> None:
     def wrong(out: Operand, x: Operand) -> None:
         TABLE["neg", float32](out, x)
 
-    broken = type(TABLE)({("abs", float32): wrong}, 0, {})
+    broken = type(TABLE)({("abs", float32): wrong}, TABLE.room, {})
     assert not conformance.check(broken, "abs", float32).ok
 
 
@@ -255,7 +256,7 @@ def test_a_source_that_is_not_taken_names_its_kernel() -> None:
 def test_what_a_driver_answers_becomes_ours(
     monkeypatch: pytest.MonkeyPatch, code: int, kind: type, words: str
 ) -> None:
-    class Answer(faults.cl.Error):  # type: ignore[misc,name-defined]
+    class Answer(driver.cl.Error):  # type: ignore[misc,name-defined]
         def __init__(self) -> None:
             Exception.__init__(self, f"clEnqueue failed: {code}")
 
@@ -264,7 +265,7 @@ def test_what_a_driver_answers_becomes_ours(
     def lost(*_: Any) -> None:
         raise Answer
 
-    monkeypatch.setattr(launch.cl, "enqueue_nd_range_kernel", lost)
+    monkeypatch.setattr(driver.cl, "enqueue_nd_range_kernel", lost)
     x = on_device([1.0])
     with pytest.raises(kind, match=words) as raised:
         TABLE["neg", float32](x, x)

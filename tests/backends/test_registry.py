@@ -68,12 +68,12 @@ def test_aliases() -> None:
 
 def test_unknown_backend() -> None:
     with pytest.raises(KernelNotFound) as error:
-        registry.table("cuda")
-    assert "backend 'cuda'" in error.value.asked
+        registry.table("tpu")
+    assert "backend 'tpu'" in error.value.asked
     assert "python_ref" in error.value.found
     assert error.value.do
     with pytest.raises(KernelNotFound):
-        registry.lookup("add", "cuda", float32)
+        registry.lookup("add", "tpu", float32)
 
 
 def test_unknown_kernel() -> None:
@@ -167,7 +167,7 @@ def test_the_block_ends_with_an_exception_too() -> None:
 
 def test_an_unknown_choice_changes_nothing() -> None:
     with pytest.raises(KernelNotFound):
-        tutor.use_backend("cuda")
+        tutor.use_backend("tpu")
     assert registry.current() == "python_ref"
 
 
@@ -309,11 +309,11 @@ def test_the_default_is_the_fastest() -> None:
 
 def test_a_wrong_tutor_backend_is_an_error() -> None:
     code = "import tutor; print('imported'); tutor.Tensor([1.0]) + 1"
-    result = python(code, TUTOR_BACKEND="cuda")
+    result = python(code, TUTOR_BACKEND="tpu")
     assert result.returncode == 1
     assert "imported" in result.stdout
     assert "KernelNotFound" in result.stderr
-    assert "backend 'cuda'" in result.stderr
+    assert "backend 'tpu'" in result.stderr
     assert "python_ref" in result.stderr
 
 

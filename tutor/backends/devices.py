@@ -205,7 +205,7 @@ class device(Within[str | None]):  # noqa: N801 - read as a noun: with device("o
 
     @property
     def type(self) -> str:
-        """Its kind: "cpu", "opencl"."""
+        """Its kind: "cpu", "opencl", "cuda"."""
         return self.name.partition(":")[0]
 
     @property

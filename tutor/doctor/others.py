@@ -39,13 +39,14 @@ found = [mpi4py.__version__, MPI.Get_library_version().splitlines()[0].strip()]
 """
 
 CUDA = """
-import ctypes
-driver = ctypes.CDLL("libcuda.so.1")
+import ctypes, sys
+driver = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
 count = ctypes.c_int()
 code = driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count))
 found = [code, count.value]
 """
 
+TRIED = "which was tried with a stand-in for the driver, on a card not yet"
 DRIVERS = "install the device's driver, or use the CPU as one: pip install pocl_binary_distribution"
 
 
@@ -114,7 +115,7 @@ def device(
 
 
 def cuda(found: list[Any] | str) -> str:
-    """What could be done with an NVIDIA card: to compile for one, none is needed."""
+    """What can be done with an NVIDIA card: to compile for one, none is needed."""
     compiles = version("nvidia-cuda-nvrtc-cu12") or version("nvidia-cuda-nvrtc-cu13")
     if compiles:
         compiler = f"NVRTC {compiles} compiles what is generated for it"
@@ -127,6 +128,8 @@ def cuda(found: list[Any] | str) -> str:
         driver = f"the driver says error {found[0]}; to do: look at nvidia-smi"
     else:
         driver = f"{found[1]} card{'s' if found[1] != 1 else ''}"
+        if found[1]:
+            driver += f' for device="cuda", {TRIED}'
     return f"{driver}; {compiler}"
 
 

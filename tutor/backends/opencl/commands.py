@@ -29,9 +29,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-import pyopencl as cl
-
-from tutor.backends.opencl.faults import said
 from tutor.backends.registry import Operand
 from tutor.backends.step import Step, emit
 
@@ -134,7 +131,7 @@ class Launch:
         for at, kind, one in self.lives:
             number = one.read(commands.current(one.buf))
             self.kernel.set_arg(at, struct.pack(kind, number))
-        cl.enqueue_nd_range_kernel(commands.place.queue, self.kernel, *self.grid)
+        commands.place.launch(self.kernel, self.grid)
 
 
 class Question:
@@ -146,13 +143,11 @@ class Question:
         self.copied: Any = None
 
     def __call__(self, commands: Commands) -> None:
-        queue = commands.place.queue
-        self.copied = cl.enqueue_copy(queue, self.host, self.memory.data, is_blocking=False)
-        queue.flush()
+        self.copied = commands.place.copy_out(self.host, self.memory.data)
 
     def answered(self, commands: Commands) -> None:
         """Wait for the answer. `refuse` raises if it is a bad one, for the step that asked."""
-        self.copied.wait()
+        commands.place.wait(self.copied)
         if any(self.host):
             try:
                 self.refuse(bytes(self.host))
@@ -237,7 +232,7 @@ class Commands:
         """Note that these bytes, which are the same in each run, go to the device."""
 
         def again(commands: Commands) -> None:
-            cl.enqueue_copy(self.place.queue, memory.data, payload, is_blocking=False)
+            self.pool.copies.write(memory.data, memoryview(payload), 0)
 
         self.then.append(again)
         self.kept.append(memory)
@@ -293,7 +288,7 @@ class Commands:
             self.then.append(question.answered)
 
     def clear(self, memory: Any) -> None:
-        cl.enqueue_copy(self.place.queue, memory.data, bytes(memory.nbytes), is_blocking=True)
+        self.pool.copies.write(memory.data, memoryview(bytes(memory.nbytes)), 0)
 
     # ---- running ---------------------------------------------------------------------------------
 
@@ -304,7 +299,7 @@ class Commands:
 
     def run(self, buffers: Sequence[Any]) -> None:
         """All of it again. What a kernel refuses is raised, with the number of its step."""
-        queue, enqueue = self.place.queue, cl.enqueue_nd_range_kernel
+        launch = self.place.launch
         with self.place.lock:
             self.buffers = buffers
             try:
@@ -315,11 +310,9 @@ class Commands:
                             kernel.set_arg(at, data)
                 for command in (*self.first, *self.then):
                     if type(command) is Launch and not command.lives:
-                        enqueue(queue, command.kernel, *command.grid)
+                        launch(command.kernel, command.grid)
                     else:
                         command(self)
-                queue.flush()
-            except cl.Error as error:
-                raise said(error, self.place.name, "to replay a Program") from None
+                self.place.flush()
             finally:
                 self.buffers = ()

@@ -1,38 +1,40 @@
 """Errors of a device, in the three parts that errors have here.
 
-OpenCL answers with a number (khronos: CL/cl.h). What it means for who reads it is one of few
-things: there is no room; the source did not compile; the device is gone, or has given up; all else
-is a mistake of this backend's own.
+A driver answers with a number: OpenCL's are below 0 (khronos: CL/cl.h), those of CUDA above
+(cuda.h, enum CUresult). What it means for who reads it is one of few things: there is no room; the
+source did not compile; the device is gone, or has given up; all else is a mistake of this backend's
+own.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
-import pyopencl as cl
-
+from tutor.backends.opencl.anyplace import AnyPlace
 from tutor.errors import DeviceError, OutOfMemoryError, TutorError
 from tutor.memory import readable
 
-ROOM = (-4, -6)  # MEM_OBJECT_ALLOCATION_FAILURE, OUT_OF_HOST_MEMORY
+# MEM_OBJECT_ALLOCATION_FAILURE, OUT_OF_HOST_MEMORY; CUDA_ERROR_OUT_OF_MEMORY
+ROOM = (-4, -6, 2)
 # DEVICE_NOT_FOUND, DEVICE_NOT_AVAILABLE, OUT_OF_RESOURCES, EXEC_STATUS_ERROR_FOR_EVENTS,
 # INVALID_DEVICE, INVALID_CONTEXT, INVALID_COMMAND_QUEUE
-LOST = (-1, -2, -5, -14, -33, -34, -36)
+LOST: tuple[int, ...] = (-1, -2, -5, -14, -33, -34, -36)
+# CUDA_ERROR_: DEINITIALIZED, DEVICE_UNAVAILABLE, NO_DEVICE, INVALID_CONTEXT, ECC_UNCORRECTABLE,
+# ILLEGAL_ADDRESS, LAUNCH_TIMEOUT, CONTEXT_IS_DESTROYED, HARDWARE_STACK_ERROR, ILLEGAL_INSTRUCTION,
+# MISALIGNED_ADDRESS, INVALID_ADDRESS_SPACE, INVALID_PC, LAUNCH_FAILED, SYSTEM_NOT_READY, UNKNOWN
+LOST += (4, 46, 100, 201, 214, 700, 702, 709, 714, 715, 716, 717, 718, 719, 802, 999)
 
 
-def out_of_memory(name: str, device: Any, nbytes: int, in_use: int) -> OutOfMemoryError:
+def out_of_memory(place: AnyPlace, nbytes: int, in_use: int) -> OutOfMemoryError:
     return OutOfMemoryError(
-        f"room for {readable(nbytes)} on {name}",
-        f"it has {readable(device.global_mem_size)}, at most {readable(device.max_mem_alloc_size)}"
+        f"room for {readable(nbytes)} on {place.name}",
+        f"it has {readable(place.total)}, at most {readable(place.most)}"
         f" in one piece; {readable(in_use)} are in use",
         "use a smaller batch or a narrower dtype, or let go of tensors you no longer need",
     )
 
 
-def said(error: Any, name: str, asked: str) -> TutorError:
-    """What OpenCL has answered, for the error to raise in its place. `name` is the device's."""
-    code = error.code if isinstance(error, cl.Error) else 0
-    first = str(error).strip().partition("\n")[0]
+def refusal(code: int, first: str, name: str, asked: str) -> TutorError:
+    """What a driver has answered, for the error to raise: its number, and in words. `name` is the
+    device's."""
     if code in ROOM:
         return OutOfMemoryError(
             f"{name}, {asked}",
@@ -45,10 +47,11 @@ def said(error: Any, name: str, asked: str) -> TutorError:
             f"the device is gone or has given up: {first}",
             "what was in its memory is lost; start the process again, and read a checkpoint",
         )
+    kind = name.partition(":")[0]
     return DeviceError(
         f"{name}, {asked}",
         f"its driver has refused: {first}",
-        "run `python -m tutor conformance opencl`, which says what works on this device",
+        f"run `python -m tutor conformance {kind}`, which says what works on this device",
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import functools
+from collections.abc import Callable
 
 from tutor.backends.opencl import (
     attention,
@@ -18,10 +18,7 @@ from tutor.backends.opencl import (
     updates,
     windows,
 )
-from tutor.backends.opencl.device import DEVICE, pool
 from tutor.backends.opencl.memory import DeviceMemory, Pool, Rows
-from tutor.backends.opencl.precision import looser
-from tutor.backends.registry import Table
 from tutor.dtype import DType, float64
 
 FAMILIES = (
@@ -34,12 +31,12 @@ class DeviceTable(Rows):
     """The kernels of one device, and what conformance asks: where its memory comes from, and which
     rows promise less."""
 
-    def __init__(self, rows: Rows, index: int, looser: dict[tuple[str, DType], float]) -> None:
+    def __init__(
+        self, rows: Rows, room: Callable[[int, DType], DeviceMemory],
+        looser: dict[tuple[str, DType], float],
+    ) -> None:  # fmt: skip
         super().__init__(rows)
-        self.index, self.looser = index, looser
-
-    def room(self, count: int, dtype: DType) -> DeviceMemory:
-        return DEVICE.empty(count, dtype, self.index)
+        self.room, self.looser = room, looser
 
 
 def rows_of(where: Pool) -> Rows:
@@ -51,9 +48,3 @@ def rows_of(where: Pool) -> Rows:
     if not where.place.has_double:
         rows = {key: kernel for key, kernel in rows.items() if key[1] is not float64}
     return rows
-
-
-@functools.cache
-def table(index: int = 0) -> Table:
-    """All kernels of the device of that number."""
-    return DeviceTable(rows_of(pool(index)), index, looser())

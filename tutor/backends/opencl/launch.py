@@ -7,11 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-import pyopencl as cl
-
+from tutor.backends.opencl.anyplace import AnyPlace
 from tutor.backends.opencl.commands import NOW, live
-from tutor.backends.opencl.faults import not_built, said
-from tutor.backends.opencl.place import Place
 from tutor.backends.text.dialect import HALVES
 from tutor.dtype import DType, bool_
 from tutor.errors import KernelNotFound
@@ -40,54 +37,40 @@ def read(buf: Any, offset: int) -> Any:
 class Compiled:
     """One kernel of a program, for one place. `types`: of its arguments, None for memory."""
 
-    __slots__ = ("kernel", "name", "place", "program", "set_args", "text", "types")
+    __slots__ = ("kernel", "name", "place", "program", "text", "types")
 
-    def __init__(self, place: Place, name: str, text: str, types: Sequence[Any]) -> None:
+    def __init__(self, place: AnyPlace, name: str, text: str, types: Sequence[Any]) -> None:
         self.place, self.name, self.text, self.types = place, name, text, tuple(types)
         if os.environ.get("TUTOR_DEBUG", "0") >= "4":
             print(text)
-        try:
-            self.program = cl.Program(place.context, text).build(options=place.options)
-            self.kernel = self.again()
-            self.kernel.set_scalar_arg_dtypes(list(types))
-        except cl.Error as error:
-            raise not_built(place.name, name, str(error)) from None
-        self.set_args = self.kernel.set_args
+        self.program = place.build(name, text)
+        self.kernel = self.again()
 
     def again(self) -> Any:
         """A kernel object of its own, with its own arguments."""
-        return cl.Kernel(self.program, self.name)
+        return self.place.kernel(self.program, self.name, self.types)
 
     def __call__(
         self, sizes: tuple[int, ...], local: tuple[int, ...] | None, *args: Any,
         first: tuple[int, ...] | None = None,
     ) -> None:  # fmt: skip
         """Queue it over so many work-items, in groups of `local`, from the number `first` on."""
-        place = self.place
-        try:
-            with place.lock:
-                if NOW.commands is not None:
-                    NOW.commands.launch(self, (sizes, local, first), args)
-                    return
-                self.set_args(*args)
-                cl.enqueue_nd_range_kernel(place.queue, self.kernel, sizes, local, first)
-        except cl.Error as error:
-            raise said(error, place.name, f"kernel {self.name}") from None
+        if NOW.commands is not None:
+            NOW.commands.launch(self, (sizes, local, first), args)
+        else:
+            self.place.launch(self.kernel, (sizes, local, first), args)
 
 
-def compiled(place: Place, name: str, text: str, types: Sequence[Any]) -> Compiled:
+def compiled(place: AnyPlace, name: str, text: str, types: Sequence[Any]) -> Compiled:
     """The kernel `name` of that text, as this place compiles. KernelNotFound where the text has
     doubles and the device has none."""
     if not place.has_double and re.search(r"\bdouble\b", text):
         raise KernelNotFound(
             f"kernel {name} on {place.name}",
-            f"its text is computed in double precision, which {place.device.name.strip()} has not"
-            " (cl_khr_fp64)",
+            f"its text is computed in double precision, which {place.label} has not (cl_khr_fp64)",
             "take another device, or leave this step on the CPU: .to('cpu')",
         )
-    maker: Any = place.maker or Compiled
-    found: Compiled = maker(place, name, text, types)
-    return found
+    return Compiled(place, name, text, types)
 
 
 def rounded_up(count: int, to: int) -> int:

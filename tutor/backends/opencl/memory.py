@@ -1,10 +1,10 @@
-"""Memory on an OpenCL device: what a Buffer has there, and the pool that it comes from.
+"""Memory on a device: what a Buffer has there, and the pool that it comes from.
 
     count, format, device, keep()    as tutor/ground/memory.py says of every memory
     read()                           a copy of the bytes on the host; waits for what is queued
     write(data, start=0)             bytes to the device, from byte `start` on; does not wait
     put(payload)                     the same of bytes that depend on shapes alone
-    data                             the pyopencl.Buffer that kernels are given
+    data                             the block that kernels are given: anyplace.py
 
 All that a place does passes one queue, in order. So memory may go back to the pool while a kernel
 that uses it is still queued: whoever gets it next is behind that kernel. Copies that shall run
@@ -22,11 +22,9 @@ from collections.abc import Callable
 from threading import RLock
 from typing import Any
 
-import pyopencl as cl
-
+from tutor.backends.opencl.anyplace import AnyPlace
 from tutor.backends.opencl.commands import NOW, unnoted
-from tutor.backends.opencl.faults import out_of_memory, said
-from tutor.backends.opencl.place import Place
+from tutor.backends.opencl.faults import out_of_memory
 from tutor.backends.registry import Kernel
 from tutor.dtype import TABLE, DType
 from tutor.errors import DomainError, OutOfRangeError
@@ -35,8 +33,6 @@ from tutor.memory import Config, Stats
 ITEMSIZE = {dtype.format: dtype.itemsize for dtype in TABLE}
 SMALLEST = 256  # bytes of the smallest class
 PENDING = 1 << 26  # bytes of the host that may wait to be copied
-READ_WRITE = cl.mem_flags.READ_WRITE
-COMPLETE = cl.command_execution_status.COMPLETE
 
 
 def size_class(nbytes: int) -> int:
@@ -50,22 +46,18 @@ def size_class(nbytes: int) -> int:
 class Copies:
     """What is on its way from the host: kept alive until it has arrived."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: AnyPlace) -> None:
         self.place, self.nbytes = place, 0
         self.pending: deque[tuple[Any, int]] = deque()
         self.lock = RLock()
 
-    def write(self, block: Any, view: memoryview, start: int, queue: Any = None) -> Any:
-        """The event of a copy that has begun."""
-        nbytes, way = view.nbytes, queue or self.place.queue
+    def write(self, block: Any, view: memoryview, start: int, beside: bool = False) -> Any:
+        """The event of a copy that has begun; `beside`: through the second queue."""
+        nbytes = view.nbytes
         host = view.obj if type(view.obj) is bytes and len(view.obj) == nbytes else view.tobytes()
         with self.lock:
             self.settle(PENDING - nbytes)
-            try:
-                event = cl.enqueue_copy(way, block, host, dst_offset=start, is_blocking=False)
-                way.flush()
-            except cl.Error as error:
-                raise said(error, self.place.name, f"to copy {nbytes:,} bytes to it") from None
+            event = self.place.copy_in(block, host, start, beside)
             self.pending.append((event, nbytes))
             self.nbytes += nbytes
         return event
@@ -75,8 +67,8 @@ class Copies:
         while self.pending:
             event, nbytes = self.pending[0]
             if self.nbytes > most:
-                event.wait()
-            elif event.command_execution_status != COMPLETE:
+                self.place.wait(event)
+            elif not self.place.arrived(event):
                 return
             self.pending.popleft()
             self.nbytes -= nbytes
@@ -85,13 +77,13 @@ class Copies:
 class Pool:
     """The blocks of one place, and what was asked for so far."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: AnyPlace) -> None:
         self.place = place
         self.copies = Copies(place)
         self.free: dict[int, list[Any]] = {}
         self.lock = RLock()  # a collection of garbage may give memory back in the midst of it
         self.allocations = self.misses = self.in_use = self.held = self.peak = 0
-        self.limit = place.device.global_mem_size // 4
+        self.limit = place.total // 4
 
     def take(self, nbytes: int) -> tuple[Any, int]:
         """A block of at least so many bytes, and its size."""
@@ -112,18 +104,15 @@ class Pool:
 
     def fresh(self, nbytes: int, size: int) -> Any:
         """A new block. Where there is no room, all that waits unused goes first."""
-        device = self.place.device
-        most = device.max_mem_alloc_size
-        if nbytes <= most and self.in_use + nbytes <= device.global_mem_size:
+        place = self.place
+        if nbytes <= place.most and self.in_use + nbytes <= place.total:
             for _ in range(2):
                 try:
-                    return cl.Buffer(self.place.context, READ_WRITE, min(size, most))
-                except cl.MemoryError:
+                    return place.allocate(min(size, place.most))
+                except MemoryError:
                     self.trim()
-                    self.place.synchronize()
-                except cl.Error as error:
-                    raise said(error, self.place.name, f"{nbytes:,} bytes on it") from None
-        raise out_of_memory(self.place.name, device, nbytes, self.in_use)
+                    place.synchronize()
+        raise out_of_memory(place, nbytes, self.in_use)
 
     def give_back(self, block: Any, size: int, nbytes: int) -> None:
         with self.lock:
@@ -131,12 +120,15 @@ class Pool:
             if self.held + size <= self.limit:
                 self.held += size
                 self.free.setdefault(size, []).append(block)
+            else:
+                self.place.free([block])
 
     def trim(self) -> int:
         """Give back to the device all that waits unused, and return how many bytes that was."""
         with self.lock:
             given, self.held = self.held, 0
-            self.free.clear()
+            waiting, self.free = self.free, {}
+            self.place.free([block for blocks in waiting.values() for block in blocks])
             return given
 
     def stats(self) -> Stats:
@@ -280,11 +272,9 @@ class Staged:
         place = self.place = pool.place
         self.held = DeviceMemory(pool, view.nbytes // ITEMSIZE[format], format)
         # the block may be one that a queued kernel still reads: the copy waits for those alone
-        before = cl.enqueue_marker(place.queue)
-        place.queue.flush()
-        cl.enqueue_barrier(place.second, wait_for=[before])
-        self.event = pool.copies.write(self.held.data, view, 0, place.second)
+        place.fork()
+        self.event = pool.copies.write(self.held.data, view, 0, beside=True)
 
     def memory(self) -> DeviceMemory:
-        cl.enqueue_barrier(self.place.queue, wait_for=[self.event])
+        self.place.join(self.event)
         return self.held

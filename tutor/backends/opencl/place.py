@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import functools
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 import pyopencl as cl
 
 from tutor.backends.opencl import pocl
-from tutor.backends.opencl.faults import said
+from tutor.backends.opencl.anyplace import Grid
+from tutor.backends.opencl.faults import not_built, refusal
 from tutor.backends.text.dialect import OPENCL
-from tutor.errors import DeviceError
+from tutor.errors import DeviceError, TutorError
 
 # No option loosens arithmetic: no -cl-fast-relaxed-math, no -cl-mad-enable, no denormals as zero.
 OPTIONS = ["-cl-std=CL1.2", "-w"]
 ROUNDED = "-cl-fp32-correctly-rounded-divide-sqrt"  # where the device offers it
+COMPLETE = cl.command_execution_status.COMPLETE
 LANES = """
 #ifdef __AVX512F__
 #define N 16
@@ -43,8 +46,6 @@ def found() -> list[Any]:
 class Place:
     """One device. All that runs on it passes `queue`, in order; copies of `stage` pass `second`."""
 
-    maker: Any = None  # what compiles for it, if that is not OpenCL
-
     def __init__(self, index: int, device: Any) -> None:
         self.index, self.name, self.device = index, f"opencl:{index}", device
         pocl.mend(device)
@@ -58,6 +59,8 @@ class Place:
                 f"its driver does not open it: {str(error).strip()}",
                 "try another one: tutor.device('opencl:1'), or the CPU",
             ) from None
+        self.label = device.name.strip()
+        self.total, self.most = device.global_mem_size, device.max_mem_alloc_size
         self.extensions = frozenset(device.extensions.split())
         self.has_double = "cl_khr_fp64" in self.extensions
         self.is_cpu = bool(device.type & cl.device_type.CPU)
@@ -80,6 +83,66 @@ class Place:
         self.read(host, answer)
         return host[0]
 
+    # ---- memory ----------------------------------------------------------------------------------
+
+    def allocate(self, nbytes: int) -> Any:
+        """A new block. OutOfMemoryError if there is no room."""
+        try:
+            return cl.Buffer(self.context, cl.mem_flags.READ_WRITE, nbytes)
+        except cl.Error as error:
+            raise said(error, self.name, f"{nbytes:,} bytes on it") from None
+
+    def free(self, blocks: Sequence[Any]) -> None:
+        """Nothing: a Buffer goes back with its last reference, and the queue has one."""
+
+    def read(self, host: bytearray, block: Any, start: int = 0) -> None:
+        """Bytes of a block to the host, behind all that is queued. Waits."""
+        try:
+            cl.enqueue_copy(self.queue, host, block, src_offset=start, is_blocking=True)
+        except cl.Error as error:
+            raise said(error, self.name, f"to read {len(host):,} bytes of it") from None
+
+    def copy_in(self, block: Any, host: bytes, start: int = 0, beside: bool = False) -> Any:
+        """The event of a copy to a block that has begun; `beside`: through the second queue."""
+        queue = self.second if beside else self.queue
+        try:
+            event = cl.enqueue_copy(queue, block, host, dst_offset=start, is_blocking=False)
+            queue.flush()
+        except cl.Error as error:
+            raise said(error, self.name, f"to copy {len(host):,} bytes to it") from None
+        return event
+
+    def copy_out(self, host: bytearray, block: Any) -> Any:
+        """The event of a copy to the host that has begun, behind all that is queued."""
+        try:
+            event = cl.enqueue_copy(self.queue, host, block, is_blocking=False)
+            self.queue.flush()
+        except cl.Error as error:
+            raise said(error, self.name, f"to read {len(host):,} bytes of it") from None
+        return event
+
+    def arrived(self, event: Any) -> bool:
+        """Has that copy been made?"""
+        return bool(event.command_execution_status == COMPLETE)
+
+    def wait(self, event: Any) -> None:
+        """Until that copy has been made."""
+        event.wait()
+
+    def fork(self) -> None:
+        """What passes the second queue from now on waits for what is in the first."""
+        before = cl.enqueue_marker(self.queue)
+        self.queue.flush()
+        cl.enqueue_barrier(self.second, wait_for=[before])
+
+    def join(self, event: Any) -> None:
+        """What passes the first queue from now on waits for that copy."""
+        cl.enqueue_barrier(self.queue, wait_for=[event])
+
+    def flush(self) -> None:
+        """Nothing that is queued waits for more to come."""
+        self.queue.flush()
+
     def synchronize(self) -> None:
         """Wait until all that is queued has run."""
         try:
@@ -88,12 +151,39 @@ class Place:
         except cl.Error as error:
             raise said(error, self.name, "to wait for it") from None
 
-    def read(self, host: Any, block: Any, start: int = 0) -> None:
-        """Bytes of a block to the host, behind all that is queued. Waits."""
+    # ---- kernels ---------------------------------------------------------------------------------
+
+    def build(self, name: str, text: str) -> Any:
+        """The program of a source. DeviceError where the driver's compiler does not take it."""
         try:
-            cl.enqueue_copy(self.queue, host, block, src_offset=start, is_blocking=True)
+            return cl.Program(self.context, text).build(options=self.options)
         except cl.Error as error:
-            raise said(error, self.name, f"to read {len(host):,} bytes of it") from None
+            raise not_built(self.name, name, str(error)) from None
+
+    def kernel(self, program: Any, name: str, types: Sequence[str | None]) -> Any:
+        """A kernel of a program, with arguments of its own."""
+        try:
+            kernel = cl.Kernel(program, name)
+            kernel.set_scalar_arg_dtypes(list(types))
+        except cl.Error as error:
+            raise not_built(self.name, name, str(error)) from None
+        return kernel
+
+    def launch(self, kernel: Any, grid: Grid, args: Any = None) -> None:
+        """Queue it over so many work-items in groups of `local`."""
+        try:
+            with self.lock:
+                if args is not None:
+                    kernel.set_args(*args)
+                cl.enqueue_nd_range_kernel(self.queue, kernel, *grid)
+        except cl.Error as error:
+            raise said(error, self.name, f"kernel {kernel.function_name}") from None
+
+
+def said(error: Any, name: str, asked: str) -> TutorError:
+    """The error to raise in the place of OpenCL's own. `name` is the device's."""
+    code = error.code if isinstance(error, cl.Error) else 0
+    return refusal(code, str(error).strip().partition("\n")[0], name, asked)
 
 
 @functools.cache

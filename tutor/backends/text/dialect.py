@@ -158,7 +158,9 @@ _CU_HEAD = "".join(
 )  # fmt: skip
 # The words of OpenCL C as CUDA has them: so kernels written by hand are one text for both. `global`
 # cannot be one of them, for __global__ is a macro that ends in that word: `pointer` stands for it.
+# Of a launch in parts, `first_group` is where a part begins: backends/cuda/launches.py.
 _CU_WORDS = """\
+__constant__ unsigned int first_group[2];
 #define kernel extern "C" __global__
 #define static static __device__
 #define local __shared__
@@ -170,7 +172,7 @@ static inline int64_t get_local_id(int d) {
     return d == 0 ? threadIdx.x : d == 1 ? threadIdx.y : threadIdx.z;
 }
 static inline int64_t get_group_id(int d) {
-    return d == 0 ? blockIdx.x : d == 1 ? blockIdx.y : blockIdx.z;
+    return d == 0 ? blockIdx.x : d == 1 ? blockIdx.y + first_group[0] : blockIdx.z + first_group[1];
 }
 static inline int64_t get_global_id(int d) {
     return get_local_id(d)

@@ -1,0 +1,80 @@
+"""From OpenCL's sizes of a launch to CUDA's, and the arguments of one.
+
+OpenCL says how many work-items there are and how many stand in a group; CUDA says how many groups,
+which it calls blocks. Of those there may be 2^31 - 1 in the first dimension, but 65535 in the
+second and third: a launch of more is made in parts, and where a part begins stands in a variable of
+the program, which get_group_id adds (text/dialect.py).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+Three = tuple[int, int, int]
+MOST = 65535  # groups in the second and third dimension
+FIRST_GROUP = b"first_group"  # the variable of the program: the second dimension's, the third's
+UNASKED = 256  # work-items of a group, where the kernel leaves that open
+# A number as `struct` calls its type; None is memory: a CUdeviceptr.
+CELLS: dict[str | None, Any] = {
+    None: ctypes.c_uint64, "b": ctypes.c_int8, "B": ctypes.c_uint8, "h": ctypes.c_int16,
+    "H": ctypes.c_uint16, "i": ctypes.c_int32, "I": ctypes.c_uint32, "q": ctypes.c_int64,
+    "Q": ctypes.c_uint64, "f": ctypes.c_float, "d": ctypes.c_double,
+}  # fmt: skip
+
+
+class Kernel:
+    """A function of a module, with its arguments. `pointers`: to each of them, as cuLaunchKernel
+    takes them; it copies what they point to."""
+
+    __slots__ = ("cells", "first_group", "function", "module", "name", "pointers")
+
+    def __init__(self, function: int, module: int, name: str, types: Sequence[str | None]) -> None:
+        self.function, self.module, self.name = function, module, name
+        self.cells = [CELLS[kind]() for kind in types]
+        addresses = [ctypes.addressof(cell) for cell in self.cells]
+        self.pointers = (ctypes.c_void_p * len(addresses))(*addresses)
+        self.first_group: int | None = None  # the address of that variable, once it was needed
+
+    def set_args(self, *args: Any) -> None:
+        """All of them: blocks and numbers."""
+        for cell, arg in zip(self.cells, args, strict=True):
+            cell.value = getattr(arg, "address", arg)
+
+    def set_arg(self, at: int, arg: Any) -> None:
+        """One of them: a block, or the bytes of a number."""
+        cell = self.cells[at]
+        if isinstance(arg, bytes):
+            ctypes.memmove(ctypes.addressof(cell), arg, ctypes.sizeof(cell))
+        else:
+            cell.value = arg.address
+
+
+@functools.lru_cache(maxsize=4096)
+def groups_of(
+    sizes: tuple[int, ...], local: tuple[int, ...] | None, first: tuple[int, ...] | None = None
+) -> tuple[Three, Three]:
+    """How many groups there are, and work-items in one, in three dimensions each. ValueError if
+    they do not begin at the first work-item, as they do but on a CPU."""
+    if first is not None:
+        raise ValueError(f"work-items from {first} on: CUDA counts from 0")
+    if local is None:  # as many as divide them, for the kernel does not ask where they end
+        local = (math.gcd(sizes[0], UNASKED),)
+    x, y, z = (*sizes, 1, 1)[:3]
+    a, b, c = (*local, 1, 1)[:3]
+    if x % a or y % b or z % c:
+        raise ValueError(f"{sizes} work-items are no groups of {local}")
+    return (x // a, y // b, z // c), (a, b, c)
+
+
+def parts(groups: Three) -> Iterator[tuple[tuple[int, int], Three]]:
+    """The launches that make up one of so many groups: where each begins in the second and third
+    dimension, and how many groups it has."""
+    x, y, z = groups
+    for first_z in range(0, z, MOST):
+        for first_y in range(0, y, MOST):
+            count = (x, min(MOST, y - first_y), min(MOST, z - first_z))
+            yield (first_y, first_z), count

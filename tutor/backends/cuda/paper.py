@@ -1,0 +1,66 @@
+"""Paper: a device that is none. Its kernels are compiled, and a launch of one does nothing.
+
+    >>> from tutor.backends.cuda.paper import Paper  # doctest: +SKIP
+    >>> paper = Paper()  # doctest: +SKIP
+    >>> paper.rows["add", float32](*operands)  # nothing runs, it is compiled  # doctest: +SKIP
+    >>> list(paper.place.programs.values())[0].program[:40]  # its PTX  # doctest: +SKIP
+
+Memory on it holds nothing. So all that the table of kernels would launch on a GPU can be compiled
+where there is neither a GPU nor a driver.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from tutor.backends.cuda.nvrtc import nvrtc
+from tutor.backends.opencl.kernels import rows_of
+from tutor.backends.opencl.memory import DeviceMemory, Part, Pool
+from tutor.backends.registry import Operand
+from tutor.backends.text.dialect import CUDA
+
+
+class PaperPlace:
+    """What kernels ask of a place, and no device."""
+
+    name = label = "cuda:0"
+    is_cpu, has_double, c, lanes, total, most = False, True, CUDA, 1, 0, 0
+
+    def __init__(self) -> None:
+        self.programs: dict[Any, Any] = {}
+        self.lock = threading.RLock()
+        self.compiler = nvrtc()
+
+    def build(self, name: str, text: str) -> bytes:
+        """Its PTX."""
+        return self.compiler.ptx(text, name)
+
+    def kernel(self, program: bytes, name: str, types: Any) -> str:
+        return name
+
+    def launch(self, *_: Any) -> None:
+        return None
+
+    def read(self, host: Any, block: Any, start: int = 0) -> None:
+        return None
+
+
+class Paper(Pool):
+    """Memory that holds nothing, and the table of kernels over it."""
+
+    def __init__(self) -> None:  # not Pool's: there is no device to ask
+        self.place: Any = PaperPlace()
+        self.copies: Any = self
+        self.rows = rows_of(self)
+
+    def take(self, nbytes: int) -> tuple[Any, int]:
+        return None, 0
+
+    def write(self, *_: Any) -> None:
+        return None
+
+    def operand(self, spec: Any) -> Operand:
+        """An operand as a case of the conformance suite describes it."""
+        memory = DeviceMemory(self, spec.room, spec.dtype.format)
+        return Operand(Part(memory, spec.dtype), spec.shape, spec.strides, spec.offset)

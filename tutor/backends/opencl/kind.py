@@ -1,0 +1,100 @@
+"""Kind: what tutor knows of all devices of one kind whose kernels are those of this folder.
+
+How many there are, memory on one, its kernels, waiting for one. A driver is asked for nothing
+before the first of them is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tutor.backends.opencl.anyplace import AnyPlace
+from tutor.backends.opencl.commands import Commands
+from tutor.backends.opencl.kernels import DeviceTable, rows_of
+from tutor.backends.opencl.memory import DeviceMemory, Pool, Staged
+from tutor.backends.opencl.precision import looser
+from tutor.backends.registry import Table
+from tutor.dtype import DType, float64
+from tutor.errors import DTypeError
+from tutor.memory import Config, Stats
+
+
+class Kind:
+    """All devices of one kind, as tutor asks for them. `count()`: how many there are; `place(i)`:
+    one of them, DeviceError where there is none; `name(place)`: what it is called."""
+
+    def __init__(
+        self, kind: str, count: Callable[[], int], place: Callable[[int], Any],
+        name: Callable[[Any], str],
+    ) -> None:  # fmt: skip
+        self.kind, self.count, self.place, self.called = kind, count, place, name
+        self.pools: dict[int, Pool] = {}
+        self.tables: dict[int, Table] = {}
+
+    def pool(self, index: int) -> Pool:
+        """The memory of the device of that number. DeviceError where there is none."""
+        if index not in self.pools:
+            place: AnyPlace = self.place(index)
+            self.pools.setdefault(index, Pool(place))
+        return self.pools[index]
+
+    def name(self, index: int) -> str:
+        """What its driver calls it."""
+        return self.called(self.place(index))
+
+    def empty(self, count: int, dtype: DType, index: int = 0) -> DeviceMemory:
+        """Memory for so many numbers, contents undefined. OutOfMemoryError where there is no room,
+        DTypeError for doubles where the device has none."""
+        where = self.pool(index)
+        if dtype is float64 and not where.place.has_double:
+            raise DTypeError(
+                f"{dtype.name} on {where.place.name}",
+                f"{where.place.label} has no double precision (cl_khr_fp64)",
+                "cast to float32 first, or leave these numbers on the CPU",
+            )
+        return DeviceMemory(where, count, dtype.format)
+
+    def table(self, index: int = 0) -> Table:
+        """All kernels of the device of that number."""
+        if index not in self.tables:
+
+            def room(count: int, dtype: DType) -> DeviceMemory:
+                return self.empty(count, dtype, index)
+
+            self.tables.setdefault(index, DeviceTable(rows_of(self.pool(index)), room, looser()))
+        return self.tables[index]
+
+    def stage(self, data: Any, dtype: DType, index: int = 0) -> Staged:
+        """Begin to copy bytes of the host beside what runs; `.memory()` of it is theirs."""
+        return Staged(self.pool(index), data, dtype.format)
+
+    def commands(self, index: int = 0) -> Commands:
+        """A new list in which kernel calls are noted, to be made again."""
+        return Commands(self.pool(index))
+
+    def synchronize(self, index: int = 0) -> None:
+        """Wait until all that is queued has run."""
+        where = self.pool(index)
+        where.place.synchronize()
+        where.copies.settle(0)
+
+    # ---- what tutor.memory shows and sets --------------------------------------------------------
+
+    def stats(self, index: int = 0) -> Stats:
+        """The counts of its memory, as tutor.memory.stats() has them for the host."""
+        return self.pool(index).stats()
+
+    def reset_peak(self, index: int = 0) -> None:
+        self.pool(index).reset_peak()
+
+    def trim(self, index: int = 0) -> int:
+        """Give back to the driver all that waits unused; how many bytes that was."""
+        return self.pool(index).trim()
+
+    def config(self, index: int = 0) -> Config:
+        return self.pool(index).config()
+
+    def configure(self, limit: int, index: int = 0) -> None:
+        """How many bytes may wait unused."""
+        self.pool(index).configure(limit)
