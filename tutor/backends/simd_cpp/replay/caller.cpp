@@ -185,8 +185,7 @@ bool has_room(PyObject* buf, const Argument& as) {
     PyObject* memory = reinterpret_cast<Holder*>(buf)->memory;
     if (as.device == Py_None)
         return is_intact(buf) && reinterpret_cast<Memory*>(memory)->count == as.count;
-    if (!memory || is_memory(memory)) return false;
-    Ref device(PyObject_GetAttrString(memory, "device"));
+    Ref device(memory && !is_memory(memory) ? PyObject_GetAttrString(memory, "device") : nullptr);
     Ref count(device ? PyObject_GetAttrString(memory, "count") : nullptr);
     if (!count) return PyErr_Clear(), false;
     return equal(device.get(), as.device) && PyLong_Check(count.get()) &&
