@@ -12,6 +12,9 @@ one in them. What is written in C is not interrupted, and this is made of it:
   a Block, which is in force for nobody yet. Entering then is a call of `ContextVar.set`, and
   leaving a call of the `__exit__` of a lock.
 - A Block is in force as long as its lock is held. Who reads the setting passes by the others.
+- From Python 3.14 on a `with` statement can be interrupted between entering and the block, and then
+  leaves nothing. But it has looked up `__exit__` before, and lets go of what it has found: so there
+  a Block is in force only as long as somebody holds that.
 - tutor itself changes a setting in a copy of the context only (`Setting.during`), as a decorated
   function does. Nothing has to be put back then, however it ends.
 """
@@ -25,6 +28,7 @@ from collections.abc import Callable, Generator
 from contextvars import Context, ContextVar, copy_context
 from functools import partial, wraps
 from typing import Any, Generic, TypeVar
+from weakref import ref
 
 from tutor.errors import DomainError
 
@@ -54,6 +58,14 @@ class Block(Generic[T]):
         self.value, self.before = value, before
         self.held, self.release = lock.locked, lock.__exit__
 
+    def handed_out(self) -> Callable[..., None]:
+        """What leaves it, which is now in the hands of whoever asked: without it, it is over."""
+        release, locked = self.release, self.held
+        del self.release
+        there = ref(release)
+        self.held = lambda: locked() and there() is not None
+        return release
+
 
 class Setting(Generic[T]):
     """`Setting(name, default)`: a value for each context."""
@@ -81,7 +93,7 @@ class Setting(Generic[T]):
         found = self.in_force()
         if isinstance(found, Block):
             block = self.block(value, found.before)
-            block.held, block.release = found.held, found.release
+            block.held = found.held
             self.variable.set(block)
         else:
             self.variable.set(value)
@@ -181,7 +193,7 @@ def _leave(within: Entered[T]) -> Callable[..., None]:
     if not EXIT_FIRST:
         raise DomainError("leaving a block", "it was not entered", "write `with block:`")
     to_enter.append(block := within.block())
-    return block.release
+    return block.handed_out()
 
 
 class Entered(Generic[T]):
