@@ -240,6 +240,11 @@ class Place:
                 self.queue(kernel, count, block)
             self.begin(kernel, (0, 0))
 
+    def launch_all(self, launches: Sequence[tuple[Kernel, Grid]]) -> None:
+        """Queue kernels, each over its grid, with their arguments as they are set."""
+        for kernel, grid in launches:
+            self.launch(kernel, grid)
+
     def queue(self, kernel: Kernel, groups: Sequence[int], block: Sequence[int]) -> None:
         self.driver.call(
             "cuLaunchKernel", kernel.function, *groups, *block, 0, self.stream, kernel.pointers,

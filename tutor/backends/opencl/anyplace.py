@@ -85,3 +85,6 @@ class AnyPlace(Protocol):
 
     def launch(self, kernel: Any, grid: Grid, args: Any = None) -> None:
         """Queue it over that grid: with these arguments, blocks and numbers, or as they are set."""
+
+    def launch_all(self, launches: Sequence[tuple[Any, Grid]]) -> None:
+        """Queue kernels, each over its grid, with their arguments as they are set."""

@@ -25,8 +25,9 @@ from __future__ import annotations
 import contextlib
 import struct
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import groupby
 from typing import Any
 
 from tutor.backends.registry import Operand
@@ -134,6 +135,19 @@ class Launch:
         commands.place.launch(self.kernel, self.grid)
 
 
+def in_rows(commands: Iterable[Any]) -> Iterator[Callable[[Commands], None]]:
+    """The same, with launches whose arguments all stay as they are put together to one command."""
+    for plain, some in groupby(commands, lambda c: type(c) is Launch and not c.lives):
+        if plain:
+            yield partial(_launched, [(c.kernel, c.grid) for c in some])
+        else:
+            yield from some
+
+
+def _launched(launches: list[tuple[Any, Any]], commands: Commands) -> None:
+    commands.place.launch_all(launches)
+
+
 class Question:
     """Ask for an answer: called, it has the answer copied to the host, and does not wait."""
 
@@ -164,6 +178,7 @@ class Commands:
         self.pool, self.place, self.arena = pool, pool.place, Arena(pool)
         self.first: list[Callable[[Commands], None]] = []  # questions that come before all else
         self.then: list[Callable[[Commands], None]] = []
+        self.all: list[Callable[[Commands], None]] = []  # the same, as they are run
         self.asked: set[Any] = set()
         self.open: dict[int, Question] = {}  # by the memory that it is about, by id
         self.number = 0  # of the step that is being noted
@@ -202,6 +217,7 @@ class Commands:
         finally:
             NOW.commands = None
         self.then += [question.answered for question in self.open.values()]
+        self.all = list(in_rows((*self.first, *self.then)))
         self.buffers = ()
 
     def data(self, buf: Any) -> Any:
@@ -299,7 +315,6 @@ class Commands:
 
     def run(self, buffers: Sequence[Any]) -> None:
         """All of it again. What a kernel refuses is raised, with the number of its step."""
-        launch = self.place.launch
         with self.place.lock:
             self.buffers = buffers
             try:
@@ -308,11 +323,8 @@ class Commands:
                         self.held[i], data = buf.memory, self.data(buf)
                         for kernel, at in self.uses[i]:
                             kernel.set_arg(at, data)
-                for command in (*self.first, *self.then):
-                    if type(command) is Launch and not command.lives:
-                        launch(command.kernel, command.grid)
-                    else:
-                        command(self)
+                for command in self.all:
+                    command(self)
                 self.place.flush()
             finally:
                 self.buffers = ()

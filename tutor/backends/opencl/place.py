@@ -179,6 +179,16 @@ class Place:
         except cl.Error as error:
             raise said(error, self.name, f"kernel {kernel.function_name}") from None
 
+    def launch_all(self, launches: Sequence[tuple[Any, Grid]]) -> None:
+        """Queue kernels, each over its grid, with their arguments as they are set."""
+        queue, enqueue = self.queue, cl.enqueue_nd_range_kernel
+        try:
+            with self.lock:
+                for kernel, grid in launches:
+                    enqueue(queue, kernel, *grid)
+        except cl.Error as error:
+            raise said(error, self.name, f"kernel {kernel.function_name}") from None
+
 
 def said(error: Any, name: str, asked: str) -> TutorError:
     """The error to raise in the place of OpenCL's own. `name` is the device's."""
