@@ -64,9 +64,8 @@ def batch(seed: int, rows: int = 16) -> tuple[Tensor, Tensor]:
     return tutor.randn((rows, 20)), tutor.randint(0, 5, (rows,))
 
 
-def trained(steps: int = 6, twice: bool = False) -> list[bytes]:
-    """The bits of all losses, and of the parameters at the end."""
-    model, optimizer = network()
+def step_of(model: nn.Module, optimizer: optim.Optimizer, twice: bool = False) -> Any:
+    """A jitted step of training."""
 
     @tutor.jit
     def step(x: Tensor, y: Tensor) -> Tensor:
@@ -78,6 +77,13 @@ def trained(steps: int = 6, twice: bool = False) -> list[bytes]:
             optimizer.step()
         return loss
 
+    return step
+
+
+def trained(steps: int = 6, twice: bool = False) -> list[bytes]:
+    """The bits of all losses, and of the parameters at the end."""
+    model, optimizer = network()
+    step = step_of(model, optimizer, twice)
     losses = [bits(step(*batch(i))) for i in range(steps)]
     assert step.stats()["replayed"] == steps - 2
     return losses + [bits(p) for p in nn.get_parameters(model)]
@@ -143,15 +149,7 @@ def test_two_arguments_in_one_memory_are_not_taken_for_each_other(runs: list[Com
 
 def test_an_index_that_is_none_is_refused_before_anything_is_written() -> None:
     model, optimizer = network()
-
-    @tutor.jit
-    def step(x: Tensor, y: Tensor) -> Tensor:
-        optimizer.zero_grad()
-        loss = model(x).cross_entropy(y)
-        loss.backward()
-        optimizer.step()
-        return loss
-
+    step = step_of(model, optimizer)
     for i in range(5):
         step(*batch(i))
     before = [bits(p) for p in nn.get_parameters(model)]
