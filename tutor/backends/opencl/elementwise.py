@@ -236,7 +236,8 @@ class Elements:
 
     def compiled(self, pattern: Pattern) -> Compiled:
         place = self.pool.place
-        key = (self.name, self.key, self.dtypes, pattern.codes, pattern.rank)
+        walk = (pattern.codes, pattern.rank, pattern.guarded)
+        key = (self.name, self.key, self.dtypes, *walk)
         found: Compiled | None = place.programs.get(key)
         if found is None:
             types: list[Any] = []
