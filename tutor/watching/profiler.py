@@ -96,6 +96,9 @@ class _Timed(Block[Observer]):
     def release(self, unlock: Callable[..., None]) -> None:
         self.unlock = unlock
 
+    def handed_out(self) -> Callable[..., None]:
+        return self.release
+
 
 def _leave(profile: profile, start: int, *exception: object) -> None:
     profile.elapsed += perf_counter_ns() - start
