@@ -48,7 +48,7 @@ def _chains(code: types.CodeType) -> Iterator[Chain]:
         kind, name, attributes = LOCAL, "", ()
         if step.opname in _ROOTS:
             kind, name = _ROOTS[step.opname], str(step.argval)
-        elif step.opname.startswith("LOAD_FAST"):  # two of them at once, perhaps
+        elif "LOAD_FAST" in step.opname:  # two of them at once, perhaps, or one that is set before
             name = step.argval[-1] if isinstance(step.argval, tuple) else str(step.argval)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
