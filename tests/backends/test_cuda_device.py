@@ -354,7 +354,7 @@ def test_each_launch_is_what_opencl_is_given(
 
     monkeypatch.setattr(place(0), "is_cpu", False)
     for kernel in gc.get_objects():  # what was planned for a CPU before
-        if isinstance(kernel, Elements):
+        if issubclass(type(kernel), Elements):  # isinstance would ask PyTorch's lazy objects, too
             monkeypatch.setattr(kernel, "plans", {})
     seen: dict[str, list[Any]] = {ON: [], "opencl:0": []}
     call = Compiled.__call__
