@@ -17,6 +17,7 @@ import functools
 import os
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NoReturn, Protocol
 
 from tutor.backends import registry
@@ -56,8 +57,8 @@ class Device(Protocol):
     def synchronize(self, index: int) -> None:
         """Wait until all that was asked of it is done."""
 
-    # commands(index): if there is this method, a list in which the kernel calls of a Program are
-    # noted in its first run, to be made again in the next ones: opencl/commands.py
+    # noting(index): if there is this method, what the kernel calls of a Program are noted in as it
+    # is run first, to be made again in the next runs: opencl/noting.py
 
 
 IN_USE: dict[str, Device] = {}  # by kind: empty as long as nobody asked for any but the CPU
@@ -276,10 +277,10 @@ def synchronize(device: DeviceLike | None = None) -> None:
         asked(name, kind_of(name).synchronize, _index(name))
 
 
-def commands(name: str) -> Any:
-    """A new list of that device in which kernel calls are noted; None if it keeps none."""
-    begin = getattr(kind_of(name), "commands", None)
-    return begin and asked(name, begin, _index(name))
+def noting(name: str) -> Callable[[], Any] | None:
+    """What begins to note the kernel calls of a run on that device; None if it notes none."""
+    begin = getattr(kind_of(name), "noting", None)
+    return begin and partial(asked, name, begin, _index(name))
 
 
 def table(name: str) -> registry.Table:

@@ -10,7 +10,7 @@ step calls, whether its operands fit. Where all kernels are of the extension, th
 and calls one kernel after the other. Else, or while somebody watches, or with TUTOR_NATIVE=0, the
 steps are emitted one by one, over Buffers like any others. Both leave the same bits. On a device
 each step is enqueued there as it is emitted, and nobody waits for it; a device that can note what
-it was asked for (opencl/commands.py) is given the whole list again from the second run on.
+it was asked for (opencl/noting.py) is given the whole list again from the second run on.
 
 A run does not say that the Buffers change: who calls it has to `touch` those that steps write, as
 it knows whose line that is. Two slots cannot be given memory that overlaps if a step writes one of
@@ -129,7 +129,8 @@ class Replay:
         if len(names) != 1 or os.environ.get("TUTOR_NATIVE") == "0":
             return None
         (name,) = names
-        if devices.commands(name) is None:
+        begin = devices.noting(name)
+        if begin is None:
             return None
         written = {w.buf for step in self.program for w in step.writes}
         still = [i for i, slot in enumerate(self.slots) if slot not in written]
@@ -137,10 +138,10 @@ class Replay:
         lock, found = threading.Lock(), []  # in it the list, or None: it cannot be noted
 
         def note(buffers: Sequence[Buffer]) -> None:
-            commands = devices.commands(name)
-            with commands.noting(buffers, still, constants):
-                self._emit(buffers, commands)
-            found.append(None if commands.lost else commands)
+            noting = begin()
+            with noting.on(buffers, still, constants):
+                self._emit(buffers, noting)
+            found.append(None if noting.lost else noting.commands)
 
         def run(buffers: Sequence[Buffer]) -> None:
             if not found:
@@ -158,17 +159,17 @@ class Replay:
 
     # ---- step by step ----------------------------------------------------------------------------
 
-    def _emit(self, buffers: Sequence[Buffer], commands: Any = None) -> None:
+    def _emit(self, buffers: Sequence[Buffer], noting: Any = None) -> None:
         """The same with Python: each step emitted, each temp a Buffer while it is needed. A device
-        notes it in `commands`."""
+        notes it in `noting`."""
         memory: dict[Slot, Any] = self._checked(buffers)
         memory.update((s, s.value) for s in self.program.slots if s.role == "constant")
         for number, step in enumerate(self.program):
             for slot in self._begin[number]:
                 memory[slot] = Buffer.empty(slot.count, slot.dtype, slot.device)
             try:
-                if commands is not None:
-                    commands.step(number, _over(step, memory))
+                if noting is not None:
+                    noting.step(number, _over(step, memory))
                 else:
                     emit(_over(step, memory))
             except Exception as error:

@@ -21,9 +21,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from tutor.backends.opencl.commands import decided
 from tutor.backends.opencl.launch import LONG, Compiled, compiled, number, read, rounded_up, scalar
 from tutor.backends.opencl.memory import DeviceMemory, Part, Pool, Rows, ask, held
+from tutor.backends.opencl.noting import decided
 from tutor.backends.registry import Operand
 from tutor.backends.signatures import SIGNATURES, dtype_of
 from tutor.backends.text.dialect import HALVES, Dialect

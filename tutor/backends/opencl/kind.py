@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from tutor.backends.opencl.anyplace import AnyPlace
-from tutor.backends.opencl.commands import Commands
 from tutor.backends.opencl.kernels import DeviceTable, rows_of
 from tutor.backends.opencl.memory import DeviceMemory, Pool, Staged
+from tutor.backends.opencl.noting import Noting
 from tutor.backends.opencl.precision import looser
 from tutor.backends.registry import Table
 from tutor.dtype import DType, float64
@@ -69,9 +69,9 @@ class Kind:
         """Begin to copy bytes of the host beside what runs; `.memory()` of it is theirs."""
         return Staged(self.pool(index), data, dtype.format)
 
-    def commands(self, index: int = 0) -> Commands:
-        """A new list in which kernel calls are noted, to be made again."""
-        return Commands(self.pool(index))
+    def noting(self, index: int = 0) -> Noting:
+        """What one run of a Program is noted in, to be run again."""
+        return Noting(self.pool(index))
 
     def synchronize(self, index: int = 0) -> None:
         """Wait until all that is queued has run."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tutor.backends.opencl.anyplace import AnyPlace
-from tutor.backends.opencl.commands import NOW, live
+from tutor.backends.opencl.noting import NOW, live
 from tutor.backends.text.dialect import HALVES
 from tutor.dtype import DType, bool_
 from tutor.errors import KernelNotFound
@@ -55,8 +55,8 @@ class Compiled:
         first: tuple[int, ...] | None = None,
     ) -> None:  # fmt: skip
         """Queue it over so many work-items, in groups of `local`, from the number `first` on."""
-        if NOW.commands is not None:
-            NOW.commands.launch(self, (sizes, local, first), args)
+        if NOW.noting is not None:
+            NOW.noting.launch(self, (sizes, local, first), args)
         else:
             self.place.launch(self.kernel, (sizes, local, first), args)
 

@@ -23,8 +23,8 @@ from threading import RLock
 from typing import Any
 
 from tutor.backends.opencl.anyplace import AnyPlace
-from tutor.backends.opencl.commands import NOW, unnoted
 from tutor.backends.opencl.faults import out_of_memory
+from tutor.backends.opencl.noting import NOW, unnoted
 from tutor.backends.registry import Kernel
 from tutor.dtype import TABLE, DType
 from tutor.errors import DomainError, OutOfRangeError
@@ -123,6 +123,10 @@ class Pool:
             else:
                 self.place.free([block])
 
+    def arena(self) -> Arena:
+        """Room for a list of commands, which comes from here and goes back with the list."""
+        return Arena(self)
+
     def trim(self) -> int:
         """Give back to the device all that waits unused, and return how many bytes that was."""
         with self.lock:
@@ -158,6 +162,31 @@ class Pool:
                 self.trim()
 
 
+class Arena:
+    """Memory of one list of commands, as a Pool gives it: what was given back is taken again by the
+    same list alone."""
+
+    def __init__(self, pool: Pool) -> None:
+        self.pool, self.place, self.copies = pool, pool.place, pool.copies
+        self.free: dict[int, list[Any]] = {}
+        self.blocks: list[tuple[Any, int, int]] = []
+
+    def take(self, nbytes: int) -> tuple[Any, int]:
+        size = size_class(nbytes)
+        if self.free.get(size):
+            return self.free[size].pop(), size
+        block, size = self.pool.take(nbytes)
+        self.blocks.append((block, size, nbytes))
+        return block, size
+
+    def give_back(self, block: Any, size: int, nbytes: int) -> None:
+        self.free.setdefault(size, []).append(block)
+
+    def __del__(self) -> None:
+        for block in self.blocks:
+            self.pool.give_back(*block)
+
+
 class DeviceMemory:
     """Room for `count` numbers on a device, contents undefined."""
 
@@ -166,7 +195,7 @@ class DeviceMemory:
     def __init__(self, pool: Pool, count: int, format: str) -> None:
         self.size = 0  # nothing to give back yet
         self.count, self.format, self.device = count, format, pool.place.name
-        self.pool: Any = pool if NOW.commands is None else NOW.commands.arena
+        self.pool: Any = pool if NOW.noting is None else NOW.noting.arena
         self.nbytes = count * ITEMSIZE[format]
         self.data, self.size = self.pool.take(self.nbytes)
 
@@ -184,8 +213,8 @@ class DeviceMemory:
     def read(self) -> bytearray:
         """A copy of the bytes on the host, as they are when all that is queued has run."""
         host = bytearray(self.nbytes)
-        if NOW.commands is not None:
-            NOW.commands.lost = True
+        if NOW.noting is not None:
+            NOW.noting.lost = True
         if self.nbytes:
             self.pool.place.read(host, self.data)
         return host
@@ -202,15 +231,15 @@ class DeviceMemory:
                 f"it has {self.nbytes} bytes",
                 "write within it",
             )
-        if NOW.commands is not None:
-            NOW.commands.lost = True
+        if NOW.noting is not None:
+            NOW.noting.lost = True
         if view.nbytes:
             self.pool.copies.write(self.data, view, start)
 
     def put(self, payload: bytes) -> None:
         """Bytes that depend on shapes alone, and so are the same whenever this is replayed."""
-        if NOW.commands is not None:
-            NOW.commands.put(self, payload)
+        if NOW.noting is not None:
+            NOW.noting.put(self, payload)
         else:
             self.write(payload)
 
@@ -243,15 +272,15 @@ def ask(
     """`run(answer)` leaves numbers in memory of zeros; if any is no zero, `refuse(numbers)` is
     called, and raises. `about`, `key`: the memory asked about, and what tells the question from
     others about it."""
-    with unnoted() as commands:
+    with unnoted() as noting:
         answer = DeviceMemory(pool, count, dtype.format)  # of no arena: it stays as it is
 
     def judged(host: bytes) -> None:
         cells: Any = memoryview(host)
         refuse(cells.cast(dtype.format).tolist())
 
-    if commands is not None:
-        commands.ask(answer, lambda: run(answer), judged, about, key)
+    if noting is not None:
+        noting.ask(answer, lambda: run(answer), judged, about, key)
         return
     answer.write(bytes(answer.nbytes))
     run(answer)

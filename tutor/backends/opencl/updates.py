@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tutor.backends.opencl.commands import once
 from tutor.backends.opencl.elementwise import Elements
 from tutor.backends.opencl.hand import fresh, width
 from tutor.backends.opencl.memory import Pool, Rows
+from tutor.backends.opencl.noting import once
 from tutor.backends.registry import Operand
 from tutor.backends.signatures import SIGNATURES, dtype_of
 from tutor.backends.text.expressions import loaded, rounded, stored

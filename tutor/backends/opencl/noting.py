@@ -1,0 +1,196 @@
+"""Noting: kernels are called, they run, and what they ask of their device is noted.
+
+    noting = Noting(pool)
+    with noting.on(buffers, still, constants):
+        noting.step(0, step)        # for each step of the Program
+    noting.commands                 # commands.py; None if `noting.lost`
+
+- Memory that is taken meanwhile is the list's own and goes back to the pool with it: all passes one
+  queue, so one run does not disturb the next.
+- A number of the host is no constant: it is a `Live`, and asked for again in each run.
+- An `ask` waits for an answer of the device, as where an index may be refused. If it is about
+  memory that no step writes, it is asked before all else, once, and waited for by the first launch
+  that is given that memory: the device need not stand still meanwhile.
+- What reads or writes memory of the device in any other way cannot be noted: `lost` says so, and
+  the steps are called one by one as before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from tutor.backends.opencl.commands import Commands, Launch, Live, Question, in_rows
+from tutor.backends.registry import Operand
+from tutor.backends.step import Step, emit
+
+
+class _Now(threading.local):
+    """What this thread notes its launches in; None: in nothing."""
+
+    noting: Noting | None = None
+
+
+NOW = _Now()
+
+
+@contextlib.contextmanager
+def unnoted() -> Iterator[Noting | None]:
+    """Nothing in the block is noted. It is given what would have noted it."""
+    noting, NOW.noting = NOW.noting, None
+    try:
+        yield noting
+    finally:
+        NOW.noting = noting
+
+
+def live(buf: Any, read: Callable[[Any], Any]) -> Any:
+    """The number `read(buf)`, for an argument of a launch."""
+    noting = NOW.noting
+    if noting is None or id(buf) in noting.constants:
+        return read(buf)
+    return Live(buf, read)
+
+
+def once(what: Any, operands: Sequence[Any], make: Callable[[], Any]) -> Any:
+    """`make()`, which computes `what` of these operands; while noting, what it has made of them
+    before, unless a step has written to one of them since."""
+    noting = NOW.noting
+    if noting is None:
+        return make()
+    walks = [(x.shape, x.strides, x.offset) for x in operands]
+    key = ((what, *walks), *[id(x.buf) for x in operands])
+    if key not in noting.known:
+        noting.known[key] = make(), operands
+    return noting.known[key][0]
+
+
+def decided(buf: Any) -> None:
+    """Which launches there are depends on what stands in this Buffer of the host."""
+    if NOW.noting is not None and NOW.noting.commands.index(buf) is not None:
+        NOW.noting.lost = True
+
+
+class Noting:
+    """One run of a Program that is noted."""
+
+    def __init__(self, pool: Any) -> None:
+        self.arena = pool.arena()
+        self.commands = Commands(pool)
+        self.commands.kept.append(self.arena)
+        self.first: list[Callable[[Commands], None]] = []  # questions that come before all else
+        self.then: list[Callable[[Commands], None]] = []
+        self.asked: set[Any] = set()
+        self.open: dict[int, Question] = {}  # by the memory that it is about, by id
+        self.number = 0  # of the step that is being noted
+        self.known: dict[Any, tuple[Any, Any]] = {}  # what `once` has made, and of what
+        self.lost = False
+        self.still: frozenset[int] = frozenset()
+        self.constants: frozenset[int] = frozenset()
+
+    @contextlib.contextmanager
+    def on(
+        self, buffers: Sequence[Any], still: Collection[int], constants: Sequence[Any]
+    ) -> Iterator[None]:
+        """Note what this thread launches. `buffers`: what a run is given each time; `still` are the
+        numbers of those that no step writes. `constants` are never written by anybody."""
+        commands = self.commands
+        commands.kept.append(constants)
+        self.constants = frozenset(map(id, constants))
+        commands.buffers = tuple(buffers)
+        commands.held = [buf.memory for buf in buffers]
+        commands.uses = [[] for _ in buffers]
+        commands.indexes = {id(buf): i for i, buf in enumerate(buffers)}
+        memories = [commands.data(buf) for buf in buffers]
+        there = [(id(m), i) for i, m in enumerate(memories) if m is not None]
+        commands.indexes |= dict(there)
+        self.still = frozenset(id(memories[i]) for i in still)
+        self.lost = len(dict(there)) != len(there)  # two in the same memory: which one is meant?
+        NOW.noting = self
+        try:
+            yield
+        finally:
+            NOW.noting = None
+            commands.buffers = ()
+        self.then += [question.answered for question in self.open.values()]
+        commands.all = list(in_rows((*self.first, *self.then)))
+
+    # ---- what kernels tell it --------------------------------------------------------------------
+
+    def launch(self, compiled: Any, grid: Sequence[Any], args: Sequence[Any]) -> None:
+        """Note a launch over work-items, in groups, from one on; and run it."""
+        for arg in args:
+            if id(arg) in self.open:
+                self.then.append(self.open.pop(id(arg)).answered)
+        made = Launch(compiled, grid, args)
+        for at, (kind, arg) in enumerate(zip(compiled.types, args, strict=True)):
+            i = self.commands.index(arg) if kind is None else None
+            if i is not None:
+                self.commands.uses[i].append((made.kernel, at))
+            elif kind is None or type(arg) is Live:
+                self.commands.kept.append(arg)
+        self.then.append(made)
+        made(self.commands)
+
+    def put(self, memory: Any, payload: bytes) -> None:
+        """Note that these bytes, which are the same in each run, go to the device."""
+
+        def again(commands: Commands) -> None:
+            commands.copies.write(memory.data, memoryview(payload), 0)
+
+        self.then.append(again)
+        self.commands.kept.append(memory)
+        again(self.commands)
+
+    def step(self, number: int, step: Step) -> None:
+        """Note a step, and run it: its launches, or all of it where the host has a part in it."""
+        self.number = number
+        if step.device == self.commands.place.name and step.kernel != "transfer":
+            emit(step)
+        else:
+            self.then.append(partial(_emitted, step))
+            self.commands.kept.append(step)
+            with unnoted():
+                emit(step)
+        self.forget(step)
+
+    def forget(self, step: Step) -> None:
+        """What was computed of Buffers that the step has written does not hold any more."""
+        written = {id(x.buf) for x in step.writes}
+        self.known = {
+            key: found for key, found in self.known.items() if written.isdisjoint(key[1:])
+        }
+
+    def ask(
+        self, memory: Any, run: Callable[[], None], refuse: Callable[[bytes], None], about: Any,
+        key: Any,
+    ) -> None:  # fmt: skip
+        """Note a question: `run` makes an answer in `memory`, which holds zeros before, and after
+        any answer that is not refused. `about`: the memory that it is about."""
+        early = id(about) in self.still
+        if early and (id(about), key) in self.asked:
+            return
+        self.asked.add((id(about), key))
+        begin = len(self.then)
+        self.commands.clear(memory)
+        run()
+        question = Question(memory, refuse, self.number)
+        self.then.append(question)
+        self.commands.kept.append(memory)
+        question(self.commands)
+        question.answered(self.commands)
+        if early:
+            self.first += self.then[begin:]
+            del self.then[begin:]
+            self.open[id(about)] = question
+        else:
+            self.then.append(question.answered)
+
+
+def _emitted(step: Step, commands: Commands) -> None:
+    """That step on what is there now."""
+    over = [Operand(commands.current(x.buf), x.shape, x.strides, x.offset) for x in step.operands]
+    emit(step.over(over))
