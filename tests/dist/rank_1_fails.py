@@ -19,7 +19,7 @@ is_middle, is_beside = how == "middle", how == "beside"
 x = tutor.ones(400_000 if is_middle else 4)
 dist.all_reduce(x)
 print("pid", os.getpid(), flush=True)
-dist.barrier()
+pids = [pid for (pid,) in dist.all_gather(tutor.Tensor([os.getpid()])).tolist()]
 group().timeout = seconds  # from here on: that all have started may take longer
 
 
@@ -39,6 +39,11 @@ def fail() -> None:
     elif how == "raise":
         raise ValueError("no such file")
     elif how == "never":
+        time.sleep(60)
+    elif how == "told":  # as some launchers tell those that are left
+        time.sleep(0.5)
+        for pid in (pids[0], pids[2]):
+            os.kill(pid, signal.SIGTERM)
         time.sleep(60)
     elif how == "stop":
         os.kill(os.getpid(), signal.SIGSTOP)

@@ -5,6 +5,7 @@ named by what they are for."""
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import os
 import re
@@ -39,8 +40,11 @@ def home() -> Path:
 
 
 def mpiexec() -> str:
-    """Where it is: beside Python, or in PATH. Without it, or mpi4py, the test is left out."""
+    """Where it is: in TUTOR_MPIEXEC, beside Python, or in PATH. Without it, or mpi4py, the test is
+    left out."""
     pytest.importorskip("mpi4py")
+    if "TUTOR_MPIEXEC" in os.environ:
+        return os.environ["TUTOR_MPIEXEC"]
     places = [str(prefix / "bin") for prefix in (Path(sys.prefix), home())]
     found = shutil.which("mpiexec", path=os.pathsep.join([*places, os.environ["PATH"]]))
     if found is None:
@@ -48,20 +52,33 @@ def mpiexec() -> str:
     return found
 
 
+@functools.cache
+def is_open_mpi() -> bool:
+    """Is it the mpiexec of Open MPI?"""
+    found = subprocess.run([mpiexec(), "--version"], capture_output=True, text=True)
+    return "Open" in found.stdout
+
+
+# What ranks of MPI print goes into files: its own way to put the rank in front cuts lines.
+INTO_FILES = """\
+rank="${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"; folder="$1"; shift
+exec "$@" >"$folder/$rank.out" 2>"$folder/$rank.err"
+"""
+
+
 def command(transport: str, ranks: int, folder: Path) -> list[str]:
-    """What stands before the program and its arguments. What ranks of MPI print goes into files:
-    its own way to put the rank in front cuts lines."""
+    """What stands before the program and its arguments."""
     if transport == "mpi":
-        files = [f"-{out}file-pattern={folder}/%r.{out}" for out in ("out", "err")]
-        files = [word for file in files for word in file.split("=")]
-        return [mpiexec(), *files, "-n", str(ranks), sys.executable]
+        more = ["--oversubscribe"] if is_open_mpi() else []
+        into = ["sh", "-c", INTO_FILES, "sh", str(folder)]
+        return [mpiexec(), *more, "-n", str(ranks), *into, sys.executable]
     return [sys.executable, "-m", "tutor", "ranks", str(ranks)]
 
 
 def environment(**variables: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TUTOR_DIST")}
     own = {"PYTHONPATH": str(ROOT), "TUTOR_NUM_THREADS": "1"}
-    if home() != Path(sys.prefix):
+    if home() != Path(sys.prefix) and "MPI4PY_LIBMPI" not in os.environ:
         own["MPI4PY_LIBMPI"] = str(home() / "lib")  # where it looks for an MPI
     return {**kept, **own, **variables}
 

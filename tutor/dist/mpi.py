@@ -12,6 +12,9 @@ failures comes as a message of another tag, which is looked for in each turn.
 Two things that MPI does for ever are kept away from: MPI_Init, which waits for all ranks, runs in a
 thread that can be given up; and after a failure there is no MPI_Finalize, but, as soon as all ranks
 have printed what they have to say, MPI_Abort, so that a rank that hangs is ended, too.
+
+A rank that is killed says nothing. Open MPI's mpiexec and srun then send SIGTERM to the others, and
+SIGKILL a second later: in between, those that wait say for whom. (MPICH's mpiexec gives no time.)
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ import contextlib
 import ctypes
 import json
 import os
+import signal
 import sys
 import threading
 import time
@@ -32,6 +36,7 @@ from tutor.errors import DistError, MissingPackageError
 
 DATA, WORD = 7301, 7302  # tags; those of a program's own messages should be others
 GRACE = 2.0  # seconds that others may need to say, and print, why they end
+TOLD = "had not come when this rank was told to end (SIGTERM)"  # by its launcher, most likely
 EAGER = 0.0005  # seconds in which a rank that waits asks again at once
 let_others: Callable[[], object] = getattr(os, "sched_yield", lambda: time.sleep(0))
 Views = Mapping[int, memoryview]  # by rank
@@ -56,6 +61,10 @@ class Mpi(Transport):
         self.lock = threading.Lock()  # MPI is called by one thread at a time
         self.word = bytearray(4 * LONGEST)
         self.listening = self._listen()
+        self.waits = self.is_told = False  # SIGTERM came while this rank waited for others
+        self.hears = _is_main() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+        if self.hears:
+            signal.signal(signal.SIGTERM, self._told)
 
     # ---- the five calls --------------------------------------------------------------------------
 
@@ -119,6 +128,8 @@ class Mpi(Transport):
         if well:
             self.tell({self.rank: ENDED_WELL})
         self._say(b"")
+        if self.hears and _is_main():
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
         end = time.monotonic() + GRACE
         while {*self.others} - self.lost - self.ended and (well or time.monotonic() < end):
             self._hear()
@@ -155,6 +166,13 @@ class Mpi(Transport):
     def _finish(self, left: dict[Any, Any], timeout: float) -> None:
         """Ask the requests until all are done; Absent where a rank does not do its part."""
         begin = time.monotonic()
+        self.waits = True
+        try:
+            self._until_done(left, begin, timeout)
+        finally:
+            self.waits = False
+
+    def _until_done(self, left: dict[Any, Any], begin: float, timeout: float) -> None:
         while left:
             with self.lock:
                 try:
@@ -168,12 +186,23 @@ class Mpi(Transport):
             absent = {r for r, _ in left}
             for r in absent & {*self.reasons}:
                 raise Absent(self.reasons[r])
+            if self.is_told and left:
+                self.lost |= absent
+                raise Absent(dict.fromkeys(absent, TOLD))
             waited = time.monotonic() - begin
             if waited > timeout + GRACE / 4:  # a little more: one of them may know of whom it waits
                 self.lost |= absent
                 raise Absent({r: f"has not come within {timeout:g} s" for r in absent})
             if not done:
                 let_others() if waited < EAGER else time.sleep(min(waited / 10, 0.001))
+
+    def _told(self, *_: object) -> None:
+        """SIGTERM: a rank that waits raises, and says for whom; else it ends as it would have."""
+        if self.waits:
+            self.is_told = True
+        else:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            signal.raise_signal(signal.SIGTERM)
 
     def _say(self, word: bytes) -> None:
         """A word to all others, for which nobody waits."""
@@ -197,6 +226,11 @@ class Mpi(Transport):
 
     def _listen(self) -> Any:
         return self.comm.Irecv([self.word, self.mpi.BYTE], self.mpi.ANY_SOURCE, WORD)
+
+
+def _is_main() -> bool:
+    """May this thread say what a signal does?"""
+    return threading.current_thread() is threading.main_thread()
 
 
 def _started(timeout: float) -> tuple[Any, bool]:
