@@ -3,6 +3,7 @@ nothing is left out in silence."""
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 from collections.abc import Iterator
@@ -63,6 +64,10 @@ def pytest_report_header() -> list[str]:
     return lines
 
 
+# They begin first, lest the processes that share the tests wait for one of them at the end.
+LONG = {"test_worked_through.py", "test_add_a_kernel.py", "test_chapters.py", "test_prose.py"}
+
+
 def _place(item: pytest.Item) -> object:
     """Where it runs: what its fixture `place` is."""
     call = getattr(item, "callspec", None)
@@ -72,12 +77,20 @@ def _place(item: pytest.Item) -> object:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A table without rows is a mistake: pytest would skip its test, and nobody would notice.
     (Without the extension there are no levels to test.)"""
+    items.sort(key=lambda item: item.path.name not in LONG)
     host = [item for item in items if item.get_closest_marker("host")]
     items[:] = [i for i in items if i not in host or _place(i) not in DEVICES]
     for item in items if LEVELS else ():
         for mark in item.iter_markers("skip"):
             if "empty parameter set" in str(mark.kwargs.get("reason", "")):
                 raise pytest.UsageError(f"{item.nodeid}: {mark.kwargs['reason']}")
+
+
+def pytest_collection_finish() -> None:
+    """What stands in memory for 60,000 tests stays there to the end: the collector need not look
+    through it again for each of the many tests that call it."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -8,8 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import tutor
 from course import notebooks
 from course.library import saving
@@ -37,18 +35,19 @@ def python(folder: Path, *words: str) -> str:
     return result.stdout
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Every converted chapter worked through, one after the other."""
-    place = tmp_path_factory.mktemp("learner")
+def test_a_folder_that_was_worked_through(tmp_path: Path) -> None:
+    """Every converted chapter, one after the other; then what has become of it is looked at. (One
+    test: processes that share the tests would each work it through.)"""
     for chapter in CHAPTERS:
-        said = python(place, str(HERE / "work_through.py"), chapter)
+        said = python(tmp_path, str(HERE / "work_through.py"), chapter)
         found = re.findall(r"(?m)^(\d\d\.[qs]?\d+) ([a-z]+)(?=:|$)", said)
         assert found and {kind for _, kind in found} <= {"exact", "close"}, found
-    return place
+    every_piece_is_theirs_and_passes(tmp_path)
+    their_tests_are_green(tmp_path)
+    it_reads_like_one_library(tmp_path)
 
 
-def test_every_piece_is_theirs_and_passes(folder: Path) -> None:
+def every_piece_is_theirs_and_passes(folder: Path) -> None:
     pieces = [part for part in saving.everything() if part.answer and part.chapter in CHAPTERS]
     marks = re.findall(
         r"(?m)^# ---- (\S+), (yours|ours)",
@@ -62,12 +61,12 @@ def test_every_piece_is_theirs_and_passes(folder: Path) -> None:
     assert "has stopped passing" not in said, said
 
 
-def test_the_tests_of_their_library_are_green(folder: Path) -> None:
+def their_tests_are_green(folder: Path) -> None:
     said = python(folder, "-m", "pytest", "-q", "my_tutor/test_my_tutor.py")
     assert re.search(r"(?m)^\d+ passed", said), said
 
 
-def test_their_library_reads_like_one(folder: Path) -> None:
+def it_reads_like_one_library(folder: Path) -> None:
     """The formatter has nothing to change in it, where their answers are formatted."""
     files = sorted(map(str, (folder / "my_tutor").glob("*.py")))
     ruff = [str(Path(sys.executable).parent / "ruff"), "format", "--diff", "--isolated"]
