@@ -152,7 +152,7 @@ class Replay:
             if found[0] is None:
                 self._emit(buffers)
             else:
-                self._checked(buffers)
+                self._checked(buffers, found[0].buffers)
                 found[0].run(buffers)
 
         return run
@@ -178,14 +178,17 @@ class Replay:
             for slot in self._end[number]:
                 del memory[slot]
 
-    def _checked(self, buffers: Sequence[Buffer]) -> dict[Slot, Any]:
-        """The Buffer of each slot. The errors are those of the extension (replay/run.cpp)."""
+    def _checked(self, buffers: Sequence[Buffer], before: Sequence[Any] = ()) -> dict[Slot, Any]:
+        """The Buffer of each slot. The errors are those of the extension (replay/run.cpp). What is
+        the same as in `before`, Buffers of another run, is right."""
         if not isinstance(buffers, (list, tuple)) or len(buffers) != len(self.slots):
             several = isinstance(buffers, (list, tuple))
             found = f"{len(buffers)} Buffers" if several else f"an object of type {_type(buffers)}"
             wanted = f"give a list of {len(self.slots)} Buffers"
             raise ArgumentError("to run a Program", found, wanted)
         for number, (slot, buf) in enumerate(zip(self.slots, buffers, strict=True)):
+            if before and buf is before[number]:
+                continue
             if (
                 type(buf) is Buffer
                 and len(buf) == slot.count

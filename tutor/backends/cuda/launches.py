@@ -44,13 +44,14 @@ class Kernel:
         for cell, arg in zip(self.cells, args, strict=True):
             cell.value = getattr(arg, "address", arg)
 
-    def set_arg(self, at: int, arg: Any) -> None:
-        """One of them: a block, or the bytes of a number."""
+    def set_arg(self, at: int, block: Any) -> None:
+        """One of them, a block."""
+        self.cells[at].value = block.address
+
+    def set_number(self, at: int, number: bytes) -> None:
+        """One of them: the bytes of a number."""
         cell = self.cells[at]
-        if isinstance(arg, bytes):
-            ctypes.memmove(ctypes.addressof(cell), arg, ctypes.sizeof(cell))
-        else:
-            cell.value = arg.address
+        ctypes.memmove(ctypes.addressof(cell), number, ctypes.sizeof(cell))
 
 
 @functools.lru_cache(maxsize=4096)

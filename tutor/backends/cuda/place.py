@@ -226,6 +226,10 @@ class Place:
             )
         return Kernel(function, program.module, name, types)
 
+    def set_number(self, kernel: Kernel, at: int, number: bytes) -> None:
+        """Set that argument to the bytes of a number."""
+        kernel.set_number(at, number)
+
     def launch(self, kernel: Kernel, grid: Grid, args: Any = None) -> None:
         """Queue it over that grid: with these arguments, or as they are set."""
         groups, block = groups_of(*grid)

@@ -80,8 +80,11 @@ class AnyPlace(Protocol):
         not take it."""
 
     def kernel(self, program: Any, name: str, types: Sequence[str | None]) -> Any:
-        """A kernel of a program, with arguments of its own: `set_arg(at, value)` sets one, to a
-        block or to the bytes of a number. `types`: of each argument, None for memory."""
+        """A kernel of a program, with arguments of its own: `set_arg(at, block)` sets one.
+        `types`: of each argument, None for memory."""
+
+    def set_number(self, kernel: Any, at: int, number: bytes) -> None:
+        """Set that argument to the bytes of a number."""
 
     def launch(self, kernel: Any, grid: Grid, args: Any = None) -> None:
         """Queue it over that grid: with these arguments, blocks and numbers, or as they are set."""

@@ -39,13 +39,15 @@ class Launch:
         for at, (kind, arg) in enumerate(zip(compiled.types, args, strict=True)):
             if type(arg) is Live:
                 self.lives.append((at, kind, arg))
+            elif kind is None:
+                self.kernel.set_arg(at, arg)
             else:
-                self.kernel.set_arg(at, arg if kind is None else struct.pack(kind, arg))
+                compiled.place.set_number(self.kernel, at, struct.pack(kind, arg))
 
     def __call__(self, commands: Commands) -> None:
         for at, kind, one in self.lives:
             number = one.read(commands.current(one.buf))
-            self.kernel.set_arg(at, struct.pack(kind, number))
+            commands.place.set_number(self.kernel, at, struct.pack(kind, number))
         commands.place.launch(self.kernel, self.grid)
 
 
@@ -92,7 +94,7 @@ class Commands:
         self.copies, self.place = pool.copies, pool.place
         self.all: list[Callable[[Commands], None]] = []  # in the order in which they are run
         self.kept: list[Any] = []  # memory that arguments are set to
-        self.buffers: Sequence[Any] = ()  # those of the run in progress
+        self.buffers: Sequence[Any] = ()  # those of the run in progress, or of the latest
         self.held: list[Any] = []  # the memory of each Buffer, as arguments are set now
         self.uses: list[list[tuple[Any, int]]] = []  # of each Buffer: kernel, argument
         self.indexes: dict[int, int] = {}  # of a Buffer or its memory, by id: which one it is
@@ -118,15 +120,12 @@ class Commands:
     def run(self, buffers: Sequence[Any]) -> None:
         """All of it again. What a kernel refuses is raised, with the number of its step."""
         with self.place.lock:
-            self.buffers = buffers
-            try:
-                for i, buf in enumerate(buffers):
-                    if buf.memory is not self.held[i]:
-                        self.held[i], data = buf.memory, self.data(buf)
-                        for kernel, at in self.uses[i]:
-                            kernel.set_arg(at, data)
-                for command in self.all:
-                    command(self)
-                self.place.flush()
-            finally:
-                self.buffers = ()
+            self.buffers = tuple(buffers)
+            for i, buf in enumerate(buffers):
+                if buf.memory is not self.held[i]:
+                    self.held[i], data = buf.memory, self.data(buf)
+                    for kernel, at in self.uses[i]:
+                        kernel.set_arg(at, data)
+            for command in self.all:
+                command(self)
+            self.place.flush()
