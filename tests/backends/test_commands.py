@@ -189,8 +189,66 @@ def test_an_unchanged_index_is_asked_about_once_and_first(runs: list[Commands]) 
         i = tutor.randint(0, 6, (4,))
         assert bits(step(x, i)) == bits(x.gather(0, i) + x.exp().gather(0, i))
     names = parts(runs[0])
-    assert names[:4] == ["outside", "ask", "answered", "take_float32"]
+    assert names[:5] == ["outside", "ask", "exp_float32", "answered", "take_float32"]
+    assert names.count("answered") == 2  # for the take that comes first, too
     assert names.count("outside") == 1
+
+
+def test_what_depends_on_nothing_that_is_written_comes_first(runs: list[Commands]) -> None:
+    """So labels of another dtype are cast, and asked about, while the device has work to do."""
+    w = tutor.randn((6, 4))
+
+    @tutor.jit
+    def step(x: Tensor, y: Tensor) -> Tensor:
+        loss = (x @ w).exp().cross_entropy(y)
+        w.add_(x[:6, :4] * loss)
+        return loss
+
+    for seed in range(6):
+        tutor.manual_seed(seed)
+        x, y, before = tutor.randn((8, 6)), tutor.randint(0, 4, (8,)).cast("uint8"), w.copy()
+        wanted = (x @ before).exp().cross_entropy(y)
+        assert bits(step(x, y)) == bits(wanted)
+        assert bits(w) == bits(before + x[:6, :4] * wanted)
+    names = parts(runs[0])
+    assert names[:3] == ["cast_int64_uint8", "outside", "ask"] and names.count("outside") == 1
+    assert names[3].startswith("matmul")
+    before = bits(w)
+    with pytest.raises(OutOfRangeError, match="index 4 in axis 1"):
+        step(x, tutor.full((8,), 4).cast("uint8"))
+    assert bits(w) == before
+
+
+def test_memory_of_what_came_first_may_be_taken_later(runs: list[Commands]) -> None:
+    """An index that stands where an early one stood is asked about when it is there."""
+    w = Tensor([0, 1, 2])
+
+    @tutor.jit(passes=())
+    def step(x: Tensor, y: Tensor) -> Tensor:
+        first = x.gather(0, y.cast("int64"))
+        w.add_(1)
+        other = w - 1
+        w.sub_(1)
+        return first + x.gather(0, other)
+
+    x = Tensor([1.0, 10.0, 100.0])
+    for values in ([2, 1, 0], [0, 0, 1], [1, 1, 2], [2, 2, 2]):
+        found = step(x, Tensor(values).cast("uint8")).tolist()
+        assert found == [10.0**v + 10.0**k for k, v in enumerate(values)]
+    assert parts(runs[0]).count("outside") == 2
+    w.fill_(3)
+    with pytest.raises(OutOfRangeError, match="index 3 in axis 0"):
+        step(x, Tensor([0, 1, 2]).cast("uint8"))
+
+
+def test_memory_that_was_used_before_is_not_written_ahead(runs: list[Commands]) -> None:
+    """The second product's memory was that of the first one, which is read in between."""
+    step = tutor.jit(lambda x, y: ((x @ x) * y.sum()).sum() + (y @ y).sum(), passes=())
+    for seed in range(6):
+        tutor.manual_seed(seed)
+        x, y = tutor.randn((40, 40)), tutor.randn((40, 40))
+        assert bits(step(x, y)) == bits(((x @ x) * y.sum()).sum() + (y @ y).sum())
+    assert runs
 
 
 def test_an_index_that_a_step_makes_is_asked_about_after_it(runs: list[Commands]) -> None:

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -132,14 +133,13 @@ class Replay:
         begin = devices.noting(name)
         if begin is None:
             return None
-        written = {w.buf for step in self.program for w in step.writes}
-        still = [i for i, slot in enumerate(self.slots) if slot not in written]
+        still, early = self._before_all_else()
         constants = [slot.value for slot in self.program.slots if slot.role == "constant"]
         lock, found = threading.Lock(), []  # in it the list, or None: it cannot be noted
 
         def note(buffers: Sequence[Buffer]) -> None:
             noting = begin()
-            with noting.on(buffers, still, constants):
+            with noting.on(buffers, still, early, constants):
                 self._emit(buffers, noting)
             found.append(None if noting.lost else noting.commands)
 
@@ -157,6 +157,20 @@ class Replay:
 
         return run
 
+    def _before_all_else(self) -> tuple[list[int], set[int]]:
+        """The Buffers that no step writes; and the steps that could come first: they read those, or
+        what such steps have left in temps that nobody else writes."""
+        written = Counter(w.buf for step in self.program for w in step.writes)
+        known = {slot for slot in self.program.slots if slot not in written}
+        early: set[int] = set()
+        for number, step in enumerate(self.program):
+            into = {w.buf for w in step.writes}
+            alone = all(slot.role == "temp" and written[slot] == 1 for slot in into)
+            if alone and known.issuperset(w.buf for w in step.reads):
+                early.add(number)
+                known |= into
+        return [i for i, slot in enumerate(self.slots) if slot not in written], early
+
     # ---- step by step ----------------------------------------------------------------------------
 
     def _emit(self, buffers: Sequence[Buffer], noting: Any = None) -> None:
@@ -165,11 +179,13 @@ class Replay:
         memory: dict[Slot, Any] = self._checked(buffers)
         memory.update((s, s.value) for s in self.program.slots if s.role == "constant")
         for number, step in enumerate(self.program):
+            if noting is not None:
+                noting.begin(number)
             for slot in self._begin[number]:
                 memory[slot] = Buffer.empty(slot.count, slot.dtype, slot.device)
             try:
                 if noting is not None:
-                    noting.step(number, _over(step, memory))
+                    noting.step(_over(step, memory))
                 else:
                     emit(_over(step, memory))
             except Exception as error:

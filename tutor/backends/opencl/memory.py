@@ -170,10 +170,11 @@ class Arena:
         self.pool, self.place, self.copies = pool, pool.place, pool.copies
         self.free: dict[int, list[Any]] = {}
         self.blocks: list[tuple[Any, int, int]] = []
+        self.fresh = False  # is memory wanted that nothing has used before?
 
     def take(self, nbytes: int) -> tuple[Any, int]:
         size = size_class(nbytes)
-        if self.free.get(size):
+        if self.free.get(size) and not self.fresh:
             return self.free[size].pop(), size
         block, size = self.pool.take(nbytes)
         self.blocks.append((block, size, nbytes))

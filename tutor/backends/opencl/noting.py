@@ -1,8 +1,9 @@
 """Noting: kernels are called, they run, and what they ask of their device is noted.
 
     noting = Noting(pool)
-    with noting.on(buffers, still, constants):
-        noting.step(0, step)        # for each step of the Program
+    with noting.on(buffers, still, early, constants):
+        noting.begin(0)             # for each step of the Program: then its temps are made
+        noting.step(step)
     noting.commands                 # commands.py; None if `noting.lost`
 
 - Memory that is taken meanwhile is the list's own and goes back to the pool with it: all passes one
@@ -11,6 +12,8 @@
 - An `ask` waits for an answer of the device, as where an index may be refused. If it is about
   memory that no step writes, it is asked before all else, once, and waited for by the first launch
   that is given that memory: the device need not stand still meanwhile.
+- A step that depends on such memory alone goes to the beginning, too, with memory of its own: so
+  what is asked about an index that was cast can be asked early.
 - What reads or writes memory of the device in any other way cannot be noted: `lost` says so, and
   the steps are called one by one as before.
 """
@@ -81,22 +84,27 @@ class Noting:
         self.arena = pool.arena()
         self.commands = Commands(pool)
         self.commands.kept.append(self.arena)
-        self.first: list[Callable[[Commands], None]] = []  # questions that come before all else
+        self.first: list[Callable[[Commands], None]] = []  # what comes before all else
         self.then: list[Callable[[Commands], None]] = []
+        self.to = self.then  # where launches are noted
         self.asked: set[Any] = set()
-        self.open: dict[int, Question] = {}  # by the memory that it is about, by id
+        self.open: dict[int, Question] = {}  # by the memory that it is about, by id; and those
+        self.met: set[int] = set()  # of them that are waited for, but not at the beginning
         self.number = 0  # of the step that is being noted
         self.known: dict[Any, tuple[Any, Any]] = {}  # what `once` has made, and of what
         self.lost = False
-        self.still: frozenset[int] = frozenset()
+        self.still: set[int] = set()  # memory that no step writes from here on, by id
+        self.early: Collection[int] = ()
         self.constants: frozenset[int] = frozenset()
 
     @contextlib.contextmanager
     def on(
-        self, buffers: Sequence[Any], still: Collection[int], constants: Sequence[Any]
-    ) -> Iterator[None]:
+        self, buffers: Sequence[Any], still: Collection[int], early: Collection[int],
+        constants: Sequence[Any],
+    ) -> Iterator[None]:  # fmt: skip
         """Note what this thread launches. `buffers`: what a run is given each time; `still` are the
-        numbers of those that no step writes. `constants` are never written by anybody."""
+        numbers of those that no step writes, `early` those of the steps that depend on them alone,
+        and write a temp. `constants` are never written by anybody."""
         commands = self.commands
         commands.kept.append(constants)
         self.constants = frozenset(map(id, constants))
@@ -107,7 +115,7 @@ class Noting:
         memories = [commands.data(buf) for buf in buffers]
         there = [(id(m), i) for i, m in enumerate(memories) if m is not None]
         commands.indexes |= dict(there)
-        self.still = frozenset(id(memories[i]) for i in still)
+        self.still, self.early = {id(memories[i]) for i in still}, early
         self.lost = len(dict(there)) != len(there)  # two in the same memory: which one is meant?
         NOW.noting = self
         try:
@@ -115,7 +123,7 @@ class Noting:
         finally:
             NOW.noting = None
             commands.buffers = ()
-        self.then += [question.answered for question in self.open.values()]
+        self.then += [one.answered for about, one in self.open.items() if about not in self.met]
         commands.all = list(in_rows((*self.first, *self.then)))
 
     # ---- what kernels tell it --------------------------------------------------------------------
@@ -123,8 +131,7 @@ class Noting:
     def launch(self, compiled: Any, grid: Sequence[Any], args: Sequence[Any]) -> None:
         """Note a launch over work-items, in groups, from one on; and run it."""
         for arg in args:
-            if id(arg) in self.open:
-                self.then.append(self.open.pop(id(arg)).answered)
+            self.wait_for(id(arg))
         made = Launch(compiled, grid, args)
         for at, (kind, arg) in enumerate(zip(compiled.types, args, strict=True)):
             i = self.commands.index(arg) if kind is None else None
@@ -132,8 +139,18 @@ class Noting:
                 self.commands.uses[i].append((made.kernel, at))
             elif kind is None or type(arg) is Live:
                 self.commands.kept.append(arg)
-        self.then.append(made)
+        self.to.append(made)
         made(self.commands)
+
+    def wait_for(self, about: int) -> None:
+        """Wait, before what is noted next, for the answer to what was asked about that memory."""
+        if about not in self.open or (about in self.met and self.to is not self.first):
+            return
+        self.to.append(self.open[about].answered)
+        if self.to is self.first:
+            del self.open[about]
+        else:
+            self.met.add(about)
 
     def put(self, memory: Any, payload: bytes) -> None:
         """Note that these bytes, which are the same in each run, go to the device."""
@@ -141,15 +158,27 @@ class Noting:
         def again(commands: Commands) -> None:
             commands.copies.write(memory.data, memoryview(payload), 0)
 
-        self.then.append(again)
+        self.to.append(again)
         self.commands.kept.append(memory)
         again(self.commands)
 
-    def step(self, number: int, step: Step) -> None:
+    def begin(self, number: int) -> None:
+        """The step of that number is next; from here on memory is taken for it."""
+        self.number, self.arena.fresh = number, number in self.early
+
+    def step(self, step: Step) -> None:
         """Note a step, and run it: its launches, or all of it where the host has a part in it."""
-        self.number = number
         if step.device == self.commands.place.name and step.kernel != "transfer":
-            emit(step)
+            written = {id(self.commands.data(x.buf)) for x in step.writes}
+            if self.number in self.early:
+                self.to = self.first
+                self.still |= written
+            else:  # it may be memory that such a temp had before
+                self.still -= written
+            try:
+                emit(step)
+            finally:
+                self.to = self.then
         else:
             self.then.append(partial(_emitted, step))
             self.commands.kept.append(step)
@@ -174,20 +203,22 @@ class Noting:
         if early and (id(about), key) in self.asked:
             return
         self.asked.add((id(about), key))
-        begin = len(self.then)
+        to, asking = self.to, list[Callable[[Commands], None]]()
+        self.to = asking
         self.commands.clear(memory)
         run()
         question = Question(memory, refuse, self.number)
-        self.then.append(question)
+        asking.append(question)
+        self.to = to
         self.commands.kept.append(memory)
         question(self.commands)
         question.answered(self.commands)
         if early:
-            self.first += self.then[begin:]
-            del self.then[begin:]
+            self.first += asking
             self.open[id(about)] = question
+            self.met.discard(id(about))
         else:
-            self.then.append(question.answered)
+            to += [*asking, question.answered]
 
 
 def _emitted(step: Step, commands: Commands) -> None:
