@@ -70,8 +70,9 @@ chapters: $(VENV)/installed $(VENV)/extra-chapters ## open your copy of the chap
 
 # What needs PyTorch is skipped where it is not there, and `make oracle` brings it. WITH=bench, say,
 # installs the packages of that extra first: so .ci/run leaves nothing out.
+# Without ARGS all of them are run, and up to four processors share them.
 test: setup-env $(WITH:%=$(VENV)/extra-%) ## run all tests
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest $(or $(ARGS),-n auto --maxprocesses 4 --dist worksteal)
 
 lint: setup-env ## check style and types of Python and C++
 	$(BIN)/ruff check .
