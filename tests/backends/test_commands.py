@@ -289,6 +289,15 @@ def test_what_moves_numbers_to_the_host_and_back_is_a_part_of_it(runs: list[Comm
     assert len(runs) == 2
 
 
+def test_what_depends_on_a_step_of_the_host_does_not_come_before_it(runs: list[Commands]) -> None:
+    """Though it depends on nothing that is written but by that step."""
+    step = tutor.jit(lambda x: ((x.exp().cpu() * 2.0).to(ON) @ x).sum(), passes=())
+    for i in range(6):
+        x = Tensor([[float(i), 1.0], [0.5, 2.0]])
+        assert bits(step(x)) == bits(((x.exp() * 2.0) @ x).sum())
+    assert runs
+
+
 def test_a_kernel_that_reads_is_called_step_by_step(
     runs: list[Commands], monkeypatch: pytest.MonkeyPatch
 ) -> None:

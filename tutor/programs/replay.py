@@ -133,7 +133,7 @@ class Replay:
         begin = devices.noting(name)
         if begin is None:
             return None
-        still, early = self._before_all_else()
+        still, early = self._before_all_else(name)
         constants = [slot.value for slot in self.program.slots if slot.role == "constant"]
         lock, found = threading.Lock(), []  # in it the list, or None: it cannot be noted
 
@@ -157,16 +157,17 @@ class Replay:
 
         return run
 
-    def _before_all_else(self) -> tuple[list[int], set[int]]:
-        """The Buffers that no step writes; and the steps that could come first: they read those, or
-        what such steps have left in temps that nobody else writes."""
+    def _before_all_else(self, device: str) -> tuple[list[int], set[int]]:
+        """The Buffers that no step writes; and the steps of a device that could come first: they
+        read those, or what such steps have left in temps that nobody else writes."""
         written = Counter(w.buf for step in self.program for w in step.writes)
         known = {slot for slot in self.program.slots if slot not in written}
         early: set[int] = set()
         for number, step in enumerate(self.program):
             into = {w.buf for w in step.writes}
             alone = all(slot.role == "temp" and written[slot] == 1 for slot in into)
-            if alone and known.issuperset(w.buf for w in step.reads):
+            there = step.device == device and step.kernel != "transfer"
+            if there and alone and known.issuperset(w.buf for w in step.reads):
                 early.add(number)
                 known |= into
         return [i for i, slot in enumerate(self.slots) if slot not in written], early

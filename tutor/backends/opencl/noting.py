@@ -10,7 +10,7 @@
   queue, so one run does not disturb the next.
 - A number of the host is no constant: it is a `Live`, and asked for again in each run.
 - An `ask` waits for an answer of the device, as where an index may be refused. If it is about
-  memory that no step writes, it is asked before all else, once, and waited for by the first launch
+  memory that no step writes, it is asked at the beginning, once, and waited for by the first launch
   that is given that memory: the device need not stand still meanwhile.
 - A step that depends on such memory alone goes to the beginning, too, with memory of its own: so
   what is asked about an index that was cast can be asked early.
@@ -103,8 +103,8 @@ class Noting:
         constants: Sequence[Any],
     ) -> Iterator[None]:  # fmt: skip
         """Note what this thread launches. `buffers`: what a run is given each time; `still` are the
-        numbers of those that no step writes, `early` those of the steps that depend on them alone,
-        and write a temp. `constants` are never written by anybody."""
+        numbers of those that no step writes, `early` those of this device's steps that depend on
+        them alone, and write a temp. `constants` are never written by anybody."""
         commands = self.commands
         commands.kept.append(constants)
         self.constants = frozenset(map(id, constants))
