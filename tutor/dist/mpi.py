@@ -13,8 +13,8 @@ Two things that MPI does for ever are kept away from: MPI_Init, which waits for 
 thread that can be given up; and after a failure there is no MPI_Finalize, but, as soon as all ranks
 have printed what they have to say, MPI_Abort, so that a rank that hangs is ended, too.
 
-A rank that is killed says nothing. Open MPI's mpiexec and srun then send SIGTERM to the others, and
-SIGKILL a second later: in between, those that wait say for whom. (MPICH's mpiexec gives no time.)
+A rank that is killed says nothing. Open MPI's mpiexec then sends SIGTERM to the others, and SIGKILL a
+second later: in between, those that wait say for whom. (MPICH's mpiexec gives no time.)
 """
 
 from __future__ import annotations
@@ -171,6 +171,8 @@ class Mpi(Transport):
             self._until_done(left, begin, timeout)
         finally:
             self.waits = False
+        if self.is_told:  # all came in time: so it ends as it would have
+            os.kill(os.getpid(), signal.SIGTERM)
 
     def _until_done(self, left: dict[Any, Any], begin: float, timeout: float) -> None:
         while left:
