@@ -10,14 +10,20 @@ has learned of ops, are guarded by nothing else. Python without it (a free-threa
 
 from __future__ import annotations
 
-import ctypes
 import sys
 
 from tutor.errors import InterpreterError
 
 
 def number() -> int:
-    """0 is the main interpreter."""
+    """0 is the main interpreter; -1 another one, where not even this can be asked: Python 3.12 does
+    not load ctypes there."""
+    try:
+        import ctypes
+    except ModuleNotFoundError:  # a Python that was built without it
+        raise
+    except ImportError:
+        return -1
     python = ctypes.pythonapi
     this, number_of = python.PyInterpreterState_Get, python.PyInterpreterState_GetID
     this.restype, number_of.restype = ctypes.c_void_p, ctypes.c_int64
@@ -30,7 +36,9 @@ def check() -> None:
     if (found := number()) != 0:
         raise InterpreterError(
             "to import tutor",
-            f"this is interpreter {found} of the process, and tutor works in the main one alone",
+            f"this is interpreter {found} of the process, and tutor works in the main one alone"
+            if found > 0
+            else "this is not the main interpreter of the process, where alone tutor works",
             "import it in the main interpreter, and use threads or processes (multiprocessing)",
         )
 
