@@ -161,7 +161,8 @@ class Training:
         self.parallel = dist.DataParallel(self.model, args.leaves) if args.leaves else None
         self.seconds: dict[bool, list[float]] = {False: [], True: []}  # of steps, by: with jit?
         self.epoch, self.step = 0, 0  # the next step to take
-        self.losses: list[float] = []  # of every step
+        self.losses: list[float] = []  # of every step, but for
+        self.unread: list[Tensor] = []  # those of the latest
         self.accuracies: list[float] = []  # on the test images, after every epoch
         self.checksum = ""  # of the data it is trained on
         self.kept: int | None = None  # how many epochs are in the checkpoint that it has written
@@ -191,7 +192,7 @@ class Training:
         self.scaler.update()
         return loss
 
-    def train_step(self, images: Tensor, labels: Tensor) -> float:
+    def train_step(self, images: Tensor, labels: Tensor) -> None:
         jit = not self.args.eager and len(self.seconds[False]) >= COMPARED
         start = time.perf_counter()
         if self.parallel:
@@ -199,8 +200,15 @@ class Training:
         images, labels = images.to(self.device), labels.to(self.device)
         loss = (self.replayed if jit and not self.parallel else self.learn_from)(images, labels)
         self.seconds[jit].append(time.perf_counter() - start)
-        self.losses.append(loss.item())
-        return self.losses[-1]
+        self.unread.append(loss.detach())
+
+    def read(self) -> list[float]:
+        """The losses of all steps. Who reads one waits for the device, which then has nothing to do
+        until it is given more: so the latest are read together."""
+        if self.unread:
+            self.losses += tutor.stack(self.unread).tolist()
+            self.unread.clear()
+        return self.losses
 
     def gained(self) -> str:
         """What tutor.jit has made of a step; nothing where it has replayed too few to say so."""
@@ -230,16 +238,17 @@ class Training:
     def save(self) -> None:
         """Write all of it; whole or not at all. Rank 0 does, and the others give it their parts."""
         states = {name: saving.taken(name, part) for name, part in self.parts.items()}
+        losses = self.read()
         if dist.rank():
             return
         tutor.save(
             self.args.out / CHECKPOINT,
             **states,
-            losses=Tensor(self.losses, dtype="float64", device="cpu"),
+            losses=Tensor(losses, dtype="float64", device="cpu"),
             accuracies=Tensor(self.accuracies, dtype="float64", device="cpu"),
             settings={name: getattr(self.args, name) for name in FIXED},
             epochs=self.args.epochs,
-            at=[self.epoch, self.step, len(self.losses)],
+            at=[self.epoch, self.step, len(losses)],
             data=self.checksum,
         )
         self.kept = self.epoch
@@ -373,19 +382,19 @@ def train(run: Training, digits: data.Images, interrupt: Interrupt) -> bool:
         before = min(run.step * args.batch_size, images)
         start, screen, title = time.perf_counter(), Screen(True), f"epoch {run.epoch + 1}"
         for x, y in islice(batches, run.step, None):
-            loss = run.train_step(x, y)
+            run.train_step(x, y)
             run.step += 1
             if screen.is_due():
                 done = min(run.step * args.batch_size, images)
-                screen.show(title, done, images, {"loss": loss}, "images")
-            if interrupt.asked_of_any(len(run.losses)):
+                screen.show(title, done, images, {"loss": run.read()[-1]}, "images")
+            if interrupt.asked_of_any(len(run.losses) + len(run.unread)):
                 run.save()
                 return False
+        mean_loss = sum(run.read()[-run.step :]) / run.step  # when a device has done all of it
         rate = (images - before) / (time.perf_counter() - start)
         wrong = sum(p != t for p, t in zip(run.predictions(digits.test_images),
                                            digits.test_labels.tolist(), strict=True))  # fmt: skip
         run.accuracies.append(1 - wrong / len(digits.test_labels))
-        mean_loss = sum(run.losses[-run.step :]) / run.step
         screen.clear()
         print(f"{title}: loss {mean_loss:.4f}, {rate:,.0f} images/s,", end=" ")
         print(f"test accuracy {run.accuracies[-1]:.2%}", flush=True)
