@@ -14,10 +14,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from backend_names import DEVICES
 
 import tutor
 from tutor import Buffer, Tensor, float32, memory, nn, optim
-from tutor.errors import DomainError
+from tutor.backends import devices
+from tutor.errors import DomainError, DTypeError
 from tutor.ground.memory import Memory, PythonMemory
 
 ROOT = Path(tutor.__file__).parents[1]
@@ -213,6 +215,18 @@ def test_alignment(policy: str) -> None:
 def overlapping(blocks: list[Memory]) -> bool:
     spans = sorted((block.address, block.address + block.count) for block in blocks)
     return any(end > start for (_, end), (start, _) in pairwise(spans))
+
+
+@pytest.mark.parametrize("cls", [Memory, PythonMemory])
+def test_there_is_no_room_for_fewer_than_no_numbers(
+    cls: type[Memory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor on a device. Python's own memory has some bytes more, and would have taken -1."""
+    monkeypatch.setattr(devices, "Memory", cls)
+    for name in ("cpu", *DEVICES):
+        for count in (-1, -(10**6)):
+            with pytest.raises(DTypeError, match=f"room for {count} numbers of tutor.int8"):
+                Buffer.empty(count, tutor.int8, name)
 
 
 @pytest.mark.parametrize("cls", [Memory, PythonMemory])

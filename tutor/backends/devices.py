@@ -245,6 +245,8 @@ def empty(count: int, dtype: DType, name: str) -> Any:
     """Memory for so many numbers on that device, contents undefined. OutOfMemoryError if there is
     no room."""
     try:
+        if count < 0:
+            raise refusals.no_room_for(count, dtype)
         if name == CPU:
             return Memory(count, dtype.itemsize, dtype.format)
         return kind_of(name).empty(count, dtype, _index(name))
