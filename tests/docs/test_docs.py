@@ -2,7 +2,6 @@
 
 import doctest
 import importlib
-import importlib
 import os
 import pkgutil
 import re
