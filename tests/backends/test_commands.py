@@ -241,6 +241,29 @@ def test_memory_of_what_came_first_may_be_taken_later(runs: list[Commands]) -> N
         step(x, Tensor([0, 1, 2]).cast("uint8"))
 
 
+def test_a_copy_of_an_index_is_no_early_one(runs: list[Commands]) -> None:
+    """A kernel copies an index that is not side by side to where an early one stood."""
+    w = Tensor([0, 9, 1, 9, 2, 9] * 40)  # so many that no other temp has a block of that size
+
+    @tutor.jit(passes=())
+    def step(x: Tensor, y: Tensor) -> Tensor:
+        first = x.index_select(0, y.cast("int64")) + 1.0
+        w.add_(1)
+        w.sub_(1)
+        return first + x.index_select(0, w[::2])
+
+    x = Tensor([1.0, 10.0, 100.0])
+    for values in ([2, 1, 0], [0, 0, 1], [1, 1, 2], [2, 2, 2]):
+        found = step(x, Tensor(values * 40).cast("uint8")).tolist()
+        assert found == [10.0**v + 10.0**k + 1.0 for k, v in enumerate(values)] * 40
+    names = parts(runs[0])
+    assert names[:3] == ["cast_int64_uint8", "outside", "ask"] and names.count("outside") == 2
+    assert names.index("outside", 3) > names.index("copy_int64")
+    w[2] = 7
+    with pytest.raises(OutOfRangeError, match="index 7 in axis 0"):
+        step(x, Tensor([0, 1, 2] * 40).cast("uint8"))
+
+
 def test_memory_that_was_used_before_is_not_written_ahead(runs: list[Commands]) -> None:
     """The second product's memory was that of the first one, which is read in between."""
     step = tutor.jit(lambda x, y: ((x @ x) * y.sum()).sum() + (y @ y).sum(), passes=())

@@ -171,6 +171,7 @@ class Arena:
         self.free: dict[int, list[Any]] = {}
         self.blocks: list[tuple[Any, int, int]] = []
         self.fresh = False  # is memory wanted that nothing has used before?
+        self.let_go: Callable[[Any], None] | None = None  # told of each block that is given back
 
     def take(self, nbytes: int) -> tuple[Any, int]:
         size = size_class(nbytes)
@@ -182,6 +183,8 @@ class Arena:
 
     def give_back(self, block: Any, size: int, nbytes: int) -> None:
         self.free.setdefault(size, []).append(block)
+        if self.let_go is not None:
+            self.let_go(block)
 
     def __del__(self) -> None:
         for block in self.blocks:

@@ -93,7 +93,7 @@ class Noting:
         self.number = 0  # of the step that is being noted
         self.known: dict[Any, tuple[Any, Any]] = {}  # what `once` has made, and of what
         self.lost = False
-        self.still: set[int] = set()  # memory that no step writes from here on, by id
+        self.still: set[int] = set()  # memory that no step writes, as long as it has it, by id
         self.early: Collection[int] = ()
         self.constants: frozenset[int] = frozenset()
 
@@ -117,11 +117,11 @@ class Noting:
         commands.indexes |= dict(there)
         self.still, self.early = {id(memories[i]) for i in still}, early
         self.lost = len(dict(there)) != len(there)  # two in the same memory: which one is meant?
-        NOW.noting = self
+        NOW.noting, self.arena.let_go = self, self.ended
         try:
             yield
         finally:
-            NOW.noting = None
+            NOW.noting = self.arena.let_go = None
             commands.buffers = ()
         self.then += [one.answered for about, one in self.open.items() if about not in self.met]
         commands.all = list(in_rows((*self.first, *self.then)))
@@ -169,12 +169,9 @@ class Noting:
     def step(self, step: Step) -> None:
         """Note a step, and run it: its launches, or all of it where the host has a part in it."""
         if step.device == self.commands.place.name and step.kernel != "transfer":
-            written = {id(self.commands.data(x.buf)) for x in step.writes}
             if self.number in self.early:
                 self.to = self.first
-                self.still |= written
-            else:  # it may be memory that such a temp had before
-                self.still -= written
+                self.still |= {id(self.commands.data(x.buf)) for x in step.writes}
             try:
                 emit(step)
             finally:
@@ -185,6 +182,10 @@ class Noting:
             with unnoted():
                 emit(step)
         self.forget(step)
+
+    def ended(self, block: Any) -> None:
+        """A temp has gone: whoever has that memory next may write it."""
+        self.still.discard(id(block))
 
     def forget(self, step: Step) -> None:
         """What was computed of Buffers that the step has written does not hold any more."""
