@@ -357,6 +357,7 @@ def test_each_launch_is_what_opencl_is_given(
     for kernel in gc.get_objects():  # what was planned for a CPU before
         if issubclass(type(kernel), Elements):  # isinstance would ask PyTorch's lazy objects, too
             monkeypatch.setattr(kernel, "plans", {})
+    gc.freeze()
     seen: dict[str, list[Any]] = {ON: [], "opencl:0": []}
     call = Compiled.__call__
 

@@ -253,7 +253,7 @@ def empty(count: int, dtype: DType, name: str) -> Any:
     except TutorError:
         raise
     except (AttributeError, TypeError, ValueError) as error:
-        if isinstance(count, int) and count >= 0 and isinstance(dtype, DType):
+        if isinstance(count, int) and isinstance(dtype, DType):
             raise failed(name, f"room for {count} numbers of {dtype.name}", error) from error
         raise refusals.no_room_for(count, dtype) from None
     except (MemoryError, OverflowError):

@@ -165,16 +165,16 @@ class Mpi(Transport):
 
     def _finish(self, left: dict[Any, Any], timeout: float) -> None:
         """Ask the requests until all are done; Absent where a rank does not do its part."""
-        begin = time.monotonic()
         self.waits = True
         try:
-            self._until_done(left, begin, timeout)
+            self._until_done(left, timeout)
         finally:
             self.waits = False
         if self.is_told:  # all came in time: so it ends as it would have
             os.kill(os.getpid(), signal.SIGTERM)
 
-    def _until_done(self, left: dict[Any, Any], begin: float, timeout: float) -> None:
+    def _until_done(self, left: dict[Any, Any], timeout: float) -> None:
+        begin = time.monotonic()
         while left:
             with self.lock:
                 try:
@@ -188,7 +188,7 @@ class Mpi(Transport):
             absent = {r for r, _ in left}
             for r in absent & {*self.reasons}:
                 raise Absent(self.reasons[r])
-            if self.is_told and left:
+            if self.is_told and absent:
                 self.lost |= absent
                 raise Absent(dict.fromkeys(absent, TOLD))
             waited = time.monotonic() - begin
