@@ -9,6 +9,7 @@ C that never ends, as `sum(itertools.count())`: no Python runs meanwhile.
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import ctypes
 import io
 import signal
@@ -105,7 +106,8 @@ def _in_thread(function: Callable[[], Any], seconds: float) -> Any:
             except BaseException as caught:
                 error.append(caught)
 
-    thread = threading.Thread(target=work, daemon=True)
+    within = contextvars.copy_context()
+    thread = threading.Thread(target=within.run, args=(work,), daemon=True)
     thread.start()
     thread.join(seconds)
     asked = time.monotonic()

@@ -1,7 +1,9 @@
 """Keeping code that may do anything from ending Python, and from taking all memory.
 
 Within a block of `held()`, os._exit and its like raise, and the process may have so many bytes more
-than it has. Blocks may be nested, and be in several threads: the first sets, the last takes back.
+than it has. Blocks may be in several threads: the first sets, the last takes back. A block within a
+block does nothing, so that none is left while a time limit around it may still strike: what were
+half taken back then would stay so for good.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,7 @@ ENDING = (
     "execvpe",
 )  # fmt: skip
 LOCK = threading.Lock()
+WITHIN = ContextVar("WITHIN", default=False)  # a block; threads started by guard.py are, too
 
 
 class EndsPython(BaseException):
@@ -57,6 +61,10 @@ def ends_python(value: Any) -> str:
 @contextlib.contextmanager
 def held() -> Iterator[None]:
     """Within this block nothing ends Python at once, and memory has a limit."""
+    if WITHIN.get():
+        yield
+        return
+    token = WITHIN.set(True)
     with LOCK:
         Held.count += 1
         if Held.count == 1:
@@ -64,6 +72,7 @@ def held() -> Iterator[None]:
     try:
         yield
     finally:
+        WITHIN.reset(token)
         with LOCK:
             Held.count -= 1
             if Held.count == 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import io
 import math
@@ -20,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from course import check, hint, limits, progress, solution
+from course import check, guard, hint, limits, progress, solution
 from course import exercise as exercises
 from course.compare import short
 from course.exercise import Judge, exercise, question
@@ -244,6 +245,37 @@ def test_what_is_held_twice_is_let_go_at_the_end() -> None:
             os._exit(3)
     assert os._exit is original and limits.ends_python(original) == "_exit"
     assert limits.ends_python(print) == ""
+
+
+def test_no_time_limit_strikes_while_something_is_let_go(way: Any, monkeypatch: Any) -> None:
+    """The outer limit is up while the inner one ends; what lets go takes its time here."""
+
+    def busy(seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            pass
+
+    class Slow:
+        lock = threading.Lock()
+
+        def __enter__(self) -> None:
+            busy(0.01)
+            self.lock.acquire()
+
+        def __exit__(self, *error: object) -> None:
+            self.lock.release()
+
+    def nested() -> bool:
+        with contextlib.suppress(guard.TimeUp):
+            guard.limited(lambda: guard.limited(lambda: busy(0.05), 0.02), 0.015)
+        return True
+
+    before = os._exit, resource.getrlimit(resource.RLIMIT_AS)
+    monkeypatch.setattr(limits, "LOCK", Slow())
+    for _ in range(20):
+        assert way(nested)
+        assert limits.Held.count == 0
+        assert (os._exit, resource.getrlimit(resource.RLIMIT_AS)) == before
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="Linux only")

@@ -54,7 +54,8 @@ def test_the_site_is_served_in_silence_and_the_bytes_are_counted(tmp_path, capfd
                 assert page.read() == b"<p>12345"
         assert server.sent == 16
         with urllib.request.urlopen(server.base + "empty/", timeout=30) as listing:
-            assert server.sent == 16 + len(listing.read())
+            size = len(listing.read())
+        assert server.sent == 16 + size
         with pytest.raises(urllib.error.HTTPError, match="404") as gone:
             urllib.request.urlopen(server.base + "gone.html", timeout=30)
         gone.value.close()
