@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 import pytest
 
 from tutor import __main__ as command_line
+from tutor.backends import conformance
+from tutor.training import screen
 
 
 def parsers():
@@ -35,3 +38,22 @@ def test_every_option_says_its_default(name):
             needed = name == "check" and action.dest in ("id", "file")  # unless --list is given
             assert needed or "(default: " in (action.help or ""), action
     assert PARSERS[name].format_help()
+
+
+def test_conformance_says_how_far_it_is_on_a_terminal_alone(monkeypatch, capsys):
+    command = ["conformance", "python_ref", "--kernel", "neg", "--kernel", "qr"]
+    assert command_line.main(command) == 0
+    table, beside = capsys.readouterr()
+    assert beside == ""
+    monkeypatch.setattr(screen, "OFTEN", -1)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert command_line.main(command) == 0
+    again, beside = capsys.readouterr()
+    assert again == table
+    assert beside == "\r\033[Kneg:   0% of 2 kernels\r\033[Kqr:  50% of 2 kernels\r\033[K"
+
+
+def test_conformance_knows_every_name_before_it_begins(monkeypatch, capsys):
+    monkeypatch.setattr(conformance, "check", lambda *_: 1 / 0)
+    assert command_line.main(["conformance", "python_ref", "--kernel", "neg", "--kernel", "nag"])
+    assert capsys.readouterr().err.startswith("asked: conformance of kernel 'nag'\n")

@@ -19,6 +19,7 @@ from tutor.dist import launcher
 from tutor.doctor import names
 from tutor.errors import KernelNotFound, TutorError
 from tutor.programs import command as program_command
+from tutor.training.screen import Screen
 
 # What stands above the table in docs/conformance.md.
 CONFORMANCE_PAGE = """\
@@ -55,8 +56,16 @@ def check_conformance(args: argparse.Namespace) -> int:
     """Print how a backend agrees with python_ref; 1 where it does not."""
     level = args.level or (simd_cpp.level() if args.backend.startswith("simd") else "none")
     table, named = kernel_table(args.backend, args.level), args.kernel or [*SIGNATURES, *MATRICES]
-    verdicts = conformance.run(table, [k for k in named if k not in MATRICES], args.seed)
-    verdicts += agreement.run(args.backend, [k for k in named if k in MATRICES], args.seed)
+    conformance.must_be_listed(kernel for kernel in named if kernel not in MATRICES)
+    screen, verdicts = Screen(wanted=True), []
+    for done, kernel in enumerate(named):
+        if screen.is_due():  # all of them take minutes, on a device half an hour
+            screen.show(kernel, done, len(named), {}, "kernels")
+        if kernel in MATRICES:
+            verdicts += agreement.run(args.backend, [kernel], args.seed)
+        else:
+            verdicts += conformance.run(table, [kernel], args.seed)
+    screen.clear()
     print(conformance.report(verdicts))
     if args.markdown:
         page = Path(args.markdown)

@@ -52,6 +52,11 @@ class Verdict(NamedTuple):
 def run(table: Table, kernels: Iterable[str] | None = None, seed: int = 0) -> list[Verdict]:
     """Compare `table` with python_ref on the cases of all kernels, or of those named."""
     names = list(SIGNATURES if kernels is None else kernels)
+    must_be_listed(names)
+    return [check(table, name, dtype, seed) for name in names for dtype in SIGNATURES[name].dtypes]
+
+
+def must_be_listed(names: Iterable[str]) -> None:
     for name in names:
         if name not in SIGNATURES:
             raise KernelNotFound(
@@ -59,7 +64,6 @@ def run(table: Table, kernels: Iterable[str] | None = None, seed: int = 0) -> li
                 f"signatures.py lists {', '.join(SIGNATURES)}",
                 "name one of those",
             )
-    return [check(table, name, dtype, seed) for name in names for dtype in SIGNATURES[name].dtypes]
 
 
 def check(table: Table, kernel: str, dtype: DType, seed: int = 0) -> Verdict:
