@@ -41,7 +41,7 @@ nb_execution_cache_path = str(Path(__file__).parent / "_build/.jupyter_cache")  
 nb_merge_streams = True  # what a cell prints stands together
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True
-nb_execution_timeout = 300  # seconds, for one cell
+nb_execution_timeout = 1200  # seconds, for one cell: chapter 12 may train for a quarter of an hour
 
 autodoc_default_options = {"members": True, "member-order": "bysource", "show-inheritance": True}
 autodoc_typehints = "none"  # the docstrings say it in words
