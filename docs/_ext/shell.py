@@ -1,10 +1,12 @@
 """What stands around the pages: no file that no page needs, and no link that leads nowhere.
 
 When the site is written, the theme's icons, which it draws by a script of 1.5 MB, are left to the
-font that it brings, too (115 kB); maps of its scripts, for whoever debugs those, stay behind. Then
-every link of every page is followed. One that leads nowhere is a warning, and `make docs` makes an
-error of it. Only two kinds are taken away, which come of listing whole files of source: the way
-back from a name to a page that does not have it, and in the index a module that is not Python.
+font that it brings, too (115 kB); maps of its scripts, for whoever debugs those, stay behind. A
+page without contents at its right is marked as wide, and loses the button that would show them.
+Then every link of every page is followed. One that leads nowhere is a warning, and `make docs`
+makes an error of it. Only two kinds are taken away, which come of listing whole files of source:
+the way back from a name to a page that does not have it, and in the index a module that is not
+Python.
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ BACK = re.compile(r'<a class="viewcode-back" href="([^"]*)">\[docs\]</a>')
 LINK = re.compile(r'<(?:a|link|script|img|source|iframe)\b[^>]*?\s(?:href|src)="([^"]*)"')
 LISTED = re.compile(r'<li><a href="([^"]*)">[^<]*</a></li>')
 NAME = re.compile(r'\s(?:id|name)="([^"]+)"')
+HTML = re.compile("<html(?! data-wide)")
+CONTENTS = re.compile(r'<button class="sidebar-toggle secondary-toggle.*?</button>', re.DOTALL)
 OTHER = re.compile(r"[a-z]+:|//")  # another host, mail, data
 
 
@@ -58,10 +62,14 @@ class Site:
                     yield page.relative_to(self.folder).as_posix(), link
 
     def mend(self) -> None:
-        """Take the script of icons out of each page, and ways back that lead nowhere; give the
-        theme's buttons names that say what they do, for whoever does not see them."""
+        """Take the script of icons out of each page, and ways back that lead nowhere; mark pages
+        that are wide; give the theme's buttons names that say what they do, for whoever does not
+        see them."""
         for page, text in self.pages.items():
             found = MISNAMED.sub(r"\1", SCRIPT.sub("", text))
+            if "bd-article-container" in text and "bd-sidebar-secondary" not in text:
+                # In front, since what is painted first must not be laid out again: tutor.css.
+                found = HTML.sub("<html data-wide", CONTENTS.sub("", found), count=1)
             found = UNNAMED.sub(r'\1<summary aria-label="Pages below \2">', found)
             for kind in (BACK, LISTED) if "_modules" in page.parts else ():
                 found = kind.sub(lambda m, p=page: m[0] if self.leads(p, m[1]) else "", found)

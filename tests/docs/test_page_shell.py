@@ -76,6 +76,19 @@ def test_what_folds_away_and_what_searches_has_a_name(site):
         assert (site / "b.html").read_text() == '<p id="x y">' + named + button % ""
 
 
+def test_a_page_without_contents_at_its_right_is_wide(site):
+    button = '<button class="sidebar-toggle secondary-toggle"\n title="t"><span></span></button>'
+    article = f'<html lang="en"><div class="bd-article-container">{button}<p id="x y">'
+    (site / "a.html").write_text(article + '<div class="bd-sidebar-secondary">')
+    (site / "b.html").write_text(article)
+    for _ in range(2):
+        shell.finish(site)
+        assert (site / "a.html").read_text() == article + '<div class="bd-sidebar-secondary">'
+        marked = article.replace("<html", "<html data-wide").replace(button, "")
+        assert (site / "b.html").read_text() == marked
+    assert "html[data-wide] " in (DOCS / "_static/tutor.css").read_text()
+
+
 def test_the_shell_s_settings():
     conf = runpy.run_path(str(DOCS / "conf.py"))
     assert conf["html_context"]["default_mode"] == "auto"  # "" is an error in the console

@@ -11,6 +11,10 @@ from course.exercise import find
 
 FIVE = "00_five_minutes"
 ENDLESS = "n = 0\nwhile True:\n    n += 1"
+MOVED = """window.moved = 0;
+new PerformanceObserver((all) => all.getEntries().forEach((e) => {
+  if (!e.hadRecentInput) moved += e.value;
+})).observe({type: "layout-shift", buffered: true});"""
 
 
 def exercise(chapter) -> tuple[int, int]:
@@ -27,6 +31,23 @@ def test_a_cell_runs_and_gives_its_value(chapter):
     assert "ZeroDivisionError" in chapter.run(3, "1 / 0")
     assert chapter.mark(3) == "error"
     assert chapter.wrong == []
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_nothing_moves_while_the_page_and_python_come(chapter, width):
+    """Nor would it, were the first half painted before the second is there: the contents at the
+    right stand behind the article."""
+    page = chapter.page
+    page.set_viewport_size({"width": width, "height": 800})
+    page.add_init_script(MOVED)
+    chapter.open(FIVE)
+    page.locator("textarea").first.focus()  # which loads Python
+    page.wait_for_selector("html[data-python=ready]")
+    assert page.evaluate("moved") < 0.01
+    wide = "document.querySelector('article').clientWidth"
+    before = page.evaluate(wide)
+    page.evaluate("document.querySelector('.bd-sidebar-secondary').remove()")
+    assert page.evaluate(wide) == before
 
 
 def test_pictures_are_shown_and_a_handle_replaces_them(chapter):
