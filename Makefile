@@ -100,12 +100,14 @@ site-test: site $(VENV)/extra-dev $(VENV)/extra-site ## visit build/site with a 
 # Addresses and undefined behaviour are checked in a build and an environment of their own. Python
 # itself is not built with the sanitizer, so its library must be loaded before everything else, and
 # has leaks of its own. --capture=sys: a report, after which the process ends, must reach the screen.
+# With Clang: make sanitize CXX=clang++
+ASAN := $(if $(findstring clang,$(CXX)),libclang_rt.asan-$(shell uname -m).so,libasan.so)
 sanitize: ## run the backends' tests under the address and undefined-behaviour sanitizers
 	@test -x $(VENV)-sanitize/bin/pip || $(PYTHON) -m venv $(VENV)-sanitize
 	@$(STEP) "building with sanitizers (a few minutes)" \
 	    $(VENV)-sanitize/bin/pip install -v -e ".[dev]" -C build-dir=build/sanitize \
 	    -C cmake.define.TUTOR_SANITIZE=ON -C cmake.build-type=RelWithDebInfo -C install.strip=false
-	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
+	LD_PRELOAD="$$($(CXX) -print-file-name=$(ASAN)) $$($(CXX) -print-file-name=libstdc++.so)" \
 	    ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc \
 	    TUTOR_BACKEND=simd $(VENV)-sanitize/bin/python -m pytest --capture=sys tests/backends \
 	    tests/programs/test_replay.py $(ARGS)
