@@ -235,12 +235,13 @@ Status scatter(const Operand& out, const Operand* ins, int, const Params& params
     const IndexedWalk slices(src, out, index, axis, 0, axis),
         slice(src, out, index, axis, axis, src.ndim);
     const int64_t count = slice.nest.count();
+    constexpr int64_t SIZE = sizeof(T);  // signed, as offsets are: they may be negative
     parallel_each(slices.nest.count(), count, GRAIN_BYTES / sizeof(T), [&](int64_t s) {
         int64_t offset[MAX_OPERANDS];
         slices.nest.locate(s, offset);
         const int64_t* index_at = reinterpret_cast<const int64_t*>(index.data) + offset[2];
-        slice.walk(0, count, sizeof(T), src.data + offset[0] * sizeof(T),
-                   out.data + offset[1] * sizeof(T), index_at, scatter_run<T, Combine>);
+        slice.walk(0, count, SIZE, src.data + offset[0] * SIZE, out.data + offset[1] * SIZE,
+                   index_at, scatter_run<T, Combine>);
     });
     return OK;
 }
