@@ -2,8 +2,8 @@
 
 Within a block of `held()`, os._exit and its like raise, and the process may have so many bytes more
 than it has. Blocks may be in several threads: the first sets, the last takes back. A block within a
-block does nothing, so that none is left while a time limit around it may still strike: what were
-half taken back then would stay so for good.
+block does nothing, so that none is left while a time limit around it may still strike: what is half
+taken back then would stay so for good.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ENDING = (
     "execvpe",
 )  # fmt: skip
 LOCK = threading.Lock()
-WITHIN = ContextVar("WITHIN", default=False)  # a block; threads started by guard.py are, too
+WITHIN = ContextVar("WITHIN", default=False)  # is this code, or who has its thread run, in a block?
 
 
 class EndsPython(BaseException):

@@ -59,7 +59,7 @@ def check_conformance(args: argparse.Namespace) -> int:
     conformance.must_be_listed(kernel for kernel in named if kernel not in MATRICES)
     screen, verdicts = Screen(wanted=True), []
     for done, kernel in enumerate(named):
-        if screen.is_due():  # all of them take minutes, on a device half an hour
+        if screen.is_due():  # all of them take minutes, on a device far longer
             screen.show(kernel, done, len(named), {}, "kernels")
         if kernel in MATRICES:
             verdicts += agreement.run(args.backend, [kernel], args.seed)
