@@ -1,5 +1,5 @@
-"""A program for ranks, of which rank 1 fails as the argument says, while the others call all_reduce.
-What they are told is printed, and the seconds after which."""
+"""A program for ranks, of which rank 1 fails as the argument says, while the others call
+all_reduce. What they are told is printed, and the seconds after which."""
 
 from __future__ import annotations
 

@@ -281,7 +281,7 @@ def sharded():
 
 
 def dropout():
-    """What of the batch is dropped, and where the random numbers stand then, in each way to train."""
+    """What of the batch is dropped, and where the random numbers stand then, each way to train."""
     inner = nn.Dropout(0.5)
     model = dist.DataParallel(nn.Sequential(nn.Linear(4, 16), inner), leaves=None)
     kept, found = [], {}

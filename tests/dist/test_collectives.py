@@ -12,7 +12,6 @@ import tutor
 from tutor import Buffer, Tensor, dist
 from tutor.dist import sums
 
-
 BITS: dict[int, set[str]] = {}  # by the number of ranks: over one transport and the other
 
 

@@ -1,5 +1,5 @@
-"""A rank that ends, does not come, or calls something else: every other rank is told, in time, which
-rank, which call, and in which line. Nothing hangs, and nothing is left over."""
+"""A rank that ends, does not come, or calls something else: every other rank is told, in time,
+which rank, which call, and in which line. Nothing hangs, and nothing is left over."""
 
 from __future__ import annotations
 
@@ -231,5 +231,3 @@ def test_an_mpi_that_is_not_there_is_named() -> None:
     )  # fmt: skip
     assert done.returncode == 1
     assert "MissingPackageError" in done.stderr and "MPI4PY_LIBMPI" in done.stderr, done.stderr
-
-

@@ -117,9 +117,7 @@ def all_reduce(x: X, op: Op = "sum", *, order: Order = "tree", wait: Literal[Tru
 def all_reduce(
     x: X, op: Op = "sum", *, order: Order = "tree", wait: Literal[False]
 ) -> Handle[X]: ...
-def all_reduce(
-    x: X, op: Op = "sum", *, order: Order = "tree", wait: bool = True
-) -> X | Handle[X]:
+def all_reduce(x: X, op: Op = "sum", *, order: Order = "tree", wait: bool = True) -> X | Handle[X]:
     """The sum, mean or maximum of all ranks' x in x of every rank, the same bits on each; x itself.
 
     x: a contiguous Tensor or Buffer of any dtype (a mean is of floats), of one shape on all ranks.

@@ -41,7 +41,7 @@ class Rank:
         self.rank, self.process, self.control = rank, process, control
         assert process.stdout and process.stderr
         self.pipes = {process.stdout: sys.stdout, process.stderr: sys.stderr}
-        self.begun = {pipe: b"" for pipe in self.pipes}
+        self.begun = dict.fromkeys(self.pipes, b"")
         self.is_known = False  # do the others know that it has failed?
 
     @property
@@ -182,7 +182,8 @@ class Launcher:
                     with contextlib.suppress(OSError):
                         other.control.sendall(word)
                 if len(self.failed) == 1:
-                    print(f"rank {rank.rank} {rank.how}: all ranks end", file=sys.stderr, flush=True)
+                    said = f"rank {rank.rank} {rank.how}: all ranks end"
+                    print(said, file=sys.stderr, flush=True)
         return bool(self.failed)
 
     def end(self, number: int) -> None:

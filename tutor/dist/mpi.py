@@ -13,8 +13,8 @@ Two things that MPI does for ever are kept away from: MPI_Init, which waits for 
 thread that can be given up; and after a failure there is no MPI_Finalize, but, as soon as all ranks
 have printed what they have to say, MPI_Abort, so that a rank that hangs is ended, too.
 
-A rank that is killed says nothing. Open MPI's mpiexec then sends SIGTERM to the others, and SIGKILL a
-second later: in between, those that wait say for whom. (MPICH's mpiexec gives no time.)
+A rank that is killed says nothing. Open MPI's mpiexec then sends SIGTERM to the others, and SIGKILL
+a second later: in between, those that wait say for whom. (MPICH's mpiexec gives no time.)
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ class Mpi(Transport):
             waited = time.monotonic() - begin
             if waited > timeout + GRACE / 4:  # a little more: one of them may know of whom it waits
                 self.lost |= absent
-                raise Absent({r: f"has not come within {timeout:g} s" for r in absent})
+                raise Absent(dict.fromkeys(absent, f"has not come within {timeout:g} s"))
             if not done:
                 let_others() if waited < EAGER else time.sleep(min(waited / 10, 0.001))
 

@@ -18,9 +18,11 @@ from tutor.dist.transport import Transport
 from tutor.errors import DomainError, unknown
 
 VARIABLE = "TUTOR_DIST"
-# What mpiexec, or srun, tells the processes that it starts: how many there are.
 TRANSPORTS = ("alone", "shared", "mpi")  # the module of each has a class of its name
-LAUNCHED = ("PMI_SIZE", "PMIX_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE", "MPI_LOCALNRANKS")
+# What mpiexec, or srun, tells the processes that it starts: how many there are.
+LAUNCHED = (
+    "PMI_SIZE", "PMIX_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE", "MPI_LOCALNRANKS",
+)  # fmt: skip
 
 _group: Group | None = None
 _lock = threading.Lock()

@@ -127,7 +127,8 @@ class Shared(Transport):
 
     def _send(self, rank: int, kind: bytes, body: bytes) -> None:
         """A message is short, and few are on their way: so there is always room for it."""
-        with self.sending, contextlib.suppress(OSError):  # it has ended, as reading from it will say
+        # An OSError: it has ended, as reading from it will say.
+        with self.sending, contextlib.suppress(OSError):
             self.sockets[rank].sendall(framed(kind, body))
 
     def _receive(self, seconds: float) -> None:
@@ -155,7 +156,8 @@ class Shared(Transport):
                 continue
             said = {rank: ENDED_WELL} if kind == ENDED else json.loads(body)
             reasons = {int(r): why for r, why in said.items()}
-            self.reasons.update({rank: reasons} if rank != LAUNCHER else {r: reasons for r in reasons})
+            about = [rank] if rank != LAUNCHER else reasons
+            self.reasons.update(dict.fromkeys(about, reasons))
 
     def _raise_if_in_vain(self, absent: list[int], end: float, timeout: float) -> None:
         """Raise Absent where one of these ranks will not come, or not in time."""
@@ -165,11 +167,12 @@ class Shared(Transport):
                 raise Absent(self.reasons[rank])
         gone = {r: when for r, when in self.closed.items() if r in absent}
         if gone and now > min(gone.values()) + WORD:
-            raise Absent({r: "has ended without a word" for r in gone})
+            raise Absent(dict.fromkeys(gone, "has ended without a word"))
         if LAUNCHER in self.closed:
-            raise Absent({r: "may be there, but what launched all of us has ended" for r in absent})
+            why = "may be there, but what launched all of us has ended"
+            raise Absent(dict.fromkeys(absent, why))
         if now > end:
-            raise Absent({r: f"has not come within {timeout:g} s" for r in absent})
+            raise Absent(dict.fromkeys(absent, f"has not come within {timeout:g} s"))
 
 
 def framed(kind: bytes, body: bytes) -> bytes:

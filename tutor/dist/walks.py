@@ -24,7 +24,6 @@ from tutor.ground.blocks import Setting
 from tutor.ground.recording import following
 from tutor.methods.tensor import Tensor
 
-
 Listener = Callable[[int, Tensor], None]  # of the i-th parameter the gradient
 
 
