@@ -1,5 +1,5 @@
-"""No tool passes over a file of ours: pytest and ruff leave out whatever is called dist, unless told
-not to, and here that is a folder of the library, and one of its tests."""
+"""No tool passes over a file of ours. pytest and ruff leave out whatever is called dist, unless
+they are told not to; here that is a folder of the library, and one of its tests."""
 
 from __future__ import annotations
 
