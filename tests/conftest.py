@@ -50,17 +50,17 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None  # as pytest decides
 
 
-def pytest_report_header() -> list[str]:
+def pytest_report_header(config: pytest.Config) -> list[str]:
     """What is left out, and how to have it run."""
     files = sorted(missing.HERE.rglob("test_*.py"))
     lacking = {path: missing.lacks(path) for path in files if missing.lacks(path)}
     lines = []
     if len(BACKENDS) == 1:
         lines.append(f"python_ref alone: {simd_cpp.FOUND}; to do: {simd_cpp.REMEDY}")
-    if lacking:
+    if lacking and not config.getoption("--nothing-missing"):
         packages = ", ".join(sorted(frozenset().union(*lacking.values())))
         lines.append(f"{len(lacking)} of {len(files)} files are left out, for want of {packages}: "
-                      'pip install "tutorgrad[dev]"')  # fmt: skip
+                      'pip install "tutorgrad[dev,bench,onnx]"')  # fmt: skip
     return lines
 
 

@@ -16,8 +16,12 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
-OURS = {path.stem: path for path in HERE.rglob("*.py")}  # as they import each other
-OURS |= {path.stem: path for path in (*ROOT.glob("*.py"), *ROOT.glob("docs/_ext/*.py"))}
+FOLDERS = (ROOT, ROOT / "docs", ROOT / "docs" / "_ext")
+# By the name by which they import each other: a package's is that of its folder.
+OURS = {
+    path.parent.name if path.name == "__init__.py" else path.stem: path
+    for path in (*HERE.rglob("*.py"), *(path for folder in FOLDERS for path in folder.glob("*.py")))
+}
 
 
 @cache

@@ -3,11 +3,13 @@ they are told not to; here that is a folder of the library, and one of its tests
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 import sys
 from fnmatch import fnmatch
 from pathlib import Path
 
+import missing
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -30,3 +32,20 @@ def test_ruff_looks_at_every_file() -> None:
     files = {path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")}
     assert ROOT / "tutor" / "dist" / "ranks.py" in files
     assert not files - seen
+
+
+def test_what_is_left_out_for_want_of_a_package_is_for_want_of_a_package(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where nothing at all is installed, nothing of ours is named. (Folders of ROOT and of tests
+    are packages that Python finds, being in its path.)"""
+    ours = {path.stem for path in ROOT.glob("[!.]*/**/*.py")}
+    ours |= {path.parent.name for path in ROOT.glob("[!.]*/**/__init__.py")}
+    missing.lacks.cache_clear()
+    with monkeypatch.context() as here:
+        here.setattr(importlib.util, "find_spec", lambda name: None)
+        names = frozenset().union(*map(missing.lacks, missing.HERE.rglob("test_*.py")))
+    missing.lacks.cache_clear()
+    assert {"numpy", "hypothesis"} <= names
+    found = {path.name for path in (*ROOT.iterdir(), *missing.HERE.iterdir()) if path.is_dir()}
+    assert not names & ours - found
