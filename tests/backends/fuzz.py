@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import concurrent.futures
 import faulthandler
 import importlib
 import math
@@ -294,20 +295,20 @@ def main() -> int:
             if number % 200 < args.threads or not blocks:
                 blocks = [Guarded(random.Random(f"{args.seed} {number} {i}")) for i in range(30)]
                 shared.append(blocks)
-            mine = blocks if number % 4 else shared[number % len(shared)]
+            others = shared[-6:]  # while others add to it
+            mine = blocks if number % 4 else others[number % len(others)]
             os.pwrite(log.fileno(), f"{args.seed} {number:12}\n".encode(), 24 * who)
             outcome = one_call(number, args.seed, native_module, mine)
-            outcomes[outcome] += 1
+            with lock:
+                outcomes[outcome] += 1
+                del shared[:-6]
             if not all(block.intact() for block in mine):
                 broken.append(number)
-            del shared[:-6]
 
     shared: list[list[Guarded]] = [[Guarded(random.Random(i)) for i in range(30)]]
-    workers = [threading.Thread(target=work, args=(i,)) for i in range(args.threads)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    with concurrent.futures.ThreadPoolExecutor(args.threads) as workers:
+        for _ in workers.map(work, range(args.threads)):  # raises what one of them has raised
+            pass
     total = sum(outcomes.values())
     print(f"{total} calls:", ", ".join(f"{n} {kind}" for kind, n in outcomes.most_common()))
     if broken:
