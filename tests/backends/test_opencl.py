@@ -131,6 +131,60 @@ def test_a_number_of_the_host_is_taken_by_value(dtype: DType) -> None:
         assert got == [1 if dtype is bool_ else 0] * 6
 
 
+SIZES = (1, 2, 7, 15, 16, 17, 63, 64, 65, 128, 255, 256, 257, 511, 512, 700, 8191, 8192, 8193)
+
+
+@pytest.mark.parametrize("is_cpu", [False, True])
+def test_every_element_is_in_one_launch(is_cpu: bool) -> None:
+    """And groups fill what is launched, as OpenCL 1.2 wants it, in few shapes for little work: for
+    each PoCL makes a program of its own."""
+    few = set()
+    for n, m, rest in itertools.product(SIZES, (1, 2, 5, 64, 300), (1, 3)):
+        axes = [elementwise.Axis(size, (1, 1)) for size in (rest, m, n)]
+        whose = [0] * n
+        for asks, sizes, local, first in elementwise.grids(axes, is_cpu):
+            assert all(size % group == 0 for size, group in zip(sizes, local, strict=True))
+            assert math.prod(local) <= 256
+            assert sizes[2] == rest and (sizes[1] >= m if asks else sizes[1] == m)
+            begin = first[0] if first else 0
+            assert asks or begin + sizes[0] <= n
+            for i in range(begin, min(begin + sizes[0], n)):
+                whose[i] += 1
+            if not is_cpu or n * m * rest < elementwise.MUCH:
+                few.add((asks, local))
+        assert whose == [1] * n
+    assert few == {(True, elementwise.LINE), (True, elementwise.SQUARE)}
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides"),
+    [((n,), (1,)) for n in SIZES[-3:]]
+    + [((20_001,), (2,)), ((33, 257), (257, 1)), ((300, 31), (1, 300)), ((30, 300), (0, 1)),
+       ((300, 40), (1, 0)), ((5, 41, 67), (1, 5, 205)), ((3, 4, 5, 200), (1, 600, 3, 15))],
+)  # fmt: skip
+def test_much_work_and_little(shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
+    """With as many elements as MUCH, and with fewer."""
+    last = sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+    memory = on_device(range(last + 1), int64)
+    for n in (shape[0], 1):
+        x = Operand(memory.buf, (n, *shape[1:]), strides, 0)
+        out = on_device([0] * math.prod(x.shape), int64, x.shape)
+        TABLE["neg", int64](out, x)
+        walk = itertools.product(*map(range, x.shape))
+        wanted = [-sum(i * s for i, s in zip(at, strides, strict=True)) for at in walk]
+        assert numbers(out) == wanted
+
+
+def test_of_layouts_that_come_once_the_oldest_go() -> None:
+    kernel = TABLE["neg", int32]
+    for n in range(1, elementwise.MOST_PLANS + 40):
+        x = on_device(range(n), int32)
+        kernel(x, x)
+        assert len(kernel.plans) <= elementwise.MOST_PLANS
+    assert numbers(x) == [-i for i in range(n)]
+    assert (n,) in {key[0] for key in kernel.plans} and (1,) not in {k[0] for k in kernel.plans}
+
+
 def test_what_has_no_result_is_refused_before_anything_is_written() -> None:
     z, x, y = on_device([7, 7], int32), on_device([4, 5], int32), on_device([2, 0], int32)
     for divisor in (y, on_host(0, int32, (2,))):

@@ -12,14 +12,16 @@ by value, and takes the place of an operand.
 
 Work-groups of one size may reach beyond the end of an axis, and each work-item asks whether it has
 an element. On a CPU that question keeps the compiler from computing several elements at once, which
-costs a factor of four. So there the last few are a launch of their own, and nobody asks.
+costs a factor of four. But PoCL makes another program of a text for each size of a group. So there
+much work is launched in groups that end where the elements do, without that question, and little
+work, or the last few elements of a row, with it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from tutor.backends.opencl.launch import LONG, Compiled, compiled, number, read, rounded_up, scalar
 from tutor.backends.opencl.memory import DeviceMemory, Part, Pool, Rows, ask, held
@@ -43,23 +45,25 @@ from tutor.dtype import DType, uint8
 from tutor.errors import DomainError
 
 LINE, SQUARE = (256, 1, 1), (16, 16, 1)  # work-groups: for long last axes, and for short ones
+MUCH = 1024  # elements from which on a CPU would lose time by asking
+MOST_PLANS = 256  # of a kernel: one for each layout of its operands; the oldest one goes
 
-# Work-items, the shape of a group, and the first work-item, of a launch; None: (0, 0, 0).
-Grid = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...] | None]
+# Of a launch: may there be work-items beyond the end; how many there are; the shape of a group; and
+# the first work-item, None: (0, 0, 0).
+Grid = tuple[bool, tuple[int, ...], tuple[int, ...], tuple[int, ...] | None]
 
 # From the text of each operand's element to the statements that make the results of them.
 Body = Callable[[Sequence[str]], list[str]]
 
 
-class Pattern:
+class Pattern(NamedTuple):
     """How operands are walked: for each one "1" (side by side), "0" (it stands still), "s" (any
     strides) or "v" (a number, by value); the number of axes; and whether there may be work-items
     beyond their ends."""
 
-    __slots__ = ("codes", "guarded", "rank")
-
-    def __init__(self, codes: str, rank: int, guarded: bool = True) -> None:
-        self.codes, self.rank, self.guarded = codes, rank, guarded
+    codes: str
+    rank: int
+    guarded: bool = True
 
     def place(self, k: int) -> str:
         """The element of operand k."""
@@ -141,7 +145,7 @@ def walked(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> list[Axis]
     return joined(ordered(axes_of(shape, *strides))) or [Axis(1, (0,) * len(strides))]
 
 
-def pattern_of(axes: Sequence[Axis], values: Sequence[bool], guarded: bool) -> Pattern:
+def pattern_of(axes: Sequence[Axis], values: Sequence[bool]) -> Pattern:
     """The text to take. `values`: which operands are handed over by value."""
     rank = len(axes)
     strides = list(zip(*[axis.strides for axis in axes], strict=True))
@@ -150,34 +154,37 @@ def pattern_of(axes: Sequence[Axis], values: Sequence[bool], guarded: bool) -> P
         "v" if value else str(s[0]) if flat else "s"
         for s, value in zip(strides, values, strict=True)
     ]
-    return Pattern("".join(codes), 1 if flat else max(rank, 3), guarded)
+    return Pattern("".join(codes), 1 if flat else max(rank, 3))
 
 
-def grids(axes: Sequence[Axis], guarded: bool) -> list[Grid]:
-    """How many work-items for these axes, in groups of what shape, from which one on: a launch, or
-    two where none may be beyond the end. The innermost axis comes first."""
+def grids(axes: Sequence[Axis], is_cpu: bool) -> list[Grid]:
+    """The launches for these axes, of which the innermost comes first: one, or two where not all
+    elements come in whole groups."""
     sizes = [axis.size for axis in reversed(axes)]
     sizes += [1] * (3 - len(sizes))
     n, m, rest = sizes[0], sizes[1], math.prod(sizes[2:])
-    if guarded:
+    if not is_cpu or n * m * rest < MUCH:
         local = LINE if n > 64 or m == 1 else SQUARE
-        return [((rounded_up(n, local[0]), rounded_up(m, local[1]), rest), local, None)]
+        return [(True, (rounded_up(n, local[0]), rounded_up(m, local[1]), rest), local, None)]
     wide = min(n, LINE[0])
     high = max(k for k in range(1, LINE[0] // wide + 1) if m % k == 0)
     whole = n // wide * wide
-    found: list[Grid] = [((whole, m, rest), (wide, high, 1), None)]
-    if whole < n:
-        found.append(((n - whole, m, rest), (n - whole, 1, 1), (whole, 0, 0)))
+    found: list[Grid] = [(False, (whole, m, rest), (wide, high, 1), None)]
+    if whole < n and m * rest == 1:
+        found.append((True, LINE, LINE, (whole, 0, 0)))
+    elif whole < n:
+        found.append((False, (n - whole, m, rest), (n - whole, 1, 1), (whole, 0, 0)))
     return found
 
 
 class Plan:
-    """What a call with these layouts comes to."""
+    """What a call with these layouts comes to: launches of texts, which operands are handed over by
+    value, and their strides. The last item of `fixed` is the sizes of the axes."""
 
-    __slots__ = ("compiled", "fixed", "grids", "values")
+    __slots__ = ("fixed", "launches", "values")
 
-    def __init__(self, compiled: Any, grids: Sequence[Grid], values: Any, fixed: Any) -> None:
-        self.compiled, self.grids, self.values, self.fixed = compiled, grids, values, fixed
+    def __init__(self, launches: Sequence[tuple[Any, ...]], values: Any, fixed: Any) -> None:
+        self.launches, self.values, self.fixed = launches, values, fixed
 
 
 class Elements:
@@ -199,7 +206,7 @@ class Elements:
             *[(x.strides, type(m)) for x, m in zip(operands, memories, strict=True)],
         )
         plan = self.plans.get(key) or self.plan(key, operands, memories)
-        if plan.compiled is None:
+        if not plan.launches:
             return
         args: list[Any] = []
         for x, memory, value, strides in zip(
@@ -209,19 +216,18 @@ class Elements:
                 args.append(number(x.buf, x.offset))
             else:
                 args += (memory.data, x.offset, *strides)
-        for sizes, local, first in plan.grids:
-            plan.compiled(sizes, local, *args, *plan.fixed[-1], first=first)
+        for kernel, sizes, local, first in plan.launches:
+            kernel(sizes, local, *args, *plan.fixed[-1], first=first)
 
     def plan(self, key: Any, operands: Sequence[Any], memories: Sequence[Any]) -> Plan:
         values = [not isinstance(m, DeviceMemory) for m in memories]
         shape = operands[0].shape
         if 0 in shape:
-            plan = Plan(None, (), None, None)
+            plan = Plan((), None, None)
         else:
             still = (0,) * len(shape)  # cells are walked by nothing
             axes = walked(shape, [x.strides if x.shape else still for x in operands])
-            guarded = not self.pool.place.is_cpu
-            pattern = pattern_of(axes, values, guarded)
+            pattern = pattern_of(axes, values)
             inside = list(reversed(axes))
             inside += [Axis(1, (0,) * len(operands))] * (pattern.rank - len(inside))
             strides = [
@@ -229,15 +235,19 @@ class Elements:
                 for k, code in enumerate(pattern.codes)
             ]
             sizes = tuple([axis.size for axis in inside])
-            made = self.compiled(pattern)
-            plan = Plan(made, grids(axes, guarded), values, [*strides, sizes])
+            launches = [
+                (self.compiled(pattern._replace(guarded=asks)), *grid)
+                for asks, *grid in grids(axes, self.pool.place.is_cpu)
+            ]
+            plan = Plan(launches, values, [*strides, sizes])
+        while len(self.plans) >= MOST_PLANS:
+            self.plans.pop(next(iter(self.plans)), None)
         self.plans[key] = plan
         return plan
 
     def compiled(self, pattern: Pattern) -> Compiled:
         place = self.pool.place
-        walk = (pattern.codes, pattern.rank, pattern.guarded)
-        key = (self.name, self.key, self.dtypes, *walk)
+        key = (self.name, self.key, self.dtypes, *pattern)
         found: Compiled | None = place.programs.get(key)
         if found is None:
             types: list[Any] = []
