@@ -93,6 +93,14 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Nor through what a file leaves behind, in caches: it would take seconds for each call."""
+    if nextitem is not None and nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def _the_same_numbers_each_time() -> None:
     """A process that sets no seed draws its own; a test is to fail again where it failed."""
