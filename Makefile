@@ -78,7 +78,7 @@ lint: setup-env ## check style and types of Python and C++
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/clang-format --dry-run --Werror $(CPP) tests/exhaustive/*.[ch]pp
+	$(BIN)/clang-format --dry-run --Werror $(CPP) $(wildcard tests/*/*.[ch]pp)
 
 bench: $(VENV)/installed $(VENV)/extra-bench ## measure side by side with NumPy and PyTorch
 	$(BIN)/python -m tutor bench $(ARGS)

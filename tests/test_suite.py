@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import subprocess
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
 
+import missing
 import pytest
 from backend_names import LEVELS
 
 HERE = Path(__file__).parent
+ROOT = HERE.parent
+FOLDERS = ("tutor", "course", "tests", "examples", "benchmarks", ".ci")  # where Python stands
 
 # In place of make: says what it was asked for, and ends the tests as the variable STATUS tells.
 MAKE = """#!/bin/sh
@@ -88,7 +93,7 @@ def test_ci_runs_everything_and_ends_with_the_summary(
     make.write_text(MAKE)
     make.chmod(0o755)
     (tmp_path / "tree" / ".ci").mkdir(parents=True)
-    script = Path(shutil.copy(HERE.parent / ".ci" / "run", tmp_path / "tree" / ".ci" / "run"))
+    script = Path(shutil.copy(ROOT / ".ci" / "run", tmp_path / "tree" / ".ci" / "run"))
     path = f"{make.parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         [str(script)],
@@ -112,3 +117,43 @@ def test_files_of_tests_have_names_of_their_own() -> None:
     """As no folder of tests is a package, pytest takes two files of one name for one module."""
     names = [path.name for path in HERE.rglob("test_*.py")]
     assert sorted({name for name in names if names.count(name) > 1}) == []
+
+
+# ---- nothing is passed over ----------------------------------------------------------------------
+# pytest and ruff leave out whatever is called dist, unless they are told not to; here that is a
+# folder of the library, and one of its tests.
+
+
+def test_pytest_looks_into_every_folder_of_tests(pytestconfig: pytest.Config) -> None:
+    patterns = pytestconfig.getini("norecursedirs")
+    folders = {path.parent for path in ROOT.glob("tests/**/test_*.py")}
+    parts = {part for folder in folders for part in folder.relative_to(ROOT).parts}
+    assert {"dist", "core", "nn"} <= parts
+    assert not [part for part in parts if any(fnmatch(part, pattern) for pattern in patterns)]
+
+
+def test_ruff_looks_at_every_file() -> None:
+    pytest.importorskip("ruff")
+    command = [sys.executable, "-m", "ruff", "check", "--show-files", *FOLDERS]
+    shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    seen = {Path(line) for line in shown.stdout.splitlines()}
+    files = {path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")}
+    assert ROOT / "tutor" / "dist" / "ranks.py" in files
+    assert not files - seen
+
+
+def test_what_is_left_out_for_want_of_a_package_is_for_want_of_a_package(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where nothing at all is installed, nothing of ours is named. (Folders of ROOT and of tests
+    are packages that Python finds, being in its path.)"""
+    files = [path for folder in (*FOLDERS, "docs") for path in (ROOT / folder).rglob("*.py")]
+    ours = {path.parent.name if path.stem == "__init__" else path.stem for path in files}
+    missing.lacks.cache_clear()
+    with monkeypatch.context() as here:
+        here.setattr(importlib.util, "find_spec", lambda name: None)
+        names = frozenset().union(*map(missing.lacks, HERE.rglob("test_*.py")))
+    missing.lacks.cache_clear()
+    assert {"numpy", "hypothesis"} <= names
+    found = {path.name for path in (*ROOT.iterdir(), *HERE.iterdir()) if path.is_dir()}
+    assert not names & ours - found
