@@ -53,8 +53,8 @@ LINKS = {
                            "'sub-600ns latency'; what programs add is not in it"),
     "InfiniBand NDR": Link(0.6e-6, 50e9, "ConnectX-7, introduction to the user manual: 400 Gb/s; "
                            "it states no latency: that of ConnectX-6"),
-    "shared memory": Link(60e-6, 6.5e9, "measured: benchmarks/ranks.py, 2 ranks on the "
-                          "two cores of a virtual machine that other work kept busy; best of many"),
+    "shared memory": Link(60e-6, 6.5e9, "measured: benchmarks/ranks.py, 2 ranks on the two "
+                          "cores of a busy virtual machine (AMD EPYC); best of many"),
 }  # fmt: skip
 
 

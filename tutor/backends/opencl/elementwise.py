@@ -45,7 +45,7 @@ from tutor.dtype import DType, uint8
 from tutor.errors import DomainError
 
 LINE, SQUARE = (256, 1, 1), (16, 16, 1)  # work-groups: for long last axes, and for short ones
-MUCH = 1024  # elements from which on a CPU would lose time by asking
+MUCH = 1024  # elements: with so many a CPU would lose time by asking
 MOST_PLANS = 256  # of a kernel: one for each layout of its operands; the oldest one goes
 
 # Of a launch: may there be work-items beyond the end; how many there are; the shape of a group; and
