@@ -49,7 +49,23 @@ def mpiexec() -> str:
     found = shutil.which("mpiexec", path=os.pathsep.join([*places, os.environ["PATH"]]))
     if found is None:
         pytest.skip("there is no mpiexec: pip install mpich")
+    if trouble := mpi_fails(found):
+        pytest.skip(f"two ranks of this machine's MPI do not meet, without tutor: {trouble}")
     return found
+
+
+@functools.cache
+def mpi_fails(mpiexec: str) -> str:
+    """What its mpiexec says where ranks cannot even meet, as where no network is allowed."""
+    meet = "from mpi4py import MPI; MPI.COMM_WORLD.Barrier()"
+    command = [mpiexec, "-n", "2", sys.executable, "-c", meet]
+    try:
+        done = subprocess.run(
+            command, env=environment(), capture_output=True, text=True, timeout=LIMIT, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return f"it hangs for {LIMIT} s"
+    return (done.stdout + done.stderr).strip()[-300:] or "it fails" if done.returncode else ""
 
 
 @functools.cache
