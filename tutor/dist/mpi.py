@@ -53,7 +53,9 @@ class Mpi(Transport):
         self.comm.Set_errhandler(self.mpi.ERRORS_RETURN)  # as exceptions
         self.rank, self.size = self.comm.Get_rank(), self.comm.Get_size()
         self.others = [r for r in range(self.size) if r != self.rank]
+        self.exchanges = 0  # those that this rank has done: all ranks do the same ones
         self.reasons: dict[int, Reasons] = {}  # rank -> what it said of its end
+        self.did: dict[int, int] = {}  # rank -> how many exchanges it had done by then
         self.ended: set[int] = set()  # those that have nothing more to say
         self.lost: set[int] = set()  # those that have been waited for in vain
         self.kept: list[Any] = []  # what MPI may still read, or write
@@ -120,7 +122,7 @@ class Mpi(Transport):
 
     def tell(self, reasons: Reasons) -> None:
         few = dict([*reasons.items()][:4])  # as many as the room for a word takes
-        self._say(json.dumps(few).encode())
+        self._say(json.dumps([self.exchanges, few]).encode())
 
     def close(self, well: bool) -> None:
         """Wait until the others are done, too, as MPI_Finalize does; after a failure not for long,
@@ -156,6 +158,7 @@ class Mpi(Transport):
                 for r, view in sent.items():
                     left[r, "from"] = self.comm.Isend([view, mpi.BYTE], r, DATA)
             self._finish(left, timeout)
+            self.exchanges += 1
         except (Exception, KeyboardInterrupt):
             self.kept += [left, sent, received]  # MPI may still write into what it was given
             with self.lock, contextlib.suppress(mpi.Exception):
@@ -187,7 +190,8 @@ class Mpi(Transport):
             self._hear()
             absent = {r for r, _ in left}
             for r in absent & {*self.reasons}:
-                raise Absent(self.reasons[r])
+                if self.did[r] <= self.exchanges:  # else its word came faster than its bytes
+                    raise Absent(self.reasons[r])
             if self.is_told and absent:
                 self.lost |= absent
                 raise Absent(dict.fromkeys(absent, TOLD))
@@ -221,7 +225,8 @@ class Mpi(Transport):
                 rank = status.Get_source()
                 said = self.word[: status.Get_count(self.mpi.BYTE)]
                 if said:
-                    self.reasons[rank] = {int(r): why for r, why in json.loads(said).items()}
+                    self.did[rank], reasons = json.loads(said)
+                    self.reasons[rank] = {int(r): why for r, why in reasons.items()}
                 else:
                     self.ended.add(rank)
                 self.listening = self._listen()
