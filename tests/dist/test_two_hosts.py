@@ -30,6 +30,7 @@ import train_mnist
 
 ADDRESSES = {"host-a": "10.9.0.1", "host-b": "10.9.0.2"}
 SMALL = ["--data", "digits", "--limit", "300", "--hidden", "24", "--batch-size", "40"]
+PATIENCE = 2  # seconds from SIGTERM to SIGKILL; one, as it is else, is little on a busy machine
 # Called as ssh is: agent ADDRESS COMMAND ...
 AGENT = """\
 #!/bin/sh
@@ -87,7 +88,9 @@ def mpiexec(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
         first, other = ADDRESSES.values()
         yield [
             *entered(a), program, "--allow-run-as-root", "--mca", "plm_rsh_agent",
-            str(folder / "agent"), "--mca", "btl", "tcp,self", "--host", f"{first}:1,{other}:3",
+            str(folder / "agent"), "--mca", "btl", "tcp,self",
+            "--mca", "odls_base_sigkill_timeout", str(PATIENCE),
+            "--host", f"{first}:1,{other}:3",
         ]  # fmt: skip
 
 
@@ -129,4 +132,4 @@ def test_of_a_rank_that_is_killed_over_there_the_others_hear(mpiexec: list[str])
             r"\(SIGTERM\); the latest it came to is all_gather #2",
             said,
         )
-        assert after and float(after[1]) < 7.5, found.text
+        assert after and float(after[1]) < 5 * PATIENCE, found.text  # three times, it seems
