@@ -105,4 +105,11 @@ RANK_MUTANTS = [
         "one rank that hangs is all of them that hang",
         only="stop-mpi",
     ),
+    Mutant(
+        "a rank that has done its part is missed for its last word", MPI,
+        "if self.did[r] <= self.exchanges:", "if self.did[r] >= 0:",
+        FAILURES,
+        "on a busy machine the first rank that comes to its end ends the others with an error",
+        only="faster",
+    ),
 ]  # fmt: skip
