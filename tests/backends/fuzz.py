@@ -103,9 +103,11 @@ def endless(x: Any) -> bool:
     if not isinstance(shape, tuple) or not isinstance(strides, tuple):
         return False
     is_empty = 0 in shape
-    sizes = [n for n, s in zip(shape, strides, strict=False)
-             if isinstance(n, int) and n and (s == 0 or is_empty)]  # fmt: skip
-    return math.prod(sizes) > 2**20 and (not is_empty or math.prod(sizes) < 2**48)
+    count = math.prod(
+        n for n, s in zip(shape, strides, strict=False)
+        if isinstance(n, int) and n and (s == 0 or is_empty)
+    )  # fmt: skip
+    return count > 2**20 and (not is_empty or count < 2**48)
 
 
 def parameter(rng: random.Random, name: str) -> Any:

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -82,12 +83,12 @@ exec "$@" >"$folder/$rank.out" 2>"$folder/$rank.err"
 """
 
 
-def command(transport: str, ranks: int, folder: Path) -> list[str]:
-    """What stands before the program and its arguments."""
+def command(transport: str, ranks: int, folder: Path, launcher: Sequence[str] = ()) -> list[str]:
+    """What stands before the program and its arguments. `launcher`: an mpiexec and its options."""
     if transport == "mpi":
-        more = ["--oversubscribe"] if is_open_mpi() else []
+        launcher = launcher or [mpiexec(), *(["--oversubscribe"] if is_open_mpi() else [])]
         into = ["sh", "-c", INTO_FILES, "sh", str(folder)]
-        return [mpiexec(), *more, "-n", str(ranks), *into, sys.executable]
+        return [*launcher, "-n", str(ranks), *into, sys.executable]
     return [sys.executable, "-m", "tutor", "ranks", str(ranks)]
 
 
@@ -100,12 +101,13 @@ def environment(**variables: str) -> dict[str, str]:
 
 
 def begin(
-    transport: str, ranks: int, folder: Path, *program: object, **variables: str
-) -> subprocess.Popen[str]:
+    transport: str, ranks: int, folder: Path, *program: object, launcher: Sequence[str] = (),
+    **variables: str,
+) -> subprocess.Popen[str]:  # fmt: skip
     """The launcher, with so many ranks of `program`."""
     words = [str(HERE / word) if str(word).endswith(".py") else str(word) for word in program]
     return subprocess.Popen(
-        [*command(transport, ranks, folder), *words],
+        [*command(transport, ranks, folder, launcher), *words],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment(**variables),
     )  # fmt: skip
 
@@ -125,8 +127,11 @@ def finish(process: subprocess.Popen[str], since: float, folder: Path) -> Run:
     return Run(process.returncode, lines, text, time.monotonic() - since)
 
 
-def run(transport: str, ranks: int, *program: object, **variables: str) -> Run:
+def run(
+    transport: str, ranks: int, *program: object, launcher: Sequence[str] = (), **variables: str
+) -> Run:
     since = time.monotonic()
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
-        return finish(begin(transport, ranks, folder, *program, **variables), since, folder)
+        begun = begin(transport, ranks, folder, *program, launcher=launcher, **variables)
+        return finish(begun, since, folder)

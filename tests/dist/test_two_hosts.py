@@ -16,9 +16,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
-import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -96,15 +93,7 @@ def mpiexec(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
 
 def run(launcher: list[str], ranks: int, *program: object) -> started.Run:
     library = os.environ.get("MPI4PY_LIBMPI") or ctypes.util.find_library("mpi") or "libmpi.so.40"
-    since = time.monotonic()
-    with tempfile.TemporaryDirectory() as made:
-        into = ["sh", "-c", started.INTO_FILES, "sh", made]
-        command = [*launcher, "-n", str(ranks), *into, sys.executable, *map(str, program)]
-        process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            env=started.environment(MPI4PY_LIBMPI=library),
-        )  # fmt: skip
-        return started.finish(process, since, Path(made))
+    return started.run("mpi", ranks, *program, launcher=launcher, MPI4PY_LIBMPI=library)
 
 
 def test_they_are_two_hosts(mpiexec: list[str]) -> None:
@@ -123,7 +112,7 @@ def test_ranks_on_two_hosts_write_the_file_of_one(mpiexec: list[str], tmp_path: 
 
 
 def test_of_a_rank_that_is_killed_over_there_the_others_hear(mpiexec: list[str]) -> None:
-    found = run(mpiexec, 3, started.HERE / "rank_1_fails.py", "kill", 15)
+    found = run(mpiexec, 3, "rank_1_fails.py", "kill", 15)
     assert found.code == 128 + signal.SIGKILL, found.text
     for rank in (0, 2):
         said = found.lines[rank]
