@@ -27,7 +27,7 @@ import train_mnist
 
 ADDRESSES = {"host-a": "10.9.0.1", "host-b": "10.9.0.2"}
 SMALL = ["--data", "digits", "--limit", "300", "--hidden", "24", "--batch-size", "40"]
-PATIENCE = 4  # seconds from SIGTERM to SIGKILL; one, as it is else, is little on a busy machine
+PATIENCE = 2  # seconds from SIGTERM to SIGKILL; one, as it is else, is little on a busy machine
 # Called as ssh is: agent ADDRESS COMMAND ...
 AGENT = """\
 #!/bin/sh
