@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from array import array
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -122,13 +123,14 @@ def test_the_same_call_has_the_same_bits() -> None:
 def test_a_number_of_the_host_is_taken_by_value(dtype: DType) -> None:
     cells = "B" if dtype is bool_ else "H" if dtype.itemsize == 2 else dtype.format
     bits = {float16: 0x4000, bfloat16: 0x4000}.get(dtype, 1 if dtype is bool_ else 2)
-    host = Block(Memory(1, dtype.itemsize, dtype.format), dtype)
-    host.raw.cast("B").cast(cells)[0] = bits
+    host = Block(Memory(2, dtype.itemsize, dtype.format), dtype)
+    host.raw.cast("B").cast(cells)[1] = bits
+    host.raw.cast("B").cast(cells)[0] = 0
     z, x = (Block(DEVICE.empty(6, dtype), dtype) for _ in range(2))
     x.memory.write(array(cells, [bits] * 6).tobytes())
     for shape, strides in (((6,), (1,)), ((2, 3), (1, 2))):
         out, of = Operand(z, shape, strides, 0), Operand(x, shape, strides, 0)
-        still = Operand(host, shape, (0,) * len(shape), 0)
+        still = Operand(host, shape, (0,) * len(shape), 1)
         TABLE["sub" if dtype is not bool_ else "add", dtype](out, of, still)
         got = memoryview(z.memory.read()).cast("B").cast(cells).tolist()
         assert got == [1 if dtype is bool_ else 0] * 6
@@ -283,11 +285,19 @@ def test_no_room_is_said_in_figures() -> None:
     assert DEVICE.stats().in_use < 2**40
 
 
-def test_a_copy_that_is_not_waited_for_has_what_was_there_when_it_began() -> None:
+def test_a_copy_that_is_not_waited_for_has_what_was_there_when_it_began(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """However late it is made: the driver is asked when the source is another one."""
+    late: list[Any] = []
     source = bytearray(range(256)) * 4096
     made = DEVICE.empty(len(source), bool_)
-    made.write(source)
+    done = SimpleNamespace(command_execution_status=driver.COMPLETE)
+    with monkeypatch.context() as patch:
+        patch.setattr(place(0), "copy_in", lambda *copy: late.append(copy) or done)
+        made.write(source)
     source[:] = bytes(len(source))
+    place(0).copy_in(*late[0])
     assert made.read() == bytearray(range(256)) * 4096
     made.write(b"\7\7", 3)
     assert made.read()[:6] == bytes([0, 1, 2, 7, 7, 5])
@@ -295,7 +305,12 @@ def test_a_copy_that_is_not_waited_for_has_what_was_there_when_it_began() -> Non
         made.write(b"12", len(source) - 1)
 
 
-def test_a_staged_copy_is_there_for_kernels_that_come_later() -> None:
+def test_a_staged_copy_is_there_for_kernels_that_come_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    joined: list[Any] = []
+    join = place(0).join
+    monkeypatch.setattr(place(0), "join", lambda event: (joined.append(event), join(event)))
     staged = [DEVICE.stage(array("f", [float(n)] * 50_000), float32) for n in range(8)]
     z = on_device([0.0] * 50_000)
     for each in staged:
@@ -303,6 +318,7 @@ def test_a_staged_copy_is_there_for_kernels_that_come_later() -> None:
         TABLE["add", float32](z, z, x)
     DEVICE.synchronize()
     assert set(numbers(z)) == {28.0}
+    assert joined == [each.event for each in staged]
 
 
 # ---- errors --------------------------------------------------------------------------------------
