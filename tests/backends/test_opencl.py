@@ -130,10 +130,11 @@ def test_a_number_of_the_host_is_taken_by_value(dtype: DType) -> None:
     x.memory.write(array(cells, [bits] * 6).tobytes())
     for shape, strides in (((6,), (1,)), ((2, 3), (1, 2))):
         out, of = Operand(z, shape, strides, 0), Operand(x, shape, strides, 0)
-        still = Operand(host, shape, (0,) * len(shape), 1)
-        TABLE["sub" if dtype is not bool_ else "add", dtype](out, of, still)
-        got = memoryview(z.memory.read()).cast("B").cast(cells).tolist()
-        assert got == [1 if dtype is bool_ else 0] * 6
+        for one in (host, x):  # and a cell of the device, which is walked alike
+            still = Operand(one, shape, (0,) * len(shape), 1)
+            TABLE["sub" if dtype is not bool_ else "add", dtype](out, of, still)
+            got = memoryview(z.memory.read()).cast("B").cast(cells).tolist()
+            assert got == [1 if dtype is bool_ else 0] * 6
 
 
 SIZES = (1, 2, 7, 15, 16, 17, 63, 64, 65, 128, 255, 256, 257, 511, 512, 700, 8191, 8192, 8193)
@@ -197,8 +198,9 @@ def test_what_has_no_result_is_refused_before_anything_is_written() -> None:
             TABLE["floor_divide", int32](z, x, divisor)
     with pytest.raises(DomainError, match="negative number of bits"):
         TABLE["bitwise_left_shift", int32](z, x, on_host(-1, int32, (2,)))
-    with pytest.raises(OutOfRangeError, match="index 9 in axis 0"):
-        TABLE["index_select", int32](z, x, on_device([0, 9], int64), axis=0)
+    for index in (9, 2, -3):
+        with pytest.raises(OutOfRangeError, match=f"index {index} in axis 0"):
+            TABLE["index_select", int32](z, x, on_device([0, index], int64), axis=0)
     assert numbers(z) == [7, 7]
 
 
