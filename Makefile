@@ -68,11 +68,13 @@ chapters: $(VENV)/installed $(VENV)/extra-chapters ## open your copy of the chap
 	@$(if $(findstring no-browser,$(JUPYTER)),echo "$(REACH)")
 	cd my-chapters && ../$(BIN)/jupyter lab $(strip $(JUPYTER) $(ARGS)) 00_five_minutes.ipynb
 
-# What needs PyTorch is skipped where it is not there, and `make oracle` brings it. WITH=bench, say,
-# installs the packages of that extra first: so .ci/run leaves nothing out.
-# Without ARGS all of them are run, and up to four processors share them.
-test: setup-env $(WITH:%=$(VENV)/extra-%) ## run all tests
-	$(BIN)/python -m pytest $(or $(ARGS),-n auto --maxprocesses 4 --dist worksteal)
+# Without ARGS a sample is run, each case, but not each of them everywhere (tests/sample.py), and all
+# of it with FULL=1; up to four processors share them. With ARGS all that they choose is run.
+# What needs PyTorch, say, is left out where that is not there. WITH=bench installs the packages of
+# that extra first: so .ci/run leaves nothing out.
+SHARED := -n auto --maxprocesses 4 --dist worksteal
+test: setup-env $(WITH:%=$(VENV)/extra-%) ## run a sample of the tests; all: FULL=1; some: ARGS="tests/ops -k exp"
+	$(BIN)/python -m pytest $(or $(ARGS),$(SHARED) $(if $(FULL),,--sample))
 
 opencl: $(VENV)/installed $(VENV)/extra-opencl ## is there a driver for OpenCL that works here?
 	$(BIN)/python -c 'import tutor; print(tutor.Tensor([1.0], device="opencl"))'

@@ -6,12 +6,14 @@ from __future__ import annotations
 import gc
 import importlib
 import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import missing
 import pytest
+import sample
 from backend_names import BACKENDS, DEVICES, LEVELS, PLACES
 
 import tutor
@@ -28,12 +30,19 @@ else:
     settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
+LEFT_OUT = pytest.StashKey[int]()  # how many tests the sample does not have
+COUNTED = pytest.StashKey[Counter[str]]()  # how many each file has, before anything is chosen
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
-    text = "a package that is missing fails the tests that need it, which else are left out"
+    text = "what is skipped, for want of a package or of anything else that can be had, fails"
     parser.addoption("--nothing-missing", action="store_true", help=text)
+    text = "each case, but not each of them on every backend (see tests/sample.py)"
+    parser.addoption("--sample", action="store_true", help=text)
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.stash[LEFT_OUT] = 0
     if config.getoption("--nothing-missing"):
 
         def must_import(name: str, *args: Any, **kwargs: Any) -> Any:
@@ -50,19 +59,81 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None  # as pytest decides
 
 
+# ---- what is left out is said, first and last ----------------------------------------------------
+
+
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    """What is left out, and how to have it run."""
-    files = sorted(missing.HERE.rglob("test_*.py"))
-    lacking = {path: missing.lacks(path) for path in files if missing.lacks(path)}
+    """How long it will take, what is left out, and how to have it run."""
     lines = []
     if len(BACKENDS) == 1:
         lines.append(f"python_ref alone: {simd_cpp.FOUND}; to do: {simd_cpp.REMEDY}")
-    if lacking and not config.getoption("--nothing-missing"):
-        packages = ", ".join(sorted(frozenset().union(*lacking.values())))
-        lines.append(f"{len(lacking)} of {len(files)} files are left out, for want of {packages}: "
-                      'pip install "tutorgrad[dev,bench,onnx]"')  # fmt: skip
+    lines += missing.told(config.getoption("--nothing-missing"))
+    if _all_of_it(config):
+        sampled = config.getoption("--sample")
+        lines.append(sample.told(sampled, config.getoption("numprocesses", None) or 1))
     return lines
 
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """What was left out, and how to have it run."""
+    lines = missing.told(config.getoption("--nothing-missing"))
+    if count := config.stash[LEFT_OUT]:
+        lines.append(f"{count:,} tests are not in the sample: {sample.ALL}")
+    if lines:
+        terminalreporter.section("left out")
+        for line in lines:
+            terminalreporter.line(line)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Of the processes that share the tests (pytest-xdist), each tells what it has left out."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left_out"] = session.config.stash[LEFT_OUT]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """They have all collected the same."""
+    node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", 0)
+
+
+def _all_of_it(config: pytest.Config) -> bool:
+    """Is the whole suite asked for, and no part of it by name?"""
+    chosen = config.getoption("keyword") or config.getoption("markexpr")
+    return not chosen and config.args == config.getini("testpaths")
+
+
+def _must_run(report: Any, config: pytest.Config) -> None:
+    """--nothing-missing: a skip fails, but for what cannot be had there (missing.CANNOT_BE_HAD)."""
+    if not config.getoption("--nothing-missing") or not report.skipped:
+        return
+    if hasattr(report, "wasxfail") or not isinstance(report.longrepr, tuple):
+        return
+    reason = report.longrepr[2].removeprefix("Skipped: ")
+    if not missing.excused(reason):
+        report.outcome = "failed"
+        report.longrepr = (
+            f"asked: to run all tests (--nothing-missing)\nfound: {report.nodeid} is skipped:"
+            f" {reason}\nto do: install what it names, or add the reason to CANNOT_BE_HAD in"
+            " tests/missing.py, where it cannot be had on any such machine"
+        )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    report = yield
+    _must_run(report, item.config)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
+    report = yield
+    _must_run(report, collector.config)
+    return report
+
+
+# ---- what is collected ---------------------------------------------------------------------------
 
 # They begin first, lest the processes that share the tests wait for one of them at the end.
 LONG = {"test_worked_through.py", "test_add_a_kernel.py", "test_chapters.py", "test_prose.py"}
@@ -74,12 +145,20 @@ def _place(item: pytest.Item) -> object:
     return call and call.params.get("place")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """A table without rows is a mistake: pytest would skip its test, and nobody would notice.
     (Without the extension there are no levels to test.)"""
     items.sort(key=lambda item: item.path.name not in LONG)
-    host = [item for item in items if item.get_closest_marker("host")]
-    items[:] = [i for i in items if i not in host or _place(i) not in DEVICES]
+    items[:] = [i for i in items if not i.get_closest_marker("host") or _place(i) not in DEVICES]
+    files = (
+        item.path.relative_to(missing.HERE) for item in items if missing.HERE in item.path.parents
+    )
+    config.stash[COUNTED] = Counter(path.as_posix() for path in files)
+    if config.getoption("--sample"):
+        kept = sample.sampled(items)
+        config.stash[LEFT_OUT] = len(items) - len(kept)
+        items[:] = kept
     for item in items if LEVELS else ():
         for mark in item.iter_markers("skip"):
             if "empty parameter set" in str(mark.kwargs.get("reason", "")):

@@ -238,6 +238,7 @@ def test_unscaling_twice_is_refused() -> None:
         one.scaler.unscale_(one.adam)
 
 
+@pytest.mark.crossed("lower", "engine")
 @pytest.mark.parametrize("lower", ["float16", "bfloat16"])
 def test_drawn_digits_are_learned_as_well_as_in_float32(lower: str, engine: Any) -> None:
     digits = tutor.data.load("digits")

@@ -89,6 +89,7 @@ def test_an_example_runs_and_draws(name: str, tmp_path: Path) -> None:
         assert not file.endswith(".svg") or "<svg" in (tmp_path / "out" / file).read_text()
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", TABLE)
 def test_an_example_that_knows_of_no_device_runs_on_one(
     name: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

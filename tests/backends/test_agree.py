@@ -33,6 +33,7 @@ KERNELS = [pytest.param(row, id=row.name) for row in TABLE_OF_KERNELS]
 REFERENCE = registry.table("python_ref")
 
 
+@pytest.mark.crossed("dtype")
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize(("kernel", "dtype"), ROWS)
 def test_agrees(level: str, kernel: str, dtype: DType) -> None:
@@ -54,6 +55,7 @@ def errors(cell: str) -> tuple[float, str]:
     return (float(found[1]), found[2]) if found else (0.0, cell)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("row", KERNELS)
 def test_the_page_is_what_is_measured(row) -> None:
     """docs/conformance.md, line by line: what any machine finds again, and the worst error within a
@@ -362,6 +364,7 @@ def threads():
     simd_cpp.set_num_threads(before)
 
 
+@pytest.mark.crossed("dtype")
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize(("kernel", "dtype"), ROWS)
 def test_threads_and_alignment_change_no_bit(

@@ -71,6 +71,7 @@ def compared(kernel: str, dtype: DType, case: Case, threads: Any, rest: bool = T
             assert same, f"{kernel} {dtype.name}: {level} and {LEVELS[-1]} differ"
 
 
+@pytest.mark.crossed("dtype")
 @pytest.mark.parametrize("dtype", [float16, float32, float64], ids=lambda d: d.name)
 @pytest.mark.parametrize("kernel", [row.name for row in ROUNDING])
 def test_layout_threads_and_level(kernel: str, dtype: DType, threads: Any) -> None:

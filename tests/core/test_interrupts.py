@@ -166,6 +166,7 @@ SCENARIOS: dict[str, Callable[[Scene], Any]] = {
 SHORT = ("no_grad", "enable_grad", "a decorated generator")  # within no_grad, too
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("name", "outside"), [*((name, True) for name in SCENARIOS), *((name, False) for name in SHORT)]
 )
@@ -286,6 +287,7 @@ def test_real_signals_at_random_moments(name: str) -> None:
     assert w.grad.tolist() == [[3.0] * 3] * 3
 
 
+@pytest.mark.sweep
 def test_they_were_at_least_ten_thousand(capsys: pytest.CaptureFixture[str]) -> None:
     if len(COUNTS) < len(SCENARIOS):
         pytest.skip("not all were run")

@@ -110,6 +110,7 @@ def verdicts(result: dict[str, Any]) -> dict[str, str]:
     return dict(re.findall(r"(?m)^(\d\d\.[qs]?\d+) ([a-z]+)(?=:|$)", said))
 
 
+@pytest.mark.crossed("mode")
 @pytest.mark.parametrize("mode", ["unsolved", "solved", "kernel"])
 @each_chapter
 def test_a_chapter_runs_from_top_to_bottom(chapter: str, mode: str) -> None:

@@ -85,6 +85,7 @@ def run(chapter: str, data: str) -> dict[str, Any]:
     return answers
 
 
+@pytest.mark.crossed("chapter", "data")
 @pytest.mark.parametrize(("chapter", "data"), RUNS)
 def test_what_the_text_says_is_so(chapter: str, data: str) -> None:
     claims = prose_text.claims(chapter)

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import tutor
 from course import notebooks
 from course.library import saving
@@ -35,6 +37,7 @@ def python(folder: Path, *words: str) -> str:
     return result.stdout
 
 
+@pytest.mark.sweep
 def test_a_folder_that_was_worked_through(tmp_path: Path) -> None:
     """Every converted chapter, one after the other; then what has become of it is looked at. (One
     test: processes that share the tests would each work it through.)"""

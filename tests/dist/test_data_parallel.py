@@ -21,6 +21,7 @@ def one():
     return {**results(1, "bits")[0], "long": results(1, "long")[0]}
 
 
+@pytest.mark.crossed("ranks")
 @pytest.mark.parametrize("ranks", [2, 4, 8])
 def test_the_bits_of_one_rank(one, ranks):
     """Parameters, running statistics and the optimizer's state; batches that cannot be cut into
@@ -29,6 +30,7 @@ def test_the_bits_of_one_rank(one, ranks):
         assert found == {name: bits for name, bits in one.items() if name != "long"}
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_the_bits_of_one_rank_after_hundreds_of_steps(one, ranks):
     assert results(ranks, "long") == [one["long"]] * ranks

@@ -81,6 +81,7 @@ def field(tmp_path: Path) -> Iterator[Any]:
         sys.path.pop()
 
 
+@pytest.mark.sweep
 def test_the_page_adds_an_op_and_its_kernel(field: Any) -> None:
     for step in steps(PAGE.read_text(encoding="utf-8")):
         path = field.tree / step.file

@@ -31,6 +31,7 @@ def test_the_pages_that_must_show_code_do():
     assert {"README.md", "docs/add-an-op.md", "docs/add-a-kernel.md"} <= set(map(name, RUNNABLE))
 
 
+@pytest.mark.crossed("backend")
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("page", RUNNABLE, ids=name)
 def test_page(page, backend, tmp_path):

@@ -76,6 +76,7 @@ def test_the_rule_of_methods() -> None:
     assert members.demanded({"Below": Below}) == ["Below.more", "Below.used", "Below.size"]
 
 
+@pytest.mark.crossed("backend")
 @pytest.mark.parametrize("backend", [b for b in ("python_ref", "simd_cpp") if b in backends()])
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_examples(

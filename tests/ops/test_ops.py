@@ -124,6 +124,7 @@ def test_aliases(alias, name):
     assert getattr(Tensor, alias) is getattr(Tensor, name)
 
 
+@pytest.mark.crossed("dtype", "rtol")
 @pytest.mark.parametrize("case", [c for c in CASES if c.oracle], ids=lambda c: c.op)
 @pytest.mark.parametrize(
     ("dtype", "rtol"), [("float64", 1e-12), ("float32", 2e-6), ("float16", 4e-3)]

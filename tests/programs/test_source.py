@@ -118,6 +118,7 @@ def test_every_elementwise_kernel_has_an_expression_for_each_of_its_dtypes() -> 
 DTYPES = [pytest.param(dtype, id=dtype.name) for dtype in TABLE]
 
 
+@pytest.mark.crossed("dtype")
 @compiles
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_kernel_agrees_over_special_values(dtype: DType) -> None:
@@ -164,6 +165,7 @@ FORMS = ("add", "where", "cast", "sum", "prod", "mean", "max", "argmin", "matmul
          "relu", "pow", "floor_divide", "fused")  # fmt: skip
 
 
+@pytest.mark.sweep
 @compiles
 @pytest.mark.parametrize("kernel", FORMS)
 def test_every_form_agrees_over_layouts(kernel: str) -> None:
