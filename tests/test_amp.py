@@ -201,6 +201,92 @@ def test_steps_with_infinite_gradients_are_left_out() -> None:
     assert jitted.run.stats()["replayed"] == len(GIVEN) - 2
 
 
+@pytest.mark.parametrize("jitted", [False, True])
+@pytest.mark.parametrize("unscaled", [False, True])
+@pytest.mark.parametrize("which", [0, 1, 2])
+@pytest.mark.parametrize("bad", [math.inf, math.nan])
+def test_one_bad_gradient_of_several_stops_all(
+    bad: float, which: int, unscaled: bool, jitted: bool
+) -> None:
+    """Wherever it is; and who unscales before the step, to clip, has the same steps."""
+    params = [Tensor([1.0, 2.0], requires_grad=True) for _ in range(3)]
+    adam, scaler = optim.Adam(params, lr=0.1), amp.GradScaler(8.0, growth_interval=1)
+
+    def step(x: Tensor, has: tuple[bool, ...]) -> None:
+        adam.zero_grad()
+        loss = sum(
+            ((p * g).sum() for p, g, h in zip(params, x, has, strict=True) if h), x.sum() * 0
+        )
+        scaler.scale(loss).backward()
+        if unscaled:
+            scaler.unscale_(adam)
+        scaler.step(adam)
+        scaler.update()
+
+    run: Any = tutor.jit(step) if jitted else step
+    numbers, all_there = [1.0, 1.0, 1.0], (True, True, True)
+    for n in range(8):
+        before = [p.tolist() for p in params], adam.counts.tolist(), scaler.get_scale()
+        there = tuple(i == which for i in range(3)) if n == 5 else all_there
+        stopped = n in (3, 5)
+        given = [bad if stopped and i == which else x for i, x in enumerate(numbers)]
+        run(Tensor(given), there)
+        after = [p.tolist() for p in params], adam.counts.tolist(), scaler.get_scale()
+        assert after[2] == before[2] * (0.5 if stopped else 2)
+        assert (after[:2] == before[:2]) == stopped
+        assert all(math.isfinite(x) for p in after[0] for x in p)
+    assert adam.counts.tolist() == [6, 6, 6, 6]
+
+
+CLIPPED = [0.3, 3.0, 0.01, 40.0]
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+def test_unscaled_then_clipped_then_stepped_is_the_step_without_a_scale(jitted: bool) -> None:
+    """The sequence of the docs. The scale is a power of 2: the bits are the same."""
+    found = []
+    for enabled in (False, True):
+        p, q = (Tensor([1.0, 2.0], requires_grad=True) for _ in range(2))
+        sgd = optim.SGD([p, q], lr=0.5, momentum=0.5)
+        scaler = amp.GradScaler(2.0**10, enabled=enabled)
+        norms: list[float] = []
+
+        def step(x: Tensor, p: Any = p, q: Any = q, sgd: Any = sgd, scaler: Any = scaler) -> Tensor:
+            sgd.zero_grad()
+            scaler.scale(((p + 2 * q) * x).sum()).backward()
+            scaler.unscale_(sgd)
+            norm = optim.clip_grad_norm_([p, q], 1.0)
+            scaler.step(sgd)
+            scaler.update()
+            return norm
+
+        run: Any = tutor.jit(step) if jitted else step
+        for x in CLIPPED:
+            norms.append(run(Tensor(x)).item())
+        found.append((norms, p.tolist(), q.tolist()))
+    assert found[0] == found[1]
+    assert found[0][0] == pytest.approx([math.sqrt(10) * x for x in CLIPPED], rel=1e-6)
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+def test_the_scale_grows_as_far_as_there_are_numbers(jitted: bool) -> None:
+    scaler = amp.GradScaler(2.0**126, growth_interval=1)
+    sgd = optim.SGD([Tensor([1.0], requires_grad=True)])
+    scales: list[float] = []
+
+    def step(g: Tensor) -> None:
+        for p in sgd.params:
+            p.grad = g * 1.0
+        scaler.step(sgd)
+        scaler.update()
+
+    run: Any = tutor.jit(step) if jitted else step
+    for g in (1.0, 1.0, 1.0, 1.0, math.inf, 1.0):
+        run(Tensor([g]))
+        scales.append(scaler.get_scale())
+    assert scales == [2.0**n for n in (127, 127, 127, 127, 126, 127)]
+
+
 def test_its_state_is_saved() -> None:
     one, other = Scaled(False), amp.GradScaler()
     for given in GIVEN[:5]:

@@ -115,7 +115,7 @@ class GradScaler:
         if border.closed.get() is None:
             return None if self.found.item() else optimizer.step()
         # Recorded: nobody can look. The step is made, and taken back where it should not have been.
-        kept = [optimizer.count, *[p for p in optimizer.params if p.grad is not None]]
+        kept = [optimizer.counts, *[p for p in optimizer.params if p.grad is not None]]
         kept += [t for tensors in optimizer.state.values() for t in tensors]
         before = [t.detach().copy() for t in kept]
         optimizer.step()

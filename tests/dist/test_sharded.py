@@ -20,7 +20,7 @@ def test_each_optimizer_moves_to_the_same_bits_with_a_part_of_its_state(ranks):
     for one in found:
         assert [name for name in kinds if not one[name]] == []
         assert one["lr"] == [0.5, 0.5, 0.5, 1]
-        assert one["back"]
+        assert one["back"] and one["missing"]
         assert one["moved"] == found[0]["moved"] != [[[1.0] * 5] * 3, [1.0] * 2]
     assert [one["state"] for one in found] == {2: [9, 8], 3: [6, 6, 5]}[ranks]
 

@@ -266,7 +266,7 @@ PYTHON_MUTANTS = [
     ),
     Mutant(
         "the count of steps stands still", "tutor/optim/optimizer.py",
-        "self.count.wrap(1, uint64)", "self.count.wrap(0, uint64)",
+        "self.counts.wrap(1, uint64)", "self.counts.wrap(0, uint64)",
         "nn/test_again.py",
         "Adam corrects each step as if it were the first",
     ),
@@ -389,6 +389,37 @@ PYTHON_MUTANTS = [
         "numbers = (t.detach() if t.is_contiguous() else t.detach().copy()).cpu().buf.raw",
         "nn/test_checkpoint.py",
         "the numbers of all tensors behind it stand in the wrong place",
+    ),
+    Mutant(
+        "parameters are counted together", "tutor/optim/optimizer.py",
+        'own["count"] = counts[i + 1]', "pass",
+        "optim/test_against_torch.py",
+        "a parameter whose first gradient comes at step 1,001 moves 0.25 by Adam, and not 0.10",
+        only="fifty or late",
+    ),
+    Mutant(
+        "groups share their cells", "tutor/optim/optimizer.py",
+        "group.cells[name] = [cell.copy() for cell in cells]", "group.cells[name] = cells",
+        "optim/test_groups.py",
+        "the rate of one group, set later, is that of all groups",
+    ),
+    Mutant(
+        "the last gradient alone is looked at", "tutor/amp.py",
+        'apply("bitwise_or", self.found, finite == False)', "finite == False",
+        "test_amp.py",
+        "an infinity in any gradient but the last makes all weights infinite",
+    ),
+    Mutant(
+        "a step unscales what is unscaled", "tutor/amp.py",
+        "if id(optimizer) not in self._unscaled:", "if True:",
+        "test_amp.py",
+        "unscale_, clip, step, as documented, is refused",
+    ),
+    Mutant(
+        "a scale grows beyond all numbers", "tutor/amp.py",
+        'apply("bitwise_and", grows, grown.isfinite())', "grows",
+        "test_amp.py",
+        "every gradient is infinite from there on, and no step is made any more",
     ),
     Mutant(
         "a resumed optimizer counts its steps from 0", "tutor/optim/optimizer.py",

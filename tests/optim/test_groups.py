@@ -47,6 +47,17 @@ def test_groups_are_read_and_written_as_dicts() -> None:
     assert first["name"] == "mine" and sgd.lr == 0
 
 
+def test_groups_that_leave_a_setting_out_have_cells_of_their_own() -> None:
+    adam = optim.Adam([{"params": leaf()}, {"params": leaf()}], lr=0.5)
+    adam.add_param_group({"params": leaf()})
+    for i, group in enumerate(adam.param_groups):
+        group["lr"], group["betas"] = 0.1 * (1 + i), (0.5, 0.1 * i)
+    assert [group["lr"] for group in adam.param_groups] == [0.1, 0.2, pytest.approx(0.3)]
+    assert [group["betas"][1] for group in adam.param_groups] == [0.0, 0.1, 0.2]
+    adam.add_param_group({"params": leaf()})
+    assert adam.param_groups[3]["lr"] == 0.5  # as it was last set for all
+
+
 def test_a_group_can_be_added() -> None:
     w, b = leaf(), leaf()
     adam = optim.Adam([w], lr=0.5)
@@ -55,7 +66,9 @@ def test_a_group_can_be_added() -> None:
     adam.add_param_group({"params": [b], "lr": 0.1})
     b.grad = Tensor([1.0, 1.0])
     adam.step()
-    assert b.tolist() != [1, 2] and len(adam.state["m"]) == 2
+    assert b.tolist() == pytest.approx([0.9, 1.9]) and len(adam.state["m"]) == 2  # its first step
+    assert w.tolist() == pytest.approx([0.0, 1.0], abs=1e-6) and adam.steps == 2
+    assert "count.1" in adam.state_dict() and "count.0" not in adam.state_dict()
     with pytest.raises(GraphError, match="twice"):
         adam.add_param_group({"params": [w]})
     assert len(adam.param_groups) == 2
@@ -110,9 +123,29 @@ def test_a_state_of_one_group_without_settings_is_still_read() -> None:
     state = {**one.state_dict(), "groups.0.lr.0": Tensor(-1.0, dtype="float64")}
     with pytest.raises(DataError, match=r"groups\.0\.lr\.0"):
         other.load_state_dict(state)
+    for wrong in (Tensor(1.0), Tensor([1], dtype="uint64"), 1):
+        with pytest.raises(DataError, match=r"count\.0"):
+            other.load_state_dict({**one.state_dict(), "count.0": wrong})
+    with pytest.raises(DataError, match=r"count\.1"):
+        other.load_state_dict({**one.state_dict(), "count.1": Tensor(0, dtype="uint64")})
     two = optim.Adam([{"params": leaf()}, {"params": leaf()}])
     with pytest.raises(DataError):
         other.load_state_dict(two.state_dict())
+
+
+def test_a_state_without_counts_is_that_of_parameters_that_always_moved() -> None:
+    """So it was written, before they were counted one by one."""
+    w, b = leaf(), leaf()
+    adam = optim.Adam([w, b])
+    for b.grad in (None, Tensor([1.0, 1.0])):
+        w.grad = Tensor([1.0, 1.0])
+        adam.step()
+    state = {n: t.copy() if n != "steps" else t for n, t in adam.state_dict().items()}
+    found = []
+    for given in (state, {n: t for n, t in state.items() if n != "count.1"}, state):
+        adam.load_state_dict(given)
+        found.append((adam.steps, adam.counts.tolist()))
+    assert found == [(2, [2, 2, 1]), (2, [2, 2, 2]), (2, [2, 2, 1])]
 
 
 def test_an_optimizer_of_ones_own() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self, TypeVar, overload
 
@@ -36,7 +37,8 @@ class Optimizer:
     limits.
 
     `cells[name]` are the cells of a setting, one float64 each: of the first group, and within
-    `update` of the group whose parameter is moved. `count` is that of `steps`.
+    `update` of the group whose parameter is moved. `count` is that of `steps`, and within `update`
+    how often that parameter was moved: not in steps in which it had no gradient.
     """
 
     slots: tuple[str, ...] = ()
@@ -63,7 +65,7 @@ class Optimizer:
         self.cells = self.param_groups[0].cells
         self.slots = self.kept()
         self.params = [p for group in self.param_groups for p in group.params]
-        self.count = Tensor(0, dtype=uint64, device="cpu")
+        self._count_from([0] * (1 + len(self.params)))
         self.state = {name: [self.start(name, p) for p in self.params] for name in self.slots}
 
     def kept(self) -> tuple[str, ...]:
@@ -83,16 +85,25 @@ class Optimizer:
         """What a slot of p holds before the first step: zeros, of p's shape and dtype."""
         return p.detach().like(0)
 
+    def _count_from(self, numbers: list[int]) -> None:
+        """Make the counts, that of steps first, then those of the parameters. They stand side by
+        side, so that a step adds to all of them at once."""
+        self.counts = Tensor(numbers, dtype=uint64, device="cpu")
+        over, buf = self.counts.over, self.counts.buf
+        self._each_count = tuple([over(buf, (), (), i) for i in range(len(numbers))])
+        self.count = self._each_count[0]
+
     # ---- settings --------------------------------------------------------------------------------
 
     @property
     def steps(self) -> int:
-        """How many steps were taken."""
-        return int(self.count.buf[0])
+        """How many steps were taken. Set, it is the count of each parameter, too."""
+        return int(self.counts.buf[0])
 
     @steps.setter
     def steps(self, count: int) -> None:
-        self.count.buf[0] = count
+        for i in range(len(self._each_count)):
+            self.counts.buf[i] = count
 
     def __getattr__(self, name: str) -> Any:
         """A setting, as float or tuple of floats: what its cells hold now. Of several groups, that
@@ -127,6 +138,7 @@ class Optimizer:
         group = self._group(param_group)
         self.param_groups.append(group)
         self.params.extend(group.params)
+        self._count_from([*self.counts.tolist(), *[0] * len(group.params)])
         for name, tensors in self.state.items():
             tensors.extend(self.start(name, p) for p in group.params)
 
@@ -200,11 +212,11 @@ class Optimizer:
             checks.function(f"{type(self).__name__}.step(closure)", closure)
         loss = None if closure is None else recording.during(True, closure)
         recording.during(False, self._move, here)
-        engine.call("add", uint64, self.count, self.count, self.count.wrap(1, uint64))
         return loss
 
     def _move(self, here: tuple[str, int] | None) -> None:
-        i, state = 0, self.state
+        i, state, own, counts = 0, self.state, vars(self), self._each_count
+        still = [0]  # where, among the counts, those stand that do not go on
         if IN_USE:
             self._follow()
         try:
@@ -212,12 +224,26 @@ class Optimizer:
                 self.cells = group.cells
                 for p in group.params:
                     if p.grad is not None:
+                        own["count"] = counts[i + 1]
                         p.buf.touch(here)
                         g = -p.grad if self.maximize else p.grad
                         self.update(p, g, *[state[name][i] for name in self.slots])
+                    else:
+                        still.append(i + 1)
                     i += 1
         finally:
-            self.cells = self.param_groups[0].cells
+            self.cells, self.count = self.param_groups[0].cells, counts[0]
+        self._go_on([*still, i + 1])
+
+    def _go_on(self, still: list[int]) -> None:
+        """Add 1 to the count of steps, and to all between those that do not go on."""
+        one, buf = self.counts.wrap(1, uint64), self.counts.buf
+        for before, end in itertools.pairwise(still):
+            start = before + (before > 0)
+            if start < end:
+                stretch = self.counts.over(buf, (end - start,), (1,), start)
+                ones = self.counts.over(one.buf, (end - start,), (0,))
+                engine.call("add", uint64, stretch, stretch, ones)
 
     def _follow(self) -> None:
         """Bring the state to where the parameters are, if they were moved. (One number beside a
@@ -235,9 +261,13 @@ class Optimizer:
     # ---- saving ----------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """Steps taken, the state per parameter, `slot.i`, and the settings, `groups.i.name.k`: what
-        an exact continuation needs. All but `steps` are Tensors, those that are in use."""
+        """Steps taken, the state per parameter, `slot.i`, the settings, `groups.i.name.k`, and
+        `count.i` of each parameter that had no gradient in some step: what an exact continuation
+        needs. All but `steps` are Tensors, those that are in use."""
         named = {f"{n}.{i}": t for n in self.slots for i, t in enumerate(self.state[n])}
+        steps, *counts = self.counts.tolist()
+        others = [i for i, count in enumerate(counts) if count != steps]
+        named |= {f"count.{i}": self._each_count[i + 1] for i in others}
         return {"steps": self.steps, **named, **{name: t for name, (t, _) in self._set().items()}}
 
     def _set(self) -> dict[str, tuple[Tensor, Limit]]:
@@ -257,6 +287,8 @@ class Optimizer:
         do = "load what state_dict() of the same optimizer over the same model gave"
         checks.state(asked, state, do)
         own, steps, cells = Optimizer.state_dict(self), state.get("steps"), self._set()
+        counts = {f"count.{i}": t for i, t in enumerate(self._each_count[1:])}
+        own = {n: t for n, t in {**counts, **own}.items() if n not in counts or n in state}
         if not any(name in cells for name in state):
             own = {name: t for name, t in own.items() if name not in cells}
         wrong = sorted(own.keys() ^ state.keys())
@@ -267,10 +299,10 @@ class Optimizer:
         if wrong or type(steps) is not int or not 0 <= steps < 2**64:
             found = f"missing, too much or of another shape or dtype: {', '.join(wrong) or 'steps'}"
             raise DataError(asked, found, do)
+        self.steps = steps
         for name, t in own.items():
             if name != "steps":
                 t.assign(state[name])
-        self.steps = steps
 
 
 def is_leaf(p: object) -> bool:
