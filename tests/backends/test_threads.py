@@ -222,6 +222,45 @@ def python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+SMALL_STACK = """
+import itertools, threading
+from tutor.backends.cases import draw, large
+from tutor.backends.cases.operands import execute, images
+from tutor.backends.signatures import TABLE_OF_KERNELS
+from tutor.dtype import float16, float32
+
+table, calls = simd_cpp.table(LEVEL), []
+for row in TABLE_OF_KERNELS:
+    for dtype in {float16, float32, row.dtypes[-1]} & {*row.dtypes}:
+        sample = itertools.islice(draw(row.name, dtype), 0, 120, 40)
+        for case in (*sample, large(row.name, dtype, 4000)):
+            calls.append((table[row.name, dtype], case, images(case)))
+assert len({id(kernel) for kernel, *_ in calls}) > 200
+
+def run_all(to):
+    for kernel, case, before in calls:
+        to.append(execute(kernel, case, before))
+
+small, usual = [], []
+threading.stack_size(32768)  # Python takes no less
+thread = threading.Thread(target=run_all, args=(small,))
+thread.start()
+thread.join()
+run_all(usual)
+assert len(small) == len(calls) and small == usual
+print(len(calls))
+"""
+
+
+@pytest.mark.parametrize("level", simd_cpp.levels())
+def test_every_kernel_runs_on_the_smallest_stack(level):
+    """Of a thread with 32 KiB, first of all: what is kept between calls is not there yet. That no
+    function takes more than 8 KiB of it, CMakeLists.txt has the compiler check."""
+    done = python(SMALL_STACK.replace("LEVEL", repr(level)))
+    assert done.returncode == 0, (done.returncode, done.stderr)
+    assert int(done.stdout) > 1000
+
+
 @pytest.mark.parametrize("count", ["1", "2", "5"])
 @pytest.mark.parametrize(
     "code", [FORK, FORK_WHILE_BUSY, EXIT_WHILE_BUSY, "add(*[Operand(1.0)] * 3)"]

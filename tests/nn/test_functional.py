@@ -75,6 +75,34 @@ def test_conv_transpose_is_the_derivative_of_conv(setting):
     assert np.allclose(back.numpy(), x.grad.numpy())
 
 
+@pytest.mark.parametrize(
+    ("stride", "dilation", "extra", "padding"),
+    [
+        ((1,), (3,), (2,), (0,)),
+        ((2,), (3,), (2,), (1,)),
+        ((1, 2), (2, 3), (1, 2), (0, 1)),
+        ((3, 1), (1, 2), (2, 1), (1, 0)),
+        ((1, 2, 3), (1, 1, 1), (0, 0, 0), (0, 0, 0)),
+        ((3, 1, 2), (1, 2, 3), (2, 1, 2), (0, 0, 1)),
+    ],
+    ids=str,
+)
+def test_conv_transpose_is_its_definition(stride, dilation, extra, padding):
+    """Each number goes to p * stride + k * dilation - padding; output_padding is room behind it."""
+    dims = len(stride)
+    x, w = rng.random((2, 2, 2, 3, 4)[: 2 + dims]), rng.random((2, 3, 2, 3, 2)[: 2 + dims])
+    axes = zip(x.shape[2:], w.shape[2:], stride, dilation, extra, strict=True)
+    whole = np.zeros((2, 3, *((n - 1) * s + d * (k - 1) + 1 + e for n, k, s, d, e in axes)))
+    for p in np.ndindex(*x.shape[2:]):
+        for k in np.ndindex(*w.shape[2:]):
+            at = tuple(i * s + j * d for i, s, j, d in zip(p, stride, k, dilation, strict=True))
+            whole[(..., *at)] += x[(..., *p)] @ w[(..., *k)]
+    inside = tuple(slice(c, n - c) for c, n in zip(padding, whole.shape[2:], strict=True))
+    f = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[dims - 1]
+    z = f(Tensor(x), Tensor(w), None, stride, padding, extra, 1, dilation)
+    np.testing.assert_allclose(z.numpy(), whole[(..., *inside)])
+
+
 def test_derivatives_of_windows():
     x, w, b = rng.random((1, 2, 5, 4)), rng.random((2, 1, 2, 2)), rng.random(2)
     gradcheck(lambda x, w, b: F.conv2d(x, w, b, 2, 1, 1, 2), x, w, b)

@@ -63,6 +63,48 @@ def test_half_floats_are_averaged_as_float32(dtype):
         assert f(x).tolist() == f(wide).cast(dtype).tolist()
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("shape", [(6, 4), (2, 4, 3, 5)], ids=str)
+def test_half_floats_are_evaluated_as_float32_and_rounded_once(dtype, shape):
+    """Running numbers, weight and bias are half floats, too: those of a model that was cast."""
+    x = Tensor(rng.normal(size=shape) * 300).cast(dtype)
+    given = [rng.normal(size=4) * 50, rng.random(4) * 3e4, rng.normal(size=4), rng.normal(size=4)]
+    given = [Tensor(each).cast(dtype) for each in given]
+    z = F.batch_norm(x, *given)
+    assert z.dtype is x.dtype
+    assert (
+        z.tolist() == F.batch_norm(*[t.cast("float32") for t in (x, *given)]).cast(dtype).tolist()
+    )
+    mean, var, w, b = (np.expand_dims(t.numpy().astype("f8"), tuple(range(1, x.ndim - 1)))
+                       for t in (t.cast("float64") for t in given))  # fmt: skip
+    right = (x.cast("float64").numpy() - mean) / np.sqrt(var + 1e-5) * w + b
+    unit = 2.0**-11 if dtype == "float16" else 2.0**-8
+    np.testing.assert_allclose(z.cast("float64").numpy(), right, unit * 1.01, 1e-4)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "eps"), [("float16", 2**-23), ("float32", 2**-23), ("float64", 2**-52)]
+)
+def test_rms_norm_without_eps_takes_that_of_the_dtype_it_is_computed_in(dtype, eps):
+    """Numbers so small that it is most of what is under the root, and its derivatives with it."""
+    size = math.sqrt(eps) / 4
+    numbers = np.array([[3.0, -1.0, 2.0], [1.0, 1.0, -2.0]]) * size
+
+    def slope(given):
+        x = Tensor(numbers, dtype=dtype, requires_grad=True)
+        z = F.rms_norm(x, 3, Tensor.ones(3, dtype=dtype), eps=given)
+        (first,) = tutor.grad((z * z).sum(), (x,), create_graph=True)
+        (second,) = tutor.grad((first * first).sum(), (x,))
+        return x, [t.detach().cast("float64").numpy() for t in (z, first, second)]
+
+    x, found = slope(None)
+    held = x.detach().cast("float64").numpy()
+    right = held / np.sqrt((held * held).mean(-1, keepdims=True) + eps)
+    np.testing.assert_allclose(found[0], right, 1e-3 if dtype == "float16" else 1e-6)
+    for ours, theirs in zip(found, slope(eps)[1], strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
 def test_dropout_keeps_the_mean_and_draws_anew():
     tutor.manual_seed(3)
     x = Tensor.ones(100, 100, requires_grad=True)

@@ -95,6 +95,9 @@ SIZES = [
     given("conv3d", (SOLID, (4, 1, 2, 2, 2)), groups=2, dilation=(1, 2, 1)),
     given("conv_transpose3d", ((1, 2, 2, 3, 2), (2, 3, 2, 1, 2), (3,)), stride=2, padding=(1, 0, 0),
           output_padding=(1, 0, 1)),
+    given("conv_transpose3d", ((1, 2, 2, 3, 2), (2, 3, 2, 1, 2), (3,)), stride=(1, 2, 3)),
+    given("conv_transpose3d", ((1, 2, 2, 3, 2), (2, 3, 2, 1, 2)), stride=(3, 1, 2),
+          dilation=(1, 2, 3), output_padding=(2, 1, 2), padding=(0, 0, 1)),
 ]  # fmt: skip
 DISTANCES = [
     *[given("normalize", ((3, 4),), p=p, **a)

@@ -51,9 +51,11 @@ WINDOWS = [
     conv("conv2d", ((2, 5, 4), W2)),
     conv("conv_transpose1d", ((2, 3, 4), W1, (2,)), stride=2, padding=1, output_padding=1),
     conv("conv_transpose1d", ((2, 4, 3), (4, 1, 3)), groups=2, dilation=2),
+    conv("conv_transpose1d", ((2, 3, 4), W1, (2,)), dilation=3, output_padding=2),
     *[conv("conv_transpose2d", ((1, 2, 3, 2), W2, (2,)), **p) for p in (
         {}, {"stride": (2, 3)}, {"padding": (0, 1)}, {"dilation": 2},
-        {"stride": 2, "output_padding": (1, 0), "padding": 1})],
+        {"stride": 2, "output_padding": (1, 0), "padding": 1},
+        {"stride": (1, 2), "dilation": (2, 3), "output_padding": (1, 2), "padding": (0, 1)})],
     conv("conv_transpose2d", ((1, 2, 3, 2), (2, 1, 2, 2), (2,)), groups=2),
     *[pool("max_pool1d", s, *a, values="apart", **p) for s, a, p in (
         ((2, 2, 7), (3,), {}), ((2, 7), (2, 1), {}), ((1, 1, 7), (3, 2), {"padding": 1}),

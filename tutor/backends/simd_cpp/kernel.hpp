@@ -219,7 +219,7 @@ inline void parallel(int64_t chunks, Task&& task) {
 }
 }  // namespace
 
-// Scratch memory, 64-byte aligned, kept per thread between calls. Slots 0..5 are independent; a
+// Scratch memory, 64-byte aligned, kept per thread between calls. Slots 0..7 are independent; a
 // call for a slot invalidates what that slot held. nullptr when memory is exhausted: return
 // Status{Status::OutOfMemory}.
 void* scratch(int slot, int64_t nbytes);

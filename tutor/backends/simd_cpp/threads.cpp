@@ -234,7 +234,7 @@ void set_thread_count(int count) {
 namespace {
 
 constexpr size_t ALIGNMENT = 64;
-constexpr int SLOTS = 6;
+constexpr int SLOTS = 8;
 
 struct Scratch {
     void* block[SLOTS] = {};

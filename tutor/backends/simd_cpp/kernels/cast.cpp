@@ -84,8 +84,7 @@ constexpr Work copying = plain(copy_items<Stored<T>>);
 
 template <class T>
 Status run_copy(const Operand& out, const Operand* ins, int count, const Params&) {
-    each(out, ins, count, copying<T>);
-    return {Status::Ok, 0, 0};
+    return each(out, ins, count, copying<T>);
 }
 
 template <class T>
@@ -111,8 +110,7 @@ constexpr Work conversions[DTYPES] = {
 
 template <class From>
 Status run_cast(const Operand& out, const Operand* ins, int count, const Params&) {
-    each(out, ins, count, conversions<From>[out.dtype]);
-    return {Status::Ok, 0, 0};
+    return each(out, ins, count, conversions<From>[out.dtype]);
 }
 
 }  // namespace

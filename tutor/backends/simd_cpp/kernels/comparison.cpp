@@ -42,8 +42,7 @@ constexpr Work choice = plain(choose<Moved<T>>);
 
 template <class T>
 Status run_where(const Operand& out, const Operand* ins, int count, const Params&) {
-    each(out, ins, count, choice<T>);
-    return {Status::Ok, 0, 0};
+    return each(out, ins, count, choice<T>);
 }
 
 }  // namespace

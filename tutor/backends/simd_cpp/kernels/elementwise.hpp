@@ -259,8 +259,7 @@ Status run_formula(const Operand& out, const Operand* ins, int count, const Para
         if (!empty(out) &&
             any_refused<Formula::refuses>(ins[1], reinterpret_cast<const T*>(ins[1].data), 0))
             return {Formula::refuses, 0, 0};
-    each(out, ins, count, work<Formula, T>);
-    return {Status::Ok, 0, 0};
+    return each(out, ins, count, work<Formula, T>);
 }
 template <class Formula, class T>
 constexpr Parts run = {run_formula<Formula, T>, &work<Formula, T>};

@@ -8,6 +8,8 @@
 // one tree (walk/tree.hpp) that it follows over an operand in memory. A product at the beginning is
 // computed by its own kernel; whenever some rows of it are complete, the rest of the chain is run
 // on them, while they are in the cache.
+#include <new>
+
 #include "fused.rows.hpp"
 #include "kernels/fused_reduction.hpp"
 
@@ -41,6 +43,13 @@ bool run_tiles(const Call& call, bool tries, int* refused) {
 }
 
 constexpr Status OK = {Status::Ok, 0, 0}, OUT_OF_MEMORY = {Status::OutOfMemory, 0, 0};
+
+// The call, in scratch memory: it is larger than a page, and a thread's stack may be small.
+// nullptr: out of memory.
+const Call* call_of(const Operand& out, const Operand* ins, int count, const Params& params) {
+    void* room = scratch(6, sizeof(Call));
+    return room ? new (room) Call(out, ins, count, params) : nullptr;
+}
 
 // ---- behind a product ---------------------------------------------------------------------------
 
@@ -101,7 +110,9 @@ Status run_product(const Operand& out, const Operand* ins, int count, const Para
     const Code& code = params.code;
     const Row& row = *code.of[0].row;
     const Place place(out, ins, count, code);
-    Operand given[MAX_FUSED], &made = given[0];
+    auto* given = static_cast<Operand*>(scratch(7, MAX_FUSED * sizeof(Operand)));
+    if (given == nullptr) return OUT_OF_MEMORY;
+    Operand& made = given[0];
     made = out;
     if (!place.in_out) {
         int64_t elements = 1;
@@ -111,15 +122,16 @@ Status run_product(const Operand& out, const Operand* ins, int count, const Para
         if (made.data == nullptr) return OUT_OF_MEMORY;
     }
     for (int k = 1; k < count; k++) given[k] = k < code.product ? made : ins[k];
-    const Call call(out, given, count, params);
-    Following then(call);
+    const Call* call = call_of(out, given, count, params);
+    if (call == nullptr) return OUT_OF_MEMORY;
+    Following then(*call);
     Params own;
     own.number[0] = 0;  // no relu
     own.then = place.by_rows ? &then : nullptr;
     const Status status = row.run(made, ins, code.product, own);
     if (status.kind != Status::Ok) return status;
     int refused;
-    if (!then.begun) then.enough = run_tiles(call, false, &refused);
+    if (!then.begun) then.enough = run_tiles(*call, false, &refused);
     return then.enough ? OK : OUT_OF_MEMORY;
 }
 
@@ -127,7 +139,9 @@ Status run_product(const Operand& out, const Operand* ins, int count, const Para
 
 Status fused(const Operand& out, const Operand* ins, int count, const Params& params) {
     if (params.code.product > 0) return run_product(out, ins, count, params);
-    const Call call(out, ins, count, params);
+    const Call* made = call_of(out, ins, count, params);
+    if (made == nullptr) return OUT_OF_MEMORY;
+    const Call& call = *made;
     int refused;
     if (call.refuses) {  // then nothing may be written: first the same, only to see
         if (!run_tiles(call, true, &refused)) return OUT_OF_MEMORY;

@@ -30,16 +30,17 @@ Status pad(const Operand& out, const Operand* ins, int, const Params& params) {
     Operand everywhere = out;
     everywhere.data = reinterpret_cast<char*>(&value);
     for (int d = 0; d < out.ndim; d++) everywhere.strides[d] = 0;
-    copy_block<Stored<T>>(out, everywhere);
-    copy_block<Stored<T>>(window(out, params.axis, ins[0]), ins[0]);
-    return OK;
+    const Status status = copy_block<Stored<T>>(out, everywhere);
+    if (status.kind != Status::Ok) return status;
+    return copy_block<Stored<T>>(window(out, params.axis, ins[0]), ins[0]);
 }
 
 template <class T>
 Status cat(const Operand& out, const Operand* ins, int count, const Params& params) {
     int64_t start[MAX_DIMS] = {};
     for (int i = 0; i < count; i++) {
-        copy_block<Stored<T>>(window(out, start, ins[i]), ins[i]);
+        const Status status = copy_block<Stored<T>>(window(out, start, ins[i]), ins[i]);
+        if (status.kind != Status::Ok) return status;
         start[params.axis[0]] += ins[i].shape[params.axis[0]];
     }
     return OK;

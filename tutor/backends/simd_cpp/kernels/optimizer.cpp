@@ -13,8 +13,8 @@ namespace tutor {
 namespace TUTOR_LEVEL {
 namespace {
 
-constexpr int64_t GRAIN = 8192;  // elements in about 10 us of work
-constexpr int64_t TILE = 256;    // elements of each operand that are gathered on the stack
+constexpr int64_t GRAIN = 8192;     // elements in about 10 us of work
+constexpr int64_t GATHERED = 1024;  // of each operand, which are gathered on the stack
 
 inline double setting(const Operand& cell) { return *reinterpret_cast<const double*>(cell.data); }
 
@@ -224,6 +224,7 @@ template <class T, class Step>
 void step_in_tiles(const Step& step, T* const* stored, const int64_t* strides, int64_t n) {
     using F = Computed<T>;
     constexpr int WIDTH = lanes<F>, OPERANDS = Step::OPERANDS;
+    constexpr int64_t TILE = GATHERED / sizeof(F);
     alignas(64) F tiles[OPERANDS][TILE];
     F* computed[OPERANDS];
     for (int64_t begin = 0; begin < n; begin += TILE) {

@@ -46,6 +46,7 @@ constexpr int64_t GRAIN = MOST_BLOCKS * BLOCK;
 constexpr int64_t WIDE = 4096;
 constexpr int64_t PITCH = WIDE + 64;  // rows one page apart would share their places in the caches
 constexpr int WAITING = 6 + 5;        // rows: levels of the tree over 64 blocks, and over 32 lanes
+constexpr int64_t ROOM = (1 + WAITING) * PITCH;  // of a thread: a result, and what waits for it
 
 // Partial results beside each other along one kept axis: `outputs` of them, whose elements are
 // `stride` apart. `terms` are the reduced axes.
@@ -147,13 +148,13 @@ struct Tile {
 
     // ---- both -----------------------------------------------------------------------------------
 
-    void add_blocks(int64_t first, int64_t count, char* partials) const {
+    // `spare` is room for what waits.
+    void add_blocks(int64_t first, int64_t count, char* partials, char* spare) const {
         const int64_t start = first * BLOCK, stop = smaller(start + count * BLOCK, term_count);
         op.clear(partials, outputs, start);
         if (start >= stop) return;
         if (!by_columns) return add_rows(start, stop, partials);
         if (op.lanes == 1) return add_columns(start, stop, partials);
-        alignas(64) char spare[WAITING * PITCH];
         sum_blocks(first, count, nullptr, spare, partials);
     }
 };
@@ -223,15 +224,17 @@ struct Reduction {
     int64_t row_bytes() const { return ceil_div(width * op.partial_size, 64) * 64; }
     char* partials_of(int64_t piece) const { return partials + piece * row_bytes(); }
 
-    void run_piece(int64_t piece) const {
-        alignas(64) char here[WIDE];
-        char* to;
+    // false: out of memory.
+    bool run_piece(int64_t piece) const {
+        char *to, *here = static_cast<char*>(scratch(1, ROOM));
+        if (here == nullptr) return false;
         const Tile tile = tile_at(piece / chunks, to);
         const int64_t blocks = larger(1, ceil_div(term_count, BLOCK));
         const int64_t first = piece % chunks * per_chunk;
         char* result = chunks > 1 ? partials_of(piece) : here;
-        tile.add_blocks(first, smaller(per_chunk, blocks - first), result);
+        tile.add_blocks(first, smaller(per_chunk, blocks - first), result, here + PITCH);
         if (chunks == 1) op.finish(here, tile.outputs, term_count, to, side.stride[0][1]);
+        return true;
     }
 
     // The upper levels of the tree, one after another, each in place.
@@ -253,7 +256,11 @@ Status reduce_axes(const Reducer& op, const Operand& out, const Operand& x, cons
         if (call.partials == nullptr) return {Status::OutOfMemory, 0, 0};
     }
     const int64_t cost = call.width * smaller(call.per_chunk * BLOCK, call.term_count);
-    parallel_each(call.pieces, cost, GRAIN, [&](int64_t piece) { call.run_piece(piece); });
+    bool failed = false;
+    parallel_each(call.pieces, cost, GRAIN, [&](int64_t piece) {
+        if (!call.run_piece(piece)) __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
+    });
+    if (failed) return {Status::OutOfMemory, 0, 0};
     for (int64_t index = 0; call.chunks > 1 && index < call.pieces / call.chunks; index++)
         call.join_chunks(index);
     return {Status::Ok, 0, 0};

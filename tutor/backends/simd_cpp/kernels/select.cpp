@@ -229,9 +229,10 @@ template <class T, class Combine>
 Status scatter(const Operand& out, const Operand* ins, int, const Params& params) {
     const Operand &x = ins[0], &index = ins[1], &src = ins[2];
     const int axis = static_cast<int>(params.axis[0]);
-    const Status status = check_indices(index, out.shape[axis]);
+    Status status = check_indices(index, out.shape[axis]);
     if (status.kind != Status::Ok) return status;
-    if (!std::is_trivially_copyable_v<T> || !same_memory(out, x)) copy_block<T>(out, x);
+    if (!std::is_trivially_copyable_v<T> || !same_memory(out, x)) status = copy_block<T>(out, x);
+    if (status.kind != Status::Ok) return status;
     const IndexedWalk slices(src, out, index, axis, 0, axis),
         slice(src, out, index, axis, axis, src.ndim);
     const int64_t count = slice.nest.count();

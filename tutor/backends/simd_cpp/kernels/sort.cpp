@@ -62,12 +62,14 @@ constexpr int64_t MANY = 64;  // entries per digit, from which on its 256 counte
 
 // By the lowest of the key's `DIGITS` bytes, then by the next, each time keeping the order of those
 // that are alike in it: after the highest, all are sorted (D. Knuth, The Art of Computer
-// Programming 3, 5.2.5). Returns the array in which the sorted entries are.
+// Programming 3, 5.2.5). There is room for DIGITS * 256 numbers behind `other`. Returns the array
+// in which the sorted entries are.
 template <int DIGITS, class Entry>
 const Entry* radix_sort(Entry* entries, Entry* other, int64_t n) {
     constexpr int KEY = 4 * sizeof(Entry);  // the lowest bit of the key
     const auto digit = [](Entry entry, int d) { return uint8_t(entry >> (KEY + 8 * d)); };
-    int64_t counts[DIGITS][256] = {};
+    auto* counts = reinterpret_cast<int64_t (*)[256]>(other + n);
+    std::memset(counts, 0, DIGITS * sizeof(*counts));
     for (int64_t i = 0; i < n; i++)
 #pragma GCC unroll 8
         for (int d = 0; d < DIGITS; d++) counts[d][digit(entries[i], d)]++;
@@ -104,7 +106,8 @@ template <class T, class Entry>
 bool argsort_line(int64_t n, const T* from, int64_t step, int64_t* to, int64_t to_step,
                   bool descending) {
     constexpr int KEY = 4 * sizeof(Entry);
-    auto* entries = static_cast<Entry*>(scratch(0, 2 * n * sizeof(Entry)));
+    constexpr int64_t COUNTS = sizeof(T) * 256 * sizeof(int64_t);
+    auto* entries = static_cast<Entry*>(scratch(0, 2 * n * sizeof(Entry) + COUNTS));
     if (entries == nullptr) return false;
     for (int64_t i = 0; i < n; i++)
         entries[i] = Entry(unsigned_key(from[i * step], descending)) << KEY | Entry(i);

@@ -95,12 +95,12 @@ struct Path {
     bool contiguous, converts;
 };
 
-// The tiles of one thread.
+// The tiles of one thread, in its scratch memory: a thread's stack may be smaller than they are.
 struct Tiles {
     alignas(64) char of[MAX_OPERANDS][TILE * 8];
     alignas(64) char raw[TILE * 8];  // gathered, and still to be converted
     struct Content {
-        const char* from = nullptr;
+        const char* from;
         int64_t rows, columns;
     } content[MAX_OPERANDS];
 };
@@ -226,9 +226,12 @@ struct Plan {
         nest.push(count, apart);
     }
 
-    // Blocks first to last - 1, in one thread.
-    void run(int64_t first, int64_t last) const {
-        Tiles tiles;
+    // Blocks first to last - 1, in one thread. false: out of memory.
+    bool run(int64_t first, int64_t last) const {
+        auto* room = static_cast<Tiles*>(scratch(0, sizeof(Tiles)));
+        if (room == nullptr) return false;
+        Tiles& tiles = *room;
+        for (Tiles::Content& content : tiles.content) content.from = nullptr;
         Cursor cursor(nest, first);
         const int64_t *row = &cursor.index[nest.depth - 2], *column = row + 1;
         for (int64_t block = first; block < last; block++, cursor.next()) {
@@ -243,6 +246,7 @@ struct Plan {
             work.inner(r * c, in_place ? at : tiles.of[0], from);
             if (!in_place) put(paths[0], at, r, c, work, tiles);
         }
+        return true;
     }
 };
 
@@ -275,15 +279,18 @@ inline bool all_at_once(const Operand& out, const Operand* ins, int count, const
 
 }  // namespace
 
-void each(const Operand& out, const Operand* ins, int count, const Work& work) {
-    if (all_at_once(out, ins, count, work)) return;
+Status each(const Operand& out, const Operand* ins, int count, const Work& work) {
+    bool failed = false;
+    if (all_at_once(out, ins, count, work)) return {Status::Ok, 0, 0};
     const Plan plan(out, ins, count, work);
     const int64_t blocks = plan.nest.count();
-    if (blocks == 0) return;
+    if (blocks == 0) return {Status::Ok, 0, 0};
     const int64_t per_chunk = larger(1, work.grain / (plan.height * plan.width));
     parallel(ceil_div(blocks, per_chunk), [&](int64_t chunk) {
-        plan.run(chunk * per_chunk, smaller(blocks, (chunk + 1) * per_chunk));
+        if (!plan.run(chunk * per_chunk, smaller(blocks, (chunk + 1) * per_chunk)))
+            __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
     });
+    return {failed ? Status::OutOfMemory : Status::Ok, 0, 0};
 }
 
 }  // namespace TUTOR_LEVEL

@@ -15,8 +15,9 @@ constexpr Status OK = {Status::Ok, 0, 0};
 
 // z = x, all of it.
 template <class T>
-void copy_block(const Operand& out, const Operand& x) {
-    each(out, &x, 1, {copy_items<T>, DTYPES, DTYPES, nullptr, nullptr, GRAIN_BYTES / sizeof(T)});
+Status copy_block(const Operand& out, const Operand& x) {
+    return each(out, &x, 1,
+                {copy_items<T>, DTYPES, DTYPES, nullptr, nullptr, GRAIN_BYTES / sizeof(T)});
 }
 
 }  // namespace
