@@ -152,6 +152,23 @@ def test_a_jitted_transform_draws_what_a_plain_one_draws(prefetch):
     assert found == wanted
 
 
+@pytest.mark.parametrize("prefetch", [0, 2])
+def test_an_augmentation_draws_other_numbers_in_each_epoch(prefetch):
+    loader = DataLoader((X, Y), 4, seed=1, transform=noisy, prefetch=prefetch)
+    first, second = ([plain(batch) for batch in loader] for _ in range(2))
+    assert first != second and [y for _, y in first] == [y for _, y in second]
+
+
+def test_a_position_in_other_data_is_refused():
+    """By what the data are, not by what the state says of them."""
+    loader = DataLoader((X, Y), 4)
+    next(iter(loader))
+    other = DataLoader((X[:-1], Y[:-1]), 4)
+    with pytest.raises(DataError, match=f"rows {len(Y)} there, {len(Y) - 1} here"):
+        other.load_state_dict(loader.state_dict())
+    assert other.state_dict()["batch"] == 0
+
+
 def test_the_seed_is_that_of_manual_seed_unless_one_is_given():
     orders = []
     for seed in (1, 1, 2):
