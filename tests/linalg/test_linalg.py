@@ -14,6 +14,7 @@ from tutor.backends import registry
 from tutor.backends.matrix_signatures import MATRICES
 from tutor.backends.registry import Operand
 from tutor.errors import (
+    AxisError,
     DomainError,
     DTypeError,
     GraphError,
@@ -209,6 +210,9 @@ NAMES = {  # of NumPy's, by the call
     "lstsq(x[:, :2], x)[1]": "lstsq(x[:, :2], x, rcond=None)[1]",
     "lstsq(x[:2], x[:2])[0]": "lstsq(x[:2], x[:2], rcond=None)[0]",
     "lstsq(x[:, :2], x)[3]": "lstsq(x[:, :2], x, rcond=None)[3]",
+    "pinv(x * x[:, None], r)": "", "pinv(x[0:2], 0.9)": "", "pinv(x, r[0])": "",
+    "matrix_rank(x * x[:, None], r)": "matrix_rank(x * x[:, None], rtol=r)",
+    "vecdot(x, x[::-1])": "", "vecdot(x, x[0], axis=0)": "", "vecdot(x[:, :2], x[:, 1:])": "",
     "cross(x, x[::-1])": "", "solve(x, x[0])": "", "trace(x, 1)": "trace(x, offset=1)",
 }  # fmt: skip
 
@@ -216,8 +220,10 @@ NAMES = {  # of NumPy's, by the call
 @pytest.mark.parametrize("call", NAMES)
 def test_numpys_answer(call: str) -> None:
     a = draw(3, 3, seed=5)
-    found = eval(f"linalg.{call}", {"linalg": linalg, "x": Tensor(a), "inf": math.inf})
-    wanted = eval(f"np.linalg.{NAMES[call] or call}", {"np": np, "x": a, "inf": math.inf})
+    r = np.array([0.9, 1e-9, 0.3])  # a tolerance for each matrix
+    both = {"linalg": linalg, "np": np, "inf": math.inf}
+    found = eval(f"linalg.{call}", {**both, "x": Tensor(a), "r": Tensor(r)})
+    wanted = eval(f"np.linalg.{NAMES[call] or call}", {**both, "x": a, "r": r})
     np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-10, atol=1e-12)
 
 
@@ -380,6 +386,10 @@ MISTAKES: dict[str, tuple[type[TutorError], Any]] = {
     "a mode of qr": (DomainError, lambda: linalg.qr(X, "raw")),
     "a norm": (DomainError, lambda: linalg.matrix_norm(X, ord=3)),
     "a tolerance": (DomainError, lambda: linalg.pinv(X, -1.0)),
+    "tolerances": (ShapeError, lambda: linalg.pinv(X, Tensor([0.1, 0.2]))),
+    "vectors of two lengths": (ShapeError, lambda: linalg.vecdot(X, X[:, :1])),
+    "vectors along an axis": (ShapeError, lambda: linalg.vecdot(X[:2], X[0], axis=0)),
+    "no vector": (AxisError, lambda: linalg.vecdot(X, Tensor(1.0))),
     "one matrix": (ShapeError, lambda: linalg.multi_dot([X])),
     "a power": (TutorError, lambda: linalg.matrix_power(X, 0.5)),
     "an unknown keyword": (TutorError, lambda: linalg.svd(X, full=True)),

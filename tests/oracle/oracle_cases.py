@@ -50,9 +50,9 @@ GRADIENTS = {  # of a result z, given that of what it leads to, g
 ACTIVATIONS = {  # name: parameters
     "silu": ({},), "gelu": ({}, {"approximate": "tanh"}), "elu": ({}, {"alpha": 0.5}),
     "leaky_relu": ({}, {"negative_slope": 0.2}), "relu6": ({},),
-    "hardtanh": ({}, {"min_val": -0.2, "max_val": 0.4}), "softplus": ({}, {"beta": 2.0}),
-    "selu": ({},), "celu": ({}, {"alpha": 0.25}), "mish": ({},),
-    "logsigmoid": ({},), "softsign": ({},), "tanhshrink": ({},),
+    "hardtanh": ({}, {"min_val": -0.2, "max_val": 0.4}), "selu": ({},),
+    "softplus": ({}, {"beta": 2.0}, {"threshold": 0.3}), "celu": ({}, {"alpha": 0.25}),
+    "mish": ({},), "logsigmoid": ({},), "softsign": ({},), "tanhshrink": ({},),
     "hardswish": ({},), "threshold": ({"threshold": 0.1, "value": 7.0},),
     "hardshrink": ({}, {"lambd": 0.2}), "softshrink": ({}, {"lambd": 0.2}, {"lambd": 0}),
 }  # fmt: skip
@@ -280,6 +280,9 @@ INDEXING = [
          lambda x, s: x.scatter(1, free, s)),
     Case("scatter", lambda x: x.scatter(0, T23, 2.0), ((3, 4),),
          lambda x: x.scatter(0, i23, 2.0)),
+    *[Case("scatter", lambda x, s, r=r: x.scatter(1, T23, s, reduce=r), ((2, 4), (2, 3)),
+           lambda x, s, r=r: x.scatter_reduce(1, i23, s, "sum" if r == "add" else "prod"))
+      for r in ("add", "multiply")],  # of PyTorch's own "multiply" there is no derivative
     Case("scatter_add", lambda x, s: x.scatter_add(1, T23, s), ((2, 4), (2, 3)),
          lambda x, s: x.scatter_add(1, i23, s)),
     Case("scatter_add", lambda x, s: x.scatter_add(0, T32, s), ((3, 3), (3, 2)),
