@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -203,6 +204,10 @@ NAMES = {  # of NumPy's, by the call
     "matrix_power(x, 0)": "", "matrix_power(x, 1)": "", "matrix_power(x, 5)": "",
     "matrix_power(x, -2)": "", "cond(x)": "", "cond(x, 1)": "", "cond(x, -2)": "",
     "cond(x, 'fro')": "", "multi_dot([x, x[:, :2], x[:2]])": "", "multi_dot([x[0], x, x[0]])": "",
+    **{f"norm(x, {o}, axis={a})": "" for o in (1, -1, "inf", "-inf", 2)
+       for a in ((0, 1), (1, 0), (-2, -1))},
+    **{f"norm(x * x[:, None], {o}, axis={a}, keepdims={k})": "" for o in (1, "inf")
+       for a in ((0, 2), (2, 0), (1, 2), (0, 1)) for k in (False, True)},
     "norm(x)": "", "norm(x, 1)": "", "norm(x, axis=0)": "", "norm(x, axis=(0, 1))": "",
     "norm(x, 2, axis=(1, 0), keepdims=True)": "", "vector_norm(x, axis=1)": "norm(x, axis=1)",
     "lstsq(x[:, :2], x[0])[0]": "lstsq(x[:, :2], x[0], rcond=None)[0]",
@@ -334,6 +339,43 @@ def test_pytorchs_derivatives() -> None:
                 y = t.detach().numpy()
                 off = np.abs(x.detach().numpy() - y).max()
                 assert off <= 1e-9 * max(1, np.abs(y).max()), name
+
+
+def test_the_gradient_of_cholesky_is_symmetric() -> None:
+    """As that of a function of symmetric matrices is: PyTorch's, without an x @ x.mT before it."""
+    torch = pytest.importorskip("torch")
+    for shape in ((3, 3), (2, 4, 4)):
+        for upper in (False, True):
+            a = Tensor(positive(*shape), requires_grad=True)
+            b = torch.tensor(positive(*shape), requires_grad=True)
+            weighed(linalg.cholesky(a, upper=upper)).backward()
+            weighed(torch.linalg.cholesky(b, upper=upper)).backward()
+            assert a.grad is not None and a.grad.allclose(a.grad.mT, rtol=1e-12)
+            near(a.grad, b.grad, "float64")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "fewest"),
+    [  # Cormen et al., section 14.2; two orders of three; vectors at an end
+        ((30, 35, 15, 5, 10, 20, 25), 15125),
+        ((10, 100, 5, 50), 7500),
+        ((50, 5, 100, 10), 7500),
+        ((1, 8, 9, 2, 7), 104),
+    ],
+)
+def test_multi_dot_takes_the_fewest_multiplications(sizes: tuple[int, ...], fewest: int) -> None:
+    found: list[int] = []
+
+    def note(step: Any, go: Any) -> None:
+        if step.kernel == "matmul":
+            found.append(math.prod(step.ins[0].shape) * step.ins[1].shape[-1])
+        go()
+
+    arrays = [draw(m, n, seed=m + n) for m, n in itertools.pairwise(sizes)]
+    with tutor.watch(note):
+        z = linalg.multi_dot([Tensor(a) for a in arrays])
+    assert sum(found) == fewest
+    near(z / 1e3, np.linalg.multi_dot(arrays) / 1e3, "float64", 100)
 
 
 def test_singular_values_alone_are_those_of_the_whole() -> None:
