@@ -231,7 +231,9 @@ def test_einops_einsum_and_the_rest():
     x = Tensor(CUBE)
     close(einops.einsum(x, x, "a b c, a b d -> c d"), np.einsum("abc,abd->cd", CUBE, CUBE))
     gradcheck(lambda z: einops.einsum(z, x, "a b c, a b d -> c d"), CUBE)
-    assert einops.parse_shape(x, "a _ c") == {"a": 2, "c": 3}
+    for pattern, t in (("a _ c", x), ("a ...", x), ("a ... c", x), ("a 1 c", x[:, :1]), ("...", x)):
+        assert einops.parse_shape(t, pattern) == einops.parse_shape(t.numpy(), pattern)
+    assert einops.parse_shape(Tensor(3.0), "") == {}
     assert type(einops.asnumpy(x)) is np.ndarray
     assert einops.reduce(x > 0, "a b c -> b", "any").dtype is tutor.bool
     assert einops.rearrange(Tensor([1, 2, 3]), "a -> 1 a").shape == (1, 3)

@@ -330,4 +330,4 @@ def matrix_transpose(x: Tensor, /) -> Tensor:
     return x.mT
 def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     """sum_k x_k y_k along axis, the others stretched to one shape."""
-    return (x1 * x2).sum(axis)
+    return x1.vecdot(x2, axis)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -14,6 +15,7 @@ from tutor.backends import registry
 from tutor.backends.matrix_signatures import MATRICES
 from tutor.backends.registry import Operand
 from tutor.errors import (
+    AxisError,
     DomainError,
     DTypeError,
     GraphError,
@@ -202,6 +204,10 @@ NAMES = {  # of NumPy's, by the call
     "matrix_power(x, 0)": "", "matrix_power(x, 1)": "", "matrix_power(x, 5)": "",
     "matrix_power(x, -2)": "", "cond(x)": "", "cond(x, 1)": "", "cond(x, -2)": "",
     "cond(x, 'fro')": "", "multi_dot([x, x[:, :2], x[:2]])": "", "multi_dot([x[0], x, x[0]])": "",
+    **{f"norm(x, {o}, axis={a})": "" for o in (1, -1, "inf", "-inf", 2)
+       for a in ((0, 1), (1, 0), (-2, -1))},
+    **{f"norm(x * x[:, None], {o}, axis={a}, keepdims={k})": "" for o in (1, "inf")
+       for a in ((0, 2), (2, 0), (1, 2), (0, 1)) for k in (False, True)},
     "norm(x)": "", "norm(x, 1)": "", "norm(x, axis=0)": "", "norm(x, axis=(0, 1))": "",
     "norm(x, 2, axis=(1, 0), keepdims=True)": "", "vector_norm(x, axis=1)": "norm(x, axis=1)",
     "lstsq(x[:, :2], x[0])[0]": "lstsq(x[:, :2], x[0], rcond=None)[0]",
@@ -209,6 +215,9 @@ NAMES = {  # of NumPy's, by the call
     "lstsq(x[:, :2], x)[1]": "lstsq(x[:, :2], x, rcond=None)[1]",
     "lstsq(x[:2], x[:2])[0]": "lstsq(x[:2], x[:2], rcond=None)[0]",
     "lstsq(x[:, :2], x)[3]": "lstsq(x[:, :2], x, rcond=None)[3]",
+    "pinv(x * x[:, None], r)": "", "pinv(x[0:2], 0.9)": "", "pinv(x, r[0])": "",
+    "matrix_rank(x * x[:, None], r)": "matrix_rank(x * x[:, None], rtol=r)",
+    "vecdot(x, x[::-1])": "", "vecdot(x, x[0], axis=0)": "", "vecdot(x[:, :2], x[:, 1:])": "",
     "cross(x, x[::-1])": "", "solve(x, x[0])": "", "trace(x, 1)": "trace(x, offset=1)",
 }  # fmt: skip
 
@@ -216,8 +225,10 @@ NAMES = {  # of NumPy's, by the call
 @pytest.mark.parametrize("call", NAMES)
 def test_numpys_answer(call: str) -> None:
     a = draw(3, 3, seed=5)
-    found = eval(f"linalg.{call}", {"linalg": linalg, "x": Tensor(a), "inf": math.inf})
-    wanted = eval(f"np.linalg.{NAMES[call] or call}", {"np": np, "x": a, "inf": math.inf})
+    r = np.array([0.9, 1e-9, 0.3])  # a tolerance for each matrix
+    both = {"linalg": linalg, "np": np, "inf": math.inf}
+    found = eval(f"linalg.{call}", {**both, "x": Tensor(a), "r": Tensor(r)})
+    wanted = eval(f"np.linalg.{NAMES[call] or call}", {**both, "x": a, "r": r})
     np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-10, atol=1e-12)
 
 
@@ -330,6 +341,43 @@ def test_pytorchs_derivatives() -> None:
                 assert off <= 1e-9 * max(1, np.abs(y).max()), name
 
 
+def test_the_gradient_of_cholesky_is_symmetric() -> None:
+    """As that of a function of symmetric matrices is: PyTorch's, without an x @ x.mT before it."""
+    torch = pytest.importorskip("torch")
+    for shape in ((3, 3), (2, 4, 4)):
+        for upper in (False, True):
+            a = Tensor(positive(*shape), requires_grad=True)
+            b = torch.tensor(positive(*shape), requires_grad=True)
+            weighed(linalg.cholesky(a, upper=upper)).backward()
+            weighed(torch.linalg.cholesky(b, upper=upper)).backward()
+            assert a.grad is not None and a.grad.allclose(a.grad.mT, rtol=1e-12)
+            near(a.grad, b.grad, "float64")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "fewest"),
+    [  # Cormen et al., section 14.2; two orders of three; vectors at an end
+        ((30, 35, 15, 5, 10, 20, 25), 15125),
+        ((10, 100, 5, 50), 7500),
+        ((50, 5, 100, 10), 7500),
+        ((1, 8, 9, 2, 7), 104),
+    ],
+)
+def test_multi_dot_takes_the_fewest_multiplications(sizes: tuple[int, ...], fewest: int) -> None:
+    found: list[int] = []
+
+    def note(step: Any, go: Any) -> None:
+        if step.kernel == "matmul":
+            found.append(math.prod(step.ins[0].shape) * step.ins[1].shape[-1])
+        go()
+
+    arrays = [draw(m, n, seed=m + n) for m, n in itertools.pairwise(sizes)]
+    with tutor.watch(note):
+        z = linalg.multi_dot([Tensor(a) for a in arrays])
+    assert sum(found) == fewest
+    near(z / 1e3, np.linalg.multi_dot(arrays) / 1e3, "float64", 100)
+
+
 def test_singular_values_alone_are_those_of_the_whole() -> None:
     """And their kernel computes no vectors."""
     steps: list[str] = []
@@ -380,6 +428,10 @@ MISTAKES: dict[str, tuple[type[TutorError], Any]] = {
     "a mode of qr": (DomainError, lambda: linalg.qr(X, "raw")),
     "a norm": (DomainError, lambda: linalg.matrix_norm(X, ord=3)),
     "a tolerance": (DomainError, lambda: linalg.pinv(X, -1.0)),
+    "tolerances": (ShapeError, lambda: linalg.pinv(X, Tensor([0.1, 0.2]))),
+    "vectors of two lengths": (ShapeError, lambda: linalg.vecdot(X, X[:, :1])),
+    "vectors along an axis": (ShapeError, lambda: linalg.vecdot(X[:2], X[0], axis=0)),
+    "no vector": (AxisError, lambda: linalg.vecdot(X, Tensor(1.0))),
     "one matrix": (ShapeError, lambda: linalg.multi_dot([X])),
     "a power": (TutorError, lambda: linalg.matrix_power(X, 0.5)),
     "an unknown keyword": (TutorError, lambda: linalg.svd(X, full=True)),

@@ -1,5 +1,6 @@
 """Bugs for which nothing need be built. First those that once went unnoticed."""
 
+from function_mutants import FUNCTION_MUTANTS
 from mutant import Mutant
 from parallel_mutants import PARALLEL_MUTANTS
 from pass_mutants import PASS_MUTANTS
@@ -13,6 +14,7 @@ PYTHON_MUTANTS = [
     *PASS_MUTANTS,
     *RANK_MUTANTS,
     *PARALLEL_MUTANTS,
+    *FUNCTION_MUTANTS,
     # ---- the walk backward -----------------------------------------------------------------------
     Mutant(
         "an expanded gradient is kept", ENGINE,

@@ -246,7 +246,9 @@ def test_losses_are_their_formulas(loss, expected):
         ((1,) * 6, {}, ShapeError, "6 widths for 2 axes"),
         (((1, 1), (0, 2)), {}, ShapeError, "whole numbers"),
         ((-2, -2), {}, ShapeError, "more is cut off"),
-        ((-1, 0), {"mode": "replicate"}, ShapeError, "negative"),
+        ((-2, -2), {"mode": "replicate"}, ShapeError, "more is cut off"),
+        ((-3, 1), {"mode": "circular"}, ShapeError, "1 elements"),
+        ((1, 0), {"mode": "reflect", "value": 1.0}, ShapeError, "only mode 'constant'"),
         ((1, 0), {"mode": "edge"}, DomainError, "'replicate'"),
     ],
 )

@@ -15,7 +15,7 @@ import pytest
 import tutor
 import tutor.nn.functional as functional
 from tutor import Tensor
-from tutor.errors import NumberRangeError, OutOfMemoryError, ShapeError
+from tutor.errors import NumberRangeError, OutOfMemoryError, ShapeError, TutorError
 
 pytestmark = pytest.mark.usefixtures("backend")
 
@@ -242,3 +242,25 @@ def test_repeat_is_numpys(repeats: Any) -> None:
     x = np.arange(6.0).reshape(2, 3)
     np.testing.assert_array_equal(Tensor(x).repeat(repeats, 1).numpy(), x.repeat(repeats, 1))
     np.testing.assert_array_equal(Tensor(x[0]).repeat(repeats).numpy(), x[0].repeat(repeats))
+
+
+X = Tensor([[1, 2], [3, 4]])
+REFUSED = {  # as NumPy refuses them
+    "bools as widths": lambda: X.pad(((True, False), (False, True))),
+    "a set of widths": lambda: X.pad({(1, 0), (0, 1)}),
+    "a mode, nothing to pad": lambda: X.pad(((0, 0), (0, 0)), mode="mirror"),
+    "a value for a mode that has none": lambda: X.pad(((1, 0), (0, 0)), 3, "edge"),
+    "a negative width": lambda: X.pad(((-1, 0), (0, 0)), mode="edge"),
+    "a matrix of shifts": lambda: X.roll(Tensor([[1]]), 0),
+    "a matrix of repeats": lambda: X.repeat(Tensor([[1], [2]]), 0),
+    "a fraction of a shift": lambda: X.roll(1.5),
+    "too many repeats": lambda: X.repeat([1, 2, 3], 0),
+    "another reduction": lambda: X.scatter(0, [[0]], 1, reduce="prod"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_numpy_refuses(name: str) -> None:
+    with pytest.raises(TutorError) as caught:
+        REFUSED[name]()
+    assert caught.value.asked and caught.value.found and caught.value.do

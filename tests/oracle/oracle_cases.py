@@ -50,9 +50,9 @@ GRADIENTS = {  # of a result z, given that of what it leads to, g
 ACTIVATIONS = {  # name: parameters
     "silu": ({},), "gelu": ({}, {"approximate": "tanh"}), "elu": ({}, {"alpha": 0.5}),
     "leaky_relu": ({}, {"negative_slope": 0.2}), "relu6": ({},),
-    "hardtanh": ({}, {"min_val": -0.2, "max_val": 0.4}), "softplus": ({}, {"beta": 2.0}),
-    "selu": ({},), "celu": ({}, {"alpha": 0.25}), "mish": ({},),
-    "logsigmoid": ({},), "softsign": ({},), "tanhshrink": ({},),
+    "hardtanh": ({}, {"min_val": -0.2, "max_val": 0.4}), "selu": ({},),
+    "softplus": ({}, {"beta": 2.0}, {"threshold": 0.3}), "celu": ({}, {"alpha": 0.25}),
+    "mish": ({},), "logsigmoid": ({},), "softsign": ({},), "tanhshrink": ({},),
     "hardswish": ({},), "threshold": ({"threshold": 0.1, "value": 7.0},),
     "hardshrink": ({}, {"lambd": 0.2}), "softshrink": ({}, {"lambd": 0.2}, {"lambd": 0}),
 }  # fmt: skip
@@ -196,7 +196,12 @@ PRODUCTS = [
         ("bij,bjk->bik", (2, 3, 2), (2, 2, 3)), ("...ij,jk->...ik", (2, 2, 3), (3, 2)),
         ("i,i,i->i", (3,), (3,), (3,)), ("ij,jk,kl->il", (2, 3), (3, 2), (2, 3)),
         ("bhid,bhjd->bhij", (1, 2, 3, 2), (1, 2, 2, 2)), ("iij->j", (2, 2, 3)),
-        ("ij,ij->", (2, 3), (2, 3)), ("i...->...", (2, 3)))],
+        ("ij,ij->", (2, 3), (2, 3)), ("i...->...", (2, 3)),
+        ("ba", (2, 3)), ("cb,ca", (2, 3), (2, 4)), ("b...a", (2, 3, 4)), ("ki,jk", (2, 3), (4, 2)),
+        ("...i,i...->...", (2, 3, 4), (4, 3)), ("i...,...->i...", (2, 3, 4), (4,)),
+        ("...,...", (2, 3), (4, 2, 3)), ("b...,...c->bc...", (2, 3, 4), (4, 5)),
+        ("ij,ij->ij", (2, 1), (2, 3)), ("ij,jk->ik", (2, 1), (3, 4)), ("ij,jk->ik", (2, 3), (1, 4)),
+        ("...i,...i->...", (2, 1, 3), (4, 3)), ("ij,ij,ij->i", (1, 3), (2, 1), (2, 3)))],
 ]  # fmt: skip
 
 MOVEMENT = [
@@ -280,6 +285,9 @@ INDEXING = [
          lambda x, s: x.scatter(1, free, s)),
     Case("scatter", lambda x: x.scatter(0, T23, 2.0), ((3, 4),),
          lambda x: x.scatter(0, i23, 2.0)),
+    *[Case("scatter", lambda x, s, r=r: x.scatter(1, T23, s, reduce=r), ((2, 4), (2, 3)),
+           lambda x, s, r=r: x.scatter_reduce(1, i23, s, "sum" if r == "add" else "prod"))
+      for r in ("add", "multiply")],  # of PyTorch's own "multiply" there is no derivative
     Case("scatter_add", lambda x, s: x.scatter_add(1, T23, s), ((2, 4), (2, 3)),
          lambda x, s: x.scatter_add(1, i23, s)),
     Case("scatter_add", lambda x, s: x.scatter_add(0, T32, s), ((3, 3), (3, 2)),

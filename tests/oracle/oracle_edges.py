@@ -60,13 +60,15 @@ NEGATIVE = (
     "Positions may be negative in `gather`, `scatter`, `scatter_add` and `index_select`, too."
 )
 NO_ROWS = "The mean `cross_entropy` of no rows is refused."
+VECTORS = "`vecdot` takes vectors of one length, as NumPy's does."
+FRACTIONS = "`arange` of integers is counted in whole numbers."
 NO_NORM = "`norm` of nothing has an answer for every finite order."
 SECOND = "Second derivatives have a number in places where PyTorch has nan, or another one."
 FLOOR = "`//` has a derivative: 0."
 NUMPY_INDEX = "An int beside arrays of positions is one of them, as in NumPy."
 DIFFERENCES = (
     TIES, STABLE, NEGATIVE, LAST, AT_NAN, SIGN, DOMAIN, POWER, PROD, COPYSIGN, SPREAD, GELU,
-    SOFTPLUS, NO_ROWS, NO_NORM, FLOOR, SECOND, NUMPY_INDEX, BOOLS, CLAMPED,
+    SOFTPLUS, VECTORS, FRACTIONS, NO_ROWS, NO_NORM, FLOOR, SECOND, NUMPY_INDEX, BOOLS, CLAMPED,
 )  # fmt: skip
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, inf, -inf, nan]
@@ -193,6 +195,7 @@ CHOICES = [
          1),
     Edge("elu", method("elu"), ([nan],), theirs.elu, 1, AT_NAN, [nan], [[nan]]),
     Edge("softplus", method("softplus"), ([0.0, 19.0, 30.0, -30.0, 800.0],), theirs.softplus),
+    Edge("softplus", method("softplus", 1, 20), ([19.0, 20.5, 800.0],), theirs.softplus),
     Edge("softplus", method("softplus"), ([20.5],), theirs.softplus, 1, SOFTPLUS,
          [20.50000000125015286], [[0.99999999874984713]]),
 ]  # fmt: skip
@@ -253,6 +256,15 @@ INDICES = [
          lambda x: x.gather(0, at([0, 0, 1]))),
     Edge("index_select", lambda x: x.index_select(0, [1, 1, 1]), ([1.0, 2.0],),
          lambda x: x.index_select(0, at([1, 1, 1]))),
+    *[Edge(n, lambda x, s, n=n, i=i: getattr(x, n)(0, tutor.Tensor(i), s), (a, b),
+           lambda x, s, n=n, i=i: getattr(x, n)(0, at(i), s))  # a single number is a row of one
+      for n in ("scatter", "scatter_add")
+      for a, b, i in ((2.0, 3.0, 0), (2.0, [3.0], [0]), ([1.0, 2.0, 3.0], 4.0, 2))],
+    *[Edge("gather", lambda x, i=i: x.gather(0, tutor.Tensor(i)), (a,),
+           lambda x, i=i: x.gather(0, at(i)))
+      for a, i in ((2.0, 0), (2.0, [0, 0]), ([1.0, 2.0, 3.0], 2))],
+    Edge("scatter_reduce", lambda x, s: x.scatter_reduce(0, tutor.Tensor(0), s, "prod"),
+         (2.0, 3.0), lambda x, s: x.scatter_reduce(0, at(0), s, "prod")),
     Edge("select", lambda x: x[[0, -2, 1]], ([1.0, 2.0],), lambda x: x[at([0, -2, 1])]),
     Edge("scatter_add", lambda x, s: x.scatter_add(0, [0, 0, 1], s),
          ([1.0, 2.0, 3.0], [4.0, 5.0, 6.0]), lambda x, s: x.scatter_add(0, at([0, 0, 1]), s)),
@@ -321,6 +333,12 @@ REFUSALS = [
     *[Refusal(n, method(n, 1), (2, 0)) for n in ("max", "min", "argmax", "argmin")],
     *[Refusal("norm", method("norm", o), (0,), lambda x, o=o: torch.linalg.vector_norm(x, o))
       for o in (inf, -inf)],
+    *[Refusal("vecdot", lambda x, y=y: x.vecdot(tutor.Tensor.ones(*y)), (2, 3),
+              lambda x, y=y: torch.linalg.vecdot(x, torch.ones(y, dtype=x.dtype)), w)
+      for y, w in (((2,), None), ((2, 1), VECTORS), ((3, 3), None))],
+    *[Refusal("arange", lambda x, p=p: tutor.arange(*p, dtype="int64"), (),
+              lambda x, p=p: torch.arange(*p, dtype=torch.int64), FRACTIONS)
+      for p in ((0.5, 3.5), (0, 5, 1.5), (-1.5, 2))],
     Refusal("matmul", lambda x: x @ x, (2, 3)),
     Refusal("reshape", lambda x: x.reshape(5), (2, 3)),
     Refusal("add", lambda x: x + x.T, (2, 3)),

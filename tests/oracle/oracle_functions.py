@@ -60,9 +60,14 @@ SIZES = [
     given("pad", ((2, 3),), pad=[2, 1], mode="constant", value=2),
     *[given("pad", (x,), pad=p, mode=mode) for mode in ("reflect", "replicate", "circular")
       for x, p in (((2, 4), (2, 3)), (LINE, (0, 1)), (PICTURE, (3, 2, 1, 2)),
-                   (PICTURE[1:], (1, 0, 2, 1)), (SOLID, (1, 2, 2, 0, 3, 1)))],
+                   (PICTURE[1:], (1, 0, 2, 1)), (SOLID, (1, 2, 2, 0, 3, 1)),
+                   (LINE, (-1, 2)), (LINE, (2, -3)), (LINE, (-4, 1)), (PICTURE, (-1, -1, 1, -2)))],
     *[given("interpolate", (LINE,), size=m) for m in (1, 3, 5, 8)],
     *[given("interpolate", (PICTURE,), scale_factor=s) for s in (2, 0.5, (1.5, 2.3))],
+    *[given("interpolate", (LINE,), size=m, mode="nearest-exact") for m in (1, 3, 8, 10)],
+    *[given("interpolate", (PICTURE,), scale_factor=s, mode="nearest-exact")
+      for s in (2, 0.5, (1.5, 2.3))],
+    given("interpolate", (SOLID,), size=(3, 2, 7), mode="nearest-exact"),
     given("interpolate", (SOLID,), scale_factor=2),
     *[given("interpolate", (x,), size=m, mode=mode, align_corners=corners)
       for corners in (False, True)
@@ -82,7 +87,9 @@ SIZES = [
     places("max_unpool3d", (1, 1, 1, 1, 2), [[[[[0, 7]]]]], (2, 1, 2), output_size=(2, 1, 5)),
     places("max_unpool3d", (1, 1, 1, 1, 2), [[[[[0, 7]]]]], 2),
     *[given(f"avg_pool{d}d", (SOLID,), kernel_size=2, **o) for d in (3,)
-      for o in ({}, {"stride": 1, "padding": 1}, {"ceil_mode": True})],
+      for o in ({}, {"stride": 1, "padding": 1}, {"ceil_mode": True}, {"divisor_override": 3})],
+    *[given("avg_pool2d", (PICTURE,), kernel_size=2, divisor_override=3, **o)
+      for o in ({}, {"padding": 1, "count_include_pad": False}, {"ceil_mode": True})],
     *[given("max_pool3d", (SOLID,), "apart", kernel_size=2, **o)
       for o in ({}, {"stride": 1, "padding": 1}, {"ceil_mode": True})],
     given("adaptive_avg_pool3d", (SOLID,), output_size=(2, 3, 4)),
@@ -101,11 +108,15 @@ SIZES = [
 ]  # fmt: skip
 DISTANCES = [
     *[given("normalize", ((3, 4),), p=p, **a)
-      for p, a in ((2.0, {}), (1.0, {"dim": 0}), (3.0, {}))],
-    *[given("pairwise_distance", ROWS, p=p) for p in (2.0, 1.0, 3.0)],
+      for p, a in ((2.0, {}), (1.0, {"dim": 0}), (3.0, {}), (-1.0, {}))],
+    *[given(name, ROWS[:n], p=p, orders=1) for name, n in (("normalize", 1),
+      ("pairwise_distance", 2)) for p in (0.0, -2.0, -float("inf"))],
+    *[given("pairwise_distance", ROWS, p=p) for p in (2.0, 1.0, 3.0, -1.0)],
     given("pairwise_distance", ((2, 3, 4), (2, 3, 4)), keepdim=True),
     given("cosine_similarity", ROWS),
     given("cosine_similarity", ((2, 3, 4), (2, 3, 4)), dim=0),
+    *[given("cosine_similarity", s, dim=a) for s, a in (
+        (((3, 4), (3, 1)), 1), (((1, 4), (3, 1)), 0), (((2, 1, 4), (3, 1)), 1), (((4,), (1,)), 0))],
     given("bilinear", ((3, 2), (3, 4), (5, 2, 4), (5,))),
     given("bilinear", ((2, 3, 2), (2, 3, 4), (5, 2, 4))),
     *[given("instance_norm", shapes) for shapes in (((2, 3, 5),), ((2, 3, 2, 4),))],

@@ -23,7 +23,8 @@ def whole_numbers(numbers: Any, what: str) -> Shape:
     """One number or several, as a tuple of ints; ShapeError if one is none."""
     several = numbers if hasattr(numbers, "__iter__") else (numbers,)
     try:
-        if isinstance(numbers, (set, frozenset, dict)):  # which have no order to rely on
+        # Sets have no order to rely on, and a row of a matrix is no number.
+        if isinstance(numbers, (set, frozenset, dict)) or getattr(numbers, "ndim", 1) not in (0, 1):
             raise TypeError
         return tuple(map(operator.index, list(several)))
     except (MemoryError, OverflowError):  # a range of 10**18 numbers: list() asks for room first
@@ -210,21 +211,32 @@ def broadcast_strides(shape: Shape, strides: Shape, to: Shape) -> Shape:
 def pairs_of(pairs: Any, ndim: int, what: str) -> tuple[tuple[int, int], ...]:
     """`pairs` as one pair of ints per axis."""
     try:
+        if isinstance(pairs, (set, frozenset)):  # which has no order to rely on
+            raise TypeError
         found = tuple((operator.index(a), operator.index(b)) for a, b in pairs)
+        known = not any(isinstance(n, bool) for pair in pairs for n in pair)
     except (TypeError, ValueError):
-        found = ()
-    if len(found) != ndim:
+        found, known = (), True
+    if len(found) != ndim or not known:
         raise ShapeError(
             f"{what}({pairs})", f"the tensor has {ndim} axes", "give one pair of ints per axis"
         )
     return found
 
 
-def check_padding(mode: str, size: int, before: int, after: int) -> None:
-    """Raise ShapeError unless `size` elements can be padded, in a mode other than "constant"."""
+def check_mode(mode: str, value: Any) -> None:
+    """Raise ShapeError unless pad has such a mode, beside "constant", and no value is given."""
     if mode not in ("reflect", "edge", "wrap"):
         known = "'constant', 'edge', 'reflect' or 'wrap'"
         raise ShapeError(f"pad(mode={mode!r})", "no such mode", known)
+    if value is not None:
+        raise ShapeError(
+            f"pad({mode=}, {value=})", "only mode 'constant' has a value", "leave one of them out"
+        )
+
+
+def check_padding(mode: str, size: int, before: int, after: int) -> None:
+    """Raise ShapeError unless `size` elements can be padded, in a mode other than "constant"."""
     least = 2 if mode == "reflect" else 1
     if min(before, after) < 0 or (size < least and before + after):
         raise ShapeError(

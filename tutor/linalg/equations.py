@@ -43,12 +43,13 @@ def inv(x: Tensor) -> Tensor:
 
 
 @spelled
-def pinv(x: Tensor, rtol: float | None = None) -> Tensor:
+def pinv(x: Tensor, rtol: float | TensorLike | None = None) -> Tensor:
     """A⁺, the pseudo-inverse (Moore and Penrose): of all X with the smallest
     |A X - I| the smallest.
 
-    Singular values that are not above `rtol` times the largest count as 0. By default it is the
-    larger of the sizes times eps of the dtype, as in NumPy.
+    Singular values that are not above `rtol` times the largest count as 0: one number, or a Tensor
+    of one for each matrix. By default it is the larger of the sizes times eps of the dtype, as in
+    NumPy.
     """
     a = matrix("pinv", x)
     z: Tensor = apply("pinv", a, rtol=cutoff("pinv", a, rtol))

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from tutor.core.engine import apply
 from tutor.ground import checks
 from tutor.ground.spelling import spelled
+from tutor.ground.typing import TensorLike
 from tutor.linalg import ops  # noqa: F401 - which enters them in the catalogue
 from tutor.linalg.given import cutoff, matrix, square
 from tutor.methods.tensor import Tensor
@@ -98,7 +99,7 @@ def svdvals(x: Tensor) -> Tensor:
 
 
 @spelled
-def matrix_rank(x: Tensor, rtol: float | None = None) -> Tensor:
+def matrix_rank(x: Tensor, rtol: float | TensorLike | None = None) -> Tensor:
     """How many singular values are above `rtol` times the largest, by default as in `pinv`."""
     a = matrix("matrix_rank", x).detach()
     s, tolerance = svdvals(a), cutoff("matrix_rank", a, rtol)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from tutor.errors import ShapeError
-from tutor.ground import checks
+from tutor.ground import checks, layout
+from tutor.ground.literals import is_number
+from tutor.ground.typing import TensorLike
 from tutor.methods.tensor import Tensor
 
 
@@ -20,8 +22,20 @@ def square(name: str, x: Tensor) -> Tensor:
     return a
 
 
-def cutoff(name: str, a: Tensor, rtol: float | None) -> float:
+def cutoff(name: str, a: Tensor, rtol: float | TensorLike | None) -> float | Tensor:
+    """How large, beside a matrix's largest singular value, one must be to count: one number, or
+    one for each matrix, with an axis more."""
     if rtol is None:
         return max(a.shape[-2:]) * a.dtype.eps
+    if not is_number(rtol):
+        each = (rtol if isinstance(rtol, Tensor) else Tensor(rtol, device=a.device)).detach()
+        lead = a.shape[:-2]
+        if layout.broadcast_shapes(f"linalg.{name}(rtol=...)", lead, each.shape) != lead:
+            raise ShapeError(
+                f"linalg.{name} of shape {a.shape} with rtol of shape {each.shape}",
+                f"there are matrices {lead}",
+                "give one tolerance, or one for each matrix",
+            )
+        return each.cast(a.dtype).unsqueeze(-1)
     tolerance: float = checks.number(f"linalg.{name}(rtol=...)", rtol, 0, nan=False)
     return tolerance

@@ -7,6 +7,7 @@ from typing import Any, Self, TypeVar
 
 from tutor.core.engine import apply
 from tutor.errors import DomainError
+from tutor.ground import checks
 from tutor.ground.literals import is_number, is_tensor
 from tutor.ground.spelling import spelled
 from tutor.ground.typing import Number, TensorLike
@@ -298,9 +299,12 @@ class Elementwise(Create):
         """1 / (1 + e**-x)"""
         return apply("sigmoid", self)
 
-    def softplus(self, beta: float = 1.0) -> Self:
-        """ln(1 + e**(beta x)) / beta: a relu without the kink."""
-        return apply("logaddexp", self * beta, 0.0) / beta
+    def softplus(self, beta: float = 1.0, threshold: float = math.inf) -> Self:
+        """ln(1 + e**(beta x)) / beta: a relu without the kink; x itself where beta x is above
+        `threshold`. Nothing overflows without one."""
+        checks.number("softplus(threshold=...)", threshold)
+        z = apply("logaddexp", self * beta, 0.0) / beta
+        return z if threshold == math.inf else apply("where", self * beta > threshold, self, z)
 
     def silu(self) -> Self:
         """x * sigmoid(x), also called swish (Elfwing, Uchibe and Doya 2018)."""

@@ -60,10 +60,16 @@ class Indexing(Views):
         x = self.expand((*beside[:a], self.shape[a], *beside[a + 1 :]))
         return x.gather(a, at.expand((*beside[:a], at.shape[a], *beside[a + 1 :])))
 
-    def scatter(self, axis: int, index: TensorLike, src: TensorLike) -> Self:
+    def scatter(
+        self, axis: int, index: TensorLike, src: TensorLike, reduce: str | None = None
+    ) -> Self:
         """self with src[..., i, ...] written to [..., index[..., i, ...], ...] along axis; of
         several to one place, the last stays. `src` may be a number, or larger than index: then
-        what is beyond is left out."""
+        what is beyond is left out. reduce="add" and "multiply" are `scatter_reduce` by "sum" and
+        "prod"."""
+        if reduce is not None:
+            checks.one_of("scatter(reduce=...)", reduce, scattering.BY)
+            return self.scatter_reduce(axis, index, src, scattering.BY[reduce])
         return apply("scatter", self, *self._source(index, src), axis=axis)
 
     def scatter_add(self, axis: int, index: TensorLike, src: TensorLike) -> Self:
@@ -83,8 +89,12 @@ class Indexing(Views):
         return scattering.reduced(self, axis, at, given, reduce, include_self)
 
     def _source(self, index: TensorLike, src: TensorLike) -> tuple[Self, Self]:
-        nothing = isinstance(index, Sized) and not len(index)  # a list of none is one of ints
-        at = index if is_tensor(index) else self.wrap(index, int64 if nothing else None)
+        at: Self
+        if is_tensor(index):
+            at = index
+        else:
+            nothing = isinstance(index, Sized) and not len(index)  # a list of none is one of ints
+            at = self.wrap(index, int64 if nothing else None)
         given = src if is_tensor(src) else self.wrap(src, self.dtype)
         if not given.shape:
             given = given.expand(at.shape)

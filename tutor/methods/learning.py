@@ -91,8 +91,10 @@ class Learning(Conversions):
     def avg_pool2d(
         self, kernel_size: Sizes = 2, stride: Sizes | None = None, padding: Padding = 0,
         ceil_mode: bool = False, count_include_pad: bool = True,
+        divisor_override: int | None = None,
     ) -> Self:  # fmt: skip
         """The mean of each window."""
         return windows.avg_pool(
-            self, kernel_size, stride, padding, ceil_mode, count_include_pad, dims=2
-        )
+            self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,
+            dims=2,
+        )  # fmt: skip

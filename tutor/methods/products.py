@@ -57,8 +57,17 @@ class Products(Statistics):
         return (rows @ columns.T).reshape((*self.shape[:-1], *y.shape[:-1]))
 
     def vecdot(self, other: TensorLike, axis: int = -1) -> Self:
-        """sum_k x_k y_k along axis, the others stretched to one shape."""
-        return (self * beside(self, other)).sum(axis)
+        """sum_k x_k y_k along axis, which is counted in each of the two and has one size there; the
+        others are stretched to one shape."""
+        y = beside(self, other)
+        x, y = (t.movedim(layout.axis_of(axis, t.ndim), -1) for t in (self, y))
+        if x.shape[-1] != y.shape[-1]:
+            raise ShapeError(
+                f"vecdot of shapes {self.shape} and {beside(self, other).shape} along axis {axis}",
+                f"it has {x.shape[-1]} and {y.shape[-1]} numbers there",
+                "give vectors of one length; what is beside them is stretched",
+            )
+        return (x * y).sum(-1)
 
     def cross(self, other: TensorLike, axis: int = -1) -> Self:
         """(y_1 z_2 - z_1 y_2, ...): the vector at right angles to both, of three along axis."""

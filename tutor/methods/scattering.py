@@ -15,6 +15,7 @@ from tutor.methods.views import Views
 
 T = TypeVar("T", bound=Views)
 REDUCE = ("sum", "prod", "mean", "amax", "amin")
+BY = {"add": "sum", "multiply": "prod"}  # what `scatter` calls them
 
 
 def reduced(x: T, axis: int, index: T, src: T, reduce: str, include_self: bool) -> T:

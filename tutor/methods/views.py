@@ -214,16 +214,18 @@ class Views(InPlace):
 
     astype = cast
 
-    def pad(self, widths: Pairs, value: float = 0, mode: str = "constant") -> Self:
+    def pad(self, widths: Pairs, value: float | None = None, mode: str = "constant") -> Self:
         """`widths[a] = (before, after)` for every axis: that many elements around.
 
-        mode "constant": `value`; "edge": the outermost element again; "reflect": what is behind it,
-        mirrored: c b | a b c | b a; "wrap": what is at the other end: b c | a b c | a b.
+        mode "constant": `value`, by default 0; "edge": the outermost element again; "reflect": what
+        is behind it, mirrored: c b | a b c | b a; "wrap": what is at the other end:
+        b c | a b c | a b.
         """
         if mode == "constant":
-            number = checks.number("pad(value=...)", value)
+            number = 0 if value is None else checks.number("pad(value=...)", value)
             return apply("pad", self, widths=widths, value=number)
         x, pairs = self, layout.pairs_of(widths, self.ndim, "pad")
+        layout.check_mode(mode, value)
         for axis, (before, after) in enumerate(pairs):
             if before or after:
                 size = self.shape[axis]

@@ -32,10 +32,9 @@ def each(number: Sizes | str, dims: int, name: str, least: int = 1) -> Shape:
     found = found * dims if len(found) == 1 else found
     if len(found) != dims or min(found) < least:
         raise ShapeError(
-            f"{name}={number}",
-            f"there are {dims} spatial axes",
+            f"{name}={number}", f"there are {dims} spatial axes",
             f"give one number, or {dims} of them, each {least} or more",
-        )
+        )  # fmt: skip
     return found
 
 
@@ -43,10 +42,9 @@ def batched(x: T, dims: int, name: str) -> tuple[T, bool]:
     """x as (N, C, *S), and whether N was there."""
     if checks.tensor(name, x).ndim not in (dims + 1, dims + 2):
         raise ShapeError(
-            f"{name} of shape {x.shape}",
-            f"{x.ndim} axes",
+            f"{name} of shape {x.shape}", f"{x.ndim} axes",
             f"give (N, C, ...) with {dims} spatial axes, or the same without N",
-        )
+        )  # fmt: skip
     return (x, True) if x.ndim == dims + 2 else (x.unsqueeze(0), False)
 
 
@@ -215,9 +213,8 @@ def window_of(weight: T, dims: int) -> Shape:
     if checks.tensor("the weight of a convolution", weight).ndim != dims + 2:
         raise ShapeError(
             f"a convolution over {dims} axes with a weight of shape {weight.shape}",
-            f"it has {weight.ndim} axes",
-            f"give {dims + 2}: two for channels, {dims} for the window",
-        )
+            f"it has {weight.ndim} axes", f"give {dims + 2}: two for channels, {dims} for places",
+        )  # fmt: skip
     return weight.shape[2:]
 
 
@@ -249,9 +246,7 @@ def pool_padding(
     after = []
     for n, k, s, p, d in zip(shape, size, step, padding, gap, strict=True):
         if 2 * p > d * (k - 1) + 1:
-            raise ShapeError(
-                f"pooling with {padding=}", f"a window of {k}", "pad by at most half a window"
-            )
+            raise ShapeError(f"a pool, {padding=}", f"a window of {k}", "half a window at most")
         left = n + 2 * p - d * (k - 1) - 1
         places = (-(-left // s) if ceil_mode else left // s) + 1
         if ceil_mode and (places - 1) * s >= n + p:
@@ -291,16 +286,21 @@ def max_by_windows(x: T, size: Shape, step: Shape, gap: Shape) -> T:
 
 def avg_pool(
     x: T, kernel_size: Sizes, stride: Sizes | None = None, padding: Padding = 0,
-    ceil_mode: bool = False, count_include_pad: bool = True, *, dims: int,
+    ceil_mode: bool = False, count_include_pad: bool = True,
+    divisor_override: int | None = None, *, dims: int,
 ) -> T:  # fmt: skip
     """The mean of each window of x (N, C, *S). Padding counts as zeros, or, if not
-    count_include_pad, not at all; what ceil_mode adds never counts."""
+    count_include_pad, not at all; what ceil_mode adds never counts. divisor_override: the sum is
+    divided by that."""
     x, was_batched = batched(x, dims, f"avg_pool{dims}d")
     size = each(kernel_size, dims, "kernel_size")
     step = size if stride is None else each(stride, dims, "stride")
     p, gap = each(padding, dims, "padding", 0), (1,) * dims
     after = pool_padding(x.shape[2:], size, step, p, gap, ceil_mode)
     z = windows(around(x, p, after), size, step, gap).sum(axis=tuple(range(-dims, 0)))
+    if divisor_override is not None:
+        by = positive(divisor_override, "avg_pool(divisor_override=...)")
+        return finished(z / by, None, was_batched)
     for axis, n in enumerate(x.shape[2:]):
         pad = p[axis] if count_include_pad else 0
         first = [i * step[axis] - p[axis] for i in range(z.shape[2 + axis])]

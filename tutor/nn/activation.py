@@ -6,6 +6,7 @@ formula stands. Parameters are those of the function.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from tutor.ground import checks, layout
@@ -193,13 +194,14 @@ class Threshold(Module):
 
 @spelled
 class Softplus(Module):
-    """y = ln(1 + e**(beta x)) / beta: a smooth relu"""
+    """y = ln(1 + e**(beta x)) / beta: a smooth relu; x itself where beta x is above threshold"""
 
-    def __init__(self, beta: float = 1.0) -> None:
+    def __init__(self, beta: float = 1.0, threshold: float = math.inf) -> None:
         self.beta = real(self, "beta", beta)
+        self.threshold = real(self, "threshold", threshold)
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.softplus(x, self.beta)
+        return F.softplus(x, self.beta, self.threshold)
 
 
 @spelled

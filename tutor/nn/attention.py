@@ -78,7 +78,8 @@ class MultiheadAttention(Module):
         key_padding_mask (N, S): True, or a number that is added, for keys that are no part of a
         sequence. attn_mask (L, S), or (N * heads, L, S): True where a query must not look, or
         numbers that are added. is_causal: each place sees itself and those before it, of all that
-        `cache` holds, too. need_weights=False, which gives None for them, is the quicker way.
+        `cache` holds, too; beside attn_mask both hold. need_weights=False, which gives None for
+        them, is the quicker way.
         """
         q, k, v = self.rows(query, key, value)
         q, k, v = (self.heads(t) for t in self.projected(q, k, v))
@@ -159,7 +160,6 @@ class MultiheadAttention(Module):
             total = added("attn_mask", attn_mask, ((length, keys), (n * heads, length, keys)), q)
             if total.ndim == 3:
                 total = total.reshape((n, heads, length, keys))
-        is_causal = is_causal and attn_mask is None
         if cache is not None:
             later = cache.hidden(length, is_causal)
         elif is_causal:

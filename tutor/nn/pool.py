@@ -56,10 +56,14 @@ class AvgPool(Pool):
     def __init__(
         self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
         ceil_mode: bool = False, count_include_pad: bool = True,
+        divisor_override: int | None = None,
     ) -> None:  # fmt: skip
         self.settings(kernel_size, stride, padding)
         self.options["ceil_mode"] = bool(ceil_mode)
         self.options["count_include_pad"] = bool(count_include_pad)
+        if divisor_override is not None:
+            layout.positive(divisor_override, "AvgPool(divisor_override=...)")
+        self.options["divisor_override"] = divisor_override
 
     def forward(self, x: Tensor) -> Tensor:
         return windows.avg_pool(x, **self.options, dims=self.dims)
@@ -211,7 +215,7 @@ class Upsample(Module):
         self, size: Sizes | None = None, scale_factor: float | Sequence[float] | None = None,
         mode: str = "nearest", align_corners: bool | None = None,
     ) -> None:  # fmt: skip
-        modes = ("nearest", "linear", "bilinear", "bicubic", "trilinear", "area")
+        modes = ("nearest", "nearest-exact", "linear", "bilinear", "bicubic", "trilinear", "area")
         self.mode = checks.one_of("Upsample(mode=...)", mode, modes)
         if size is not None:
             size = layout.whole_numbers(size, "Upsample(size=...)")

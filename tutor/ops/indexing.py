@@ -42,7 +42,12 @@ class Indexed(Along, abstract=True):
             empty = hasattr(index, "__len__") and len(index) == 0  # a list of none is one of ints
             index = x.wrap(index, int64 if empty else None)
         rest = [t if is_tensor(t) else x.wrap(t, x.dtype) for t in rest]
-        self.inputs = (x, positions(self, index), *rest)
+        index = positions(self, index)
+        if len(x.shape) == 1 and not index.shape:  # a single number is a row of one
+            index, *rest = (t if t.shape else t.reshape((1,)) for t in (index, *rest))
+            z = type(self)(x, index, *rest, **self.params).apply()
+            return z.reshape(()) if self.kernel == "gather" else z
+        self.inputs = (x, index, *rest)
         return super().settle()
 
     def names_nothing(self) -> bool:
@@ -77,7 +82,7 @@ class Scattering(Indexed, abstract=True):
             x, index, src = self.inputs
             empty = 0 in index.shape and (self.names_nothing() or src.shape != index.shape)
             return x.copy() if empty else None
-        return z
+        return z.reshape(self.inputs[0].shape)
 
     def wrong_dtype(self, i, wanted):
         x, index, src = self.inputs

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 from tutor.core.engine import apply
-from tutor.errors import DomainError, DTypeError, ShapeError
+from tutor.errors import DTypeError, ShapeError
 from tutor.ground import checks
+from tutor.ground.layout import broadcast_shapes
 from tutor.ground.spelling import spelled
 from tutor.ground.typing import Axis, Number, TensorLike
 from tutor.methods.tensor import Tensor
@@ -25,9 +26,8 @@ def normalize(input: Tensor, p: float = 2.0, axis: Axis = 1, eps: float = 1e-12)
 def length(name: str, x: Tensor, p: float, axis: Axis, eps: float) -> Tensor:
     """max(|x|, eps) along the axis, which stays with size 1; where x is 0 its gradient is 0."""
     least = checks.number(f"{name}(eps=...)", eps, 0)
-    size = order(name, p)
-    if size != 2:
-        return x.norm(size, axis, keepdims=True).maximum(least)
+    if checks.number(f"{name}(p=...)", p) != 2:
+        return x.norm(p, axis, keepdims=True).maximum(least)
     return root((x * x).sum(axis, keepdims=True), least * least)
 
 
@@ -38,13 +38,6 @@ def root(squares: Tensor, least: float) -> Tensor:
     return apply("where", inside, apply("where", inside, squares, 1.0).sqrt(), math.sqrt(least))
 
 
-def order(name: str, p: float) -> float:
-    found = checks.number(f"{name}(p=...)", p)
-    if not found > 0:
-        raise DomainError(f"{name}({p=})", "no norm", "give a p above 0: 1, 2 or inf")
-    return float(found)
-
-
 @spelled
 def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdims: bool = False
@@ -53,14 +46,21 @@ def pairwise_distance(
     checks.tensors("pairwise_distance", (x1, x2))
     away: Tensor = x1 - x2 + checks.number("pairwise_distance(eps=...)", eps)
     checks.at_least("pairwise_distance", away, 1)
-    return away.norm(order("pairwise_distance", p), -1, keepdims=bool(keepdims))
+    order = checks.number("pairwise_distance(p=...)", p)
+    return away.norm(order, -1, keepdims=bool(keepdims))
 
 
 @spelled
 def cosine_similarity(x1: Tensor, x2: Tensor, axis: Axis = 1, eps: float = 1e-8) -> Tensor:
-    """x1 · x2 / (max(|x1|, eps) max(|x2|, eps)) along the axis: 1 where they point the same way"""
+    """x1 · x2 / (max(|x1|, eps) max(|x2|, eps)) along the axis: 1 where they point the same way
+
+    The two are stretched to one shape first, along the axis as beside it: so one number in front of
+    three stands for three that are equal, in its length, too.
+    """
     checks.tensors("cosine_similarity", (x1, x2))
-    a, b = (x / length("cosine_similarity", x, 2, axis, eps) for x in (x1, x2))
+    shape = broadcast_shapes("cosine_similarity", x1.shape, x2.shape)
+    whole = (x.expand(shape) for x in (x1, x2))
+    a, b = (x / length("cosine_similarity", x, 2, axis, eps) for x in whole)
     return (a * b).sum(axis)
 
 

@@ -20,9 +20,10 @@ def pad(
     """More elements around: `pad` is (left, right), (left, right, top, bottom), ...: those before
     and behind the last axis, then the one before it, and so on.
 
-    "constant": `value`, by default 0; negative widths cut elements off. "reflect": what is behind
-    the outermost element, mirrored: c b | a b c | b a. "replicate": the outermost element again.
-    "circular": the axis is a ring: b c | a b c | a b. (`Tensor.pad` takes one pair for each axis.)
+    "constant": `value`, by default 0. "reflect": what is behind the outermost element, mirrored:
+    c b | a b c | b a. "replicate": the outermost element again. "circular": the axis is a ring:
+    b c | a b c | a b. Negative widths cut elements off: after "reflect" and "replicate" have read
+    them, before "circular" makes a ring of those left. (`Tensor.pad` takes one pair for each axis.)
     ShapeError for widths that are no pairs, or are more than there are axes.
 
         >>> pad(Tensor([[1.0, 2.0]]), (1, 0, 0, 1)).tolist()
@@ -39,14 +40,17 @@ def pad(
         )
     named = list(zip(widths[::2], widths[1::2], strict=True))[::-1]
     pairs = [(0, 0)] * (x.ndim - len(named)) + named
-    if mode == "constant" and min(widths, default=0) < 0:
-        kept = [(max(-a, 0), n + min(b, 0)) for n, (a, b) in zip(x.shape, pairs, strict=True)]
-        if any(start > stop for start, stop in kept):
-            raise ShapeError(
-                f"pad by {widths} of shape {x.shape}",
-                "more is cut off than there is",
-                "give negative widths that leave 0 elements or more",
-            )
-        x = x.shrink(tuple(kept))
-        pairs = [(max(a, 0), max(b, 0)) for a, b in pairs]
-    return x.pad(tuple(pairs), 0 if value is None else value, MODES[mode])
+    added = tuple((max(a, 0), max(b, 0)) for a, b in pairs)
+    if min(widths, default=0) >= 0:
+        return x.pad(added, value, MODES[mode])
+    reads = mode in ("reflect", "replicate")
+    x = x.pad(added, value, MODES[mode]) if reads else x
+    kept = [(max(-a, 0), n + min(b, 0)) for n, (a, b) in zip(x.shape, pairs, strict=True)]
+    if any(start > stop for start, stop in kept):
+        raise ShapeError(
+            f"pad by {widths} of shape {input.shape if isinstance(input, Tensor) else x.shape}",
+            "more is cut off than there is",
+            "give negative widths that leave 0 elements or more",
+        )
+    x = x.shrink(tuple(kept))
+    return x if reads else x.pad(added, value, MODES[mode])

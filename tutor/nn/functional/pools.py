@@ -108,22 +108,36 @@ def avg_pool1d(
 @spelled
 def avg_pool2d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
-    ceil_mode: bool = False, count_include_pad: bool = True,
+    ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
 ) -> Tensor:  # fmt: skip
     """The mean of each window of the last two axes: see tutor.methods.windows.avg_pool"""
     return windows.avg_pool(
-        input, kernel_size, stride, padding, ceil_mode, count_include_pad, dims=2
+        input,
+        kernel_size,
+        stride,
+        padding,
+        ceil_mode,
+        count_include_pad,
+        divisor_override,
+        dims=2,
     )
 
 
 @spelled
 def avg_pool3d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
-    ceil_mode: bool = False, count_include_pad: bool = True,
+    ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
 ) -> Tensor:  # fmt: skip
     """The mean of each window of the last three axes: see tutor.methods.windows.avg_pool"""
     return windows.avg_pool(
-        input, kernel_size, stride, padding, ceil_mode, count_include_pad, dims=3
+        input,
+        kernel_size,
+        stride,
+        padding,
+        ceil_mode,
+        count_include_pad,
+        divisor_override,
+        dims=3,
     )
 
 

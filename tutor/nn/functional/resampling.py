@@ -19,6 +19,7 @@ from tutor.ground.typing import Sizes
 from tutor.methods import windows
 from tutor.methods.tensor import Tensor
 
+NEAREST = {"nearest": 0, "nearest-exact": 1}  # how many halves of a place are added
 SMOOTH = {1: "linear", 2: "bilinear", 3: "trilinear"}  # by how many axes there are behind (N, C)
 
 
@@ -29,13 +30,14 @@ def interpolate(
 ) -> Tensor:  # fmt: skip
     """x (N, C, *S), one to three axes S, with other sizes S: either `size`, or S * scale_factor
 
-    mode "nearest": place i of m takes what stands at floor(i n / m) of n. "linear", "bilinear",
-    "trilinear", for one, two and three axes: place i lies at (i + 1/2) n / m - 1/2, between two
-    numbers, and mixes them by its distance from each; with align_corners at i (n - 1) / (m - 1), so
-    that the corners stay. "bicubic", for two axes: a mixture of the four numbers around, with
-    weights that make a smooth curve (Keys 1981, with a = -3/4); beyond an end there is more of the
-    last number. "area": the mean, as adaptive_avg_pool. Given scale_factor, 1 / scale stands for
-    n / m. ShapeError for other axes, and unless just one of both is given.
+    mode "nearest": place i of m takes what stands at floor(i n / m) of n; "nearest-exact" at
+    floor((i + 1/2) n / m), the pixel in which its middle lies. "linear", "bilinear", "trilinear",
+    for one, two and three axes: place i lies at (i + 1/2) n / m - 1/2, between two numbers, and
+    mixes them by its distance from each; with align_corners at i (n - 1) / (m - 1), so that the
+    corners stay. "bicubic", for two axes: a mixture of the four numbers around, with weights that
+    make a smooth curve (Keys 1981, with a = -3/4); beyond an end there is more of the last number.
+    "area": the mean, as adaptive_avg_pool. Given scale_factor, 1 / scale stands for n / m.
+    ShapeError for other axes, and unless just one of both is given.
     """
     x: Tensor = checks.tensor("interpolate(input)", input)
     dims = x.ndim - 2
@@ -43,9 +45,9 @@ def interpolate(
         raise ShapeError(
             f"interpolate of shape {x.shape}", f"{x.ndim} axes", "give (N, C, *S), 1 to 3 axes S"
         )
-    modes = ("nearest", "area", SMOOTH[dims], *["bicubic"] * (dims == 2))
+    modes = (*NEAREST, "area", SMOOTH[dims], *["bicubic"] * (dims == 2))
     checks.one_of("interpolate(mode=...)", mode, modes)
-    if align_corners is not None and mode in ("nearest", "area"):
+    if align_corners is not None and mode in (*NEAREST, "area"):
         raise DomainError(
             f"interpolate({mode=}, {align_corners=})", "nothing is mixed there",
             f"leave align_corners out, or use mode={SMOOTH[dims]!r}",
@@ -53,14 +55,18 @@ def interpolate(
     sizes, steps = targets(x.shape[2:], size, scale_factor)
     if mode == "area":
         return windows.adaptive_avg_pool(x, sizes, dims=dims)
-    if not x.dtype.is_float and mode != "nearest":
+    if not x.dtype.is_float and mode not in NEAREST:
         raise DomainError(
             f"interpolate of {x.dtype.name}, {mode=}", "it mixes numbers, so they are fractions",
             "cast it to a float dtype, or use mode='nearest'",
         )  # fmt: skip
     for axis, (m, step) in enumerate(zip(sizes, steps, strict=True), 2):
-        if mode == "nearest":
-            at = (Tensor.arange(m, device=x.device).cast(float64) * step).cast(int64)
+        if mode in NEAREST:
+            twice = Tensor.arange(m, device=x.device) * 2 + NEAREST[mode]
+            if size is None:
+                at = (twice.cast(float64) * (step / 2)).cast(int64)
+            else:  # exact, in whole numbers
+                at = twice * x.shape[axis] // (2 * m)
             x = x.index_select(axis, at.minimum(x.shape[axis] - 1))
         else:
             x = (cubic if mode == "bicubic" else mixed)(x, axis, m, step, bool(align_corners))
