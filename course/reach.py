@@ -14,14 +14,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 MODULES = {
-    "__future__", "abc", "array", "bisect", "cmath", "collections", "copy", "dataclasses",
+    "__future__", "abc", "array", "bisect", "cmath", "collections", "contextlib", "copy",
+    "dataclasses",
     "decimal", "enum", "fractions", "functools", "heapq", "itertools", "math", "matplotlib",
     "my_tutor", "numbers", "numpy", "operator", "random", "re", "statistics", "string", "struct",
     "textwrap", "time", "tutor", "types", "typing", "warnings", "weakref",
 }  # fmt: skip
 BUILTINS = {
     "__import__", "breakpoint", "compile", "delattr", "eval", "exec", "globals", "locals", "open",
-    "vars",
 }  # fmt: skip
 MODULE_NAMES = {
     "atexit", "builtins", "course", "ctypes", "gc", "importlib", "inspect", "io", "os", "pathlib",
@@ -34,7 +34,9 @@ INSIDE = {
     "__globals__", "__kwdefaults__", "__loader__", "__self__", "__spec__", "__subclasses__",
     "__wrapped__", "_getframe",
 }  # fmt: skip
-COURSE = {"begin", "check", "go_on", "hint", "progress", "solution"}  # what a notebook calls
+OURS: dict[str | None, set[str]] = {  # what notebooks and projects have from us
+    "course": {"begin", "check", "go_on", "hint", "progress", "projects", "solution"},
+}
 
 
 def reaches(text: str, folder: Path, seen: frozenset[Path] = frozenset()) -> str:
@@ -64,9 +66,9 @@ def _imports(node: ast.AST) -> Iterator[tuple[str, str]]:
         for alias in node.names:
             yield alias.name, alias.asname or alias.name.partition(".")[0]
     elif isinstance(node, ast.ImportFrom):
-        for alias in node.names:
-            whole = "" if node.module == "course" and alias.name in COURSE else node.module or "."
-            yield whole, alias.asname or alias.name
+        ours = node.module in OURS and all(alias.name in OURS[node.module] for alias in node.names)
+        for alias in node.names:  # of a package's own files each is looked at
+            yield "" if node.level or ours else str(node.module), alias.asname or alias.name
 
 
 def _of_module(name: str, folder: Path, seen: frozenset[Path]) -> str:
@@ -101,15 +103,15 @@ def _name(node: ast.AST, imported: set[str]) -> str:
             root = root.value
         if not isinstance(node.ctx, ast.Load) and isinstance(root, ast.Name):
             return f"{ast.unparse(node)} = ..." if root.id in imported else ""
-    if isinstance(node, ast.alias) and (node.name in INSIDE or node.name in MODULE_NAMES):
-        return node.name
+    if isinstance(node, ast.alias):
+        words = {word.strip("_") for word in node.name.split(".")} & (MODULE_NAMES | INSIDE)
+        return node.name if words or node.name in INSIDE else ""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         words = set(re.findall(r"\w+", node.value)) & {name for name in INSIDE if "_" in name}
         return repr(min(words)) if words else ""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         name, args = node.func.id, node.args
-        if name == "getattr" and len(args) > 1 and not isinstance(args[1], ast.Constant):
-            return "getattr with a name that is computed"
-        if name == "setattr" and args and isinstance(args[0], ast.Name) and args[0].id in imported:
-            return f"setattr({args[0].id}, ...)"
+        of = args[0].id if args and isinstance(args[0], ast.Name) else ""
+        if name in ("getattr", "setattr", "vars") and of in imported:
+            return f"{name}({of}, ...)" if len(args) > 1 else f"{name}({of})"
     return ""
