@@ -3,40 +3,36 @@ sandbox. One cell, or one file, may take so many seconds.
 
 The current folder has the notebooks, the package `my_tutor`, and .py files. Nothing of it is run in
 this process: each file is run in a child, and what a check calls in a child of that one, so that
-whatever happens there ends one exercise and no other. Each finding is a line of JSON.
+whatever happens there ends one exercise and no other (course/children.py). Whose ids a file may
+speak of is read from its text here. Each finding is a line of JSON.
 """
 
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import os
 import re
-import select
-import signal
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from course import notebooks
 from course.answers import named_cell, plain_python, space
-from course.exercise import Exercise, Question, everything, find
+from course.children import Finding, Say, in_child, judge_in_child
+from course.exercise import Exercise, everything, find
 from course.guard import Output, TimeUp, limited, quiet
-from course.judging import judged
-from course.sandbox import die_with_parent
-from course.verdict import Verdict
+from course.library.compose import compose
+from course.library.parts import known, parts
+from course.reach import reaches
 from tutor.errors import TutorError
 
 GRACE = 3.0  # seconds more, after which a child is ended that the alarm did not reach
 RESTARTS = 20  # of one notebook, after cells that ended Python
 MARK = re.compile(r"# ---- (\d\d\.s?\d+), yours\b")
 ID = re.compile(r"(\d\d|P)[._-](s?\d+)")
-
-LEAVE = os._exit  # which is replaced while an answer runs
-Finding = dict[str, Any]
-Say = Callable[[Finding], None]
 
 
 def everything_here(seconds: float) -> Iterator[Finding]:
@@ -52,83 +48,6 @@ def everything_here(seconds: float) -> Iterator[Finding]:
             yield from of_file(path, seconds)
 
 
-# ---- children ------------------------------------------------------------------------------------
-
-
-def in_child(function: Callable[[Say], None], seconds: float) -> tuple[list[Finding], bool]:
-    """What function(say) says in a process of its own, and whether it came to its end.
-
-    `seconds` are allowed from one finding to the next.
-    """
-    reading, writing = os.pipe()
-    child = os.fork()
-    if not child:
-        die_with_parent()
-        os.closerange(3, writing)  # the pipes of others, which are none of its business
-        os.closerange(writing + 1, 256)
-        with os.fdopen(writing, "w", encoding="utf-8") as pipe:
-            try:
-                function(_sayer(pipe))
-                _sayer(pipe)({"end": True})
-            except BaseException:
-                LEAVE(1)
-        LEAVE(0)
-    os.close(writing)
-    found, ended, rest = [], False, b""
-    until = time.monotonic() + seconds
-    while not ended:
-        ready, _, _ = select.select([reading], [], [], max(until - time.monotonic(), 0))
-        part = os.read(reading, 1 << 16) if ready else b""
-        if not part:
-            break
-        *lines, rest = (rest + part).split(b"\n")
-        for finding in filter(None, map(_finding, lines)):
-            until = time.monotonic() + seconds
-            ended = ended or "end" in finding
-            found.append(finding)
-    os.close(reading)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return [finding for finding in found if "end" not in finding], ended
-
-
-def _sayer(pipe: TextIO) -> Say:
-    def say(finding: Finding) -> None:
-        pipe.write(json.dumps(finding) + "\n")
-        pipe.flush()
-
-    return say
-
-
-def _finding(line: bytes) -> Finding | None:
-    """A line of a child; None where it is not of the form, for a child may write anything."""
-    try:
-        found = json.loads(line)
-    except ValueError:
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def judge_in_child(entry: Exercise | Question, answer: Any) -> Finding:
-    """What the check says to an answer, which it calls in a child."""
-
-    def work(say: Say) -> None:
-        with quiet(Output()):
-            verdict = judged(entry, answer)
-        say(_as_finding(verdict))
-
-    whole = 5 + 3 * entry.seconds if isinstance(entry, Exercise) else 10.0
-    found, _ = in_child(work, whole)
-    if found:
-        return found[0] | {"id": entry.id}
-    text = "Python ended, or ran on and on, when this was called"
-    return {"id": entry.id, "kind": "raised", "text": text}
-
-
-def _as_finding(verdict: Verdict) -> Finding:
-    return {"id": verdict.id, "kind": verdict.kind, "text": "\n".join(verdict.lines)[:400]}
-
-
 # ---- notebooks -----------------------------------------------------------------------------------
 
 
@@ -141,9 +60,14 @@ def of_notebook(path: Path, seconds: float) -> Iterator[Finding]:
         yield {"trouble": f"{path}: {error.found}"}
         return
     skipped: set[int] = set()
+    own = {
+        about[1]: cell for cell in cells if (about := notebooks.about(cell)) and about[0] != "check"
+    }
+    ids = {id for id in own if find(id)}
+    reach = _of_cells(cells, path)
     for _ in range(RESTARTS):
         found, ended = in_child(
-            lambda say: _run(path, cells, skipped, seconds, say), seconds + GRACE
+            lambda say, fifo: _run(path, cells, skipped, seconds, (say, fifo)), seconds + GRACE, ids
         )
         places = [finding["at"] for finding in found if isinstance(finding.get("at"), int)]
         if ended or not places:
@@ -152,14 +76,75 @@ def of_notebook(path: Path, seconds: float) -> Iterator[Finding]:
         yield {"trouble": f"{path}: cell {places[-1]} ended Python, or ran on and on"}
     for finding in found:
         if "id" in finding:
-            yield finding | {"where": str(path)}
+            entry = find(finding["id"])
+            text = plain_python(notebooks.source(own[finding["id"]]))
+            ours = isinstance(entry, Exercise) and like_ours(text, entry)
+            yield finding | {"where": str(path), "ours": ours, "reach": reach}
+
+
+def _of_cells(cells: list[notebooks.Cell], path: Path) -> str:
+    """What the learner's own cells reach for; those that stand so in our chapters do as we do."""
+    texts = [text for cell in cells if (text := notebooks.source(cell)) not in _ours()]
+    return _reach("\n".join(map(plain_python, texts)), path)
+
+
+def _theirs(text: str) -> str:
+    """The statements of a file of my_tutor without those that are ours; their lines stay."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return text
+    lines = text.splitlines()
+    for node in tree.body:
+        if ast.dump(node) in _our_statements():
+            last = node.end_lineno or node.lineno
+            lines[node.lineno - 1 : last] = [""] * (last - node.lineno + 1)
+    return "\n".join(lines)
+
+
+@functools.cache
+def _our_statements() -> frozenset[str]:
+    """The statements of our library, as it is after each chapter."""
+    return frozenset(
+        ast.dump(node)
+        for number in notebooks.chapters()
+        for text in compose(parts(upto=known(number))).texts().values()
+        for node in ast.parse(text).body
+    )
+
+
+@functools.cache
+def _ours() -> frozenset[str]:
+    """The texts of the chapters' cells."""
+    return frozenset(
+        notebooks.source(cell)
+        for path in notebooks.chapters().values()
+        for cell in notebooks.code_cells(notebooks.read(path))
+    )
+
+
+def _reach(text: str, path: Path) -> str:
+    """What a file reaches for, and the package beside it, which it may import."""
+    folder, found = path.absolute().parent, []
+    if why := reaches(text, folder):
+        found.append(f"{path}: {why}")
+    for place in {folder / "my_tutor", Path("my_tutor").absolute()}:
+        for file in sorted(place.glob("*.py")) if path.parent != place else ():
+            if why := reaches(_theirs(_text(file)), place.parent):
+                found.append(f"my_tutor/{file.name}: {why}")
+    return "; ".join(found)
 
 
 def _run(
-    path: Path, cells: list[notebooks.Cell], skipped: set[int], seconds: float, say: Say
+    path: Path,
+    cells: list[notebooks.Cell],
+    skipped: set[int],
+    seconds: float,
+    to: tuple[Say, str],
 ) -> None:
     """Run a notebook in this process, and have each answer judged in a child of it."""
     _settle(path)
+    say, fifo = to
     names = space("__main__", path)
     for number, cell in enumerate(cells, 1):
         about = notebooks.about(cell)
@@ -177,11 +162,10 @@ def _run(
         if entry is None:
             continue
         if wanted in names:
-            finding = judge_in_child(entry, names[wanted])
+            judge_in_child(entry, names[wanted], say, fifo)
         else:
             why = trouble or f"it does not define `{wanted}`"
-            finding = {"id": entry.id, "kind": "raised" if trouble else "unsolved", "text": why}
-        say(finding | {"ours": isinstance(entry, Exercise) and like_ours(text, entry)})
+            say({"id": entry.id, "kind": "raised" if trouble else "unsolved", "text": why})
 
 
 def _run_cell(name: str, text: str, names: dict[str, Any], seconds: float) -> str:
@@ -224,21 +208,22 @@ def of_package(folder: Path, seconds: float) -> Iterator[Finding]:
             if isinstance(entry, Exercise):
                 ids[entry.id] = like_ours(text[match.start() :], entry)
 
-    def work(say: Say) -> None:
+    def work(say: Say, fifo: str) -> None:
         _settle(folder)
         import my_tutor  # type: ignore[import-not-found, unused-ignore]
 
         for id in ids:
             entry = find(id)
             if isinstance(entry, Exercise) and hasattr(my_tutor, entry.answer):
-                say(judge_in_child(entry, getattr(my_tutor, entry.answer)))
+                judge_in_child(entry, getattr(my_tutor, entry.answer), say, fifo)
 
     if ids:
-        found, ended = in_child(work, seconds)
+        found, ended = in_child(work, seconds, ids)
+        reach = _reach("", folder)
         if not ended:
             yield {"trouble": f"{folder}: it cannot be imported"}
         for finding in found:
-            yield finding | {"where": str(folder), "ours": ids.get(finding.get("id", ""), False)}
+            yield finding | {"where": str(folder), "ours": ids[finding["id"]], "reach": reach}
 
 
 def of_file(path: Path, seconds: float) -> Iterator[Finding]:
@@ -255,25 +240,26 @@ def of_file(path: Path, seconds: float) -> Iterator[Finding]:
         and (named is None or entry.id == f"{named[1]}.{named[2]}")
     ]
 
-    def work(say: Say) -> None:
+    def work(say: Say, fifo: str) -> None:
         _settle(path)
         names = space("answers", path)
         trouble = _run_cell(path.name, text, names, seconds)
         for entry in entries:
             if entry.answer in names and not trouble:
-                say(judge_in_child(entry, names[entry.answer]))
+                judge_in_child(entry, names[entry.answer], say, fifo)
             else:
                 say({"id": entry.id, "kind": "raised", "text": trouble})
 
     if entries:
-        found, ended = in_child(work, seconds + GRACE)
+        found, ended = in_child(work, seconds + GRACE, {entry.id for entry in entries})
+        reach = _reach(text, path)
         said = {finding.get("id") for finding in found}
         for entry in entries:
             if not ended and entry.id not in said:
                 found.append({"id": entry.id, "kind": "raised", "text": "Python ended"})
         ours = {entry.id: like_ours(text, entry) for entry in entries}
         for finding in found:
-            yield finding | {"where": str(path), "ours": ours.get(finding.get("id", ""), False)}
+            yield finding | {"where": str(path), "ours": ours[finding["id"]], "reach": reach}
 
 
 def _text(path: Path) -> str:
@@ -319,10 +305,9 @@ def _bare(node: ast.stmt) -> str:
 def main(pipe: str, seconds: str) -> int:
     with os.fdopen(int(pipe), "w", encoding="utf-8") as out:
         os.set_inheritable(out.fileno(), False)
-        say = _sayer(out)
         for finding in everything_here(float(seconds)):
-            say(finding)
-        say({"end": True})
+            print(json.dumps(finding), file=out, flush=True)
+        print(json.dumps({"end": True}), file=out, flush=True)
     return 0
 
 

@@ -98,13 +98,18 @@ def _with_alarm(function: Callable[[], Any], seconds: float) -> Any:
 def _in_thread(function: Callable[[], Any], seconds: float) -> Any:
     result: list[Any] = []
     error: list[BaseException] = []
+    over: list[bool] = []
+    asking = threading.Lock()
 
     def work() -> None:
-        with contextlib.suppress(TimeUp):  # one that comes when all is over
+        with contextlib.suppress(TimeUp):  # one that was on its way when all was over
             try:
                 result.append(function())
             except BaseException as caught:
                 error.append(caught)
+            while not over:
+                with contextlib.suppress(TimeUp), asking:
+                    over.append(True)  # from here on none is sent
 
     within = contextvars.copy_context()
     thread = threading.Thread(target=within.run, args=(work,), daemon=True)
@@ -112,9 +117,11 @@ def _in_thread(function: Callable[[], Any], seconds: float) -> Any:
     thread.join(seconds)
     asked = time.monotonic()
     while thread.is_alive() and time.monotonic() - asked < PATIENCE:
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(
-            ctypes.c_ulong(thread.ident or 0), ctypes.py_object(TimeUp)
-        )
+        with asking:
+            if not over:
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                    ctypes.c_ulong(thread.ident or 0), ctypes.py_object(TimeUp)
+                )
         thread.join(AGAIN)
     if result:
         return result[0]

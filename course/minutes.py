@@ -22,6 +22,7 @@ from course.exercise import Exercise, find
 WORDS, LINES, CELLS = 150, 5, 4  # a minute
 PREDICTION = QUESTION = 2.0  # minutes each
 STRETCH = (25, 45)  # minutes between places to stop: 30 to 40, and 5 that no exercise is cut for
+LONGEST = 330  # minutes that a chapter may announce: docs/chapters.md promises it
 NEAR = 0.1  # how far what a chapter announces may be from what is counted
 DRAWN = re.compile(r"(?s)<svg\b.*?</svg>|</?[a-zA-Z][^>]*>")  # is looked at, not read
 GUESS = re.compile(r"(?m)^guess\w* = ")

@@ -26,6 +26,7 @@ NOTE = (
     "note: no namespaces can be made here: time and memory are limited, but what was handed in can"
     " reach the network and your files; see docs/teachers.md"
 )
+UNREAD = "unread"  # it passes, and its text has a way to the check: somebody is to read it
 RANK = {kind: rank for rank, kind in enumerate(("", "unsolved", "raised", "timeout", "changed"))}
 
 
@@ -50,7 +51,12 @@ class Learner:
         if isinstance(found.get("trouble"), str):
             self.troubles.append(found["trouble"][:200])
         id, kind = str(found.get("id")), str(found.get("kind"))
-        if id in IDS and kind in KINDS and not self.passed(id):
+        if kind in PASSED and found.get("reach"):
+            kind, found["text"] = (
+                UNREAD,
+                f"found: it passes, and reaches for more: {found['reach']}",
+            )
+        if id in IDS and kind in (*KINDS, UNREAD) and not self.passed(id):
             if kind in PASSED or RANK.get(kind, 9) >= RANK.get(self.kinds.get(id, ""), 9):
                 self.kinds[id], self.texts[id] = kind, str(found.get("text", ""))[:400]
             if kind in PASSED and found.get("ours") is True:

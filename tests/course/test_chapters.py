@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import tutor
-from course import notebooks, roads
+from course import minutes, notebooks, roads
 from course.exercise import Exercise, Question, everything, solutions
 from course.library import ours, parts, saving
 from course.roads import label
@@ -316,7 +316,7 @@ def test_metadata_is_complete(chapter: str) -> None:
     assert wanted <= set(data) <= wanted | {"roads"}
     assert data["id"] == chapter
     assert all(data[name].strip() for name in ("title", "goal", "builds"))
-    assert 0 < data["minutes"] <= 330
+    assert 0 < data["minutes"] <= minutes.LONGEST
     assert set(data["bugs"]) <= BUGS
 
 

@@ -96,7 +96,7 @@ def in_thread(function: Callable[[], Any]) -> Any:
     result: list[Any] = []
     thread = threading.Thread(target=lambda: result.append(function()))
     thread.start()
-    thread.join(20)
+    thread.join()
     return result[0]
 
 
@@ -272,6 +272,7 @@ def test_no_time_limit_strikes_while_something_is_let_go(way: Any, monkeypatch: 
 
     before = os._exit, resource.getrlimit(resource.RLIMIT_AS)
     monkeypatch.setattr(limits, "LOCK", Slow())
+    monkeypatch.setattr(guard, "PATIENCE", 600)  # a thread on a busy machine is waited for
     for _ in range(20):
         assert way(nested)
         assert limits.Held.count == 0
@@ -437,6 +438,16 @@ def test_a_message_may_be_written_with_capital_letters() -> None:
         judge.raises(IndexError, refuses, 2, match="axis 1")
 
 
+def test_what_was_given_by_keyword_is_left_alone_too() -> None:
+    judge, given = Judge(), [1]
+    change = made("def f(x, y): y.append(2)", "f")
+    with pytest.raises(Stop) as stop:
+        judge.call(change, 0, y=given)
+    assert stop.value.kind == "changed" and "y now:  [1, 2]" in stop.value.lines
+    judge.call(change, 0, y=given, changes=True)
+    assert given == [1, 2, 2]
+
+
 def test_a_changed_argument_is_named() -> None:
     text = check("98.1", made(ANSWERS["reverses in place"][1], "back")).text
     assert "called:         back([1, 2])" in text and "argument 1 now: [2, 1]" in text
@@ -563,9 +574,8 @@ def test_a_check_within_a_check_keeps_the_outer_limit() -> None:
         while True:
             time.sleep(0.01)
 
-    began = time.monotonic()
-    assert check("98.1", back).kind == "timeout"
-    assert time.monotonic() - began < 5
+    verdict = check("98.1", back)  # which ends by the outer limit alone
+    assert verdict.kind == "timeout" and "no result within 0.3 seconds" in verdict.text
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="this system has no alarms")

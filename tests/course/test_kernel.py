@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from types import ModuleType, SimpleNamespace
 
 import pytest
@@ -182,10 +181,9 @@ def endless():
 
 
 def test_without_threads_and_alarms_a_loop_that_never_ends_is_ended(monitoring):
-    began = time.monotonic()
     with pytest.raises(TimeUp):
         clock.watched(endless, 0.1, TimeUp)
-    assert time.monotonic() - began < 5 and monitoring.on == 0 and not clock.Watch.ends
+    assert monitoring.on == 0 and not clock.Watch.ends
 
 
 def test_the_outer_limit_holds_again_after_an_inner_one(monitoring):

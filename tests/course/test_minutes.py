@@ -210,3 +210,12 @@ def test_a_table_of_roads_is_no_claim() -> None:
     import prose_text
 
     assert list(prose_text.texts(chapter_of(cell("It takes 3 h", "roads", kind="markdown")))) == []
+
+
+def test_the_longest_chapter_is_as_long_as_the_pages_say() -> None:
+    root = Path(__file__).parents[2]
+    assert f"({minutes.LONGEST} minutes)" in (root / "docs/chapters.md").read_text("utf-8")
+    page = (root / "docs/add-a-chapter.md").read_text("utf-8")
+    assert f"announces {minutes.LONGEST} minutes at most" in page
+    longest = max(chapter.minutes for chapter in roads.chapters())
+    assert longest <= minutes.LONGEST < longest + 30, "a limit that nobody comes near is none"

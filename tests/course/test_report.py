@@ -12,8 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from course import notebooks, report, sandbox
+from course import children, grading, notebooks, reach, report, sandbox
 from course.exercise import Exercise, everything, find
+from course.judging import judged
+from course.library.compose import compose
+from course.library.parts import parts
 from tutor.__main__ import main
 
 APART = sandbox.possible()  # whether this machine lets us have namespaces
@@ -122,6 +125,137 @@ HARMFUL = {
 }
 
 
+SPEAK = """
+import json, os
+lines = [json.dumps({{"id": id, "kind": "exact"}}) + "\\n" for id in {ids!r}]
+def strides_for(*args):
+    for number in range(256):
+        for line in lines:
+            try: os.write(number, line.encode())
+            except OSError: pass
+"""
+CHEATS = {  # text, and what is found of 02.1
+    "to all descriptors": (SPEAK, "wrong"),
+    "to all, and ends": (SPEAK + "    os._exit(0)", "raised"),
+    "to all, at once": (SPEAK + "strides_for()\nos._exit(0)", "raised"),
+    "to all, at the end": (SPEAK + "import atexit; atexit.register(strides_for)", "wrong"),
+    "to all, from a thread": (
+        SPEAK.replace("def strides_for", "def said") + "import threading\ndef strides_for(shape):\n"
+        "    threading.Thread(target=lambda: [said() for _ in iter(int, 1)], daemon=True).start()\n"
+        "    return shape",
+        "wrong",
+    ),
+    "from a child": (SPEAK + "    if os.fork(): os.wait()\n    return args", "raised"),
+    "another judge": (
+        "import sys\nfrom course.verdict import Verdict\ndef strides_for(shape): ...\n"
+        "sys.modules['course.children'].judged = lambda e, a: Verdict(e.id, 'exact')",
+        "raised",
+    ),
+    "all is equal": (
+        "import course.judge, course.compare\ndef strides_for(shape): return 7\n"
+        "course.judge.equal = lambda *args: course.compare.Same(0)\n"
+        "course.judge.Judge.fail = course.judge.Judge.that = lambda *args, **more: None\n"
+        "course.judge.callable = lambda f: True\n"
+        "course.judge.Judge.run = course.judge.Judge.call = lambda *args, **more: None\n"
+        "course.judge.Judge.raises = lambda *args, **more: None\n"
+        "course.judge.Judge._compare = lambda self, *args: setattr(self, 'compared', 1)\n",
+        "raised",
+    ),
+    "a verdict of its own, and no more": (  # which no process can tell from the check's own
+        "import glob, os, tempfile\ndef strides_for(shape):\n"
+        "    path, = glob.glob(tempfile.gettempdir() + '/v*/v')\n"
+        "    with open(path, 'w') as fifo:\n"
+        '        fifo.write(\'{{"id": "02.1", "kind": "exact", "text": ""}}\\n\')\n'
+        "    os.kill(os.getpid(), 9)",
+        report.UNREAD,
+    ),
+    "a verdict of its own": (
+        "import glob, json, tempfile\ndef strides_for(shape):\n"
+        "    path, = glob.glob(tempfile.gettempdir() + '/v*/v')\n"
+        "    line = json.dumps({{'id': '02.1', 'kind': 'exact', 'text': ''}}).encode() + b'\\n'\n"
+        "    open(path, 'wb', buffering=0).write(line)\n    return shape",
+        "raised",
+    ),
+}
+
+
+@pytest.mark.parametrize("why", CHEATS)
+def test_no_answer_speaks_in_the_place_of_its_check(own: Path, why: str) -> None:
+    text, kind = CHEATS[why]
+    ids = [entry.id for entry in everything()]
+    (own / "02.1.py").write_text(text.format(ids=ids))
+    learner = marked(own, 60)
+    assert learner.kinds == {"02.1": kind}, learner
+
+
+def test_what_a_child_says_is_of_its_own_file_and_no_pass() -> None:
+    reading, writing = os.pipe()
+    ledger = children.Ledger({"02.1"}, reading)
+    line = json.dumps({"id": "02.1", "kind": "exact", "text": ""}).encode() + b"\n"
+    other = line.replace(b"02.1", b"02.2")
+    os.write(writing, line)  # before it is judged
+    for said in (
+        {"id": "02.1", "kind": "exact"}, {"id": "02.2", "kind": "wrong"}, {"id": ["02.1"]},
+        {"id": "02.1", "judged": True}, {"id": "02.2", "judging": True}, {"trouble": "?"},
+        {"at": "x"},
+    ):  # fmt: skip
+        ledger.take(said)
+    assert ledger.found == []
+    for written, kind in ((b"", "raised"), (line, "exact"), (other, "raised"), (line * 2, "raised"),
+                          (b"{[]\n", "raised")):  # fmt: skip
+        ledger.take({"id": "02.1", "judging": True})
+        os.write(writing, written)
+        ledger.take({"id": "02.1", "judged": True})
+        assert ledger.found.pop()["kind"] == kind, written
+    os.close(reading)
+    os.close(writing)
+
+
+# A text, and what is said of it.
+REACHES = {
+    "import os": "line 1 imports os", "from gc import get_objects": "line 1 imports gc",
+    "x = 1\nimport numpy.ctypeslib as c": "line 2 uses numpy.ctypeslib",
+    "math.__loader__": "line 1 uses .__loader__",
+    "import math\nmath.isfinite = bool": "line 2 uses math.isfinite = ...",
+    "import math\ngetattr(math, '__lo' + 'ader__')": "line 2 uses getattr(math, ...)",
+    "import math\nsetattr(math, 'nan', 0)": "line 2 uses setattr(math, ...)",
+    "exec('1')": "line 1 uses exec", "def f(): return __builtins__": "line 1 uses __builtins__",
+    "import tutor\ntutor.errors.os": "line 2 uses .os",
+    "import random\nrandom._os": "line 2 uses ._os",
+    "from random import _os": "line 1 uses _os",
+    "(lambda: 0).__globals__": "line 1 uses .__globals__",
+    "'{0.__globals__}'": "line 1 uses '__globals__'", "from course import check": "",
+    "from course import judge": "line 1 imports course", "import help_me": "line 1 imports help_me",
+    "import near": "line 1 imports near.py, whose line 1 imports os", "import loop": "",
+    "from . import x": "", "def f(:": "", "import array": "",
+    "import struct": "line 1 imports struct, which is no text",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", REACHES)
+def test_what_reaches_for_the_check_is_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / "near.py").write_text("import os")
+    (tmp_path / "loop.py").write_text("import loop")
+    (tmp_path / "struct").mkdir()
+    found = reach.reaches(text, tmp_path)
+    assert found == REACHES[text]
+
+
+def test_no_check_passes_a_bare_object() -> None:
+    """By which the report sees that somebody has changed one."""
+    assert [entry.id for entry in everything() if judged(entry, object()).passed] == []
+
+
+def test_no_solution_reaches_for_the_check(tmp_path: Path) -> None:
+    for entry in everything():
+        if isinstance(entry, Exercise):
+            assert reach.reaches(entry.solution, tmp_path) == "", entry.id
+    for text in compose(parts()).texts().values():
+        assert reach.reaches(grading._theirs(text), tmp_path) == ""
+    notebook = notebooks.code_cells(notebooks.read(notebooks.chapters()["08"]))
+    assert grading._of_cells(notebook, tmp_path / "08.ipynb") == ""
+
+
 SLOW = {"endless in C", "endless at once", "swallows all"}  # until they are ended from outside
 
 
@@ -147,7 +281,8 @@ def test_a_cell_that_ends_python_ends_no_other(own: Path) -> None:
     (own / "01.ipynb").write_text(filled("01", stops))
     learner = marked(own)
     assert (learner.kinds["01.2"], learner.kinds["01.3"]) == ("raised", "raised")
-    assert learner.passed("01.1") and learner.passed("01.4") and learner.passed("01.q1")
+    own_passes = ("01.1", "01.4", "01.q1")  # beside cells that a teacher is to read
+    assert {learner.kinds[id] for id in own_passes} == {report.UNREAD}
     assert any("ended Python" in trouble for trouble in learner.troubles)
 
 
@@ -220,7 +355,8 @@ def test_it_can_neither_delete_nor_see_nor_call(
     finally:
         server.shutdown()
         server.server_close()
-    assert learner.passed("00.1"), learner
+    assert learner.kinds["00.1"] == report.UNREAD, learner
+    assert "00.1.py: line 2 imports os" in learner.texts["00.1"]
     assert (kept / "thesis.txt").read_text() == "a year of work"
     assert sorted(p.name for p in kept.iterdir()) == ["thesis.txt"]
     assert (own.parent / "bob" / "secret.py").exists() and (own / "00.1.py").read_text() == harm

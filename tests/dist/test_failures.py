@@ -132,7 +132,6 @@ def test_a_rank_that_never_looks_for_the_others(transport: str, tmp_path: Path) 
     assert "DistError: asked: " in run.lines[0], run.text
     who = "rank 1 has ended without a word; it has come to none so far"
     assert (who if transport == "shared" else "not all of them have come within 2 s") in run.text
-    assert run.seconds < 20
     assert gone(run.text, 2)
 
 
