@@ -361,6 +361,8 @@ ELSEWHERE = {
     "reduce.cpp:MOST_BLOCKS": "reduce.cpp:GRAIN is as many terms",
     "reduce.cpp:WAITING": "reduce.cpp:GRAIN: 8 columns of so many terms fill all of these rows",
     "reduce.cpp:PITCH": "how far those rows are apart",
+    "reduce.cpp:ROOM": "the bytes of all of them",
+    "optimizer.cpp:GATHERED": "optimizer.cpp:TILE, in bytes",
     "fused_reduction.hpp:MOST": "the bytes of a partial result",
     "blocks.cpp:CLASSES": "test_every_class_of_the_pool",
     "blocks.hpp:SMALL": "test_every_class_of_the_pool",

@@ -158,6 +158,32 @@ PYTHON_MUTANTS = [
         "nn/test_functional.py",
         "pictures move by one pixel against PyTorch's where the kernel is even",
     ),
+    # ---- windows and norms -----------------------------------------------------------------------
+    Mutant(
+        "output_padding must be below the stride, though the dilation is larger",
+        "tutor/methods/windows.py", "e >= max(s, d)", "e >= s",
+        "nn/test_functional.py::test_conv_transpose_is_its_definition",
+        "a decoder with dilated transposed convolutions is refused",
+    ),
+    Mutant(
+        "a transposed convolution takes the first stride for all axes", "tutor/methods/windows.py",
+        "step=step[i], dilation=gap[i])", "step=step[0], dilation=gap[i])",
+        "nn/test_functional.py::test_conv_transpose_is_its_definition",
+        "volumes that are finer along one axis than along another are put together wrongly",
+    ),
+    Mutant(
+        "batch norm evaluates half floats as half floats", "tutor/nn/functional/norms.py",
+        "(widened(x) * beside(scale, x) + beside(shift, x)).cast(x.dtype)",
+        "x * beside(scale, x).cast(x.dtype) + beside(shift, x).cast(x.dtype)",
+        "nn/test_norms.py", "a float16 model loses digits in every layer, in evaluation alone",
+        only="half_floats",
+    ),
+    Mutant(
+        "rms_norm of float64 takes the eps of float32", "tutor/nn/functional/norms.py",
+        "least = (float64 if x.dtype is float64 else float32).eps", "least = float32.eps",
+        "nn/test_norms.py", "small numbers are normed to something else than in PyTorch",
+        only="without_eps",
+    ),
     # ---- indexing and layout ---------------------------------------------------------------------
     Mutant(
         "an index may be the size itself", SELECTION,
