@@ -10,9 +10,12 @@ from __future__ import annotations
 import ast
 import importlib.util
 import sys
+from collections import Counter
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+
+import pytest
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -67,6 +70,8 @@ def pure() -> bool:
         return False
     return "Root-Is-Purelib: true" in wheel
 
+
+COUNTED = pytest.StashKey[Counter[str]]()  # how many each file has, before any are chosen
 
 # ---- what is said of it --------------------------------------------------------------------------
 
