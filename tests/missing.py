@@ -126,10 +126,10 @@ CANNOT_BE_HAD = {
     "this machine lets nobody make a host": "the same, where a container forbids it",
     "TUTOR_SITE names no built site": "Chromium: `make site-test` is a command of its own",
     "the page was measured on another CPU": "the level of docs/conformance.md, on an older CPU",
-    "Python classes export the buffer protocol": "Python 3.12 or later, where the checks run with 3.11",
+    "Python classes export the buffer protocol": "Python 3.12, where 3.11 runs the checks",
     "not all were run": "the sum over tests that several processes share",
     "the page was not followed": "what a failed test before it, which is told, has not made",
-    "the real MNIST": "MNIST, which lies beside some checkouts and not beside others, as on a fresh runner",
+    "the real MNIST": "MNIST, which does not lie beside every checkout",
 }
 
 
