@@ -10,7 +10,7 @@ SOURCES := pyproject.toml tutor/backends/simd_cpp/CMakeLists.txt $(CPP)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help setup-env build mnist chapters examples test lint bench sanitize sanitize-thread fuzz \
+.PHONY: help setup-env build mnist chapters examples test opencl lint bench sanitize sanitize-thread fuzz \
         conformance exhaustive oracle mutants arm64 docs site site-test clean
 
 help: ## print this list
@@ -75,6 +75,9 @@ chapters: $(VENV)/installed $(VENV)/extra-chapters ## open your copy of the chap
 SHARED := -n auto --maxprocesses 4 --dist worksteal
 test: setup-env $(WITH:%=$(VENV)/extra-%) ## run a sample of the tests; all: FULL=1; some: ARGS="tests/ops -k exp"
 	$(BIN)/python -m pytest $(or $(ARGS),$(SHARED) $(if $(FULL),,--sample))
+
+opencl: $(VENV)/installed $(VENV)/extra-opencl ## is there a driver for OpenCL that works here?
+	$(BIN)/python -c 'import tutor; print(tutor.Tensor([1.0], device="opencl"))'
 
 lint: setup-env ## check style and types of Python and C++
 	$(BIN)/ruff check .

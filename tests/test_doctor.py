@@ -212,10 +212,14 @@ def test_the_reference_is_measured_by_products_alone(monkeypatch: pytest.MonkeyP
 DEVICE = """
 class D:
     name, version, max_compute_units, global_mem_size = " A card ", "OpenCL 3.0", 16, 8 << 30
-    extensions = "cl_khr_fp64 cl_khr_icd"
+    extensions, type = "cl_khr_fp64 cl_khr_icd", 4
+class C(D):
+    name, type = "A processor", 2
+class Old(C):
+    version = "OpenCL 3.0 PoCL HSTR: pthread-x86_64-unknown-linux-gnu-generic"
 class P:
     name = "A maker"
-    get_devices = lambda self: [D]
+    get_devices = lambda self: [Old, C, D]
 get_platforms = lambda: [P()]
 print("libraries print, too")
 """
@@ -244,9 +248,15 @@ def test_a_device_of_opencl_is_described(
     packages: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (packages / "pyopencl.py").write_text(DEVICE)
-    assert said(capsys)["opencl:0"] == (
+    found = said(capsys)
+    assert found["opencl:0"] == (
         "A card (A maker, OpenCL 3.0), 16 units, 8.0 GiB, float64 yes, float16 no"
     )
+    assert found["opencl:1"].startswith("A processor (") and "opencl:2" not in found
+    assert found["opencl, unused"].endswith("to do: nothing, another one is used")
+    (packages / "pyopencl.py").write_text(DEVICE.replace("[Old, C, D]", "[Old]"))
+    found = said(capsys)
+    assert "pocl-opencl-icd" in found["opencl, unused"] and "opencl:0" not in found
 
 
 @pytest.mark.parametrize("code", FAULTS, ids=lambda code: code[:20])

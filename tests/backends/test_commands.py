@@ -369,13 +369,13 @@ def test_its_memory_goes_back_with_the_function() -> None:
         return step
 
     gc.collect()
-    before = pool(0).in_use
+    before = pool(0).stats().in_use
     step = use()
     gc.collect()
-    assert pool(0).in_use >= before + 64 * 64 * 4
+    assert pool(0).stats().in_use >= before + 64 * 64 * 4
     del step
     gc.collect()
-    assert pool(0).in_use == before
+    assert pool(0).stats().in_use == before
 
 
 def test_threads_replay_one_function() -> None:

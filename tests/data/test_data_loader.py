@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -344,6 +345,82 @@ def test_a_program_may_end_in_the_middle_of_an_epoch():
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60,
                          check=False)  # fmt: skip
     assert (run.returncode, run.stdout, run.stderr) == (0, "2\n['MainThread']\n", "")
+
+
+FORKED = """
+import os, random, signal, warnings
+warnings.simplefilter("ignore")  # of a fork beside threads, from Python 3.12 on
+import numpy as np
+import tutor
+from tutor.data import DataLoader, IterableDataset
+
+class Shuffled:  # each time another order
+    def __iter__(self):
+        return iter(random.sample(range(30), 30))
+
+def noisy(x):
+    return x + tutor.rand(*x.shape)
+
+def busy(x):
+    for _ in range(10):
+        x = x.exp().log()
+    return x
+
+DATA = np.arange(30, dtype=np.float32)
+LOADERS = {
+    "rows": lambda: DataLoader(DATA, 4, shuffle=True, seed=1, prefetch=3),
+    "drawn": lambda: DataLoader(DATA, 4, shuffle=True, seed=1, prefetch=3, transform=noisy),
+    "busy": lambda: DataLoader(np.ones((40, 2000)), 4, seed=1, prefetch=1, transform=busy),
+    "sampler": lambda: DataLoader(DATA, 4, sampler=Shuffled(), prefetch=3),
+    "stream": lambda: DataLoader(IterableDataset(lambda: iter(range(30))), 4, prefetch=3),
+}
+
+def rest(it):
+    return [batch.tolist() for batch in it]
+
+def child_says(it, *more):
+    there, here = os.pipe()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        found = rest(it) if not more else child_says(it, *more[1:])
+        del it
+        os.write(here, repr(found).encode())
+        os.close(here)
+        os._exit(0)
+    os.close(here)
+    with open(there) as pipe:
+        said = pipe.read()
+    assert os.waitpid(child, 0)[1] == 0, "it hangs"
+    return eval(said)
+
+for name, make in LOADERS.items():
+    for taken in (0, 1, 3):
+        it = iter(make())
+        for _ in range(taken):
+            next(it)
+        said, again = child_says(it), child_says(it, "a child of a child")
+        assert said == again == rest(it), (name, taken)
+it = iter(LOADERS["rows"]())
+next(it)
+it.close()
+assert child_says(it) == []
+it = iter(LOADERS["rows"]())
+next(it)
+if os.fork() == 0:  # it ends as programs do, and lets go of the iterator
+    signal.alarm(20)
+else:
+    assert os.wait()[1] == 0
+print("fine")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_forked_child_makes_the_rest_itself():
+    """It has no thread that would: the batches are those that its parent gets."""
+    run = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=60,
+                         check=False)  # fmt: skip
+    assert (run.returncode, run.stdout, run.stderr) == (0, "fine\nfine\n", "")
 
 
 # ---- mistakes: most of them stand in test_refused.py ---------------------------------------------

@@ -2,7 +2,9 @@
 an address comes out of it again."""
 
 import ast
+import base64
 import contextlib
+import hashlib
 import html
 import io
 import json
@@ -55,6 +57,32 @@ def test_the_page_offers_every_example():
     assert all(html.unescape(words).strip() for words in offered.values())
     for needed in ("moons", "walk", "views", "broadcasting", "program"):
         assert needed in offered
+
+
+def policy():
+    """What the page's Content-Security-Policy allows, by directive."""
+    page = (PAGES / "playground.html").read_text("utf-8")
+    content = re.search(r'"Content-Security-Policy" content="([^"]+)"', page)[1]
+    return {name: sources for name, *sources in map(str.split, content.split(";"))}
+
+
+def test_code_from_a_link_gets_a_frame_without_an_origin_and_without_other_hosts():
+    """The frame has the page's policy. tests/site/test_pages.py attacks it in a browser."""
+    allowed = policy()
+    assert allowed["default-src"] == allowed["frame-src"] == ["'none'"]
+    assert allowed["connect-src"] == ["'self'"]
+    assert not {"'unsafe-inline'", "'unsafe-eval'", "data:", "*"} & {*allowed["script-src"]}
+    frame = (PAGES.parent / "live/frame.js").read_text("utf-8")
+    assert 'setAttribute("sandbox", "allow-scripts")' in frame and "allow-same-origin" not in frame
+    assert "innerHTML" not in (PAGES / "playground/page.js").read_text("utf-8") + frame
+
+
+@pytest.mark.skipif(not NODE, reason="there is no node")
+def test_the_policy_lets_in_the_one_script_that_the_frame_begins_with():
+    frame = json.dumps((PAGES.parent / "live/frame.js").as_uri())
+    boot = node(f"const m = await import({frame}); console.log(JSON.stringify(m.BOOT));")
+    digest = base64.b64encode(hashlib.sha256(boot.encode()).digest()).decode()
+    assert f"'sha256-{digest}'" in policy()["script-src"]
 
 
 def node(program, *given):

@@ -90,12 +90,18 @@ def test_it_moves_where_motion_is_welcome(browser, server):
 # ---- the playground ------------------------------------------------------------------------------
 
 
+def output(page):
+    """What the run has shown: it is in a frame of its own."""
+    return page.page.frame_locator("#output").locator("#output")
+
+
 def result(page):
     page.page.locator("#output[aria-busy=false]").wait_for(timeout=LOAD)
-    return page.page.locator("#output").inner_text()
+    return output(page).inner_text()
 
 
 def write(page, code):
+    page.page.locator("#run:enabled").wait_for()
     page.page.locator("#code").fill(code)
 
 
@@ -109,7 +115,8 @@ def test_code_runs_and_another_page_has_it_from_the_address(page):
     again = page.page.context.new_page()
     again.goto(page.page.url)
     again.wait_for_function("document.getElementById('code').value.includes('6 * 7')")
-    assert again.locator("#output").inner_text() == ""  # nobody has pressed Run
+    shown = again.frame_locator("#output").locator("#output")
+    assert shown.inner_text() == ""  # nobody has pressed Run
     assert page.wrong == []
 
 
@@ -119,7 +126,7 @@ def test_an_example_shows_a_picture(page, example):
     page.page.wait_for_function("document.getElementById('code').value.length > 50")
     page.page.get_by_role("button", name="Run").click()
     result(page)
-    assert page.page.locator("#output svg.tutor-picture").count() == 1
+    assert output(page).locator("svg.tutor-picture").count() == 1
     assert page.wrong == []
 
 
@@ -127,12 +134,128 @@ def test_an_endless_loop_is_stopped(page):
     page.open("playground.html")
     write(page, "while True: pass")
     page.page.get_by_role("button", name="Run").click()
-    page.page.wait_for_function(
-        "document.getElementById('state').textContent.startsWith('Running')", timeout=LOAD
-    )
+    page.page.locator("#state:has-text('Running')").wait_for(timeout=LOAD)
     page.page.get_by_role("button", name="Stop").click()
     assert "Stopped." in result(page)
     write(page, "1 + 1")
     page.page.get_by_role("button", name="Run").click()
-    page.page.locator("#output:has-text('2')").wait_for(timeout=LOAD)
+    output(page).get_by_text("2").wait_for(timeout=LOAD)
     assert page.wrong == []
+
+
+# ---- code that came by a link --------------------------------------------------------------------
+
+# Each asks, in its own way, for what a learner has done, or for the world outside the frame; none
+# may print "reached".
+ATTACKS = {
+    "the database": """
+import js
+try:
+    js.indexedDB.open("tutor", 1)
+    print("reached")
+except Exception as error:
+    print("refused", str(error)[:80])""",
+    "what the service worker keeps": """
+import js
+try:
+    js.caches.keys()
+    print("reached")
+except Exception as error:
+    print("refused", str(error)[:80])""",
+    "another worker": """
+import js
+try:
+    js.Worker.new(js.location.origin + "/live/tutor-worker.js")
+    print("reached")
+except Exception as error:
+    print("refused", str(error)[:80])""",
+    "another host": """
+import js
+asked = js.XMLHttpRequest.new()
+try:
+    asked.open("GET", "http://127.0.0.1:1/", False)
+    asked.send()
+    print("reached")
+except Exception as error:
+    print("refused", str(error)[:80])""",
+}
+MARKED = "window.reached = true; try { parent.reached = top.reached = true } catch {}"
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_code_from_a_link_cannot_reach_what_a_learner_has_done(page, attack):
+    page.open("playground.html")
+    write(page, ATTACKS[attack])
+    page.page.get_by_role("button", name="Run").click()
+    said = result(page)
+    assert "refused" in said and "reached" not in said
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        f"<img src=x onerror='{MARKED}'>",
+        f"<svg onload='{MARKED}'></svg>",
+        f"<iframe srcdoc='<script>{MARKED}</script>'></iframe>",
+        f"<a href='javascript:{MARKED}' id='trap'>click</a>",
+    ],
+)
+def test_html_that_code_shows_runs_nothing(page, html):
+    page.open("playground.html")
+    write(
+        page, f"from IPython.display import HTML, display\ndisplay(HTML({html!r}))\nprint('shown')"
+    )
+    page.page.get_by_role("button", name="Run").click()
+    assert "shown" in result(page)
+    trap = output(page).locator("#trap")
+    if trap.count():
+        trap.click()
+    page.page.wait_for_timeout(500)
+    assert [frame.evaluate("window.reached") for frame in page.page.frames[:2]] == [None, None]
+    assert output(page).get_by_text("shown").count() == 1  # the frame is where it was
+
+
+def test_html_that_leads_the_frame_elsewhere_gets_nowhere_and_the_page_says_so(page):
+    page.open("playground.html")
+    refresh = "<meta http-equiv='refresh' content='0;url=http://127.0.0.1:1/?what=was-read'>"
+    write(page, f"from IPython.display import HTML, display\ndisplay(HTML({refresh!r}))\n"
+                "import time; time.sleep(2)")  # fmt: skip
+    page.page.get_by_role("button", name="Run").click()
+    page.page.locator("#state:has-text('has left its frame')").wait_for(timeout=LOAD)
+    assert page.page.url.startswith(page.base)
+    assert not [line for line in page.wrong if line.startswith("asks another host")]
+
+
+def test_the_frame_shares_nothing_with_the_page(page):
+    page.open("playground.html")
+    write(page, "1")
+    page.page.get_by_role("button", name="Run").click()
+    result(page)
+    frame = page.page.frames[1]
+    assert frame.evaluate("origin") == "null"
+    for taken in ("parent.document.title", "localStorage.length", "indexedDB.open('tutor')"):
+        refused = (
+            f"(() => {{ try {{ {taken}; return 'reached' }} catch (e) {{ return e.name }} }})()"
+        )
+        assert frame.evaluate(refused) == "SecurityError", taken
+
+
+def test_the_playground_works_without_a_network(page, server):
+    page.open("playground.html")
+    write(page, "6 * 7")
+    page.page.get_by_role("button", name="Run").click()
+    assert "42" in result(page)
+    page.page.wait_for_function(
+        """async () => {
+            const store = await caches.open((await caches.keys()).find((n) => n.includes("site")));
+            const kept = (await store.keys()).map((request) => request.url);
+            const needed = ["live/framed.js", "live/editor.js", "tutor.zip", "playground.html"];
+            return needed.every((name) => kept.some((url) => url.endsWith(name)));
+        }"""
+    )
+    server.stop()
+    page.page.reload()
+    page.page.wait_for_function("document.getElementById('code').value.includes('6 * 7')")
+    page.page.get_by_role("button", name="Run").click()
+    assert "42" in result(page)
+    server.stop = lambda: None

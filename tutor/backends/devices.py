@@ -26,7 +26,7 @@ from tutor.dtype import DType
 from tutor.errors import DeviceError, OutOfMemoryError, TutorError
 from tutor.ground import border, layout, refusals
 from tutor.ground.blocks import Setting, Within
-from tutor.ground.elsewhere import asked, failed, said
+from tutor.ground.elsewhere import asked, failed, passes, said
 from tutor.ground.literals import is_tensor
 from tutor.ground.memory import Memory, held
 from tutor.ground.spelling import spelled
@@ -146,6 +146,8 @@ def of(name: Any = None, like: Any = None) -> str:
         number = int(index) if index.isdecimal() and index.isascii() else -bool(colon)
         count = 1 if kind == CPU else asked(name, kind_of(name).count)
         if number not in range(count):
+            if not count:
+                asked(name, kind_of(name).name, 0)  # it may say why there is none
             _refuse(name, f"there are {count} of that kind, counted from 0")
         found = _found[name] = CPU if kind == CPU else f"{kind}:{number}"
     return found
@@ -250,20 +252,18 @@ def empty(count: int, dtype: DType, name: str) -> Any:
         if name == CPU:
             return Memory(count, dtype.itemsize, dtype.format)
         return kind_of(name).empty(count, dtype, _index(name))
-    except TutorError:
-        raise
-    except (AttributeError, TypeError, ValueError) as error:
-        if isinstance(count, int) and isinstance(dtype, DType):
-            raise failed(name, f"room for {count} numbers of {dtype.name}", error) from error
-        raise refusals.no_room_for(count, dtype) from None
-    except (MemoryError, OverflowError):
-        where = "" if name == CPU else f" on the device {name!r}"
-        raise OutOfMemoryError(
-            f"room for {count} numbers of {dtype.name}{where}",
-            f"{min(count, 2**999) * dtype.itemsize / 2**30:,.1f} GiB cannot be had",
-            "use a smaller shape or a narrower dtype, or let go of tensors you no longer need",
-        ) from None
     except Exception as error:
+        if passes(error):
+            raise
+        if isinstance(error, (MemoryError, OverflowError)):
+            where = "" if name == CPU else f" on the device {name!r}"
+            raise OutOfMemoryError(
+                f"room for {count} numbers of {dtype.name}{where}",
+                f"{min(count, 2**999) * dtype.itemsize / 2**30:,.1f} GiB cannot be had",
+                "use a smaller shape or a narrower dtype, or let go of tensors you no longer need",
+            ) from None
+        if not isinstance(count, int) or not isinstance(dtype, DType):
+            raise refusals.no_room_for(count, dtype) from None
         raise failed(name, f"room for {count} numbers of {dtype.name}", error) from error
 
 
@@ -316,9 +316,9 @@ def _guarded(device: str, name: str, kernel: Kernel) -> Kernel:
                 border.fits(x, f"kernel {name}, {f'input {i}' if i else 'out'}")  # says what
         try:
             kernel(out, *ins, **params)
-        except TutorError:
-            raise
         except Exception as error:
+            if passes(error):
+                raise
             raise failed(device, f"kernel {name}", error) from error
 
     return run

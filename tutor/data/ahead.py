@@ -6,9 +6,10 @@ One thread is enough for the right order, and for errors that come where they be
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import copy_context
 from queue import SimpleQueue
 from typing import Generic, TypeVar
@@ -17,30 +18,43 @@ T = TypeVar("T")
 
 
 class Ahead(Generic[T]):
-    """An iterator over `source`, of which up to `count` things are made ahead.
+    """An iterator over `make(0)`, of which up to `count` things are made ahead.
 
     Its thread ends with the source, with an error of it (which is raised here, where the thing
     would have come), with `close()`, with the program, and when nobody has this object any more.
+    The child of a fork has no such thread: there a thread of its own goes on, over `make(taken)`,
+    which is the same source without the things that were taken already.
     """
 
-    def __init__(self, source: Iterator[T], count: int) -> None:
+    def __init__(self, make: Callable[[int], Iterator[T]], count: int) -> None:
+        self.make, self.count, self.taken = make, count, 0
+        self.context = copy_context()  # the backend, and whatever else is chosen for a thread
+        self.start()
+
+    def start(self) -> None:
+        """Start the thread of this process."""
+        self.process = os.getpid()
         self.made: SimpleQueue[tuple[T] | BaseException | None] = SimpleQueue()
-        self.room = threading.Semaphore(count)
+        self.room = threading.Semaphore(self.count)
         self.over = threading.Event()
-        arguments = (source, self.made, self.room, self.over)  # not self, which must be let go of
-        context = copy_context()  # the backend, and whatever else is chosen for a thread
+        # Not self, which must be let go of.
+        arguments = (self.make(self.taken), self.made, self.room, self.over)
+        context = self.context.copy()  # a Context can be entered once only
         self.thread = threading.Thread(
             target=context.run, args=(work, *arguments), name="tutor.data", daemon=True
         )
         # At the end of the program, too: a thread within a kernel while the interpreter goes away
         # may crash it.
-        self.finish = weakref.finalize(self, end, self.over, self.room, self.thread)
+        ending = (self.process, self.over, self.room, self.thread)
+        self.finish = weakref.finalize(self, end, *ending)
         self.thread.start()
 
     def __iter__(self) -> Iterator[T]:
         return self
 
     def __next__(self) -> T:
+        if self.process != os.getpid() and not self.over.is_set():
+            self.start()
         found = self.made.get() if not self.over.is_set() else None
         if found is None:
             self.close()
@@ -51,6 +65,7 @@ class Ahead(Generic[T]):
                 raise found
             finally:
                 del found  # its traceback has this frame: a cycle
+        self.taken += 1
         self.room.release()
         return found[0]
 
@@ -82,7 +97,11 @@ def work(
         del source, made  # an error's traceback has this frame: a cycle, where nobody takes it
 
 
-def end(over: threading.Event, room: threading.Semaphore, thread: threading.Thread) -> None:
+def end(
+    process: int, over: threading.Event, room: threading.Semaphore, thread: threading.Thread
+) -> None:
+    if process != os.getpid():  # the thread is the parent's, and may have left these locked
+        return
     over.set()
     room.release()
     if thread is not threading.current_thread():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from typing import Any
 
@@ -27,6 +27,7 @@ from tutor.ground.system import THREADS
 from tutor.ground.typing import DeviceLike, TensorLike
 from tutor.methods.tensor import Tensor
 
+Order = Callable[[], Tensor | None]
 AHEAD = 2  # batches that are made ahead for each worker that was asked for
 
 
@@ -195,11 +196,16 @@ class DataLoader:
             self.epoch, self.batch = self.epoch + 1, 0
         self._goes_on = False
         turn = self._turn = object()
-        made = self._batches(self.epoch, self.batch)
-        if self.device is not None:
-            made = map(partial(moved, device=self.device), made)
+        # A sampler is asked once, also where a forked child makes the rest (ahead.py).
+        order = cache(partial(self._order, self.epoch))
+        make = partial(self._from, self.epoch, self.batch, order)
         ahead = self.prefetch if THREADS else 0
-        return self._counted(Ahead(made, ahead) if ahead else made, turn)
+        return self._counted(Ahead(make, ahead) if ahead else make(0), turn)
+
+    def _from(self, epoch: int, skip: int, order: Order, taken: int) -> Iterator[Any]:
+        """The batches of an epoch, without those skipped or taken, where they are wanted."""
+        made = self._batches(epoch, skip + taken, order)
+        return made if self.device is None else map(partial(moved, device=self.device), made)
 
     def _counted(self, made: Iterator[Any], turn: object) -> Iterator[Any]:
         """The batches as they come; the position is that behind the one which was handed out."""
@@ -217,9 +223,9 @@ class DataLoader:
             if isinstance(made, Ahead):
                 made.close()
 
-    def _batches(self, epoch: int, skip: int) -> Iterator[Any]:
+    def _batches(self, epoch: int, skip: int, order: Order) -> Iterator[Any]:
         """The batches of an epoch, without the first ones."""
-        chosen = self._samples(skip) if self.streams else self._rows(epoch, skip)
+        chosen = self._samples(skip) if self.streams else self._rows(order(), skip)
         make = self._streamed if self.streams else self._made
         if self._plain:
             yield from map(self.dataset.rows, chosen)  # nothing is drawn
@@ -235,13 +241,16 @@ class DataLoader:
         rows = not self.streams and gives_rows(self.dataset)
         return rows and self.collate_fn is None and self.transform is None
 
-    def _rows(self, epoch: int, skip: int) -> Iterator[Any]:
-        """The positions of the samples of each batch."""
-        order = None
+    def _order(self, epoch: int) -> Tensor | None:
+        """The positions of the samples of an epoch; None for one after another."""
         if self.sampler is not None:
-            order = whole_numbers(self.sampler)
-        elif self.shuffle:
-            order = Tensor(random.permuted(len(self.dataset), self.seed, epoch))
+            return whole_numbers(self.sampler)
+        if self.shuffle:
+            return Tensor(random.permuted(len(self.dataset), self.seed, epoch))
+        return None
+
+    def _rows(self, order: Tensor | None, skip: int) -> Iterator[Any]:
+        """The positions of the samples of each batch."""
         n = len(self.dataset if order is None else order)
         shard = self.shard if self._plain else None
         return islice(pieces(n, self.batch_size, self.drop_last, order, shard), skip, None)

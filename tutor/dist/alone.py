@@ -34,3 +34,6 @@ class Alone(Transport):
 
     def close(self, well: bool) -> None:
         pass
+
+    def leave(self) -> None:
+        pass

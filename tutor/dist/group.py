@@ -22,27 +22,37 @@ import os
 import queue
 import sys
 import threading
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Iterator
 from contextvars import Context
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from tutor.backends import registry
 from tutor.dist.note import Note
+from tutor.dist.threads import Callers, UnorderedError
 from tutor.dist.transport import Absent, Reasons, Transport
 from tutor.errors import DistError, DomainError
 
 R = TypeVar("R")
 TIMEOUT, VARIABLE = 30.0, "TUTOR_DIST_TIMEOUT"
 AGAIN = "see what it printed last; then start all ranks again, from a checkpoint"
+CHILD = "this process is a child that was forked off: it is no rank"
+IN_THE_RANK = "call it in the rank itself, and hand the child what came of it"
+ONE_CALLER = (
+    "call all of them from one thread; another one may, if it was started after the last of them,"
+    " until it ends"
+)
 SAME = "let all ranks make the same calls in the same order, with the same shapes and dtypes"
 
 
 class Handle(Generic[R]):
     """A collective that may still be on its way: `wait()` gives what it gives, or raises what it
-    raises. Until then nobody may touch the tensors that it is about."""
+    raises. Until then nobody may touch the tensors that it is about. Where it fails and nobody
+    waits, the rank says so at its end."""
 
-    def __init__(self) -> None:
+    def __init__(self, group: Group, note: Note) -> None:
+        self._group, self._note, self._process = group, note, os.getpid()
         self._done = threading.Event()
         self._result: R
         self._error: BaseException | None = None
@@ -54,8 +64,12 @@ class Handle(Generic[R]):
 
     def wait(self) -> R:
         """The result, as soon as it is there."""
-        self._done.wait()
+        if not self._done.is_set():
+            if self._process != os.getpid():  # the thread that would do it is the parent's
+                raise self._group.refusal(self._note, CHILD, IN_THE_RANK)
+            self._done.wait()
         if self._error is not None:
+            self._group.is_heard = True
             raise self._error
         return self._result
 
@@ -64,6 +78,7 @@ class Handle(Generic[R]):
             self._result = work()
         except BaseException as error:  # it is raised where somebody waits
             self._error = error
+            self._group.unheard = self._group.unheard or error
         self._done.set()
 
 
@@ -76,28 +91,73 @@ class Group:
         self.number = 0  # of the collective that was called last
         self.latest: dict[int, Note] = {}  # of each rank
         self.broken: DistError | None = None
+        self.unheard: BaseException | None = None  # the first one of a Handle
+        self.is_heard = False  # has the program been told that the group is broken?
+        self.is_child = False  # is this the child of a fork, which is no rank?
+        self._begin()
+        atexit.register(self._end)
+        if self.size > 1:
+            sys.excepthook = self._raised(sys.excepthook)
+
+    def _begin(self) -> None:
+        """Without a thread, and with nothing to do for it."""
         self._turn = threading.RLock()  # who has it runs a collective
+        self._callers = Callers()
         self._queue: queue.SimpleQueue[tuple[Handle[Any], Callable[[], Any]] | None]
         self._queue = queue.SimpleQueue()
         self._counting = threading.Lock()
         self._left = 0  # collectives that the thread has not yet done
         self._thread: threading.Thread | None = None
         self._context = Context()  # nobody's lazy block or recording: these kernels run now
-        atexit.register(self._end)
+
+    def forked(self) -> None:
+        """Called in the child of a fork: the thread, and who held a lock, are the parent's."""
+        self._begin()
+        self.unheard = None
         if self.size > 1:
-            sys.excepthook = self._raised(sys.excepthook)
+            self.is_child = True
+            atexit.unregister(self._end)
+            self.transport.leave()
 
     # ---- one after the other ---------------------------------------------------------------------
 
     def call(self, note: Note, move: Callable[[], R]) -> R:
         """Take part in a collective: what `move()` gives once all ranks have come to it."""
-        if self._left:  # those before it come first
-            return self.start(note, move).wait()
-        return self._take_turn(note, move, registry.current())
+        with self._called(note):
+            if self._left:  # those before it come first
+                return self._started(note, move).wait()
+            return self._take_turn(note, move, registry.current())
 
     def start(self, note: Note, move: Callable[[], R]) -> Handle[R]:
         """The same, beside the program."""
-        handle, backend = Handle[R](), registry.current()
+        with self._called(note):
+            return self._started(note, move)
+
+    @contextlib.contextmanager
+    def _called(self, note: Note) -> Iterator[None]:
+        """This thread calls a collective; refused in a child, and where another thread has its
+        turn."""
+        if self.is_child:
+            raise self.refusal(note, CHILD, IN_THE_RANK)
+        try:
+            with self._callers.calling() if self.size > 1 else contextlib.nullcontext():
+                yield
+        except UnorderedError as other:
+            me, it = threading.current_thread().name, self.latest.get(self.rank)
+            found = (
+                f"thread {me!r} of this rank calls it, and {other} calls collectives, the latest"
+                f" {it}: which of them comes first may be another one on each rank"
+            )
+            self.broken = self.broken or self.refusal(note, found, ONE_CALLER)
+            self.transport.tell({self.rank: f"calls collectives in two threads, one at {it}"})
+            self.is_heard = True
+            raise self.broken from None
+        except BaseException:
+            self.is_heard = True
+            raise
+
+    def _started(self, note: Note, move: Callable[[], R]) -> Handle[R]:
+        handle, backend = Handle[R](self, note), registry.current()
         with self._counting:
             self._left += 1
             if self._thread is None:
@@ -127,6 +187,8 @@ class Group:
             note = note._replace(number=self.number)
             try:
                 self._compare(note)
+                if self.broken:  # meanwhile, by another thread
+                    raise self._once_more(note)
                 return self._context.run(_on, backend, move)
             except Absent as absent:
                 self.broken = self._missed(note, absent.reasons)
@@ -172,7 +234,11 @@ class Group:
     def _once_more(self, note: Note) -> DistError:
         assert self.broken
         found = f"the ranks are apart since {self.broken.asked}: {self.broken.found}"
-        return DistError(self._asked(note._replace(number=self.number + 1)), found, AGAIN)
+        return self.refusal(note, found, AGAIN)
+
+    def refusal(self, note: Note, found: str, do: str) -> DistError:
+        """The error for a collective that is not begun."""
+        return DistError(self._asked(note._replace(number=self.number + 1)), found, do)
 
     # ---- the end of the program ------------------------------------------------------------------
 
@@ -181,6 +247,10 @@ class Group:
 
         def told(kind: type[BaseException], error: BaseException, trace: TracebackType) -> None:
             hook(kind, error, trace)
+            if self.is_child:
+                return
+            self._say_unheard()
+            self.is_heard = True
             if not self.broken:
                 self.broken = DistError(f"rank {self.rank}", f"it has ended by {_told(error)}")
                 place = _place(trace)
@@ -188,15 +258,28 @@ class Group:
 
         return told
 
+    def _say_unheard(self) -> bool:
+        """Print the error of a Handle that nobody waits for, unless the program knows of it."""
+        if self.unheard is None or self.is_heard:
+            return False
+        print("In a collective with wait=False, which nobody has waited for:", file=sys.stderr)
+        traceback.print_exception(self.unheard)
+        return True
+
     def _end(self) -> None:
-        """What was started is brought to its end: others are in it, too. Not so after a failure."""
+        """What was started is brought to its end: others are in it, too. Not so after a failure.
+        Where that is told here first, the program ends with code 1; no other way leads to it from
+        here than to end at once, as MPI_Abort does."""
         if self._thread:
             self._queue.put(None)
             self._thread.join(1.0 if self.broken else None)
+        is_news = self._say_unheard()
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(AttributeError, OSError, ValueError):  # there is none any more
                 stream.flush()
         self.transport.close(self.broken is None)
+        if is_news:
+            os._exit(1)
 
 
 def _on(backend: str, move: Callable[[], R]) -> R:

@@ -3,7 +3,8 @@
 The launcher makes what they need to find each other (shared.py says what), starts them, and hands
 on what they print, line by line, each with its rank in front. It waits for all. Where one ends with
 an error, it tells the others, gives them a few seconds to say what they were waiting for, and ends
-them. It restarts nothing: what has been trained since the last checkpoint is gone either way.
+them. It restarts nothing: what has been trained since the last checkpoint is gone either way. Where
+it is killed itself, another process ends them (guard.py).
 
 Each rank may use its share of the CPUs (TUTOR_NUM_THREADS, unless it is set), and reads nothing
 from the terminal. Ctrl-C reaches the launcher alone, which hands it on to each of them, once.
@@ -26,6 +27,7 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import IO, Any
 
+from tutor.dist import guard
 from tutor.dist import ranks as environment
 from tutor.dist.shared import FAILED, VARIABLE, Shared, framed
 from tutor.errors import DomainError
@@ -43,6 +45,7 @@ class Rank:
         self.pipes = {process.stdout: sys.stdout, process.stderr: sys.stderr}
         self.begun = dict.fromkeys(self.pipes, b"")
         self.is_known = False  # do the others know that it has failed?
+        self.is_guarded = False  # would it be ended if the launcher were killed?
 
     @property
     def is_running(self) -> bool:
@@ -93,6 +96,7 @@ class Launcher:
         self.count, self.program, self.timeout = count, program, timeout
         self.ranks: list[Rank] = []
         self.failed: list[Rank] = []  # the first one first
+        self.guard: subprocess.Popen[bytes] | None = None
 
     def run(self) -> int:
         """Start all, wait for all; the exit code: 0, or that of the first that failed."""
@@ -105,6 +109,9 @@ class Launcher:
                 return 128 + signal.SIGINT
             finally:
                 self.end(signal.SIGTERM)
+                if self.guard:
+                    self.guard.kill()
+                    self.guard.wait()
         code = int(self.failed[0].process.returncode) if self.failed else 0
         return code if code >= 0 else 128 - code
 
@@ -113,6 +120,7 @@ class Launcher:
     def start(self) -> None:
         """One after the other. Each pair's socket is made with the first of the two, and each end
         is closed here as soon as its rank has it: so a rank that ends is the last to have it."""
+        self.guard = _guard()
         memory = _memory(self.count * 2 * Shared.piece)
         ends: dict[tuple[int, int], socket.socket] = {}  # (whose, to whom)
         for rank in range(self.count):
@@ -122,6 +130,7 @@ class Launcher:
             own = [ends.pop((rank, other), None) for other in range(self.count)]
             files = [its.fileno(), memory, *(-1 if end is None else end.fileno() for end in own)]
             self.ranks.append(Rank(rank, self._process(rank, files), control))
+            self._tell_guard()
             for end in (its, *own):
                 if end is not None:
                     end.close()
@@ -152,6 +161,7 @@ class Launcher:
             poll.register(file, select.POLLIN)
         while any([rank.is_running for rank in self.ranks]):
             self._read(poll, pipes, 0.1)
+            self._tell_guard()
             if self._tell_of_failures() and end is None:
                 end = time.monotonic() + GRACE
             if end is not None and time.monotonic() > end:
@@ -170,6 +180,16 @@ class Launcher:
             if not data:
                 poll.unregister(file)
         return bool(found)
+
+    def _tell_guard(self) -> None:
+        """Say which ranks run, where that is no longer what was said last."""
+        assert self.guard and self.guard.stdin
+        for rank in self.ranks:
+            if rank.is_guarded is not rank.is_running:
+                rank.is_guarded = not rank.is_guarded
+                word = f"{'+' if rank.is_guarded else '-'}{rank.process.pid}\n"
+                with contextlib.suppress(BrokenPipeError):  # it was killed
+                    self.guard.stdin.write(word.encode())
 
     def _tell_of_failures(self) -> bool:
         """Tell the ranks of those among them that have failed; is there one?"""
@@ -199,6 +219,15 @@ def _cpus() -> int:
     """Those that this process may run on; where the system does not say it, all."""
     told = getattr(os, "sched_getaffinity", None)
     return len(told(0)) if told else os.cpu_count() or 1
+
+
+def _guard() -> subprocess.Popen[bytes]:
+    """The process that ends the ranks where this one is killed; no signal of a terminal comes to
+    it, and nobody who reads what the ranks print waits for it."""
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", guard.__file__, str(GRACE)], start_new_session=True,
+        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, bufsize=0,
+    )  # fmt: skip
 
 
 def _memory(nbytes: int) -> int:

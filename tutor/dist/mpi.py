@@ -146,6 +146,10 @@ class Mpi(Transport):
             if self.is_ours:
                 self.mpi.Finalize()
 
+    def leave(self) -> None:
+        if self.hears:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
     # ---- messages --------------------------------------------------------------------------------
 
     def _exchange(self, sent: Views, received: Views, timeout: float) -> None:

@@ -13,9 +13,9 @@ import os
 import threading
 from importlib import import_module
 
-from tutor.dist.group import Group, seconds
+from tutor.dist.group import CHILD, Group, seconds
 from tutor.dist.transport import Transport
-from tutor.errors import DomainError, unknown
+from tutor.errors import DistError, DomainError, unknown
 
 VARIABLE = "TUTOR_DIST"
 TRANSPORTS = ("alone", "shared", "mpi")  # the module of each has a class of its name
@@ -26,6 +26,7 @@ LAUNCHED = (
 
 _group: Group | None = None
 _lock = threading.Lock()
+_before, _is_child = "alone", False  # of a fork: how the parent would find the others; after it
 
 
 def init(transport: str | None = None, *, timeout: float | None = None) -> None:
@@ -34,11 +35,15 @@ def init(transport: str | None = None, *, timeout: float | None = None) -> None:
     `transport`: "alone", "shared" or "mpi"; None: TUTOR_DIST's, else what launched this program.
     `timeout`: the seconds that a rank waits for others before it raises DistError (default:
     TUTOR_DIST_TIMEOUT's, else 30). Raises DomainError where the program was not launched so, and
-    where it has begun otherwise, MissingPackageError where mpi4py is wanted and not there.
+    where it has begun otherwise, MissingPackageError where mpi4py is wanted and not there,
+    DistError in a child that a rank has forked off.
     """
     global _group
     with _lock:
         if _group is None:
+            if _is_child and _before != "alone":
+                do = "call dist.init() before the fork, and collectives in the rank itself"
+                raise DistError("to find the other ranks", CHILD, do)
             name = transport or os.environ.get(VARIABLE) or launched()
             wait = seconds(timeout)
             _group = Group(_made(name, wait), wait)
@@ -67,6 +72,24 @@ def _made(name: str, timeout: float) -> Transport:
         raise unknown("transport", name, TRANSPORTS, "docs/ranks.md")
     made: Transport = getattr(import_module(f"tutor.dist.{name}"), name.capitalize())(timeout)
     return made
+
+
+def _before_fork() -> None:
+    global _before
+    if not _is_child:
+        _before = os.environ.get(VARIABLE) or launched()
+
+
+def _in_child() -> None:
+    """What was forked off is no rank, whatever the environment says."""
+    global _lock, _is_child
+    _lock, _is_child = threading.Lock(), True
+    if _group is not None:
+        _group.forked()
+
+
+if hasattr(os, "register_at_fork"):  # Windows does not fork
+    os.register_at_fork(before=_before_fork, after_in_child=_in_child)
 
 
 def group() -> Group:

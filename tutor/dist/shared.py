@@ -118,6 +118,10 @@ class Shared(Transport):
         for rank in self.others if well else []:
             self._send(rank, ENDED, b"")
 
+    def leave(self) -> None:
+        for own in self.sockets.values():
+            own.close()
+
     # ---- windows and sockets ---------------------------------------------------------------------
 
     def _next(self) -> list[memoryview]:

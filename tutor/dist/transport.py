@@ -5,6 +5,7 @@
     gather(mine, places)  places[r] is filled with rank r's `mine`
     deal(parts)           what each rank has as parts[this rank], in the order of ranks
     tell(why), close()    to the others: that this rank gives up, and why; that it is done
+    leave()               in the child of a fork, which is no rank: let go of what is the parent's
 
 alone.py is one rank, shared.py are processes of one machine, mpi.py is any MPI. What is asked of
 the bytes, sums and maxima, is not their business: collectives.py does it, with tutor's kernels.
@@ -64,6 +65,11 @@ class Transport(ABC):
     @abstractmethod
     def close(self, well: bool) -> None:
         """The program of this rank has come to its end; after a failure that is not `well`."""
+
+    @abstractmethod
+    def leave(self) -> None:
+        """This process is a child that the rank has forked off. Nobody hears of it, and the others
+        still notice when the rank itself ends."""
 
 
 def split(view: memoryview, n: int, itemsize: int) -> list[memoryview]:

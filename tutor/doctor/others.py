@@ -17,17 +17,20 @@ from importlib import metadata, util
 from pathlib import Path
 from typing import Any
 
+from tutor.backends.opencl.faults import INSTALL, UNKNOWN
+
 PATIENCE = 20.0  # seconds: compilers of OpenCL take some when they are first loaded
 ANSWER = "tutor's doctor: "  # before what a probe has found, for libraries print, too
 
 OPENCL = """
 import pyopencl
-found = []
+found, CPU = [], 2  # CL_DEVICE_TYPE_CPU
 for platform in pyopencl.get_platforms():
     for device in platform.get_devices():
-        found.append([device.name.strip(), platform.name.strip(), device.version.strip(),
-                      device.max_compute_units, device.global_mem_size,
+        found.append([bool(device.type & CPU), device.name.strip(), platform.name.strip(),
+                      device.version.strip(), device.max_compute_units, device.global_mem_size,
                       "cl_khr_fp64" in device.extensions, "cl_khr_fp16" in device.extensions])
+found = [row[1:] for row in sorted(found, key=lambda row: row[0])]
 """
 
 # Its library says what it is before it has been started, which some launchers would not allow.
@@ -104,7 +107,14 @@ def opencl(found: list[Any] | str | None) -> dict[str, str]:
         return {"opencl": f"pyopencl fails: {found}; to do: {DRIVERS}"}
     if not found or isinstance(found, str):
         return {"opencl": f"pyopencl is there, and no device; to do: {DRIVERS}"}
-    return {f"opencl:{i}": device(*row) for i, row in enumerate(found)}
+    can = [row for row in found if not UNKNOWN.search(row[2])]
+    lines = {f"opencl:{i}": device(*row) for i, row in enumerate(can)}
+    if len(can) < len(found):
+        lines["opencl, unused"] = (
+            "PoCL is there, and compiles nothing: it does not know this processor;"
+            f" to do: {'nothing, another one is used' if can else INSTALL}"
+        )
+    return lines
 
 
 def device(

@@ -8,16 +8,23 @@
 // place) or {kind: "clear"}. A result is {ok, value, error, stopped, seconds}: value null or
 // {html, text}, error null or {name, message, text}, stopped false, "stop" or "time".
 
-const WORKER = new URL("./tutor-worker.js", import.meta.url);
-const ROOT = new URL("../", import.meta.url);
 const PATIENCE = 2000; // milliseconds that a cell which was interrupted is given to end
 const CONTROL = 3000; // milliseconds that the service worker is given to take over
 
+/** The site's address. Not for a module whose text was handed over: see framed.js. */
+const root = () => new URL("../", import.meta.url);
+
+/** The worker of this page, which reads the site's files by itself. */
+async function ownWorker() {
+  await controlled();
+  return new Worker(new URL("./tutor-worker.js", import.meta.url), { type: "module" });
+}
+
 /** Have the service worker of the site, without which nothing works offline; false: there is none. */
-async function controlled() {
+export async function controlled() {
   if (!("serviceWorker" in navigator)) return false;
   try {
-    await navigator.serviceWorker.register(new URL("sw.js", ROOT), { scope: ROOT.pathname });
+    await navigator.serviceWorker.register(new URL("sw.js", root()), { scope: root().pathname });
     const control = new Promise((resolve) => {
       if (navigator.serviceWorker.controller) resolve(true);
       navigator.serviceWorker.addEventListener("controllerchange", () => resolve(true));
@@ -30,16 +37,16 @@ async function controlled() {
 }
 
 /** Have this page, its files and the other chapters kept for the time without a network. */
-async function keepForLater() {
-  const ready = await navigator.serviceWorker?.getRegistration(ROOT);
+export async function keepForLater() {
+  const ready = await navigator.serviceWorker?.getRegistration(root());
   const own = performance.getEntriesByType("resource").map((entry) => entry.name);
-  const urls = [location.href.split("#")[0], ...own].filter((url) => url.startsWith(ROOT.href));
+  const urls = [location.href.split("#")[0], ...own].filter((url) => url.startsWith(root().href));
   ready?.active?.postMessage({ type: "keep", urls });
 }
 
 class Python {
-  constructor({ onState = () => {}, onTrouble = () => {}, folder = false }) {
-    Object.assign(this, { onState, onTrouble, folder });
+  constructor({ onState = () => {}, onTrouble = () => {}, folder = false, worker = ownWorker, given = {} }) {
+    Object.assign(this, { onState, onTrouble, folder, newWorker: worker, given });
     this.state = "off";
     this.worker = null;
     this.kept = []; // the cells that ran, in order: they run again where Python had to be ended
@@ -64,15 +71,15 @@ class Python {
     if (this.state !== "off" && this.state !== "failed") return;
     this.become("starting");
     if (this.interruptible) this.interrupt = new Uint8Array(new SharedArrayBuffer(1));
-    this.starting = controlled().then(() => {
-      const worker = new Worker(WORKER, { type: "module" });
+    this.starting = this.newWorker().then((worker) => {
       worker.onmessage = ({ data }) => this.take(worker, data);
       worker.onerror = (event) => {
         event.preventDefault();
         this.fail(event.message || "Python could not be loaded");
       };
       this.worker = worker;
-      worker.postMessage({ type: "start", interrupt: this.interrupt, folder: this.folder });
+      const { interrupt, folder, given } = this;
+      worker.postMessage({ type: "start", interrupt, folder, ...given });
     });
   }
 
@@ -117,7 +124,7 @@ class Python {
     if (message.type === "ready") {
       this.seconds = message.seconds;
       this.become("ready");
-      keepForLater();
+      if (this.newWorker === ownWorker) keepForLater();
       this.go();
     } else if (message.type === "output" && message.id === first?.id) {
       first.onOutput(message.item);

@@ -1,6 +1,6 @@
 // Python in a worker: the page stays alive whatever a cell does.
 //
-// From the page:  {type: "start", interrupt, folder}, {type: "run", id, code, name, fresh},
+// From the page:  {type: "start", interrupt, folder, files, module}, {type: "run", id, code, name, fresh},
 //                 {type: "pack", id}, {type: "unpack", id, bytes}
 // To the page:    {type: "ready", seconds}, {type: "failed", message}, {type: "output", id, item},
 //                 {type: "done", id, result}, {type: "trouble", message}
@@ -8,10 +8,12 @@
 import { loadPyodide } from "../pyodide/pyodide.mjs";
 import { read, write } from "./store.js";
 
-const PYTHON = new URL("../pyodide/", import.meta.url).href;
-const SNAPSHOT = new URL("../tutor.snapshot", import.meta.url).href;
-const LIBRARY = new URL("../tutor.zip", import.meta.url).href;
-const NATIVE = new URL("../simd.wasm", import.meta.url).href; // the SIMD backend; empty if the site has none
+// A worker that was handed over as a text has no place on the site: its files are handed over, too.
+const ROOT = import.meta.url.startsWith("blob:") ? "https://given.invalid/" : new URL("../", import.meta.url).href;
+const PYTHON = `${ROOT}pyodide/`;
+const SNAPSHOT = `${ROOT}tutor.snapshot`;
+const LIBRARY = `${ROOT}tutor.zip`;
+const NATIVE = `${ROOT}simd.wasm`; // the SIMD backend; empty if the site has none
 const HOME = "/my-chapters"; // the folder in which cells run, as `make chapters` has one
 const NOT_KEPT = /(^|\/)(\.lock|__pycache__)(\/|$)/;
 
@@ -41,8 +43,19 @@ function reply(id, result) {
   self.postMessage({ type: "done", id, result });
 }
 
-async function start({ interrupt, folder: wanted }) {
+/** Answer what Python asks the site for by files that were given: {name: bytes, or null: not there}. */
+function answerFrom(files) {
+  self.fetch = async (address) => {
+    const name = String(address).startsWith(ROOT) ? String(address).slice(ROOT.length) : "";
+    const bytes = files[name];
+    const type = name.endsWith(".wasm") ? "application/wasm" : "application/octet-stream";
+    return new Response(bytes ?? null, { status: bytes ? 200 : 404, headers: { "Content-Type": type } });
+  };
+}
+
+async function start({ interrupt, folder: wanted, files, module }) {
   const began = performance.now();
+  if (files) answerFrom(files);
   const library = fetch(LIBRARY).then((answer) => {
     if (!answer.ok) throw new Error(`${LIBRARY}: ${answer.status} ${answer.statusText}`);
     return answer.arrayBuffer();
@@ -50,7 +63,7 @@ async function start({ interrupt, folder: wanted }) {
   library.catch(() => {}); // it is awaited below
   const native = fetch(NATIVE).then((answer) => (answer.ok ? answer.arrayBuffer() : null));
   native.catch(() => {}); // likewise
-  python = await load();
+  python = await load(module);
   const packages = sitePackages();
   python.unpackArchive(new Uint8Array(await library), "zip", { extractDir: packages });
   const compiled = await native;
@@ -71,20 +84,22 @@ async function start({ interrupt, folder: wanted }) {
 }
 
 /** Python, with the memory it had after the imports, if the site has that; else from nothing. */
-async function load() {
+async function load(module) {
+  const how = { indexURL: PYTHON };
+  if (module) how.createPyodideModule = (await import(module)).default;
   const answer = await fetch(SNAPSHOT).catch(() => null);
   if (answer?.ok && "DecompressionStream" in self) {
     try {
       const stream = answer.body.pipeThrough(new DecompressionStream("gzip"));
       const memory = new Uint8Array(await new Response(stream).arrayBuffer());
-      const found = await loadPyodide({ indexURL: PYTHON, _loadSnapshot: memory });
+      const found = await loadPyodide({ ...how, _loadSnapshot: memory });
       found.runPython("import random; random.seed()"); // else every visit had the same numbers
       return found;
     } catch (error) {
       console.info(`Python begins without its snapshot: ${error?.message ?? error}`);
     }
   }
-  return loadPyodide({ indexURL: PYTHON });
+  return loadPyodide(how);
 }
 
 function sitePackages() {

@@ -54,8 +54,8 @@ class Paper(Pool):
         self.copies: Any = self
         self.rows = rows_of(self)
 
-    def take(self, nbytes: int) -> tuple[Any, int]:
-        return None, 0
+    def take(self, nbytes: int, holder: Any) -> Any:
+        return None
 
     def write(self, *_: Any) -> None:
         return None

@@ -1,7 +1,7 @@
 """DEVICE: what tutor knows of all OpenCL devices.
 
 >>> from tutor.backends.opencl import DEVICE  # doctest: +SKIP
->>> DEVICE.count(), DEVICE.name(0)
+>>> DEVICE.count(), DEVICE.name(0)  # doctest: +SKIP
 (1, 'pthread-AMD EPYC (Portable Computing Language)')
 """
 

@@ -8,6 +8,8 @@ own.
 
 from __future__ import annotations
 
+import re
+
 from tutor.backends.opencl.anyplace import AnyPlace
 from tutor.errors import DeviceError, OutOfMemoryError, TutorError
 from tutor.memory import readable
@@ -21,6 +23,23 @@ LOST: tuple[int, ...] = (-1, -2, -5, -14, -33, -34, -36)
 # ILLEGAL_ADDRESS, LAUNCH_TIMEOUT, CONTEXT_IS_DESTROYED, HARDWARE_STACK_ERROR, ILLEGAL_INSTRUCTION,
 # MISALIGNED_ADDRESS, INVALID_ADDRESS_SPACE, INVALID_PC, LAUNCH_FAILED, SYSTEM_NOT_READY, UNKNOWN
 LOST += (4, 46, 100, 201, 214, 700, 702, 709, 714, 715, 716, 717, 718, 719, 802, 999)
+
+# How PoCL before 3.1 names its device where its LLVM is older than the processor, which LLVM then
+# calls "generic". Clang knows no x86 processor of that name, and compiles nothing for it.
+UNKNOWN = re.compile(r"PoCL .*-x86_64-\S+-generic$")
+INSTALL = (
+    "install a driver that knows this processor, as PoCL 3.1 or later: apt-get install"
+    " pocl-opencl-icd"
+)
+
+
+def useless(name: str, label: str, why: str) -> DeviceError:
+    """The error for a device whose driver runs no program."""
+    return DeviceError(
+        f"the device {name} ({label})",
+        f"its driver runs no program: {why}",
+        f"{INSTALL}; or use the CPU",
+    )
 
 
 def out_of_memory(place: AnyPlace, nbytes: int, in_use: int) -> OutOfMemoryError:
@@ -55,10 +74,15 @@ def refusal(code: int, first: str, name: str, asked: str) -> TutorError:
     )
 
 
+def first_error(log: str) -> str:
+    """Of what a compiler says the line that matters."""
+    lines = [line.strip() for line in log.splitlines() if "error:" in line]
+    return lines[0] if lines else log.strip().partition("\n")[0]
+
+
 def not_built(name: str, kernel: str, log: str) -> DeviceError:
     """A source that the device's compiler does not take."""
-    lines = [line.strip() for line in log.splitlines() if "error:" in line]
-    found = lines[0] if lines else log.strip().partition("\n")[0]
+    found = first_error(log)
     return DeviceError(
         f"to compile kernel {kernel} for {name}",
         f"the device's compiler has refused its source: {found or 'it does not say why'}",

@@ -1,12 +1,15 @@
 """Kind: what tutor knows of all devices of one kind whose kernels are those of this folder.
 
 How many there are, memory on one, its kernels, waiting for one. A driver is asked for nothing
-before the first of them is used.
+before the first of them is used, and opens a device once, however many threads ask for it.
 """
 
 from __future__ import annotations
 
+import ctypes
+import os
 from collections.abc import Callable
+from threading import RLock
 from typing import Any
 
 from tutor.backends.opencl.anyplace import AnyPlace
@@ -16,8 +19,29 @@ from tutor.backends.opencl.noting import Noting
 from tutor.backends.opencl.precision import looser
 from tutor.backends.registry import Table
 from tutor.dtype import DType, float64
-from tutor.errors import DTypeError
+from tutor.errors import DeviceError, DTypeError
 from tutor.memory import Config, Stats
+
+
+def forked(name: str) -> DeviceError:
+    return DeviceError(
+        f"the device {name} in a process that was forked",
+        "its driver was loaded before the fork, and the driver's threads are not in this process",
+        "start that process by 'spawn' (multiprocessing.set_start_method), or fork before the"
+        " first use of the device",
+    )
+
+
+class Forked:
+    """What a place becomes in a forked process: its driver would never answer."""
+
+    name: str
+
+    def __getattr__(self, name: str) -> Any:
+        raise forked(self.name)
+
+    def free(self, blocks: Any) -> None:
+        """Nothing: they are the other process's."""
 
 
 class Kind:
@@ -28,16 +52,51 @@ class Kind:
         self, kind: str, count: Callable[[], int], place: Callable[[int], Any],
         name: Callable[[Any], str],
     ) -> None:  # fmt: skip
-        self.kind, self.count, self.place, self.called = kind, count, place, name
+        self.kind, self.counted, self.opened, self.called = kind, count, place, name
         self.pools: dict[int, Pool] = {}
         self.tables: dict[int, Table] = {}
+        self.lock = RLock()
+        self.is_loaded = self.is_forked = False
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.fork)
+
+    def fork(self) -> None:
+        """This process was forked from one that may have loaded the driver: here nobody may ask it
+        for anything, and nothing of it may be let go of, since a driver waits for its threads then,
+        too."""
+        self.lock = RLock()
+        if not self.is_loaded or self.is_forked:
+            return
+        self.is_forked = True
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
+        for pool in self.pools.values():
+            pool.lock, pool.copies.lock, pool.place.lock = RLock(), RLock(), RLock()
+            pool.place.__class__ = Forked
+
+    def count(self) -> int:
+        """How many there are."""
+        with self.lock:
+            self.is_loaded = True
+            return self.counted()
 
     def pool(self, index: int) -> Pool:
         """The memory of the device of that number. DeviceError where there is none."""
-        if index not in self.pools:
-            place: AnyPlace = self.place(index)
-            self.pools.setdefault(index, Pool(place))
-        return self.pools[index]
+        found = self.pools.get(index)
+        if found is None:
+            with self.lock:
+                found = self.pools.get(index)
+                if found is None:
+                    found = self.pools[index] = Pool(self.place(index))
+        return found
+
+    def place(self, index: int) -> AnyPlace:
+        """The device of that number, opened. DeviceError where there is none."""
+        with self.lock:
+            if self.is_forked and index not in self.pools:
+                raise forked(f"{self.kind}:{index}")
+            self.is_loaded = True
+            place: AnyPlace = self.opened(index)
+            return place
 
     def name(self, index: int) -> str:
         """What its driver calls it."""
@@ -57,13 +116,18 @@ class Kind:
 
     def table(self, index: int = 0) -> Table:
         """All kernels of the device of that number."""
-        if index not in self.tables:
 
-            def room(count: int, dtype: DType) -> DeviceMemory:
-                return self.empty(count, dtype, index)
+        def room(count: int, dtype: DType) -> DeviceMemory:
+            return self.empty(count, dtype, index)
 
-            self.tables.setdefault(index, DeviceTable(rows_of(self.pool(index)), room, looser()))
-        return self.tables[index]
+        found = self.tables.get(index)
+        if found is None:
+            with self.lock:
+                found = self.tables.get(index)
+                if found is None:
+                    found = DeviceTable(rows_of(self.pool(index)), room, looser())
+                    self.tables[index] = found
+        return found
 
     def stage(self, data: Any, dtype: DType, index: int = 0) -> Staged:
         """Begin to copy bytes of the host beside what runs; `.memory()` of it is theirs."""
@@ -78,6 +142,7 @@ class Kind:
         where = self.pool(index)
         where.place.synchronize()
         where.copies.settle(0)
+        where.settle()
 
     # ---- what tutor.memory shows and sets --------------------------------------------------------
 

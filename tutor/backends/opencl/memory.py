@@ -13,6 +13,9 @@ beside the kernels take a second queue: `stage`.
 A block has the size of its class, of which there are four to each power of two, so at most a
 quarter of it is not used. What was given back waits for the next of its class, up to `limit` bytes
 in all.
+
+Memory has no `__del__`: what was given back is seen when the pool is next asked for anything, by
+loans.py, which says why.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from typing import Any
 
 from tutor.backends.opencl.anyplace import AnyPlace
 from tutor.backends.opencl.faults import out_of_memory
+from tutor.backends.opencl.loans import Lender
 from tutor.backends.opencl.noting import NOW, unnoted
 from tutor.backends.registry import Kernel
 from tutor.dtype import TABLE, DType
@@ -74,33 +78,55 @@ class Copies:
             self.nbytes -= nbytes
 
 
-class Pool:
+class Pool(Lender):
     """The blocks of one place, and what was asked for so far."""
 
     def __init__(self, place: AnyPlace) -> None:
+        super().__init__()
         self.place = place
         self.copies = Copies(place)
-        self.free: dict[int, list[Any]] = {}
-        self.lock = RLock()  # a collection of garbage may give memory back in the midst of it
+        self.lock = RLock()
         self.allocations = self.misses = self.in_use = self.held = self.peak = 0
         self.limit = place.total // 4
 
-    def take(self, nbytes: int) -> tuple[Any, int]:
-        """A block of at least so many bytes, and its size."""
+    def take(self, nbytes: int, holder: Any) -> Any:
+        """A block of at least so many bytes, as long as the holder is there."""
         size = size_class(nbytes)
         with self.lock:
-            waiting = self.free.get(size)
-            if waiting:
-                block = waiting.pop()
-                self.held -= size
-            else:
-                block = self.fresh(nbytes, size)
-                self.misses += 1
-            self.allocations += 1
-            self.in_use += nbytes
-            if self.in_use > self.peak:
-                self.peak = self.in_use
-        return block, size
+            try:
+                self.settle()
+                waiting = self.free.get(size)
+                if waiting:
+                    block = waiting.pop()
+                    self.held -= size
+                else:
+                    block = self.fresh(nbytes, size)
+                    self.misses += 1
+                self.lend(holder, block, size, nbytes)
+                self.allocations += 1
+                self.in_use += nbytes
+                if self.in_use > self.peak:
+                    self.peak = self.in_use
+            except BaseException:
+                self.count_again()
+                raise
+        return block
+
+    def settle(self) -> None:
+        with self.lock:
+            try:
+                super().settle()
+            except BaseException:
+                self.count_again()
+                raise
+
+    def count_again(self) -> None:
+        """A handler of a signal may have struck between two of the counts."""
+        known = {id(loan) for loan in self.ended}
+        loans = self.loans.values()
+        self.ended += [loan for loan in loans if loan() is None and id(loan) not in known]
+        self.in_use = sum(loan.nbytes for loan in loans)
+        self.held = sum(size * len(blocks) for size, blocks in self.free.items())
 
     def fresh(self, nbytes: int, size: int) -> Any:
         """A new block. Where there is no room, all that waits unused goes first."""
@@ -115,13 +141,12 @@ class Pool:
         raise out_of_memory(place, nbytes, self.in_use)
 
     def give_back(self, block: Any, size: int, nbytes: int) -> None:
-        with self.lock:
-            self.in_use -= nbytes
-            if self.held + size <= self.limit:
-                self.held += size
-                self.free.setdefault(size, []).append(block)
-            else:
-                self.place.free([block])
+        self.in_use -= nbytes
+        if self.held + size <= self.limit:
+            self.held += size
+            super().give_back(block, size, nbytes)
+        else:
+            self.place.free([block])
 
     def arena(self) -> Arena:
         """Room for a list of commands, which comes from here and goes back with the list."""
@@ -130,6 +155,7 @@ class Pool:
     def trim(self) -> int:
         """Give back to the device all that waits unused, and return how many bytes that was."""
         with self.lock:
+            self.settle()
             given, self.held = self.held, 0
             waiting, self.free = self.free, {}
             self.place.free([block for blocks in waiting.values() for block in blocks])
@@ -137,12 +163,14 @@ class Pool:
 
     def stats(self) -> Stats:
         with self.lock:
+            self.settle()
             hits = self.allocations - self.misses
             counted = self.allocations, hits, self.misses, self.in_use, self.held, self.peak
         return Stats(*counted)
 
     def reset_peak(self) -> None:
         with self.lock:
+            self.settle()
             self.peak = self.in_use
 
     def config(self) -> Config:
@@ -157,55 +185,47 @@ class Pool:
                 "give a whole number from 0 on; 0 holds nothing back",
             )
         with self.lock:
+            self.settle()
             self.limit = limit
             if self.held > limit:
                 self.trim()
 
 
-class Arena:
-    """Memory of one list of commands, as a Pool gives it: what was given back is taken again by the
-    same list alone."""
+class Arena(Lender):
+    """Memory of one list of commands, lent to it by a Pool: what was given back is taken again by
+    the same list alone."""
 
     def __init__(self, pool: Pool) -> None:
+        super().__init__()
         self.pool, self.place, self.copies = pool, pool.place, pool.copies
-        self.free: dict[int, list[Any]] = {}
-        self.blocks: list[tuple[Any, int, int]] = []
         self.fresh = False  # is memory wanted that nothing has used before?
         self.let_go: Callable[[Any], None] | None = None  # told of each block that is given back
 
-    def take(self, nbytes: int) -> tuple[Any, int]:
+    def take(self, nbytes: int, holder: Any) -> Any:
         size = size_class(nbytes)
+        self.settle()
         if self.free.get(size) and not self.fresh:
-            return self.free[size].pop(), size
-        block, size = self.pool.take(nbytes)
-        self.blocks.append((block, size, nbytes))
-        return block, size
+            block = self.free[size].pop()
+        else:
+            block = self.pool.take(nbytes, self)
+        return self.lend(holder, block, size, nbytes)
 
     def give_back(self, block: Any, size: int, nbytes: int) -> None:
-        self.free.setdefault(size, []).append(block)
+        super().give_back(block, size, nbytes)
         if self.let_go is not None:
             self.let_go(block)
-
-    def __del__(self) -> None:
-        for block in self.blocks:
-            self.pool.give_back(*block)
 
 
 class DeviceMemory:
     """Room for `count` numbers on a device, contents undefined."""
 
-    __slots__ = ("count", "data", "device", "format", "nbytes", "pool", "size")
+    __slots__ = ("__weakref__", "count", "data", "device", "format", "nbytes", "pool")
 
     def __init__(self, pool: Pool, count: int, format: str) -> None:
-        self.size = 0  # nothing to give back yet
         self.count, self.format, self.device = count, format, pool.place.name
         self.pool: Any = pool if NOW.noting is None else NOW.noting.arena
         self.nbytes = count * ITEMSIZE[format]
-        self.data, self.size = self.pool.take(self.nbytes)
-
-    def __del__(self) -> None:
-        if self.size:
-            self.pool.give_back(self.data, self.size, self.nbytes)
+        self.data = self.pool.take(self.nbytes, self)
 
     def keep(self) -> DeviceMemory:
         """The memory itself: bytes that are there."""

@@ -13,9 +13,8 @@ from typing import Any
 
 import pyopencl as cl
 
-from tutor.backends.opencl import pocl
 from tutor.backends.opencl.anyplace import Grid
-from tutor.backends.opencl.faults import not_built, refusal
+from tutor.backends.opencl.faults import UNKNOWN, first_error, not_built, refusal, useless
 from tutor.backends.text.dialect import OPENCL
 from tutor.errors import DeviceError, TutorError
 
@@ -32,12 +31,12 @@ LANES = """
 #else
 #define N 8
 #endif
-kernel void lanes(global uchar *n) { n[0] = N; }
+kernel void lanes(global uchar *n) { n[get_global_id(0)] = N; }
 """
 
 
 @functools.cache
-def found() -> list[Any]:
+def listed() -> list[Any]:
     """The devices of all drivers: those that are not a CPU first, as the driver lists them."""
     try:
         devices = [d for platform in cl.get_platforms() for d in platform.get_devices()]
@@ -46,12 +45,17 @@ def found() -> list[Any]:
     return sorted(devices, key=lambda d: bool(d.type & cl.device_type.CPU))
 
 
+@functools.cache
+def found() -> list[Any]:
+    """Those of them whose driver can compile for them, as far as it says."""
+    return [device for device in listed() if not UNKNOWN.search(device.version.strip())]
+
+
 class Place:
     """One device. All that runs on it passes `queue`, in order; copies of `stage` pass `second`."""
 
     def __init__(self, index: int, device: Any) -> None:
         self.index, self.name, self.device = index, f"opencl:{index}", device
-        pocl.mend(device)
         try:
             self.context = cl.Context([device])
             self.queue = cl.CommandQueue(self.context)
@@ -72,18 +76,26 @@ class Place:
         rounded = device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT
         self.options = [*OPTIONS, ROUNDED] if rounded else OPTIONS
         self.programs: dict[Any, Any] = {}
+        self.lanes = self.tried()
 
-    @functools.cached_property
-    def lanes(self) -> int:
+    def tried(self) -> int:
         """Of a CPU, how many floats a vector register has. The driver's compiler is asked: what
-        PoCL 3.0 says of the device is of its processor, even if it compiles for an older one."""
+        PoCL 3.0 says of the device is of its processor, even if it compiles for an older one.
+
+        It is the first program, so it also shows whether the driver compiles here at all: nothing
+        has been made on the device yet. DeviceError if it does not."""
         host = bytearray(1)
         try:
             answer = cl.Buffer(self.context, cl.mem_flags.WRITE_ONLY, 1)
-            cl.Program(self.context, LANES).build().lanes(self.queue, (1,), None, answer)
+            program = cl.Program(self.context, LANES).build(options=self.options)
+            cl.Kernel(program, "lanes")(self.queue, (1,), None, answer)
+            cl.enqueue_copy(self.queue, host, answer, is_blocking=True)
         except cl.Error as error:
-            raise said(error, self.name, "to compile for it") from None
-        self.read(host, answer)
+            raise useless(self.name, self.label, first_error(str(error))) from None
+        if host[0] not in (8, 16):
+            raise useless(
+                self.name, self.label, f"its first program answers {host[0]}, not 8 or 16"
+            )
         return host[0]
 
     # ---- memory ----------------------------------------------------------------------------------
@@ -207,6 +219,11 @@ def said(error: Any, name: str, asked: str) -> TutorError:
 def place(index: int) -> Place:
     """The device of that number. DeviceError where there is none."""
     devices = found()
+    if not devices and listed():
+        device = listed()[0]
+        platform = f"{device.platform.name.strip()}, {device.platform.version.strip()}"
+        why = f"{platform} does not know this processor, and compiles nothing for it"
+        raise useless(f"opencl:{index}", device.name.strip(), why)
     if not 0 <= index < len(devices):
         names = ", ".join(f"opencl:{n} is {d.name.strip()}" for n, d in enumerate(devices))
         raise DeviceError(
@@ -214,6 +231,6 @@ def place(index: int) -> Place:
             names or "pyopencl is installed, but it finds no driver with a device",
             "use one of those"
             if devices
-            else "install a driver: pip install pocl_binary_distribution is one for every CPU",
+            else "install a driver: pip install pocl_binary_distribution is one for most CPUs",
         )
     return Place(index, devices[index])

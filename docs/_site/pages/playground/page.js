@@ -1,5 +1,6 @@
-// The playground: an editor, Python in a worker, what comes of it, and an address that has the code.
-// Nothing runs before somebody presses Run, wherever the code came from.
+// The playground: an editor, Python in a frame, what comes of it, and an address that has the code.
+// Nothing runs before somebody presses Run, and wherever the code came from, it runs in a frame that
+// has no access to this page or to what was done in the chapters: ../live/frame.js.
 
 import { pack, unpack } from "./address.js";
 
@@ -12,26 +13,25 @@ const SAID = {
   running: "Running …",
   failed: "Python could not be loaded. Is this page served by a web server?",
 };
-let python = null, output = null, running = false, writing = 0, own = "";
+let python = null, running = false, writing = 0, own = "";
 
 // ---- Python, where this copy of the site has it ------------------------------------------------------
 
 /** What `make site` puts beside this page. In a copy made without it, code can be read and shared. */
 async function begin() {
+  await fromAddress(); // first: what is typed while Python's frame is made must stay
   try {
-    const [client, shown, editing] = await Promise.all(
-      ["tutor-client.js", "output.js", "editor.js"].map((name) => import(`../live/${name}`)));
+    const [framing, editing] = await Promise.all(
+      ["frame.js", "editor.js"].map((name) => import(`../live/${name}`)));
     const style = Object.assign(document.createElement("link"), { rel: "stylesheet", href: "live/live.css" });
     document.head.prepend(style); // the page's own rules come later, and count
-    output = shown;
+    python = await framing.frame($("output"), { onState });
     editing.editor($("code"), { label: "Python", onRun: run, onChange: changed });
-    python = client.connect({ onState });
     onState("off");
   } catch {
     $("state").textContent = "This copy of the site has no Python: `make site` builds one that has.";
     $("code").addEventListener("input", changed);
   }
-  await fromAddress();
 }
 
 function onState(state) {
@@ -47,20 +47,16 @@ async function run() {
   $("run").disabled = true;
   $("stop").disabled = false;
   const place = $("output");
-  place.replaceChildren();
   place.setAttribute("aria-busy", "true");
-  const result = await python.run($("code").value, {
-    name: "<playground>", fresh: true, onOutput: (item) => output.show(place, item),
-  });
-  output.showResult(place, result);
-  if (!place.childElementCount) place.textContent = "It ran, and had nothing to show.";
+  const result = await python.run($("code").value);
   place.setAttribute("aria-busy", "false");
   running = false;
   $("run").disabled = false;
   $("stop").disabled = true;
   const why = { stop: "Stopped. ", time: "Stopped, after two minutes. " }[result.stopped];
   if (why) $("state").textContent = why + (SAID[python.state] ?? "");
-  else if (!result.ok) $("state").textContent = "It ended in an error.";
+  else if (!result.ok) $("state").textContent = result.message ?? "It ended in an error.";
+  else if (result.empty) $("state").textContent = "It ran, and had nothing to show.";
   else $("state").textContent = `Done in ${result.seconds.toFixed(result.seconds < 10 ? 1 : 0)} s.`;
 }
 
@@ -122,7 +118,7 @@ $("example").addEventListener("change", async (event) => {
   if (name === "own") { put(own); return; }
   await example(name);
   history.replaceState(null, "", `#example=${name}`);
-  $("output").replaceChildren();
+  python?.clear();
 });
 addEventListener("hashchange", fromAddress);
 begin();
