@@ -31,7 +31,6 @@ else:
 
 
 LEFT_OUT = pytest.StashKey[int]()  # how many tests the sample does not have
-COUNTED = pytest.StashKey[Counter[str]]()  # how many each file has, before anything is chosen
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -154,7 +153,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     files = (
         item.path.relative_to(missing.HERE) for item in items if missing.HERE in item.path.parents
     )
-    config.stash[COUNTED] = Counter(path.as_posix() for path in files)
+    config.stash[missing.COUNTED] = Counter(path.as_posix() for path in files)
     if config.getoption("--sample"):
         kept = sample.sampled(items)
         config.stash[LEFT_OUT] = len(items) - len(kept)

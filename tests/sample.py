@@ -28,7 +28,8 @@ BEST = {LEVELS[-1], LEVELS[-1].removeprefix("simd_cpp.")} if LEVELS else {"pytho
 
 ALL = "make test FULL=1 runs all"
 
-# Minutes of one processor (an AMD EPYC of 2024), for all tests and for the sample.
+# Minutes of one processor. That of all tests is twice the half hour of two; that of the sample is
+# estimated from the CPU time of a part of its tests, and no whole run was timed.
 MINUTES = {False: 60, True: 20}
 
 

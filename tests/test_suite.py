@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import missing
 import pytest
-from backend_names import LEVELS
+from backend_names import LEVELS, PLACES
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -157,3 +158,66 @@ def test_what_is_left_out_for_want_of_a_package_is_for_want_of_a_package(
     assert {"numpy", "hypothesis"} <= names
     found = {path.name for path in (*ROOT.iterdir(), *HERE.iterdir()) if path.is_dir()}
     assert not names & ours - found
+
+
+# ---- the sample ----------------------------------------------------------------------------------
+
+CROSSED = """
+import pytest
+from backend_names import PLACES
+
+@pytest.mark.crossed("dtype")
+@pytest.mark.parametrize("dtype", ["a", "b", "c"])
+@pytest.mark.parametrize("case", range(20))
+def test_case(case, dtype, place):
+    pass
+
+@pytest.mark.sweep
+def test_all():
+    pass
+"""
+
+
+def test_a_sample_has_each_case_and_says_what_it_leaves_out(tmp_path: Path) -> None:
+    def ran(*options: str) -> list[str]:
+        code, text = outcome(tmp_path, CROSSED, "-vv", "-p", "no:xdist", *options)
+        assert code == pytest.ExitCode.OK, text
+        return sorted(line for line in text.splitlines() if "PASSED" in line or "left" in line)
+
+    def bare(lines: list[str]) -> list[str]:
+        return [line.split(" PASSED")[0] for line in lines]
+
+    everything, sampled = bare(ran()), bare(ran("--sample"))
+    tests = [line for line in sampled if "::" in line]
+    assert sampled == bare(ran("--sample")) and set(tests) < set(everything)
+    assert not any("test_all" in line for line in tests)
+    assert len(tests) == 20 * min(2, len(PLACES))
+    assert {part for line in tests for part in re.findall(r"-(\d+)[-\]]", line)} == {
+        str(case) for case in range(20)
+    }
+
+
+SKIPPED = """
+import pytest
+
+def test_it():
+    pytest.skip("there is no such tool")
+
+def test_other():
+    pytest.skip("root may write anywhere")
+"""
+
+
+def test_what_is_skipped_fails_unless_it_cannot_be_had(tmp_path: Path) -> None:
+    assert outcome(tmp_path, SKIPPED)[0] == pytest.ExitCode.OK
+    code, text = outcome(tmp_path, SKIPPED, "--nothing-missing")
+    assert code == pytest.ExitCode.TESTS_FAILED and "1 failed, 1 skipped" in text
+    assert "found: test_it.py::test_it is skipped: there is no such tool" in text
+
+
+def test_the_tests_that_need_packages_are_as_many_as_is_said(
+    request: pytest.FixtureRequest,
+) -> None:
+    for file, count in request.config.stash[missing.COUNTED].items():
+        if file in missing.COUNTS and request.config.args == request.config.getini("testpaths"):
+            assert abs(count - missing.COUNTS[file]) <= max(5, count / 10), f"{file}: {count} tests"
