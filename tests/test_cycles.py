@@ -11,7 +11,6 @@ import contextlib
 import copy
 import gc
 import inspect
-import os
 import pickle
 import tempfile
 from collections.abc import Callable, Iterator
@@ -403,7 +402,7 @@ ROWS: dict[str, Callable[[], Any]] = {
     "tutor.training.Monitor": lambda: training.Monitor(model()).close(),
     "tutor.training.Outline": lambda: training.Outline(),
     "tutor.training.summary": lambda: training.summary(model(), floats()),
-    "tutor.training.read_log": lambda: training.read_log(os.devnull),
+    "tutor.training.read_log": lambda: training.read_log(EMPTY),
     "tutor.training.diagnose": lambda: training.diagnose(
         model(), lambda x, y: (x - y).sum(), floats(), floats(1)
     ),
@@ -542,6 +541,7 @@ ROWS: dict[str, Callable[[], Any]] = {
     "Module.parameters": lambda: nn.get_parameters(model()),
     "Module.state_dict": lambda: nn.state_dict(model()),
 }
+EMPTY = Path(tutor.__file__).with_name("py.typed")
 CONSTANTS = ("tutor.Engine", "tutor.engine")  # the one engine of a process
 
 

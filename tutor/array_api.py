@@ -86,7 +86,7 @@ def asarray(
     """A number, (nested) lists, an array: as a Tensor. Shares the memory of a Tensor, unless told
     to copy it, and that of another array where told not to."""
     if copy is False and not isinstance(obj, Tensor) and hasattr(obj, "__dlpack__"):
-        obj = from_dlpack(obj)
+        obj = from_dlpack(obj, copy=False)
     x = obj if isinstance(obj, Tensor) else Tensor(obj, dtype=dtype, device=device)
     y = x.to(dtype=dtype, device=device)
     if copy is False and y is not obj:

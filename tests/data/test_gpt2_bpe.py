@@ -119,6 +119,8 @@ def test_special_pieces_are_asked_for() -> None:
     assert BPE.encode(f"a{END}b", special=True) == [VOCAB["a"], end, VOCAB["b"]]
     assert BPE.encode(END + END, special=True) == [end, end]
     assert GPT2BPE({p: i for p, i in VOCAB.items() if p != END}, MERGES).encode("a", True)
+    longer = GPT2BPE({**VOCAB, END + "!": end + 1, "<|": end + 2}, MERGES)
+    assert longer.encode(f"{END}!{END}<|", special=True) == [end + 1, end, end + 2]
 
 
 def test_what_is_no_text_is_marked() -> None:

@@ -116,7 +116,8 @@ def test_it_is_kept_in_a_file(tmp_path):
      '{"format": "tutor.bpe.1", "merges": [[1, 256]]}',
      '{"format": "tutor.bpe.1", "merges": [[1, "2"]]}',
      '{"format": "tutor.bpe.1", "merges": [[-1, 2]]}',
-     '{"format": "tutor.bpe.1", "merges": 3}', "\xff\xfe"],
+     '{"format": "tutor.bpe.1", "merges": 3}', "\xff\xfe", "[" * 100_000,
+     json.dumps({"format": "tutor.bpe.1", "merges": [[9, 9], *([k, k] for k in range(256, 295))]})],
 )  # fmt: skip
 def test_what_is_no_such_file_is_refused(tmp_path, content):
     path = tmp_path / "bpe.json"

@@ -11,7 +11,8 @@ import pytest
 
 torch = pytest.importorskip("torch")  # pip install "tutorgrad[bench]"
 
-from tutor import Tensor, nn, no_grad  # noqa: E402
+from tutor import Tensor, array_api, nn, no_grad  # noqa: E402
+from tutor.data import TensorDataset, collate  # noqa: E402
 from tutor.errors import DataError, DTypeError, MissingPackageError, TutorError  # noqa: E402
 from tutor.exchange import from_torch, to_torch  # noqa: E402
 
@@ -128,6 +129,51 @@ def test_a_parameter_comes_without_its_graph() -> None:
         there = torch.tensor([[1, 0], [1, 1]]).to(getattr(torch, dtype))[:, 1:]
         assert from_torch(there).dtype.name == dtype
         assert to_torch(from_torch(there)).equal(there)
+
+
+def loaded(x: Any) -> Any:
+    ours = nn.Linear(3, 1)
+    ours.load_state_dict({"weight": x.reshape(1, 3), "bias": torch.zeros(1)})
+    return ours.weight[0]
+
+
+LAZY: dict[str, Callable[[Any], Any]] = {  # what PyTorch negates only when it is read
+    "imaginary part": lambda x: torch.conj(torch.complex(x, x)).imag,
+    "negative": lambda x: torch._neg_view(x),
+    "a row": lambda x: torch._neg_view(torch.stack([x, x]))[1],
+    "parameter": lambda x: torch._neg_view(x.requires_grad_()),
+}
+WAYS: dict[str, Callable[[Any], Any]] = {
+    "from_torch": from_torch,
+    "Tensor": lambda x: Tensor(x.detach()),
+    "from_dlpack": lambda x: Tensor.from_dlpack(x.detach()),
+    "copy": lambda x: Tensor.from_dlpack(x.detach(), copy=True),
+    "asarray": lambda x: array_api.asarray(x.detach()),
+    "collate": lambda x: collate([x.detach()])[0],
+    "data set": lambda x: TensorDataset(x.detach()).tensors[0],
+    "state": loaded,
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kind", LAZY)
+def test_what_is_negated_only_when_it_is_read_comes_with_its_values(kind: str, way: str) -> None:
+    theirs = LAZY[kind](torch.tensor([1.0, -2.0, 3.0]))
+    assert theirs.is_neg()
+    assert WAYS[way](theirs).tolist() == [-1, 2, -3]
+    for share in (Tensor.from_dlpack, array_api.asarray):
+        with pytest.raises(BufferError, match="negated"):
+            share(theirs.detach(), copy=False)
+
+
+def test_conjugates_are_refused_as_complex_numbers_are() -> None:
+    x = torch.complex(torch.ones(3), torch.ones(3)).conj()
+    for way in ("from_torch", "Tensor", "collate", "data set", "state"):
+        with pytest.raises(TutorError):
+            WAYS[way](x)
+    with pytest.raises(BufferError):
+        Tensor.from_dlpack(x)
+    assert from_torch(x.real).tolist() == [1, 1, 1]
 
 
 def test_arrays_load_too() -> None:

@@ -6,6 +6,7 @@ import errno
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,10 +15,14 @@ from typing import Any
 
 import pytest
 
+import tutor
 from tutor import Tensor
-from tutor.errors import DataError, DTypeError
+from tutor.data import BPE, GPT2BPE, csv, fetch, load_text
+from tutor.data.corpus import SHAKESPEARE
+from tutor.errors import DataError, DTypeError, TutorError
 from tutor.ground import files
 from tutor.nn import checkpoint
+from tutor.training import log
 
 ROOT = Path(files.__file__).parents[2]
 PART = files.BEFORE + "0" * 32 + files.AFTER
@@ -125,6 +130,27 @@ def test_parts_of_killed_writers_are_removed_later(tmp_path):
     os.utime(stale, (old, old))
     files.write_whole(tmp_path / "file", writes(b"x"))
     assert {p.name for p in tmp_path.iterdir()} == {"file", fresh.name}
+
+
+def test_links_among_the_parts_go_by_their_own_age_and_what_they_name_stays(tmp_path):
+    old = time.time() - files.STALE - 60
+    kept, folder = tmp_path / "kept", tmp_path / "folder"
+    kept.write_bytes(b"precious")
+    folder.mkdir()
+    stale, fresh, dead = (tmp_path / PART.replace("0", c) for c in "123")
+    for link, to in ((stale, kept), (fresh, folder), (dead, tmp_path / "nowhere")):
+        link.symlink_to(to)
+    for path in (kept, folder):
+        os.utime(path, (old, old))
+    for link in (stale, dead):
+        os.utime(link, (old, old), follow_symlinks=False)
+    files.sweep(tmp_path)
+    assert {p.name for p in tmp_path.iterdir()} == {"kept", "folder", fresh.name}
+    os.utime(kept)
+    stale.symlink_to(kept)
+    os.utime(stale, (old, old), follow_symlinks=False)
+    files.sweep(tmp_path)
+    assert not stale.is_symlink() and kept.read_bytes() == b"precious"
 
 
 def test_file_and_folder_are_synced_in_this_order(tmp_path, monkeypatch):
@@ -395,3 +421,74 @@ def test_an_interrupt_while_looking_for_room_leaves_nothing(tmp_path, quick_disk
         assert list(tmp_path.iterdir()) == []
 
     assert interrupt_everywhere(lambda: files.check_room(tmp_path, 10_000), after) > 50
+
+
+# ---- reading -------------------------------------------------------------------------------------
+
+
+def gpt2(path: Path) -> object:
+    """GPT2BPE.load, with that path in the place of the merges."""
+    folder = Path(tempfile.mkdtemp(dir=path.parent if path.parent.is_dir() else None))
+    (folder / "vocab.json").write_text("{}")
+    (folder / "merges.txt").symlink_to(path)
+    return GPT2BPE.load(folder)
+
+
+def onnx_file(path: Path) -> object:
+    pytest.importorskip("onnx")
+    return tutor.onnx.load(path)
+
+
+READERS: dict[str, Callable[[Path], object]] = {
+    "checkpoint.load": checkpoint.load,
+    "tutor.load": tutor.load,
+    "BPE.load": BPE.load,
+    "GPT2BPE.load": gpt2,
+    "load_text": load_text,
+    "csv": csv,
+    "append": lambda path: log.append(path, {"epoch": 1}),
+    "read_log": log.read_log,
+    "fetch.read": lambda path: fetch.read(path, SHAKESPEARE),
+    "onnx.load": onnx_file,
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder", "sparse", "NUL"])
+def test_only_regular_files_of_a_size_that_fits_are_read(tmp_path, kind, name):
+    """A pipe without a writer would block, /dev/zero would fill the memory."""
+    path = tmp_path / "file"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "device":
+        path = Path("/dev/zero")
+    elif kind == "folder":
+        path.mkdir()
+    elif kind == "sparse":
+        path.touch()
+        os.truncate(path, 1 << 43)
+    elif name == "GPT2BPE.load":
+        return  # no link can be made to such a name
+    else:
+        path = tmp_path / "a\0b"
+    with pytest.raises(TutorError) as caught:
+        READERS[name](path)
+    assert caught.value.asked and caught.value.found and caught.value.do
+
+
+def test_a_name_with_a_nul_is_not_written(tmp_path):
+    with pytest.raises(DTypeError, match="no path"):
+        files.write_whole(tmp_path / "a\0b", writes(b"x"))
+
+
+def test_a_pipe_into_which_somebody_writes_is_none_either(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    both = os.open(tmp_path / "pipe", os.O_RDWR)
+    with pytest.raises(OSError, match="not a regular file"), files.opened(tmp_path / "pipe"):
+        pass
+    os.close(both)
+    (tmp_path / "file").write_bytes(b"four")
+    with files.opened(tmp_path / "file", 4) as file:
+        assert file.read() == b"four"
+    with pytest.raises(OSError, match="4 bytes, where 3 "), files.opened(tmp_path / "file", 3):
+        pass

@@ -176,6 +176,14 @@ def nothing():
     """A function, of which nothing can be saved."""
 
 
+def deep(levels):
+    """[[[...]]]"""
+    state = []
+    for _ in range(levels):
+        state = [state]
+    return state
+
+
 REFUSED = [
     (lambda p: tutor.save(nn.Linear(1, 1).state_dict(), p), DTypeError, "first argument"),
     (lambda p: tutor.load({"a": 1}), DTypeError, "first argument"),
@@ -188,6 +196,7 @@ REFUSED = [
     (lambda p: tutor.save(p, a=1j), DTypeError, "to save a"),
     (lambda p: tutor.save(p, a={3}), DTypeError, "to save a"),
     (lambda p: tutor.save(p, b=b"bytes"), DTypeError, "to save b"),
+    (lambda p: tutor.save(p, a=deep(100_000)), DataError, "too deep"),
     (lambda p: tutor.load(p.with_name("none")), DataError, "No such file"),
     (lambda p: tutor.load(p, optimizer=optim.SGD(nn.Linear(1, 2).parameters())), DataError,
      "in the file: model, extra"),
@@ -233,7 +242,9 @@ def test_a_torn_file_and_an_altered_one_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("note", ["", "[", '{"tensor": "none"}', '{"a": 1, "b": 2}', "{}",
-                                  '{"dict": 3}', '{"what": 1}', '{"dict": [[1]]}'])  # fmt: skip
+                                  '{"dict": 3}', '{"what": 1}', '{"dict": [[1]]}',
+                                  "[" * 100_000, "[" * 500 + "]" * 500],
+                         ids=lambda note: note[:20])  # fmt: skip
 def test_a_note_that_is_no_state_is_refused(tmp_path, note):
     path = tmp_path / "x"
     checkpoint.save(path, {"w": Tensor([1.0])}, {saving.STATE: note})

@@ -15,6 +15,7 @@ from tutor import Tensor, data, nn, optim, training
 from tutor.errors import ArgumentError, DataError, ShapeError, TutorError
 from tutor.training import Run, read_log
 from tutor.training import screen as screens
+from tutor.training.log import append
 
 
 def noted(run: Run, values: list[float], name: str = "loss") -> list[int]:
@@ -98,9 +99,23 @@ def test_a_log_has_a_line_for_each_epoch_and_is_read_again(tmp_path: Path) -> No
     assert found[0] == 1.5 and math.isnan(found[1]) and found[2] == math.inf
     path.write_text("\n".join(lines) + '\n{"epoch": 4, "lo')  # its writer was killed here
     assert len(read_log(path)) == 3
+    assert [e["epoch"] for e in read_log(path)] == [1, 2, 3]
     noted(Run(1, log=path, progress=False), [9.0])  # and another one goes on in a line of its own
     with pytest.raises(DataError, match="line 4"):
         read_log(path)
+    assert path.read_text().splitlines()[3] == '{"epoch": 4, "lo'
+    assert json.loads(path.read_text().splitlines()[4])["loss"] == 9.0
+    for torn in ("", "{", '{"a": 1', '{"a": 1}', '{"a": "\\', "[" * 100_000):
+        path.write_text('{"a": 0}\n' + torn)
+        whole = 1 + torn.endswith("}")
+        assert len(read_log(path)) == whole
+        append(path, {"a": 2})
+        assert path.read_text() == '{"a": 0}\n' + torn + "\n" * bool(torn) + '{"a": 2}\n'
+        if whole == 1 and torn:
+            with pytest.raises(DataError, match="line 2"):
+                read_log(path)
+        else:
+            assert [e["a"] for e in read_log(path)] == [0, 1, 2][:: 3 - whole]
     path.write_text("[1]\n{}\n")
     with pytest.raises(DataError, match="line 1"):
         read_log(path)

@@ -55,6 +55,30 @@ def test_the_last_value_stands_at_the_end_of_its_line():
     assert all(b - a > 15 for a, b in itertools.pairwise(ys[1:]))
 
 
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("xs", [range(1, 11), range(0, 101, 5), (-2, -1, 0, 1, 2)])
+def test_each_label_stands_below_the_points_of_its_number(xs, log):
+    """Of a straight line's two ends, and of the labels, the places give one and the same scale."""
+    xs = list(xs)
+    p = viz.curves({"line": [(float(x), 10.0 ** ((x - xs[0]) / len(xs))) for x in xs]}, log=log)
+    points = [tuple(map(float, s.split())) for s in lines(p)[0].get("d")[1:].split("L")]
+    assert len(points) == len(xs)
+    known = {x: place for x, (place, _) in zip(xs, points, strict=True)}
+    ticks = [t for t in all_of(p, "text") if t.get("text-anchor") == "middle"]
+    found = [(float(t.text.replace(",", "")), float(t.get("x"))) for t in ticks]
+    assert len(found) > 2
+    for number, place in found:
+        assert number in known and abs(known[number] - place) < 1.5
+    heights = {10.0 ** ((x - xs[0]) / len(xs)): y for x, (_, y) in zip(xs, points, strict=True)}
+    ends = [t for t in all_of(p, "text") if t.get("text-anchor") == "end"]
+    (low, at), (high, to) = min(heights.items()), max(heights.items())
+    scale = math.log10 if log else float
+    for t in ends:
+        value = float(t.text.replace(",", ""))
+        wanted = at + (to - at) * (scale(value) - scale(low)) / (scale(high) - scale(low))
+        assert abs(float(t.get("y")) - 4 - wanted) < 1.5
+
+
 def test_what_cannot_be_drawn_leaves_a_gap_and_is_counted():
     p = viz.curves([1.0, 2.0, NAN, 3.0, 4.0, -1.0, 1.0], log=True)
     assert len(lines(p)) == 2

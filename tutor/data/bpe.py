@@ -28,12 +28,13 @@ from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 
 # Words: letters, digits, other signs, each with a blank before it; the rest is white space. Bytes
-# above 127 are parts of letters in UTF-8. None is longer than 64 bytes, so that no text can make
-# the work for a single word long.
+# above 127 are parts of letters in UTF-8. None is longer than LONGEST, so that no text can make the
+# work for a single word long.
 WORDS = re.compile(
     rb" ?[A-Za-z\x80-\xff]{1,63}| ?[0-9]{1,63}| ?[^\sA-Za-z0-9\x80-\xff]{1,63}|\s{1,64}"
 )
 FORMAT = "tutor.bpe.1"
+LONGEST = 64  # bytes of a word, and so of a piece
 KEPT = 1 << 16  # words whose ids are remembered
 
 Pair = tuple[int, int]
@@ -60,6 +61,13 @@ class BPE:
                     "a BPE vocabulary",
                     f"the merge of {a} and {b} as number {len(self.pieces)}",
                     "merge ids that are there before",
+                )
+            # Forty merges of the newest piece with itself would make one of a terabyte.
+            if (size := len(self.pieces[a]) + len(self.pieces[b])) > LONGEST:
+                raise DataError(
+                    "a BPE vocabulary",
+                    f"the merge of {a} and {b}, a piece of {size} bytes",
+                    f"merge pieces of at most {LONGEST} bytes: no word is longer",
                 )
             self.pieces.append(self.pieces[a] + self.pieces[b])
         self.known: dict[bytes, list[int]] = {}
@@ -117,7 +125,8 @@ class BPE:
         if not isinstance(path, (str, Path)):
             raise DTypeError("BPE.load", checks.said(path), "give the name of a file")
         try:
-            found = json.loads(Path(path).read_bytes())
+            with files.opened(path, files.NOTES) as file:
+                found = json.load(file)
             if found["format"] != FORMAT:
                 raise ValueError(f"format {found['format']!r:.40}")
             merges = [(a, b) for a, b in found["merges"]]

@@ -20,7 +20,7 @@ from tutor.data.fetch import File, MissingDataError, fetch
 from tutor.data.loader import count
 from tutor.data.sentences import grammar, grammar_entropy
 from tutor.errors import DataError, DTypeError
-from tutor.ground import checks
+from tutor.ground import checks, files
 from tutor.ground.spelling import spelled
 
 SHAKESPEARE = File(
@@ -115,7 +115,8 @@ def read_text(path: Path) -> str:
             'give the path of a text file, or "shakespeare", "grammar" or "auto"',
         )
     try:
-        text = path.read_text("utf-8-sig")
+        with files.opened(path, encoding="utf-8-sig") as file:
+            text: str = file.read()
     except OSError as error:
         raise DataError(asked, str(error), "check the file and its permissions") from error
     except UnicodeDecodeError as error:

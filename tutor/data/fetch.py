@@ -157,8 +157,9 @@ def cache_folder() -> Path:
 
 def read(path: Path, file: File) -> bytes:
     try:
-        with path.open("rb") as stream:
-            return stream.read(most_bytes(file) + 1)
+        with files.opened(path) as stream:
+            payload: bytes = stream.read(most_bytes(file) + 1)
+            return payload
     except OSError as error:
         raise DataError(
             f"to read {path}", str(error), "check the file and its permissions"

@@ -186,11 +186,13 @@ class GPT2BPE:
         vocab, merges = (Path(folder) / name for name in FILES)
         at = vocab
         try:
-            found = json.loads(vocab.read_bytes())
+            with files.opened(vocab, files.NOTES) as file:
+                found = json.load(file)
             if not isinstance(found, dict) or any(type(i) is not int for i in found.values()):
                 raise ValueError("no pieces with whole numbers")
             at = merges
-            lines = merges.read_text("utf-8").split("\n")
+            with files.opened(merges, files.NOTES, "utf-8") as file:
+                lines = file.read().split("\n")
             lines = [line for line in lines if line.strip() and not line.startswith("#version")]
             pairs = [(a, b) for a, b in (line.rstrip("\r").split(" ") for line in lines)]
         except OSError as error:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from tutor import random
 from tutor.data.dataset import as_tensor, picked
 from tutor.errors import DataError, DomainError, DTypeError, ShapeError
-from tutor.ground import checks
+from tutor.ground import checks, files
 from tutor.ground.spelling import spelled
 from tutor.ground.typing import TensorLike
 from tutor.methods.tensor import Tensor
@@ -126,7 +126,7 @@ def read_cells(path: str | Path, header: bool, separator: str, encoding: str) ->
     rows: list[list[str]] = []
     lines: list[int] = []
     try:
-        with open(path, encoding=encoding, newline="") as file:
+        with files.opened(path, encoding=encoding, newline="") as file:
             reader = files_of_cells.reader(file, delimiter=separator, strict=True)
             for cells in reader:
                 if not cells:  # an empty line

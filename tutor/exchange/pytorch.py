@@ -26,7 +26,7 @@ def is_foreign(value: object) -> bool:
 
 def shared(value: Any) -> Tensor:
     """A Tensor over the memory of another library's array; out of its graph, and on the CPU."""
-    for way in ("detach", "cpu", "resolve_conj", "resolve_neg"):
+    for way in ("detach", "cpu", "resolve_conj"):
         value = getattr(value, way, lambda value=value: value)()
     found: Tensor = Tensor.from_dlpack(value)
     return found

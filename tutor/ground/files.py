@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all.
+"""Files that are written whole or not at all, and read only where reading them must end.
 
 The new content goes into a part, a file of a name that nobody can foresee beside the old one, and
 takes the old one's place in one step when it is complete and on the disk. So whatever happens on
@@ -14,16 +14,55 @@ import itertools
 import os
 import secrets
 import shutil
+import stat
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, Any, BinaryIO
 
 from tutor.errors import DataError, DTypeError
 
 STALE = 3600.0  # seconds after which a part that nobody writes to has lost its writer
 BEFORE, AFTER = ".tutor-", ".part"  # what a part's name begins and ends with
 PIECE = bytes(1 << 20)
+NOTES = 1 << 30  # the most bytes of a file of notes (JSON), which needs many times that in memory
+
+
+@contextlib.contextmanager
+def opened(
+    path: str | os.PathLike[str], most: int | None = None,
+    encoding: str | None = None, newline: str | None = None,
+) -> Iterator[IO[Any]]:  # fmt: skip
+    """A file to be read, as bytes or in an encoding: a regular one of at most so many bytes (None:
+    of no more than the machine's memory).
+
+    OSError for all others: a pipe may keep its reader waiting for ever, a device may never end.
+    """
+    path = Path(path)
+    if "\0" in str(path):
+        raise OSError(errno.EINVAL, "a name with a NUL in it, which no file has")
+    mode = "rb" if encoding is None else "r"
+    with open(path, mode, encoding=encoding, newline=newline, opener=without_waiting) as file:
+        status, room = os.fstat(file.fileno()), memory() if most is None else most
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "a pipe or a device, not a regular file")
+        if status.st_size > room:
+            found = f"{status.st_size:,} bytes, where {room:,} are the most that can be read"
+            raise OSError(errno.EFBIG, found)
+        yield file
+
+
+def without_waiting(path: str, flags: int) -> int:
+    """A pipe is opened at once, even if nobody writes into it."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def memory() -> int:
+    """The bytes of memory that this machine has; where it does not say, more than any has."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # Windows has no sysconf
+        return 1 << 62
 
 
 def write_whole(path: str | os.PathLike[str], fill: Callable[[BinaryIO], object]) -> None:
@@ -34,7 +73,7 @@ def write_whole(path: str | os.PathLike[str], fill: Callable[[BinaryIO], object]
     exception, KeyboardInterrupt included, no part is left; a process that is killed (or interrupted
     once more while it removes the part) leaves one, which a later call removes.
     """
-    if not isinstance(path, (str, os.PathLike)):
+    if not isinstance(path, (str, os.PathLike)) or "\0" in str(path):
         found = f"{type(path).__name__} {path!r:.60} is no path"
         raise DTypeError("to write a file", found, "give its name, a str or a Path")
     path = Path(path)

@@ -154,7 +154,8 @@ class Interop(Products):
     @classmethod
     def from_dlpack(cls, x: Any, /, *, device: str | None = None, copy: bool | None = None) -> Self:
         """A Tensor over the memory of `x`, an array of any library (or its capsule): a change on
-        either side is seen on the other. With copy=True it has memory of its own."""
+        either side is seen on the other. With copy=True it has memory of its own, and so it has
+        where PyTorch negates the numbers only when they are read (copy=False refuses that)."""
         from tutor.methods import dlpack
 
         place = devices.CPU if device is None else devices.of(device)
@@ -162,6 +163,14 @@ class Interop(Products):
             raise dlpack.not_on_cpu(place)
         if hasattr(x, "__dlpack_device__") and x.__dlpack_device__()[0] != dlpack.CPU[0]:
             raise dlpack.not_on_cpu(x.__dlpack_device__())
+        if copy is not False:  # PyTorch's numbers that are negated only when they are read
+            x = getattr(x, "resolve_neg", lambda: x)()
+        elif getattr(x, "is_neg", bool)():
+            raise dlpack.ExchangeError(
+                "a Tensor over the memory of an array, with copy=False",
+                "a view that is negated only when it is read",
+                "leave copy out, or call its resolve_neg() first",
+            )
         if hasattr(x, "__dlpack__"):
             try:
                 x = x.__dlpack__(max_version=(1, 0))

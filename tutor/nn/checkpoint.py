@@ -123,7 +123,8 @@ def load(
     """
     asked, place = f"to load the checkpoint {path}", devices.of(device)
     try:
-        payload = Path(path).read_bytes()
+        with files.opened(path) as file:
+            payload = file.read()
     except OSError as error:
         raise DataError(asked, error.strerror or str(error),
                         "give the name of a file that training has written") from error  # fmt: skip

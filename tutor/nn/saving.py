@@ -50,8 +50,12 @@ def save(path: str | Path, state: Any = None, /, **parts: Any) -> None:
         )
     tensors: dict[str, Tensor] = {}
     named = {name: taken(name, part) for name, part in parts.items()} if parts else state
-    tree = packed(named, "", tensors)
-    checkpoint.save(path, tensors, {STATE: json.dumps(tree)})
+    try:
+        note = json.dumps(packed(named, "", tensors))
+    except RecursionError as error:
+        raise DataError(f"to save to {path}", "a state that is nested too deep, or holds itself",
+                        "save it in flat parts")  from error  # fmt: skip
+    checkpoint.save(path, tensors, {STATE: note})
 
 
 @spelled
@@ -71,7 +75,7 @@ def load(path: str | Path, /, *, device: DeviceLike | None = None, **parts: Any)
     if STATE in notes:
         try:
             found = unpacked(json.loads(notes[STATE]), tensors)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise DataError(f"to load {path}", f"its note {STATE} is no such state ({error!r:.80})",
                             "give a file that tutor.save has written")  from error  # fmt: skip
     if missing := [name for name in parts if not isinstance(found, dict) or name not in found]:

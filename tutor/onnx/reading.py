@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tutor.errors import ArgumentError, DataError, ExportError
+from tutor.ground import files
 from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 from tutor.nn.module import Module
@@ -130,7 +131,8 @@ def load(path: str | Path) -> OnnxModel:
     """
     onnx = package()
     try:
-        proto = onnx.load(str(path))
+        with files.opened(str(path)):
+            proto = onnx.load(str(path))
         onnx.checker.check_model(proto)
     except (OSError, ValueError, onnx.checker.ValidationError, undecoded()) as error:
         raise DataError(

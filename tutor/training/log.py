@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from tutor.errors import DataError
+from tutor.ground import files
 
 
 def append(path: Path, line: Mapping[str, Any]) -> None:
@@ -15,14 +17,21 @@ def append(path: Path, line: Mapping[str, Any]) -> None:
     written. Numbers that JSON does not know are written as text: "nan", "inf"."""
     known = {k: v if not isinstance(v, float) or -1e308 < v < 1e308 else str(v)
              for k, v in line.items()}  # fmt: skip
+    text = json.dumps(known, allow_nan=False)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        torn = path.exists() and path.read_bytes()[-1:] not in (b"", b"\n")
+        torn = False
+        if path.exists():
+            with files.opened(path) as last:
+                last.seek(-1 if last.seek(0, os.SEEK_END) else 0, os.SEEK_END)
+                torn = last.read() not in (b"", b"\n")
         with path.open("a", encoding="utf-8") as file:
-            file.write("\n" * torn + json.dumps(known, allow_nan=False) + "\n")
-    except OSError as error:
+            file.write("\n" * torn + text + "\n")
+    except (OSError, ValueError) as error:  # a NUL in the name
         raise DataError(
-            f"to write the log {path}", str(error.strerror or error), "give a path that is writable"
+            f"to write the log {path}",
+            str(getattr(error, "strerror", None) or error),
+            "give a path that is writable",
         ) from error
 
 
@@ -30,7 +39,8 @@ def read_log(path: str | Path) -> list[dict[str, Any]]:
     """The lines of a log, in order. The last one is left out if its writer was killed in it;
     DataError for any other that is no JSON object, and where there is no such file."""
     try:
-        lines = Path(path).read_text(encoding="utf-8").split("\n")
+        with files.opened(path, files.NOTES, "utf-8") as file:
+            lines = file.read().split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"to read the log {path}", str(error), "give the log of a Run") from error
     found = []
@@ -39,7 +49,7 @@ def read_log(path: str | Path) -> list[dict[str, Any]]:
             entry = json.loads(line) if line.strip() else None
             if entry is not None and not isinstance(entry, dict):
                 raise ValueError("no object")
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             if number == len(lines):
                 break
             raise DataError(
