@@ -220,6 +220,14 @@ def test_a_file_with_bits_turned_around_is_run_or_refused_in_three_parts() -> No
     assert "run" in done.stdout and "DataError" in done.stdout
 
 
+def test_a_name_that_is_no_text_is_told(tmp_path: Path) -> None:
+    nodes = [MADE("Reshape", ["x", "w"], ["uuuu"]), MADE("Relu", ["x"], ["y"])]
+    made = files.model_of(*nodes, w=np.array([7])).SerializeToString()
+    (tmp_path / "f.onnx").write_bytes(made.replace(b"uuuu", b"\xe1uu\xff"))
+    with pytest.raises(TutorError):
+        tutor.onnx.load(tmp_path / "f.onnx")(files.X)
+
+
 @pytest.mark.parametrize(
     "damage",
     [

@@ -78,7 +78,7 @@ class OnnxModel(Module):
         known = node.op_type in FUNCTIONS or node.op_type in ("Shape", "Constant", "Size")
         if not known or node.domain not in OWN:
             raise ExportError(
-                f"to load an ONNX file with the node {node.op_type!r}, {' '.join(node.output)}",
+                f"to load an ONNX file with the node {node.op_type!r}, {named(node.output)}",
                 f"tutor.onnx reads {', '.join(sorted(FUNCTIONS))}",
                 "export the model without it",
             )
@@ -90,14 +90,14 @@ class OnnxModel(Module):
         if len(inputs) != len(self.input_names):
             raise ArgumentError(
                 f"a model from an ONNX file, with {len(inputs)} inputs",
-                f"it takes {', '.join(self.input_names)}", "give each",
+                f"it takes {named(self.input_names)}", "give each",
             )  # fmt: skip
         values: dict[str, Any] = {"": None, **self.arrays, **self.tensors}
         values.update(zip(self.input_names, inputs, strict=True))
         for node, attributes, defaults in self.steps:
             count = max((i + 1 for i, name in enumerate(node.output) if name), default=0)
             given = Given(node.op_type, attributes, defaults, self.opset, count)
-            with told(f"to run {node.op_type!r}, {' '.join(node.output)}, of an ONNX file"):
+            with told(f"to run {node.op_type!r}, {named(node.output)}, of an ONNX file"):
                 results = self.run(node, given, [values[name] for name in node.input])
             values.update(zip(node.output, results, strict=False))
         found = [as_tensor(values[name]) for name in self.output_names]
@@ -128,6 +128,11 @@ class OnnxModel(Module):
             model = helper.make_model(graph, opset_imports=[opset])
             self.evaluators[id(node)] = reference.ReferenceEvaluator(model)
         return tuple(self.evaluators[id(node)].run(None, feed))
+
+
+def named(names: Any) -> str:
+    """Names of a file, which are bytes where they are no text."""
+    return ", ".join(map(str, names))
 
 
 def values_of(onnx: Any, attributes: Any) -> dict[str, Any]:
