@@ -11,7 +11,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
 .PHONY: help setup-env build mnist chapters examples test opencl lint bench sanitize sanitize-thread fuzz \
-        conformance exhaustive oracle mutants arm64 docs site site-test clean
+        conformance exhaustive onnx-sweep oracle mutants arm64 docs site site-test clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-17s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -139,6 +139,9 @@ conformance: setup-env ## measure how simd_cpp agrees with python_ref; writes do
 
 exhaustive: setup-env ## measure kernels on every float there is, for hours; writes docs/exhaustive.md
 	$(BIN)/python tests/exhaustive/exhaustive.py $(ARGS)
+
+onnx-sweep: setup-env $(VENV)/extra-onnx ## compare ONNX files with onnxruntime; writes docs/onnx.md
+	$(BIN)/python -W ignore tests/onnx/sweep.py $(ARGS)
 
 examples: setup-env ## run every example to its end: does it reach what it says? (ARGS="two_moons")
 	$(BIN)/python tests/reached.py $(ARGS)

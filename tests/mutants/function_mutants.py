@@ -42,7 +42,8 @@ FUNCTION_MUTANTS = [
     ),
     Mutant(
         "attn_mask is ignored beside is_causal", ATTENTION,
-        "        if attn_mask is not None:\n", "        if attn_mask is not None and not is_causal:\n",
+        "        if attn_mask is not None:\n",
+        "        if attn_mask is not None and not is_causal:\n",
         BY_HAND, "keys that are hidden by a mask are seen",
     ),
     Mutant(
@@ -54,7 +55,8 @@ FUNCTION_MUTANTS = [
     # ---- einsum ----------------------------------------------------------------------------------
     Mutant(
         "an implicit result of einsum is not sorted", EINSUM,
-        "once = sorted(n for n in set(several) if several.count(n) == 1 and n not in free[:widest])",
+        "once = sorted(n for n in set(several) if several.count(n) == 1 and n not in "
+        "free[:widest])",
         "once = [n for n in several if several.count(n) == 1 and n not in free[:widest]]",
         OF_EINSUM, "einsum('ba', x) is x, and not its transpose", "einsum",
     ),

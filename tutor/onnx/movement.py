@@ -5,20 +5,21 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tutor.ground.layout import axis_of
 from tutor.methods.tensor import Tensor
 from tutor.onnx.given import Given, as_tensor, cannot, either, ints
 
 
 def reshape(n: Given, x: Tensor, shape: Any) -> Tensor:
     sizes = ints(shape) or []
-    if not n.get("allowzero"):
+    if not n.flag("allowzero"):
         sizes = [x.shape[i] if size == 0 else size for i, size in enumerate(sizes)]
     return x.reshape(tuple(sizes))
 
 
 def flatten(n: Given, x: Tensor) -> Tensor:
-    at = n.get("axis", 1)
-    at = at + x.ndim if at < 0 else at
+    axis = n.get("axis")
+    at = x.ndim if axis == x.ndim else n.axis(x)
     return x.reshape((math.prod(x.shape[:at]), math.prod(x.shape[at:])))
 
 
@@ -28,7 +29,7 @@ def transpose(n: Given, x: Tensor) -> Tensor:
 
 def unsqueeze(n: Given, x: Tensor, axes: Any = None) -> Tensor:
     found = either(n, "axes", axes) or []
-    for axis in sorted(a % (x.ndim + len(found)) for a in found):
+    for axis in sorted(axis_of(a, x.ndim + len(found)) for a in found):
         x = x.unsqueeze(axis)
     return x
 
@@ -55,6 +56,7 @@ def slice_(
 
 def split(n: Given, x: Tensor, sizes: Any = None) -> tuple[Tensor, ...]:
     axis, found = n.get("axis", 0), either(n, "split", sizes)
+    n.only("num_outputs", n.results, f"it has {n.results}")
     if found is None:
         each = -(-x.shape[axis] // n.results)
         found = [min(each, x.shape[axis] - i * each) for i in range(n.results)]
@@ -62,19 +64,19 @@ def split(n: Given, x: Tensor, sizes: Any = None) -> tuple[Tensor, ...]:
 
 
 def gather(n: Given, x: Any, index: Any) -> Any:
-    x, index, axis = as_tensor(x), as_tensor(index), n.get("axis", 0)
-    axis = axis % x.ndim
+    x, index = as_tensor(x), as_tensor(index)
+    axis = n.axis(x)
     rows = x.index_select(axis, index.reshape((-1,)))
     return rows.reshape((*x.shape[:axis], *index.shape, *x.shape[axis + 1 :]))
 
 
 def scatter(n: Given, x: Any, index: Any, src: Any) -> Tensor:
-    how = n.get("reduction", "none")
+    how = n.get("reduction")
     if how not in ("none", "add"):
         raise cannot("ScatterElements", f"reduction={how!r}")
     x, index, src = (as_tensor(t) for t in (x, index, src))
     f = x.scatter if how == "none" else x.scatter_add
-    found: Tensor = f(n.get("axis", 0), index, src)
+    found: Tensor = f(n.get("axis"), index, src)
     return found
 
 
@@ -87,8 +89,7 @@ def expand(n: Given, x: Any, shape: Any) -> Tensor:
 
 
 def pad(n: Given, x: Tensor, pads: Any = None, value: Any = None, axes: Any = None) -> Tensor:
-    if n.get("mode", "constant") != "constant":
-        raise cannot("Pad", f"mode={n.get('mode')!r}")
+    n.only("mode", "constant", "only numbers of one kind are put around")
     found, along = either(n, "pads", pads) or [], ints(axes) or list(range(x.ndim))
     half, widths = len(found) // 2, [(0, 0)] * x.ndim
     for axis, before, after in zip(along, found[:half], found[half:], strict=True):
@@ -100,10 +101,10 @@ def pad(n: Given, x: Tensor, pads: Any = None, value: Any = None, axes: Any = No
     return x[key].pad([(max(b, 0), max(a, 0)) for b, a in widths], number)
 
 
-def constant_of_shape(n: Given, shape: Any) -> Tensor:
-    raise cannot("ConstantOfShape", "a shape that depends on numbers")
+def constant_of_shape(n: Given, *numbers: Any) -> Tensor:
+    raise cannot(n.kind, "a shape that depends on numbers")
 
 
 def trilu(n: Given, x: Tensor, k: Any = None) -> Tensor:
     at = (ints(k) or [0])[0]
-    return x.triu(at) if n.get("upper", 1) else x.tril(at)
+    return x.triu(at) if n.flag("upper") else x.tril(at)

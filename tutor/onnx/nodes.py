@@ -13,6 +13,8 @@ from typing import Any
 
 from tutor import functions as T  # noqa: N812
 from tutor.functions.einsum import einsum
+from tutor.ground.layout import axis_of
+from tutor.methods import windows
 from tutor.methods.tensor import Tensor
 from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
 from tutor.onnx import movement
@@ -38,107 +40,144 @@ def folded(f: Function) -> Function:
 
 
 def gemm(n: Given, a: Tensor, b: Tensor, c: Any = None) -> Tensor:
-    alpha, beta = n.get("alpha", 1.0), n.get("beta", 1.0)
+    alpha, beta = n.get("alpha"), n.get("beta")
     a, b = (as_tensor(x) for x in (a, b))
-    a = a.T if n.get("transA") else a
-    if n.get("transB") and alpha == beta == 1 and (c is None or as_tensor(c).ndim == 1):
+    a, turned = a.T if n.flag("transA") else a, n.flag("transB")
+    if turned and alpha == beta == 1 and (c is None or as_tensor(c).ndim == 1):
         return F.linear(a, b, as_tensor(c))
-    z = a @ (b.T if n.get("transB") else b)
+    z = a @ (b.T if turned else b)
     z = z if alpha == 1 else z * alpha
     return z if c is None else z + as_tensor(c) * beta
 
 
-def around(n: Given, x: Tensor, size: tuple[int, ...], value: float = 0.0) -> Tensor:
-    """x with the padding of a window of that size."""
-    dims, how = len(size), n.get("auto_pad", "NOTSET")
-    step, gap = n.get("strides", [1] * dims), n.get("dilations", [1] * dims)
-    pads = list(n.get("pads", [0] * 2 * dims))
-    if how.startswith("SAME"):
-        for i in range(dims):
-            length = x.shape[2 + i]
-            span = (size[i] - 1) * gap[i] + 1
-            total = max((-(-length // step[i]) - 1) * step[i] + span - length, 0)
-            first = total // 2 if how == "SAME_UPPER" else total - total // 2
-            pads[i], pads[dims + i] = first, total - first
-    if not any(pads):
-        return x
-    return x.pad(((0, 0), (0, 0), *zip(pads[:dims], pads[dims:], strict=True)), value)
+class Windows:
+    """Where the windows of a node lie: `own`, the padding that it asks for on each side of each
+    axis, and `more`, what windows at the end reach beyond that with ceil_mode."""
+
+    def __init__(self, n: Given, x: Tensor, size: tuple[int, ...], pools: bool = True) -> None:
+        self.size, self.dims, self.pools = size, len(size), pools
+        self.step, self.gap = self.each(n, "strides"), self.each(n, "dilations")
+        pads, how = n.get("pads", [0] * 2 * self.dims), n.get("auto_pad")
+        if x.ndim != self.dims + 2 or len(pads) != 2 * self.dims:
+            raise cannot(n.kind, f"windows of {size} in shape {x.shape}, with pads={pads}")
+        known = ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
+        if pools and any(p >= size[i % self.dims] for i, p in enumerate(pads)):
+            raise cannot(n.kind, f"pads={pads}: windows of {size} that see nothing else")
+        if how not in known or (how != "NOTSET" and any(pads)) or min(size, default=1) < 1:
+            raise cannot(n.kind, f"windows of {size}, auto_pad={how!r}, with pads={pads}")
+        self.own, self.more = [], []
+        ceil = n.flag("ceil_mode")
+        if how.startswith("SAME") and (ceil or (self.pools and self.gap != (1,) * self.dims)):
+            raise cannot(n.kind, f"auto_pad={how!r} with ceil_mode or dilations: programs differ")
+        for i, (length, s) in enumerate(zip(x.shape[2:], self.step, strict=True)):
+            span, before, after = (size[i] - 1) * self.gap[i] + 1, pads[i], pads[self.dims + i]
+            if how.startswith("SAME"):
+                total = max((-(-length // s) - 1) * s + span - length, 0)
+                before = total // 2 if how == "SAME_UPPER" else total - total // 2
+                after = total - before
+            self.own.append((before, after))
+            left = (length + before + after - span) % s
+            # The last window begins inside, or in the padding before: no other one is added.
+            begins = length + before + after - span - left + s < length + before
+            self.more.append(s - left if ceil and left and begins else 0)
+
+    def each(self, n: Given, name: str) -> tuple[int, ...]:
+        found = tuple(n.get(name, [1] * self.dims))
+        if len(found) != self.dims or min(found, default=1) < 1:
+            raise cannot(n.kind, f"{name}={found} for {self.dims} axes")
+        return found
+
+    def around(self, x: Any, value: float = 0.0, beyond: float = 0.0) -> Any:
+        """x with `value` in its padding, and `beyond` in what is behind that."""
+        z = x.pad(((0, 0), (0, 0), *self.own), value) if any(map(any, self.own)) else x
+        if any(self.more):
+            z = z.pad(((0, 0), (0, 0), *[(0, m) for m in self.more]), beyond)
+        return z
+
+    def mean(self, x: Any) -> Any:
+        seen = windows.windows(x, self.size, self.step, self.gap)
+        return seen.mean(tuple(range(-self.dims, 0)))
 
 
-CONVS = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
-CONVS_BACK = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
-MAX_POOLS = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}
-AVG_POOLS = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: F.avg_pool3d}
+def conv(n: Given, x: Tensor, w: Any, b: Any = None) -> Any:
+    w = as_tensor(w)
+    n.only("kernel_shape", list(w.shape[2:]), f"its weights are for {w.shape[2:]}")
+    at = Windows(n, x, w.shape[2:], pools=False)
+    return windows.conv(
+        at.around(x), w, as_tensor(b), at.step, 0, at.gap, n.get("group"), dims=at.dims
+    )
 
 
-def conv(n: Given, x: Tensor, w: Any, b: Any = None) -> Tensor:
+def conv_transpose(n: Given, x: Tensor, w: Any, b: Any = None) -> Any:
     w, dims = as_tensor(w), x.ndim - 2
-    x = around(n, x, w.shape[2:])
-    step, gap = (tuple(n.get(name, [1] * dims)) for name in ("strides", "dilations"))
-    return CONVS[dims](x, w, as_tensor(b), step, 0, gap, n.get("group", 1))
-
-
-def conv_transpose(n: Given, x: Tensor, w: Any, b: Any = None) -> Tensor:
-    dims = x.ndim - 2
+    n.only("auto_pad", "NOTSET", "its padding follows a shape")
+    n.only("kernel_shape", list(w.shape[2:]), f"its weights are for {w.shape[2:]}")
     pads = n.get("pads", [0] * 2 * dims)
-    if (
-        n.get("auto_pad", "NOTSET") != "NOTSET"
-        or n.get("output_shape")
-        or pads[:dims] != pads[dims:]
-    ):
-        raise cannot("ConvTranspose", "its padding differs from end to end, or follows a shape")
+    if pads[:dims] != pads[dims:]:
+        raise cannot("ConvTranspose", f"pads={pads}, which differ from end to end")
     step, gap, extra = (
         tuple(n.get(name, [least] * dims))
         for name, least in (("strides", 1), ("dilations", 1), ("output_padding", 0))
     )
-    return CONVS_BACK[dims](
-        x, as_tensor(w), as_tensor(b), step, tuple(pads[:dims]), extra, n.get("group", 1), gap
+    return windows.conv_transpose(
+        x, w, as_tensor(b), step, tuple(pads[:dims]), extra, n.get("group"), gap, dims=dims
     )
 
 
-def max_pool(n: Given, x: Tensor) -> Tensor:
-    if n.results > 1 or n.get("ceil_mode"):
-        raise cannot("MaxPool", "it asks for positions, or for windows that reach over the end")
-    size = tuple(n.get("kernel_shape"))
-    x = around(n, x, size, -math.inf)
-    step, gap = (tuple(n.get(name, [1] * len(size))) for name in ("strides", "dilations"))
-    return MAX_POOLS[len(size)](x, size, step, 0, gap)
+def max_pool(n: Given, x: Tensor) -> Any:
+    n.idle("storage_order")  # it is about positions, a second result
+    at = Windows(n, x, tuple(n.get("kernel_shape")))
+    least = -math.inf if x.dtype.is_float else x.dtype.min
+    seen = at.around(x, least, least)
+    return windows.max_pool(seen, at.size, at.step, 0, at.gap, dims=at.dims)
 
 
-def average_pool(n: Given, x: Tensor) -> Tensor:
-    size = tuple(n.get("kernel_shape"))
-    pads, step = n.get("pads", [0] * 2 * len(size)), tuple(n.get("strides", [1] * len(size)))
-    if any(pads) and not n.get("count_include_pad"):
-        whole = around(n, x.like(1), size)
-        x = around(n, x, size)
-        pool = AVG_POOLS[len(size)]
-        return pool(x, size, step) / pool(whole, size, step)
-    if n.get("ceil_mode") or any(d != 1 for d in n.get("dilations", [1])):
-        raise cannot("AveragePool", "ceil_mode, or dilations")
-    return AVG_POOLS[len(size)](around(n, x, size), size, step)
+def average_pool(n: Given, x: Tensor) -> Any:
+    """The mean of what a window sees: padding only where it is to be counted."""
+    at = Windows(n, x, tuple(n.get("kernel_shape")))
+    counted = at.around(x.like(1, (1, 1, *x.shape[2:])), float(n.flag("count_include_pad")))
+    return at.mean(at.around(x)) / at.mean(counted)
 
 
 # ---- norms ---------------------------------------------------------------------------------------
 
 
 def batch_norm(n: Given, x: Tensor, w: Any, b: Any, mean: Any, var: Any) -> Tensor:
+    n.only("training_mode", 0, "it would change its running mean")
+    n.only("is_test", 1, "it would change its running mean")
+    n.idle("momentum")  # of training
     w, b, mean, var = (as_tensor(t) for t in (w, b, mean, var))
-    return F.batch_norm(x, mean, var, w, b, False, 0.1, n.get("epsilon", 1e-5))
+    return F.batch_norm(x, mean, var, w, b, False, 0.1, n.get("epsilon"))
 
 
-def layer_norm(n: Given, x: Tensor, w: Any, b: Any = None) -> Tensor:
-    shape = x.shape[n.get("axis", -1) % x.ndim :]
-    return F.layer_norm(x, shape, as_tensor(w), as_tensor(b), n.get("epsilon", 1e-5))
+def layer_norm(n: Given, x: Tensor, w: Any, b: Any = None) -> tuple[Tensor, ...]:
+    at, eps = n.axis(x), n.get("epsilon")
+    z = F.layer_norm(x, x.shape[at:], as_tensor(w), as_tensor(b), eps)
+    if n.results == 1:
+        return (z,)
+    axes = tuple(range(at, x.ndim))
+    spread = x.var(axes, correction=0, keepdims=True)
+    return z, x.mean(axes, keepdims=True), 1 / (spread + eps).sqrt()
+
+
+def dropout(n: Given, x: Tensor, ratio: Any = None, training: Any = None) -> tuple[Tensor, Tensor]:
+    """x, and where it was kept: everywhere, unless somebody trains."""
+    n.only("is_test", 1, "it would draw random numbers")
+    if training is not None and as_tensor(training).item():
+        raise cannot("Dropout", "training_mode: it would draw random numbers")
+    n.idle("ratio", "seed")  # of training
+    kept = x.like(1)
+    return x, kept if n.opset < 10 else kept.cast("bool")
 
 
 def softmax(f: Function) -> Function:
     """Before version 13 all axes from `axis` on are one."""
 
     def run(n: Given, x: Tensor) -> Any:
+        at = n.axis(x)
         if n.opset >= 13:
-            return f(x, n.get("axis", -1))
-        at = n.get("axis", 1) % x.ndim
-        return f(x.reshape((*x.shape[:at], -1)), -1).reshape(x.shape)
+            return f(x, at)
+        return f(x.reshape((*x.shape[:at], math.prod(x.shape[at:]))), -1).reshape(x.shape)
 
     return run
 
@@ -148,11 +187,12 @@ def softmax(f: Function) -> Function:
 
 def reduction(f: Function) -> Function:
     def run(n: Given, x: Tensor, axes: Any = None) -> Any:
-        found = either(n, "axes", axes)
-        if not found and n.get("noop_with_empty_axes"):
+        found, keeps, noop = (
+            either(n, "axes", axes), n.flag("keepdims"), n.flag("noop_with_empty_axes")
+        )  # fmt: skip
+        if not found and noop:
             return x
-        axis = tuple(found) if found else tuple(range(x.ndim))
-        z = f(x, axis=axis, keepdims=bool(n.get("keepdims", 1)))
+        z = f(x, axis=tuple(found) if found else tuple(range(x.ndim)), keepdims=keeps)
         return z if z.dtype is x.dtype else z.cast(x.dtype)
 
     return run
@@ -160,22 +200,22 @@ def reduction(f: Function) -> Function:
 
 def position(f: Function) -> Function:
     def run(n: Given, x: Tensor) -> Any:
-        if n.get("select_last_index"):
-            raise cannot("ArgMax", "it asks for the last of several")
-        return f(x, axis=n.get("axis", 0), keepdims=bool(n.get("keepdims", 1)))
+        axis, keeps = n.get("axis"), n.flag("keepdims")
+        if n.flag("select_last_index"):
+            return x.shape[axis] - 1 - f(x.flip(axis), axis=axis, keepdims=keeps)
+        return f(x, axis=axis, keepdims=keeps)
 
     return run
 
 
 def cumsum(n: Given, x: Tensor, axis: Any) -> Tensor:
-    if n.get("exclusive") or n.get("reverse"):
-        raise cannot("CumSum", "exclusive, or reverse")
-    return x.cumsum(ints(axis)[0])  # type: ignore[index]
+    return x.cumsum(ints(axis)[0]).cast(x.dtype)  # type: ignore[index]
 
 
 def top_k(n: Given, x: Tensor, k: Any) -> tuple[Tensor, Tensor]:
-    axis = n.get("axis", -1) % x.ndim
-    order = x.argsort(axis=axis, descending=bool(n.get("largest", 1)))
+    n.only("sorted", 1, "which order is meant nobody knows")
+    axis, largest = n.axis(x), n.opset < 11 or n.flag("largest")
+    order = x.argsort(axis=axis, descending=largest)
     chosen = order[(*[slice(None)] * axis, slice(ints(k)[0]))]  # type: ignore[index]
     return x.gather(axis, chosen), chosen
 
@@ -184,9 +224,9 @@ def one_hot(n: Given, x: Any, depth: Any, values: Any) -> Tensor:
     """values[1] where x is the position along the new axis, perhaps counted from its end; else
     values[0]."""
     count, (off, on) = ints(depth)[0], as_tensor(values)  # type: ignore[index]
-    x, axis = as_tensor(x), n.get("axis", -1)
-    ndim = x.ndim + 1
-    places = Tensor.arange(count).reshape([-1 if a == axis % ndim else 1 for a in range(ndim)])
+    x = as_tensor(x)
+    axis, ndim = axis_of(n.get("axis"), x.ndim + 1), x.ndim + 1
+    places = Tensor.arange(count).reshape([-1 if a == axis else 1 for a in range(ndim)])
     x = x.unsqueeze(axis)
     return T.where((x == places) | (x == places - count), on, off)
 
@@ -198,7 +238,23 @@ def clip(n: Given, x: Tensor, low: Any = None, high: Any = None) -> Tensor:
 
 
 def mod(n: Given, x: Any, y: Any) -> Any:
-    return (T.fmod if n.get("fmod") else T.remainder)(as_tensor(x), as_tensor(y))
+    return (T.fmod if n.flag("fmod") else T.remainder)(as_tensor(x), as_tensor(y))
+
+
+def cast(n: Given, x: Tensor) -> Tensor:
+    if n.get("to") not in NAMES:
+        raise cannot("Cast", f"to={n.get('to')}, a dtype that is not here")
+    n.flag("saturate")
+    n.idle("round_mode")  # both are about floats of 8 bits and fewer, which are not here
+    return x.cast(NAMES[n.get("to")])
+
+
+def prelu(n: Given, x: Tensor, slope: Any) -> Tensor:
+    """Before version 7 the slopes are the channels'."""
+    slope = as_tensor(slope)
+    if n.opset < 7 and slope.ndim == 1 < x.ndim:
+        slope = slope.reshape((-1, *[1] * (x.ndim - 2)))
+    return T.where(x >= 0, x, x * slope)
 
 
 def div(n: Given, x: Any, y: Any) -> Any:
@@ -211,25 +267,26 @@ def div(n: Given, x: Any, y: Any) -> Any:
 
 PLAIN = """
     Abs Neg Sign Sqrt Exp Log Sin Cos Tan Asin Acos Atan Sinh Cosh Tanh Asinh Acosh Atanh Erf Floor
-    Ceil Round Sigmoid Relu Softplus Softsign Mish MatMul Pow Where IsNaN HardSwish
+    Ceil Round Sigmoid Relu Softplus Softsign Mish MatMul Where IsNaN HardSwish
 """  # of the same name here, in lower case
 FUNCTIONS: dict[str, Function] = {
     **{name: of(getattr(T, name.lower())) for name in PLAIN.split()},
     **{kind: recurrent(kind) for kind in GATES},
     "Add": folded(T.add), "Sub": of(T.sub), "Mul": folded(T.mul), "Div": div, "Mod": mod,
     "Max": folded(T.maximum), "Min": folded(T.minimum), "Sum": folded(T.add),
+    "Pow": of(lambda x, y: T.pow(x, y).cast(x.dtype)),
     "Reciprocal": of(lambda x: 1 / x), "Identity": of(lambda x: x),
-    "Dropout": lambda n, x, *_: x, "Equal": of(T.eq), "Less": of(T.lt), "LessOrEqual": of(T.le),
+    "Dropout": dropout, "Equal": of(T.eq), "Less": of(T.lt), "LessOrEqual": of(T.le),
     "Greater": of(T.gt), "GreaterOrEqual": of(T.ge), "And": of(T.logical_and),
     "Or": of(T.logical_or), "Xor": of(T.logical_xor), "Not": of(T.logical_not),
     "BitwiseAnd": of(T.bitwise_and), "BitwiseOr": of(T.bitwise_or), "BitwiseXor": of(T.bitwise_xor),
     "BitwiseNot": of(T.bitwise_not),
-    "LeakyRelu": lambda n, x: F.leaky_relu(x, n.get("alpha", 0.01)),
-    "Elu": lambda n, x: F.elu(x, n.get("alpha", 1.0)),
-    "Celu": lambda n, x: F.celu(x, n.get("alpha", 1.0)), "Selu": lambda n, x: F.selu(x),
-    "HardSigmoid": lambda n, x: (x * n.get("alpha", 0.2) + n.get("beta", 0.5)).clip(0, 1),
-    "Gelu": lambda n, x: F.gelu(x, n.get("approximate", "none")),
-    "PRelu": lambda n, x, w: T.where(x >= 0, x, x * as_tensor(w)), "Clip": clip,
+    "LeakyRelu": lambda n, x: F.leaky_relu(x, n.get("alpha")),
+    "Elu": lambda n, x: F.elu(x, n.get("alpha")),
+    "Celu": lambda n, x: F.celu(x, n.get("alpha")),
+    "Selu": lambda n, x: F.elu(x, n.get("alpha")) * n.get("gamma"),
+    "HardSigmoid": lambda n, x: (x * n.get("alpha") + n.get("beta")).clip(0, 1),
+    "Gelu": lambda n, x: F.gelu(x, n.get("approximate")), "PRelu": prelu, "Clip": clip,
     "Gemm": gemm, "Conv": conv, "ConvTranspose": conv_transpose, "MaxPool": max_pool,
     "AveragePool": average_pool,
     "GlobalAveragePool": lambda n, x: x.mean(tuple(range(2, x.ndim)), keepdims=True),
@@ -242,12 +299,12 @@ FUNCTIONS: dict[str, Function] = {
     "Reshape": movement.reshape, "Flatten": movement.flatten, "Transpose": movement.transpose,
     "Unsqueeze": movement.unsqueeze, "Squeeze": movement.squeeze,
     "Slice": movement.slice_, "Split": movement.split, "Gather": movement.gather,
-    "GatherElements": lambda n, x, i: as_tensor(x).gather(n.get("axis", 0), as_tensor(i)),
+    "GatherElements": lambda n, x, i: as_tensor(x).gather(n.get("axis"), as_tensor(i)),
     "ScatterElements": movement.scatter,
-    "Concat": lambda n, *xs: cat([as_tensor(x) for x in xs], axis=n.get("axis")),
+    "Concat": lambda n, *xs: cat([as_tensor(x) for x in xs], axis=n.get("axis", 1)),
     "Expand": movement.expand, "Pad": movement.pad,
     "Tile": lambda n, x, times: x.tile(tuple(ints(times) or ())),
-    "Cast": lambda n, x: x.cast(NAMES[n.get("to")]), "ConstantOfShape": movement.constant_of_shape,
+    "Cast": cast, "ConstantOfShape": movement.constant_of_shape,
     "Range": movement.constant_of_shape, "Trilu": movement.trilu,
     "Einsum": lambda n, *xs: einsum(n.get("equation"), *map(as_tensor, xs)),
 }  # fmt: skip

@@ -150,7 +150,7 @@ def max_pool2d(g: Graph, c: Call) -> str:
 
 
 def attention(g: Graph, c: Call) -> str:
-    """softmax(scale * q kᵀ + mask) v; a row that sees no key is 0"""
+    """softmax(scale * q kᵀ + mask) v; a row that sees no key is 0, and one with a nan is nan"""
     q, k, v, mask = c.ins
     axes = [*range(len(c.given[1].shape))]
     turned = g.add("Transpose", k, perm=[*axes[:-2], axes[-1], axes[-2]])
@@ -160,8 +160,9 @@ def attention(g: Graph, c: Call) -> str:
         rows, keys = c.given[0].shape[-2], c.given[1].shape[-2]
         later = Tensor.arange(keys) > Tensor.arange(rows).unsqueeze(1)
         scores = g.add("Where", g.constant(later), one(g, c, -math.inf), scores)
-    shares = g.add("Softmax", scores, axis=-1)
-    shares = g.add("Where", g.add("IsNaN", shares), one(g, c, 0), shares)
+    unseen = g.add("Cast", g.add("Equal", scores, one(g, c, -math.inf)), to=TYPES["float32"])
+    blind = g.add("Cast", g.add("ReduceProd", unseen, g.ints([-1]), keepdims=1), to=TYPES["bool"])
+    shares = g.add("Where", blind, one(g, c, 0), g.add("Softmax", scores, axis=-1))
     return g.add("MatMul", shares, v)
 
 

@@ -9,19 +9,22 @@ from __future__ import annotations
 import importlib
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tutor.errors import ArgumentError, DataError, ExportError
+from tutor.errors import ArgumentError, DataError, ExportError, TutorError
 from tutor.ground import files
 from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 from tutor.nn.module import Module
-from tutor.onnx.given import Given, as_tensor
+from tutor.onnx.given import Given, as_tensor, cannot
 from tutor.onnx.nodes import FUNCTIONS
 from tutor.onnx.writing import BUFFERS, package
 
 # Inputs that are no parameters: running mean and variance; what stands for yes and no.
+OWN = ("", "ai.onnx")  # the names of the standard's own operators
+DAMAGED = "export the file once more: it is damaged, or was made for other inputs"
 STATE = {"BatchNormalization": (3, 4), "OneHot": (2,)}
 
 
@@ -36,7 +39,9 @@ class OnnxModel(Module):
             i.name for i in graph.input if i.name not in {t.name for t in graph.initializer}
         ]
         self.output_names = [o.name for o in graph.output]
-        self.opset = next(o.version for o in proto.opset_import if o.domain in ("", "ai.onnx"))
+        if graph.sparse_initializer:
+            raise cannot("Constant", "an initialiser that is sparse")
+        self.opset = next((o.version for o in proto.opset_import if o.domain in OWN), 0)
         notes = {prop.key: prop.value for prop in proto.metadata_props}
         fixed = set(json.loads(notes.get(BUFFERS, "[]")))
         for node in graph.node:
@@ -50,14 +55,20 @@ class OnnxModel(Module):
                 self.tensors[name] = Tensor(array).requires_grad_(learns)
             else:
                 self.arrays[name] = array
+        made = {*self.input_names, *self.tensors, *self.arrays}
+        made.update(name for node in graph.node for name in node.output)
+        if lost := [name for name in self.output_names if name not in made]:
+            raise DataError("to load an ONNX file", f"nothing in it makes {lost}", DAMAGED)
         self.evaluators: dict[int, Any] = {}  # by the id of the node
         self.steps = [self.step(onnx, node) for node in graph.node]
-        for node, _ in self.steps:
+        for node, attributes, _ in self.steps:
             if node.op_type == "Constant":
+                if "sparse_value" in attributes:
+                    raise cannot("Constant", "one that is sparse")
                 (array,) = self.folded(node, [])
                 many = array.dtype.kind == "f" and array.ndim
                 self.arrays[node.output[0]] = Tensor(array) if many else array
-        self.steps = [pair for pair in self.steps if pair[0].op_type != "Constant"]
+        self.steps = [step for step in self.steps if step[0].op_type != "Constant"]
 
     def named_parts(self) -> Iterator[tuple[str, Any]]:
         """What is in it, for state_dict: its Tensors, by their names in the file."""
@@ -66,41 +77,45 @@ class OnnxModel(Module):
     def step(self, onnx: Any, node: Any) -> Any:
         """A node, with its attributes read; ExportError for one that is not in the table."""
         known = node.op_type in FUNCTIONS or node.op_type in ("Shape", "Constant", "Size")
-        if not known or node.domain not in ("", "ai.onnx"):
+        if not known or node.domain not in OWN:
             raise ExportError(
-                f"to load an ONNX file with the node {node.op_type!r}, {node.output[0]}",
+                f"to load an ONNX file with the node {node.op_type!r}, {named(node.output)}",
                 f"tutor.onnx reads {', '.join(sorted(FUNCTIONS))}",
                 "export the model without it",
             )
-        read = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
-        return node, {name: plain(value) for name, value in read.items()}
+        schema = onnx.defs.get_schema(node.op_type, self.opset, "")
+        usual = [a.default_value for a in schema.attributes.values() if a.default_value.name]
+        return node, values_of(onnx, node.attribute), values_of(onnx, usual)
 
     def forward(self, *inputs: Any) -> Any:
         if len(inputs) != len(self.input_names):
             raise ArgumentError(
                 f"a model from an ONNX file, with {len(inputs)} inputs",
-                f"it takes {', '.join(self.input_names)}", "give each",
+                f"it takes {named(self.input_names)}", "give each",
             )  # fmt: skip
         values: dict[str, Any] = {"": None, **self.arrays, **self.tensors}
         values.update(zip(self.input_names, inputs, strict=True))
-        for node, attributes in self.steps:
-            given = [values[name] for name in node.input]
-            results = self.run(node, attributes, given)
+        for node, attributes, defaults in self.steps:
+            count = max((i + 1 for i, name in enumerate(node.output) if name), default=0)
+            given = Given(node.op_type, attributes, defaults, self.opset, count)
+            with told(f"to run {node.op_type!r}, {named(node.output)}, of an ONNX file"):
+                results = self.run(node, given, [values[name] for name in node.input])
             values.update(zip(node.output, results, strict=False))
         found = [as_tensor(values[name]) for name in self.output_names]
         return found[0] if len(found) == 1 else tuple(found)
 
-    def run(self, node: Any, attributes: dict[str, Any], given: list[Any]) -> tuple[Any, ...]:
+    def run(self, node: Any, given: Given, operands: list[Any]) -> tuple[Any, ...]:
         """The results of one node."""
         kind = node.op_type
-        if kind in ("Shape", "Size") and isinstance(given[0], Tensor):
+        if not any(isinstance(x, Tensor) for x in operands):
+            return self.folded(node, operands)
+        if kind in ("Shape", "Size"):
             np = importlib.import_module("numpy")
-            shape = given[0].shape[attributes.get("start", 0) : attributes.get("end")]
-            return (np.array(shape if kind == "Shape" else given[0].numel(), "int64"),)
-        if not any(isinstance(x, Tensor) for x in given):
-            return self.folded(node, given)
-        found = FUNCTIONS[kind](Given(attributes, self.opset, len(node.output)), *given)
-        return found if isinstance(found, tuple) else (found,)
+            shape = operands[0].shape[given.get("start", 0) : given.get("end")]
+            found = np.array(shape if kind == "Shape" else operands[0].numel(), "int64")
+        else:
+            found = FUNCTIONS[kind](given, *operands)
+        return given.finish(found if isinstance(found, tuple) else (found,))
 
     def folded(self, node: Any, given: list[Any]) -> tuple[Any, ...]:
         """A node of arrays alone, as the standard's own reference computes it."""
@@ -116,9 +131,33 @@ class OnnxModel(Module):
         return tuple(self.evaluators[id(node)].run(None, feed))
 
 
+def named(names: Any) -> str:
+    """Names of a file, which are bytes where they are no text."""
+    return ", ".join(map(str, names))
+
+
+def values_of(onnx: Any, attributes: Any) -> dict[str, Any]:
+    """Attributes by their names, as Python has them."""
+    return {a.name: plain(onnx.helper.get_attribute_value(a)) for a in attributes}
+
+
 def plain(value: Any) -> Any:
-    """An attribute as Python has it."""
+    if isinstance(value, list):
+        return [plain(part) for part in value]
     return value.decode() if isinstance(value, bytes) else value
+
+
+@contextmanager
+def told(asked: str, do: str = DAMAGED) -> Iterator[None]:
+    """A DataError for whatever goes wrong inside: a file may say anything, and what it makes of
+    NumPy, onnx and Python is found out only there."""
+    try:
+        yield
+    except TutorError:
+        raise
+    except Exception as error:
+        lines = str(error).strip().splitlines() or ["it says no more"]
+        raise DataError(asked, f"{type(error).__name__}: {lines[0]}", do) from error
 
 
 @spelled
@@ -130,19 +169,8 @@ def load(path: str | Path) -> OnnxModel:
     DataError for what is no ONNX file, ExportError for a node that is not in the table.
     """
     onnx = package()
-    try:
+    with told(f"to load the ONNX file {path}", "give a file that an export has written"):
         with files.opened(str(path)):
             proto = onnx.load(str(path))
         onnx.checker.check_model(proto)
-    except (OSError, ValueError, onnx.checker.ValidationError, undecoded()) as error:
-        raise DataError(
-            f"to load the ONNX file {path}", str(error).strip().splitlines()[0],
-            "give the name of a file that an export has written",
-        ) from error  # fmt: skip
-    return OnnxModel(proto)
-
-
-def undecoded() -> type[Exception]:
-    """What the package that onnx reads its files by raises of one that is none."""
-    found: type[Exception] = importlib.import_module("google.protobuf.message").DecodeError
-    return found
+        return OnnxModel(proto)

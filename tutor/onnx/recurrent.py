@@ -14,6 +14,7 @@ from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
 from tutor.onnx.given import Given, as_tensor, cannot
 from tutor.ops.movement import stack
 
+DIRECTIONS = {"forward": 1, "foward": 1, "reverse": 1, "bidirectional": 2}  # (sic: version 1)
 GATES = {"RNN": 1, "LSTM": 4, "GRU": 3}
 State = tuple[Tensor, ...]
 Step = Callable[[Tensor, State, Tensor, Tensor], State]
@@ -21,8 +22,9 @@ Step = Callable[[Tensor, State, Tensor, Tensor], State]
 
 def rnn_step(n: Given) -> Step:
     """h = tanh(x Wᵀ + h Rᵀ + b)"""
-    kinds = [name.lower() for name in map(as_text, n.get("activations", ["Tanh"]))]
-    if not set(kinds) <= {"tanh", "relu"} or len(set(kinds)) > 1:
+    kinds = [name.lower() for name in n.get("activations")]
+    wanted = len(kinds) >= DIRECTIONS.get(n.get("direction"), 0)  # one for each
+    if not set(kinds) <= {"tanh", "relu"} or len(set(kinds)) != 1 or not wanted:
         raise cannot("RNN", f"the activations {kinds}")
 
     def step(x: Tensor, state: State, r: Tensor, b: Tensor) -> State:
@@ -48,7 +50,7 @@ def gru_step(n: Given) -> Step:
     """The gates are z, r and g: h = z h + (1 - z) g. The reset r scales R h where
     linear_before_reset is set, as in PyTorch; else h, as in the paper."""
     plain(n, "GRU", ["Sigmoid", "Tanh"])
-    before = n.get("linear_before_reset", 0)
+    before = n.flag("linear_before_reset")
 
     def step(x: Tensor, state: State, r: Tensor, b: Tensor) -> State:
         (h,), size = state, r.shape[1]
@@ -65,14 +67,10 @@ def gru_step(n: Given) -> Step:
 STEPS = {"RNN": rnn_step, "LSTM": lstm_step, "GRU": gru_step}
 
 
-def as_text(name: Any) -> str:
-    return name.decode() if isinstance(name, bytes) else str(name)
-
-
 def plain(n: Given, kind: str, usual: list[str]) -> None:
-    found = list(map(as_text, n.get("activations", usual)))
-    if found != usual * (len(found) // len(usual)) or n.get("input_forget"):
-        raise cannot(kind, f"the activations {found}, or input_forget")
+    found = n.get("activations", usual)
+    if not found or found != usual * (len(found) // len(usual)):
+        raise cannot(kind, f"the activations {found}")
 
 
 def recurrent(kind: str) -> Callable[..., tuple[Tensor, ...]]:
@@ -80,16 +78,21 @@ def recurrent(kind: str) -> Callable[..., tuple[Tensor, ...]]:
 
     def run(n: Given, x: Tensor, w: Any, r: Any, b: Any = None, lengths: Any = None, h: Any = None,
             c: Any = None, peepholes: Any = None) -> tuple[Tensor, ...]:  # fmt: skip
-        if lengths is not None or peepholes is not None or n.get("clip") or n.get("layout"):
-            raise cannot(kind, "sequences of several lengths, peepholes, clip or layout")
+        if lengths is not None or peepholes is not None:
+            raise cannot(kind, "sequences of several lengths, or peepholes")
         w, r, step = as_tensor(w), as_tensor(r), STEPS[kind](n)
+        n.only("hidden_size", r.shape[2], f"its weights are for {r.shape[2]}")
+        n.idle("output_sequence")  # all results are there, whichever are asked for
+        way = n.get("direction")
+        if way not in DIRECTIONS or w.shape[0] != DIRECTIONS[way]:
+            raise cannot(kind, f"direction={way!r}, with weights for {w.shape[0]}")
         directions, rows = w.shape[0], GATES[kind] * r.shape[2]
         b = w.like(0, (directions, 2 * rows)) if b is None else as_tensor(b)
         empty = w.like(0, (directions, x.shape[1], r.shape[2]))
         starts = [empty if t is None else as_tensor(t) for t in (h, c)[: 1 + (kind == "LSTM")]]
         outs, ends = [], []
         for d in range(directions):
-            backwards = n.get("direction") == "reverse" or d == 1
+            backwards = way == "reverse" or d == 1
             projected = F.linear(x.flip(0) if backwards else x, w[d], b[d, :rows])
             state, seen = tuple(t[d] for t in starts), []
             for place in projected:
