@@ -127,6 +127,13 @@ def test_what_is_no_such_file_is_refused(tmp_path, content):
     assert caught.value.asked and caught.value.found and caught.value.do
 
 
+def test_a_piece_is_as_long_as_the_longest_word_and_no_longer():
+    merges = [(97, 97), *((k, k) for k in range(256, 261))]
+    assert BPE(merges).encode("a" * 63) and BPE(merges).pieces[-1] == b"a" * 64
+    with pytest.raises(DataError, match="65 bytes"):
+        BPE([*merges, (261, 97)])
+
+
 def test_the_work_grows_with_the_text_and_not_with_its_square():
     """Counted in merges of words, not in seconds: a word of the text is merged when it has the
     pair, and not else; and no word is long, whatever the text."""

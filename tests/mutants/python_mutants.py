@@ -549,4 +549,36 @@ PYTHON_MUTANTS = [
         "devices/test_learning.py",
         "a model that was moved cannot be trained any more",
     ),
+    Mutant(
+        "what PyTorch negates late is taken as it lies", "tutor/methods/interop.py",
+        'x = getattr(x, "resolve_neg", lambda: x)()', "pass",
+        "exchange/test_pytorch.py",
+        "an imaginary part comes into a data set with the wrong sign", "negated",
+    ),
+    Mutant(
+        "special pieces are looked for shortest first", "tutor/data/gpt2_bpe.py",
+        "key=len, reverse=True)", "key=len)",
+        "data/test_gpt2_bpe.py",
+        "a special piece that begins like a shorter one is never found", "special",
+    ),
+    Mutant(
+        "labels stand one tick too far", "tutor/viz/axes.py",
+        "            x = self.x(t)\n",
+        "            x = self.x(t + (at[-1] - at[0]) / max(1, len(at) - 1))\n",
+        "viz/test_viz_charts.py",
+        "a reader takes the wrong epoch for the best one", "each_label",
+    ),
+    Mutant(
+        "the sweep follows links", "tutor/ground/files.py",
+        "> STALE:\n                part.unlink()",
+        "> STALE:\n                part.resolve().unlink()",
+        "ground/test_files.py",
+        "a file that a link among the parts names is lost", "links",
+    ),
+    Mutant(
+        "a pipe is waited for", "tutor/ground/files.py",
+        "if not stat.S_ISREG(status.st_mode):", "if False:",
+        "ground/test_files.py",
+        "a loader that is given a pipe blocks for ever", "somebody",
+    ),
 ]  # fmt: skip
