@@ -247,6 +247,26 @@ def test_what_is_held_twice_is_let_go_at_the_end() -> None:
     assert limits.ends_python(print) == ""
 
 
+def test_who_leaves_first_takes_nothing_back() -> None:
+    """Two threads are held; the one that is through first leaves the other held."""
+    original, inside, leave = os._exit, threading.Event(), threading.Event()
+
+    def other() -> None:
+        with limits.held():
+            inside.set()
+            leave.wait()
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    inside.wait()
+    with limits.held():
+        pass
+    assert os._exit is not original and limits.Held.count == 1
+    leave.set()
+    thread.join()
+    assert os._exit is original and limits.Held.count == 0
+
+
 def test_no_time_limit_strikes_while_something_is_let_go(way: Any, monkeypatch: Any) -> None:
     """The outer limit is up while the inner one ends; what lets go takes its time here."""
 

@@ -146,6 +146,12 @@ CHEATS = {  # text, and what is found of 02.1
         "wrong",
     ),
     "from a child": (SPEAK + "    if os.fork(): os.wait()\n    return args", "raised"),
+    "what it has open": (
+        "import os\ndef strides_for(shape):\n    seen = []\n    for number in range(3, 256):\n"
+        "        try: seen.append((number, os.fstat(number)))\n        except OSError: pass\n"
+        "    if seen: raise ValueError(f'it has {{seen}}')\n    return shape",
+        "wrong",
+    ),
     "another judge": (
         "import sys\nfrom course.verdict import Verdict\ndef strides_for(shape): ...\n"
         "sys.modules['course.children'].judged = lambda e, a: Verdict(e.id, 'exact')",
@@ -363,11 +369,25 @@ def test_it_can_neither_delete_nor_see_nor_call(
     assert calls == [] and not os.path.exists("/tmp/tutor-report-evil")
 
 
+@pytest.mark.parametrize("apart", sorted({APART, False}))
+def test_a_program_has_its_limits(own: Path, apart: bool) -> None:
+    names = ("AS", "CPU", "FSIZE", "CORE", "NOFILE")
+    text = f"import resource as r; [r.getrlimit(getattr(r, 'RLIMIT_' + n)) for n in {names!r}]"
+    ask = text.replace("; [", "; print([") + ", file=open({pipe}, 'w'))"
+    command = [sys.executable, "-I", "-c", ask]
+    ended = sandbox.run(own, command, seconds=30, memory=1 << 30, apart=apart)
+    expected = [(most, most) for most in (1 << 30, 31, sandbox.LARGEST, 0, 256)]
+    assert ended.said == f"{expected}\n" and ended.code == 0
+
+
 def test_links_are_not_followed(own: Path, tmp_path: Path) -> None:
     (tmp_path / "00.1.py").write_text("reached = -3.95")
     (own / "00.1.py").symlink_to(tmp_path / "00.1.py")
     os.mkfifo(own / "02.1.py")  # would be waited for
-    assert marked(own).kinds == {}
+    (own / "01.4.py").write_text(find("01.4").solution)
+    learner = marked(own)
+    assert learner.kinds.keys() == {"01.4"} and learner.passed("01.4"), learner
+    assert learner.troubles == []
 
 
 def test_who_cannot_be_apart_does_not_fall_back(own: Path) -> None:
