@@ -3,6 +3,7 @@
     import LIBRARY                  prints the seconds that importing it takes
     epoch LIBRARY FOLDER THREADS    trains the MLP for one epoch on the files in FOLDER
     faults LIBRARY THREADS STEPS    prints the page faults of one step, after warm-up
+    graph LIBRARY COUNT             prints the bytes that each add of a graph of so many keeps
 
 Behind that it prints how much memory the process needed. It loads the one library and nothing else
 that is measured. The files are the numbers as they lie in memory: float32 pixels, int64 labels.
@@ -75,6 +76,29 @@ def faults(library: str, threads: str, steps: str) -> float:
     return (resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) / count
 
 
+def graph(library: str, count: str) -> float:
+    """Bytes that the process grows by for each add of a graph. In a process of its own: one that
+    has let go of a graph before has pages enough for the next."""
+    import resource
+
+    def chain(adds: int) -> Any:
+        y, one = (tensor(library, bytearray(4), "float32", (1,)) for _ in range(2))
+        y.requires_grad_()
+        for _ in range(adds):
+            y = y + one
+        return y
+
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+    first = chain(1000)  # stays: it has taken what is left of pages that were there
+    before = resident()
+    kept = chain(int(count))
+    grown = (resident() - before) / int(count)
+    del first, kept
+    return grown
+
+
 def peak_mebibytes() -> float:
     """The most memory this process ever had resident.
 
@@ -91,7 +115,8 @@ def peak_mebibytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
-WHAT: dict[str, Callable[..., float]] = {"import": import_seconds, "epoch": epoch, "faults": faults}
+WHAT: dict[str, Callable[..., float]] = {"import": import_seconds, "epoch": epoch, "faults": faults,
+                                        "graph": graph}  # fmt: skip
 
 if __name__ == "__main__":
     value = WHAT[sys.argv[1]](*sys.argv[2:])

@@ -19,6 +19,7 @@ from tutor.dtype import DType, bfloat16
 
 NAMES = ("tutor", "numpy", "torch")
 ALSO = {"eager": "tutor"}  # who is measured beside these, and is one of them
+WAYS = {"channels_last": "torch"}  # another way to use a library: its better one counts
 
 
 def _optional(name: str) -> Any:
@@ -58,6 +59,15 @@ def views(x: Tensor) -> dict[str, Any]:
         seen["numpy"] = x.numpy()
     if torch is not None:
         seen["torch"] = torch.from_dlpack(x)
+    return seen
+
+
+def view(name: str, x: Tensor) -> Any:
+    """The same memory as `name` sees it, a library or one of its WAYS. Images in channels_last are
+    a copy: a program makes it once, before it begins."""
+    seen = views(x)[ALSO.get(name) or WAYS.get(name) or name]
+    if name == "channels_last" and len(x.shape) == 4:
+        return seen.contiguous(memory_format=torch.channels_last)
     return seen
 
 

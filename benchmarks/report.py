@@ -165,11 +165,20 @@ def measure(
         return row
     del results
     start = machine.times()
-    row.samples = interleaved(runs, effort)
+    row.samples = better_ways(interleaved(runs, effort))
     row.others = machine.others(start)
     row.disturbed = effort.threads > 1 and machine.too_few_cores(effort.threads, row.others)
     row.peak = peak(case, effort.threads)
     return row
+
+
+def better_ways(samples: dict[str, Samples]) -> dict[str, Samples]:
+    """Each library by the better of the ways to use it."""
+    for way, library in libraries.WAYS.items():
+        if way in samples:
+            both = [found for name in (library, way) if (found := samples.pop(name, None))]
+            samples[library] = min(both, key=lambda found: found.best)
+    return samples
 
 
 def peak(case: Case, threads: int) -> float | None:

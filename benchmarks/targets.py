@@ -62,8 +62,8 @@ TARGETS: dict[str, Target] = {
         )
         for batch, ratio in ((32, 2.2), (128, 1.6))
     },
-    "epoch": Target("one MNIST epoch, jit, batch 128, indexed by hand", 2.0, "torch"),
-    "epoch loader": Target("the same, torch with DataLoader", 3.5, "torch"),
+    "epoch": Target("one MNIST epoch, jit, batch 128, whole batches", 2.0, "torch"),
+    "epoch samples": Target("the same, DataLoader, one sample at a time", 3.5, "torch"),
     "ten ops jit": Target("10 operations on 4 numbers, forward and backward, jit", 9.5, "torch"),
     "cnn jit": Target("CNN training step, batch 128, jit", 4.0, "torch"),
     "gpt jit": Target("GPT step, Adam with decay, jit", 1.7, "torch"),

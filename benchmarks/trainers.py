@@ -8,7 +8,7 @@ from typing import Any
 
 import tutor
 from benchmarks import libraries
-from benchmarks.libraries import Run, views
+from benchmarks.libraries import Run
 from tutor import Tensor
 
 
@@ -22,6 +22,8 @@ def make(kind: str, bias: bool = True, adam: bool = False) -> dict[str, Any]:
         if name != "numpy":
             model = module.mlp(bias) if kind == "mlp" else module.cnn()
             trainers[name] = module.Trainer(model, adam)
+            if name == "torch" and kind == "cnn":
+                trainers["channels_last"] = module.Trainer(module.channels_last(module.cnn()), adam)
         elif kind == "mlp" and bias and not adam:
             trainers[name] = module.Trainer()
     weights = [p.detach().copy() for p in trainers["tutor"].params]
@@ -42,6 +44,9 @@ def jitted(make_model: str, sizes: dict[str, Any], adam: bool = False, decay: fl
             trainers[name] = getattr(module, kind)(
                 getattr(module, make_model)(**sizes), adam, decay
             )
+            if name == "torch" and make_model == "cnn":
+                model = module.channels_last(module.cnn(**sizes))
+                trainers["channels_last"] = module.Trainer(model, adam, decay)
     weights = [p.detach().copy() for p in trainers["tutor"].params]
     for trainer in trainers.values():
         trainer.start_from(weights)
@@ -57,11 +62,10 @@ def runs(
     trainers: dict[str, Any], method: str, *inputs: Tensor, size: int | None = None
 ) -> dict[str, Run]:
     """method(*inputs) of every trainer that has it, on the library's own view of the memory."""
-    seen = [views(x) for x in inputs]
     found: dict[str, Run] = {}
     for name, trainer in trainers.items():
         if hasattr(trainer, method):
-            operands = [s[libraries.ALSO.get(name, name)] for s in seen]
+            operands = [libraries.view(name, x) for x in inputs]
             sizes = [] if size is None else [size]
             found[name] = functools.partial(getattr(trainer, method), *_place(operands, sizes))
     return found

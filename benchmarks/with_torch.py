@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import BatchSampler, DataLoader, RandomSampler
 
 
 def mlp(bias: bool = True, hidden: Iterable[int] = (128,)) -> Any:
@@ -25,6 +25,32 @@ def cnn() -> Any:
         nn.Conv2d(8, 16, 3), nn.ReLU(), nn.MaxPool2d(2),
         nn.Flatten(), nn.Linear(400, 10),
     )  # fmt: skip
+
+
+def channels_last(model: Any) -> Any:
+    """The same model for images whose channels lie side by side, as its convolutions like them."""
+    return model.to(memory_format=torch.channels_last)
+
+
+class Samples:
+    """Images and labels, one pair for one number."""
+
+    def __init__(self, x: Tensor, y: Tensor) -> None:
+        self.x, self.y = x, y
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def __getitem__(self, index: int) -> tuple[Tensor, Tensor]:
+        return self.x[index], self.y[index]
+
+
+class Rows(Samples):
+    """A whole batch for a list of numbers, which a BatchSampler gives."""
+
+    def __getitem__(self, index: Any) -> tuple[Tensor, Tensor]:
+        pick = torch.tensor(index)
+        return self.x.index_select(0, pick), self.y.index_select(0, pick)
 
 
 class Block(nn.Module):  # type: ignore[misc]  # to mypy all of torch is Any
@@ -69,7 +95,7 @@ class GPT(nn.Module):  # type: ignore[misc]
 
 
 class Trainer:
-    """A network and its optimizer: for Adam the fused one, PyTorch's fastest."""
+    """A network and its optimizer: PyTorch's fastest, fused for Adam and foreach for SGD."""
 
     def __init__(self, model: Any, adam: bool = False, decay: float = 0.0) -> None:
         self.model = model
@@ -78,7 +104,7 @@ class Trainer:
         if adam:
             self.optimizer = torch.optim.Adam(self.params, 1e-3, weight_decay=decay, fused=True)
         else:
-            self.optimizer = torch.optim.SGD(self.params, lr=0.1)
+            self.optimizer = torch.optim.SGD(self.params, lr=0.1, foreach=True)
 
     @torch.no_grad()  # type: ignore[untyped-decorator]  # to mypy all of torch is Any
     def start_from(self, weights: Iterable[Any]) -> None:
@@ -100,11 +126,19 @@ class Trainer:
         """The same in a given order, so that two libraries can be compared."""
         for at in range(0, len(x), size):
             pick = order[at : at + size]
-            loss = self.step(x[pick], y[pick])
+            loss = self.step(x.index_select(0, pick), y.index_select(0, pick))
         return loss
 
-    def loader_epoch(self, x: Tensor, y: Tensor, size: int) -> Tensor:
-        """One pass as the tutorials write it."""
-        for images, labels in DataLoader(TensorDataset(x, y), batch_size=size, shuffle=True):
+    def sample_epoch(self, x: Tensor, y: Tensor, size: int) -> Tensor:
+        """One pass by a DataLoader that asks for one sample after another."""
+        for images, labels in DataLoader(Samples(x, y), batch_size=size, shuffle=True):
+            loss = self.step(images, labels)
+        return loss
+
+    def batch_epoch(self, x: Tensor, y: Tensor, size: int) -> Tensor:
+        """One pass by a DataLoader that asks for whole batches."""
+        rows = Rows(x, y)
+        sampler = BatchSampler(RandomSampler(rows), size, drop_last=False)
+        for images, labels in DataLoader(rows, sampler=sampler, batch_size=None):
             loss = self.step(images, labels)
         return loss

@@ -25,6 +25,19 @@ def cnn() -> nn.Sequential:
     )  # fmt: skip
 
 
+class Samples:
+    """Images and labels, one pair for one number."""
+
+    def __init__(self, x: Tensor, y: Tensor) -> None:
+        self.x, self.y = x, y
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def __getitem__(self, index: int) -> tuple[Tensor, Tensor]:
+        return self.x[index], self.y[index]
+
+
 class Block(nn.Module):
     """x + attention(x), in which no position sees a later one, then x + mlp(x)."""
 
@@ -97,6 +110,18 @@ class Trainer:
         for at in range(0, x.shape[0], size):
             pick = order[at : at + size]
             loss = self.step(x.index_select(0, pick), y.index_select(0, pick))
+        return loss
+
+    def sample_epoch(self, x: Tensor, y: Tensor, size: int) -> Tensor:
+        """One pass by a DataLoader that asks for one sample after another."""
+        for images, labels in data.DataLoader(Samples(x, y), size, shuffle=True):
+            loss = self.step(images, labels)
+        return loss
+
+    def batch_epoch(self, x: Tensor, y: Tensor, size: int) -> Tensor:
+        """One pass by a DataLoader that asks for whole batches, as it does of Tensors."""
+        for images, labels in data.DataLoader((x, y), size, shuffle=True):
+            loss = self.step(images, labels)
         return loss
 
 

@@ -17,11 +17,12 @@ from pathlib import Path
 import pytest
 
 import tutor
-from benchmarks import equality, libraries, machine, measure, report
+from benchmarks import equality, libraries, machine, measure, report, trainers
 from benchmarks.__main__ import SUITES, arguments
 from benchmarks.case import Case
 from benchmarks.measure import Effort, Samples, interleaved, timed
 from benchmarks.suites import layers
+from benchmarks.suites.mlp import EPOCHS
 from benchmarks.targets import TARGETS, Target
 from tutor import Tensor
 
@@ -93,6 +94,13 @@ def test_a_run_is_added_to_the_file(tmp_path):
     assert both[: len(first)] == first and len(both) == 2 * len(first)
 
 
+def test_the_memory_of_a_graph_is_that_of_its_nodes(everything):
+    """An add keeps objects of some hundred bytes: a measurement that finds none has missed them."""
+    _, rows, _ = everything
+    row = next(row for row in rows if row["case"].startswith("memory of an add"))
+    assert all(100 < found["best"] < 5000 for found in row["results"].values()), row
+
+
 def test_numpy_is_compared(everything):
     _, rows, _ = everything
     add = next(row for row in rows if row["case"] == "add 1K")
@@ -121,7 +129,7 @@ def test_a_missing_library_has_an_empty_column(missing, column, tmp_path):
         assert row["torch"] is None
         if column is None:
             assert row["ratio"] is None
-            alone = row["case"].startswith(("an add in a graph", "its memory"))
+            alone = row["case"].startswith(("an add in a graph", "memory of an add"))
             assert (row["met"] is None) is not alone  # "at most" needs no rival
 
 
@@ -301,7 +309,12 @@ def test_the_suite_of_layers_compares_gradients(everything, monkeypatch):
     is found."""
     _, rows, _ = everything
     named = [row["case"] for row in rows if row["suite"] == "layers"]
-    assert named[1::2] == [f"{name}, backward" for name in named[::2]] and len(named) >= 26
+    assert len(named) >= 31
+    for name in [name.removesuffix(", backward") for name in named if name.endswith("backward")]:
+        modes = name.startswith(("BatchNorm", "Dropout"))
+        forward = [f"{name}, evaluating", f"{name}, training"] if modes else [name]
+        at = named.index(f"{name}, backward")
+        assert named[at - len(forward) : at] == forward
     torch = pytest.importorskip("torch")
     assert all(
         set(row["results"]) == {"tutor", "torch"} for row in rows if row["suite"] == "layers"
@@ -314,6 +327,54 @@ def test_the_suite_of_layers_compares_gradients(everything, monkeypatch):
     norms = {case.name: case for case in layers.cases(SMOKE) if case.name.startswith("LayerNorm")}
     found = [report.measure("layers", case, SMOKE).differs for case in norms.values()]
     assert [bool(differs) for differs in found] == [False, True]
+
+
+def test_a_row_times_the_mode_that_it_names():
+    """A layer of random numbers gives its input where it evaluates; BatchNorm's running numbers,
+    0 and 1 at first, leave the input as it is, and the numbers of the batch do not."""
+    pytest.importorskip("torch")
+    rows = {case.name: case for case in layers.cases(SMOKE)}
+    found = 0
+    for name in rows:
+        if name.endswith(", evaluating"):
+            found += 1
+            for library in ("tutor", "torch"):
+                asked = [name, name.replace("evaluating", "training")]
+                first, other = (rows[n].runs[library]()[0] for n in asked)
+                assert float(abs(first - other).max()) > 0.01, (name, library)
+                assert not first.requires_grad
+    assert found == 3
+
+
+def test_the_better_way_to_use_a_library_counts():
+    """A convolution is timed in both of PyTorch's layouts, and compared in both."""
+    pytest.importorskip("torch")
+    row = next(case for case in layers.cases(SMOKE) if case.name.startswith("Conv2d"))
+    assert set(row.runs) == {"tutor", "torch", "channels_last"}
+    assert row.runs["channels_last"]()[0].stride(1) == 1 < row.runs["torch"]()[0].stride(1)
+    for slow, fast in ((3.0, 2.0), (2.0, 3.0)):
+        samples = {"tutor": Samples([1.0]), "torch": Samples([slow]),
+                   "channels_last": Samples([fast])}  # fmt: skip
+        assert report.better_ways(samples) == {"tutor": [1.0], "torch": [2.0]}
+
+
+@pytest.mark.parametrize("method", EPOCHS.values())
+def test_each_way_through_an_epoch_sees_each_row_once(method, monkeypatch):
+    """In both libraries, in an order of its own, with a last batch that is smaller."""
+    pytest.importorskip("torch")
+    x = Tensor.arange(10, dtype="float32").reshape(10, 1)
+    made = {name: t for name, t in trainers.make("mlp").items() if name != "numpy"}
+    assert set(made) == {"tutor", "torch"}
+    for name, trainer in made.items():
+        seen: list[list[float]] = []
+        monkeypatch.setattr(
+            trainer, "step", lambda a, b, seen=seen: seen.append([a.tolist(), b.tolist()])
+        )
+        trainers.runs({name: trainer}, method, x, x.cast("int64")[:, 0], size=4)[name]()
+        assert [len(b) for _, b in seen] == [4, 4, 2], name
+        assert all([int(v) for (v,) in a] == b for a, b in seen), name
+        order = [v for _, b in seen for v in b]
+        assert sorted(order) == list(range(10)) != order, name
 
 
 def test_the_suite_jit_has_all_three(everything):

@@ -21,7 +21,7 @@ from benchmarks.libraries import Run, modules, operand, views
 from benchmarks.measure import Effort, Samples
 from benchmarks.suites import cnn, overhead
 from benchmarks.suites.elementwise import CHAIN
-from benchmarks.suites.mlp import LOSSES, WHOLE_EPOCH
+from benchmarks.suites.mlp import EPOCHS, LOSSES, WHOLE_EPOCH
 from benchmarks.targets import TARGETS
 from tutor import Tensor, memory
 
@@ -134,17 +134,15 @@ def _epochs(count: int) -> Iterator[Case]:
     """Shuffling, picking the rows of each batch, a step for each; the last one is smaller."""
     x, y = trainers.images(count)
     order = tutor.Tensor(tutor.random.permutation(count, seed=0))
-    for what, method in (("by hand", "epoch"), ("DataLoader", "loader_epoch")):
+    for what, method in EPOCHS.items():
         networks = trainers.jitted("mlp", {})
         check = trainers.runs(networks, "ordered_epoch", x, y, order, size=128)
-        runs = trainers.runs(networks, "epoch", x, y, size=128)
-        if method == "loader_epoch":  # only PyTorch has one; tutor.data.batches is as short
-            runs |= trainers.runs(networks, method, x, y, size=128)
+        runs = trainers.runs(networks, method, x, y, size=128)
         flops = 2.0 * count * (2 * 784 * 128 + 3 * 128 * 10)
         yield Case(
             f"epoch of {count}, {what}", runs, flops=flops, limit="flops", check=check,
             tolerance=WHOLE_EPOCH,
-            target=TARGETS["epoch" if method == "epoch" else "epoch loader"],
+            target=TARGETS["epoch samples" if method == "sample_epoch" else "epoch"],
         )  # fmt: skip
 
 

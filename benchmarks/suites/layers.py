@@ -1,4 +1,5 @@
-"""Layers by themselves: forward as one evaluates, and forward and backward as one trains.
+"""Layers by themselves: forward as one evaluates, and forward and backward as one trains. Where a
+layer does something else while it trains, its forward pass has a row for each mode.
 
 Both libraries build the layer by the same name and arguments, and start from the same weights. The
 backward pass makes every gradient that a step in the midst of a network needs: of the input, where
@@ -8,12 +9,13 @@ that is one of floats, and of each parameter.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import tutor
 from benchmarks.case import Case
-from benchmarks.libraries import Run, modules, operand, views
+from benchmarks.libraries import WAYS, Run, modules, operand, view
 from benchmarks.measure import Effort
 from tutor import Tensor
 
@@ -25,12 +27,15 @@ Make = Callable[[Any], Callable[..., Any]]
 
 
 class Row(NamedTuple):
-    """`make(nn)` gives the layer of this library's `nn`, `inputs` what it is called with."""
+    """`make(nn)` gives the layer of this library's `nn`, `inputs` what it is called with. `modes`:
+    it does something else while it trains. `images`: PyTorch has its channels_last, too."""
 
     name: str
     make: Make
     inputs: tuple[Tensor, ...]
     random: bool = False
+    modes: bool = False
+    images: bool = False
 
 
 def layer(kind: str, *arguments: Any, **options: Any) -> Make:
@@ -40,21 +45,14 @@ def layer(kind: str, *arguments: Any, **options: Any) -> Make:
 
 def cases(effort: Effort) -> Iterator[Case]:
     for row in _rows(effort):
-        for name, train in ((row.name, False), (f"{row.name}, backward", True)):
-            yield _case(name, row, train)
+        yield _case(f"{row.name}, evaluating" if row.modes else row.name, row, _evaluating)
+        if row.modes:
+            yield _case(f"{row.name}, training", row, _forward)
+        yield _case(f"{row.name}, backward", row, _training)
 
 
-def _case(name: str, row: Row, train: bool) -> Case:
-    layers = _layers(row)
-    slope = (tutor.ones if row.random else operand)(
-        *_evaluating("tutor", layers["tutor"], row.inputs)()[0].shape
-    )
-    runs = {
-        library: _training(library, made, row.inputs, slope)
-        if train
-        else _evaluating(library, made, row.inputs)
-        for library, made in layers.items()
-    }
+def _case(name: str, row: Row, way: Callable[..., Run]) -> Case:
+    runs = {library: way(library, made, row) for library, made in _layers(row).items()}
     check: dict[str, Run] | None = None
     if row.random:
         check = {library: functools.partial(_ends, run) for library, run in runs.items()}
@@ -69,10 +67,17 @@ def _ends(run: Run) -> list[Any]:
 
 def _layers(row: Row) -> dict[str, Any]:
     """The layer of each library, from the weights of ours."""
-    made = {n: row.make(modules[n].nn) for n in ("tutor", "torch") if modules[n] is not None}
-    if "torch" in made:
-        for theirs, ours in zip(_params(made["torch"]), _params(made["tutor"]), strict=True):
-            theirs.data.copy_(modules["torch"].from_dlpack(ours.detach()))
+    torch = modules["torch"]
+    made: dict[str, Any] = {
+        n: row.make(modules[n].nn) for n in ("tutor", "torch") if modules[n] is not None
+    }
+    if torch and row.images:
+        layer: Any = row.make(torch.nn)
+        made["channels_last"] = layer.to(memory_format=torch.channels_last)
+    for name, layer in made.items():
+        if name != "tutor":
+            for theirs, ours in zip(_params(layer), _params(made["tutor"]), strict=True):
+                theirs.data.copy_(torch.from_dlpack(ours.detach()))
     return made
 
 
@@ -83,9 +88,12 @@ def _params(layer: Any) -> list[Any]:
     return [p for _, p in sorted(layer.named_parameters(), key=lambda named: named[0])]
 
 
-def _evaluating(library: str, layer: Any, inputs: tuple[Tensor, ...]) -> Run:
-    seen = [views(x)[library] for x in inputs]
-    no_grad = modules[library].no_grad
+def _evaluating(library: str, layer: Any, row: Row) -> Run:
+    """Forward in mode eval(), which a function has not, and without a graph."""
+    seen = [view(library, x) for x in row.inputs]
+    no_grad = modules[WAYS.get(library, library)].no_grad
+    if hasattr(layer, "eval"):
+        layer.eval()
 
     def run() -> list[Any]:
         with no_grad():
@@ -94,10 +102,15 @@ def _evaluating(library: str, layer: Any, inputs: tuple[Tensor, ...]) -> Run:
     return run
 
 
-def _training(library: str, layer: Any, inputs: tuple[Tensor, ...], slope: Tensor) -> Run:
-    seen = [views(x)[library].detach() for x in inputs]
-    wanted = [x.requires_grad_() for x in seen if "float" in str(x.dtype)] + _params(layer)
-    g = views(slope)[library]
+def _forward(library: str, layer: Any, row: Row) -> Run:
+    """The forward pass of a step: in mode train(), and with a graph."""
+    seen, _ = _leaves(library, layer, row)
+    return lambda: [_first(layer(*seen)).detach()]
+
+
+def _training(library: str, layer: Any, row: Row) -> Run:
+    seen, wanted = _leaves(library, layer, row)
+    g = _slope(library, row, layer(*seen))
 
     def run() -> list[Any]:
         for x in wanted:
@@ -107,6 +120,19 @@ def _training(library: str, layer: Any, inputs: tuple[Tensor, ...], slope: Tenso
         return [result, *[x.grad for x in wanted]]
 
     return run
+
+
+def _leaves(library: str, layer: Any, row: Row) -> tuple[list[Any], list[Any]]:
+    """What a step calls the layer with, and all that it makes gradients of."""
+    seen = [view(library, x).detach() for x in row.inputs]
+    return seen, [x.requires_grad_() for x in seen if "float" in str(x.dtype)] + _params(layer)
+
+
+def _slope(library: str, row: Row, result: Any) -> Any:
+    """The gradient of the result: the same numbers for all libraries."""
+    shape = tuple(_first(result).shape)
+    numbers = tutor.ones(*shape) if row.random else (tutor.arange(math.prod(shape)) % 13) / 13
+    return view(library, numbers.cast("float32").reshape(*shape))
 
 
 def _first(result: Any) -> Any:
@@ -130,7 +156,7 @@ def _rows(effort: Effort) -> Iterator[Row]:
     ):
         x = operand(batch, inside, size, size)
         yield Row(f"Conv2d {inside}-{out} of {x.shape}",
-                  layer("Conv2d", inside, out, 3, padding=1), (x,))  # fmt: skip
+                  layer("Conv2d", inside, out, 3, padding=1), (x,), images=True)  # fmt: skip
 
 
 def _pointwise(effort: Effort) -> Iterator[Row]:
@@ -138,7 +164,8 @@ def _pointwise(effort: Effort) -> Iterator[Row]:
     for form in ("none", "tanh"):
         yield Row(f"GELU {form} {x.shape}", layer("GELU", form), (x,))
     ones = tutor.ones(*effort.pick((1024, 256), (1024, 256), (16, 16)))
-    yield Row(f"Dropout 0.5 {ones.shape}", layer("Dropout", 0.5), (ones,), random=True)
+    yield Row(f"Dropout 0.5 {ones.shape}", layer("Dropout", 0.5), (ones,), random=True,
+              modes=True)  # fmt: skip
 
 
 def _norms(effort: Effort) -> Iterator[Row]:
@@ -150,10 +177,10 @@ def _norms(effort: Effort) -> Iterator[Row]:
         yield Row(f"RMSNorm {x.shape}", layer("RMSNorm", n), (x,))
     for shape in effort.pick(((128, 64), (64, 512)), ((64, 512),), ((3, 4),)):
         x, n = operand(*shape), shape[1]
-        yield Row(f"BatchNorm1d {x.shape}", layer("BatchNorm1d", n), (x,))
+        yield Row(f"BatchNorm1d {x.shape}", layer("BatchNorm1d", n), (x,), modes=True)
     x = operand(*effort.pick((32, 64, 14, 14), (32, 64, 14, 14), (2, 4, 3, 3)))
     channels = x.shape[1]
-    yield Row(f"BatchNorm2d {x.shape}", layer("BatchNorm2d", channels), (x,))
+    yield Row(f"BatchNorm2d {x.shape}", layer("BatchNorm2d", channels), (x,), modes=True)
     groups = channels // 4
     yield Row(f"GroupNorm {groups} of {x.shape}", layer("GroupNorm", groups, channels), (x,))
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import functools
-import resource
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 from benchmarks import libraries
 from benchmarks.case import Case
 from benchmarks.libraries import Run, alike, modules, operand
 from benchmarks.measure import Effort, Samples
+from benchmarks.suites import process
 from benchmarks.targets import TARGETS
 from tutor import Tensor
 
@@ -80,12 +79,14 @@ def graphs(effort: Effort) -> Iterator[Case]:
     yield Case(f"LSTM by hand, {steps} steps", runs, target=TARGETS["lstm"], tolerance=1e-3)
     for count in effort.pick((1000, 1_000_000), (1000, 100_000), (10,)):
         runs = {n: _recorded(n, count) for n in ("tutor", "torch") if modules[n]}
-        built = {name: Samples(run()[0] for _ in range(3)) for name, run in runs.items()}
-        room = {name: Samples([run()[1]]) for name, run in runs.items()}
+        built = {name: Samples(run() for _ in range(3)) for name, run in runs.items()}
         yield Case(f"an add in a graph of {count}", count=functools.partial(dict, built),
                    unit="us", target=TARGETS["node"])  # fmt: skip
-        yield Case(f"its memory, of {count}", count=functools.partial(dict, room),
-                   unit="bytes", target=TARGETS["node bytes"])  # fmt: skip
+    count = effort.pick(1_000_000, 100_000, 10_000)  # of fewer, pages say too little
+    kept = process.turns(1, process.TRAINING, "graph", str(count))
+    yield Case(f"memory of an add in a graph of {count}", unit="bytes",
+               count=lambda: process.samples(kept, "printed"),
+               target=TARGETS["node bytes"])  # fmt: skip
 
 
 def _unrolled(name: str, weights: list[Tensor], inputs: list[Tensor]) -> Run:
@@ -104,24 +105,18 @@ def _unrolled(name: str, weights: list[Tensor], inputs: list[Tensor]) -> Run:
     return run
 
 
-def _recorded(name: str, count: int) -> Callable[[], tuple[float, float]]:
-    """Microseconds, and bytes that the process grew by, for each of `count` adds."""
+def _recorded(name: str, count: int) -> Callable[[], float]:
+    """Microseconds for each of `count` adds."""
     y0, one = _leaf(name, operand(1)), libraries.views(operand(1))[name]
 
-    def run() -> tuple[float, float]:
-        before, start = _resident(), time.process_time()
+    def run() -> float:
+        start = time.process_time()
         y = y0
         for _ in range(count):
             y = y + one
-        seconds = time.process_time() - start
-        return seconds / count * 1e6, max(_resident() - before, 0) / count
+        return (time.process_time() - start) / count * 1e6
 
     return run
-
-
-def _resident() -> int:
-    """Bytes of memory that this process has."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 
 def _leaf(name: str, x: Tensor) -> Any:

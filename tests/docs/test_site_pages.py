@@ -76,8 +76,6 @@ ROWS = {
     "one number plus one number": ("overhead", "add of 1 element"),
     "GroupNorm of (32, 64, 14, 14), 16 groups, with backward": (
         "layers", "GroupNorm 16 of (32, 64, 14, 14), backward"),
-    "convolution of (32, 16, 14, 14), 16 to 32 channels, with backward": (
-        "layers", "Conv2d 16-32 of (32, 16, 14, 14), backward"),
     "LSTM, 16 places of 64 numbers, batch of 32, with backward": (
         "layers", "LSTM (32, 16, 64), backward"),
 }  # fmt: skip

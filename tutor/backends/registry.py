@@ -2,7 +2,8 @@
 
 A backend is a table `{(kernel name, dtype): kernel}` for the memory of one device. `lookup` is the
 only place where a kernel is chosen, by name, dtype and device, and it never falls back in silence:
-what is missing raises `KernelNotFound`. What it finds is called in one place only, step.py.
+what is missing raises `KernelNotFound`. What it finds is called by `emit` in step.py, which says
+who else may call it where nobody watches.
 
     TUTOR_BACKEND=simd python train.py      # for a whole process
     with tutor.use_backend("python"): ...   # for a block, or as a decorator for a function

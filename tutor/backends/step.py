@@ -1,4 +1,4 @@
-"""Step: one kernel call as data; and `emit`, through which every kernel call of a process passes.
+"""Step: one kernel call as data; and `emit`, through which all kernel calls pass that are watched.
 
     >>> from tutor import Tensor, watch
     >>> seen = []
@@ -9,7 +9,10 @@
 
 An op, a derivative, an optimizer's step, a random number, a cast, a value written in place, a
 Buffer's own arithmetic: whatever asks for a kernel makes a Step and emits it. So whoever
-wants to see what a process computes has one place to watch, and sees what really runs.
+wants to see what a process computes has one place to watch, and sees what really runs. Where nobody
+watches, C++ may call kernels past `emit`: the Engine's twin, a recorded Program's plan
+(tutor/programs/replay.py) and a step that was put off (tutor/programs/promises.py). A transfer
+between devices is one Step, whose own copies are parts of it (transfers.py).
 
 This file stands below the Engine, because a Buffer and the conformance suite emit Steps, too.
 """
@@ -119,7 +122,7 @@ class Step:
 
 
 def emit(step: Step, kernel: Kernel | None = None) -> None:
-    """Run the step: the one place where a kernel is called. Give `kernel` to run another one than
+    """Run the step, and show it to whoever watches. Give `kernel` to run another one than
     that of the backend in use, to compare the two."""
     run = kernel or registry.kernel(step.kernel, step.dtype, step.device)
     if WATCHES:
