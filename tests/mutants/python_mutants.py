@@ -462,7 +462,7 @@ PYTHON_MUTANTS = [
     ),
     Mutant(
         "a report counts a later wrong answer", "course/report.py",
-        "and kind in KINDS and not self.passed(id):", "and kind in KINDS:",
+        "(*KINDS, UNREAD) and not self.passed(id):", "(*KINDS, UNREAD):",
         "course/test_report.py",
         "an exercise that was handed in twice passes or not by the order of the files",
     ),
