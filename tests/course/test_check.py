@@ -247,6 +247,18 @@ def test_what_is_held_twice_is_let_go_at_the_end() -> None:
     assert limits.ends_python(print) == ""
 
 
+def test_a_pass_opens_the_solution_and_ends_the_counting(
+    own: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert check("98.1", made("def back(x): return x[::-1]", "back")).passed
+    again = check("98.1", made("def back(x): return x", "back"))
+    assert not again.passed and 'solution("98.1") is open' in again.text
+    assert "98.1 passed tries=0 hints=0\n" in (own / "progress.txt").read_text()
+    capsys.readouterr()
+    solution("98.1")
+    assert "opens after" not in (out := capsys.readouterr().out) and "return x[::-1]" in out
+
+
 def test_who_leaves_first_takes_nothing_back() -> None:
     """Two threads are held; the one that is through first leaves the other held."""
     original, inside, leave = os._exit, threading.Event(), threading.Event()
@@ -261,9 +273,10 @@ def test_who_leaves_first_takes_nothing_back() -> None:
     inside.wait()
     with limits.held():
         pass
-    assert os._exit is not original and limits.Held.count == 1
+    still = os._exit is not original and limits.Held.count == 1
     leave.set()
     thread.join()
+    assert still
     assert os._exit is original and limits.Held.count == 0
 
 

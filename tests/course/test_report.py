@@ -293,11 +293,12 @@ def test_a_cell_that_ends_python_ends_no_other(own: Path) -> None:
 
 
 def test_time_is_limited_for_the_whole(own: Path) -> None:
-    for name in "abc":
+    for name in "abcdef":
         (own / f"{name}.py").write_text(HARMFUL["endless in C"][0])
     (own / "00.1.py").write_text("reached = -3.95")
-    learner = marked(own, seconds=4)
-    assert learner.troubles == ["not marked to its end: more than 4 seconds"]
+    # Each takes 4.5 seconds; a busy machine may take some until it begins with the first file.
+    learner = marked(own, seconds=15)
+    assert learner.troubles == ["not marked to its end: more than 15 seconds"]
     assert learner.passed("00.1")  # what was found until then is kept
 
 
