@@ -49,7 +49,8 @@ def test_there_are_some_of_both_kinds_with_names_of_their_own() -> None:
 def test_every_commit_draws_its_own_and_in_time_all() -> None:
     assert plant.some(PYTHON_MUTANTS, 5, "one") == plant.some(PYTHON_MUTANTS[::-1], 5, "one")
     assert plant.some(PYTHON_MUTANTS, 5, "one") != plant.some(PYTHON_MUTANTS, 5, "two")
-    drawn = {m.name for i in range(200) for m in plant.some(PYTHON_MUTANTS, 5, str(i))}
+    commits = range(4 * len(PYTHON_MUTANTS))  # each bug is expected twenty times
+    drawn = {m.name for i in commits for m in plant.some(PYTHON_MUTANTS, 5, str(i))}
     assert drawn == {m.name for m in PYTHON_MUTANTS}
 
 
