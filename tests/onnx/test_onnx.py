@@ -471,12 +471,18 @@ def test_what_is_no_parameter_is_noted(tmp_path: Path) -> None:
     assert json.loads(notes[writing.BUFFERS]) == ["1.running_mean", "1.running_var"]
 
 
-def test_the_page_of_other_libraries_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "other-libraries.md").read_text()
-    block = page.split("## ONNX")[1].split("```python\n")[1].split("```")[0]
+@pytest.mark.parametrize(
+    ("page", "section", "made"),
+    [("other-libraries", "## ONNX", "model.onnx"), ("onnx", "# ONNX", "node.onnx")],
+)
+def test_what_the_pages_show_runs(
+    page: str, section: str, made: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (Path(__file__).parents[2] / "docs" / f"{page}.md").read_text()
+    block = text.split(section)[1].split("```python\n")[1].split("```")[0]
     monkeypatch.chdir(tmp_path)
     exec(block, {"np": np, "tutor": tutor, "Tensor": Tensor})
-    assert (tmp_path / "model.onnx").exists()
+    assert (tmp_path / made).exists()
 
 
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
