@@ -71,6 +71,17 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Tensor, ...]]] = {
         (X,),
     ),
     "cut backwards": (lambda x: [x[:, :, ::-2], x[:, 2:0:-1], x[:, -2]], (X,)),
+    "a new axis behind one that goes": (lambda x: [x[:, 0, None], x[:, None, 1, None, :2]], (X,)),
+    "places": (
+        lambda x: tutor.apply("place", x, view="index", shape=(x.shape[0], 9, 5),
+                              key=(slice(None), slice(2, 7, 2), slice(1, None))),
+        (X,),
+    ),
+    "no numbers": (lambda x: x[:, :0].reshape(x.shape[0], 4, 0), (X,)),
+    "zeros of two dtypes": (
+        lambda x: [x.pad(((0, 0), (1, 0), (0, 0))), x.cast("int32").pad(((0, 0), (1, 0), (0, 0)))],
+        (X,),
+    ),
     "all rows": (lambda x: x[: x.shape[0]] + x[0 : x.shape[0]], (X,)),
     "expand": (
         lambda x: x[:, :1].expand(x.shape[0], 5, 4) * x[:1, :1, :1].expand(x.shape)[:, :1], (X,)
@@ -109,6 +120,11 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Tensor, ...]]] = {
     "interpolate": (lambda x: F.interpolate(x, scale_factor=2), (IMAGE,)),
     "attention": (
         lambda x: F.scaled_dot_product_attention(x, x * 2, x + 1, is_causal=True), (X,)
+    ),
+    "more rows than keys, and fewer": (
+        lambda x: [F.scaled_dot_product_attention(x, x[:, :2], x[:, 1:], is_causal=True),
+                   F.scaled_dot_product_attention(x[:, :2], x, x + 1, is_causal=True)],
+        (X,),
     ),
     "masked attention": (
         lambda x: F.scaled_dot_product_attention(x, x, x, Tensor([[True, False, True]] * 3)), (X,)
@@ -262,6 +278,12 @@ def test_the_batch_has_a_name_and_other_sizes_are_fixed(tmp_path: Path) -> None:
     sizes = {v.name: [d.dim_param or d.dim_value for d in v.type.tensor_type.shape.dim]
              for v in (*graph.input, *graph.output)}  # fmt: skip
     assert sizes == {"pixels": ["batch", 3, 4], "twice": ["batch", 3, 4], "rows": ["3*batch", 4]}
+
+
+def test_a_name_that_is_asked_for_is_given_to_nothing_else(tmp_path: Path) -> None:
+    tutor.onnx.export(lambda x: x * 2 + x, X, tmp_path / "f.onnx", input_names=["mul_0"],
+                      output_names=["add_0"])  # fmt: skip
+    same(ran(tmp_path / "f.onnx", (X,)), [X * 3])
 
 
 def test_the_batch_may_be_another_axis_or_fixed(tmp_path: Path) -> None:
@@ -449,12 +471,18 @@ def test_what_is_no_parameter_is_noted(tmp_path: Path) -> None:
     assert json.loads(notes[writing.BUFFERS]) == ["1.running_mean", "1.running_var"]
 
 
-def test_the_page_of_other_libraries_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "other-libraries.md").read_text()
-    block = page.split("## ONNX")[1].split("```python\n")[1].split("```")[0]
+@pytest.mark.parametrize(
+    ("page", "section", "made"),
+    [("other-libraries", "## ONNX", "model.onnx"), ("onnx", "# ONNX", "node.onnx")],
+)
+def test_what_the_pages_show_runs(
+    page: str, section: str, made: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (Path(__file__).parents[2] / "docs" / f"{page}.md").read_text()
+    block = text.split(section)[1].split("```python\n")[1].split("```")[0]
     monkeypatch.chdir(tmp_path)
     exec(block, {"np": np, "tutor": tutor, "Tensor": Tensor})
-    assert (tmp_path / "model.onnx").exists()
+    assert (tmp_path / made).exists()
 
 
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])

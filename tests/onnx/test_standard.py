@@ -220,6 +220,24 @@ def test_a_file_with_bits_turned_around_is_run_or_refused_in_three_parts() -> No
     assert "run" in done.stdout and "DataError" in done.stdout
 
 
+def sparse() -> Any:
+    rows = onnx.numpy_helper.from_array
+    values, places = rows(np.ones(1, "f4"), "w"), rows(np.array([2]), "places")
+    return onnx.helper.make_sparse_tensor(values, places, [4])
+
+
+def test_what_is_sparse_is_refused(tmp_path: Path) -> None:
+    path, add = tmp_path / "f.onnx", MADE("Add", ["x", "w"], ["y"])
+    held = files.model_of(add, w=np.ones(4, "f4"))
+    del held.graph.initializer[:]
+    held.graph.sparse_initializer.append(sparse())
+    given = files.model_of(MADE("Constant", [], ["w"], sparse_value=sparse()), add)
+    for made in (held, given):
+        onnx.save(made, str(path))
+        with pytest.raises(ExportError, match="sparse"):
+            tutor.onnx.load(path)
+
+
 def test_a_name_that_is_no_text_is_told(tmp_path: Path) -> None:
     nodes = [MADE("Reshape", ["x", "w"], ["uuuu"]), MADE("Relu", ["x"], ["y"])]
     made = files.model_of(*nodes, w=np.array([7])).SerializeToString()

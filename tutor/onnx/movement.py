@@ -47,10 +47,7 @@ def slice_(
     step = ints(steps) or [1] * len(first)
     key = [slice(None)] * x.ndim
     for a, b, axis, s in zip(first, last, along, step, strict=True):
-        size = x.shape[axis]
-        # An end before the first place, for a step backwards, is None here: -1 is the last place.
-        end = None if s < 0 and b < -size else b
-        key[axis] = slice(a, end, s)
+        key[axis] = slice(a, b, s)
     return x[tuple(key)]
 
 
