@@ -3,7 +3,7 @@
 // `sandbox` gives the frame an origin of its own: neither Python nor the HTML that it shows can reach
 // this page, or what a learner has done in this browser (store.js). Such a frame has no service worker,
 // and may read no file of the site, so this page reads them, and hands them over. What the page's
-// Content-Security-Policy forbids is forbidden in the frame, too: scripts in HTML, and other hosts.
+// Content-Security-Policy forbids is forbidden in the frame as well: scripts in HTML, and other hosts.
 //
 //   const python = await frame(place, { onState(state) {} });
 //   const result = await python.run("1 + 1");   // {ok, stopped, seconds, empty}; the frame shows the rest
@@ -40,7 +40,8 @@ const failure = (message) => ({ ok: false, stopped: false, seconds: 0, empty: tr
 class Frame {
   constructor(port, element, onState) {
     Object.assign(this, { port, element, onState, runs: new Map(), next: 1, state: "off" });
-    Object.assign(this, { files: false, lost: "" });
+    this.files = false; // whether they were handed over
+    this.lost = ""; // why nothing can run any more
     port.onmessage = ({ data }) => this.take(data);
     const root = document.documentElement;
     const theme = () => port.postMessage({ type: "theme", theme: root.dataset.theme });

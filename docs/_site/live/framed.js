@@ -53,10 +53,14 @@ export function begin(_, port) {
     onState("failed");
     console.info(`Python could not be loaded: ${error?.message ?? error}`);
   };
+  const ended = ({ id }) => { // Python never came: the page must not wait
+    const result = { ok: false, stopped: false, seconds: 0, empty: true };
+    port.postMessage({ type: "done", id, result });
+  };
   port.onmessage = ({ data }) => {
     if (data.type === "theme") document.documentElement.dataset.theme = data.theme;
     else if (data.type === "files") loading = load(data, onState).catch(failed);
-    else if (data.type === "run") loading.then(() => run(data, port));
+    else if (data.type === "run") loading.then(() => run(data, port)).catch(() => ended(data));
     else if (data.type === "stop") python?.stop();
     else if (data.type === "clear") document.getElementById("output").replaceChildren();
   };
