@@ -296,4 +296,4 @@ def test_gradcheck_is_the_comparison():
     made = op(saved(lambda x: x * x), lambda c, g: g * x_of(c))
     with pytest.raises(tutor.errors.GraphError, match="gradcheck"):
         tutor.testing.gradcheck(made.apply, [1.0, 2.0])
-    assert looked_at is Op.looked_at
+    assert looked_at is Op._looked_at

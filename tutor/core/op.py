@@ -94,7 +94,7 @@ class Op(Edges):
     finishes: ClassVar[bool] = False
     differentiable: ClassVar[bool] = False
     execute: ClassVar[Callable[[Op], Any]]  # how an Op is run: the Engine puts itself here
-    looked_at: ClassVar[Callable[[Op], bool]]  # tutor/functions/doubt.py puts itself here
+    _looked_at: ClassVar[Callable[[Op], bool]]  # tutor/functions/doubt.py puts itself here
 
     __slots__ = (
         "hooks", "kept", "needs", "params", "saved", "serial", "shape", "states",
@@ -104,10 +104,10 @@ class Op(Edges):
         super().__init_subclass__()
         catalogue.read(cls, Op, abstract)
         if not abstract:
-            cls.doubt()
+            cls._doubt()
 
     @classmethod
-    def doubt(cls) -> None:
+    def _doubt(cls) -> None:
         """Have the first call of `backward` compared, unless the class is the library's own."""
         if cls.__module__.partition(".")[0] == "tutor" or not cls.differentiable:
             return
@@ -119,7 +119,7 @@ class Op(Edges):
                 cls.backward = formula  # type: ignore[method-assign]
                 done = not cls.gradcheck
                 try:
-                    done = done or Op.looked_at(self)
+                    done = done or Op._looked_at(self)
                 except Warning:  # as an error: it has been said
                     done = True
                     raise

@@ -60,7 +60,7 @@ class Function(Op, abstract=True):
         cls.forward, cls.backward = _computed(forward), _differentiated(backward)  # type: ignore
         cls.name = f"{cls.__module__}.{cls.__qualname__}"
         cls.differentiable = True
-        cls.doubt()
+        cls._doubt()
 
     @classmethod
     def apply(cls, *inputs: Tensor, **params: Any) -> Tensor:

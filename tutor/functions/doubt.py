@@ -127,4 +127,4 @@ def _drawn(shape: tuple[int, ...], rng: python.Random) -> Any:
     return Tensor(numbers, dtype="float64", device="cpu").reshape(shape)
 
 
-Op.looked_at = staticmethod(looked_at)
+Op._looked_at = staticmethod(looked_at)
