@@ -97,6 +97,9 @@ def test_zeros_lie_on_no_kink():
     made = op(saved(lambda x: x.relu()), lambda c, g: g * (x_of(c) > 0).cast(g.dtype))
     x = Tensor.zeros(3, requires_grad=True)
     made.apply(x).sum().backward()  # a warning would be an error here
+    made = op(saved(lambda x: x * 3), lambda c, g: g)
+    with pytest.warns(RuntimeWarning):
+        made.apply(x).sum().backward()
 
 
 def test_the_warning_says_what_and_where():
@@ -273,6 +276,13 @@ def test_what_an_op_keeps_of_a_call_is_that_call_s():
     made.apply(x).sum().backward()
     assert x.grad.tolist() == [5, 5]
     assert len(set(map(id, seen))) == len(seen)
+    calls: list[int] = []
+
+    def counting(ctx: Any, x: Tensor) -> Tensor:
+        calls.append(1)
+        return x * (2 + (len(calls) > 2))
+
+    op(counting, lambda c, g: g * 2).apply(x).sum().backward()  # a warning would be an error
 
 
 def test_in_threads():
