@@ -149,7 +149,9 @@ examples: setup-env ## run every example to its end: does it reach what it says?
 oracle: $(VENV)/extra-bench setup-env ## compare values and gradients with PyTorch's
 	$(BIN)/python -m pytest tests/oracle $(ARGS)
 
-mutants: setup-env $(VENV)/extra-mpich $(if $(findstring --python,$(ARGS)),,$(VENV)/extra-native) ## plant known bugs, one at a time: a test must notice each
+# Some of the tests that must notice a bug need PyTorch, ONNX or MPI.
+WITNESSES := bench onnx mpich
+mutants: setup-env $(patsubst %,$(VENV)/extra-%,$(or $(WITH),$(WITNESSES) $(if $(findstring --python,$(ARGS)),,native))) ## plant known bugs, one at a time: a test must notice each
 	$(BIN)/python tests/mutants/plant.py $(ARGS)
 
 # On another CPU, which is emulated: no part of .ci/run. It needs root and Debian: see .ci/arm64.

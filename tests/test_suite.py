@@ -108,9 +108,10 @@ def test_ci_runs_everything_and_ends_with_the_summary(
     assert lines[-1] == "1 failed, 2 passed in 3.00s"
     asked = [line for line in lines if line.startswith("make ")]
     assert asked[:2] == ["make lint", "make opencl"]
-    assert asked[2] == "make mutants" if mutants else asked[2].startswith("make mutants ARGS=--py")
-    shared = "-n auto --maxprocesses 4 --dist worksteal"  # among processes
     extras = "bench native onnx wheels opencl mpich cuda"
+    few = "" if mutants else " ARGS=--python --some 8 --by "  # and a commit
+    assert asked[2].startswith(f"make mutants WITH={extras}{few}")
+    shared = "-n auto --maxprocesses 4 --dist worksteal"  # among processes
     assert asked[3] == f"make test WITH={extras} ARGS=--nothing-missing {shared}"
 
 

@@ -55,9 +55,8 @@ FUNCTION_MUTANTS = [
     # ---- einsum ----------------------------------------------------------------------------------
     Mutant(
         "an implicit result of einsum is not sorted", EINSUM,
-        "once = sorted(n for n in set(several) if several.count(n) == 1 and n not in "
-        "free[:widest])",
-        "once = [n for n in several if several.count(n) == 1 and n not in free[:widest]]",
+        "once = sorted(n for n in set(several) if several",
+        "once = list(n for n in several if several",
         OF_EINSUM, "einsum('ba', x) is x, and not its transpose", "einsum",
     ),
     Mutant(
@@ -79,7 +78,7 @@ FUNCTION_MUTANTS = [
     ),
     Mutant(
         "the gradient of cholesky is not symmetric", MATRICES,
-        "return (s + s.mT) * 0.5", "return s.tril() * 2 - s.diagonal(0, -2, -1).diag_embed()",
+        "return (s + s.mT) * 0.5", "return s",
         OF_MATRICES, "a step along it leaves the symmetric matrices", "cholesky",
     ),
     Mutant(

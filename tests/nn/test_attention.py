@@ -114,7 +114,18 @@ def test_what_dropout_keeps_is_scaled(need_weights):
     draws = [layer(*given, need_weights=need_weights)[0].detach().numpy() for _ in range(400)]
     wanted = layer.eval()(*given, need_weights=need_weights)[0].detach().numpy()
     spread = np.std(draws, 0) / 20
+    if need_weights:  # which are told as they were before something was dropped
+        weights = layer.train()(*given)[1]
+        np.testing.assert_allclose(weights.sum(-1).detach().numpy(), np.ones((N, 3)), 1e-12)
     assert (spread > 0).all() and (np.abs(np.mean(draws, 0) - wanted) < 6 * spread).all()
+
+
+def test_a_dropped_and_causal_row_sees_no_later_key():
+    q, v = RNG.standard_normal((40, 3, 4)), RNG.standard_normal((40, 3, 4)) + 9
+    z = F.scaled_dot_product_attention(Tensor(q), Tensor(q), Tensor(v), None, 0.5, True).numpy()
+    first = z[:, 0] / v[:, 0]  # of one key: all of it, twice as much, or nothing
+    assert np.isclose(first, 0).any() and np.isclose(first, 2).any()
+    assert (np.isclose(first, 0) | np.isclose(first, 2)).all()
 
 
 def test_each_says_which_keys_are_seen():

@@ -51,7 +51,7 @@ ACTIVATIONS = {  # name: parameters
     "silu": ({},), "gelu": ({}, {"approximate": "tanh"}), "elu": ({}, {"alpha": 0.5}),
     "leaky_relu": ({}, {"negative_slope": 0.2}), "relu6": ({},),
     "hardtanh": ({}, {"min_val": -0.2, "max_val": 0.4}), "selu": ({},),
-    "softplus": ({}, {"beta": 2.0}, {"threshold": 0.3}), "celu": ({}, {"alpha": 0.25}),
+    "softplus": ({}, {"beta": 2.0}, {"beta": 2.0, "threshold": 0.3}), "celu": ({}, {"alpha": 0.25}),
     "mish": ({},), "logsigmoid": ({},), "softsign": ({},), "tanhshrink": ({},),
     "hardswish": ({},), "threshold": ({"threshold": 0.1, "value": 7.0},),
     "hardshrink": ({}, {"lambd": 0.2}), "softshrink": ({}, {"lambd": 0.2}, {"lambd": 0}),

@@ -263,6 +263,8 @@ INDICES = [
     *[Edge("gather", lambda x, i=i: x.gather(0, tutor.Tensor(i)), (a,),
            lambda x, i=i: x.gather(0, at(i)))
       for a, i in ((2.0, 0), (2.0, [0, 0]), ([1.0, 2.0, 3.0], 2))],
+    Edge("index_select", lambda x: x.index_select(0, tutor.Tensor(1)), ([1.0, 2.0],),
+         lambda x: x.index_select(0, at(1))),
     Edge("scatter_reduce", lambda x, s: x.scatter_reduce(0, tutor.Tensor(0), s, "prod"),
          (2.0, 3.0), lambda x, s: x.scatter_reduce(0, at(0), s, "prod")),
     Edge("select", lambda x: x[[0, -2, 1]], ([1.0, 2.0],), lambda x: x[at([0, -2, 1])]),

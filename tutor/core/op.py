@@ -17,6 +17,7 @@ A recorded Op is a node of the graph: `inputs` are its edges, `saved` what it ke
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Callable, Mapping
 from operator import attrgetter
@@ -58,6 +59,8 @@ class Op(Edges):
     - `settle(self)`: what is to be done to operands and parameters first.
     - `backward(self, g, *saved)`: one gradient per input, None where there is none. It is written
       with Tensor operators, so it can be differentiated again. `self.needs` says which are wanted.
+    - `gradcheck`: False, and the first backward is not compared with the forward, as it is for each
+      class that is not the library's own (tutor/functions/doubt.py).
     """
 
     name: ClassVar[str]
@@ -67,6 +70,7 @@ class Op(Edges):
     promotes: ClassVar[int | None] = None
     wants_float: ClassVar[bool] = False
     defaults: ClassVar[Mapping[str, Any]] = {}
+    gradcheck: ClassVar[bool] = True
 
     # What follows from that is found out when the class is made: the kernel's row, with its form
     # and its parameters; which parameters there may be (None: any), must be, and are checked by
@@ -90,6 +94,7 @@ class Op(Edges):
     finishes: ClassVar[bool] = False
     differentiable: ClassVar[bool] = False
     execute: ClassVar[Callable[[Op], Any]]  # how an Op is run: the Engine puts itself here
+    _looked_at: ClassVar[Callable[[Op], bool]]  # tutor/functions/doubt.py puts itself here
 
     __slots__ = (
         "hooks", "kept", "needs", "params", "saved", "serial", "shape", "states",
@@ -98,6 +103,33 @@ class Op(Edges):
     def __init_subclass__(cls, abstract: bool = False) -> None:
         super().__init_subclass__()
         catalogue.read(cls, Op, abstract)
+        if not abstract:
+            cls._doubt()
+
+    @classmethod
+    def _doubt(cls) -> None:
+        """Have the first call of `backward` compared, unless the class is the library's own."""
+        if cls.__module__.partition(".")[0] == "tutor" or not cls.differentiable:
+            return
+        formula = getattr(cls.backward, "formula", cls.backward)  # a base's may be waiting, too
+
+        @functools.wraps(formula)
+        def backward(self: Op, g: Any, /, *saved: Any) -> Any:
+            if cls.__dict__.get("backward") is backward:
+                cls.backward = formula  # type: ignore[method-assign]
+                done = not cls.gradcheck
+                try:
+                    done = done or Op._looked_at(self)
+                except Warning:  # as an error: it has been said
+                    done = True
+                    raise
+                finally:
+                    if not done:  # it waits, or was interrupted
+                        cls.backward = backward  # type: ignore[method-assign]
+            return formula(self, g, *saved)
+
+        backward.formula = formula  # type: ignore[attr-defined]
+        cls.backward = backward  # type: ignore[method-assign]
 
     def __init__(self, *inputs: Any, **params: Any) -> None:
         self.inputs = inputs

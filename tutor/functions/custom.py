@@ -25,6 +25,7 @@ from typing import Any
 
 from tutor.core.op import Op, state_of
 from tutor.errors import GraphError
+from tutor.functions import doubt  # noqa: F401 - it looks at each class once
 from tutor.ground.recording import recording
 from tutor.methods.tensor import Tensor
 
@@ -39,7 +40,9 @@ class Function(Op, abstract=True):
     `forward(ctx, *inputs, **params)` returns one Tensor. It is computed without a graph, so any
     code will do, NumPy included. `ctx.save_for_backward(...)` keeps Tensors, other attributes of
     `ctx` keep whatever else is needed. `backward(ctx, g)` returns one gradient per input, None
-    where there is none. `tutor.testing.gradcheck(Cube.apply, x)` tells whether it is right.
+    where there is none. `tutor.testing.gradcheck(Cube.apply, x)` tells whether it is right; the
+    first backward is compared with the forward in any case, and a warning says where they differ,
+    unless the class says `gradcheck = False` (tutor/functions/doubt.py).
     """
 
     __slots__ = ("__dict__",)  # attributes of `ctx`: this object is the context
@@ -57,6 +60,7 @@ class Function(Op, abstract=True):
         cls.forward, cls.backward = _computed(forward), _differentiated(backward)  # type: ignore
         cls.name = f"{cls.__module__}.{cls.__qualname__}"
         cls.differentiable = True
+        cls._doubt()
 
     @classmethod
     def apply(cls, *inputs: Tensor, **params: Any) -> Tensor:

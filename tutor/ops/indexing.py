@@ -183,7 +183,7 @@ class IndexSelect(Indexed):
 
     def settle(self):
         z = super().settle()
-        return None if z is None else z.reshape(())
+        return z.reshape(()) if z is not None and not self.inputs[0].shape else z
 
     def backward(self, g, index):
         axis, x = self.params["axis"], self.inputs[0]

@@ -99,7 +99,7 @@ bool Run::is_settled() const {
             return dtype_ != Bool;
         case Settle::Indices:
             for (int i = 0; i < count_; ++i) settled &= is_tensor(ins_[i]);
-            return settled && count_ > 1 && ndim(0) && dtype_of(ins_[1]) == Int64 &&
+            return settled && count_ > 1 && ndim(0) && ndim(1) && dtype_of(ins_[1]) == Int64 &&
                    !is_empty(ins_[1]);
         case Settle::Axes:
             for (int i = 1; i < count_; ++i) settled &= ndim(i) == ndim(0);

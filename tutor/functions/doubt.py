@@ -1,0 +1,130 @@
+"""Does the derivative of an op from elsewhere agree with its function?
+
+The library's own ops are compared in its tests. One that you write, as an Op or a Function, is
+compared when its `backward` is first called: at its inputs of that call, cut to at most 4 numbers
+along each axis, in float64, moved a little so that they lie on no kink, and along one direction, of
+the gradient's signs. That takes six forwards and one backward of so many numbers, once for each
+class; after that, its `backward` is what you wrote. A RuntimeWarning says where the two differ by
+more than a hundredth.
+
+Nothing is said where nothing is known: where it cannot run on such inputs, gives something else
+each time (noise, a count), has no float64 result or no finite one, or is not smooth there. It waits
+for a call that is neither recorded (`tutor.jit`), put off (`tutor.lazy`) nor watched. What it draws
+comes from a stream of its own. `gradcheck = False` in a class, for an estimator that differs on
+purpose, or `Op.gradcheck = False` for all classes, leaves the comparison out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import random as python
+import warnings
+from contextvars import ContextVar, copy_context
+from typing import Any
+
+from tutor.backends.step import mode, watchers
+from tutor.core.op import Op
+from tutor.errors import GraphError
+from tutor.functions.gradients import grad
+from tutor.ground import border
+from tutor.ground.callers import user_line
+from tutor.ground.casting import casting
+from tutor.ground.recording import recording
+from tutor.methods.tensor import Tensor
+from tutor.random import Stream, drawing_from
+
+SIDE, MOST = 4, 4096  # numbers along an axis; and of all inputs, where they cannot be cut
+STEP = 1e-4  # so large that a float32 in between does no harm; ALIKE is for that, too
+ALIKE, SMOOTH = 1e-2, 1e-3
+
+# Set while ops are compared, so that none is compared within: each thread and task has its own.
+busy: ContextVar[bool] = ContextVar("tutor.doubt", default=False)
+
+
+def looked_at(op: Op) -> bool:
+    """Compare `op`'s class, and warn. False where that has to wait for another call."""
+    if busy.get() or border.closed.get() or mode.get() is not None or watchers():
+        return False
+    found = copy_context().run(_apart, op)
+    if found is not None:
+        numeric, analytic = found
+        error = GraphError(
+            f"the first backward of {type(op).__name__}, compared with its forward in float64",
+            f"along one direction it says {analytic:.6g}, the difference quotient {numeric:.6g}",
+            "compare it with its formula, by tutor.testing.gradcheck; where it differs on purpose,"
+            " as straight through a rounding, write gradcheck = False into the class",
+        )
+        warnings.warn_explicit(str(error), RuntimeWarning, *user_line())
+    return True
+
+
+def _apart(op: Op) -> tuple[float, float] | None:
+    """Difference quotient and derivative, where they differ."""
+    busy.set(True)
+    recording.variable.set(True)
+    casting.variable.set(None)
+    for side in (SIDE, None):  # what must have its own sizes is not cut
+        count = sum(x.numel() for x in op.inputs)
+        if side is None and count > MOST:
+            break
+        with contextlib.suppress(Exception):  # it cannot run on these: so nothing is known
+            return drawing_from(Stream(0), _slopes, op, side)
+    return None
+
+
+def _slopes(op: Op, side: int | None) -> tuple[float, float] | None:
+    rng = python.Random(0)
+    xs = [_beside(x, side, rng) for x in op.inputs]
+    for x, needed in zip(xs, op.needs, strict=True):
+        x.requires_grad = bool(needed)
+
+    def run(by: float, ds: list[Any]) -> Any:
+        moved = [x if d is None else x.detach() + d * by for x, d in zip(xs, ds, strict=True)]
+        return Op.execute(type(op)(*moved, **op.params))
+
+    still: list[Any] = [None] * len(xs)
+    z = run(0, still)
+    if z.dtype.name != "float64":
+        return None
+    w = _drawn(z.shape, rng)
+    wanted = [i for i, x in enumerate(xs) if x.requires_grad]
+    found = grad(z, [xs[i] for i in wanted], w, allow_unused=True)
+    ds, analytic = list(still), 0.0
+    for i, g in zip(wanted, found, strict=True):
+        if g is not None:  # None is said on purpose: nothing flows there
+            lot = _drawn(g.shape, rng)  # of g's signs where it has any, so that nothing cancels
+            along = lot.abs() * g.sign() + lot * (g == 0).cast("float64")
+            ds[i] = along * xs[i].detach().abs()  # 0 is never crossed
+            analytic += (g * ds[i]).sum().item()
+
+    def s(by: float) -> float:
+        number: float = (run(by, ds).detach() * w).sum().item()
+        return number
+
+    here = (z.detach() * w).sum().item()
+    near, far = ((s(h) - s(-h)) / (2 * h) for h in (STEP, 2 * STEP))
+    floor = 1e-7 * (1 + abs(here))
+    known = (here == s(0) and all(map(math.isfinite, (near, far, analytic)))
+             and abs(near - far) <= SMOOTH * max(abs(near), analytic) + floor)  # fmt: skip
+    if not known or abs(near - analytic) <= ALIKE * max(abs(near), analytic) + floor:
+        return None
+    return near, analytic
+
+
+def _beside(x: Any, side: int | None, rng: python.Random) -> Any:
+    """A leaf of some of x's numbers: floats in float64, each moved by up to a hundredth."""
+    cut = x.detach().cpu()[(slice(0, side),) * x.ndim]
+    if not cut.dtype.is_float:
+        return cut.copy()
+    cut = cut.cast("float64")
+    size = cut.abs()
+    return cut + _drawn(cut.shape, rng) * 0.01 * (size + (size == 0).cast("float64"))
+
+
+def _drawn(shape: tuple[int, ...], rng: python.Random) -> Any:
+    numbers = [rng.choice((-1, 1)) * rng.uniform(0.5, 1) for _ in range(math.prod(shape))]
+    return Tensor(numbers, dtype="float64", device="cpu").reshape(shape)
+
+
+Op._looked_at = staticmethod(looked_at)
