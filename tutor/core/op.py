@@ -17,7 +17,6 @@ A recorded Op is a node of the graph: `inputs` are its edges, `saved` what it ke
 
 from __future__ import annotations
 
-import functools
 import weakref
 from collections.abc import Callable, Mapping
 from operator import attrgetter
@@ -94,7 +93,7 @@ class Op(Edges):
     finishes: ClassVar[bool] = False
     differentiable: ClassVar[bool] = False
     execute: ClassVar[Callable[[Op], Any]]  # how an Op is run: the Engine puts itself here
-    _looked_at: ClassVar[Callable[[Op], bool]]  # tutor/functions/doubt.py puts itself here
+    _doubt: ClassVar[Callable[[], None]] = lambda: None  # doubt.py puts itself here
 
     __slots__ = (
         "hooks", "kept", "needs", "params", "saved", "serial", "shape", "states",
@@ -105,31 +104,6 @@ class Op(Edges):
         catalogue.read(cls, Op, abstract)
         if not abstract:
             cls._doubt()
-
-    @classmethod
-    def _doubt(cls) -> None:
-        """Have the first call of `backward` compared, unless the class is the library's own."""
-        if cls.__module__.partition(".")[0] == "tutor" or not cls.differentiable:
-            return
-        formula = getattr(cls.backward, "formula", cls.backward)  # a base's may be waiting, too
-
-        @functools.wraps(formula)
-        def backward(self: Op, g: Any, /, *saved: Any) -> Any:
-            if cls.__dict__.get("backward") is backward:
-                cls.backward = formula  # type: ignore[method-assign]
-                done = not cls.gradcheck
-                try:
-                    done = done or Op._looked_at(self)
-                except Warning:  # as an error: it has been said
-                    done = True
-                    raise
-                finally:
-                    if not done:  # it waits, or was interrupted
-                        cls.backward = backward  # type: ignore[method-assign]
-            return formula(self, g, *saved)
-
-        backward.formula = formula  # type: ignore[attr-defined]
-        cls.backward = backward  # type: ignore[method-assign]
 
     def __init__(self, *inputs: Any, **params: Any) -> None:
         self.inputs = inputs
