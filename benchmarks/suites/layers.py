@@ -28,7 +28,7 @@ Make = Callable[[Any], Callable[..., Any]]
 
 class Row(NamedTuple):
     """`make(nn)` gives the layer of this library's `nn`, `inputs` what it is called with. `modes`:
-    it does something else while it trains. `images`: PyTorch has its channels_last, too."""
+    it does something else while it trains. `images`: PyTorch runs in channels_last as well."""
 
     name: str
     make: Make

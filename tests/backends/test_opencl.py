@@ -220,7 +220,7 @@ def test_random_numbers_move_their_counter_wherever_it_is(device: bool) -> None:
 
 @pytest.mark.parametrize("count", [1, 1023, 1024, 1025, 2048, 3000])
 def test_what_is_true_is_found_in_every_piece(count: int) -> None:
-    """Pieces of 1,024 elements are counted side by side: what stands at their ends, too."""
+    """Pieces of 1,024 elements are counted side by side, and so is what stands at their ends."""
     for true in ([1] * count, [int(i % 1024 in (0, 1023)) for i in range(count)]):
         wanted = [i for i, one in enumerate(true) if one]
         z = on_device([-1] * len(wanted), int64, (len(wanted), 1))

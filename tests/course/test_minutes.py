@@ -218,4 +218,4 @@ def test_the_longest_chapter_is_as_long_as_the_pages_say() -> None:
     page = (root / "docs/add-a-chapter.md").read_text("utf-8")
     assert f"announces {minutes.LONGEST} minutes at most" in page
     longest = max(chapter.minutes for chapter in roads.chapters())
-    assert longest <= minutes.LONGEST < longest + 30, "a limit that nobody comes near is none"
+    assert longest <= minutes.LONGEST < longest + 30, "no chapter comes near the limit"

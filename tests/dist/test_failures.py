@@ -242,7 +242,7 @@ def wait_for_pids(
     pytest.fail(text)
 
 
-# In place of rank 1's sleep: what it has started says its number, too.
+# In place of rank 1's sleep: what it has started also says its number.
 TRAINING_ON = """\
     import signal, subprocess
     signal.signal(signal.SIGTERM, signal.SIG_IGN)

@@ -70,7 +70,7 @@ TRUTHS = {
     "a sum": (lambda x: x.sum(), lambda c, g: g.expand(x_of(c).shape)),
     "of NumPy": (lambda x: Tensor(np.sin(x.numpy())), lambda c, g: g * x_of(c).cos()),
 }  # fmt: skip
-UNKNOWN = {  # of which nothing can be said, though the derivative is none
+UNKNOWN = {  # nothing can be said about these, though their derivative is wrong
     "noise": (lambda x: x + Tensor.randn(*x.shape, dtype=x.dtype), lambda c, g: g * 7),
     "NumPy's noise": (lambda x: x * float(np.random.rand()), lambda c, g: g * 7),
     "float32 alone": (lambda x: x.cast("float32") * 2, lambda c, g: g * 7),

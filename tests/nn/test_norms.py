@@ -66,7 +66,7 @@ def test_half_floats_are_averaged_as_float32(dtype):
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 @pytest.mark.parametrize("shape", [(6, 4), (2, 4, 3, 5)], ids=str)
 def test_half_floats_are_evaluated_as_float32_and_rounded_once(dtype, shape):
-    """Running numbers, weight and bias are half floats, too: those of a model that was cast."""
+    """Running numbers, weight and bias are half floats as well, as in a model that was cast."""
     x = Tensor(rng.normal(size=shape) * 300).cast(dtype)
     given = [rng.normal(size=4) * 50, rng.random(4) * 3e4, rng.normal(size=4), rng.normal(size=4)]
     given = [Tensor(each).cast(dtype) for each in given]

@@ -179,7 +179,7 @@ def theirs(case: Case) -> list[Any] | None:
 
 
 def ours(case: Case, path: Path) -> list[Any] | str:
-    """What we make of it, or why we do not; an error that is none of ours begins with BARE."""
+    """What we make of it, or why we do not; an error of another library begins with BARE."""
     path.write_bytes(case.model.SerializeToString())
     try:
         model = tutor.onnx.load(path)

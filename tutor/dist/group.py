@@ -267,7 +267,7 @@ class Group:
         return True
 
     def _end(self) -> None:
-        """What was started is brought to its end: others are in it, too. Not so after a failure.
+        """What was started is brought to its end: other ranks take part in it. Not after a failure.
         Where that is told here first, the program ends with code 1; no other way leads to it from
         here than to end at once, as MPI_Abort does."""
         if self._thread:

@@ -97,7 +97,7 @@ class Optimizer:
 
     @property
     def steps(self) -> int:
-        """How many steps were taken. Set, it is the count of each parameter, too."""
+        """How many steps were taken. Setting it sets the count of each parameter."""
         return int(self.counts.buf[0])
 
     @steps.setter

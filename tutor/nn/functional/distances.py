@@ -55,7 +55,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, axis: Axis = 1, eps: float = 1e-8)
     """x1 · x2 / (max(|x1|, eps) max(|x2|, eps)) along the axis: 1 where they point the same way
 
     The two are stretched to one shape first, along the axis as beside it: so one number in front of
-    three stands for three that are equal, in its length, too.
+    three stands for three that are equal, and so does its length.
     """
     checks.tensors("cosine_similarity", (x1, x2))
     shape = broadcast_shapes("cosine_similarity", x1.shape, x2.shape)
