@@ -5,8 +5,8 @@ takes half an hour of two processors, and is for what must pass before a change 
 A sample (`pytest --sample`) has each case where it matters most, on the best level, and once more
 on one of the other places, which its name alone decides: every run has the same tests.
 
-Two marks say more. `crossed("dtype", ...)`: these parameters are only crossed with the rest as well, so that
-one of their values is enough for each of the rest, and one more on another place.
+Two marks say more. `crossed("dtype", ...)`: these parameters are only crossed with the rest as
+well, so that one of their values is enough for each of the rest, and one more on another place.
 `sweep`: it repeats at full size what other tests try in small, and is in no sample.
 
 What is chosen by a name, a path or -k is never sampled: `pytest tests/ops` runs all of tests/ops.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("onnx.checker")  # pip install "tutorgrad[onnx]"; a folder "onnx" is not the package
+pytest.importorskip("onnx.checker")  # a folder "onnx" is not the package
 pytest.importorskip("onnxruntime")
 import onnx
 
