@@ -196,6 +196,22 @@ def test_hooks_see_a_call_and_may_change_it():
         layer.register_forward_hook(3)
 
 
+@pytest.mark.parametrize("of", ["forward_pre", "forward", "full_backward"])
+def test_a_hook_that_is_registered_twice_is_removed_once_by_each_of_its_handles(of):
+    layer, calls, counts = nn.Linear(1, 1), [], []
+    register = getattr(layer, f"register_{of}_hook")
+
+    def hook(*_):
+        calls.append(1)
+
+    for handle in (register(hook), register(hook)):
+        handle.remove()
+        handle.remove()  # which does not touch the other one
+        layer(Tensor([[1.0]])).sum().backward()
+        counts.append(len(calls))
+    assert counts == [1, 1]
+
+
 def test_backward_hooks_see_the_gradients_and_may_change_them():
     class Product(nn.Module):
         def forward(self, a, b):
@@ -255,6 +271,12 @@ def test_layers_by_name():
     assert model(Tensor([[1.0, 2.0]])).shape == (1, 3) and model[:1].first is model.first
     with pytest.raises(AttributeError, match="no attribute 'second'"):
         _ = model.second
+    for _ in range(2):  # of two layers of one name, one alone would be saved
+        del model[0]
+        model.append(nn.Linear(1, 1))
+    assert len(set(model.names)) == 2 and len(model.state_dict()) == 4
+    model = nn.Sequential({"1": nn.ReLU(), "2": nn.ReLU()}).insert(0, nn.Tanh())
+    assert model.names == ["3", "1", "2"]
     with pytest.raises(ArgumentError):
         nn.Sequential({"a.b": nn.ReLU()})
 

@@ -244,6 +244,15 @@ def test_a_norm_that_is_not_finite() -> None:
         optim.clip_grad_norm_([p], 1.0, error_if_nonfinite=True)
     assert p.grad.tolist() == [math.inf, 1.0]
     assert optim.clip_grad_norm_(p, 1.0).item() == math.inf
+    assert str(p.grad.tolist()) == "[nan, 0.0]"
+    for norm_type in (1.0, 2.0, 3.0, math.inf):
+        q, p.grad = leaf(), Tensor([5.0, math.nan])
+        q.grad = Tensor([7.0, 8.0])
+        assert math.isnan(optim.clip_grad_norm_([q, p], 1.0, norm_type).item())
+        assert str([*q.grad.tolist(), *p.grad.tolist()]) == "[nan, nan, nan, nan]"
+    none = Tensor.zeros(0)  # has no largest number, and adds nothing
+    assert optim.get_total_norm([none, Tensor([3.0, -4.0])], math.inf).item() == 4
+    assert optim.get_total_norm([none], math.inf).item() == 0
     q = leaf()
     q.grad = Tensor([300.0, 400.0])
     assert optim.clip_grad_norm_([q, leaf()], 5.0).item() == 500

@@ -113,6 +113,29 @@ def test_a_plateau(name: str) -> None:
         again.load_state_dict({"best": 1.0})
 
 
+@pytest.mark.parametrize("strategy", ["cos", "linear"])
+@pytest.mark.parametrize(
+    ("pct_start", "three_phase", "rates_at"),
+    [(0.05, False, {0: 1.0, 19: 4e-6}), (0.05, True, {0: 1.0, 1: 0.04, 19: 4e-6}),
+     (1.0, False, {0: 0.04, 19: 1.0, 20: 4e-6}),
+     (0.3, False, {0: 0.04, 5: 1.0, 19: 4e-6, 20: 4e-6}), (0.3, True, {10: 0.04, 20: 4e-6})],
+)  # fmt: skip
+def test_one_cycle_at_its_edges(
+    strategy: str, pct_start: float, three_phase: bool, rates_at: dict[int, float]
+) -> None:
+    """Phases of one step, where PyTorch divides by 0, are at their end; so is the last phase when
+    the last step was made, where PyTorch's lines go on, below 0."""
+    mine = pair()[0]
+    schedule = ours_of.OneCycleLR(
+        mine, 1.0, 20, pct_start=pct_start, anneal_strategy=strategy, three_phase=three_phase
+    )
+    curve = schedule.curve(21)
+    rates(schedule, mine, 20)
+    assert schedule.get_last_lr() == [curve[20]] * 2
+    assert {t: curve[t] for t in rates_at} == pytest.approx(rates_at, rel=0.1)
+    assert max(curve) == 1.0
+
+
 def test_warmup_cosine() -> None:
     schedule = ours_of.warmup_cosine(pair()[0], 10, 110, 0.1)
     curve = schedule.curve(111)
