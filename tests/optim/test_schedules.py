@@ -77,8 +77,11 @@ def test_it_goes_on_where_it_was_saved(name: str) -> None:
     one, other = pair()[0], pair()[0]
     schedule = MAKES[name](ours_of, one)
     rates(schedule, one, 33)
-    again = MAKES[name](ours_of, other)
-    again.load_state_dict(schedule.state_dict())
+    for group in other.param_groups:  # it is made over another rate
+        group["lr"] *= 7
+    again, state = MAKES[name](ours_of, other), schedule.state_dict()
+    again.load_state_dict(state)
+    state["base_lrs"][:] = [9.0, 9.0]  # which is a copy, and was copied
     assert rates(schedule, one, 40) == rates(again, other, 40)
     for count, bases in ((None, None), (-1, [1.0, 1.0]), (1, [1.0]), (1, [-1.0, 1.0])):
         bad = {"last_epoch": count, "base_lrs": bases}
