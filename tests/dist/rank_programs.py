@@ -122,6 +122,13 @@ def plain():
     slopes = tutor.grad(loss(x[rows], y[rows]), parallel.parameters())  # nothing is reduced
     found["grad"] = [g.tolist() for g in slopes]
     gradients("still")
+    parallel.backward(loss, x[rows], y[rows])  # no_sync() is over
+    gradients("leaf by leaf")
+    for p in parallel.parameters():
+        p.grad = None
+    more = 1 + 2 * dist.rank()  # other shares of the rows than before
+    loss(x[:more], y[:more]).backward()
+    gradients("other rows")
     return found
 
 
