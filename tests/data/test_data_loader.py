@@ -202,6 +202,9 @@ def test_two_iterators_at_once_have_their_own_places():
     next(second)
     assert plain(next(first)) == wanted[1], "the older one goes on in its epoch"
     assert (loader.epoch, loader.batch) == (1, 1), "the position is the newer one's"
+    loader.load_state_dict({**loader.state_dict(), "epoch": 5, "batch": 2})
+    next(second)
+    assert (loader.epoch, loader.batch) == (5, 2), "what was loaded is no iterator's before it"
 
 
 # ---- samples that come one after another ---------------------------------------------------------

@@ -133,6 +133,10 @@ def test_standardize():
     assert np.allclose(b.numpy(), (test - train.mean(axis=0)) / std, rtol=1e-4, atol=1e-4)
     assert np.allclose(scaler.undo(a).numpy(), train, atol=1e-5)
     assert isinstance(scaler, Scaler)
+    rounded = np.tile(np.array([0.1, 123.456, 1e6 + 0.3], np.float32), (1000, 1))
+    scaled, same = standardize(rounded)  # the mean of 1000 times 0.1 is not quite 0.1
+    assert not scaled.numpy().any() and (same.undo(scaled).numpy() == rounded).all()
+    assert same(rounded[0] + 2).numpy() == pytest.approx([2, 2, 2], rel=1e-5)
     with pytest.raises(ShapeError):
         standardize([])
 

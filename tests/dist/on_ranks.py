@@ -1,10 +1,11 @@
 """Run a program of rank_programs.py on ranks, and read what each of them has found."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
+
+from started import environment
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(__file__).with_name("rank_programs.py")
@@ -16,7 +17,7 @@ def launched(ranks, *program, launcher=None, **variables):
     command = launcher or [sys.executable, "-m", "tutor", "ranks", str(ranks)]
     return subprocess.run(
         [*command, *map(str, program)],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "TUTOR_NUM_THREADS": "1", **variables},
+        env=environment(**variables),
         capture_output=True,
         text=True,
         timeout=SECONDS,

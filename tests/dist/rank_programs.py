@@ -122,6 +122,13 @@ def plain():
     slopes = tutor.grad(loss(x[rows], y[rows]), parallel.parameters())  # nothing is reduced
     found["grad"] = [g.tolist() for g in slopes]
     gradients("still")
+    parallel.backward(loss, x[rows], y[rows])  # no_sync() is over
+    gradients("leaf by leaf")
+    for p in parallel.parameters():
+        p.grad = None
+    more = 1 + 2 * dist.rank()  # other shares of the rows than before
+    loss(x[:more], y[:more]).backward()
+    gradients("other rows")
     return found
 
 
@@ -129,7 +136,9 @@ def unused():
     """Parameters that some ranks, or all, do without."""
     tutor.manual_seed(0)
     never, some, always = (nn.Linear(2, 2) for _ in range(3))
-    parallel = dist.DataParallel([never, some, always], bucket=24)
+    # Of always, listed before some, gradients come first, and wait for those of some.
+    parallel = dist.DataParallel([never, always, some], bucket=24)
+    params = [p for layer in (never, some, always) for p in layer.parameters()]
     x = tutor.ones(8, 2)[data.shard.Shard(*shard()).of(8)]
     first = dist.rank() == 0
 
@@ -137,17 +146,17 @@ def unused():
         return (always(some(part)) if first else always(part)).mean()
 
     parallel.backward(loss_of, x)
-    once = [None if p.grad is None else p.grad.tolist() for p in parallel.parameters()]
-    for p in parallel.parameters():
+    once = [None if p.grad is None else p.grad.tolist() for p in params]
+    for p in params:
         p.grad = None
     loss_of(x).backward()
-    again = [None if p.grad is None else p.grad.tolist() for p in parallel.parameters()]
-    for p in parallel.parameters():
+    again = [None if p.grad is None else p.grad.tolist() for p in params]
+    for p in params:
         p.grad = None
     for _ in range(2):  # the second reduces what the first has left, too
         with contextlib.nullcontext() if _ else parallel.no_sync():
             (some(x) if first and not _ else always(x)).mean().backward()
-    later = [None if p.grad is None else p.grad.tolist() for p in parallel.parameters()]
+    later = [None if p.grad is None else p.grad.tolist() for p in params]
     return once, again, later
 
 

@@ -189,6 +189,10 @@ def test_loss_backward_leaves_the_mean_over_all_rows_though_ranks_have_not_as_ma
     x, y = Tensor.arange(28, dtype="float32").reshape(7, 4) / 28, Tensor.arange(7) / 7
     ((model(x)[:, 0] - y) ** 2).mean().backward()
     wanted = flat([p.grad.tolist() for p in model.parameters()]).tolist()
+    model.zero_grad()
+    some = Tensor([i for rank in range(3) for i in range(1 + 2 * rank)])
+    ((model(x[some])[:, 0] - y[some]) ** 2).mean().backward()
+    others = flat([p.grad.tolist() for p in model.parameters()]).tolist()
     ranks = results(3, "plain")
     for found in ranks:
         assert flat(found["uneven"]).tolist() == pytest.approx(wanted, abs=1e-6)
@@ -196,6 +200,9 @@ def test_loss_backward_leaves_the_mean_over_all_rows_though_ranks_have_not_as_ma
         assert flat(found["twice"]).tolist() == pytest.approx(twice, abs=1e-6)
         assert flat(found["after no_sync"]).tolist() == pytest.approx(twice, abs=1e-6)
         assert found["still"] == found["after no_sync"]
+        thrice = [3 * g for g in wanted]
+        assert flat(found["leaf by leaf"]).tolist() == pytest.approx(thrice, abs=1e-6)
+        assert flat(found["other rows"]).tolist() == pytest.approx(others, abs=1e-6)
         assert flat(found["grad"]).tolist() == pytest.approx(flat(found["alone"]).tolist())
     assert ranks[0]["alone"] != ranks[1]["alone"]
     assert ranks[0]["after no_sync"] == ranks[1]["after no_sync"]

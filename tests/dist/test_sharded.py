@@ -6,7 +6,7 @@ from on_ranks import results
 import tutor
 from tutor import Tensor, dist, optim
 from tutor.dist import sharded
-from tutor.errors import DataError, DomainError, GraphError
+from tutor.errors import DataError, DomainError, DTypeError, GraphError
 
 
 def leaves():
@@ -53,7 +53,8 @@ def test_it_is_used_as_the_optimizer_itself():
         loss.backward()
         return loss
 
-    assert own.step(closure).item() == 17
+    with tutor.no_grad():  # the closure records nevertheless
+        assert own.step(closure).item() == 17
     assert params[0].tolist() == [[0.0] * 5] * 3
     assert isinstance(own, optim.Optimizer)
     schedule.step()
@@ -72,6 +73,8 @@ def test_mistakes_are_told_in_words():
     with pytest.raises(GraphError, match="row"):
         dist.Sharded(optim.Adam, [tutor.ones(3, 5).T.requires_grad_()])
     own = dist.Sharded(optim.Adam, leaves(), lr=0.1)
+    with pytest.raises(DTypeError, match=r"Sharded\.step\(closure\)"):
+        own.step(3)
     with pytest.raises(DomainError, match="all groups"):
         own.add_param_group({"params": leaves()})
     state = own.state_dict()

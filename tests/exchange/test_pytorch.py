@@ -120,6 +120,26 @@ def test_what_was_loaded_is_a_copy() -> None:
     assert ours.weight.tolist() == before and ours.weight.requires_grad
 
 
+def test_a_state_of_tied_weights_has_both_names() -> None:
+    both = []
+    for lib in (nn, torch.nn):
+        model = lib.Sequential(lib.Embedding(5, 3), lib.Sequential(lib.Linear(3, 5)))
+        model[1][0].weight = model[0].weight
+        both.append(model)
+    ours, theirs = both
+    assert theirs.state_dict().keys() - ours.state_dict().keys() == {"1.0.weight"}
+    assert ours.load_state_dict(theirs.state_dict()) == ([], [])
+    assert ours[1][0].weight.tolist() == theirs[0].weight.tolist()
+    assert ours.load_state_dict(theirs.state_dict(), strict=False) == ([], [])
+    before = ours[0].weight.tolist()
+    for wrong in (torch.ones(5, 3), torch.ones(3, 5)):  # two answers to one question
+        with pytest.raises(DataError, match=r"not in the model: \['1\.0\.weight'\]"):
+            ours.load_state_dict({**theirs.state_dict(), "1.0.weight": wrong})
+    with pytest.raises(DataError, match=r"1\.1\.weight"):
+        ours.load_state_dict({**theirs.state_dict(), "1.1.weight": torch.ones(5, 3)})
+    assert ours[0].weight.tolist() == before
+
+
 def test_a_parameter_comes_without_its_graph() -> None:
     theirs = torch.nn.Parameter(torch.ones(3, dtype=torch.float64))
     ours = from_torch(theirs)

@@ -29,6 +29,13 @@ RANK_MUTANTS = [
         only="2-shared",
     ),
     Mutant(
+        "a bucket leaves before it is whole", "tutor/dist/buckets.py",
+        "and not self.missing[len(self.sent)]:", "and not all(self.missing[len(self.sent) :]):",
+        "dist/test_data_parallel.py",
+        "a layer that is listed before the one it follows: gradients that come later are lost",
+        only="no_rank_uses",
+    ),
+    Mutant(
         "a rank's change in place is not noted", "tutor/dist/collectives.py",
         "(self.x if isinstance(self.x, Buffer) else self.x.buf).touch()", "pass",
         ALL,

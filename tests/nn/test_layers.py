@@ -117,6 +117,9 @@ def test_the_padding_of_an_embedding():
     assert layer.padding_idx == 3 and layer.weight[3].tolist() == [0.0, 0.0]
     layer(Tensor([[0, 3]])).sum().backward()
     assert layer.weight.grad.tolist() == [[1, 1], [0, 0], [0, 0], [0, 0]]
+    layer.zero_grad()
+    nn.functional.embedding(Tensor([[0, 3]]), layer.weight, padding_idx=-4).sum().backward()
+    assert layer.weight.grad.tolist() == [[0, 0], [0, 0], [0, 0], [1, 1]]
     table = nn.Embedding.from_pretrained(Tensor([[1.0], [2.0]]))
     assert table(Tensor([1, 0])).tolist() == [[2.0], [1.0]] and not table.parameters()
     assert nn.Embedding.from_pretrained(Tensor([[1.0]]), freeze=False).parameters()

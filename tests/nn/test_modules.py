@@ -77,6 +77,11 @@ def test_names_of_parameters_buffers_and_modules():
     assert model.get_submodule("rest.1") is model.rest[1]
     with pytest.raises(OutOfRangeError, match="rest, rest"):
         model.get_submodule("rest.7")
+    many = nn.Sequential(*[Block() for _ in range(11)])
+    assert [n for n, _ in many.named_children()] == [str(n) for n in range(11)]  # 10 is not in 1
+    assert [n for n in many.state_dict() if "place" in n] == []
+    many[7].first.weight = many[2].first.weight  # tied: there once
+    assert len(many.parameters()) == 43 and "7.first.weight" not in many.state_dict()
 
 
 def test_a_base_class_init_is_optional_and_harmless():
@@ -108,14 +113,19 @@ def test_loading_is_all_or_nothing_and_may_be_partial():
     assert all((a == b).all() for a, b in zip(model.parameters(), other.parameters(), strict=True))
     before = [t.tolist() for t in model.parameters()]
     part = {"first.bias": Tensor([1.0, 2.0, 3.0]), "extra": Tensor([0.0])}
-    with pytest.raises(DataError, match="not in the model"):
-        model.load_state_dict(part)
+    for wrong in (part, {**other.state_dict(), "extra": Tensor([0.0])}):
+        with pytest.raises(DataError, match=r"not in the model: \['extra'\]"):
+            model.load_state_dict(wrong)
     assert [t.tolist() for t in model.parameters()] == before
     found = model.load_state_dict(part, strict=False)
     assert found.unexpected_keys == ["extra"] and "first.weight" in found.missing_keys
     assert model.first.bias.tolist() == [1.0, 2.0, 3.0]
     with pytest.raises(DataError, match="is \\(2,\\) there, \\(3,\\) here"):
         model.load_state_dict({"first.bias": Tensor([1.0, 2.0])}, strict=False)
+    wide = {n: t.detach().cast("float64") for n, t in other.state_dict().items()}
+    model.load_state_dict(wide)
+    wide["scale"][0] = 7.0  # which stays the state's alone
+    assert model.scale.tolist() == [2.0] and model.scale.dtype.name == "float32"
 
 
 def test_freezing_leaves_state_alone():
@@ -145,7 +155,9 @@ def test_gradients_are_forgotten():
 def test_a_model_in_another_dtype():
     model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
     weight = model[0].weight
-    assert model.double() is model and model[0].weight is weight
+    weight.grad = Tensor.ones(3, 2)
+    assert model.to("float32")[0].weight.grad is not None
+    assert model.double() is model and model[0].weight is weight and weight.grad is None
     assert weight.dtype.name == "float64" and model[1].num_batches_tracked.dtype.name == "int64"
     assert model(Tensor.ones(2, 2, dtype="float64")).dtype.name == "float64"
     assert {p.dtype.name for p in model.half().parameters()} == {"float16"}
@@ -192,8 +204,28 @@ def test_hooks_see_a_call_and_may_change_it():
         assert layer(x).item() == pytest.approx(plain + 1)
     assert layer(x).item() == plain
     assert list(layer.state_dict()) == ["weight", "bias"]  # hooks are no part of the model
+    for factor, extra in ((1, 1), (10, 0)):  # in the order in which they were registered
+        layer.register_forward_pre_hook(lambda m, inputs, f=factor, e=extra: inputs[0] * f + e)
+        layer.register_forward_hook(lambda m, inputs, z, f=factor, e=extra: z * f + e)
+    assert layer(x).item() == pytest.approx(10 * (layer.forward((x + 1) * 10).item() + 1))
     with pytest.raises(DTypeError):
         layer.register_forward_hook(3)
+
+
+@pytest.mark.parametrize("of", ["forward_pre", "forward", "full_backward"])
+def test_a_hook_that_is_registered_twice_is_removed_once_by_each_of_its_handles(of):
+    layer, calls, counts = nn.Linear(1, 1), [], []
+    register = getattr(layer, f"register_{of}_hook")
+
+    def hook(*_):
+        calls.append(1)
+
+    for handle in (register(hook), register(hook)):
+        handle.remove()
+        handle.remove()  # which does not touch the other one
+        layer(Tensor([[1.0]])).sum().backward()
+        counts.append(len(calls))
+    assert counts == [1, 1]
 
 
 def test_backward_hooks_see_the_gradients_and_may_change_them():
@@ -208,6 +240,13 @@ def test_backward_hooks_see_the_gradients_and_may_change_them():
     ((ga, gb), (g,)) = seen[0]
     assert (ga.tolist(), gb.tolist(), g.tolist()) == ([15.0], [10.0], [5.0]) and len(seen) == 1
     assert a.grad.tolist() == [15.0]
+    z = layer(a, b).sum()
+    for factor in (1.0, 3.0):  # two walks through one call
+        z.backward(Tensor(factor), retain_graph=True)
+    told = [[t.item() for t in (*inputs, *outputs)] for inputs, outputs in seen[1:]]
+    assert told == [[3.0, 2.0, 1.0], [9.0, 6.0, 3.0]]
+    del seen[1:]
+    a.grad = Tensor([15.0])
     first = nn.Linear(1, 1)
     first.register_full_backward_hook(lambda m, inputs, outputs: seen.append((inputs, outputs)))
     first(Tensor([[1.0]])).sum().backward()  # no input wants a gradient: it is told nevertheless
@@ -255,6 +294,12 @@ def test_layers_by_name():
     assert model(Tensor([[1.0, 2.0]])).shape == (1, 3) and model[:1].first is model.first
     with pytest.raises(AttributeError, match="no attribute 'second'"):
         _ = model.second
+    for _ in range(2):  # of two layers of one name, one alone would be saved
+        del model[0]
+        model.append(nn.Linear(1, 1))
+    assert len(set(model.names)) == 2 and len(model.state_dict()) == 4
+    model = nn.Sequential({"1": nn.ReLU(), "2": nn.ReLU()}).insert(0, nn.Tanh())
+    assert model.names == ["3", "1", "2"]
     with pytest.raises(ArgumentError):
         nn.Sequential({"a.b": nn.ReLU()})
 

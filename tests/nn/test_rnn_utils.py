@@ -111,6 +111,19 @@ def test_a_layer_over_packed_sequences(
     same(*found)
 
 
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("name", ["RNN", "GRU", "LSTM"])
+def test_dropout_is_between_the_layers_and_of_training(name: str, training: bool) -> None:
+    """All is dropped, so that nothing is left to chance."""
+    layers = [getattr(lib, name)(3, 4, 2, dropout=1.0) for lib in (nn, torch.nn)]
+    layers[1].double().train(training)
+    layers[0].to("float64").train(training).load_state_dict(layers[1].state_dict())
+    x = numbers(5, 2, 3)
+    told, wanted = layers[0](Tensor(x))[0], layers[1](torch.tensor(x))[0]
+    same(told, wanted)
+    assert (told != 0).all()  # of the last layer nothing
+
+
 def test_a_packed_batch_is_each_sequence_alone() -> None:
     tutor.manual_seed(0)
     gru = nn.GRU(3, 4, bidirectional=True)

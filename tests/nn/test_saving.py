@@ -110,6 +110,24 @@ def test_where_one_part_does_not_fit_none_is_changed(tmp_path):
     assert other.weight.tolist() == before != model.weight.tolist()
     assert tutor.random.get_state() == at
 
+    class Half:  # takes a part of a state, and refuses the rest
+        count = 1
+
+        def state_dict(self):
+            return {"count": self.count}
+
+        def load_state_dict(self, state):
+            self.count = state["count"]
+            if self.count > 1:
+                raise ValueError("too many")
+
+    half, two = Half(), Half()
+    two.count = 2
+    tutor.save(path, half=two)
+    with pytest.raises(DataError, match="too many"):
+        tutor.load(path, half=half)
+    assert half.count == 1
+
 
 RUN = """
 import sys

@@ -244,6 +244,15 @@ def test_a_norm_that_is_not_finite() -> None:
         optim.clip_grad_norm_([p], 1.0, error_if_nonfinite=True)
     assert p.grad.tolist() == [math.inf, 1.0]
     assert optim.clip_grad_norm_(p, 1.0).item() == math.inf
+    assert str(p.grad.tolist()) == "[nan, 0.0]"
+    for norm_type in (1.0, 2.0, 3.0, math.inf):
+        q, p.grad = leaf(), Tensor([5.0, math.nan])
+        q.grad = Tensor([7.0, 8.0])
+        assert math.isnan(optim.clip_grad_norm_([q, p], 1.0, norm_type).item())
+        assert str([*q.grad.tolist(), *p.grad.tolist()]) == "[nan, nan, nan, nan]"
+    none = Tensor.zeros(0)  # has no largest number, and adds nothing
+    assert optim.get_total_norm([none, Tensor([3.0]), Tensor([-4.0])], math.inf).item() == 4
+    assert optim.get_total_norm([none], math.inf).item() == 0
     q = leaf()
     q.grad = Tensor([300.0, 400.0])
     assert optim.clip_grad_norm_([q, leaf()], 5.0).item() == 500
@@ -283,9 +292,10 @@ def test_clipping_is_recorded() -> None:
 # ---- averages ------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("dtype", "rel"), [("float32", 1e-5), ("float64", 1e-13)])
 @pytest.mark.parametrize("jitted", [False, True])
-def test_an_average(jitted: bool) -> None:
-    p = leaf()
+def test_an_average(jitted: bool, dtype: str, rel: float) -> None:
+    p = Tensor([1.0, 2.0], dtype=dtype, requires_grad=True)
     mean, ema = optim.Average([p]), optim.EMA([p], decay=0.9)
     warm = optim.EMA([p], decay=0.9, warm_up=True)
 
@@ -297,15 +307,15 @@ def test_an_average(jitted: bool) -> None:
     run: Any = tutor.jit(update) if jitted else update
     values = [[float(n), 2.0 - n] for n in range(6)]
     for value in values:
-        run(Tensor(value))
-    assert mean.averages[0].tolist() == pytest.approx(np.mean(values, 0).tolist(), rel=1e-6)
+        run(Tensor(value, dtype=dtype))
+    assert mean.averages[0].tolist() == pytest.approx(np.mean(values, 0).tolist(), rel=rel)
     wanted, warmed = np.array([1.0, 2.0]), np.array([1.0, 2.0])
     for t, value in enumerate(values, 1):
         wanted = 0.9 * wanted + 0.1 * np.array(value)
         d = min(0.9, (1 + t) / (10 + t))
         warmed = d * warmed + (1 - d) * np.array(value)
-    assert ema.averages[0].tolist() == pytest.approx(wanted.tolist(), rel=1e-5)
-    assert warm.averages[0].tolist() == pytest.approx(warmed.tolist(), rel=1e-5)
+    assert ema.averages[0].tolist() == pytest.approx(wanted.tolist(), rel=rel)
+    assert warm.averages[0].tolist() == pytest.approx(warmed.tolist(), rel=rel)
 
 
 def test_averages_are_swapped_in_and_out_and_saved() -> None:
@@ -313,15 +323,19 @@ def test_averages_are_swapped_in_and_out_and_saved() -> None:
     ema = optim.EMA([p], 0.5)
     p.assign([3.0, 4.0])
     ema.update()
+    view = p.detach()  # as what was recorded, or a Sharded optimizer, has it
     with ema.swapped():
-        assert p.tolist() == [2, 3]
+        assert p.tolist() == view.tolist() == [2, 3]
     with pytest.raises(DomainError), ema.swapped():
         optim.SGD([p], lr=-1)
     assert p.tolist() == [3, 4] and ema.averages[0].tolist() == [2, 3]
     other = optim.EMA([leaf()], 0.5)
     other.load_state_dict(ema.state_dict())
     assert other.averages[0].tolist() == [2, 3] and other.count.item() == 1
-    for bad in ({}, {**ema.state_dict(), "average.0": Tensor([1.0])}):
+    other.update()  # of its own: the state's are copied
+    assert ema.averages[0].tolist() == [2, 3] and ema.count.item() == 1
+    for average in (Tensor([1.0]), Tensor([1.0, 2.0], dtype="float64"), [1.0, 2.0]):
+        bad = {**ema.state_dict(), "average.0": average}
         with pytest.raises(DataError):
             other.load_state_dict(bad)
     for wrong in (1.0, -0.1, "1"):

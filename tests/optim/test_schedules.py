@@ -26,6 +26,7 @@ MAKES: dict[str, Any] = {  # (the module of schedules, the optimizer) -> the sch
     "lambda": lambda s, o: s.LambdaLR(o, lambda t: 1 / (1 + t)),
     "lambdas": lambda s, o: s.LambdaLR(o, [lambda t: 0.9**t, lambda t: 1 / (1 + t)]),
     "one cycle": lambda s, o: s.OneCycleLR(o, 0.3, 100),
+    "one cycle, the momentum stays": lambda s, o: s.OneCycleLR(o, 0.3, 100, cycle_momentum=False),
     "one cycle, lines": lambda s, o: s.OneCycleLR(
         o, 0.3, 120, pct_start=0.4, anneal_strategy="linear"
     ),
@@ -77,8 +78,11 @@ def test_it_goes_on_where_it_was_saved(name: str) -> None:
     one, other = pair()[0], pair()[0]
     schedule = MAKES[name](ours_of, one)
     rates(schedule, one, 33)
-    again = MAKES[name](ours_of, other)
-    again.load_state_dict(schedule.state_dict())
+    for group in other.param_groups:  # it is made over another rate
+        group["lr"] *= 7
+    again, state = MAKES[name](ours_of, other), schedule.state_dict()
+    again.load_state_dict(state)
+    state["base_lrs"][:] = [9.0, 9.0]  # which is a copy, and was copied
     assert rates(schedule, one, 40) == rates(again, other, 40)
     for count, bases in ((None, None), (-1, [1.0, 1.0]), (1, [1.0]), (1, [-1.0, 1.0])):
         bad = {"last_epoch": count, "base_lrs": bases}
@@ -91,6 +95,8 @@ PLATEAUS: dict[str, dict[str, Any]] = {
     "absolute": {"threshold": 0.05, "threshold_mode": "abs", "patience": 1},
     "max": {"mode": "max", "patience": 2}, "cooldown": {"patience": 1, "cooldown": 4},
     "at least": {"patience": 0, "min_lr": 0.01, "factor": 0.5},
+    "far": {"patience": 1, "threshold": 0.3},
+    "no less": {"patience": 0, "factor": 0.5, "eps": 0.05},
 }  # fmt: skip
 
 
@@ -100,6 +106,7 @@ def test_a_plateau(name: str) -> None:
     a = ours_of.ReduceLROnPlateau(mine, **PLATEAUS[name])
     b = theirs_of.ReduceLROnPlateau(other, **PLATEAUS[name])
     metrics = [1.0, 0.9, 0.9, 0.95, 0.9, 0.90001, 0.5, 0.6, 0.7, float("nan"), 0.8, 0.4] * 5
+    metrics += [0.3, 0.29, 0.26, 0.2, 0.17, 0.0, -0.1, -0.101, -0.2, -0.2]  # slowly, and below 0
     for n, metric in enumerate(metrics):
         mine.step()
         other.step()
@@ -113,11 +120,65 @@ def test_a_plateau(name: str) -> None:
         again.load_state_dict({"best": 1.0})
 
 
+@pytest.mark.parametrize("strategy", ["cos", "linear"])
+@pytest.mark.parametrize(
+    ("pct_start", "three_phase", "rates_at"),
+    [(0.05, False, {0: 1.0, 19: 4e-6}), (0.05, True, {0: 1.0, 1: 0.04, 19: 4e-6}),
+     (1.0, False, {0: 0.04, 19: 1.0, 20: 4e-6}),
+     (0.3, False, {0: 0.04, 5: 1.0, 19: 4e-6, 20: 4e-6}), (0.3, True, {10: 0.04, 20: 4e-6})],
+)  # fmt: skip
+def test_one_cycle_at_its_edges(
+    strategy: str, pct_start: float, three_phase: bool, rates_at: dict[int, float]
+) -> None:
+    """Phases of one step, where PyTorch divides by 0, are at their end; so is the last phase when
+    the last step was made, where PyTorch's lines go on, below 0."""
+    mine = pair()[0]
+    schedule = ours_of.OneCycleLR(
+        mine, 1.0, 20, pct_start=pct_start, anneal_strategy=strategy, three_phase=three_phase
+    )
+    curve = schedule.curve(21)
+    rates(schedule, mine, 20)
+    assert schedule.get_last_lr() == [curve[20]] * 2
+    assert {t: curve[t] for t in rates_at} == pytest.approx(rates_at, rel=0.1)
+    assert max(curve) == 1.0
+
+
 def test_warmup_cosine() -> None:
     schedule = ours_of.warmup_cosine(pair()[0], 10, 110, 0.1)
     curve = schedule.curve(111)
     assert curve[0] == pytest.approx(0.01) and curve[9] == curve[10] == pytest.approx(0.1)
     assert curve[60] == pytest.approx(0.055) and curve[110] == pytest.approx(0.01)
+    assert schedule.curve(150)[111:] == [curve[110]] * 39
+
+
+def test_one_cycle_of_adam_moves_its_first_beta() -> None:
+    found = []
+    for lib, tensor in ((ours_of, Tensor), (theirs_of, torch.tensor)):
+        adam = (optim if lib is ours_of else torch.optim).Adam([tensor([1.0], requires_grad=True)])
+        schedule, betas = lib.OneCycleLR(adam, 0.1, 20), []
+        for _ in range(19):
+            betas += [adam.param_groups[0]["lr"], *adam.param_groups[0]["betas"]]
+            adam.step()
+            schedule.step()
+        found.append(betas)
+    assert found[0] == pytest.approx(found[1], rel=1e-12)
+
+
+def test_a_step_too_many_is_not_counted() -> None:
+    mine = pair()[0]
+    schedule = ours_of.OneCycleLR(mine, 0.1, 5)
+    rates(schedule, mine, 5)
+    last = schedule.get_last_lr()
+    for _ in range(2):
+        with pytest.raises(DomainError, match="step 6 of a OneCycleLR"):
+            schedule.step()
+    assert schedule.last_epoch == 5 and schedule.get_last_lr() == last
+
+
+def test_a_rate_of_0_stays_0() -> None:
+    sgd = optim.SGD([Tensor([1.0], requires_grad=True)], lr=0.0)
+    chained = [ours_of.LinearLR(sgd), ours_of.ExponentialLR(sgd, 0.9)]
+    assert ours_of.ChainedScheduler(chained).curve(9) == [0.0] * 9
 
 
 def test_a_recorded_step_follows_a_schedule() -> None:

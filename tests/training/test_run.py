@@ -88,6 +88,9 @@ def test_the_best_epoch_is_known_while_it_runs_and_after() -> None:
         bests.append(run.is_best)
     assert bests == [True, False, True, False]
     assert not run.is_best and run.best["accuracy"] == 0.7 and run.best["epoch"] == 3
+    first = Run(1, watch="loss", progress=False)
+    noted(first, [math.nan])
+    assert not first.is_best and first.best is None
 
 
 def test_a_log_has_a_line_for_each_epoch_and_is_read_again(tmp_path: Path) -> None:

@@ -235,8 +235,10 @@ class Scaler:
         data = as_tensor(x).cast("float32").detach()
         if data.ndim < 1 or not data.numel():
             raise ShapeError("to standardize", f"shape {data.shape}", "give rows of numbers")
-        self.mean, std = data.mean(axis=0), data.std(axis=0)
-        self.std = Tensor.where(std > 0, std, 1.0)
+        std, same = data.std(axis=0), data.min(axis=0) == data.max(axis=0)
+        # The mean of equal numbers is rounded, too: what is left would be divided by as little.
+        self.mean = Tensor.where(same, data[0], data.mean(axis=0))
+        self.std = Tensor.where((std > 0) & ~same, std, 1.0)
 
     def __call__(self, x: TensorLike) -> Tensor:
         return (as_tensor(x).cast("float32") - self.mean) / self.std

@@ -21,6 +21,7 @@ from tutor.dist.ranks import rank, size
 from tutor.dtype import DType
 from tutor.errors import DataError, DomainError, GraphError
 from tutor.ground import checks
+from tutor.ground.recording import recording
 from tutor.methods.tensor import Tensor
 from tutor.ops.movement import concatenate
 from tutor.optim import SGD, Adadelta, Adagrad, Adam, AdamW, Lion, NAdam, Optimizer, RAdam, RMSprop
@@ -100,7 +101,9 @@ class Sharded(Optimizer):
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Move this rank's part of the parameters that have a gradient, and take the others' from
         them. All ranks have to have the same gradients."""
-        result = closure() if closure else None
+        if closure is not None:
+            checks.function("Sharded.step(closure)", closure)
+        result = None if closure is None else recording.during(True, closure)
         for whole, start, end, own in self.pieces:
             if own.buf is not whole.buf:
                 raise GraphError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Self, SupportsIndex
@@ -79,7 +80,8 @@ class Row(Module):
         place = layout.whole_number(index, "insert(index)")
         self.layers.insert(place, self.checked(module))
         if self.names:
-            self.names.insert(place, str(len(self.names)))
+            counted = map(str, itertools.count(len(self.names)))
+            self.names.insert(place, next(name for name in counted if name not in self.names))
         return self
 
     def extend(self, modules: Iterable[Any]) -> Self:

@@ -17,11 +17,14 @@ class Handle:
     """What a hook is removed by: `handle.remove()`, or at the end of `with handle:`."""
 
     def __init__(self, hooks: list[Hook], hook: Hook) -> None:
-        self.hooks, self.hook = hooks, hook
+        self.hooks, self.hook, self.is_there = hooks, hook, True
 
     def remove(self) -> None:
-        """Take the hook away; once is enough, a second time does nothing."""
-        self.hooks[:] = [hook for hook in self.hooks if hook is not self.hook]
+        """Take the hook away; once is enough, a second time does nothing. A hook that was
+        registered twice has two handles, and is called until both are removed."""
+        if self.is_there:
+            del self.hooks[next(i for i, hook in enumerate(self.hooks) if hook is self.hook)]
+        self.is_there = False
 
     def __enter__(self) -> Handle:
         return self

@@ -51,7 +51,8 @@ def load_state_dict(model: object, state: Mapping[str, TensorLike], strict: bool
     model of PyTorch's gives as its state_dict() will do, and arrays.
 
     DataError where names or shapes differ; nothing is changed then. strict=False passes over names
-    that only one side has.
+    that only one side has. Of a Tensor that the model has twice (tied weights) PyTorch's state has
+    both names: the second one is passed over, too, where it says the same.
     """
     own = state_dict(model)
     found: Any = state
@@ -63,7 +64,10 @@ def load_state_dict(model: object, state: Mapping[str, TensorLike], strict: bool
             f"{checks.said(state)}",
             "give a dict of Tensors by name",
         )
-    missing, extra = sorted(own.keys() - found.keys()), sorted(found.keys() - own.keys())
+    first = {id(t): name for name, t in own.items()}
+    tied = {n: first.get(id(parts.reached(model, n))) for n in found.keys() - own.keys()}
+    missing = sorted(own.keys() - found.keys())
+    extra = sorted(n for n, same in tied.items() if same is None or not alike(found, n, same))
     wrong = [n for n in own.keys() & found.keys() if own[n].shape != found[n].shape]
     if (strict and (missing or extra)) or wrong:
         shapes = "; ".join(f"{n} is {found[n].shape} there, {own[n].shape} here" for n in wrong)
@@ -75,6 +79,12 @@ def load_state_dict(model: object, state: Mapping[str, TensorLike], strict: bool
     for name in own.keys() & found.keys():
         own[name].assign(found[name])
     return Loaded(missing, extra)
+
+
+def alike(state: Mapping[str, Tensor], name: str, other: str) -> bool:
+    """Have both names the same numbers there?"""
+    a, b = state[name].detach(), state.get(other)
+    return b is not None and a.shape == b.shape and bool(((a == b) | (a != a) & (b != b)).all())
 
 
 @spelled

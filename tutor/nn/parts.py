@@ -31,20 +31,8 @@ def parts_of(value: Any, path: str = "") -> Iterator[Part]:
 
 
 def _walk(part: Part, seen: set[int]) -> Iterator[Part]:
-    value = part.value
-    if isinstance(value, Tensor) or callable_value(value):
-        items: Any = ()
-    elif isinstance(value, dict):
-        items = value.items()
-    elif isinstance(value, (list, tuple)):
-        items = enumerate(value)
-    elif hasattr(type(value), "named_parts"):
-        items = value.named_parts()
-    elif hasattr(value, "__dict__") and not isinstance(value, type):
-        items = vars(value).items()
-    else:
-        return
-    if id(value) in seen:
+    value, items = part.value, _items(part.value)
+    if items is None or id(value) in seen:
         return
     if not callable_value(value):
         seen.add(id(value))
@@ -52,6 +40,29 @@ def _walk(part: Part, seen: set[int]) -> Iterator[Part]:
     for key, inner in items:
         path = f"{part.path}.{key}" if part.path else str(key)
         yield from _walk(Part(path, inner, part.path), seen)
+
+
+def _items(value: Any) -> Any:
+    """What is in a part, by its names; None for what is no part of a model."""
+    if isinstance(value, Tensor) or callable_value(value):
+        return ()
+    if isinstance(value, dict):
+        return value.items()
+    if isinstance(value, (list, tuple)):
+        return enumerate(value)
+    if hasattr(type(value), "named_parts"):
+        return value.named_parts()
+    has = hasattr(value, "__dict__") and not isinstance(value, type)
+    return vars(value).items() if has else None
+
+
+def reached(model: object, path: str) -> Any:
+    """What stands at the end of a path, also of one by which `parts_of` does not give it, as it was
+    there before; None where there is no such path."""
+    value: Any = model
+    for key in path.split("."):
+        value = {str(k): inner for k, inner in _items(value) or ()}.get(key)
+    return value
 
 
 def checked_parts(model: object, prefix: str = "") -> Iterator[Part]:

@@ -46,7 +46,7 @@ def get_total_norm(tensors: Iterable[Tensor], norm_type: float = 2.0) -> Tensor:
     asked = f"a norm of type {norm_type!r}"
     order = Limit("a number above 0, or inf", 0, math.inf, "least", "2.0").checked(asked, norm_type)
     given = several("get_total_norm", tensors)
-    wide = [t.cast(float32) if t.dtype.itemsize == 2 else t for t in given]
+    wide = [t.cast(float32) if t.dtype.itemsize == 2 else t for t in given if t.numel()]
     if not wide:
         return Tensor(0.0, device="cpu")
     total: Tensor
@@ -85,10 +85,10 @@ def clip_grad_norm_(
     norm that they had, a Tensor of shape () (Pascanu et al. 2013, "On the difficulty of training
     recurrent neural networks").
 
-    A nan or an infinity among them makes all of them nan. `error_if_nonfinite=True` raises
-    DomainError instead, and changes nothing; it looks at the number, which a recorded function
-    (tutor.jit) cannot. DomainError for a max_norm of 0, too, with which nothing would be learnt,
-    or below, or nan.
+    A nan among them makes all of them nan; an infinity becomes nan, and all others 0.
+    `error_if_nonfinite=True` raises DomainError instead, and changes nothing; it looks at the
+    number, which a recorded function (tutor.jit) cannot. DomainError for a max_norm of 0, too, with
+    which nothing would be learnt, or below, or nan.
     """
     LARGEST.checked(f"clipping with max_norm={max_norm!r}", max_norm)
     params = several("clip_grad_norm_", parameters)

@@ -95,15 +95,14 @@ class OneCycleLR(LRScheduler):
 
     def share(self, t: int) -> tuple[float, float]:
         """Of max_lr, and the momentum, after t steps."""
-        begin = 0.0
-        for end, first, last, m_first, m_last in self.phases:
-            if t <= end or end == self.phases[-1][0]:
-                share = (t - begin) / (end - begin)
-                if self.linear:
-                    return first + (last - first) * share, m_first + (m_last - m_first) * share
-                return cosine(first, last, share), cosine(m_first, m_last, share)
-            begin = end
-        raise AssertionError("unreachable: the last phase takes all that is left")
+        ends = [0.0, *(phase[0] for phase in self.phases)]
+        i = sum(t > end for end in ends[1:-1])
+        begin, (end, first, last, m_first, m_last) = ends[i], self.phases[i]
+        # A phase of a single step is at its end; so is the last one when all steps are made.
+        share = min(1.0, (t - begin) / (end - begin)) if end > begin else 1.0
+        if self.linear:
+            return first + (last - first) * share, m_first + (m_last - m_first) * share
+        return cosine(first, last, share), cosine(m_first, m_last, share)
 
     def at(self, t: int, base: float) -> float:
         return self.max_lrs[0] * self.share(t)[0]
