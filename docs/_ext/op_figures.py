@@ -43,6 +43,7 @@ SAMPLES: dict[str, Callable[[], tuple[Any, ...]]] = {
     "copy": lambda: (ROW, apply("copy", ROW)),
     "transfer": lambda: (ROW, apply("transfer", ROW, device="cpu")),
     "cast": lambda: (ROW / 2, apply("cast", ROW / 2, dtype="int8")),
+    "mul_add": lambda: (ROW, ONES * 2, -ONES, apply("mul_add", ROW, ONES * 2, -ONES)),
     "where": lambda: (ROW > 2, ROW, -ROW, apply("where", ROW > 2, ROW, -ROW)),
     "softmax": lambda: (ROW, ROW.softmax()),
     "log_softmax": lambda: (ROW, ROW.log_softmax()),

@@ -208,6 +208,12 @@ def shift(f: Callable[..., Any]) -> Callable[..., Any]:
     return shifted
 
 
+def mul_add(x: np.ndarray, y: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """x * y + w, both rounded as float32 or float64"""
+    wide = [each.astype(np.promote_types(each.dtype, np.float32)) for each in (x, y, w)]
+    return wide[0] * wide[1] + wide[2]
+
+
 def recurrence(x: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
     """y_i + x_i * y_(i-1) + x_i * x_(i-1) * y_(i-2) + ..., term by term."""
     x, y = np.moveaxis(x, axis, 0), np.moveaxis(y, axis, 0)
@@ -336,6 +342,7 @@ CASES: dict[str, list[Case]] = {
     "le": [Case(np.less_equal, pairs)],
     "gt": [Case(np.greater, pairs)],
     "ge": [Case(np.greater_equal, pairs)],
+    "mul_add": [Case(mul_add, lambda d: [*pairs(d), pairs(d)[0][::-1]])],
     "where": [Case(np.where, choice)],
     "sum": [Case(np.sum, samples((3, 4, 5)), rows(axis)) for axis in (0, -1, (0, 2), (2, 0, 1), ())]
     + [Case(np.sum, samples((3, 0)), rows(1))],

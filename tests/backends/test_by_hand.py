@@ -86,6 +86,8 @@ HAND: list[tuple[str, DType, list[list[Any]], list[Any]]] = [
     ("logaddexp", float64, [[0, INF, -INF, -INF], [0, INF, -INF, 3]], [math.log(2), INF, -INF, 3]),
     ("logaddexp", float64, [[1000, NAN, INF], [-1000, 1, -INF]], [1000, NAN, INF]),
     ("copysign", float64, [[3, -3, INF], [-0.0, 1, -NAN]], [-3, 3, -INF]),
+    ("mul_add", float32, [[1 + 2**-12, 2], [1 + 2**-12, 3], [-1 - 2**-11, INF]], [0.0, INF]),
+    ("mul_add", float16, [[300], [300], [-64992]], [25008]),  # 300 * 300 is beyond float16
     ("bitwise_and", bool_, [[0, 1, 1], [1, 0, 1]], [0, 0, 1]),
     ("bitwise_xor", int8, [[0b1100, -1], [0b1010, 1]], [0b0110, -2]),
     ("bitwise_left_shift", int8, [[1, 1, 3, -1], [7, 8, 100, 1]], [-128, 0, 0, -2]),

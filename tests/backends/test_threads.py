@@ -73,6 +73,21 @@ def test_the_number_of_threads_changes_no_bit(case, dtype):
         np.testing.assert_allclose(found[part], wanted, rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.parametrize("dtype", [float32, float64], ids=lambda d: d.name)
+def test_nor_does_it_along_rows_whose_factors_stand_still(dtype):
+    x, y, w = random(3001, 50, dtype=dtype), random(3001, dtype=dtype), random(3001, dtype=dtype)
+    still = [Operand(one.buf, x.shape, (1, 0)) for one in (y, w)]
+    results = []
+    for count in COUNTS:
+        simd_cpp.set_num_threads(count)
+        out = operand(*x.shape, dtype=dtype)
+        KERNELS["mul_add", dtype](out, x, *still)
+        results.append(bytes(out.buf.raw))
+    assert results == [results[0]] * len(COUNTS)
+    x, y, w = (np.frombuffer(one.buf.raw, dtype.name).reshape(one.shape) for one in (x, y, w))
+    assert results[0] == (x * y[:, None] + w[:, None]).tobytes()
+
+
 def place(counter):
     """Where a random stream stands: its seed and its counter."""
     return [python_operand(np.array(n, np.uint64)) for n in (1, counter)]

@@ -53,6 +53,20 @@ NATIVE_MUTANTS = [
         only="exp",
     ),
     Mutant(
+        "the end of a row that is changed in place is changed twice", f"{CPP}/kernels/mul_add.cpp",
+        "store(z + n - L, last);", "store(z + n - L, at(n - L));",
+        AGREE,
+        "pictures that are scaled in the memory they stand in are wrong at the end of each row",
+        only="mul_add",
+    ),
+    Mutant(
+        "what is added is taken to stand still with the factor", f"{CPP}/kernels/mul_add.cpp",
+        "step[2] == 0 && step[3] == 0", "step[2] == 0",
+        AGREE,
+        "a matrix, scaled by rows, has the first number of another matrix's row added to all of it",
+        only="mul_add",
+    ),
+    Mutant(
         "the last chunk of an elementwise loop is short of a block", f"{CPP}/walk/each.cpp",
         "smaller(blocks, (chunk + 1) * per_chunk)",
         "smaller(blocks - (chunk > 0), (chunk + 1) * per_chunk)",

@@ -24,6 +24,14 @@ PYTHON_MUTANTS = [
         "x.sum().backward() leaves a .grad that cannot be changed in place: clipping it fails",
     ),
     Mutant(
+        "the factor of a sum of products gets the gradient of the other", ELEMENTWISE,
+        "return g * y if self.needs[0] else None, g * x if self.needs[1] else None, g",
+        "return g * y if self.needs[0] else None, g * y if self.needs[1] else None, g",
+        "ops/test_ops.py::test_derivatives_of_first_and_second_order",
+        "the weight of a batch norm that evaluates learns from itself, not from the pictures",
+        only="mul_add",
+    ),
+    Mutant(
         "two leaves share one gradient", ENGINE,
         "g.copy() if id(g.buf) in handed_out or 0 in g.strides else g",
         "g.copy() if 0 in g.strides else g",

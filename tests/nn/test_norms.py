@@ -10,6 +10,7 @@ import pytest
 
 import tutor
 from tutor import Tensor
+from tutor.backends.step import watch
 from tutor.errors import DomainError, DTypeError, OutOfRangeError, ShapeError
 from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
 
@@ -240,6 +241,52 @@ def test_a_recorded_step_moves_the_running_numbers():
             z = step(Tensor(draws.normal(size=(5, 3)), dtype="float32"))
         answers.append((z.tolist(), mean.tolist(), var.tolist()))
     assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize("learns", range(5), ids=["x", "mean", "var", "weight", "bias"])
+def test_evaluated_each_operand_may_learn_alone(learns):
+    numbers = [rng.normal(size=(2, 3, 4)), *(rng.random(3) + 0.5 for _ in range(4))]
+    g = Tensor(rng.normal(size=(2, 3, 4)), dtype="float64")
+    found = []
+    for which in (range(5), [learns]):
+        given = [
+            Tensor(n, dtype="float64", requires_grad=i in which) for i, n in enumerate(numbers)
+        ]
+        (F.batch_norm(*given) * g).sum().backward()
+        found.append([t.grad for t in given])
+    assert [i for i, slope in enumerate(found[1]) if slope is not None] == [learns]
+    assert found[1][learns].tolist() == found[0][learns].tolist()
+
+
+@pytest.mark.parametrize("affine", [True, False])
+@pytest.mark.parametrize("shape", [(5, 3), (2, 3, 17), (2, 3, 5, 7)], ids=str)
+def test_evaluated_it_goes_once_over_x_and_a_relu_behind_it_joins_in_where_it_is_recorded(
+    shape, affine
+):
+    """And the bits are those of a product and a sum, in any way to run it and any layout."""
+    numbers = Tensor(rng.normal(size=shape), dtype="float32")
+    last = numbers.permute(0, *range(2, len(shape)), 1).contiguous()
+    for x in (numbers, last.permute(0, -1, *range(1, len(shape) - 1))):  # places or channels last
+        mean, var, w, b = (Tensor(rng.random(3) + 0.5, dtype="float32") for _ in range(4))
+        given = (mean, var, w, b) if affine else (mean, var)
+        scale = (var + 1e-5).rsqrt() * (w if affine else 1)
+        shift = (b if affine else 0) - mean * scale
+        right = [each.reshape(3, *[1] * (len(shape) - 2)) for each in (scale, shift)]
+        right = (x * right[0] + right[1]).relu().tolist()
+
+        def step(x, given=given):
+            return F.batch_norm(x, *given).relu()
+
+        seen = []
+        with watch(lambda step, go, seen=seen: (seen.append((step.kernel, step.out.shape)), go())):
+            z = step(x)
+        assert z.tolist() == right
+        assert [kernel for kernel, shape in seen if shape == x.shape] == ["mul_add", "relu"]
+        recorded = tutor.jit(step)
+        assert [recorded(x).tolist() for _ in range(3)] == [right] * 3
+        with tutor.lazy():
+            promised = step(x)
+        assert promised.tolist() == right
 
 
 X, Q = Tensor.ones(2, 4, 3), Tensor.ones(2, 3, 4)

@@ -145,6 +145,8 @@ TABLE_OF_KERNELS = (
     Signature("le", "bTT", ALL, "exact", "z = x <= y"),
     Signature("gt", "bTT", ALL, "exact", "z = x > y"),
     Signature("ge", "bTT", ALL, "exact", "z = x >= y"),
+    Signature("mul_add", "TTTT", FLOATS, "exact",
+        "z = x * y + w; the product is rounded, then the sum: of 16-bit floats to float32, then z"),
     Signature("where", "TbTT", ALL, "exact", "z = x if cond else y", work="moves"),
     # ---- reductions: the axes in `axis` go; out.shape is what is left ----------------------------
     Signature("sum", "ST", ALL, "sum", "z = sum of x over axis; 0 where empty", ("axis",),

@@ -64,6 +64,15 @@ class Mul(Binary):
         return g * y if self.needs[0] else None, g * x if self.needs[1] else None
 
 
+class MulAdd(Binary):
+    """z = x * y + w"""
+
+    kernel, takes, saves = "mul_add", ("x", "y", "w"), ("x", "y")
+
+    def backward(self, g, x, y):
+        return g * y if self.needs[0] else None, g * x if self.needs[1] else None, g
+
+
 class Div(Binary):
     """z = x / y; integers divide as float32"""
 

@@ -52,6 +52,7 @@ CASES: dict[str, tuple[Small, Large]] = {
     **dict.fromkeys(GRADIENTS, (elementwise.gradient, elementwise.large)),
     **dict.fromkeys(SHIFTS, (elementwise.shift, elementwise.large)),
     "pow": (elementwise.power, elementwise.large),
+    "mul_add": (elementwise.mul_add, elementwise.large_mul_add),
     "cast": (elementwise.cast, elementwise.large_cast),
     "fill": (elementwise.fill, elementwise.large_fill),
     "arange": (elementwise.arange, elementwise.large_arange),

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tutor.backends.cases.draws import (
+    LAYOUTS,
     LEGAL,
     OUT_LAYOUTS,
     Case,
@@ -134,6 +135,32 @@ def gradient(d: Draw) -> Iterator[Case]:
     uniform = d.rng.uniform
     near = [uniform(0, 1) * 2.0**-e for e in range(8 * d.dtype.itemsize) for _ in range(8)]
     yield listed(d, [(uniform(-4, 4), z) for x in near for z in (x, -x, 1 - x, x - 1)])
+
+
+def mul_add(d: Draw) -> Iterator[Case]:
+    """Elementwise, and y and w that stand still along rows of x, as the numbers of channels do."""
+    yield from basic(d)
+    for n in (*range(1, 71), 200):
+        yield by_rows(d, (n % 4, n), d.any_layouts(3))
+    for layout in LAYOUTS:
+        yield by_rows(d, (2, 3, 37), ("contiguous", "contiguous", layout, layout))
+        yield by_rows(d, (2, 3, 37), (d.rng.choice(OUT_LAYOUTS), layout, "contiguous", "mixed"))
+    case = by_rows(d, (5, 19), ("contiguous",) * 4)
+    yield case._replace(out=case.ins[0], in_place=True)
+
+
+def by_rows(d: Draw, shape: Shape, layouts: tuple[str, ...]) -> Case:
+    out, x, *others = layouts
+    ins = [d.spec(shape, layout=x)]
+    for layout in others:
+        spec = d.spec(shape[:-1], layout=layout)
+        values = [value for value in spec.values or () for _ in range(shape[-1])]
+        ins.append(spec._replace(shape=shape, values=values, strides=(*spec.strides, 0)))
+    return Case(d.result(shape, out), tuple(ins))
+
+
+def large_mul_add(d: Draw, count: int) -> Case:
+    return by_rows(d, (count // 40, 40), ("contiguous",) * 4)
 
 
 def shift(d: Draw) -> Iterator[Case]:

@@ -12,9 +12,10 @@ from collections.abc import Callable
 from itertools import starmap
 from typing import Any, NoReturn
 
-from tutor.backends.python_ref.walk import Kernel, Number, Operand, read, write
-from tutor.dtype import bfloat16, float32
+from tutor.backends.python_ref.walk import Kernel, Number, Operand, packed, read, write
+from tutor.dtype import bfloat16, float32, float64
 from tutor.errors import DomainError
+from tutor.ground.bits import unpack
 
 
 def lift(f: Callable[..., Number]) -> Kernel:
@@ -217,6 +218,14 @@ def minimum(x: Any, y: Any) -> Any:
     return -maximum(-x, -y)
 
 
+def mul_add(out: Operand, x: Operand, y: Operand, w: Operand) -> None:
+    """z = x * y + w, where the product is rounded first; 16-bit floats as float32 would be"""
+    dtype = float64 if out.buf.dtype is float64 else float32
+    products = unpack(packed(list(map(operator.mul, read(x), read(y))), dtype), dtype)
+    sums = list(map(operator.add, products, read(w)))
+    write(out, unpack(packed(sums, dtype), dtype))
+
+
 def where(condition: bool, x: Any, y: Any) -> Any:
     """x if cond else y"""
     return x if condition else y
@@ -335,5 +344,6 @@ KERNELS: dict[str, Kernel] = {
     "le": lift(operator.le),
     "gt": lift(operator.gt),
     "ge": lift(operator.ge),
+    "mul_add": mul_add,
     "where": lift(where),
 }

@@ -143,13 +143,15 @@ EXPRESSIONS: dict[str, Variants] = {
     "le": everything(own("x <= y")),
     "gt": everything(own("x > y")),
     "ge": everything(own("x >= y")),
+    "mul_add": floats(own("x * y + w")),
     "where": everything(own("c ? x : y")),
 }
 # fmt: on
 
 MOVES = ("copy", "where")  # they take 16-bit floats as they are
 NAMES = {
-    "where": "cxy", **dict.fromkeys(("relu_grad", "tanh_grad", "sigmoid_grad"), "gz"),
+    "where": "cxy", "mul_add": "xyw",
+    **dict.fromkeys(("relu_grad", "tanh_grad", "sigmoid_grad"), "gz"),
     **dict.fromkeys(("gelu_grad", "gelu_tanh_grad"), "gx"),
 }  # fmt: skip
 FUNCTIONS = {

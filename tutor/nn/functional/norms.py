@@ -137,9 +137,10 @@ def evaluated(
     """(x - mean) / sqrt(var + eps) * weight + bias, as one number times x, and one added to it."""
     scale = (widened(var) + eps).rsqrt()
     scale = scale if weight is None else scale * weight
-    shift = -widened(mean) * scale
-    shift = shift if bias is None else shift + bias
-    return (widened(x) * beside(scale, x) + beside(shift, x)).cast(x.dtype)
+    away = widened(mean) * scale
+    shift = -away if bias is None else bias - away
+    found: Tensor = apply("mul_add", widened(x), beside(scale, x), beside(shift, x))
+    return found if found.dtype is x.dtype else found.cast(x.dtype)
 
 
 # ---- what they have in common --------------------------------------------------------------------
@@ -180,7 +181,11 @@ def follow(
 
 def beside(channels: Tensor, x: Tensor) -> Tensor:
     """One number for each channel (C), to go beside x (N, C, *S)."""
-    return channels.reshape((x.shape[1], *[1] * (x.ndim - 2)))
+    places = len(x.shape) - 2
+    if places == 0:
+        return channels
+    found: Tensor = apply("reshape", channels, shape=(x.shape[1], *[1] * places))
+    return found
 
 
 # ---- checks --------------------------------------------------------------------------------------
