@@ -21,7 +21,7 @@ from tutor.errors import (
     OutOfRangeError,
     ShapeError,
 )
-from tutor.ground import layout
+from tutor.ground.overlap import is_one_to_one
 
 shapes = hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)
 
@@ -302,6 +302,6 @@ def test_whether_places_are_apart_is_counted():
             sum(map(operator.mul, at, strides)) for at in itertools.product(*map(range, shape))
         ]
         apart = len(set(places)) == len(places)
-        assert layout.is_one_to_one(shape, strides) is apart, (shape, strides)
+        assert is_one_to_one(shape, strides) is apart, (shape, strides)
         seen[apart] += 1
     assert min(seen.values()) > 100

@@ -14,6 +14,7 @@ from typing import Any
 
 from tutor.errors import AxisError, OutOfRangeError, ShapeError
 from tutor.ground.keys import key_text
+from tutor.ground.overlap import is_one_to_one
 
 Shape = tuple[int, ...]
 MAX_DIMS = 16  # the C++ operand's room (simd_cpp/kernel.hpp)
@@ -143,36 +144,6 @@ def check_writable(shape: Shape, strides: Shape) -> None:
             "several of its elements are one number in memory",
             "write into the original, or into a .copy()",
         )
-
-
-def is_one_to_one(shape: Shape, strides: Shape) -> bool:
-    """Has each element a place of its own in memory?"""
-    if 0 in shape:
-        return True
-    axes = sorted((abs(s), n) for n, s in zip(shape, strides, strict=True) if n > 1)
-    span, nested = 0, True  # nested: one step along an axis goes beyond all that smaller ones reach
-    for stride, size in axes:
-        nested &= stride > span
-        span += stride * (size - 1)
-    if nested:
-        return True
-    fewer_places = math.prod(shape) > span + 1
-    return not (fewer_places or axes[0][0] == 0 or _returns(axes[::-1], 0, False))
-
-
-def _returns(axes: list[tuple[int, int]], position: int, moved: bool) -> bool:
-    """Do some steps along the axes, each given by its stride and its size, the longest stride
-    first, lead from `position` back to 0? Not those that never leave it, so they begin forward."""
-    if not axes:
-        return moved and position == 0
-    (stride, size), *rest = axes
-    span = sum(s * (n - 1) for s, n in rest)
-    least = max(1 - size if moved else 0, -((span + position) // stride))
-    most = min(size - 1, (span - position) // stride)
-    return any(
-        _returns(rest, position + stride * steps, moved or steps > 0)
-        for steps in range(least, most + 1)
-    )
 
 
 def axis_of(axis: Any, ndim: int, what: str = "axis") -> int:

@@ -26,6 +26,7 @@ from tutor.ground.callers import user_line
 from tutor.ground.layout import contiguous_strides, reach
 from tutor.ground.memory import held, kept
 from tutor.ground.typing import Walked
+from tutor.programs.call import Window
 from tutor.programs.program import Program, Slot, Walk
 
 recorder: ContextVar[Recorder | None] = ContextVar("tutor.recorder", default=None)
@@ -129,9 +130,11 @@ class Recorder:
 
     def program(self) -> Program:
         """What was noted; all that was handed out has been asked for by `slot_of` before."""
-        for slot in self.slots.values():
+        for number, slot in self.slots.items():
             if slot.role in ("temp", "output"):
                 slot.value = None
+            elif slot.role == "input" and slot.count < len(slot.value):  # rows of something larger
+                slot.value = Window(self.starts[number], slot.count, 0).over(slot.value)
         return Program([*self.first, *self.steps], self.handed_out)
 
     def check_nothing_escaped(self) -> None:
