@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import random
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -11,9 +9,8 @@ from typing import Any
 import pytest
 
 import tutor
-from tutor import Tensor, optim
+from tutor import Tensor
 from tutor.backends import simd_cpp
-from tutor.errors import RecordError
 
 pytestmark = pytest.mark.usefixtures("twin")
 
@@ -225,6 +222,218 @@ def test_attributes_that_are_one(name: str) -> None:
     function, make, between, replays = ROWS[name]
     wanted, _ = played(function, make, between, jit=False)
     found, jitted = played(function, make, between, jit=True)
+    for call, (ours, right) in enumerate(zip(found, wanted, strict=True)):
+        assert ours == right, f"call {call + 1}"
+    assert jitted.stats()["replayed"] >= replays, jitted.stats()
+
+
+# ---- gradients and hooks -------------------------------------------------------------------------
+
+FACTOR = 2.0
+
+
+def doubled(g: Tensor) -> Tensor:
+    return g * 2
+
+
+def times_factor(g: Tensor) -> Tensor:
+    return g * FACTOR
+
+
+def backward(s: Any, *given: Any) -> Tensor:
+    for p in s.params:
+        p.grad = None
+    loss = sum(((p * (i + 1)) ** 2).sum() for i, p in enumerate(s.params))
+    loss.backward()
+    return loss.detach()
+
+
+def trains(s: Any) -> None:
+    """As an optimizer does: what has a gradient is moved, whether or not one is wanted now."""
+    wanted = [p for p in s.params if p.requires_grad]
+    for p in wanted:
+        p.grad = None
+    if wanted:
+        sum((p * p).sum() for p in wanted).backward()
+    with tutor.no_grad():
+        for p in s.params:
+            if p.grad is not None:
+                p -= p.grad * 0.25
+
+
+def by_its_gradient(s: Any, x: Tensor) -> Tensor:
+    return x.detach() * (2 if x.grad is None else 3)
+
+
+def by_a_parameters_gradient(s: Any) -> Tensor:
+    return s.params[0].detach() * (2 if s.params[0].grad is None else 3)
+
+
+def by_shape_of_gradient(s: Any) -> Tensor:
+    return s.params[0].detach() * (1 if s.params[0].grad is None else len(s.params[0].grad.shape))
+
+
+def of_an_argument(s: Any, x: Tensor) -> Tensor:
+    x.grad = None
+    (x * x).sum().backward()
+    assert x.grad is not None
+    return x.grad * 1
+
+
+def both(s: Any, a: Tensor, b: Tensor) -> Tensor:
+    a += 1
+    return b * 2 if a is b else b * 3
+
+
+def is_the_state(s: Any, x: Tensor) -> Tensor:
+    return x.detach() * (2 if x is s.params[0] else 3)
+
+
+def is_one_of(s: Any, x: Tensor) -> Tensor:
+    return x.detach() * [p is x for p in s.params].index(True)
+
+
+def accumulates(s: Any) -> None:
+    for p in s.params:
+        (p * 2).sum().backward()
+
+
+def gives_gradients(s: Any) -> list[Any]:
+    before = [p.grad for p in s.params]
+    backward(s)
+    return [*before, *(p.grad for p in s.params)]
+
+
+def swaps_gradients(s: Any) -> None:
+    a, b = s.params
+    a.grad, b.grad = b.grad, a.grad
+
+
+def params(*grads: Any) -> Callable[[], Any]:
+    def make() -> Any:
+        made = [vec(i + 1, 2, 3, grad=True) for i in range(2)]
+        for p, g in zip(made, grads, strict=False):
+            p.grad = vec(*g)
+        return SimpleNamespace(params=made, handles=[])
+
+    return make
+
+
+def of_params(changes: dict[int, Callable[[Any], Any]], given: Any = None) -> Any:
+    """Before these calls these changes; the arguments are what `given(state, call)` is."""
+
+    def between(s: Any, call: int) -> Any:
+        if call in changes:
+            changes[call](s)
+        return given(s, call) if given else ()
+
+    return between
+
+
+def hook(which: int, function: Any) -> Callable[[Any], None]:
+    return lambda s: s.handles.append(s.params[which].register_hook(function))
+
+
+def unhook(s: Any) -> None:
+    s.handles.pop()()
+
+
+def frozen(*which: bool) -> Callable[[Any], None]:
+    def change(s: Any) -> None:
+        for p, on in zip(s.params, which, strict=True):
+            p.requires_grad_(not on)
+
+    return change
+
+
+def gradient(which: int, *numbers: float) -> Callable[[Any], None]:
+    return lambda s: setattr(s.params[which], "grad", vec(*numbers) if numbers else None)
+
+
+def one_gradient(s: Any) -> None:
+    s.params[0].grad = s.params[1].grad = vec(1, 1, 1)
+
+
+def leaf(s: Any, call: int) -> Any:
+    x = vec(call, 1, 2, grad=True)
+    if call in (3, 6):
+        x.grad = vec(1, 1, 1)
+    if call in (4, 6):
+        x.register_hook(doubled)
+    return (x,)
+
+
+def pair(same: Callable[[int], str]) -> Any:
+    def given(s: Any, call: int) -> Any:
+        w = vec(call, 1, 2)
+        return {"same": (w, w), "view": (w, w[:]), "apart": (w, vec(9, 9, 9))}[same(call)]
+
+    return given
+
+
+GRADIENTS: dict[str, tuple[Any, Any, Any, int]] = {  # as ROWS
+    "a hook is added": (backward, params(), of_params({3: hook(0, doubled)}), 3),
+    "a hook is removed": (backward, params(), of_params({0: hook(0, doubled), 4: unhook}), 3),
+    "a hook comes and goes": (backward, params(), of_params(
+        {2: hook(1, doubled), 4: unhook, 6: hook(1, doubled)}), 1),
+    "a second hook": (backward, params(), of_params({0: hook(0, doubled), 4: hook(0, doubled)}), 3),
+    "another hook": (backward, params(), of_params(
+        {0: hook(0, doubled), 4: lambda s: (unhook(s), hook(0, times_factor)(s))}), 3),
+    "a hook of the other one": (backward, params(), of_params(
+        {0: hook(0, doubled), 4: lambda s: (unhook(s), hook(1, doubled)(s))}), 3),
+    "what a hook names": (backward, params(), of_params(
+        {0: hook(0, times_factor), 4: lambda s: globals().update(FACTOR=5.0)}), 3),
+    "a hook of an argument": (of_an_argument, params(), leaf, 2),
+    "frozen": (trains, params(), of_params({3: frozen(True, False)}), 3),
+    "frozen, trained, frozen": (trains, params(), of_params(
+        {0: frozen(True, False), 3: frozen(False, False), 5: frozen(True, False)}), 2),
+    "all frozen": (trains, params(), of_params(
+        {0: frozen(True, True), 3: frozen(False, True), 5: frozen(True, True)}), 2),
+    "frozen with a gradient": (trains, params(), of_params(
+        {0: frozen(True, False), 3: gradient(0, 1, 1, 1), 6: gradient(0)}), 2),
+    "trained in turns": (trains, params(), of_params(
+        {n: frozen(n % 2 == 0, n % 2 == 1) for n in range(8)}), 2),
+    "an argument's gradient": (by_its_gradient, params(), leaf, 2),
+    "a gradient that is looked at": (by_a_parameters_gradient, params(), of_params(
+        {3: gradient(0, 1, 1, 1), 6: gradient(0)}), 3),
+    "a gradient that is let go of": (by_a_parameters_gradient, params((1, 1, 1)), of_params(
+        {3: gradient(0)}), 3),
+    "the shape of a gradient": (by_shape_of_gradient, params((1, 1, 1)), of_params(
+        {3: gradient(0), 5: gradient(0, 1, 2, 3)}), 3),
+    "gradients added up": (accumulates, params(), of_params(
+        {3: gradient(0), 5: one_gradient}), 1),
+    "gradients given": (gives_gradients, params((1, 1, 1)), of_params({}), 3),
+    "gradients swapped": (swaps_gradients, params((1, 1, 1), (2, 2, 2)), of_params({}), 5),
+    "gradients swapped, one": (swaps_gradients, params((1, 1, 1), (2, 2, 2)), of_params(
+        {4: one_gradient}), 3),
+    "gradients swapped, none": (swaps_gradients, params((1, 1, 1)), of_params({}), 4),
+    "w, w and w, v": (both, params(), pair(lambda n: "same" if n < 4 else "view"), 3),
+    "w, v and w, w": (both, params(), pair(lambda n: "view" if n < 4 else "same"), 3),
+    "w, v, apart": (both, params(), pair(lambda n: ("same", "view", "apart")[n % 3]), 2),
+    "an argument is the state": (is_the_state, params(), of_params(
+        {}, lambda s, n: (s.params[n % 2].detach() if n < 4 else s.params[n % 2],)), 1),
+    "an argument is a view of it": (is_the_state, params(), of_params(
+        {}, lambda s, n: (s.params[0] if n < 4 else s.params[0].detach().requires_grad_(),)), 2),
+    "an argument is nobody": (is_the_state, params(), of_params(
+        {}, lambda s, n: (s.params[0] if n > 4 else vec(grad=True),)), 2),
+    "an argument is one of them": (is_one_of, params(), of_params(
+        {}, lambda s, n: (s.params[n % 2],)), 2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_gradients_and_hooks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    function, make, between, replays = GRADIENTS[name]
+
+    def play(jit: bool) -> Any:
+        monkeypatch.setitem(globals(), "FACTOR", 2.0)
+        found, run = played(function, make, between, jit)
+        for one in found[:-1]:
+            one[1].pop("handles")
+        return found, run
+
+    wanted, _ = play(jit=False)
+    found, jitted = play(jit=True)
     for call, (ours, right) in enumerate(zip(found, wanted, strict=True)):
         assert ours == right, f"call {call + 1}"
     assert jitted.stats()["replayed"] >= replays, jitted.stats()
