@@ -439,7 +439,7 @@ PYTHON_MUTANTS = [
     ),
     Mutant(
         "a step unscales what is unscaled", "tutor/amp.py",
-        "if id(optimizer) not in self._unscaled:", "if True:",
+        "if not self._unscaled.get(id(optimizer)):", "if True:",
         "test_amp.py",
         "unscale_, clip, step, as documented, is refused",
     ),
