@@ -320,7 +320,7 @@ def test_what_is_unscaled_is_known_inside_jit_and_outside(inside: tuple[str, ...
 
     def play(wrap: Any) -> list[Any]:
         p = Tensor([4.0, -4.0], requires_grad=True)
-        return of_parts(p, optim.SGD([p], lr=0.25), GradScaler(2.0**10), wrap, inside)
+        return of_parts(p, optim.SGD([p], lr=0.25), amp.GradScaler(2.0**10), wrap, inside)
 
     assert play(tutor.jit) == play(lambda run: run)
 
