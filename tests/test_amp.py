@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
 from typing import Any
@@ -296,10 +297,8 @@ def of_parts(p: Tensor, sgd: Any, scaler: Any, wrap: Any, inside: tuple[str, ...
         x = Tensor([1.0 + call, 8.0])
         for part in PARTS[: at[0]]:
             of(part, x)
-        try:
+        with contextlib.suppress(RecordError):  # which comes when all of it has run
             jitted(x)
-        except RecordError as error:  # when all of it has run
-            assert "_unscaled" in str(error)
         for part in PARTS[at[-1] + 1 :]:
             of(part, x)
         found.append((bits(p), scaler.get_scale()))

@@ -67,7 +67,7 @@ class GradScaler:
         self.cell = Tensor(start, dtype=float32, device="cpu")
         self.good = Tensor(0, dtype=int64, device="cpu")  # steps since the scale was changed
         self.found = Tensor(False, dtype=bool_, device="cpu")  # an infinite gradient, or nan?
-        # By the ids of optimizers. A dict's items are found, and compared, by tutor.jit: a step that
+        # By the ids of optimizers. A dict's items are found and compared by tutor.jit: a step that
         # was recorded with unscaled gradients is not replayed on others, nor the other way round.
         self._unscaled: dict[int, bool] = {}
 

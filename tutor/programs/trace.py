@@ -8,7 +8,7 @@ stand in places that have another Tensor each time (`p.grad`), what must still b
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Container, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -257,15 +257,17 @@ def record(
     result = plain(run_within(lambda: note.run(lambda: function(*call.args, **call.kwargs))))
     _check_unchanged(reached)
     before.check()
-    return result, _trace(note, before, result, roots, passes)
+    there = {*reached.seen, *map(id, call.containers)}
+    return result, _trace(note, before, result, there, roots, passes)
 
 
 def _trace(
-    note: Recorder, before: Before, result: Any, roots: Any, passes: Collection[str] | None
-) -> Trace:
+    note: Recorder, before: Before, result: Any, there: Container[Any], roots: Any,
+    passes: Collection[str] | None,
+) -> Trace:  # fmt: skip
     moving, arguments = Moving(before), before.arguments
     handed_out: list[Any] = []
-    rebuild = taken_apart(result, handed_out)
+    rebuild = taken_apart(result, handed_out, there)
     effects: list[tuple[Place, int | None]] = []
     for place, now in moving.changed(arguments):
         effects.append((place, None if now is None else len(handed_out)))
