@@ -357,3 +357,51 @@ def test_a_module_that_has_a_jitted_function_is_copied(way: str, called: int) ->
         assert other.method(x).tolist() == [6.0, 11.0]
         assert owner.run(x).tolist() == [2.0, 4.0]
         assert other.other(x).tolist() == [3.0, 6.0]
+
+
+# ---- what a call changes of a Tensor beside its numbers ------------------------------------------
+
+P = SimpleNamespace()
+INSIDE: dict[str, tuple[Callable[[Tensor], Any], str]] = {
+    "requires_grad of state": (lambda x: P.p.requires_grad_(not P.p.requires_grad),
+                               "requires_grad"),
+    "requires_grad of an argument": (lambda x: x.requires_grad_(not x.requires_grad) * 1,
+                                     "requires_grad"),
+    "a hook of state": (lambda x: (P.q.register_hook(abs), x * 2)[1], "hooks"),
+    "memory of state": (lambda x: (setattr(P.p, "buf", (x * 2).buf), x * 1)[1], "buf"),
+    "memory of an argument": (lambda x: (setattr(x, "buf", (x * 2).buf), x * 1)[1], "buf"),
+    "the shape of state": (lambda x: (setattr(P.p, "shape", P.p.shape[::-1]), x * 1)[1], "shape"),
+    "where state begins": (lambda x: (setattr(P.r, "offset", 1 - P.r.offset), x + P.r)[1],
+                           "offset"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_a_replay_changes_numbers_alone(name: str) -> None:
+    P.p, P.q = Tensor([[1.0, 2.0, 3.0]]), Tensor([1.0], requires_grad=True)
+    P.r = Tensor([1.0, 2.0, 3.0, 4.0])[:3]
+    function, what = INSIDE[name]
+    jitted = tutor.jit(lambda x: (P.p, P.q, P.r) and function(x), **STRICT)
+    jitted(Tensor([1.0, 2.0, 3.0]))
+    with pytest.raises(RecordError, match=f"a call that changes {what} of a Tensor"):
+        jitted(Tensor([1.0, 2.0, 3.0]))
+
+
+def test_what_is_as_before_in_the_end_is_no_change() -> None:
+    P.q = Tensor([1.0], requires_grad=True)
+
+    def f(x: Tensor) -> Tensor:
+        P.q.requires_grad_(False)
+        remove = None
+        y = x * P.q
+        P.q.requires_grad_()
+        remove = P.q.register_hook(lambda g: g * 2)
+        (P.q * 3).sum().backward()
+        remove()
+        return y
+
+    jitted = tutor.jit(f)
+    for call in range(1, 5):
+        assert jitted(Tensor([4.0])).tolist() == [4.0]
+        assert P.q.grad.tolist() == [6.0 * call]
+    assert counted(jitted)[1] >= 1

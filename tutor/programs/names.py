@@ -79,10 +79,12 @@ class Moving:
 
     `places` are where the call found and left Tensors, `grads` those where gradients are; `fixed`,
     by their ids, are the Tensors that have another way to them, so that they stay the same.
+    `asked`: may the function ask for gradients by their name?
     """
 
     def __init__(self, before: Before) -> None:
         reached, arguments = before.reached, before.arguments
+        self.asked = reached.is_named("grad")
         moving = [place for place in reached.places if moves(place)]
         ways = Counter(id(place.value) for place in moving)
         self.fixed = {i: t for i, t in reached.tensors.items() if reached.ways[i] > ways[i]}
@@ -119,13 +121,17 @@ class Moving:
             yield place, now
 
     def sorted(self, read: Collection[int]) -> tuple[list[Place], list[Place], list[Place]]:
-        """The places from which a replay takes Tensors; gradients that nobody has looked at, as
-        their Buffers are not among those `read`, which are ids; and the places with nothing."""
+        """The places from which a replay takes Tensors; gradients of which no kernel has read the
+        numbers, as their Buffers are not among those `read`, which are ids; and the places with
+        nothing. Of such gradients none counts where only the library's code names them: it asks
+        whether there is one where it reads it."""
         each = [*self.places, *self.grads]
         there = [place for place in each if place.value is not None]
         parted: tuple[list[Place], list[Place]] = [], []
         for place in there:
             parted[place.key == "_grad" and id(place.value.buf) not in read].append(place)
+        if not self.asked:
+            parted[1].clear()
         return *parted, [place for place in each if place.value is None]
 
 

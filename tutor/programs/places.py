@@ -108,6 +108,11 @@ class Reached:
         known = len(self.whole) + len(self.anywhere) + len(self.in_libraries)
         return known + sum(map(len, self.named.values()))
 
+    def is_named(self, attribute: str) -> bool:
+        """May the user's code look at the attribute of that name, of any object?"""
+        names = (self.anywhere, *self.named.values())
+        return self.by_text or any(attribute in each for each in names)
+
     def _walk(self, roots: Iterable[Reach]) -> None:
         unseen = list(roots)
         while unseen:
