@@ -16,7 +16,7 @@ from tutor.ground.casting import CASTING, autocast_dtype
 from tutor.ground.memory import Memory
 from tutor.ground.recording import is_grad_enabled
 from tutor.methods.tensor import Tensor
-from tutor.programs.places import PLAIN, Place
+from tutor.programs.places import PLAIN, hooks_of
 
 Walk = tuple[Any, ...]
 Key = tuple[Any, ...]
@@ -90,15 +90,6 @@ def windows(tensors: Sequence[Tensor]) -> list[Window]:
     return found
 
 
-class Argument(NamedTuple):
-    """In a Place: the Tensor among the arguments that has this number."""
-
-    number: int
-
-    def place(self, place: Place, arguments: Sequence[Tensor]) -> Place:
-        return place._replace(holder=arguments[self.number])
-
-
 def modes() -> tuple[Any, ...]:
     """All that says for a context how ops are run in it: the backend, the device for what is made
     from nothing, the graph, autocast."""
@@ -120,8 +111,8 @@ class Call:
         self.windows = windows(self.tensors)
         walks = [
             (t.shape, t.strides, t.offset - w.start, w.size, t.buf.dtype, t.buf.device,
-             t.requires_grad, w.first)
-            for t, w in zip(self.tensors, self.windows, strict=True)
+             t.requires_grad, w.first if w.first == i else (w.first, self._first(t)))
+            for i, (t, w) in enumerate(zip(self.tensors, self.windows, strict=True))
         ]  # fmt: skip
         self.key = (modes(), *kinds, *named, *walks)
         self.args, self.kwargs = args, kwargs
@@ -142,7 +133,11 @@ class Call:
         self.roots.append((value, f"argument {len(self.roots) + 1}"))
         return id(value)
 
-    def _note(self, t: Tensor) -> int:
+    def _first(self, t: Tensor) -> int:
+        """The number of the first argument that is this very Tensor."""
+        return next(i for i, other in enumerate(self.tensors) if other is t)
+
+    def _note(self, t: Tensor) -> Any:
         if t.op is not None:
             raise RecordError(
                 "a jitted function with an argument that an op made",
@@ -150,7 +145,9 @@ class Call:
                 "hand over x.detach(), or compute it inside",
             )
         self.tensors.append(t)
-        return len(self.tensors)
+        hooks = hooks_of(t) if t.requires_grad else ()
+        self.roots += [(hook, f"a hook of argument {len(self.tensors)}") for hook in hooks]
+        return (type(t), *map(id, hooks)) if hooks or type(t) is not Tensor else 0
 
     def contents(self) -> list[Any]:
         """Which things are in the lists and dicts among the arguments."""

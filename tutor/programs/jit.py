@@ -155,6 +155,15 @@ class Jitted:
 
         return text.source(self.program)
 
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """As a copy, or in a pickle, it is a function that has not been called: what is recorded is
+        of this memory. What a module has under its name is that very one, as functions are."""
+        place: Any = sys.modules.get(getattr(self, "__module__", ""))
+        path = getattr(self, "__qualname__", "")
+        for name in path.split("."):
+            place = getattr(place, name, None)
+        return path if place is self else (type(self), (self.function, self.passes))
+
     def _trace(self) -> Trace:
         trace: Trace | None = self._latest[0]
         if trace is None:

@@ -21,7 +21,7 @@ import functools
 import operator
 import sys
 import types
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -38,7 +38,7 @@ NOT_CALLED = {
     "__getstate__", "__init__", "__init_subclass__", "__module__", "__new__", "__reduce__",
     "__repr__", "__setstate__", "__slots__", "__str__", "__weakref__",
 }  # fmt: skip
-_walk_of = operator.attrgetter("buf", "shape", "strides", "offset", "requires_grad")
+_look_of = operator.attrgetter("buf", "shape", "strides", "offset", "requires_grad")
 Reach = tuple[Any, str]  # something that is reached, and how a person would write it
 
 
@@ -71,6 +71,11 @@ class Place(NamedTuple):
             setattr(self.holder, self.key, value)
 
 
+def hooks_of(t: Tensor) -> tuple[Any, ...]:
+    """What is called with the gradient of a Tensor."""
+    return tuple(getattr(t, "_hooks", ()))
+
+
 def is_same(now: Any, before: Any) -> bool:
     """One and the same thing, or an equal number or text."""
     return now is before or (
@@ -96,11 +101,17 @@ class Reached:
             self.tensors: dict[int, Tensor] = {}
             self.buffers: list[Buffer] = []
             self.seen: dict[Any, Any] = {}  # kept alive, so that no id is given twice
+            self.ways: Counter[int] = Counter()  # to each Tensor, by its id
             self._walk(roots)
 
     def _known(self) -> int:
         known = len(self.whole) + len(self.anywhere) + len(self.in_libraries)
         return known + sum(map(len, self.named.values()))
+
+    def is_named(self, attribute: str) -> bool:
+        """May the user's code look at the attribute of that name, of any object?"""
+        names = (self.anywhere, *self.named.values())
+        return self.by_text or any(attribute in each for each in names)
 
     def _walk(self, roots: Iterable[Reach]) -> None:
         unseen = list(roots)
@@ -109,7 +120,9 @@ class Reached:
             if isinstance(value, PLAIN):
                 continue
             key: Any = id(value)
-            if isinstance(value, types.MethodType):  # a new object each time
+            if isinstance(value, Tensor):
+                self.ways[key] += 1
+            elif isinstance(value, types.MethodType):  # a new object each time
                 key = id(value.__func__), id(value.__self__)
             if key not in self.seen:
                 self.seen[key] = value
@@ -119,8 +132,8 @@ class Reached:
         """What is reached from `value` in one step. Each place of it is noted."""
         if isinstance(value, Tensor):
             self.tensors[id(value)] = value
-            if value.requires_grad or value._grad is not None:
-                yield self._note(value, "_grad", value._grad, f"{path}.grad")
+            yield self._note(value, "_grad", value._grad, f"{path}.grad")
+            yield from ((hook, path) for hook in hooks_of(value))
         elif isinstance(value, Buffer):
             self.buffers.append(value)
         elif isinstance(value, (list, tuple, dict)):
@@ -291,7 +304,8 @@ class Guards:
         found = {(id(p.holder), p.key): p for p in reached.places if not except_for(p)}
         self.places = list(found.values())
         self.sizes = reached.sizes
-        self.tensors = [(t, _walk_of(t)) for i, t in reached.tensors.items() if i not in moving]
+        tensors = [t for i, t in reached.tensors.items() if i not in moving]
+        self.tensors = [(t, _look_of(t), hooks_of(t)) for t in tensors]
 
     def changed(self) -> str | None:
         """The path of the first thing that is no longer what it was; None: all are."""
@@ -302,7 +316,9 @@ class Guards:
         for container, size, path in self.sizes:
             if len(container) != size:
                 return f"the length of {path}"
-        for t, walk in self.tensors:
-            if _walk_of(t) != walk:
-                return f"the memory, shape or requires_grad of a Tensor of shape {walk[1]}"
+        for t, look, hooks in self.tensors:
+            if _look_of(t) != look:
+                return f"the memory, shape or requires_grad of a Tensor of shape {look[1]}"
+            if hooks_of(t) != hooks:
+                return f"the hooks of a Tensor of shape {look[1]}"
         return None

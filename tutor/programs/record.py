@@ -26,6 +26,7 @@ from tutor.ground.callers import user_line
 from tutor.ground.layout import contiguous_strides, reach
 from tutor.ground.memory import held, kept
 from tutor.ground.typing import Walked
+from tutor.programs.call import Window
 from tutor.programs.program import Program, Slot, Walk
 
 recorder: ContextVar[Recorder | None] = ContextVar("tutor.recorder", default=None)
@@ -34,6 +35,7 @@ INSTEAD = {  # of what reads or writes numbers in Python: what to write
     "item()": "return the Tensor and call .item() outside of the jitted function",
     "a yes or no (bool)": "write tutor.where(condition, x, y) for `if`, or decide outside",
     "the text of a Tensor": "return the Tensor and print it outside",
+    "the bytes of a Buffer": "stay with Tensors; look at the bytes outside",
     "to write an item": "set it outside of the jitted function: a learning rate stands in a cell, "
     "and a replay reads what it holds then",
     "where the random numbers stand": "seed them, or keep their state, outside; what is drawn in "
@@ -45,9 +47,11 @@ INSTEAD = {  # of what reads or writes numbers in Python: what to write
 
 class Recorder:
     """Notes the Steps of one call. `inputs` and `states` are the Buffers known before it; of an
-    input, which stretch of it is the argument (start, count)."""
+    input, which stretch of it is the argument (start, count). The first refusal stays in `refused`:
+    the function may catch the error, but what it does then no eager call would do."""
 
     def __init__(self, inputs: Iterable[tuple[Buffer, int, int]], states: Iterable[Buffer]) -> None:
+        self.refused: RecordError | None = None
         self.steps: list[Step] = []
         self.handed_out: list[Slot] = []
         self.first: list[Step] = []  # copies of constants, before any of them
@@ -65,7 +69,19 @@ class Recorder:
         recorder.set(self)
         border.closed.set(refuse)
         with watch(self.note):
-            return function()
+            try:
+                result = function()
+            except Exception as error:
+                if self.refused in (None, error):
+                    raise
+                raise self.refused from error
+        if self.refused is not None:
+            raise self.refused
+        return result
+
+    def refuse(self, error: RecordError) -> NoReturn:
+        self.refused = self.refused or error
+        raise error
 
     # ---- one step --------------------------------------------------------------------------------
 
@@ -96,11 +112,11 @@ class Recorder:
         walk = Walk(slot, x.shape, x.strides, x.offset - self.starts.get(id(x.buf), 0))
         low, high = reach(*walk[1:]) if 0 not in x.shape else (0, -1)
         if low < 0 or high >= slot.count:
-            raise RecordError(
+            self.refuse(RecordError(
                 "to record a jitted function",
                 "it reaches around its argument, into the Buffer that this is a part of",
                 "hand over a copy of the part: x.copy()",
-            )
+            ))  # fmt: skip
         return walk
 
     def thaw(self, slot: Slot) -> None:
@@ -129,9 +145,11 @@ class Recorder:
 
     def program(self) -> Program:
         """What was noted; all that was handed out has been asked for by `slot_of` before."""
-        for slot in self.slots.values():
+        for number, slot in self.slots.items():
             if slot.role in ("temp", "output"):
                 slot.value = None
+            elif slot.role == "input" and slot.count < len(slot.value):  # rows of something larger
+                slot.value = Window(self.starts[number], slot.count, 0).over(slot.value)
         return Program([*self.first, *self.steps], self.handed_out)
 
     def check_nothing_escaped(self) -> None:
@@ -179,8 +197,12 @@ def instead(asked: str) -> str:
 def refuse(asked: str) -> NoReturn:
     """RecordError, which names the user's line."""
     file, line = user_line()
-    raise RecordError(
+    error = RecordError(
         f"{asked} at {file}:{line}, in a function under tutor.jit",
         "the call is recorded: its numbers are other ones each time it is replayed",
         instead(asked),
     )
+    note = recorder.get()
+    if note is not None:
+        note.refuse(error)
+    raise error

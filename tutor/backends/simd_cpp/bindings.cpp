@@ -200,6 +200,9 @@ PYBIND11_MODULE(_simd, module) {
             if (!set_buffers(buffers.ptr())) throw py::error_already_set();
         },
         py::arg("buffers"), "Buffers made in C++ are to be copies of these: an empty one a dtype.");
+    module.def(
+        "set_before_bytes", [](py::object callable) { set_before_bytes(callable.ptr()); },
+        py::arg("callable"), "Call this each time before a Buffer's bytes are given to Python.");
     module.def("num_threads", thread_count, "How many threads kernels may use.");
     module.def("set_num_threads", set_num_threads, py::arg("count"),
                "Let kernels use `count` threads (at most 1024), the caller included.");

@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "border/call.hpp"
@@ -17,8 +18,7 @@ namespace {
 // All references here are borrowed from the tuple of lists that Trace.twin in Python has made.
 struct Argument {
     PyObject *shape, *strides, *offset, *dtype;
-    Py_ssize_t count, place;  // of the Buffer in the list; -1: it is a state's, or not needed
-    PyObject* state;          // that Buffer, or None
+    Py_ssize_t count, place;  // of the Buffer in the list; -1: it is not needed
     PyObject* device;         // its name, or None: memory of the host
 };
 struct Held {
@@ -31,6 +31,7 @@ struct Size {
 struct Known {
     PyObject *tensor, *buf, *shape, *strides, *offset, *requires_grad;
 };
+using Grad = std::pair<PyObject*, int>;  // a Tensor, and whether it has a gradient
 struct Fresh {
     Py_ssize_t place, count, dtype;
     PyObject* make;  // what makes it, on a device; None: memory of the host
@@ -70,7 +71,7 @@ class Caller {
     std::vector<Held> held_;
     std::vector<Size> sizes_;
     std::vector<Known> known_;
-    std::vector<PyObject*> without_grad_;
+    std::vector<Grad> grads_;
     std::vector<Fresh> fresh_;
     std::vector<Touched> touched_;
     std::vector<Result> results_;
@@ -92,27 +93,26 @@ bool read_list(PyObject* list, const char* format, std::vector<T>* to, Member T:
 }
 
 bool Caller::read(PyObject* spec) {
-    PyObject *arguments, *held, *sizes, *known, *without, *states, *fresh, *touched, *results,
+    PyObject *arguments, *held, *sizes, *known, *grads, *states, *fresh, *touched, *results,
         *effects;
     PyTypeObject* list = &PyList_Type;
     if (!PyArg_ParseTuple(spec, "O!O!O!O!O!O!O!O!O!O!O!O:Caller", list, &arguments, list, &held,
-                          list, &sizes, list, &known, list, &without, list, &states, list, &fixed_,
+                          list, &sizes, list, &known, list, &grads, list, &states, list, &fixed_,
                           list, &fresh, list, &touched, list, &results, list, &effects, &run_))
         return false;
     spec_ = Py_NewRef(spec);
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(without); ++i)
-        without_grad_.push_back(PyList_GET_ITEM(without, i));
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(states); ++i)
         states_.insert(PyList_GET_ITEM(states, i));
     using A = Argument;
     using K = Known;
     using R = Result;
-    return read_list(arguments, "OOOOnnOO", &arguments_, &A::shape, &A::strides, &A::offset,
-                     &A::dtype, &A::count, &A::place, &A::state, &A::device) &&
+    return read_list(arguments, "OOOOnnO", &arguments_, &A::shape, &A::strides, &A::offset,
+                     &A::dtype, &A::count, &A::place, &A::device) &&
            read_list(held, "OO|O", &held_, &Held::holder, &Held::key, &Held::value) &&
            read_list(sizes, "On", &sizes_, &Size::container, &Size::size) &&
            read_list(known, "OOOOOO", &known_, &K::tensor, &K::buf, &K::shape, &K::strides,
                      &K::offset, &K::requires_grad) &&
+           read_list(grads, "Op", &grads_, &Grad::first, &Grad::second) &&
            read_list(fresh, "nnnO", &fresh_, &Fresh::place, &Fresh::count, &Fresh::dtype,
                      &Fresh::make) &&
            read_list(touched, "nO", &touched_, &Touched::place, &Touched::where) &&
@@ -165,7 +165,7 @@ bool is_as_before(const Known& known) {
     PyObject* t = known.tensor;
     return part(t, T_BUF) == known.buf && equal(part(t, T_SHAPE), known.shape) &&
            equal(part(t, T_STRIDES), known.strides) && equal(part(t, T_OFFSET), known.offset) &&
-           part(t, T_REQUIRES_GRAD) == known.requires_grad;
+           part(t, T_REQUIRES_GRAD) == known.requires_grad && !has_hooks(t);
 }
 
 bool Caller::hold() const {
@@ -175,8 +175,8 @@ bool Caller::hold() const {
         if (PyObject_Size(size.container) != size.size) return false;
     for (const Known& known : known_)
         if (!is_as_before(known)) return false;
-    for (PyObject* tensor : without_grad_)
-        if (part(tensor, T_GRAD) != Py_None) return false;
+    for (const auto& [tensor, there] : grads_)
+        if ((part(tensor, T_GRAD) != Py_None) != there) return false;
     return true;
 }
 
@@ -206,7 +206,7 @@ bool Caller::fit(PyObject* const* args, Py_ssize_t count) const {
             given.buffer.at(buf, B_DTYPE) != as.dtype || !equal(part(t, T_SHAPE), as.shape) ||
             !equal(part(t, T_STRIDES), as.strides) || !equal(part(t, T_OFFSET), as.offset))
             return false;
-        if (as.state != Py_None ? buf != as.state : states_.count(buf) > 0) return false;
+        if (states_.count(buf) > 0) return false;
         for (Py_ssize_t j = 0; j < i; ++j)
             if (part(args[j], T_BUF) == buf) return false;
     }
