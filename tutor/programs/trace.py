@@ -51,6 +51,7 @@ class Trace:
         passes: Collection[str] | None,
     ) -> None:
         self.roots = roots  # kept alive: a key has their ids
+        self.used = 0  # when it was called last: the larger, the later
         self.guards = guards
         self.recorded = note.program()
         used = {w.buf for step in self.recorded for w in step.operands}
@@ -229,9 +230,11 @@ def record(
     call: Call,
     roots: Sequence[tuple[Any, str]],
     passes: Collection[str] | None,
-) -> tuple[Any, Trace]:
-    """Run the function, recorded: its result, and the Trace of the call. `roots` are the function,
-    as its author wrote it, and the arguments that are objects."""
+    strict: bool,
+) -> tuple[Any, Trace | RecordError]:
+    """Run the function, recorded: its result, and the Trace of the call, or why there is none; that
+    is raised in the middle of the call if it is `strict`. `roots` are the function, as its author
+    wrote it, and the arguments that are objects."""
     before, tensors = Reached(roots), call.tensors
     grads = [
         Place(Argument(i), "_grad", t._grad, f"argument {i + 1}.grad")
@@ -243,14 +246,25 @@ def record(
     inputs = [(t.buf, w.start, w.size) for t, w in zip(tensors, call.windows, strict=True)]
     for buf in [*states, *[t.buf for t in tensors]]:
         held(buf, "to record a call")  # what is pending for it is no part of the call
-    note = Recorder(inputs, [*states, stream().buf])
+    note, contents = Recorder(inputs, [*states, stream().buf], strict), call.contents()
     result = plain(run_within(lambda: note.run(lambda: function(*call.args, **call.kwargs))))
-    after = Reached(roots)
-    _check_unchanged(before)
-    moving = [*grads, *filter(_moves, before.places)]
-    now = [_of_call(place, tensors).get() for place in moving]
-    changed = [(p, t) for p, t in zip(moving, now, strict=True) if t is not p.value]
-    return result, _trace(note, before, after, moving, changed, tensors, result, roots, passes)
+    if note.refused is not None:
+        return result, note.refused
+    try:
+        after = Reached(roots)
+        if call.contents() != contents:
+            raise RecordError(
+                f"to record {roots[0][1]}",
+                "it has changed a list or dict among its arguments; a replay runs no Python",
+                "return what is to be added, and add it outside",
+            )
+        _check_unchanged(before)
+        moving = [*grads, *filter(_moves, before.places)]
+        now = [_of_call(place, tensors).get() for place in moving]
+        changed = [(p, t) for p, t in zip(moving, now, strict=True) if t is not p.value]
+        return result, _trace(note, before, after, moving, changed, tensors, result, roots, passes)
+    except RecordError as error:
+        return result, error
 
 
 def _trace(
