@@ -7,6 +7,7 @@ gradients, the optimizer's state and the stream of random numbers must be the sa
 from __future__ import annotations
 
 import gc
+import sys
 import threading
 import warnings
 import weakref
@@ -909,21 +910,25 @@ def test_other_threads_are_not_recorded() -> None:
 
     def other() -> None:
         while not end.is_set():
-            begin.set()
             Tensor([1.0]).exp().item()
+            begin.set()
 
     def f(x: Tensor) -> Tensor:
-        begin.clear()
-        begin.wait(5)
+        for _ in range(20000):  # the other one has its turn meanwhile
+            pass
         return x + 1
 
     thread = threading.Thread(target=other)
     thread.start()
+    begin.wait(5)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
     jitted = tutor.jit(f)
     try:
         for n in range(3):
             assert jitted(Tensor([float(n)])).item() == n + 1
     finally:
+        sys.setswitchinterval(interval)
         end.set()
         thread.join()
     assert [step.kernel for step in jitted.recorded] == ["add"]

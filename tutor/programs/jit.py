@@ -29,8 +29,10 @@ from tutor.backends.step import WATCHES, mode
 from tutor.errors import RecordError
 from tutor.ground.spelling import spelled
 from tutor.programs.call import Call, Key, modes, run_within, within
+from tutor.programs.guards import UnforeseenError
 from tutor.programs.passes import known
 from tutor.programs.program import Program
+from tutor.programs.ran import Ran
 from tutor.programs.results import plain
 from tutor.programs.trace import Trace, record
 from tutor.random import redirected
@@ -76,6 +78,7 @@ class Jitted:
         self.function = function
         self.name = getattr(function, "__qualname__", type(function).__qualname__)
         self._traces: dict[Key, list[Trace]] = {}
+        self._ran = Ran()  # in all calls that were looked at
         self._gears: dict[Key, Eager] = {}  # kinds of arguments that are not recorded
         self._resting: Eager | None = None  # if nothing is recorded at all
         self._warm = self._warned = False
@@ -114,7 +117,7 @@ class Jitted:
         if not self._warm:  # what is made in a first call only is then there
             self._warm = True
             self._counts["eager"] += 1
-            return plain(run_within(lambda: self.function(*args, **kwargs)))
+            return plain(run_within(lambda: self._ran.run(lambda: self.function(*args, **kwargs))))
         gear = self._gears.get(call.key)
         if gear is not None and gear.goes_on():
             return self._eager(args, kwargs)
@@ -147,7 +150,7 @@ class Jitted:
             cause = f"{why} has changed" if why else "arguments of another kind"
             self._say(cause)
         roots = [(self.function, self.name), *call.roots]
-        result, trace = record(self.function, call, roots, self.passes, self.strict)
+        result, trace = record(self.function, call, roots, self.passes, self.strict, self._ran)
         if isinstance(trace, RecordError):
             return self._refuse(call, trace, result)
         self._gears.pop(call.key, None)
@@ -164,6 +167,9 @@ class Jitted:
 
     def _refuse(self, call: Call, why: RecordError, result: Any) -> Any:
         """The call has been made, but a replay would not be the same: down a gear."""
+        if isinstance(why, UnforeseenError):  # nothing is wrong with it; it is recorded next time
+            self._counts["eager"] += 1
+            return result
         if self.strict:
             raise why
         self._counts["eager"] += 1

@@ -19,9 +19,12 @@ from tutor.errors import RecordError
 from tutor.ground.memory import held
 from tutor.methods.tensor import Tensor
 from tutor.programs.call import Argument, Call, Walk, Window, run_within, walk_of
+from tutor.programs.checks import check_known, check_unchanged
+from tutor.programs.guards import Guards, Place
 from tutor.programs.passes import PASSES, improved
-from tutor.programs.places import MISSING, Guards, Place, Reached, is_same
+from tutor.programs.places import Reached
 from tutor.programs.program import Slot
+from tutor.programs.ran import Ran
 from tutor.programs.record import Recorder
 from tutor.programs.replay import check_apart
 from tutor.programs.results import plain, taken_apart
@@ -96,13 +99,13 @@ class Trace:
             and all(w.first == i for i, w in enumerate(windows))
             and all(w.size == walk[3] for w, walk in zip(windows, self.walks, strict=True))
         )
-        if not usual:
+        guards = self.guards
+        if not usual or guards.native is None:
             return None
         arguments = [
             (*walk[:3], walk[4], walk[3], -1 if at is None else at, state, _elsewhere(walk[5]))
             for walk, (at, state) in zip(self.walks, self.arguments, strict=True)
         ]
-        guards = self.guards
         results = [
             (self.at[m.slot], *m.walk, m.requires_grad, -1, None)
             if m.slot is not None
@@ -112,9 +115,7 @@ class Trace:
         ]  # fmt: skip
         return simd_cpp.caller(
             arguments,
-            [p[:2] if p.value is MISSING else p[:3] for p in guards.places],
-            [(container, size) for container, size, _ in guards.sizes],
-            [(t, *walk) for t, walk in guards.tensors],
+            guards.native,
             [p.holder for p in self.was_none],
             list(self.states.values()),
             self.fixed,
@@ -231,11 +232,12 @@ def record(
     roots: Sequence[tuple[Any, str]],
     passes: Collection[str] | None,
     strict: bool,
+    before_ran: Ran,
 ) -> tuple[Any, Trace | RecordError]:
     """Run the function, recorded: its result, and the Trace of the call, or why there is none; that
     is raised in the middle of the call if it is `strict`. `roots` are the function, as its author
-    wrote it, and the arguments that are objects."""
-    before, tensors = Reached(roots), call.tensors
+    wrote it, and the arguments that are objects; `before_ran` is what ran in calls before."""
+    before, tensors, ran = Reached(roots, before_ran), call.tensors, Ran()
     grads = [
         Place(Argument(i), "_grad", t._grad, f"argument {i + 1}.grad")
         for i, t in enumerate(tensors)
@@ -247,18 +249,22 @@ def record(
     for buf in [*states, *[t.buf for t in tensors]]:
         held(buf, "to record a call")  # what is pending for it is no part of the call
     note, contents = Recorder(inputs, [*states, stream().buf], strict), call.contents()
-    result = plain(run_within(lambda: note.run(lambda: function(*call.args, **call.kwargs))))
+    result = plain(
+        run_within(lambda: note.run(lambda: ran.run(lambda: function(*call.args, **call.kwargs))))
+    )
+    before_ran.update(ran)
     if note.refused is not None:
         return result, note.refused
     try:
-        after = Reached(roots)
+        after = Reached(roots, ran, only=True)
         if call.contents() != contents:
             raise RecordError(
                 f"to record {roots[0][1]}",
                 "it has changed a list or dict among its arguments; a replay runs no Python",
                 "return what is to be added, and add it outside",
             )
-        _check_unchanged(before)
+        check_unchanged(before, _moves)
+        check_known(after, ran)
         moving = [*grads, *filter(_moves, before.places)]
         now = [_of_call(place, tensors).get() for place in moving]
         changed = [(p, t) for p, t in zip(moving, now, strict=True) if t is not p.value]
@@ -293,7 +299,7 @@ def _trace(
     handed_out.clear()
     note.check_nothing_escaped()
     slots = [note.slots[id(t.buf)] for t in arguments]
-    trace = Trace(note, Guards(before, _moves, moves), moving, roots, passes)
+    trace = Trace(note, Guards(before, after, _moves, moves), moving, roots, passes)
     known = (slot for slot in trace.at if slot.value is not None)
     check_apart(trace.program, {slot: slot.value for slot in known})
     trace.arguments = [(trace.at.get(s) if s.role == "input" else None,
@@ -305,7 +311,7 @@ def _trace(
 
 def _moves(place: Place) -> bool:
     """Is there another Tensor at each call? So it is for gradients, and for what the call set."""
-    if place.key == "_grad":
+    if place.key == "_grad" and not isinstance(place.holder, type):
         return True
     now = place.get()
     tensors = [x is None or isinstance(x, Tensor) for x in (now, place.value)]
@@ -322,24 +328,3 @@ def _made(note: Recorder, after: Reached, arguments: Sequence[Tensor], moves: se
         return Made(None, known=t)
     offset = t.offset - note.starts.get(id(t.buf), 0)
     return Made(note.slot_of(t.buf), (t.shape, t.strides, offset), t.requires_grad)
-
-
-def _check_unchanged(before: Reached) -> None:
-    """RecordError where the call has changed something that is no Tensor: a replay would not."""
-    for place in before.places:
-        now = place.get()
-        if is_same(now, place.value) or _moves(place):
-            continue
-        was, shown = ("nothing" if x is MISSING else f"{x!r:.60}" for x in (place.value, now))
-        raise RecordError(
-            f"to record a call that changes {place.path}",
-            f"it was {was}, and is {shown} now; a replay runs no Python",
-            "change it outside of the jitted function, or keep it in a Tensor",
-        )
-    for container, size, path in before.sizes:
-        if len(container) != size:
-            raise RecordError(
-                f"to record a call that puts something into {path} or takes it away",
-                f"it had {size} items, and has {len(container)} now; a replay runs no Python",
-                "return the Tensor, and keep it outside of the jitted function",
-            )
