@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from tutor import Tensor, nn, optim
+from tutor.programs.guards import Guards
 from tutor.programs.mentions import chains
-from tutor.programs.places import Guards, Reached, is_users
+from tutor.programs.places import Reached
+from tutor.programs.ran import is_users
 
 NUMBER, OTHER, SHAPES = 1, 2, [3, 4]
 
@@ -78,7 +80,7 @@ whole = Whole()
 CASES: dict[str, tuple[Any, set[str], set[str]]] = {
     "globals": (uses_globals, {"NUMBER", "SHAPES", "SHAPES[0]"}, {"OTHER"}),
     "functions": (uses_a_function, {"uses_globals", "NUMBER"}, {"OTHER"}),
-    "defaults": (with_a_default, {"f[0][0]"}, {"NUMBER"}),
+    "defaults": (with_a_default, {"f.__defaults__[0][0]"}, {"NUMBER"}),
     "closure": (closing(3), {"n"}, set()),
     "partial": (functools.partial(closing(3)), {"n"}, set()),
     "decorated": (functools.lru_cache(closing(3)), {"n"}, set()),
@@ -122,7 +124,8 @@ def test_a_text_makes_every_attribute_count() -> None:
 
 def test_guards_say_what_has_changed() -> None:
     part = Part(2.0)
-    guards = Guards(Reached([(part, "part")]), lambda place: False)
+    reached = Reached([(part, "part")])
+    guards = Guards(reached, reached, lambda place: False)
     assert guards.changed() is None
     part.unused.append(1.0)
     assert guards.changed() is None

@@ -16,7 +16,8 @@ from tutor.ground.casting import CASTING, autocast_dtype
 from tutor.ground.memory import Memory
 from tutor.ground.recording import is_grad_enabled
 from tutor.methods.tensor import Tensor
-from tutor.programs.places import PLAIN, hooks_of
+from tutor.programs.guards import hooks_of
+from tutor.programs.kinds import PLAIN, exact
 
 Walk = tuple[Any, ...]
 Key = tuple[Any, ...]
@@ -123,13 +124,13 @@ class Call:
         if kind is Tensor or isinstance(value, Tensor):
             return self._note(value)
         if kind in PLAIN:
-            return kind, value
+            return kind, exact(value)
         if kind in (list, tuple):
             self.containers.append(value)
             return kind, tuple([self._kind(v) for v in value])
         if kind is dict:
             self.containers.append(value)
-            return kind, tuple([(k, self._kind(v)) for k, v in value.items()])
+            return kind, tuple([(type(k), exact(k), self._kind(v)) for k, v in value.items()])
         self.roots.append((value, f"argument {len(self.roots) + 1}"))
         return id(value)
 

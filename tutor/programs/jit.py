@@ -16,6 +16,7 @@ docs/jit.md follows one training step all the way, and lists what cannot be reco
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import sys
 import threading
@@ -28,34 +29,60 @@ from tutor.backends.step import WATCHES, mode
 from tutor.errors import RecordError
 from tutor.ground.spelling import spelled
 from tutor.programs.call import Call, Key, modes, run_within, within
+from tutor.programs.guards import UnforeseenError
 from tutor.programs.passes import known
 from tutor.programs.program import Program
+from tutor.programs.ran import Ran
 from tutor.programs.results import plain
 from tutor.programs.trace import Trace, record
 from tutor.random import redirected
 
 MOST_TRACES = 8  # kept for arguments of one kind; the oldest one goes
-MOST_KINDS = 64  # of arguments
+MOST_KINDS = 64  # of arguments; that which was called least recently goes
 IN_VAIN = 8  # recordings one after another that were never replayed, before it warns
+LONGEST_REST = 1024  # calls in the eager gear before it is tried again
+_tick = itertools.count()
 told: list[Callable[[Jitted], object]] = []  # called with each function that has been recorded
+
+
+class Eager:
+    """Why calls of one kind run as without jit. Each attempt that fails doubles the `rest`, the
+    number of calls before the next one: what stood in the way may be gone then."""
+
+    def __init__(self, why: RecordError, rest: int) -> None:
+        self.why, self.rest, self.left = why, rest, rest
+
+    def goes_on(self) -> bool:
+        """Is this call another one to rest? Counts it."""
+        self.left -= 1
+        return self.left >= 0
 
 
 class Jitted:
     """A function under `tutor.jit`.
 
-    `stats()` counts its calls; `program` is what the last one replayed, `recorded` the same before
-    any pass; `function` is what it stands for, and `name` what that is called.
+    `stats()` counts its calls, and `explain()` says why they were made as they were; `program` is
+    what the last one replayed, `recorded` the same before any pass; `function` is what it stands
+    for, and `name` what that is called.
     """
 
-    def __init__(self, function: Callable[..., Any], passes: Collection[str] | None = None) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        passes: Collection[str] | None = None,
+        strict: bool = False,
+    ) -> None:
         known(passes)
-        self.passes = passes
+        self.passes, self.strict = passes, strict
         functools.update_wrapper(self, function, updated=())
         self.function = function
         self.name = getattr(function, "__qualname__", type(function).__qualname__)
         self._traces: dict[Key, list[Trace]] = {}
-        self._warm = False
-        self._counts = {"eager": 0, "recorded": 0, "replayed": 0}
+        self._ran = Ran()  # in all calls that were looked at
+        self._gears: dict[Key, Eager] = {}  # kinds of arguments that are not recorded
+        self._resting: Eager | None = None  # if nothing is recorded at all
+        self._warm = self._warned = False
+        self._counts = {"eager": 0, "recorded": 0, "replayed": 0, "refused": 0}
         self._latest: tuple[Any, Key, Any] = (None, (), None)  # a Trace, its mode, its twin
         self._in_vain, self._replayed = 0, 0  # recordings since the last replay; replays so far
         self._lock = threading.RLock()
@@ -75,52 +102,101 @@ class Jitted:
             if made is not None:
                 self._counts["replayed"] += 1
                 return trace.rebuild(made)
-        call = Call(args, kwargs)
-        traces, why = self._traces.get(call.key, ()), None
-        for trace in traces:
-            why = trace.why_not(call.tensors)
-            if why is None:
-                self._counts["replayed"] += 1
-                self._remember(trace, call)
-                return trace.run(call.tensors, call.windows)
+        if self._resting is not None and self._resting.goes_on():
+            return self._eager(args, kwargs)
+        try:
+            call = Call(args, kwargs)
+        except RecordError:
+            if self.strict:
+                raise
+            self._counts["eager"] += 1
+            return self.function(*args, **kwargs)  # with the graph behind its arguments
+        trace, why = self._known(call)
+        if trace is not None:
+            return self._replay(trace, call)
         if not self._warm:  # what is made in a first call only is then there
             self._warm = True
             self._counts["eager"] += 1
-            return plain(run_within(lambda: self.function(*args, **kwargs)))
+            return plain(run_within(lambda: self._ran.run(lambda: self.function(*args, **kwargs))))
+        gear = self._gears.get(call.key)
+        if gear is not None and gear.goes_on():
+            return self._eager(args, kwargs)
         with self._lock:
-            return self._record(call, why)
+            trace, why = self._known(call)  # another thread may have recorded it just now
+            if trace is None:
+                return self._record(call, why)
+        return self._replay(trace, call)
+
+    def _known(self, call: Call) -> tuple[Trace | None, str | None]:
+        """The Trace that makes such a call again; None, and what has changed since."""
+        why = None
+        for trace in self._traces.get(call.key, ()):
+            why = trace.why_not(call.tensors)
+            if why is None:
+                return trace, None
+        return None, why
+
+    def _replay(self, trace: Trace, call: Call) -> Any:
+        self._counts["replayed"] += 1
+        self._remember(trace, call)
+        return trace.run(call.tensors, call.windows)
+
+    def _eager(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        self._counts["eager"] += 1
+        return plain(self.function(*args, **kwargs))
 
     def _record(self, call: Call, why: str | None) -> Any:
         if self._traces:
             cause = f"{why} has changed" if why else "arguments of another kind"
             self._say(cause)
-        before = call.contents()
-
-        def function(*args: Any, **kwargs: Any) -> Any:
-            result = self.function(*args, **kwargs)
-            if call.contents() != before:
-                raise RecordError(
-                    f"to record {self.name}",
-                    "it has changed a list or dict among its arguments; a replay runs no Python",
-                    "return what is to be added, and add it outside",
-                )
-            return result
-
         roots = [(self.function, self.name), *call.roots]
-        result, trace = record(function, call, roots, self.passes)
+        result, trace = record(self.function, call, roots, self.passes, self.strict, self._ran)
+        if isinstance(trace, RecordError):
+            return self._refuse(call, trace, result)
+        self._gears.pop(call.key, None)
+        self._resting = None
         traces = self._traces.setdefault(call.key, [])
         traces.insert(0, trace)
         del traces[MOST_TRACES:]
-        while len(self._traces) > MOST_KINDS:
-            self._traces.pop(next(iter(self._traces)))
+        self._limit(self._traces)
         self._counts["recorded"] += 1
         self._remember(trace, call)
         for tell in told:
             tell(self)
         return result
 
+    def _refuse(self, call: Call, why: RecordError, result: Any) -> Any:
+        """The call has been made, but a replay would not be the same: down a gear."""
+        if isinstance(why, UnforeseenError):  # nothing is wrong with it; it is recorded next time
+            self._counts["eager"] += 1
+            return result
+        if self.strict:
+            raise why
+        self._counts["eager"] += 1
+        self._counts["refused"] += 1
+        before = self._gears.pop(call.key, None)
+        gear = Eager(why, min(2 * before.rest, LONGEST_REST) if before else 1)
+        self._gears[call.key] = gear
+        while len(self._gears) > MOST_KINDS:
+            self._gears.pop(next(iter(self._gears)))
+        if not self._traces:
+            rest = min(2 * self._resting.rest, LONGEST_REST) if self._resting else 1
+            self._resting = Eager(why, rest)
+        text = f"{self.name} runs as without jit: {why.asked}: {why.found}. To do: {why.do}"
+        if os.environ.get("TUTOR_DEBUG"):
+            print(f"tutor: {text}", file=sys.stderr)
+        elif not self._warned:
+            warnings.warn(f"tutor.jit: {text}", stacklevel=4)
+        self._warned = True
+        return result
+
+    def _limit(self, traces: dict[Key, list[Trace]]) -> None:
+        while len(traces) > MOST_KINDS:
+            traces.pop(min(traces, key=lambda key: max(trace.used for trace in traces[key])))
+
     def _remember(self, trace: Trace, call: Call) -> None:
         """This trace is the latest one; its twin, if it has one, is asked first from now on."""
+        trace.used = next(_tick)
         if trace is not self._latest[0]:
             self._latest = trace, call.key[0], trace.twin(call.windows) if call.plain else None
 
@@ -187,26 +263,31 @@ class Jitted:
 
 
 @overload
-def jit(function: Callable[..., Any], *, passes: Collection[str] | None = None) -> Jitted: ...
+def jit(
+    function: Callable[..., Any], *, passes: Collection[str] | None = None, strict: bool = False
+) -> Jitted: ...
 @overload
 def jit(
-    function: None = None, *, passes: Collection[str] | None = None
+    function: None = None, *, passes: Collection[str] | None = None, strict: bool = False
 ) -> Callable[[Callable[..., Any]], Jitted]: ...
 @spelled
-def jit(function: Any = None, *, passes: Collection[str] | None = None) -> Any:
+def jit(
+    function: Any = None, *, passes: Collection[str] | None = None, strict: bool = False
+) -> Any:
     """`@tutor.jit`: replay what a function did, in place of running it again.
 
     Each call gives what the function itself would give, to the bit, and leaves behind what it would
     leave; but results carry no graph, and of its Python nothing runs from the third call on.
     `passes` are the names of those that improve the Program (tutor.programs.passes.PASSES; None:
-    all of them, () leaves it as it was recorded). RecordError for what cannot be recorded.
+    all of them, () leaves it as it was recorded). What cannot be replayed runs as without jit, and
+    one warning says why; `strict` raises it as a RecordError.
     """
     if function is None:
-        return functools.partial(Jitted, passes=passes)
+        return functools.partial(Jitted, passes=passes, strict=strict)
     if not callable(function):
         raise RecordError(
             f"tutor.jit({function!r:.40})",
             "it cannot be called",
             "give a function, or write @tutor.jit above one",
         )
-    return Jitted(function, passes)
+    return Jitted(function, passes, strict)

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 from tutor.errors import RecordError
 from tutor.methods.tensor import Tensor
-from tutor.programs.places import Place, Reached, hooks_of
+from tutor.programs.guards import Place, hooks_of
+from tutor.programs.places import Reached
 
 
 class Argument(NamedTuple):
@@ -36,7 +37,7 @@ def of_call(place: Place, tensors: Sequence[Any]) -> Place:
 
 def moves(place: Place) -> bool:
     """Is there another Tensor at each call? So it is for gradients, and for what the call set."""
-    if place.key == "_grad":
+    if place.key == "_grad" and isinstance(place.holder, Tensor):
         return True
     now = place.get()
     tensors = [x is None or isinstance(x, Tensor) for x in (now, place.value)]

@@ -16,7 +16,7 @@ import gc
 import sys
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
-from typing import Any, NoReturn
+from typing import Any
 
 from tutor.backends.step import Step, watch
 from tutor.core.buffer import Buffer
@@ -47,10 +47,16 @@ INSTEAD = {  # of what reads or writes numbers in Python: what to write
 
 class Recorder:
     """Notes the Steps of one call. `inputs` and `states` are the Buffers known before it; of an
-    input, which stretch of it is the argument (start, count). The first refusal stays in `refused`:
-    the function may catch the error, but what it does then no eager call would do."""
+    input, which stretch of it is the argument (start, count). What cannot be recorded is kept in
+    `refused`, and the call goes on as if nobody noted it; `strict`: it is raised there."""
 
-    def __init__(self, inputs: Iterable[tuple[Buffer, int, int]], states: Iterable[Buffer]) -> None:
+    def __init__(
+        self,
+        inputs: Iterable[tuple[Buffer, int, int]],
+        states: Iterable[Buffer],
+        strict: bool = True,
+    ) -> None:
+        self.strict = strict
         self.refused: RecordError | None = None
         self.steps: list[Step] = []
         self.handed_out: list[Slot] = []
@@ -72,33 +78,41 @@ class Recorder:
             try:
                 result = function()
             except Exception as error:
-                if self.refused in (None, error):
+                if not self.strict or self.refused in (None, error):
                     raise
                 raise self.refused from error
-        if self.refused is not None:
+        if self.strict and self.refused is not None:  # the function has caught it
             raise self.refused
         return result
-
-    def refuse(self, error: RecordError) -> NoReturn:
-        self.refused = self.refused or error
-        raise error
 
     # ---- one step --------------------------------------------------------------------------------
 
     def note(self, step: Step, go: Callable[[], None]) -> None:
-        """As an observer: note the step, and let it run. Steps of other contexts are not noted."""
-        if recorder.get() is not self:
-            return go()
-        border.closed.set(None)  # in this copy of the context: kernels may read
+        """As an observer: note the step, and let it run. Steps of other contexts are not noted, nor
+        what comes after a refusal."""
+        if recorder.get() is self and self.refused is None:
+            border.closed.set(None)  # in this copy of the context: kernels may read
+            try:
+                self._note(step)
+            except RecordError as error:
+                self.refuse(error)
+        return go()
+
+    def refuse(self, error: RecordError) -> None:
+        """This call cannot be recorded: the first reason counts."""
+        self.refused = self.refused or error
+        if self.strict:
+            raise error
+
+    def _note(self, step: Step) -> None:
         if step.kernel == "nonzero":
-            refuse("positions of what is true, as in t[mask]")
+            raise refusal("positions of what is true, as in t[mask]")
         reads = {id(x.buf) for x in step.reads}
         written = {id(x.buf) for x in step.writes}
         walks = [self.walk(x, id(x.buf) in written, id(x.buf) in reads) for x in step.operands]
         noted = Step(step.kernel, step.dtype, walks[0], tuple(walks[1:]), dict(step.params))
         noted.where = user_line()
         self.steps.append(noted)
-        return go()
 
     def walk(self, x: Walked, written: bool, read: bool) -> Walk:
         """The operand as one of the Program, its Buffer as a Slot."""
@@ -194,15 +208,22 @@ def instead(asked: str) -> str:
     return INSTEAD.get(asked, "do it outside of the jitted function")
 
 
-def refuse(asked: str) -> NoReturn:
-    """RecordError, which names the user's line."""
+def refusal(asked: str) -> RecordError:
+    """The error that names the user's line."""
     file, line = user_line()
-    error = RecordError(
+    return RecordError(
         f"{asked} at {file}:{line}, in a function under tutor.jit",
         "the call is recorded: its numbers are other ones each time it is replayed",
         instead(asked),
     )
+
+
+def refuse(asked: str) -> None:
+    """What closes the border while a call is recorded. Where that need not be, the border is open
+    from the first refusal on: the recording is dropped, the call itself goes on."""
     note = recorder.get()
-    if note is not None:
-        note.refuse(error)
-    raise error
+    error = refusal(asked)
+    if note is None:
+        raise error
+    border.closed.set(None)
+    note.refuse(error)

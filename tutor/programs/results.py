@@ -8,7 +8,7 @@ from typing import Any
 
 from tutor.errors import RecordError
 from tutor.methods.tensor import Tensor
-from tutor.programs.places import PLAIN
+from tutor.programs.kinds import PLAIN
 
 
 def plain(value: Any) -> Any:

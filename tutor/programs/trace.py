@@ -19,10 +19,13 @@ from tutor.errors import RecordError
 from tutor.ground.memory import held
 from tutor.methods.tensor import Tensor
 from tutor.programs.call import Call, Walk, Window, run_within, walk_of
+from tutor.programs.checks import check_known, check_unchanged
+from tutor.programs.guards import Guards, Place
 from tutor.programs.names import Again, Argument, Before, Moving, Names, moves, of_call
 from tutor.programs.passes import PASSES, improved
-from tutor.programs.places import MISSING, Guards, Place, Reached, is_same
+from tutor.programs.places import Reached
 from tutor.programs.program import Slot
+from tutor.programs.ran import Ran
 from tutor.programs.record import Recorder
 from tutor.programs.replay import check_apart
 from tutor.programs.results import plain, taken_apart
@@ -52,6 +55,7 @@ class Trace:
         passes: Collection[str] | None,
     ) -> None:
         self.roots = roots  # kept alive: a key has their ids
+        self.used = 0  # when it was called last: the larger, the later
         self.guards, self.names = guards, names
         self.recorded = note.program()
         on = {slot.device for slot in self.recorded.slots}
@@ -97,13 +101,13 @@ class Trace:
             and all(w.first == i for i, w in enumerate(windows))
             and all(w.size == walk[3] for w, walk in zip(windows, self.walks, strict=True))
         )
-        if not usual:
+        guards = self.guards
+        if not usual or guards.native is None:
             return None
         arguments = [
             (*walk[:3], walk[4], walk[3], -1 if at is None else at, _elsewhere(walk[5]))
             for walk, (at, _) in zip(self.walks, self.tensors, strict=True)
         ]
-        guards = self.guards
         results = [
             (self.at[m.slot], *m.walk, m.requires_grad, -1, None)
             if m.slot is not None
@@ -113,9 +117,7 @@ class Trace:
         ]  # fmt: skip
         return simd_cpp.caller(
             arguments,
-            [p[:2] if p.value is MISSING else p[:3] for p in guards.places],
-            [(container, size) for container, size, _ in guards.sizes],
-            [(t, *look) for t, look, _ in guards.tensors],
+            guards.native,
             [
                 (p.holder, p.value is not None)
                 for p in (*self.empty, *self.unread)
@@ -243,26 +245,45 @@ def record(
     call: Call,
     roots: Sequence[tuple[Any, str]],
     passes: Collection[str] | None,
-) -> tuple[Any, Trace]:
-    """Run the function, recorded: its result, and the Trace of the call. `roots` are the function,
-    as its author wrote it, and the arguments that are objects."""
-    before = Before(Reached(roots), call.tensors)
+    strict: bool,
+    before_ran: Ran,
+) -> tuple[Any, Trace | RecordError]:
+    """Run the function, recorded: its result, and the Trace of the call, or why there is none; that
+    is raised in the middle of the call if it is `strict`. `roots` are the function, as its author
+    wrote it, and the arguments that are objects; `before_ran` is what ran in calls before."""
+    before, ran = Before(Reached(roots, before_ran), call.tensors), Ran()
     tensors, reached = before.arguments, before.reached
     states = [t.buf for t in reached.tensors.values()]
     states += [grad.buf for grad in before.grads if grad is not None] + reached.buffers
     inputs = [(t.buf, w.start, w.size) for t, w in zip(tensors, call.windows, strict=True)]
     for buf in [*states, *[t.buf for t in tensors]]:
         held(buf, "to record a call")  # what is pending for it is no part of the call
-    note = Recorder(inputs, [*states, stream().buf])
-    result = plain(run_within(lambda: note.run(lambda: function(*call.args, **call.kwargs))))
-    _check_unchanged(reached)
-    before.check()
-    there = {*reached.seen, *map(id, call.containers)}
-    return result, _trace(note, before, result, there, roots, passes)
+    note, contents = Recorder(inputs, [*states, stream().buf], strict), call.contents()
+    result = plain(
+        run_within(lambda: note.run(lambda: ran.run(lambda: function(*call.args, **call.kwargs))))
+    )
+    before_ran.update(ran)
+    if note.refused is not None:
+        return result, note.refused
+    try:
+        after = Reached(roots, ran, only=True)
+        if call.contents() != contents:
+            raise RecordError(
+                f"to record {roots[0][1]}",
+                "it has changed a list or dict among its arguments; a replay runs no Python",
+                "return what is to be added, and add it outside",
+            )
+        check_unchanged(reached, moves)
+        before.check()
+        check_known(after, ran)
+        there = {*reached.seen, *map(id, call.containers)}
+        return result, _trace(note, before, after, result, there, roots, passes)
+    except RecordError as error:
+        return result, error
 
 
 def _trace(
-    note: Recorder, before: Before, result: Any, there: Container[Any], roots: Any,
+    note: Recorder, before: Before, after: Reached, result: Any, there: Container[Any], roots: Any,
     passes: Collection[str] | None,
 ) -> Trace:  # fmt: skip
     moving, arguments = Moving(before), before.arguments
@@ -288,7 +309,7 @@ def _trace(
     parts = [id(t.buf) in note.starts for t in arguments]
     slots, always = [note.slots.get(id(t.buf)) for t in tensors], moving.buffers
     alone = before.reached.tensors.keys() - moving.fixed.keys()
-    trace = Trace(note, Guards(before.reached, moves, alone), names, roots, passes)
+    trace = Trace(note, Guards(before.reached, after, moves, alone), names, roots, passes)
     known = (slot for slot in trace.at if slot.value is not None)
     check_apart(trace.program, {slot: slot.value for slot in known})
     trace.tensors = [
@@ -318,24 +339,3 @@ def _made(
         offset = t.offset - note.starts.get(id(t.buf), 0)
         made.append(Made(note.slot_of(t.buf), (t.shape, t.strides, offset), t.requires_grad))
     return made
-
-
-def _check_unchanged(before: Reached) -> None:
-    """RecordError where the call has changed something that is no Tensor: a replay would not."""
-    for place in before.places:
-        now = place.get()
-        if is_same(now, place.value) or moves(place):
-            continue
-        was, shown = ("nothing" if x is MISSING else f"{x!r:.60}" for x in (place.value, now))
-        raise RecordError(
-            f"to record a call that changes {place.path}",
-            f"it was {was}, and is {shown} now; a replay runs no Python",
-            "change it outside of the jitted function, or keep it in a Tensor",
-        )
-    for container, size, path in before.sizes:
-        if len(container) != size:
-            raise RecordError(
-                f"to record a call that puts something into {path} or takes it away",
-                f"it had {size} items, and has {len(container)} now; a replay runs no Python",
-                "return the Tensor, and keep it outside of the jitted function",
-            )

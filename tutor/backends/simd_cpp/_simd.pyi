@@ -45,9 +45,7 @@ class Caller:
     def __new__(
         cls,
         arguments: list[Any],
-        held: list[Any],
-        sizes: list[Any],
-        known: list[Any],
+        guards: Guards,
         without_grad: list[Any],
         states: list[Any],
         fixed: list[Any],
@@ -66,6 +64,24 @@ class Edges:
     inputs: tuple[Any, ...]
     @property
     def _inputs(self) -> tuple[Any, ...]: ...
+
+@final
+class Guards:
+    """A quick look at what was reached: the twin of Guards in tutor/programs/guards.py."""
+
+    def __new__(cls) -> Guards: ...
+    def read(
+        self,
+        any: object,
+        whole: list[Any],
+        held: list[Any],
+        classes: list[Any],
+        things: list[Any],
+        known: list[Any],
+        rest: list[Any],
+        /,
+    ) -> None: ...
+    def hold(self) -> bool: ...
 
 class Holder:
     """What has memory; see tutor/ground/memory.py."""

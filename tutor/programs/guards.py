@@ -1,0 +1,253 @@
+"""Guards: what has to be as it was when a call was recorded, and whether it still is.
+
+Each kind of record says one thing about what was reached (places.py), and can tell whether that
+holds. simd_cpp/replay/guards.cpp has a quick look at all of them: what is untouched is as it was.
+Where something was touched, the records here decide.
+"""
+
+from __future__ import annotations
+
+import collections
+import operator
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, NamedTuple
+
+from tutor.backends import simd_cpp
+from tutor.errors import RecordError
+from tutor.programs.kinds import alike, contents, is_same
+
+MISSING: Any = object()
+_look_of = operator.attrgetter("buf", "shape", "strides", "offset", "requires_grad")
+
+
+class Place(NamedTuple):
+    """`holder`, an object, a class, a dict, a list or a closure's cell, has `value` under `key`."""
+
+    holder: Any
+    key: Any
+    value: Any
+    path: str  # how a person would write it
+
+    def get(self) -> Any:
+        """What stands there now; MISSING where there is nothing any more."""
+        holder, key = self.holder, self.key
+        if isinstance(holder, dict):
+            return dict.get(holder, key, MISSING)
+        if isinstance(holder, list):
+            return list.__getitem__(holder, key) if key < list.__len__(holder) else MISSING
+        if isinstance(holder, type):
+            return vars(holder).get(key, MISSING)
+        try:
+            return object.__getattribute__(holder, key)
+        except (AttributeError, ValueError):  # a slot, or a cell, that is empty
+            return MISSING
+
+    def set(self, value: Any) -> None:
+        if isinstance(self.holder, (dict, list)):
+            known = (kind for kind in (collections.OrderedDict, dict, list))
+            kind: Any = next(kind for kind in known if isinstance(self.holder, kind))
+            kind.__setitem__(self.holder, self.key, value)
+        else:
+            setattr(self.holder, self.key, value)
+
+    def changed(self) -> str | None:
+        return None if is_same(self.get(), self.value) else self.path
+
+    def __str__(self) -> str:
+        return f"{self.path} is {shown(self.value)}"
+
+
+class Keys(NamedTuple):
+    """`holder`, a dict, a list or a class, has these keys (of a list: so many). `names` are those
+    that count where they are not there; None: each one does, and their order."""
+
+    holder: Any
+    keys: tuple[Any, ...]
+    names: frozenset[str] | None
+    path: str
+
+    def changed(self) -> str | None:
+        now = keys_of(self.holder)
+        if len(now) == len(self.keys) and all(map(operator.is_, now, self.keys)):
+            return None
+        if self.names is None:
+            return None if alike(now, self.keys) else f"what is in {self.path}"
+        special = isinstance(self.holder, type)
+        for name in set(now).difference(self.keys):
+            if name in self.names or (special and name.startswith("__")):
+                return f"{self.path}.{name}"
+        return None
+
+    def __str__(self) -> str:
+        if self.names is None:
+            return f"{self.path} has {len(self.keys)} items"
+        return f"{self.path} has no other attributes of the names that count"
+
+
+class Thing(NamedTuple):
+    """An object is of that class and has that dict of attributes. A class (`kind` is None) looks
+    for attributes in those classes, one after another."""
+
+    value: Any
+    kind: Any
+    attributes: Any
+    path: str
+
+    def changed(self) -> str | None:
+        if self.kind is None:
+            return None if self.value.__mro__ is self.attributes else f"the bases of {self.path}"
+        if type(self.value) is not self.kind:
+            return f"the class of {self.path}"
+        same = dict_of(self.value) is self.attributes
+        return None if same else f"the attributes of {self.path}"
+
+    def __str__(self) -> str:
+        return f"{self.path} is of the class {(self.kind or self.value).__qualname__}"
+
+
+class Content(NamedTuple):
+    """A container has these contents."""
+
+    value: Any
+    items: tuple[Any, ...]
+    path: str
+
+    def changed(self) -> str | None:
+        return None if alike(contents(self.value), self.items) else f"what is in {self.path}"
+
+    def __str__(self) -> str:
+        return f"{self.path} has {len(self.items)} items"
+
+
+def hooks_of(t: Any) -> tuple[Any, ...]:
+    """What is called with the gradient of a Tensor."""
+    return tuple(getattr(t, "_hooks", None) or ())
+
+
+def keys_of(holder: Any) -> tuple[Any, ...]:
+    """The keys of a dict or of a class, in their order; of a list None for each item."""
+    if isinstance(holder, list):
+        return (None,) * list.__len__(holder)
+    if isinstance(holder, collections.OrderedDict):
+        return tuple(collections.OrderedDict.keys(holder))
+    return tuple(dict.keys(holder) if isinstance(holder, dict) else vars(holder))
+
+
+def dict_of(value: Any) -> dict[str, Any] | None:
+    """The attributes that an object has itself; no code of it is run."""
+    try:
+        found = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return None
+    return found if type(found) is dict else None
+
+
+def shown(value: Any) -> str:
+    """A value as an error shows it."""
+    if value is MISSING:
+        return "nothing"
+    is_text = isinstance(value, (bool, int, float, complex, str, bytes, type(None)))
+    return f"{value!r:.60}" if is_text else f"a {type(value).__name__}"
+
+
+class UnforeseenError(RecordError):
+    """The call ran code of which it was not known that it may run, so nobody knows what stood
+    before in the places that it reads. The next one can be recorded."""
+
+
+class Guards:
+    """Whether all that was reached is still as it was, but for places with a rule of their own and
+    the Tensors there, whose ids are `moving`. What `before` the call was found to be there counts,
+    as far as it was read: that is what is reached `after` it."""
+
+    def __init__(
+        self, before: Any, after: Any, except_for: Callable[[Place], bool],
+        moving: Collection[int] = (),
+    ) -> None:  # fmt: skip
+        read = {(id(p.holder), p.key) for p in after.places}
+        places = {(id(p.holder), p.key): p for p in before.places}
+        known = {id(k.holder): k for k in before.keys}
+        self.keys = [known.get(id(k.holder), k)._replace(names=k.names)
+                     for k in _once(after.keys)]  # fmt: skip
+        things = {id(t.value) for t in after.things}
+        held = {id(c.value) for c in after.contents}
+        self.things = [t for t in _once(before.things) if id(t.value) in things]
+        self.contents = [c for c in _once(before.contents) if id(c.value) in held]
+        self.places = [p for key, p in places.items() if key in read and not except_for(p)]
+        self.tensors = [(t, _look_of(t), hooks_of(t)) for i, t in before.tensors.items()
+                        if i not in moving and i in after.tensors]  # fmt: skip
+        for place in after.places:
+            found = places.get((id(place.holder), place.key))
+            if found is None and not _was_absent(place, known):
+                raise UnforeseenError(
+                    f"to record what is read at {place.path}", "it was not known that it is read"
+                )
+        self.native = simd_cpp.guards()
+        self.look()
+
+    def look(self) -> None:
+        """Have all that was touched, and is as it was, count as untouched."""
+        if self.native is not None:
+            self.keys = [k._replace(keys=keys_of(k.holder)) for k in self.keys]
+            self.native.read(*self._quick())
+
+    def _quick(self) -> tuple[Any, ...]:
+        """What the quick look goes by: dicts and lists with what is to stand there, all other
+        places, classes, objects, Tensors, and what is asked of Python."""
+        values = {(id(p.holder), p.key): p.value for p in self.places
+                  if type(p.holder) in (dict, list)}  # fmt: skip
+        whole = [k for k in self.keys if type(k.holder) in (dict, list)]
+        inside = {id(k.holder) for k in whole}
+
+        def expected(keys: Keys) -> tuple[Any, ...]:
+            names = keys.keys if type(keys.holder) is dict else range(len(keys.keys))
+            return tuple([values.get((id(keys.holder), name), MISSING) for name in names])
+
+        others = [p for p in self.places
+                  if id(p.holder) not in inside and not isinstance(p.holder, type)]  # fmt: skip
+        rest: list[Any] = [*self.contents]
+        rest += [k for k in self.keys if type(k.holder) not in (dict, list)
+                 and not isinstance(k.holder, type)]  # fmt: skip
+        return (
+            MISSING,
+            [(k.holder, k.keys, expected(k)) for k in whole],
+            [p[:2] if p.value is MISSING else p[:3] for p in others],
+            [k.holder for k in self.keys if isinstance(k.holder, type)],
+            [t[:3] for t in self.things if t.kind is not None],
+            [(t, *look) for t, look, _ in self.tensors],
+            rest,
+        )
+
+    def changed(self) -> str | None:
+        """The path of the first thing that is no longer what it was; None: all are."""
+        if self.native is not None and self.native.hold():
+            return None
+        if (path := first_changed(self)) is not None:
+            return path
+        for t, look, hooks in self.tensors:
+            if _look_of(t) != look:
+                return f"the memory, shape or requires_grad of a Tensor of shape {look[1]}"
+            if hooks_of(t) != hooks:
+                return f"the hooks of a Tensor of shape {look[1]}"
+        self.look()
+        return None
+
+
+def first_changed(of: Any) -> str | None:
+    """The path of the first thing among these guards, or of what was reached, that has changed."""
+    for guard in (*of.places, *of.keys, *of.things, *of.contents):
+        path: str | None = guard.changed()
+        if path is not None:
+            return path
+    return None
+
+
+def _once(guards: Iterable[Any]) -> list[Any]:
+    """One for each holder."""
+    return list({id(guard[0]): guard for guard in guards}.values())
+
+
+def _was_absent(place: Place, known: dict[int, Keys]) -> bool:
+    """Did nothing stand in that place, as the keys of its holder say?"""
+    keys = known.get(id(place.holder))
+    return place.value is MISSING and keys is not None and place.key not in keys.keys
