@@ -178,7 +178,9 @@ class Guards:
                         if i not in moving and i in after.tensors]  # fmt: skip
         for place in after.places:
             found = places.get((id(place.holder), place.key))
-            if found is None and not _was_absent(place, known):
+            # A gradient's own place, of a Tensor that the call has made, was not there before.
+            known_before = found is not None or except_for(place) or _was_absent(place, known)
+            if not known_before:
                 raise UnforeseenError(
                     f"to record what is read at {place.path}", "it was not known that it is read"
                 )

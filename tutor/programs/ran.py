@@ -97,6 +97,10 @@ UNSEEN = {
 }  # names there say nothing
 
 
+# How pyopencl names the functions that it makes for tutor's kernels, which are in no module.
+LAUNCHES = "<generated: 'pyopencl invoker"
+
+
 def module_of(code_globals: dict[str, Any]) -> str:
     return str(code_globals.get("__name__", ""))
 
@@ -161,7 +165,7 @@ class Ran:
         if event not in ("call", "c_call") or id(code) in self._ours:
             return
         module = module_of(frame.f_globals)
-        if is_ours(module):
+        if is_ours(module) or code.co_filename.startswith(LAUNCHES):
             self._ours[id(code)] = code
         elif is_users(module) or not _for_us(frame):
             self.codes[id(code)] = code, module
