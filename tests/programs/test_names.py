@@ -309,6 +309,14 @@ def swaps_gradients(s: Any) -> None:
     a.grad, b.grad = b.grad, a.grad
 
 
+def adds_to_gradients(s: Any) -> Tensor:
+    """Between these two lines a write through one is seen through the other."""
+    a, b = (p.grad for p in s.params)
+    before = b * 2
+    a.add_(1)
+    return before + b * 3
+
+
 def params(*grads: Any) -> Callable[[], Any]:
     def make() -> Any:
         made = [vec(i + 1, 2, 3, grad=True) for i in range(2)]
@@ -406,6 +414,8 @@ GRADIENTS: dict[str, tuple[Any, Any, Any, int]] = {  # as ROWS
     "gradients swapped": (swaps_gradients, params((1, 1, 1), (2, 2, 2)), of_params({}), 5),
     "gradients swapped, one": (swaps_gradients, params((1, 1, 1), (2, 2, 2)), of_params(
         {4: one_gradient}), 3),
+    "gradients over one memory": (adds_to_gradients, params((1, 1, 1), (2, 2, 2)), of_params(
+        {4: lambda s: (one_gradient(s), setattr(s.params[1], "grad", s.params[1].grad[:]))}), 3),
     "gradients swapped, none": (swaps_gradients, params((1, 1, 1)), of_params({}), 4),
     "w, w and w, v": (both, params(), pair(lambda n: "same" if n < 4 else "view"), 3),
     "w, v and w, w": (both, params(), pair(lambda n: "view" if n < 4 else "same"), 3),
