@@ -11,7 +11,6 @@ from tutor.backends import devices, registry
 from tutor.backends.registry import Operand
 from tutor.backends.step import Step, emit
 from tutor.core.buffer import Buffer
-from tutor.errors import RecordError
 from tutor.ground.casting import CASTING, autocast_dtype
 from tutor.ground.memory import Memory
 from tutor.ground.recording import is_grad_enabled
@@ -120,7 +119,7 @@ class Call:
         self.windows = windows(self.tensors)
         walks = [
             (t.shape, t.strides, t.offset - w.start, w.size, t.buf.dtype, t.buf.device,
-             t.requires_grad, w.first)
+             t.requires_grad, t.op is None, w.first)
             for t, w in zip(self.tensors, self.windows, strict=True)
         ]  # fmt: skip
         self.key = (modes(), *kinds, *named, *walks)
@@ -143,12 +142,6 @@ class Call:
         return id(value)
 
     def _note(self, t: Tensor) -> int:
-        if t.op is not None:
-            raise RecordError(
-                "a jitted function with an argument that an op made",
-                f"a Tensor of shape {t.shape} with a graph behind it, which no replay sees",
-                "hand over x.detach(), or compute it inside",
-            )
         self.tensors.append(t)
         return len(self.tensors)
 

@@ -28,9 +28,9 @@ from tutor.backends.step import WATCHES, mode
 from tutor.errors import RecordError
 from tutor.ground.spelling import spelled
 from tutor.programs.call import Call, Key, modes, run_within, within
+from tutor.programs.graphs import of_first_call
 from tutor.programs.passes import known
 from tutor.programs.program import Program
-from tutor.programs.results import plain
 from tutor.programs.trace import Trace, record
 from tutor.random import redirected
 
@@ -54,6 +54,7 @@ class Jitted:
         self.function = function
         self.name = getattr(function, "__qualname__", type(function).__qualname__)
         self._traces: dict[Key, list[Trace]] = {}
+        self._eager: dict[Key, RecordError] = {}  # kinds of calls that are not replayed, and why
         self._warm = False
         self._counts = {"eager": 0, "recorded": 0, "replayed": 0}
         self._latest: tuple[Any, Key, Any] = (None, (), None)  # a Trace, its mode, its twin
@@ -76,6 +77,9 @@ class Jitted:
                 self._counts["replayed"] += 1
                 return trace.rebuild(made)
         call = Call(args, kwargs)
+        if call.key in self._eager:
+            self._counts["eager"] += 1
+            return self.function(*args, **kwargs)
         traces, why = self._traces.get(call.key, ()), None
         for trace in traces:
             why = trace.why_not(call.tensors)
@@ -86,7 +90,7 @@ class Jitted:
         if not self._warm:  # what is made in a first call only is then there
             self._warm = True
             self._counts["eager"] += 1
-            return plain(run_within(lambda: self.function(*args, **kwargs)))
+            return of_first_call(lambda: run_within(lambda: self.function(*args, **kwargs)))
         with self._lock:
             return self._record(call, why)
 
@@ -108,6 +112,9 @@ class Jitted:
 
         roots = [(self.function, self.name), *call.roots]
         result, trace = record(function, call, roots, self.passes)
+        if isinstance(trace, RecordError):
+            self._leave(call.key, trace)
+            return result
         traces = self._traces.setdefault(call.key, [])
         traces.insert(0, trace)
         del traces[MOST_TRACES:]
@@ -118,6 +125,18 @@ class Jitted:
         for tell in told:
             tell(self)
         return result
+
+    def _leave(self, key: Key, why: RecordError) -> None:
+        """From now on calls of this kind are the function's own. It says so once."""
+        said = (
+            f"tutor.jit does not replay {self.name}, but runs it each time: {why.found}. {why.do}"
+        )
+        if os.environ.get("TUTOR_DEBUG"):
+            print(said, file=sys.stderr)
+        elif not self._eager:
+            warnings.warn(said, stacklevel=4)
+        self._eager[key] = why
+        self._counts["eager"] += 1
 
     def _remember(self, trace: Trace, call: Call) -> None:
         """This trace is the latest one; its twin, if it has one, is asked first from now on."""
@@ -147,6 +166,13 @@ class Jitted:
     def recorded(self) -> Program:
         """The same as it was recorded, before any pass."""
         return self._trace().recorded
+
+    @property
+    def backwards(self) -> list[Program]:
+        """What the backward of such a call replays where the results have a graph: a Program for
+        each part of it and each kind of gradient that has come so far."""
+        graph = self._trace().graph
+        return graph.programs if graph else []
 
     def source(self) -> str:
         """The Program as C: one function a step, each with the line of yours that it came from.
@@ -188,7 +214,8 @@ def jit(function: Any = None, *, passes: Collection[str] | None = None) -> Any:
     """`@tutor.jit`: replay what a function did, in place of running it again.
 
     Each call gives what the function itself would give, to the bit, and leaves behind what it would
-    leave; but results carry no graph, and of its Python nothing runs from the third call on.
+    leave, gradients included; of its Python nothing runs from the third call on. Of a module it is
+    a module, with the same parameters by the same names.
     `passes` are the names of those that improve the Program (tutor.programs.passes.PASSES; None:
     all of them, () leaves it as it was recorded). RecordError for what cannot be recorded.
     """
@@ -200,4 +227,16 @@ def jit(function: Any = None, *, passes: Collection[str] | None = None) -> Any:
             "it cannot be called",
             "give a function, or write @tutor.jit above one",
         )
+    modules = sys.modules.get("tutor.nn.module")  # where it is not loaded, there is no module
+    if modules and isinstance(function, modules.Module):
+        made: Any = _kind_of_module()(function, passes)
+        made.is_made = True
+        return made
     return Jitted(function, passes)
+
+
+@functools.cache
+def _kind_of_module() -> type[Jitted]:
+    from tutor.programs.modules import OfModule  # whoever jits a function does not wait for it
+
+    return type("JittedModule", (Jitted, OfModule), {})

@@ -10,14 +10,14 @@ from tutor.methods.tensor import Tensor
 from tutor.programs.places import PLAIN
 
 
-def plain(value: Any) -> Any:
-    """A result without its graph."""
+def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    """A result, with other Tensors in the place of its own."""
     if isinstance(value, Tensor):
-        return value if value.op is None else value.detach()
+        return change(value)
     if type(value) is dict:
-        return {k: plain(v) for k, v in value.items()}
+        return {k: mapped(v, change) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
-        parts = [plain(v) for v in value]
+        parts = [mapped(v, change) for v in value]
         return type(value)(parts) if type(value) in (list, tuple) else type(value)(*parts)
     return value
 

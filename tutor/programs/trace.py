@@ -13,18 +13,19 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from tutor.backends import registry, simd_cpp
-from tutor.backends.step import Step
 from tutor.core.buffer import Buffer
+from tutor.core.engine.forward import serials
 from tutor.errors import RecordError
 from tutor.ground.memory import held
 from tutor.methods.tensor import Tensor
 from tutor.programs.call import Argument, Call, Walk, Window, run_within, walk_of
-from tutor.programs.passes import PASSES, improved
+from tutor.programs.graphs import Graph, crossings, graph_of, plain
+from tutor.programs.passes import possible
 from tutor.programs.places import MISSING, Guards, Place, Reached, is_same
 from tutor.programs.program import Slot
 from tutor.programs.record import Recorder
 from tutor.programs.replay import check_apart
-from tutor.programs.results import plain, taken_apart
+from tutor.programs.results import taken_apart
 from tutor.programs.source.road import Road
 from tutor.random import stream
 
@@ -54,10 +55,7 @@ class Trace:
         self.guards = guards
         self.recorded = note.program()
         used = {w.buf for step in self.recorded for w in step.operands}
-        on = {slot.device for slot in self.recorded.slots}
-        self.program = improved(self.recorded, _possible(passes, on))
-        if not all(map(_is_there, self.program)):  # a chain of a dtype that a device has not
-            self.program = improved(self.recorded, _unfused(passes))
+        self.program = possible(passes, self.recorded)
         self.replay = Road(self.program)
         self.at: dict[Any, int] = {slot: i for i, slot in enumerate(self.replay.slots)}
         self.fixed = [slot.value if slot.role == "state" else None for slot in self.replay.slots]
@@ -77,6 +75,7 @@ class Trace:
         self.results: list[Made] = []
         self.rebuild: Callable[[Sequence[Any]], Any] = tuple
         self.effects: list[tuple[Place, int | None]] = []  # a place, and which of the results
+        self.graph: Graph | None = None  # behind the results
 
     def _touched(self) -> list[tuple[int, tuple[str, int] | None]]:
         """The Buffers known before that are written: their places in order, and the last line."""
@@ -162,7 +161,7 @@ class Trace:
             buffers[i].touch(where)
         self.replay.run(buffers)
         for t, window, (at, _) in zip(arguments, stretches, self.arguments, strict=True):
-            if at is not None and buffers[at] is not t.buf and t.buf.device != registry.DEVICE:
+            if at is not None and buffers[at] is not t.buf:
                 if at in self.written:
                     window.put_back(buffers[at], t.buf)
                 buffers[at] = t.buf, window.start  # what is handed out of it is a view of that
@@ -183,27 +182,6 @@ class Trace:
         t = _any_tensor().over(buf, shape, strides, offset)
         t.requires_grad = made.requires_grad
         return t
-
-
-def _possible(passes: Collection[str] | None, on: set[str]) -> Collection[str] | None:
-    """The passes that are asked for, without that for a kernel that a backend does not have, of
-    those that run steps `on` these devices."""
-    tables = [registry.table(registry.backend_of(device)) for device in on]
-    if all(any(name == "fused" for name, _ in table) for table in tables):
-        return passes
-    return _unfused(passes)
-
-
-def _unfused(passes: Collection[str] | None) -> Collection[str]:
-    wanted = PASSES if passes is None else passes
-    return [name for name in wanted if name not in ("fuse", "products")]
-
-
-def _is_there(step: Step) -> bool:
-    """Does whoever is to run the step have the kernel for chains, if it is one?"""
-    return step.kernel != "fused" or (
-        ("fused", step.dtype) in registry.table(registry.backend_of(step.device))
-    )
 
 
 def _elsewhere(device: str) -> str | None:
@@ -229,9 +207,9 @@ def record(
     call: Call,
     roots: Sequence[tuple[Any, str]],
     passes: Collection[str] | None,
-) -> tuple[Any, Trace]:
-    """Run the function, recorded: its result, and the Trace of the call. `roots` are the function,
-    as its author wrote it, and the arguments that are objects."""
+) -> tuple[Any, Trace | RecordError]:
+    """Run the function, recorded: its result, and the Trace of the call, or why there is none.
+    `roots` are the function, as its author wrote it, and the arguments that are objects."""
     before, tensors = Reached(roots), call.tensors
     grads = [
         Place(Argument(i), "_grad", t._grad, f"argument {i + 1}.grad")
@@ -243,23 +221,28 @@ def record(
     inputs = [(t.buf, w.start, w.size) for t, w in zip(tensors, call.windows, strict=True)]
     for buf in [*states, *[t.buf for t in tensors]]:
         held(buf, "to record a call")  # what is pending for it is no part of the call
-    note = Recorder(inputs, [*states, stream().buf])
-    result = plain(run_within(lambda: note.run(lambda: function(*call.args, **call.kwargs))))
+    note, began = Recorder(inputs, [*states, stream().buf]), next(serials)
+    with crossings([*tensors, *before.tensors.values()]) as crossed:
+        run = lambda: note.run(lambda: function(*call.args, **call.kwargs))  # noqa: E731
+        made = [run_within(run)]  # to be popped: nobody else has the result, and its graph
+    if crossed:
+        return made.pop(), crossed[0]
     after = Reached(roots)
     _check_unchanged(before)
     moving = [*grads, *filter(_moves, before.places)]
     now = [_of_call(place, tensors).get() for place in moving]
     changed = [(p, t) for p, t in zip(moving, now, strict=True) if t is not p.value]
-    return result, _trace(note, before, after, moving, changed, tensors, result, roots, passes)
+    return _trace(note, before, after, moving, changed, tensors, made, began, roots, passes)
 
 
 def _trace(
     note: Recorder, before: Reached, after: Reached, moving: list[Place],
-    changed: list[tuple[Place, Any]], arguments: Sequence[Tensor], result: Any, roots: Any,
-    passes: Collection[str] | None,
-) -> Trace:  # fmt: skip
-    handed_out: list[Any] = []
-    rebuild = taken_apart(result, handed_out)
+    changed: list[tuple[Place, Any]], arguments: Sequence[Tensor], made: list[Any], began: int,
+    roots: Any, passes: Collection[str] | None,
+) -> tuple[Any, Trace | RecordError]:  # fmt: skip
+    results: list[Any] = []
+    rebuild = taken_apart(result := made.pop(), results)
+    handed_out = [plain(t, began) for t in results]
     effects: list[tuple[Place, int | None]] = []
     for place, now in changed:
         if now is not None and now.op is not None:
@@ -275,18 +258,25 @@ def _trace(
     for p in moving:  # read from its place at each call, it is like an argument
         if p.value is not None and id(p.value.buf) in note.slots:
             note.slots[id(p.value.buf)].role = "input"
-    made = [_made(note, after, arguments, moves, t) for t in handed_out]
-    handed_out.clear()
+    known = partial(_known, note, after, arguments, moves)
+    try:
+        graph = graph_of(results, began, note, known, handed_out, partial(possible, passes))
+    except RecordError as error:
+        return result, error
+    del result
+    results.clear()  # and with them the graph
+    specs = [_made(note, known(t), t) for t in handed_out]
     note.check_nothing_escaped()
     slots = [note.slots[id(t.buf)] for t in arguments]
     trace = Trace(note, Guards(before, _moves, moves), moving, roots, passes)
-    known = (slot for slot in trace.at if slot.value is not None)
-    check_apart(trace.program, {slot: slot.value for slot in known})
+    there = (slot for slot in trace.at if slot.value is not None)
+    check_apart(trace.program, {slot: slot.value for slot in there})
     trace.arguments = [(trace.at.get(s) if s.role == "input" else None,
                         s.value if s.role == "state" else None) for s in slots]  # fmt: skip
-    trace.results, trace.rebuild, trace.effects = made, rebuild, effects
+    trace.results, trace.effects, trace.graph = specs, effects, graph
+    trace.rebuild = graph.linked(rebuild) if graph else rebuild
     trace.walks = [walk_of(t) for t in arguments]
-    return trace
+    return trace.rebuild(handed_out), trace
 
 
 def _moves(place: Place) -> bool:
@@ -298,14 +288,20 @@ def _moves(place: Place) -> bool:
     return now is not place.value and all(tensors)
 
 
-def _made(note: Recorder, after: Reached, arguments: Sequence[Tensor], moves: set[int], t: Any
-          ) -> Made:  # fmt: skip
+def _known(note: Recorder, after: Reached, arguments: Sequence[Tensor], moves: set[int], t: Any
+           ) -> Any:  # fmt: skip
+    """An Argument, or a Tensor that stands where it stood before; None where t is neither."""
     for i, argument in enumerate(arguments):
         if t is argument:
-            return Made(None, known=Argument(i))
+            return Argument(i)
     slot = note.slots.get(id(t.buf))
-    if slot is not None and slot.role == "state" and id(t) in after.tensors and id(t) not in moves:
-        return Made(None, known=t)
+    still = slot is not None and slot.role == "state"
+    return t if still and id(t) in after.tensors and id(t) not in moves else None
+
+
+def _made(note: Recorder, known: Any, t: Any) -> Made:
+    if known is not None:
+        return Made(None, known=known)
     offset = t.offset - note.starts.get(id(t.buf), 0)
     return Made(note.slot_of(t.buf), (t.shape, t.strides, offset), t.requires_grad)
 
