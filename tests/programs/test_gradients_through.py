@@ -3,11 +3,16 @@ caller's. Results, gradients and all that is left behind are the same, to the bi
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
-from random_programs import bits
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_programs import COLUMNS, NUMBERS, ONE, ROWS, SHAPED, TWO, Line, Machine, bits
 
 import tutor
 from tutor import Tensor, nn, no_grad
@@ -391,3 +396,434 @@ def test_a_caller_gets_the_gradients_of_the_function(function: F, kind: str, bac
 def test_each_pass_leaves_the_gradients(passes: tuple[str, ...]) -> None:
     for function in (chain, layers, twice, two_heads):
         compare(function, "made", passes)
+
+
+# ---- what a caller can ask of a graph ------------------------------------------------------------
+
+
+def both(use: F, function: F = twice) -> None:
+    """`use(f, state, n)` gives and leaves the same, with the function and with its replays."""
+    states = State(), State()
+    eager, ours = (lambda x: function(states[0], x)), tutor.jit(lambda x: function(states[1], x))
+    for n in range(CALLS):
+        found = []
+        for f, state in ((eager, states[0]), (ours, states[1])):
+            tutor.manual_seed(n)
+            for t in nn.get_parameters(state):
+                t.grad = None
+            try:
+                result = use(f, state, n)
+            except GraphError as error:
+                result = type(error), str(error).splitlines()[1][:60]
+            found.append((bits(result), state.seen()))
+        assert found[0] == found[1], n
+    assert ours.stats()["replayed"] > 1
+
+
+def leaf() -> Tensor:
+    return Tensor.randn(4, 6).requires_grad_()
+
+
+def second_derivative(f: F, s: State, n: int) -> Any:
+    x = leaf()
+    y = f(x * 2)
+    (g,) = tutor.grad((y * y).sum(), [s.w], create_graph=True)
+    (g * g).sum().backward()
+    return x.grad
+
+
+def second_derivative_of_a_part(f: F, s: State, n: int) -> Any:
+    x = leaf()
+    f(x).sum().backward(create_graph=True)
+    assert x.grad is not None and s.c.grad is not None
+    total = x.grad.exp().sum() + s.c.grad.sum() if s.c.grad.requires_grad else x.grad.sum()
+    x.grad = s.c.grad = s.w.grad = None
+    if total.requires_grad:
+        total.backward()
+    return x.grad
+
+
+def gradients_that_are_asked_for(f: F, s: State, n: int) -> Any:
+    x = leaf()
+    return tutor.grad(f(x).sum(), [x, s.unused, s.c], allow_unused=True)
+
+
+def gradients_of_one_that_is_not_used(f: F, s: State, n: int) -> Any:
+    return tutor.grad(f(leaf()).sum(), [s.unused])
+
+
+def hooks_outside(f: F, s: State, n: int) -> Any:
+    x, seen = leaf(), list[Any]()
+    made = x * 1
+    y = f(made)
+    stop = [s.w.register_hook(lambda g: g * 0.5), x.register_hook(lambda g: seen.append(g))]
+    made.register_hook(lambda g: g * 2)
+    y.register_hook(lambda g: g * 3)
+    y.retain_grad()
+    made.retain_grad()
+    y.sum().backward()
+    for remove in stop:
+        remove()
+    return seen, y.grad, made.grad, x.grad
+
+
+def one_graph_twice(f: F, s: State, n: int) -> Any:
+    x = leaf()
+    y = f(x).sum()
+    y.backward(retain_graph=True)
+    (y * 3).backward()
+    return x.grad
+
+
+def one_graph_too_often(f: F, s: State, n: int) -> Any:
+    y = f(leaf()).sum()
+    y.backward()
+    y.backward()
+
+
+def twice_in_one_graph(f: F, s: State, n: int) -> Any:
+    x = leaf()
+    (f(f(x)) * f(x * 2)).sum().backward()
+    return x.grad
+
+
+def gradients_of_other_kinds(f: F, s: State, n: int) -> Any:
+    x = leaf()
+    for part in (lambda y: y.T[1:].sum(), lambda y: y.exp().sum(), lambda y: y[0, 0]):
+        part(f(x)).backward()
+    f(x).backward(x)  # in the same memory as what is saved
+    f(x).backward(Tensor.rand(6, 4).T)
+    return x.grad
+
+
+def rows_of_a_table(f: F, s: State, n: int) -> Any:
+    table = Tensor.randn(20, 6)
+    for at in (0, 4, 8, 12):
+        f(table[at : at + 4]).sum().backward()
+
+
+def a_parameter_changed(f: F, s: State, n: int) -> Any:
+    y = f(leaf()).sum()
+    with no_grad():
+        s.w.mul_(2.0)
+    y.backward()
+
+
+def an_argument_changed(f: F, s: State, n: int) -> Any:
+    table = Tensor.randn(8, 6)
+    y = f(table[2:6]).sum()
+    table[3] = 0.0
+    y.backward()
+
+
+def a_parameter_of_other_memory(f: F, s: State, n: int) -> Any:
+    y, own = f(leaf()).sum(), s.w.buf
+    s.w.buf = s.w.copy().buf
+    try:
+        y.backward()
+    finally:
+        s.w.buf = own
+
+
+def what_is_not_saved_changed(f: F, s: State, n: int) -> Any:
+    y = f(leaf()).sum()
+    with no_grad():
+        s.c.mul_(0.5)
+    y.backward()
+
+
+def frozen_for_once(f: F, s: State, n: int) -> Any:
+    s.w.requires_grad_(n % 2 == 0)
+    x = leaf()
+    y = f(x)
+    s.w.requires_grad_()
+    y.sum().backward()
+    return x.grad
+
+
+def without_gradients_for_once(f: F, s: State, n: int) -> Any:
+    with no_grad() if n % 2 else nullcontext():
+        y = f(leaf())
+    if y.requires_grad:
+        y.sum().backward()
+    return y, y.requires_grad
+
+
+def in_lazy(f: F, s: State, n: int) -> Any:
+    x = leaf()
+    y = f(x)
+    with tutor.lazy():
+        y.sum().backward()
+    return x.grad
+
+
+def within_another(f: F, s: State, n: int) -> Any:
+    """A graph of a replay, walked within a function that is recorded."""
+    x = leaf()
+    y = f(x).sum()
+    (g,) = tutor.jit(lambda: tutor.grad(y, [x], retain_graph=True))()
+    return g
+
+
+def watched(f: F, s: State, n: int) -> Any:
+    x = leaf()
+    with tutor.watch(lambda step, go: go()):
+        f(x).sum().backward()
+    return x.grad
+
+
+def with_autocast(f: F, s: State, n: int) -> Any:
+    x = leaf()
+    with tutor.autocast("bfloat16", enabled=n % 3 == 0):
+        y = f(x)
+        y.sum().backward()
+    return y, x.grad
+
+
+USES: list[F] = [
+    second_derivative, second_derivative_of_a_part, gradients_that_are_asked_for,
+    gradients_of_one_that_is_not_used, hooks_outside, one_graph_twice, one_graph_too_often,
+    twice_in_one_graph, gradients_of_other_kinds, rows_of_a_table, a_parameter_changed,
+    an_argument_changed, a_parameter_of_other_memory, what_is_not_saved_changed, frozen_for_once,
+    without_gradients_for_once, in_lazy, within_another, watched, with_autocast,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", [twice, linear, chain, layer_norm, own_function, dropped],
+                         ids=lambda f: f.__name__)  # fmt: skip
+@pytest.mark.parametrize("use", USES, ids=lambda f: f.__name__)
+def test_a_graph_behaves_as_that_of_the_function(use: F, function: F) -> None:
+    same_shape = function is not chain
+
+    def whole(s: State, x: Tensor) -> Any:
+        found = function(s, x)
+        return found if same_shape else found * x * s.w[0]
+
+    both(use, whole)
+
+
+def each_alone(f: F, s: State, n: int) -> Any:
+    for t in tensors_in(f(leaf())):
+        t.sum().backward()
+
+
+def all_at_once(f: F, s: State, n: int) -> Any:
+    first, second = tensors_in(f(leaf()))
+    ((first * 2).sum() + second.sum()).backward()
+
+
+def hooks_on_both(f: F, s: State, n: int) -> Any:
+    found = tensors_in(f(leaf()))
+    for i, t in enumerate(found):
+        t.register_hook(lambda g, i=i: g * (i + 2))
+        t.retain_grad()
+    found[-1].sum().backward()
+    return [t.grad for t in found]
+
+
+def first_changed(f: F, s: State, n: int) -> Any:
+    first, second = tensors_in(f(leaf()))
+    with no_grad():
+        first.detach().mul_(2.0)
+    second.sum().backward()
+
+
+@pytest.mark.parametrize("use", [each_alone, all_at_once, hooks_on_both, first_changed],
+                         ids=lambda f: f.__name__)  # fmt: skip
+@pytest.mark.parametrize(
+    "function",
+    [logits_and_loss, two_heads, two_heads_that_meet_often, two_apart, two_in_turn, freed_half],
+    ids=lambda f: f.__name__,
+)
+def test_several_results_behave_as_those_of_the_function(use: F, function: F) -> None:
+    both(use, function)
+
+
+# ---- that it is replayed, and what is not --------------------------------------------------------
+
+
+def test_the_backward_is_a_program_of_its_own() -> None:
+    """One, for all calls; also for other rows of a table each time."""
+    state = State()
+    f, table = tutor.jit(lambda x: twice(state, x)), Tensor.randn(40, 6)
+    for n in range(8):
+        steps: list[str] = []
+        y = f(table[4 * n : 4 * n + 4])
+        with tutor.watch(lambda step, go: (steps.append(step.kernel), go())):  # noqa: B023
+            y.sum().backward()
+        if n > 2:
+            replayed = [step.kernel for step in f.backwards[0]]
+            assert steps[1 : 1 + len(replayed)] == replayed
+            assert "fused" in replayed
+    assert len(f.backwards) == 1
+    assert f.stats() == {"eager": 1, "recorded": 1, "replayed": 6, "traces": 1, "steps": 2}
+
+
+def test_a_backward_within_that_goes_behind_an_argument_is_not_replayed() -> None:
+    w = Tensor([2.0], requires_grad=True)
+
+    def f(x: Tensor) -> Tensor:
+        y = (x * w).sum()
+        y.backward()
+        return y.detach()
+
+    jitted, grads = tutor.jit(f), []
+
+    def call(n: int) -> None:
+        z = Tensor([float(n)], requires_grad=True)
+        w.grad = None
+        jitted(z * 3)
+        assert z.grad is not None and w.grad is not None
+        grads.append((z.grad.item(), w.grad.item()))
+
+    call(0)
+    with pytest.warns(UserWarning, match="goes on behind what it was given"):
+        call(1)
+    call(2)
+    call(3)
+    assert grads == [(6.0, 3.0 * n) for n in range(4)]
+    assert jitted.stats()["eager"] == 4
+
+
+@pytest.mark.parametrize("function", [hooked_within, kept_within, checkpointed],
+                         ids=lambda f: f.__name__)  # fmt: skip
+def test_what_cannot_be_had_again_is_run_each_time_and_said_once(function: F) -> None:
+    state = State()
+    jitted = tutor.jit(lambda x: function(state, x))
+    jitted(leaf())
+    with pytest.warns(UserWarning, match="does not replay"):
+        jitted(leaf())
+    jitted(leaf())  # a warning would be an error
+    jitted(leaf())
+    assert jitted.stats()["eager"] == 4
+
+
+def test_a_parameter_in_a_place_that_changes_has_its_gradient() -> None:
+    here = State()
+
+    def f(x: Tensor) -> Tensor:
+        y = x * here.c
+        here.c = (here.c.detach() * 2).requires_grad_()
+        return y
+
+    jitted = tutor.jit(f)
+    for n in range(5):
+        c, x = here.c, leaf()
+        with pytest.warns(UserWarning, match="another one") if n == 1 else nullcontext():
+            jitted(x).sum().backward()
+        assert c.grad is not None and bits(c.grad) == bits(x.sum(0))
+        assert here.c is not c and here.c.grad is None
+
+
+def test_a_graph_is_let_go_of_with_its_result() -> None:
+    state = State()
+    jitted = tutor.jit(lambda x: twice(state, x))
+    for _ in range(4):
+        y = jitted(x := leaf())
+        known = weakref.ref(x)
+        del x, y
+        gc.collect()
+        assert known() is None
+
+
+def test_the_graph_of_a_replay_can_be_looked_at() -> None:
+    state = State()
+    jitted = tutor.jit(lambda x: twice(state, x))
+    for _ in range(3):
+        y = jitted(leaf())
+    assert "Replayed" in repr(y.op)
+    assert tutor.viz.graph(y)
+
+
+# ---- modules -------------------------------------------------------------------------------------
+
+
+def trained(jit: Callable[[Any], Any]) -> Any:
+    tutor.manual_seed(3)
+    inner = nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.3))
+    model = nn.Sequential(jit(inner), nn.Linear(8, 3))
+    adam, losses = tutor.optim.Adam(model.parameters(), lr=0.01), []
+    for n in range(8):
+        model.train(n != 5)
+        adam.zero_grad()
+        loss = model(Tensor.randn(4, 6)).cross_entropy(Tensor([0, 1, 2, 0]))
+        loss.backward()
+        adam.step()
+        losses.append(loss.item())
+    return losses, [(n, bits(t)) for n, t in model.state_dict().items()]
+
+
+def test_a_jitted_module_is_trained_as_part_of_another() -> None:
+    assert trained(tutor.jit) == trained(lambda module: module)
+
+
+def test_a_jitted_module_is_the_module() -> None:
+    model = nn.Sequential(nn.Linear(6, 3), nn.Dropout(0.5))
+    model.register_buffer("seen", Tensor([1.0]), persistent=False)
+    jitted = tutor.jit(model)
+    assert isinstance(jitted, nn.Module)
+    for of in (nn.Module.state_dict, lambda m: dict(m.named_parameters()),
+               lambda m: dict(m.named_buffers())):  # fmt: skip
+        assert [(n, id(t)) for n, t in of(jitted).items()] == [
+            (n, id(t)) for n, t in of(model).items()
+        ]
+    assert [n for n, _ in jitted.named_modules()] == [n for n, _ in model.named_modules()]
+    assert jitted.eval() is jitted and not model.training and not model[1].training
+    assert jitted.train().training and model[1].training
+    assert jitted.layers is model.layers and jitted[0] is model[0]
+    jitted.note = "here"
+    assert model.note == "here"
+    seen: list[Any] = []
+    with jitted.register_forward_hook(lambda m, x, y: seen.append(m)):
+        model(Tensor.rand(2, 6))
+    assert seen == [model]
+    with pytest.raises(AttributeError, match="'Sequential'"):
+        _ = jitted.nothing
+    jitted.load_state_dict({n: t * 0 for n, t in model.state_dict().items()})
+    assert jitted(Tensor.ones(2, 6)).tolist() == [[0.0] * 3] * 2
+    assert repr(jitted) == f"jit({model!r})"
+
+
+# ---- random programs -----------------------------------------------------------------------------
+
+straight = st.lists(
+    st.builds(Line, st.sampled_from([*ONE, *TWO, *NUMBERS, *SHAPED, "dropout", "noise"]),
+              st.integers(0, 9), st.integers(0, 9), st.sampled_from([0.5, -1.0, 2.0])),
+    min_size=1, max_size=8,
+)  # fmt: skip
+
+
+def outside(lines: list[Line], wanted: list[int], jit: bool) -> Iterator[Any]:
+    """Some results of random lines, in a loop that goes backward outside."""
+    machine = Machine(adam=False)
+
+    def run(x: Tensor) -> list[Tensor]:
+        made = machine.run(tuple(lines), x @ machine.w + machine.c)
+        return [made[i % len(made)] for i in wanted]
+
+    function: Any = tutor.jit(run) if jit else run
+    for n in range(4):
+        tutor.manual_seed(n)
+        z = Tensor.randn(ROWS, COLUMNS).requires_grad_()
+        x = z * 0.5
+        machine.w.grad = machine.c.grad = None
+        results = function(x)
+        yield bits(results)
+        total = (x * machine.c).sum()
+        for i, t in enumerate(results):
+            if t.requires_grad and (n + i) % 3:
+                total = total + (t * (i + 1)).exp().sum()
+        (g,) = tutor.grad(total, [z], retain_graph=True, create_graph=n == 2)
+        total.backward()
+        yield bits(g), bits(z.grad), bits(machine.seen())
+
+
+@settings(max_examples=60, deadline=None)
+@given(straight, st.lists(st.integers(0, 9), min_size=1, max_size=3))
+def test_random_lines_have_the_gradients_of_the_function(
+    lines: list[Line], wanted: list[int]
+) -> None:
+    for n, (eager, ours) in enumerate(
+        zip(outside(lines, wanted, False), outside(lines, wanted, True), strict=True)
+    ):
+        assert eager == ours, n

@@ -3,8 +3,8 @@
 A Part stands for several Ops of a recorded graph (graphs.py). When its gradient comes, the Ops are
 made again, over what they saved in this call, and the Engine walks them: `Part.walk`. The first
 time that is recorded, as a call is (record.py). From then on the Program runs, without Ops:
-`Again.run`. A walk that is recorded for derivatives of derivatives, or that something else watches
-for itself, is always one of Ops.
+`Again.run`. A walk that something else notes for itself is always one of Ops. Before derivatives of
+derivatives the Ops take the node's place for good (`unfold`).
 
 The gradients that one Tensor gets are handed out one by one, as the Ops do it, for the Engine adds
 them up in that order: (a + b) + c is not a + (b + c).
@@ -25,7 +25,6 @@ from tutor.functions.custom import Function
 from tutor.ground import border
 from tutor.ground.layout import reach
 from tutor.ground.memory import held
-from tutor.ground.recording import is_grad_enabled
 from tutor.methods.tensor import Tensor
 from tutor.programs.call import Key, Window, modes, windows, within
 from tutor.programs.program import Program, Slot
@@ -176,20 +175,28 @@ class Part:
 
     # ---- with its Ops ----------------------------------------------------------------------------
 
-    def walk(self, node: Replayed, g: Any, saved: Sequence[Any], linked: bool) -> Gradients:
-        """The gradients for the edges, by way of the Ops. `linked`: they are to have a graph."""
-        here = _Here(self.tensors)
+    def again(self, node: Replayed, here: dict[int, Any]) -> list[Op]:
+        """The Ops of the node, the newest first; the Tensors that they are made of are `here`."""
         here.update(zip(self.edges, node.inputs, strict=True))
-        for i, t in zip(self.read, saved, strict=True):
+        for i, t in zip(self.read, node.saved or (), strict=True):
             here[i] = t.alias() if self.tensors[i].maker in self.made else t
+        states = dict(zip(self.read, node.states, strict=True))
         made: list[Op] = []
         for number, kept in zip(self.span, self.ops, strict=True):
-            made.append(kept.again(here, node.serials[number]))
+            op = kept.again(here, node.serials[number])
+            op.states = tuple([states[i] for i in kept.saved])
             for i in self.made[number]:
-                here[i].op, here[i].requires_grad = made[-1], True
-        made.reverse()
-        root = here[self.out[0]]
-        found = {op: shares for op, _, shares in engine.walk(root, made, g, linked, linked, None)}
+                here[i].op, here[i].requires_grad = op, True
+            made.append(op)
+        made[-1].hooks, made[-1].kept = node.hooks, node.kept
+        return made[::-1]
+
+    def walk(self, node: Replayed, g: Any) -> Gradients:
+        """The gradients for the edges, by way of the Ops."""
+        here = _Here(self.tensors)
+        made = self.again(node, here)
+        walk = engine.walk(here[self.out[0]], made, g, False, False, None)
+        found = {op: shares for op, _, shares in walk}
         gradients: Gradients = []
         for op, wanting in zip(made, self.wanting, strict=True):
             shares = found.get(op, [])
@@ -212,13 +219,13 @@ class Part:
             recorder.set(note)
             border.closed.set(asked.append)  # who reads numbers in Python: then it is not replayed
             with watch(note.note):
-                return self.walk(node, g, saved, False)
+                return self.walk(node, g)
 
         try:
             gradients = copy_context().run(run)
         except RecordError:
             self.recordable = False
-            return self.walk(node, g, saved, False)
+            return self.walk(node, g)
         slots = [note.slots[id(buf)] for buf, _, _ in given]
         made = [None if gx is None else (note.slot_of(gx.buf), gx) for gx in gradients]
         program = note.program()
@@ -301,17 +308,35 @@ class Replayed(Op, abstract=True):
     part: Part
     serials: Sequence[int]
     saves: tuple[str, ...]  # type: ignore[misc]
+    whole: Op | None = None  # the newest of its Ops, where it has been unfolded
 
     def backward(self, g: Any, /, *saved: Any) -> Any:
-        part, linked = self.part, is_grad_enabled()
-        shared = any(t.buf is g.buf for t in saved)
-        if linked or shared or not part.recordable or _is_followed():
-            return tuple(part.walk(self, g, saved, linked))
+        part = self.part
+        if not part.recordable or _is_followed() or any(t.buf is g.buf for t in saved):
+            return tuple(part.walk(self, g))
         given = part.given(g, saved)
         _, start, count = given[0]
         key = (modes(), g.shape, g.strides, g.offset - start, count, g.buf.dtype, g.buf.device)
         program = part.programs.get(key)
         return tuple(program.run(given) if program else part.record(key, self, g, saved))
+
+
+def unfold(root: Any) -> None:
+    """Put their Ops in the place of all such nodes behind `root`. The walk is to be a graph itself:
+    one that goes on behind what each Op has saved."""
+    unseen, seen = [root], set[Op]()
+    while unseen:
+        t = unseen.pop()
+        if isinstance(t.op, Replayed) and t.op.saved is not None:
+            node = t.op
+            node.whole = node.whole or node.part.again(node, _Here(node.part.tensors))[0]
+            t.op = node.whole
+        if t.op is not None and t.op not in seen:
+            seen.add(t.op)
+            unseen.extend(t.op.inputs)
+
+
+engine.unfold = unfold
 
 
 def _is_followed() -> bool:
