@@ -51,10 +51,8 @@ class Held(NamedTuple):
     empty: Buffer  # without numbers, of its dtype and on its device
     maker: int | None  # the number of the Op that made it
 
-    def there(self, made: Sequence[Any] | None) -> Any:
-        """It, in a call that has `made` these; None: without its numbers."""
-        if self.made is not None and made is not None:
-            return made[self.made]
+    def bare(self) -> Any:
+        """It, where nobody has handed it out."""
         return Tensor.over(self.empty if self.constant is None else self.constant, *self.walk)
 
 
@@ -128,7 +126,7 @@ class _Here(dict[int, Any]):
         self.tensors = tensors
 
     def __missing__(self, i: int) -> Any:
-        t = self[i] = self.tensors[i].there(None)
+        t = self[i] = self.tensors[i].bare()
         return t
 
 
@@ -248,8 +246,7 @@ class Part:
         (window,) = windows((g,))
         found = [(saved[i], start, count) for i, start, count in self.stretches]
         return [(g.buf, window.start, window.size)] + [
-            (t.buf, 0 if count == len(t.buf) else t.offset + start, count)
-            for t, start, count in found
+            (t.buf, t.offset + start, count) for t, start, count in found
         ]
 
 
@@ -287,7 +284,7 @@ class Again:
         buffers: list[Any] = [None] * len(self.road.slots)
         for at, i in self.inputs:
             buf, start, count = given[i]
-            buffers[at] = Window(start, count, 0).over(buf)
+            buffers[at] = buf if count == len(buf) else Window(start, count, 0).over(buf)
         for at, count, dtype, device in self.fresh:
             buffers[at] = Buffer.empty(count, dtype, device)
         self.road.run(buffers)
@@ -312,10 +309,10 @@ class Replayed(Op, abstract=True):
 
     def backward(self, g: Any, /, *saved: Any) -> Any:
         part = self.part
-        if not part.recordable or _is_followed() or any(t.buf is g.buf for t in saved):
-            return tuple(part.walk(self, g))
         given = part.given(g, saved)
-        _, start, count = given[0]
+        (own, start, count), *others = given
+        if not part.recordable or _is_followed() or [b for b, _, _ in others if b is own]:
+            return tuple(part.walk(self, g))
         key = (modes(), g.shape, g.strides, g.offset - start, count, g.buf.dtype, g.buf.device)
         program = part.programs.get(key)
         return tuple(program.run(given) if program else part.record(key, self, g, saved))

@@ -44,8 +44,12 @@ class Graph:
     """`link(made)` puts the graph behind the results among `made`, which a call hands out."""
 
     def __init__(self, tensors: list[Held], parts: list[Part], twice: dict[int, int]) -> None:
-        self.tensors, self.parts = tensors, parts
+        self.parts = parts
         self.count = parts[-1].span[-1] + 1  # of Ops
+        known = sorted(set[int]().union(*[part.known for part in parts]))
+        self.none = [None] * len(tensors)
+        self.made = [(i, t.made) for i in known if (t := tensors[i]).made is not None]
+        self.others = [(i, tensors[i]) for i in known if tensors[i].made is None]
         self.twice = twice  # results that are one Tensor: the later one, and the first one
 
     @property
@@ -66,12 +70,13 @@ class Graph:
     def link(self, made: list[Any]) -> None:
         for later, first in self.twice.items():
             made[later] = made[first]
-        here: list[Any] = [None] * len(self.tensors)
+        here: list[Any] = self.none.copy()
+        for i, at in self.made:
+            here[i] = made[at]
+        for i, t in self.others:
+            here[i] = t.bare()
         taken = list(islice(serials, self.count))
         for part in self.parts:
-            for i in part.known:
-                if here[i] is None:
-                    here[i] = self.tensors[i].there(made)
             node = part.node(here, taken)
             for i in part.out:
                 here[i].op, here[i].requires_grad = node, True
