@@ -16,6 +16,7 @@ from random_programs import COLUMNS, NUMBERS, ONE, ROWS, SHAPED, TWO, Line, Mach
 
 import tutor
 from tutor import Tensor, nn, no_grad
+from tutor.core.op import Op
 from tutor.errors import GraphError
 from tutor.programs.passes import PASSES
 from tutor.programs.results import mapped
@@ -303,15 +304,19 @@ def freed_half(s: State, x: Tensor) -> Any:
     return a, a * 2
 
 
+def of_a_view(s: State, x: Tensor) -> Any:
+    return (x.T * x.T).T * s.c
+
+
 FUNCTIONS: list[F] = [
-    linear, chain, layers, loss, normed, normed_at_rest, layer_norm, conv, recurrent, attention,
-    embedded, dropped, twice, three_times, tied, argument_in_two_places, view_of_the_argument,
-    part_of_the_argument, the_argument_itself, a_parameter_itself, view_of_a_parameter,
-    logits_and_loss, only_the_second, two_heads, two_heads_that_meet_often, two_apart, two_in_turn,
-    one_twice, with_numbers, detached, cut_within, no_graph_within, no_parameters, fixed_alone,
-    of_numbers, a_constant_too, a_leaf_within, counted, chosen, joined, wide, lower, slope_within,
-    learns_within, walked, prod_and_cumsum, solved, nothing_wanted, hooked_within, kept_within,
-    own_function, checkpointed, freed_half,
+    linear, of_a_view, chain, layers, loss, normed, normed_at_rest, layer_norm, conv, recurrent,
+    attention, embedded, dropped, twice, three_times, tied, argument_in_two_places,
+    view_of_the_argument, part_of_the_argument, the_argument_itself, a_parameter_itself,
+    view_of_a_parameter, logits_and_loss, only_the_second, two_heads, two_heads_that_meet_often,
+    two_apart, two_in_turn, one_twice, with_numbers, detached, cut_within, no_graph_within,
+    no_parameters, fixed_alone, of_numbers, a_constant_too, a_leaf_within, counted, chosen, joined,
+    wide, lower, slope_within, learns_within, walked, prod_and_cumsum, solved, nothing_wanted,
+    hooked_within, kept_within, own_function, checkpointed, freed_half,
 ]  # fmt: skip
 EAGER = {"hooked_within", "kept_within", "checkpointed"}
 
@@ -496,6 +501,26 @@ def gradients_of_other_kinds(f: F, s: State, n: int) -> Any:
     return x.grad
 
 
+def second_derivative_after_a_change(f: F, s: State, n: int) -> Any:
+    y = f(leaf()).sum()
+    with no_grad():
+        s.w.mul_(2.0)
+    y.backward(create_graph=True)
+
+
+def second_derivative_with_hooks(f: F, s: State, n: int) -> Any:
+    x = leaf()
+    y = f(x)
+    y.register_hook(lambda g: g * 3)
+    y.retain_grad()
+    (y * y).sum().backward(create_graph=True)
+    assert x.grad is not None
+    total = x.grad.exp().sum()
+    x.grad = None
+    total.backward()
+    return x.grad, y.grad
+
+
 def rows_of_a_table(f: F, s: State, n: int) -> Any:
     table = Tensor.randn(20, 6)
     for at in (0, 4, 8, 12):
@@ -581,7 +606,8 @@ def with_autocast(f: F, s: State, n: int) -> Any:
 
 
 USES: list[F] = [
-    second_derivative, second_derivative_of_a_part, gradients_that_are_asked_for,
+    second_derivative, second_derivative_of_a_part, second_derivative_after_a_change,
+    second_derivative_with_hooks, gradients_that_are_asked_for,
     gradients_of_one_that_is_not_used, hooks_outside, one_graph_twice, one_graph_too_often,
     twice_in_one_graph, gradients_of_other_kinds, rows_of_a_table, a_parameter_changed,
     an_argument_changed, a_parameter_of_other_memory, what_is_not_saved_changed, frozen_for_once,
@@ -589,8 +615,11 @@ USES: list[F] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("function", [twice, linear, chain, layer_norm, own_function, dropped],
-                         ids=lambda f: f.__name__)  # fmt: skip
+@pytest.mark.parametrize(
+    "function",
+    [twice, of_a_view, linear, chain, layer_norm, own_function, dropped],
+    ids=lambda f: f.__name__,
+)
 @pytest.mark.parametrize("use", USES, ids=lambda f: f.__name__)
 def test_a_graph_behaves_as_that_of_the_function(use: F, function: F) -> None:
     same_shape = function is not chain
@@ -639,6 +668,16 @@ def test_several_results_behave_as_those_of_the_function(use: F, function: F) ->
     both(use, function)
 
 
+def a_constant_changed(f: F, s: State, n: int) -> Any:
+    y, k = f(leaf())
+    k[0] = 5.0
+    y.sum().backward()
+
+
+def test_a_constant_that_is_handed_out_may_be_changed() -> None:
+    both(a_constant_changed, a_constant_too)
+
+
 # ---- that it is replayed, and what is not --------------------------------------------------------
 
 
@@ -683,6 +722,87 @@ def test_a_backward_within_that_goes_behind_an_argument_is_not_replayed() -> Non
     call(3)
     assert grads == [(6.0, 3.0 * n) for n in range(4)]
     assert jitted.stats()["eager"] == 4
+
+
+def test_an_argument_that_is_a_leaf_is_of_another_kind() -> None:
+    """A backward within sets the `.grad` of a leaf, and goes on behind what an op made."""
+    w = Tensor([2.0], requires_grad=True)
+
+    @tutor.jit
+    def f(x: Tensor) -> Tensor:
+        y = (x * w).sum()
+        y.backward()
+        return y.detach()
+
+    for _ in range(4):
+        x = Tensor([3.0], requires_grad=True)
+        w.grad = None
+        f(x)
+        assert x.grad is not None and x.grad.item() == 2.0
+    assert f.stats()["replayed"] == 2
+    w.grad, made = None, (z := Tensor([3.0], requires_grad=True)) * 1
+    with pytest.warns(UserWarning, match="goes on behind"):
+        f(made)
+    assert made.grad is None and z.grad is not None and z.grad.item() == 2.0
+
+
+times = [2.0]
+
+
+class Scaled(tutor.Function):
+    gradcheck = False
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Tensor:
+        return g * times[0]
+
+
+class Reading(Op):
+    """As if it were the library's: its backward reads a number, or writes where it must not."""
+
+    __module__ = "tutor.nowhere"
+    name, saves = "reading", ("x",)
+    writes = False
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.detach() * 1
+
+    def backward(self, g: Tensor, x: Tensor) -> Tensor:  # type: ignore[override]
+        if self.writes:
+            x.detach().mul_(1.0)
+            return g * 2
+        return g * x.sum().item()
+
+
+@pytest.mark.parametrize("writes", [False, True])
+def test_a_backward_that_no_program_can_be_is_one_of_ops(
+    monkeypatch: pytest.MonkeyPatch, writes: bool
+) -> None:
+    monkeypatch.setattr(Reading, "writes", writes)
+    state = State()
+    f = tutor.jit(lambda x: Reading(x * state.c).apply().tanh())
+    for _ in range(5):
+        x, twin = leaf(), leaf()
+        twin.assign(x)
+        f(x).sum().backward()
+        Reading(twin * state.c).apply().tanh().sum().backward()
+        assert bits(x.grad) == bits(twin.grad)
+    assert f.stats()["replayed"] == 3
+    assert f.backwards == []
+
+
+def test_the_backward_of_an_own_function_runs_each_time() -> None:
+    state = State()
+    f = tutor.jit(lambda x: Scaled.apply(x * state.c) * state.w[0])
+    for n in range(5):
+        times[0], x = float(n), leaf()
+        f(x).sum().backward()
+        assert bits(x.grad) == bits((state.w[0] * n * state.c).expand((4, 6)))
+    assert f.stats()["replayed"] == 3
 
 
 @pytest.mark.parametrize("function", [hooked_within, kept_within, checkpointed],
