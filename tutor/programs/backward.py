@@ -333,7 +333,7 @@ def unfold(root: Any) -> None:
             unseen.extend(t.op.inputs)
 
 
-engine.unfold = unfold
+engine._unfold = unfold
 
 
 def _is_followed() -> bool:

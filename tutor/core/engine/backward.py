@@ -24,7 +24,7 @@ Share = tuple[AnyTensor, AnyTensor]  # an input, and its part of the gradient
 class Backward:
     """What Engine inherits to walk the graph."""
 
-    unfold = staticmethod(lambda root: None)  # before derivatives of derivatives: programs/backward
+    _unfold = staticmethod(lambda root: None)  # for create_graph: tutor/programs/backward.py
 
     def backward(self, root: AnyTensor, gradient: TensorLike | None = None,
                  retain_graph: bool | None = None, create_graph: bool = False) -> None:  # fmt: skip
@@ -39,7 +39,7 @@ class Backward:
         """
         seed = self.seed(root, gradient)
         if create_graph:
-            self.unfold(root)
+            self._unfold(root)
         keep = create_graph if retain_graph is None else retain_graph
         how = keep, create_graph, asking(create_graph)
         walk = lambda: self.store(self.arrivals(root, seed, *how), seed)  # noqa: E731
