@@ -21,7 +21,6 @@ from tutor.core.buffer import Buffer
 from tutor.core.engine import engine
 from tutor.core.op import Op, state_of
 from tutor.errors import RecordError
-from tutor.functions.custom import Function
 from tutor.ground import border
 from tutor.ground.layout import reach
 from tutor.ground.memory import held
@@ -100,7 +99,7 @@ class Kept(NamedTuple):
     @property
     def is_ours(self) -> bool:
         """Is its backward the library's, which does the same each time?"""
-        return self.kind.__module__.startswith("tutor.") and not issubclass(self.kind, Function)
+        return self.kind.__module__.startswith("tutor.")
 
 
 def _put(value: Any, here: Any) -> Any:
