@@ -11,7 +11,6 @@ from tutor.backends import devices, registry
 from tutor.backends.registry import Operand
 from tutor.backends.step import Step, emit
 from tutor.core.buffer import Buffer
-from tutor.errors import RecordError
 from tutor.ground.casting import CASTING, autocast_dtype
 from tutor.ground.memory import Memory
 from tutor.ground.recording import is_grad_enabled
@@ -112,7 +111,7 @@ class Call:
         self.windows = windows(self.tensors)
         walks = [
             (t.shape, t.strides, t.offset - w.start, w.size, t.buf.dtype, t.buf.device,
-             t.requires_grad, w.first if w.first == i else (w.first, self._first(t)))
+             t.requires_grad, t.op is None, w.first if w.first == i else (w.first, self._first(t)))
             for i, (t, w) in enumerate(zip(self.tensors, self.windows, strict=True))
         ]  # fmt: skip
         self.key = (modes(), *kinds, *named, *walks)
@@ -139,12 +138,6 @@ class Call:
         return next(i for i, other in enumerate(self.tensors) if other is t)
 
     def _note(self, t: Tensor) -> Any:
-        if t.op is not None:
-            raise RecordError(
-                "a jitted function with an argument that an op made",
-                f"a Tensor of shape {t.shape} with a graph behind it, which no replay sees",
-                "hand over x.detach(), or compute it inside",
-            )
         self.tensors.append(t)
         hooks = hooks_of(t) if t.requires_grad else ()
         self.roots += [(hook, f"a hook of argument {len(self.tensors)}") for hook in hooks]

@@ -29,11 +29,11 @@ from tutor.backends.step import WATCHES, mode
 from tutor.errors import RecordError
 from tutor.ground.spelling import spelled
 from tutor.programs.call import Call, Key, modes, run_within, within
+from tutor.programs.graphs import of_first_call
 from tutor.programs.guards import UnforeseenError
 from tutor.programs.passes import known
 from tutor.programs.program import Program
 from tutor.programs.ran import Ran
-from tutor.programs.results import plain
 from tutor.programs.trace import Trace, record
 from tutor.random import redirected
 
@@ -104,20 +104,15 @@ class Jitted:
                 return trace.rebuild(made)
         if self._resting is not None and self._resting.goes_on():
             return self._eager(args, kwargs)
-        try:
-            call = Call(args, kwargs)
-        except RecordError:
-            if self.strict:
-                raise
-            self._counts["eager"] += 1
-            return self.function(*args, **kwargs)  # with the graph behind its arguments
+        call = Call(args, kwargs)
         trace, why = self._known(call)
         if trace is not None:
             return self._replay(trace, call)
         if not self._warm:  # what is made in a first call only is then there
             self._warm = True
             self._counts["eager"] += 1
-            return plain(run_within(lambda: self._ran.run(lambda: self.function(*args, **kwargs))))
+            run = lambda: self._ran.run(lambda: self.function(*args, **kwargs))  # noqa: E731
+            return of_first_call(lambda: run_within(run))
         gear = self._gears.get(call.key)
         if gear is not None and gear.goes_on():
             return self._eager(args, kwargs)
@@ -143,7 +138,7 @@ class Jitted:
 
     def _eager(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         self._counts["eager"] += 1
-        return plain(self.function(*args, **kwargs))
+        return self.function(*args, **kwargs)
 
     def _record(self, call: Call, why: str | None) -> Any:
         if self._traces:
@@ -224,6 +219,13 @@ class Jitted:
         """The same as it was recorded, before any pass."""
         return self._trace().recorded
 
+    @property
+    def backwards(self) -> list[Program]:
+        """What the backward of such a call replays where the results have a graph: a Program for
+        each part of it and each kind of gradient that has come so far."""
+        graph = self._trace().graph
+        return graph.programs if graph else []
+
     def source(self) -> str:
         """The Program as C: one function a step, each with the line of yours that it came from.
         With TUTOR_CC=1 that is what runs, where there is a C compiler."""
@@ -277,7 +279,8 @@ def jit(
     """`@tutor.jit`: replay what a function did, in place of running it again.
 
     Each call gives what the function itself would give, to the bit, and leaves behind what it would
-    leave; but results carry no graph, and of its Python nothing runs from the third call on.
+    leave, gradients included; of its Python nothing runs from the third call on. Of a module it is
+    a module, with the same parameters by the same names.
     `passes` are the names of those that improve the Program (tutor.programs.passes.PASSES; None:
     all of them, () leaves it as it was recorded). What cannot be replayed runs as without jit, and
     one warning says why; `strict` raises it as a RecordError.
@@ -290,4 +293,16 @@ def jit(
             "it cannot be called",
             "give a function, or write @tutor.jit above one",
         )
+    modules = sys.modules.get("tutor.nn.module")  # where it is not loaded, there is no module
+    if modules and isinstance(function, modules.Module):
+        made: Any = _kind_of_module()(function, passes, strict)
+        made.is_made = True
+        return made
     return Jitted(function, passes, strict)
+
+
+@functools.cache
+def _kind_of_module() -> type[Jitted]:
+    from tutor.programs.modules import OfModule  # whoever jits a function does not wait for it
+
+    return type("JittedModule", (Jitted, OfModule), {})

@@ -11,14 +11,15 @@ from tutor.methods.tensor import Tensor
 from tutor.programs.kinds import PLAIN
 
 
-def plain(value: Any) -> Any:
-    """A result without its graph: what has none is that very thing."""
+def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    """A result, with other Tensors in the place of its own: where none is another one, that very
+    thing."""
     if isinstance(value, Tensor):
-        return value if value.op is None else value.detach()
+        return change(value)
     parts = _parts(value)
     if parts is None:
         return value
-    found = [plain(part) for part in parts]
+    found = [mapped(part, change) for part in parts]
     same = all(a is b for a, b in zip(found, parts, strict=True))
     return value if same else _like(value)(found)
 

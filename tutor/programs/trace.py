@@ -13,22 +13,23 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from tutor.backends import registry, simd_cpp
-from tutor.backends.step import Step
 from tutor.core.buffer import Buffer
+from tutor.core.engine.forward import serials
 from tutor.errors import RecordError
 from tutor.ground.memory import held
 from tutor.methods.tensor import Tensor
 from tutor.programs.call import Call, Walk, Window, run_within, walk_of
 from tutor.programs.checks import check_known, check_unchanged
+from tutor.programs.graphs import Graph, crossings, graph_of, plain
 from tutor.programs.guards import Guards, Place
 from tutor.programs.names import Again, Argument, Before, Moving, Names, moves, of_call
-from tutor.programs.passes import PASSES, improved
+from tutor.programs.passes import possible
 from tutor.programs.places import Reached
 from tutor.programs.program import Slot
 from tutor.programs.ran import Ran
 from tutor.programs.record import Recorder
 from tutor.programs.replay import check_apart
-from tutor.programs.results import plain, taken_apart
+from tutor.programs.results import taken_apart
 from tutor.programs.source.road import Road
 from tutor.random import stream
 
@@ -58,10 +59,7 @@ class Trace:
         self.used = 0  # when it was called last: the larger, the later
         self.guards, self.names = guards, names
         self.recorded = note.program()
-        on = {slot.device for slot in self.recorded.slots}
-        self.program = improved(self.recorded, _possible(passes, on))
-        if not all(map(_is_there, self.program)):  # a chain of a dtype that a device has not
-            self.program = improved(self.recorded, _unfused(passes))
+        self.program = possible(passes, self.recorded)
         self.replay = Road(self.program)
         self.at: dict[Any, int] = {slot: i for i, slot in enumerate(self.replay.slots)}
         self.fixed = [slot.value if slot.role == "state" else None for slot in self.replay.slots]
@@ -79,6 +77,7 @@ class Trace:
         self.results: list[Made] = []
         self.rebuild: Callable[[Sequence[Any]], Any] = tuple
         self.effects: list[tuple[Place, int | None]] = []  # a place, and which of the results
+        self.graph: Graph | None = None  # behind the results
 
     def _touched(self) -> list[tuple[int, tuple[str, int] | None]]:
         """The Buffers known before that are written: their places in order, and the last line."""
@@ -206,27 +205,6 @@ class Trace:
         return t
 
 
-def _possible(passes: Collection[str] | None, on: set[str]) -> Collection[str] | None:
-    """The passes that are asked for, without that for a kernel that a backend does not have, of
-    those that run steps `on` these devices."""
-    tables = [registry.table(registry.backend_of(device)) for device in on]
-    if all(any(name == "fused" for name, _ in table) for table in tables):
-        return passes
-    return _unfused(passes)
-
-
-def _unfused(passes: Collection[str] | None) -> Collection[str]:
-    wanted = PASSES if passes is None else passes
-    return [name for name in wanted if name not in ("fuse", "products")]
-
-
-def _is_there(step: Step) -> bool:
-    """Does whoever is to run the step have the kernel for chains, if it is one?"""
-    return step.kernel != "fused" or (
-        ("fused", step.dtype) in registry.table(registry.backend_of(step.device))
-    )
-
-
 def _elsewhere(device: str) -> str | None:
     """The name of a device; None of the host."""
     return None if device == registry.DEVICE else device
@@ -259,12 +237,13 @@ def record(
     for buf in [*states, *[t.buf for t in tensors]]:
         held(buf, "to record a call")  # what is pending for it is no part of the call
     note, contents = Recorder(inputs, [*states, stream().buf], strict), call.contents()
-    result = plain(
-        run_within(lambda: note.run(lambda: ran.run(lambda: function(*call.args, **call.kwargs))))
-    )
+    began = next(serials)
+    with crossings([*tensors, *reached.tensors.values()]) as crossed:
+        run = lambda: ran.run(lambda: function(*call.args, **call.kwargs))  # noqa: E731
+        made = [run_within(lambda: note.run(run))]  # to be popped: nobody else has its graph
     before_ran.update(ran)
-    if note.refused is not None:
-        return result, note.refused
+    if note.refused is not None or crossed:
+        return made.pop(), note.refused or crossed[0]
     try:
         after = Reached(roots, ran, only=True)
         if call.contents() != contents:
@@ -276,24 +255,48 @@ def record(
         check_unchanged(reached, moves)
         before.check()
         check_known(after, ran)
-        there = {*reached.seen, *map(id, call.containers)}
-        return result, _trace(note, before, after, result, there, roots, passes)
     except RecordError as error:
-        return result, error
+        return made.pop(), error
+    there = {*reached.seen, *map(id, call.containers)}
+    return _trace(note, before, after, made, began, there, roots, passes)
 
 
 def _trace(
-    note: Recorder, before: Before, after: Reached, result: Any, there: Container[Any], roots: Any,
-    passes: Collection[str] | None,
-) -> Trace:  # fmt: skip
-    moving, arguments = Moving(before), before.arguments
-    handed_out: list[Any] = []
-    rebuild = taken_apart(result, handed_out, there)
+    note: Recorder, before: Before, after: Reached, made: list[Any], began: int,
+    there: Container[Any], roots: Any, passes: Collection[str] | None,
+) -> tuple[Any, Trace | RecordError]:  # fmt: skip
+    moving, arguments, results = Moving(before), before.arguments, list[Any]()
+    result = made.pop()
     effects: list[tuple[Place, int | None]] = []
-    for place, now in moving.changed(arguments):
-        effects.append((place, None if now is None else len(handed_out)))
-        if now is not None:
-            handed_out.append(now)
+    try:
+        rebuild = taken_apart(result, results, there)
+        bare = {id(t): plain(t, began) for t in results}  # one for those that are the same
+        handed_out = [bare[id(t)] for t in results]
+        for place, now in moving.changed(arguments):
+            effects.append((place, None if now is None else len(handed_out)))
+            if now is not None:
+                handed_out.append(now)
+        known = _known([*arguments, *(p.value for p in moving.places)], moving)
+        is_known = lambda t: known.get(id(t))  # noqa: E731
+        graph = graph_of(results, began, note, is_known, handed_out, partial(possible, passes))
+    except RecordError as error:
+        return result, error
+    del result
+    results.clear()  # and with them the graph
+    again = graph.linked(rebuild) if graph else rebuild
+    try:
+        trace = _of_call(note, before, after, moving, handed_out, roots, passes)
+    except RecordError as error:
+        return again(handed_out), error
+    trace.rebuild, trace.effects, trace.graph = again, effects, graph
+    return again(handed_out), trace
+
+
+def _of_call(
+    note: Recorder, before: Before, after: Reached, moving: Moving, handed_out: list[Any],
+    roots: Any, passes: Collection[str] | None,
+) -> Trace:  # fmt: skip
+    arguments = before.arguments
     used = {id(w.buf) for step in note.steps for w in step.operands}
     read = {i for i, slot in note.slots.items() if id(slot) in used}
     places, unread, empty = moving.sorted(read | {id(t.buf) for t in handed_out})
@@ -303,10 +306,8 @@ def _trace(
             slot.role = "input"
     names = Names(arguments, places, moving)
     tensors = [*arguments, *(p.value for p in places)]
-    made = _made(note, moving, tensors, handed_out)
-    handed_out.clear()
+    made = _made(note, _known(tensors, moving), handed_out)
     note.check_nothing_escaped()
-    parts = [id(t.buf) in note.starts for t in arguments]
     slots, always = [note.slots.get(id(t.buf)) for t in tensors], moving.buffers
     alone = before.reached.tensors.keys() - moving.fixed.keys()
     trace = Trace(note, Guards(before.reached, after, moves, alone), names, roots, passes)
@@ -316,20 +317,23 @@ def _trace(
         (trace.at.get(slot) if slot and slot.role == "input" else None, always.get(id(t.buf)))
         for slot, t in zip(slots, tensors, strict=True)
     ]
-    trace.results, trace.rebuild, trace.effects = made, rebuild, effects
-    trace.walks = [walk_of(t) for t in arguments]
-    trace.empty, trace.unread, trace.parts = empty, unread, parts
+    trace.results, trace.walks = made, [walk_of(t) for t in arguments]
+    trace.empty, trace.unread = empty, unread
+    trace.parts = [id(t.buf) in note.starts for t in arguments]
     return trace
 
 
-def _made(
-    note: Recorder, moving: Moving, tensors: Sequence[Tensor], handed_out: Sequence[Tensor]
-) -> list[Made]:
-    """How each of these is made again."""
+def _known(tensors: Sequence[Any], moving: Moving) -> dict[int, Any]:
+    """What each Tensor that was there before is to a replay, by its id: an Argument, or itself."""
     known: dict[int, Any] = {}
     for i, t in enumerate(tensors):
         known.setdefault(id(t), Argument(i))
     known.update(moving.fixed)
+    return known
+
+
+def _made(note: Recorder, known: dict[int, Any], handed_out: Sequence[Tensor]) -> list[Made]:
+    """How each of these is made again."""
     made = []
     for i, t in enumerate(handed_out):
         if id(t) in known:
