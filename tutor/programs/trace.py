@@ -65,9 +65,11 @@ class Trace:
                       if s.role == "output"]  # fmt: skip
         self.touched = self._touched()
         self.written = {i for i, _ in self.touched}
-        # Gradients that the call finds and does not read; places where it finds nothing.
+        # Gradients that the call finds and does not read; places where it finds nothing; and, as
+        # these are many, Tensors that are always the same and have no gradient.
         self.unread: list[Place] = []
         self.empty: list[Place] = []
+        self.bare: list[Tensor] = []
         # For each of its Tensors (names.py) where its Buffer goes, or whose it is, if always that.
         self.tensors: list[tuple[int | None, Any]] = []
         self.parts: list[bool] = []  # may an argument be a part of a Buffer, whichever one?
@@ -89,7 +91,7 @@ class Trace:
         usual = (
             not self.names.places
             and all(state is None for _, state in self.tensors)
-            and all(isinstance(p.holder, (Tensor, Argument)) for p in self.empty)
+            and all(isinstance(p.holder, Argument) for p in self.empty)
             and all(isinstance(p.holder, Tensor) for p in self.unread)
             and all(isinstance(p.holder, Tensor) for p, _ in self.effects)
             and not any(isinstance(m.known, Again) for m in self.results)
@@ -116,11 +118,7 @@ class Trace:
             [p[:2] if p.value is MISSING else p[:3] for p in guards.places],
             [(container, size) for container, size, _ in guards.sizes],
             [(t, *look) for t, look, _ in guards.tensors],
-            [
-                (p.holder, p.value is not None)
-                for p in (*self.empty, *self.unread)
-                if isinstance(p.holder, Tensor)
-            ],
+            [(t, False) for t in self.bare] + [(p.holder, True) for p in self.unread],
             list(self.names.buffers.values()),
             self.fixed,
             [
@@ -148,6 +146,9 @@ class Trace:
                 buffers.setdefault(at, t.buf) is not t.buf or slots.setdefault(id(t.buf), at) != at
             ):
                 return "which of its Tensors share memory"
+        for t in self.bare:
+            if t._grad is not None:
+                return f"the gradient of a Tensor of shape {t.shape}"
         for place in self.empty:
             if of_call(place, tensors).get() is not None:
                 return place.path
@@ -297,7 +298,10 @@ def _trace(
     ]
     trace.results, trace.rebuild, trace.effects = made, rebuild, effects
     trace.walks = [walk_of(t) for t in arguments]
-    trace.empty, trace.unread, trace.parts = empty, unread, parts
+    trace.unread, trace.parts = unread, parts
+    for place in empty:
+        fixed = place.key == "_grad" and isinstance(place.holder, Tensor)
+        trace.bare.append(place.holder) if fixed else trace.empty.append(place)
     return trace
 
 
