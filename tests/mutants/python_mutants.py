@@ -656,6 +656,36 @@ PYTHON_MUTANTS = [
         "programs/test_plan.py",
         "a product reads numbers that it has written itself",
     ),
+    Mutant(
+        "what has another name moves with the first", "tutor/programs/names.py",
+        "if reached.ways[i] > ways[i]}", "if False}",
+        "programs/test_names.py",
+        "the best weights are those of the last step, in silence",
+    ),
+    Mutant(
+        "a replay does not ask which Tensors are one", "tutor/programs/names.py",
+        "if self._which(tensors) != self._same:", "if False:",
+        "programs/test_names.py",
+        "`a is b` is what it was when it was recorded",
+    ),
+    Mutant(
+        "a replay takes whatever Tensor stands in a place", "tutor/programs/names.py",
+        "if not isinstance(t, Tensor) or _look_of(t) != look:", "if not isinstance(t, Tensor):",
+        "programs/test_names.py",
+        "a state of another shape is read as one of the first shape",
+    ),
+    Mutant(
+        "a list that is state comes out as a copy", "tutor/programs/results.py",
+        "id(value) in there:", "False:",
+        "programs/test_borders.py",
+        "what is appended to the result is not in the list",
+    ),
+    Mutant(
+        "windows that are dilated do not overlap", "tutor/ground/overlap.py",
+        "or _returns(axes[::-1], 0, False)", "or False",
+        "ground/test_layout.py",
+        "a write through windows leaves what the order of a kernel's blocks makes of it",
+    ),
     # ---- the course ------------------------------------------------------------------------------
     Mutant(
         "the judge is 100 times too lenient", "course/compare.py",

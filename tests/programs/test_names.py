@@ -144,6 +144,10 @@ def a_row_of_state(s: Any, x: Tensor) -> Tensor:
     return x * 2 + s.w.sum()
 
 
+def is_w(s: Any, x: Tensor) -> Tensor:
+    return x * 2 if x is s.w else x * 3
+
+
 def always(**given: Any) -> Callable[[], Any]:
     return lambda: SimpleNamespace(**{k: v() if callable(v) else v for k, v in given.items()})
 
@@ -212,6 +216,9 @@ ROWS: dict[str, tuple[Any, Any, Any, int]] = {  # function, state, changes, repl
     "rows of state": (a_row_of_state, shared, lambda s, call: (s.w[call % 3 : call % 3 + 1],), 0),
     "state itself": (a_row_of_state, shared, lambda s, call: (s.w,), 5),
     "state, then not": (a_row_of_state, shared, lambda s, call: (s.w if call < 4 else vec(),), 3),
+    "is it the state": (is_w, shared, lambda s, call: (s.w if call > 3 else vec(),), 3),
+    "is it still the state": (is_w, shared, lambda s, call: (s.w if call < 4 else vec(),), 3),
+    "is it not a view": (is_w, shared, lambda s, call: (s.w if call < 4 else s.w[:],), 3),
     "not state, then it is": (a_row_of_state, shared,
                               lambda s, call: (s.w if call > 3 else vec(),), 3),
 }  # fmt: skip

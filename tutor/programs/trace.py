@@ -67,9 +67,11 @@ class Trace:
                       if s.role == "output"]  # fmt: skip
         self.touched = self._touched()
         self.written = {i for i, _ in self.touched}
-        # Gradients that the call finds and does not read; places where it finds nothing.
+        # Gradients that the call finds and does not read; places where it finds nothing; and, as
+        # these are many, Tensors that are always the same and have no gradient.
         self.unread: list[Place] = []
         self.empty: list[Place] = []
+        self.bare: list[Tensor] = []
         # For each of its Tensors (names.py) where its Buffer goes, or whose it is, if always that.
         self.tensors: list[tuple[int | None, Any]] = []
         self.parts: list[bool] = []  # may an argument be a part of a Buffer, whichever one?
@@ -92,7 +94,7 @@ class Trace:
         usual = (
             not self.names.places
             and all(state is None for _, state in self.tensors)
-            and all(isinstance(p.holder, (Tensor, Argument)) for p in self.empty)
+            and all(isinstance(p.holder, Argument) for p in self.empty)
             and all(isinstance(p.holder, Tensor) for p in self.unread)
             and all(isinstance(p.holder, Tensor) for p, _ in self.effects)
             and not any(isinstance(m.known, Again) for m in self.results)
@@ -117,11 +119,7 @@ class Trace:
         return simd_cpp.caller(
             arguments,
             guards.native,
-            [
-                (p.holder, p.value is not None)
-                for p in (*self.empty, *self.unread)
-                if isinstance(p.holder, Tensor)
-            ],
+            [(t, False) for t in self.bare] + [(p.holder, True) for p in self.unread],
             list(self.names.buffers.values()),
             self.fixed,
             [
@@ -149,6 +147,9 @@ class Trace:
                 buffers.setdefault(at, t.buf) is not t.buf or slots.setdefault(id(t.buf), at) != at
             ):
                 return "which of its Tensors share memory"
+        for t in self.bare:
+            if t._grad is not None:
+                return f"the gradient of a Tensor of shape {t.shape}"
         for place in self.empty:
             if of_call(place, tensors).get() is not None:
                 return place.path
@@ -317,9 +318,11 @@ def _of_call(
         (trace.at.get(slot) if slot and slot.role == "input" else None, always.get(id(t.buf)))
         for slot, t in zip(slots, tensors, strict=True)
     ]
-    trace.results, trace.walks = made, [walk_of(t) for t in arguments]
-    trace.empty, trace.unread = empty, unread
+    trace.results, trace.walks, trace.unread = made, [walk_of(t) for t in arguments], unread
     trace.parts = [id(t.buf) in note.starts for t in arguments]
+    for place in empty:
+        fixed = place.key == "_grad" and isinstance(place.holder, Tensor)
+        trace.bare.append(place.holder) if fixed else trace.empty.append(place)
     return trace
 
 
