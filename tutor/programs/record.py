@@ -69,11 +69,14 @@ class Recorder:
                 self.starts[id(buf)] = start
 
     def run(self, function: Callable[[], Any]) -> Any:
-        """`function()`, noted; to be called in a context of its own."""
-        recorder.set(self)
-        border.closed.set(refuse)
-        with watch(self.note):
-            return function()
+        """`function()`, noted."""
+        before, open_before = recorder.set(self), border.closed.set(refuse)
+        try:
+            with watch(self.note):
+                return function()
+        finally:
+            border.closed.reset(open_before)
+            recorder.reset(before)
 
     # ---- one step --------------------------------------------------------------------------------
 

@@ -50,10 +50,9 @@ class Trace:
         note: Recorder,
         guards: Guards,
         moving: list[Place],
-        roots: Any,
         passes: Collection[str] | None,
     ) -> None:
-        self.roots = roots  # kept alive: a key has their ids
+        self.roots: list[Any] = []  # what a key has the ids of: weak, where that is possible
         self.used = 0  # when it was called last: the larger, the later
         self.guards = guards
         self.recorded = note.program()
@@ -71,7 +70,8 @@ class Trace:
         self.touched = self._touched()
         self.written = {i for i, _ in self.touched}
         # Of places with another Tensor at each call: those that are read, those without any.
-        self.read = [(p, self.at[note.slots[id(p.value.buf)]], walk_of(p.value)) for p in moving
+        self.read = [(p._replace(value=None), self.at[note.slots[id(p.value.buf)]],
+                      walk_of(p.value)) for p in moving
                      if p.value is not None
                      and note.slots.get(id(p.value.buf)) in used]  # fmt: skip
         self.was_none = [p for p in moving if p.value is None]
@@ -288,7 +288,7 @@ def _trace(
                 "it still has its graph, which a replay does not make",
                 "keep x.detach() there",
             )
-        effects.append((place, None if now is None else len(handed_out)))
+        effects.append((place._replace(value=None), None if now is None else len(handed_out)))
         if now is not None:
             handed_out.append(now)
     moves = {id(p.value) for p in moving if p.value is not None}
@@ -299,13 +299,17 @@ def _trace(
     handed_out.clear()
     note.check_nothing_escaped()
     slots = [note.slots[id(t.buf)] for t in arguments]
-    trace = Trace(note, Guards(before, after, _moves, moves), moving, roots, passes)
+    given = {id(root) for root, _ in roots[1:]}  # but for the function: none is kept alive
+    trace = Trace(note, Guards(before, after, _moves, moves, given), moving, passes)
     known = (slot for slot in trace.at if slot.value is not None)
     check_apart(trace.program, {slot: slot.value for slot in known})
     trace.arguments = [(trace.at.get(s) if s.role == "input" else None,
                         s.value if s.role == "state" else None) for s in slots]  # fmt: skip
     trace.results, trace.rebuild, trace.effects = made, rebuild, effects
     trace.walks = [walk_of(t) for t in arguments]
+    for slot in note.slots.values():
+        if slot.role == "input":
+            slot.value = None  # it was there for that call alone
     return trace
 
 
