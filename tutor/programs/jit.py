@@ -9,8 +9,9 @@
         return loss
 
 The first call runs as ever. The second is recorded (record.py), with all that it reads and leaves
-behind (places.py, trace.py). From the third on the kernels run one after another, without Python.
-docs/jit.md follows one training step all the way, and lists what cannot be recorded.
+behind (ran.py, places.py, trace.py). From the third on the kernels run one after another, without
+Python, as long as all that was read is as it was (guards.py). What cannot be proved to be so runs
+as without jit. docs/jit.md follows one training step all the way, and says what is compared.
 """
 
 from __future__ import annotations
@@ -278,8 +279,9 @@ class Jitted:
         return trace
 
     def stats(self) -> dict[str, int]:
-        """How many calls ran eagerly, were recorded, were replayed; how many recordings are kept,
-        and how many steps the last one has."""
+        """How many calls ran eagerly, were recorded, were replayed; of the eager ones, how many were
+        attempts to record that had to be refused; how many recordings are kept, and how many steps
+        the last one has."""
         traces = sum(map(len, self._traces.values()))
         trace = self._latest[0]
         steps = len(trace.program) if trace else 0
