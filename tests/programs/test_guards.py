@@ -11,8 +11,11 @@ from __future__ import annotations
 import array
 import collections
 import contextvars
+import enum
 import functools
+import importlib
 import itertools
+import math
 import operator
 import queue
 import random
@@ -1379,6 +1382,70 @@ OTHERS: list[Row] = [
 ]
 
 
+def patched(o: Any, n: int) -> None:
+    Tensor.relu = o.relu if n % 2 else o.other  # type: ignore[method-assign]
+
+
+class Rate(enum.Enum):
+    SLOW = 1.0
+
+
+def counted_in_context(o: Any, x: Any) -> Any:
+    VARIABLE.set(VARIABLE.get() + 1)
+    return x * VARIABLE.get()
+
+
+def set_rate(o: Any, n: int) -> None:
+    Rate.SLOW._value_ = 1.0 + n % 3
+
+
+MORE: list[Row] = [
+    (
+        "a method of Tensor",
+        lambda: World(relu=Tensor.relu, other=lambda t: t * 3.0),
+        lambda o, x: x.relu(),
+        patched,
+        EITHER,
+    ),
+    (
+        "a ContextVar that is set inside",
+        lambda: None,
+        counted_in_context,
+        lambda o, n: None,
+        AS_IT_IS,
+    ),
+    (
+        "partial made of others",
+        lambda: functools.partial(default, by=2.0),
+        lambda o, x: o(x),
+        lambda o, n: o.__setstate__((default, (), {"by": float(n)}, None)),
+        REPLAYED,
+    ),
+    ("a member's value", lambda: Rate, lambda o, x: x * o.SLOW.value, set_rate, REPLAYED),
+    (
+        "a number of Python's, by a text",
+        lambda: World(m=math),
+        lambda o, x: x * vars(o.m)["tau"],
+        lambda o, n: setattr(math, "tau", 6.0 + n % 2),
+        AS_IT_IS,
+    ),
+    (
+        "a number of Python's",
+        lambda: None,
+        lambda o, x: x * math.tau,
+        lambda o, n: setattr(math, "tau", 6.0 + n % 2),
+        REPLAYED,
+    ),
+    (
+        "a module through importlib",
+        module_world,
+        lambda o, x: x * importlib.import_module("config_of_guards").K,
+        lambda o, n: setattr(o.m, "K", float(n)),
+        EITHER,
+    ),
+]
+
+
 def locked(o: Any, x: Any) -> Any:
     with o.lock:
         return x * o.k
@@ -1416,7 +1483,7 @@ def _with_keywords(function: Any) -> Any:
 ROWS = {
     f"{kind}: {row[0]}": row[1:]
     for kind, rows in [("class", CLASSES), ("absent", ABSENT), ("content", CONTENTS),
-                       ("side effect", SIDE), ("other", OTHERS)]
+                       ("side effect", SIDE), ("other", OTHERS), ("more", MORE)]
     for row in rows
 }  # fmt: skip
 
@@ -1438,7 +1505,7 @@ def seen(value: Any) -> Any:
 
 def played(name: str, jitted: bool) -> tuple[list[Any], Any]:
     make, step, change, _ = ROWS[name]
-    before = dict(globals())
+    before, relu, math.tau, Rate.SLOW._value_ = dict(globals()), Tensor.relu, 6.0, 1.0
     ALONE["a"], Meta.level = 1.0, 2.0
     world, found = make(), []
     function = types.FunctionType(
@@ -1454,6 +1521,7 @@ def played(name: str, jitted: bool) -> tuple[list[Any], Any]:
             result = run(Tensor([1.0, 2.0]))
             found.append((result.tolist(), seen(world), COUNT))
     finally:
+        Tensor.relu = relu  # type: ignore[method-assign]
         for added in globals().keys() - before.keys():
             del globals()[added]
         globals().update(before)

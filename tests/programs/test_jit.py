@@ -20,6 +20,7 @@ import tutor
 from tutor import Tensor, nn, optim
 from tutor.backends import registry, simd_cpp
 from tutor.errors import DomainError, GraphError, OutOfRangeError, RecordError
+from tutor.programs import jit
 
 pytestmark = pytest.mark.usefixtures("place")
 
@@ -901,6 +902,94 @@ def test_threads_may_call_it_at_once() -> None:
     for t in threads:
         t.join()
     assert wrong == []
+
+
+@pytest.mark.host
+def test_threads_with_one_new_kind_record_it_once() -> None:
+    jitted, begin, results = tutor.jit(lambda x: (x * 2 + 1).relu().sum()), threading.Barrier(8), []
+    jitted(Tensor([1.0]))
+    x = Tensor.ones(64)
+
+    def work() -> None:
+        begin.wait(5)
+        results.append(jitted(x).item())
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert results == [192.0] * 8
+    assert counted(jitted) == (1, 7)
+
+
+@pytest.mark.host
+def test_a_recording_keeps_neither_its_objects_nor_a_batch_alive() -> None:
+    known, buffers = [], []
+    before = Counter.add.stats()["traces"]  # type: ignore[attr-defined]
+    for n in range(1, 6):
+        one, x = Counter(float(n)), Tensor([1.0])
+        for _ in range(3):
+            one.add(x)
+        known.append(weakref.ref(one))
+        buffers.append(weakref.ref(x))
+    del one, x
+    gc.collect()
+    assert [ref() for ref in (*known, *buffers)] == [None] * 10
+    assert Counter.add.stats()["traces"] == before  # type: ignore[attr-defined]
+
+
+@pytest.mark.host
+def test_the_memory_of_a_batch_is_given_back() -> None:
+    jitted = tutor.jit(lambda x: (x * 2).sum())
+    jitted(Tensor([1.0]))
+    before = tutor.memory.stats().in_use
+    for n in range(1, 9):
+        jitted(Tensor.ones(n, 1 << 14))
+    assert counted(jitted) == (8, 0)
+    assert tutor.memory.stats().in_use - before < 1 << 16
+
+
+@pytest.mark.host
+def test_of_kinds_that_which_was_called_least_recently_goes() -> None:
+    jitted = tutor.jit(lambda x: x * 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for n in range(1, jit.MOST_KINDS + 3):
+            for _ in range(2):
+                jitted(Tensor.ones(n))
+            jitted(Tensor.ones(1))
+    assert jitted.stats()["traces"] == jit.MOST_KINDS
+    recorded = counted(jitted)[0]
+    jitted(Tensor.ones(1))
+    assert counted(jitted)[0] == recorded
+    jitted(Tensor.ones(2))
+    assert counted(jitted)[0] == recorded + 1
+
+
+def test_explain_says_the_gear_the_reasons_and_what_is_compared() -> None:
+    model = Model()
+    jitted = tutor.jit(model)
+    assert jitted.explain() == "Model: first"
+    for training in (True, True, False):
+        model.training = training
+        jitted(Tensor([1.0, 2.0]))
+    said = jitted.explain().splitlines()
+    assert said[:3] == [
+        "Model: replay",
+        "recording 1: it is the first",
+        "recording 2: Model.training has changed",
+    ]
+    assert "  Model.training is False" in said
+    assert "  Model.factor is 1.0" in said
+    assert "  SCALE is 2.0" in said
+    number = tutor.jit(lambda x: x.sum().item())
+    number(Tensor([1.0]))
+    with pytest.warns(UserWarning, match="item"):
+        number(Tensor([1.0]))
+    said = number.explain().splitlines()
+    assert said[0].endswith("<lambda>: eager") and "item() at" in said[1]
+    assert "  to do: return the Tensor" in said[2]
 
 
 def test_other_threads_are_not_recorded() -> None:

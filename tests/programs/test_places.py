@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from tutor import Tensor, nn, optim
+from tutor.errors import RecordError
+from tutor.programs.checks import check_known
 from tutor.programs.guards import Guards
 from tutor.programs.mentions import chains
 from tutor.programs.places import Reached
-from tutor.programs.ran import is_users
+from tutor.programs.ran import Ran, is_users
 
 NUMBER, OTHER, SHAPES = 1, 2, [3, 4]
 
@@ -133,6 +135,37 @@ def test_guards_say_what_has_changed() -> None:
     assert guards.changed() is None
     part.scale = 2  # an int is not the float: x * 2 may be of another dtype
     assert guards.changed() == "part.scale"
+
+
+def test_code_that_no_name_leads_to_is_noticed() -> None:
+    ran = Ran()
+    ran.run(uses_a_function)
+    check_known(Reached([(uses_a_function, "f")], ran, only=True), ran)
+    with pytest.raises(RecordError, match="uses_a_function ran, and no name leads"):
+        check_known(Reached([(uses_globals.__code__, "f")], ran, only=True), ran)
+
+
+def test_a_generator_that_was_begun_before_is_noticed() -> None:
+    def numbers() -> Iterator[int]:
+        yield from (1, 2, 3)
+
+    begun = numbers()
+    next(begun)
+    ran = Ran()
+    assert ran.run(lambda: (next(numbers()), list(numbers()))) == (1, [1, 2, 3])
+    assert ran.unknown == []
+    assert ran.run(lambda: next(begun)) == 2
+    assert "begun before" in ran.unknown[0][1] and __file__ in ran.unknown[0][0]
+
+
+def test_what_ran_counts_and_what_did_not_does_not() -> None:
+    def f(other: bool) -> int:
+        return OTHER if other else NUMBER
+
+    ran = Ran()
+    ran.run(lambda: f(False))
+    assert {p.path for p in Reached([(uses_a_function, "f")], ran, only=True).places} == set()
+    assert "NUMBER" in {p.path for p in Reached([(f, "f")], ran, only=True).places}
 
 
 def test_chains_of_names() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from contextvars import ContextVar, copy_context
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from tutor.backends import devices, registry
@@ -26,13 +26,13 @@ within: ContextVar[bool] = ContextVar("tutor.jit", default=False)
 
 
 def run_within(function: Callable[[], Any]) -> Any:
-    """`function()`, as the inside of a jitted one, in a context of its own."""
-
-    def run() -> Any:
-        within.set(True)
+    """`function()`, as the inside of a jitted one. Its context is the caller's: what it sets there
+    stays."""
+    before = within.set(True)
+    try:
         return function()
-
-    return copy_context().run(run)
+    finally:
+        within.reset(before)
 
 
 def walk_of(t: Tensor) -> Walk:

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import collections
 import operator
+import types
+import weakref
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from tutor.backends import simd_cpp
 from tutor.errors import RecordError
-from tutor.programs.kinds import alike, contents, is_same
+from tutor.programs.kinds import FIXED, alike, contents, is_same
+from tutor.programs.ran import is_ours
 
 MISSING: Any = object()
 _look_of = operator.attrgetter("buf", "shape", "strides", "offset", "requires_grad")
@@ -96,13 +100,20 @@ class Thing(NamedTuple):
     def changed(self) -> str | None:
         if self.kind is None:
             return None if self.value.__mro__ is self.attributes else f"the bases of {self.path}"
-        if type(self.value) is not self.kind:
+        value = self.value() if type(self.value) is weakref.ref else self.value
+        if type(value) is not self.kind:
             return f"the class of {self.path}"
-        same = dict_of(self.value) is self.attributes
+        same = dict_of(value) is self.attributes
         return None if same else f"the attributes of {self.path}"
 
+    def without(self, roots: Collection[int]) -> Thing:
+        """The same, but that it keeps none of the roots alive."""
+        return self._replace(value=weak(self.value)) if id(self.value) in roots else self
+
     def __str__(self) -> str:
-        return f"{self.path} is of the class {(self.kind or self.value).__qualname__}"
+        if self.kind is None:
+            return f"{self.path} inherits what it did"
+        return f"{self.path} is of the class {self.kind.__qualname__}"
 
 
 class Content(NamedTuple):
@@ -124,6 +135,34 @@ def hooks_of(t: Any) -> tuple[Any, ...]:
     return tuple(getattr(t, "_hooks", None) or ())
 
 
+class Members(NamedTuple):
+    """A class of tutor's, and those that it inherits from, have these members."""
+
+    kind: type
+    members: tuple[tuple[type, dict[str, Any]], ...]
+
+    @classmethod
+    def of(cls, kind: type) -> Members:
+        bases = [base for base in kind.__mro__ if is_ours(base.__module__)]
+        now = tuple([(base, dict(vars(base))) for base in bases])
+        before = _members.get(kind)
+        if before is None or before.members != now:
+            before = _members[kind] = cls(kind, now)
+        return before
+
+    def changed(self) -> str | None:
+        for base, members in self.members:
+            if dict(vars(base)) != members:
+                return f"the class {base.__qualname__}"
+        return None
+
+    def __str__(self) -> str:
+        return f"the class {self.kind.__qualname__} has its members"
+
+
+_members: WeakKeyDictionary[type, Members] = WeakKeyDictionary()
+
+
 def keys_of(holder: Any) -> tuple[Any, ...]:
     """The keys of a dict or of a class, in their order; of a list None for each item."""
     if isinstance(holder, list):
@@ -131,6 +170,15 @@ def keys_of(holder: Any) -> tuple[Any, ...]:
     if isinstance(holder, collections.OrderedDict):
         return tuple(collections.OrderedDict.keys(holder))
     return tuple(dict.keys(holder) if isinstance(holder, dict) else vars(holder))
+
+
+def weak(value: Any, gone: Callable[[Any], object] | None = None) -> Any:
+    """A weak reference to it, which calls `gone` when it is gone; or the thing itself where there
+    is no such."""
+    try:
+        return weakref.ref(value, gone)
+    except TypeError:
+        return value
 
 
 def dict_of(value: Any) -> dict[str, Any] | None:
@@ -150,6 +198,25 @@ def shown(value: Any) -> str:
     return f"{value!r:.60}" if is_text else f"a {type(value).__name__}"
 
 
+def shown_key(key: Any) -> str:
+    return f"{key!r:.60}" if isinstance(key, FIXED) else f"a {type(key).__name__}"
+
+
+def standing(value: Any, attribute: str) -> Any:
+    """The attribute as it stands in the object or its class, no code of it is run; MISSING: it is
+    not there, or is computed."""
+    own = dict_of(value)
+    if not isinstance(value, type) and own is not None and attribute in own:
+        return own[attribute]
+    for base in (value if isinstance(value, type) else type(value)).__mro__:
+        if attribute in vars(base):
+            member = vars(base)[attribute]
+            if isinstance(member, types.MemberDescriptorType) and not isinstance(value, type):
+                return Place(value, attribute, None, "").get()
+            return MISSING if hasattr(type(member), "__get__") else member
+    return MISSING
+
+
 class UnforeseenError(RecordError):
     """The call ran code of which it was not known that it may run, so nobody knows what stood
     before in the places that it reads. The next one can be recorded."""
@@ -162,7 +229,7 @@ class Guards:
 
     def __init__(
         self, before: Any, after: Any, except_for: Callable[[Place], bool],
-        moving: Collection[int] = (),
+        moving: Collection[int] = (), roots: Collection[int] = (),
     ) -> None:  # fmt: skip
         read = {(id(p.holder), p.key) for p in after.places}
         places = {(id(p.holder), p.key): p for p in before.places}
@@ -171,8 +238,9 @@ class Guards:
                      for k in _once(after.keys)]  # fmt: skip
         things = {id(t.value) for t in after.things}
         held = {id(c.value) for c in after.contents}
-        self.things = [t for t in _once(before.things) if id(t.value) in things]
+        self.things = [t.without(roots) for t in _once(before.things) if id(t.value) in things]
         self.contents = [c for c in _once(before.contents) if id(c.value) in held]
+        self.members = [m for k, m in before.members.items() if k in after.members]
         self.places = [p for key, p in places.items() if key in read and not except_for(p)]
         self.tensors = [(t, _look_of(t), hooks_of(t)) for i, t in before.tensors.items()
                         if i not in moving and i in after.tensors]  # fmt: skip
@@ -214,11 +282,20 @@ class Guards:
             MISSING,
             [(k.holder, k.keys, expected(k)) for k in whole],
             [p[:2] if p.value is MISSING else p[:3] for p in others],
-            [k.holder for k in self.keys if isinstance(k.holder, type)],
+            [
+                *[k.holder for k in self.keys if isinstance(k.holder, type)],
+                *[m.kind for m in self.members],
+            ],
             [t[:3] for t in self.things if t.kind is not None],
             [(t, *look) for t, look, _ in self.tensors],
             rest,
         )
+
+    def texts(self) -> list[str]:
+        """What is looked at, and what it was."""
+        guards = [*self.places, *self.keys, *self.contents, *self.things]
+        shapes = [f"a Tensor of shape {walk[1]} has its memory" for _, walk, _ in self.tensors]
+        return list(dict.fromkeys([*map(str, guards), *shapes]))
 
     def changed(self) -> str | None:
         """The path of the first thing that is no longer what it was; None: all are."""
@@ -237,7 +314,8 @@ class Guards:
 
 def first_changed(of: Any) -> str | None:
     """The path of the first thing among these guards, or of what was reached, that has changed."""
-    for guard in (*of.places, *of.keys, *of.things, *of.contents):
+    members = of.members.values() if isinstance(of.members, dict) else of.members
+    for guard in (*of.places, *of.keys, *of.things, *of.contents, *members):
         path: str | None = guard.changed()
         if path is not None:
             return path

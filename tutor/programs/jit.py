@@ -9,8 +9,9 @@
         return loss
 
 The first call runs as ever. The second is recorded (record.py), with all that it reads and leaves
-behind (places.py, trace.py). From the third on the kernels run one after another, without Python.
-docs/jit.md follows one training step all the way, and lists what cannot be recorded.
+behind (ran.py, places.py, trace.py). From the third on the kernels run one after another, without
+Python, as long as all that was read is as it was (guards.py). What cannot be proved to be so runs
+as without jit. docs/jit.md follows one training step all the way, and says what is compared.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import sys
 import threading
 import types
 import warnings
+import weakref
 from collections.abc import Callable, Collection
 from typing import Any, overload
 
@@ -30,7 +32,7 @@ from tutor.errors import RecordError
 from tutor.ground.spelling import spelled
 from tutor.programs.call import Call, Key, modes, run_within, within
 from tutor.programs.graphs import of_first_call
-from tutor.programs.guards import UnforeseenError
+from tutor.programs.guards import UnforeseenError, weak
 from tutor.programs.passes import known
 from tutor.programs.program import Program
 from tutor.programs.ran import Ran
@@ -81,6 +83,7 @@ class Jitted:
         self._ran = Ran()  # in all calls that were looked at
         self._gears: dict[Key, Eager] = {}  # kinds of arguments that are not recorded
         self._resting: Eager | None = None  # if nothing is recorded at all
+        self._story: list[str] = []  # why each recording was made
         self._warm = self._warned = False
         self._counts = {"eager": 0, "recorded": 0, "replayed": 0, "refused": 0}
         self._latest: tuple[Any, Key, Any] = (None, (), None)  # a Trace, its mode, its twin
@@ -141,8 +144,10 @@ class Jitted:
         return self.function(*args, **kwargs)
 
     def _record(self, call: Call, why: str | None) -> Any:
+        cause = "it is the first" if not self._traces else "arguments of another kind"
+        if why:
+            cause = f"{why} has changed"
         if self._traces:
-            cause = f"{why} has changed" if why else "arguments of another kind"
             self._say(cause)
         roots = [(self.function, self.name), *call.roots]
         result, trace = record(self.function, call, roots, self.passes, self.strict, self._ran)
@@ -150,12 +155,17 @@ class Jitted:
             return self._refuse(call, trace, result)
         self._gears.pop(call.key, None)
         self._resting = None
+        gone = functools.partial(_forget, weakref.ref(self), call.key)
+        trace.roots = [weak(root, gone) for root, _ in call.roots]
         traces = self._traces.setdefault(call.key, [])
         traces.insert(0, trace)
         del traces[MOST_TRACES:]
-        self._limit(self._traces)
-        self._counts["recorded"] += 1
         self._remember(trace, call)
+        while len(self._traces) > MOST_KINDS:
+            self._traces.pop(min(self._traces, key=self._last))
+        self._counts["recorded"] += 1
+        self._story.append(f"recording {self._counts['recorded']}: {cause}")
+        del self._story[:-MOST_KINDS]
         for tell in told:
             tell(self)
         return result
@@ -185,9 +195,16 @@ class Jitted:
         self._warned = True
         return result
 
-    def _limit(self, traces: dict[Key, list[Trace]]) -> None:
-        while len(traces) > MOST_KINDS:
-            traces.pop(min(traces, key=lambda key: max(trace.used for trace in traces[key])))
+    def forget(self, key: Key) -> None:
+        """Let go of what was recorded for this kind of arguments."""
+        gone = self._traces.pop(key, ())
+        self._gears.pop(key, None)
+        if self._latest[0] in gone:
+            self._latest = None, (), None
+
+    def _last(self, key: Key) -> int:
+        """When such a call was made last."""
+        return max(trace.used for trace in self._traces[key])
 
     def _remember(self, trace: Trace, call: Call) -> None:
         """This trace is the latest one; its twin, if it has one, is asked first from now on."""
@@ -208,6 +225,26 @@ class Jitted:
                 f" the last time because of this: {cause}. It is slower than without jit",
                 stacklevel=4,
             )
+
+    def explain(self) -> str:
+        """Why calls were made as they were: the gear, why each recording was made and what it goes
+        by, and what was not recorded for which reason."""
+        lines = [f"{self.name}: {self.gear}", *self._story]
+        for gear in self._gears.values():
+            lines.append(f"as without jit: {gear.why.asked}: {gear.why.found}")
+            lines.append(f"  to do: {gear.why.do}")
+        for traces in self._traces.values():
+            for trace in traces:
+                lines.append(f"a Program of {len(trace.program)} steps is replayed as long as")
+                lines += [f"  {guard}" for guard in trace.guards.texts()]
+        return "\n".join(lines)
+
+    @property
+    def gear(self) -> str:
+        """How calls are made now: "replay", "eager", or "first", if none was recorded so far."""
+        if self._gears and not self._traces:
+            return "eager"
+        return "replay" if self._traces else "first"
 
     @property
     def program(self) -> Program:
@@ -240,7 +277,7 @@ class Jitted:
         path = getattr(self, "__qualname__", "")
         for name in path.split("."):
             place = getattr(place, name, None)
-        return path if place is self else (type(self), (self.function, self.passes))
+        return path if place is self else (_made_of, (self.function, self.passes, self.strict))
 
     def _trace(self) -> Trace:
         trace: Trace | None = self._latest[0]
@@ -253,8 +290,9 @@ class Jitted:
         return trace
 
     def stats(self) -> dict[str, int]:
-        """How many calls ran eagerly, were recorded, were replayed; how many recordings are kept,
-        and how many steps the last one has."""
+        """How many calls ran eagerly, were recorded, were replayed; how many of the eager ones were
+        to be recorded and had to be refused; how many recordings are kept, and how many steps the
+        last one has."""
         traces = sum(map(len, self._traces.values()))
         trace = self._latest[0]
         steps = len(trace.program) if trace else 0
@@ -262,6 +300,13 @@ class Jitted:
 
     def __repr__(self) -> str:
         return f"jit({self.function!r})"
+
+
+def _forget(function: Callable[[], Jitted | None], key: Key, _: object) -> None:
+    """An argument that a kind of call goes by is gone: none like it comes again."""
+    jitted = function()
+    if jitted is not None:
+        jitted.forget(key)
 
 
 @overload
@@ -293,6 +338,10 @@ def jit(
             "it cannot be called",
             "give a function, or write @tutor.jit above one",
         )
+    return _made_of(function, passes, strict)
+
+
+def _made_of(function: Any, passes: Collection[str] | None, strict: bool) -> Jitted:
     modules = sys.modules.get("tutor.nn.module")  # where it is not loaded, there is no module
     if modules and isinstance(function, modules.Module):
         made: Any = _kind_of_module()(function, passes, strict)

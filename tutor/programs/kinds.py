@@ -10,7 +10,6 @@ import array
 import collections
 import datetime
 import decimal
-import enum
 import functools
 import operator
 import re
@@ -20,7 +19,7 @@ import types
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from tutor.programs.ran import LOCKS, is_ours
+from tutor.programs.ran import LOCKS, is_ours, module_of
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 LARGEST = 4096  # bytes of an array that a guard compares
@@ -30,7 +29,7 @@ FIXED = (
     types.UnionType, types.GetSetDescriptorType, types.MemberDescriptorType,
     types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType,
     operator.itemgetter, re.Pattern, decimal.Decimal, datetime.date, datetime.time,
-    datetime.timedelta, datetime.tzinfo, type(sys.flags), enum.Enum,
+    datetime.timedelta, datetime.tzinfo, type(sys.flags),
     *LOCKS,
 )  # fmt: skip
 SEQUENCES: tuple[Any, ...] = (list, tuple, collections.deque, set, frozenset)
@@ -66,6 +65,8 @@ def is_same(now: Any, before: Any) -> bool:
 def contents(value: Any) -> tuple[Any, ...] | None:
     """All that is in a container, in its order; of a mapping keys and values, one by one. None
     for what has no contents, or more than can be compared at each call."""
+    if value is sys.modules:
+        return None
     if isinstance(value, dict):
         keys = collections.OrderedDict if isinstance(value, collections.OrderedDict) else dict
         found = [x for item in keys.items(value) for x in item]
@@ -114,6 +115,8 @@ def slots_of(kind: type) -> Iterator[str]:
 def why_unknown(value: Any) -> str | None:
     """Why nothing can say that such a value is as it was; None where it can be told."""
     kind = type(value)
+    if value is sys.modules:
+        return "is the table of all modules"
     if isinstance(value, (*FIXED, type, types.ModuleType, types.FunctionType, types.MethodType)):
         return None
     if isinstance(value, (types.BuiltinFunctionType, types.MethodWrapperType, functools.partial)):
@@ -148,3 +151,15 @@ def functions_of(member: Any) -> list[types.FunctionType]:
               if isinstance(member, (property, staticmethod, classmethod, functools.cached_property,
                                      functools.partialmethod))]  # fmt: skip
     return [f for f in (member, *inside) if isinstance(f, types.FunctionType)]
+
+
+def is_trusted(value: Any, trusted: bool) -> bool:
+    """Is what stands in `value` tutor's own, so that it says itself what it does with it?"""
+    if isinstance(value, CONTAINERS):
+        return trusted
+    if isinstance(value, types.MethodType):
+        value = value.__func__
+    if isinstance(value, types.FunctionType):
+        return is_ours(module_of(value.__globals__))
+    kind = value if isinstance(value, type) else type(value)
+    return is_ours(kind.__module__)

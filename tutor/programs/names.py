@@ -143,7 +143,8 @@ class Names:
     def __init__(
         self, arguments: Sequence[Tensor], places: Sequence[Place], moving: Moving
     ) -> None:
-        self.places, self.buffers, self._fixed = places, moving.buffers, moving.fixed
+        self.places = [place._replace(value=None) for place in places]  # none is kept alive
+        self.buffers, self._fixed = moving.buffers, moving.fixed
         self._looks = [_look_of(place.value) for place in places]
         tensors = [*arguments, *(place.value for place in places)]
         self._may_meet = bool(places) or any(id(t.buf) in self.buffers for t in arguments)

@@ -20,6 +20,7 @@ attributes count.
 from __future__ import annotations
 
 import builtins
+import enum
 import functools
 import sys
 import types
@@ -33,11 +34,14 @@ from tutor.programs.guards import (
     MISSING,
     Content,
     Keys,
+    Members,
     Place,
     Thing,
     dict_of,
     hooks_of,
     keys_of,
+    shown_key,
+    standing,
 )
 from tutor.programs.kinds import (
     CONTAINERS,
@@ -45,9 +49,10 @@ from tutor.programs.kinds import (
     contents,
     functions_of,
     inner,
+    is_trusted,
     slots_of,
     why_unknown,
-)
+)  # fmt: skip
 from tutor.programs.mentions import AROUND, GLOBAL, MODULE, Chain, chains, codes
 from tutor.programs.ran import UNSEEN, Ran, is_ours, is_users, module_of
 
@@ -61,6 +66,7 @@ NOT_CALLED = {
     "__getstate__", "__init__", "__init_subclass__", "__module__", "__new__", "__reduce__",
     "__repr__", "__setstate__", "__slots__", "__str__", "__weakref__",
 }  # fmt: skip
+MOST = 10000  # objects in one walk
 IMMUTABLE = 1 << 8  # of a class, in C: nobody can set its attributes
 Reach = tuple[Any, str]  # something that is reached, and how a person would write it
 
@@ -84,6 +90,7 @@ class Reached:
             self.keys: list[Keys] = []
             self.things: list[Thing] = []
             self.contents: list[Content] = []
+            self.members: dict[type, Members] = {Tensor: Members.of(Tensor)}  # of tutor's classes
             self.tensors: dict[int, Tensor] = {}
             self.buffers: list[Buffer] = []
             self.codes: set[int] = set()  # ids of all code that was read
@@ -114,10 +121,13 @@ class Reached:
                 self.ways[key] += 1
             elif isinstance(value, types.MethodType):  # a new object each time
                 key = id(value.__func__), id(value.__self__)
+            if len(self.seen) > MOST:
+                self.unknown = {path: f"is one of more than {MOST} objects that are reached"}
+                return
             if key not in self.seen:
                 self.seen[key] = value
                 found = self._inner(value, path)
-                trusted = _is_trusted(value, trusted)
+                trusted = is_trusted(value, trusted)
                 unseen.extend([(*reach, trusted) for reach in found])
 
     def _inner(self, value: Any, path: str) -> Iterator[Reach]:
@@ -131,7 +141,8 @@ class Reached:
         elif isinstance(value, Buffer):
             self.buffers.append(value)
         elif isinstance(value, functools.partial):
-            yield from ((v, path) for v in (value.func, value.args, value.keywords))
+            for name in ("func", "args", "keywords"):
+                yield self._note(value, name, getattr(value, name), f"{path}.{name}")
         elif isinstance(value, types.MethodType):
             yield value.__self__, path
             if isinstance(value.__func__, types.FunctionType):
@@ -146,6 +157,7 @@ class Reached:
                 yield from self._attributes(value, path)
         elif isinstance(value, type):
             if is_ours(value.__module__):
+                self.members[value] = Members.of(value)
                 return
             yield from self._class(value, None, path)
             if type(value) is not type:
@@ -167,7 +179,7 @@ class Reached:
         if isinstance(value, dict) and not isinstance(value, defaultdict):
             self.keys.append(Keys(value, keys_of(value), None, path))
             for key, item in list(dict.items(value)):
-                yield self._note(value, key, item, f"{path}[{_shown(key)}]")
+                yield self._note(value, key, item, f"{path}[{shown_key(key)}]")
                 yield key, path
         elif isinstance(value, list):
             self.keys.append(Keys(value, (None,) * len(items), None, path))
@@ -257,7 +269,7 @@ class Reached:
                     yield value, path
             else:
                 self.named[id(value)].add(attribute)
-                value = _held(value, attribute)
+                value = standing(value, attribute)
         self._anywhere(attributes, ours)
 
     def _anywhere(self, attributes: Iterable[str], ours: bool) -> None:
@@ -282,8 +294,13 @@ class Reached:
 
     def _attributes(self, value: Any, path: str) -> Iterator[Reach]:
         kind = None if isinstance(value, types.ModuleType) else type(value)
-        names, every = self._names(value, kind), self._all(value)
+        names = self._names(value, kind)
+        if isinstance(value, enum.Enum):
+            names |= {"_value_", "_name_"}
+        every = self._all(value) and (kind is not None or is_users(value.__name__))
         attributes = dict_of(value)
+        if kind is None and self._all(value) and not every:
+            self.unknown[path] = "is a module, of which something may be read by a text"
         if attributes is not None and (
             kind is not types.FunctionType or attributes or every or id(value) in self.named
         ):
@@ -310,11 +327,14 @@ class Reached:
         names = self._names(of, kind) | self._names(kind, kind)
         every = self._all(of) or self._all(kind)
         self.things.append(Thing(kind, None, kind.__mro__, path))
+        if any(is_ours(base.__module__) for base in kind.__mro__):
+            self.members[kind] = Members.of(kind)
         for base in kind.__mro__:
             if base.__flags__ & IMMUTABLE:
                 continue
-            counts = None if every else names
-            self.keys.append(Keys(base, tuple(vars(base)), counts, base.__name__))
+            if not is_ours(base.__module__):
+                counts = None if every else names
+                self.keys.append(Keys(base, tuple(vars(base)), counts, base.__name__))
             for name, member in list(vars(base).items()):
                 functions = functions_of(member)
                 special = name.startswith("__")
@@ -329,42 +349,9 @@ class Reached:
     def _member(self, base: type, name: str, member: Any, functions: list[Any], of: Any
                 ) -> Iterator[Reach]:  # fmt: skip
         path = f"{base.__name__}.{name}"
-        self._note(base, name, member, path)
-        own = dict_of(of)
-        if own is not None and name not in own and not name.startswith("__"):
-            self._note(own, name, MISSING, path)
+        if not is_ours(base.__module__):
+            self._note(base, name, member, path)
         for function in functions:
             yield function if of is None else types.MethodType(function, of), path
         if not functions or not isinstance(member, types.FunctionType):
             yield member, path
-
-
-def _is_trusted(value: Any, trusted: bool) -> bool:
-    """Is what stands in `value` tutor's own, so that it says itself what it does with it?"""
-    if isinstance(value, CONTAINERS):
-        return trusted
-    if isinstance(value, types.MethodType):
-        value = value.__func__
-    if isinstance(value, types.FunctionType):
-        return is_ours(module_of(value.__globals__))
-    kind = value if isinstance(value, type) else type(value)
-    return is_ours(kind.__module__)
-
-
-def _shown(key: Any) -> str:
-    return f"{key!r:.60}" if isinstance(key, FIXED) else f"a {type(key).__name__}"
-
-
-def _held(value: Any, attribute: str) -> Any:
-    """The attribute as it stands in the object or its class, no code of it is run; MISSING: it is
-    not there, or is computed."""
-    own = dict_of(value)
-    if not isinstance(value, type) and own is not None and attribute in own:
-        return own[attribute]
-    for base in (value if isinstance(value, type) else type(value)).__mro__:
-        if attribute in vars(base):
-            member = vars(base)[attribute]
-            if isinstance(member, types.MemberDescriptorType) and not isinstance(value, type):
-                return Place(value, attribute, None, "").get()
-            return MISSING if hasattr(type(member), "__get__") else member
-    return MISSING

@@ -21,6 +21,7 @@ import cmath
 import collections
 import dis
 import functools
+import gc
 import inspect
 import itertools
 import math
@@ -146,12 +147,16 @@ class Ran:
         if before is not None and not callable(before):
             self.unknown.append(("a profiler", "is at work, and Python tells one of them only"))
             return function()
+        collects = gc.isenabled()
+        gc.disable()  # what it finalizes has nothing to do with the call
         sys.setprofile(self._seen if before is None else self._both(before))
         try:
             return function()
         finally:
             sys.setprofile(before)
             self._begun.clear()
+            if collects:
+                gc.enable()
 
     def _both(self, other: Any) -> Any:
         def seen(frame: types.FrameType, event: str, arg: Any) -> None:
@@ -167,7 +172,7 @@ class Ran:
         module = module_of(frame.f_globals)
         if is_ours(module) or code.co_filename.startswith(LAUNCHES):
             self._ours[id(code)] = code
-        elif is_users(module) or not _for_us(frame):
+        elif (is_users(module) and code.co_filename[:10] != "<generated") or not _for_us(frame):
             self.codes[id(code)] = code, module
             if event == "c_call":
                 if not is_pure(arg):
@@ -190,7 +195,8 @@ def _for_us(frame: types.FrameType) -> bool:
     caller: types.FrameType | None = frame
     while caller is not None:
         module = module_of(caller.f_globals)
-        if is_ours(module) or is_users(module):
+        generated = caller.f_code.co_filename[:10] == "<generated"
+        if is_ours(module) or (is_users(module) and not generated):
             return is_ours(module)
         caller = caller.f_back
     return False

@@ -71,16 +71,18 @@ class Recorder:
                 self.starts[id(buf)] = start
 
     def run(self, function: Callable[[], Any]) -> Any:
-        """`function()`, noted; to be called in a context of its own."""
-        recorder.set(self)
-        border.closed.set(refuse)
-        with watch(self.note):
-            try:
+        """`function()`, noted."""
+        before, open_before = recorder.set(self), border.closed.set(refuse)
+        try:
+            with watch(self.note):
                 result = function()
-            except Exception as error:
-                if not self.strict or self.refused in (None, error):
-                    raise
-                raise self.refused from error
+        except Exception as error:
+            if not self.strict or self.refused in (None, error):
+                raise
+            raise self.refused from error
+        finally:
+            border.closed.reset(open_before)
+            recorder.reset(before)
         if self.strict and self.refused is not None:  # the function has caught it
             raise self.refused
         return result

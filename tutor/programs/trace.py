@@ -52,10 +52,9 @@ class Trace:
         note: Recorder,
         guards: Guards,
         names: Names,
-        roots: Any,
         passes: Collection[str] | None,
     ) -> None:
-        self.roots = roots  # kept alive: a key has their ids
+        self.roots: list[Any] = []  # what a key has the ids of: weak, where that is possible
         self.used = 0  # when it was called last: the larger, the later
         self.guards, self.names = guards, names
         self.recorded = note.program()
@@ -274,7 +273,7 @@ def _trace(
         bare = {id(t): plain(t, began) for t in results}  # one for those that are the same
         handed_out = [bare[id(t)] for t in results]
         for place, now in moving.changed(arguments):
-            effects.append((place, None if now is None else len(handed_out)))
+            effects.append((place._replace(value=None), None if now is None else len(handed_out)))
             if now is not None:
                 handed_out.append(now)
         known = _known([*arguments, *(p.value for p in moving.places)], moving)
@@ -311,18 +310,23 @@ def _of_call(
     note.check_nothing_escaped()
     slots, always = [note.slots.get(id(t.buf)) for t in tensors], moving.buffers
     alone = before.reached.tensors.keys() - moving.fixed.keys()
-    trace = Trace(note, Guards(before.reached, after, moves, alone), names, roots, passes)
+    given = {id(root) for root, _ in roots[1:]}  # but for the function: none is kept alive
+    trace = Trace(note, Guards(before.reached, after, moves, alone, given), names, passes)
     known = (slot for slot in trace.at if slot.value is not None)
     check_apart(trace.program, {slot: slot.value for slot in known})
     trace.tensors = [
         (trace.at.get(slot) if slot and slot.role == "input" else None, always.get(id(t.buf)))
         for slot, t in zip(slots, tensors, strict=True)
     ]
-    trace.results, trace.walks, trace.unread = made, [walk_of(t) for t in arguments], unread
+    trace.results, trace.walks = made, [walk_of(t) for t in arguments]
+    trace.unread = [place._replace(value=None) for place in unread]
     trace.parts = [id(t.buf) in note.starts for t in arguments]
     for place in empty:
         fixed = place.key == "_grad" and isinstance(place.holder, Tensor)
         trace.bare.append(place.holder) if fixed else trace.empty.append(place)
+    for slot in note.slots.values():
+        if slot.role == "input":
+            slot.value = None  # it was there for that call alone
     return trace
 
 

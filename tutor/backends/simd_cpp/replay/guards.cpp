@@ -97,11 +97,18 @@ bool has_all(const Whole& whole, PyObject* any) {
     return true;
 }
 
+// The object itself, or that which a weak reference stands for; None: it is gone.
+Ref alive(PyObject* value) {
+    if (!PyWeakref_CheckRefExact(value)) return Ref(Py_NewRef(value));
+    return Ref(Py_NewRef(PyWeakref_GetObject(value)));
+}
+
 // Whether an object is of the class that it was of, and has the dict of attributes that it had.
 bool is_that(const Thing& thing) {
-    if (!Py_IS_TYPE(thing.value, reinterpret_cast<PyTypeObject*>(thing.kind))) return false;
+    Ref value = alive(thing.value);
+    if (!Py_IS_TYPE(value.get(), reinterpret_cast<PyTypeObject*>(thing.kind))) return false;
     if (thing.attributes == Py_None) return true;
-    Ref now(PyObject_GenericGetDict(thing.value, nullptr));
+    Ref now(PyObject_GenericGetDict(value.get(), nullptr));
     if (!now) PyErr_Clear();
     return now.get() == thing.attributes;
 }
