@@ -279,7 +279,7 @@ class Jitted:
         return trace
 
     def stats(self) -> dict[str, int]:
-        """How many calls ran eagerly, were recorded, were replayed; of the eager ones, how many were
+        """How many calls ran eagerly, were recorded, were replayed; how many of the eager ones were
         attempts to record that had to be refused; how many recordings are kept, and how many steps
         the last one has."""
         traces = sum(map(len, self._traces.values()))
