@@ -273,6 +273,9 @@ class Guards:
             names = keys.keys if type(keys.holder) is dict else range(len(keys.keys))
             return tuple([values.get((id(keys.holder), name), MISSING) for name in names])
 
+        functions = {id(p.holder): p.holder for p in self.places
+                     if isinstance(p.holder, types.FunctionType)}  # fmt: skip
+        inside.update(functions)
         others = [p for p in self.places
                   if id(p.holder) not in inside and not isinstance(p.holder, type)]  # fmt: skip
         rest: list[Any] = [*self.contents]
@@ -282,6 +285,7 @@ class Guards:
             MISSING,
             [(k.holder, k.keys, expected(k)) for k in whole],
             [p[:2] if p.value is MISSING else p[:3] for p in others],
+            [(f, f.__code__, f.__defaults__, f.__kwdefaults__) for f in functions.values()],
             [
                 *[k.holder for k in self.keys if isinstance(k.holder, type)],
                 *[m.kind for m in self.members],

@@ -344,8 +344,8 @@ def jit(
 def _made_of(function: Any, passes: Collection[str] | None, strict: bool) -> Jitted:
     modules = sys.modules.get("tutor.nn.module")  # where it is not loaded, there is no module
     if modules and isinstance(function, modules.Module):
-        made: Any = _kind_of_module()(function, passes, strict)
-        made.is_made = True
+        made = _kind_of_module()(function, passes, strict)
+        made.is_made = True  # type: ignore[attr-defined]
         return made
     return Jitted(function, passes, strict)
 

@@ -165,6 +165,8 @@ class Reached:
         elif isinstance(value, (types.BuiltinFunctionType, types.MethodWrapperType)):
             if not isinstance(value.__self__, types.ModuleType):
                 yield value.__self__, path
+        elif isinstance(value, (property, staticmethod, classmethod)):
+            yield from [(function, path) for function in functions_of(value)]
         else:
             if (items := contents(value)) is not None:
                 yield from self._items(value, items, path)
@@ -255,16 +257,15 @@ class Reached:
     def _name(self, value: Any, attributes: Iterable[str], path: str, ours: bool
               ) -> Iterator[Reach]:  # fmt: skip
         """Note that `value.attribute.attribute` is named. Of a module that alone is reached."""
-        attributes = list(attributes)
+        attributes = [*attributes]
         while attributes and value is not MISSING:
             if isinstance(value, (*FIXED, Tensor)) and not isinstance(value, type):
                 break
             attribute = attributes.pop(0)
             if isinstance(value, types.ModuleType):
                 path = f"{path}.{attribute}"
-                value, _ = self._note(
-                    vars(value), attribute, vars(value).get(attribute, MISSING), path
-                )
+                held = vars(value)
+                value, _ = self._note(held, attribute, held.get(attribute, MISSING), path)
                 if not (isinstance(value, types.ModuleType) and attributes):
                     yield value, path
             else:

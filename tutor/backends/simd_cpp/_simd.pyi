@@ -75,6 +75,7 @@ class Guards:
         any: object,
         whole: list[Any],
         held: list[Any],
+        functions: list[Any],
         classes: list[Any],
         things: list[Any],
         known: list[Any],

@@ -25,9 +25,13 @@ namespace {
 // All references here are borrowed from the tuple of lists that Guards in Python has made.
 struct Whole {  // a dict or a list, all of it
     PyObject *holder, *keys, *values;
+    mutable unsigned long long version;  // of a dict that had all of it
 };
 struct Held {
     PyObject *holder, *key, *value;  // nullptr: nothing stood there
+};
+struct Function {
+    PyObject *function, *code, *defaults, *keywords;
 };
 struct Thing {
     PyObject *value, *kind, *attributes;  // its dict, or None
@@ -75,6 +79,26 @@ bool has(const Held& held) {
     return is_same(now.get(), held.value);
 }
 
+// Whether a function's code and defaults are those that they were; None stands for nullptr.
+bool has_its_parts(const Function& function) {
+    const auto* now = reinterpret_cast<PyFunctionObject*>(function.function);
+    const auto is = [](PyObject* part, PyObject* before) {
+        return part == before || (!part && before == Py_None);
+    };
+    return now->func_code == function.code && is(now->func_defaults, function.defaults) &&
+           is(now->func_kwdefaults, function.keywords);
+}
+
+// A number that each change of a dict changes; 0 where Python has no such.
+unsigned long long version_of(PyObject* dict) {
+#if PY_VERSION_HEX < 0x030C0000
+    return reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
+#else
+    static_cast<void>(dict);
+    return 0;
+#endif
+}
+
 // Whether a dict or a list has what it had, in that order; `any` stands where that is no matter.
 bool has_all(const Whole& whole, PyObject* any) {
     const Py_ssize_t count = PyTuple_GET_SIZE(whole.keys);
@@ -88,12 +112,15 @@ bool has_all(const Whole& whole, PyObject* any) {
             if (!expected(i, PyList_GET_ITEM(whole.holder, i))) return false;
         return true;
     }
+    const unsigned long long version = version_of(whole.holder);
+    if (version && version == whole.version) return true;
     if (PyDict_GET_SIZE(whole.holder) != count) return false;
     PyObject *key, *value;
     Py_ssize_t position = 0;
     for (Py_ssize_t i = 0; PyDict_Next(whole.holder, &position, &key, &value); ++i)
         if (i >= count || key != PyTuple_GET_ITEM(whole.keys, i) || !expected(i, value))
             return false;
+    whole.version = version;
     return true;
 }
 
@@ -133,18 +160,20 @@ class Guards {
     PyObject *spec_ = nullptr, *any_ = nullptr, *rest_ = nullptr;
     std::vector<Whole> whole_;
     std::vector<Held> held_;
+    std::vector<Function> functions_;
     std::vector<Version> versions_;
     std::vector<Thing> things_;
     std::vector<Known> known_;
 };
 
 bool Guards::read(PyObject* spec) {
-    PyObject *whole, *held, *classes, *things, *known;
+    PyObject *whole, *held, *functions, *classes, *things, *known;
     PyTypeObject* list = &PyList_Type;
-    if (!PyArg_ParseTuple(spec, "OO!O!O!O!O!O!:read", &any_, list, &whole, list, &held, list,
-                          &classes, list, &things, list, &known, list, &rest_))
+    if (!PyArg_ParseTuple(spec, "OO!O!O!O!O!O!O!:read", &any_, list, &whole, list, &held, list,
+                          &functions, list, &classes, list, &things, list, &known, list, &rest_))
         return false;
-    whole_.clear(), held_.clear(), versions_.clear(), things_.clear(), known_.clear();
+    whole_.clear(), held_.clear(), functions_.clear(), versions_.clear(), things_.clear(),
+        known_.clear();
     Py_XSETREF(spec_, Py_NewRef(spec));
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(classes); ++i) {
         PyObject* kind = PyList_GET_ITEM(classes, i);
@@ -155,6 +184,8 @@ bool Guards::read(PyObject* spec) {
     using K = Known;
     return read_list(whole, "OOO", &whole_, &Whole::holder, &Whole::keys, &Whole::values) &&
            read_list(held, "OO|O", &held_, &Held::holder, &Held::key, &Held::value) &&
+           read_list(functions, "OOOO", &functions_, &Function::function, &Function::code,
+                     &Function::defaults, &Function::keywords) &&
            read_list(things, "OOO", &things_, &Thing::value, &Thing::kind, &Thing::attributes) &&
            read_list(known, "OOOOOO", &known_, &K::tensor, &K::buf, &K::shape, &K::strides,
                      &K::offset, &K::requires_grad);
@@ -170,6 +201,8 @@ bool Guards::hold() const {
         if (!has_all(whole, any_)) return false;
     for (const Held& held : held_)
         if (!has(held)) return false;
+    for (const Function& function : functions_)
+        if (!has_its_parts(function)) return false;
     for (const Known& known : known_)
         if (!is_as_before(known)) return false;
     Ref rest(Py_NewRef(rest_));  // code of Python's may run now, and have this read anew
