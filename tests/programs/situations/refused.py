@@ -1,4 +1,4 @@
-"""Numbers that are asked for in the middle of a function, and refusals that the function catches."""
+"""Numbers that are asked for in a function, and refusals that the function catches."""
 
 from __future__ import annotations
 

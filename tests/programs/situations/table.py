@@ -186,3 +186,7 @@ def trained(jit: Any, model: Any, optimizer: optim.Optimizer) -> Any:
 
 def state(model: Any) -> list[Tensor]:
     return list(nn.state_dict(model).values())
+
+
+def grads(model: Any) -> list[Tensor | None]:
+    return [p.grad for p in nn.get_parameters(model)]
