@@ -4,6 +4,7 @@ would not have raised: in the situations of people's code (tests/programs/situat
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import pytest
 from situations.table import SITUATIONS, load, outcome
@@ -20,6 +21,33 @@ def test_jit_does_what_python_does(name: str) -> None:
         pytest.importorskip(found.needs)
     result = outcome(found)
     assert result.verdict == "right", result.detail
+
+
+def test_a_situation_is_the_same_each_time() -> None:
+    """Else it would say nothing about jit. That is so for those that need no package."""
+    found = [s for s in SITUATIONS.values() if not s.needs]
+    wrong = {
+        s.name: result for s in found if (result := outcome(s, lambda f: f)).verdict != "right"
+    }
+    assert wrong == {}
+
+
+def test_a_jit_that_does_nothing_right_is_noticed() -> None:
+    """A jit that gives its first result for ever lies in nearly every situation."""
+
+    def first(function: Any) -> Any:
+        results: list[Any] = []
+
+        def jitted(*args: Any, **kwargs: Any) -> Any:
+            if not results:
+                results.append(function(*args, **kwargs))
+            return results[0]
+
+        return jitted
+
+    found = [s for s in SITUATIONS.values() if not s.needs]
+    passed = {s.name for s in found if outcome(s, first).verdict == "right"}
+    assert len(passed) < len(found) / 20, sorted(passed)
 
 
 def test_there_are_enough_of_every_kind() -> None:

@@ -59,6 +59,8 @@ CHANGES = {
     "decay of AdamW": (
         "weight decay of AdamW is set", lambda p: optim.AdamW(p, lr=0.1),
         _set("weight_decay", (0.01, 0.01, 0.01, 0.5, 0.5, 0.0))),
+    "eps": ("eps of Adam is set", lambda p: optim.Adam(p, lr=0.1),
+            _set("eps", (1e-8, 1e-8, 1e-8, 1e-2, 1e-2, 1e-8))),
     "maximize": ("maximize is switched", _sgd(), _set("maximize", (False,) * 3 + (True,) * 3)),
     "steps": ("the count of steps is set", lambda p: optim.Adam(p, lr=0.1),
               lambda call, model, o: setattr(o, "steps", 0) if call == 3 else None),

@@ -90,14 +90,16 @@ def seen(found: Situation, jit: Callable[[Any], Any], into: list[str]) -> None:
 
 
 class Counting:
-    """`tutor.jit`, counting the replays of all that it makes. (It keeps none of that alive.)"""
+    """A jit, counting the replays of all that it makes. (It keeps none of that alive.)"""
 
-    def __init__(self) -> None:
+    def __init__(self, jit: Callable[[Any], Any]) -> None:
+        self.jit = jit
         self.made: list[weakref.ref[Any]] = []
 
     def __call__(self, function: Any) -> Any:
-        made = tutor.jit(function)
-        self.made.append(weakref.ref(made))
+        made = self.jit(function)
+        if hasattr(made, "stats"):
+            self.made.append(weakref.ref(made))
         return made
 
     def replayed(self) -> int:
@@ -105,24 +107,27 @@ class Counting:
         return sum(jitted.stats()["replayed"] for jitted in alive)
 
 
-def outcome(found: Situation) -> Outcome:
+class Noting(list[str]):
+    """What was seen; and how many calls had been replayed by then."""
+
+    def __init__(self, jit: Counting) -> None:
+        self.jit, self.replayed = jit, 0
+
+    def append(self, value: str) -> None:
+        super().append(value)
+        self.replayed = max(self.replayed, self.jit.replayed())
+
+
+def outcome(found: Situation, jit: Callable[[Any], Any] = tutor.jit) -> Outcome:
     """The situation as Python runs it, and under jit."""
-    right: list[str] = []
-    ours: list[str] = []
-    raised, jit = "", Counting()
-    counts = [0]
-
-    class Noting(list):  # type: ignore[type-arg]
-        def append(self, value: Any) -> None:
-            ours.append(value)
-            counts.append(jit.replayed())
-
+    counting, right, raised = Counting(jit), list[str](), ""
+    ours = Noting(counting)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         seen(found, lambda function: function, right)
         told = len(caught)
         try:
-            seen(found, jit, Noting())
+            seen(found, counting, ours)
         except RecordError as error:
             raised = f"RecordError: {error}"
         except Exception as error:  # whatever it is, the function itself has not raised it
@@ -132,7 +137,7 @@ def outcome(found: Situation) -> Outcome:
     if detail is None and not raised and len(right) != len(ours):
         detail = f"{len(ours)} values instead of {len(right)}"
     verdict = "lies" if detail else "raises" if raised else "right"
-    return Outcome(verdict, detail or raised, max(counts), warned)
+    return Outcome(verdict, detail or raised, ours.replayed, warned)
 
 
 def different(right: list[str], ours: list[str]) -> str | None:
