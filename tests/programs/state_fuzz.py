@@ -79,7 +79,8 @@ BETWEEN = (
     "c.xs.append({R})", "del c.xs[:-2]", "c.o = OrderedDict(v={F}, u={F})", "c = c",
 )  # fmt: skip
 RESULTS = (
-    "y", "y", "y, {R}", '{{"y": y, "n": {N}}}', "[y, {T}[:2]]", "y.sum()", "{T}", "c.view", "x, y",
+    "y", "y", "y, {R}", '{{"y": y, "n": {N}}}', "[y, {T}[:2]]", "y.sum()", "{T}, y", "c.view, y",
+    "x, y",
 )  # fmt: skip
 ARGUMENTS = (
     "vec({F}, 1, 2), vec(1, {F}, 1)", "vec({F}, 1, 2), vec(1, {F}, 1)", "{T}, vec(1, {F}, 1)",
@@ -124,13 +125,17 @@ def drawn(seed: int) -> Program:
         made = re.sub(r"\{([TRMNBF])\}", lambda m: draw.choice(CHOICES[m[1]]), template)
         return made.replace("{i}", str(draw.randrange(4))).replace("{{", "{").replace("}}", "}")
 
+    def line(*tables: tuple[str, ...], tame: bool = False) -> str:
+        made = fill(draw.choice(draw.choice(tables)))
+        return line(*tables, tame=tame) if tame and WILD.search(made) else made
+
     def lines(most: int, *tables: tuple[str, ...], tame: bool = False) -> tuple[str, ...]:
-        made = [fill(draw.choice(draw.choice(tables))) for _ in range(draw.randint(0, most))]
-        return tuple([line for line in made if not (tame and WILD.search(line))])
+        return tuple([line(*tables, tame=tame) for _ in range(draw.randint(0, most))])
 
     setup = (*SETUP, *lines(2, ("{T} = {T}", "c.best = c.w", "c.view = {T}[1:]", "c.b = c.a")))
     tame = draw.random() < 0.7
-    body = (*lines(3, READS, tame=tame), *lines(6, READS, SETS, INSIDE, tame=tame))
+    body = (*lines(2, READS, tame=tame), *lines(4, READS, SETS, INSIDE, tame=tame))
+    body = (*body, line(READS, tame=tame))
     kind = draw.choice(ARGUMENTS)  # mostly the same
     calls = [
         (lines(2, SETS, BETWEEN) if n > 1 and draw.random() < 0.6 else (),
