@@ -11,138 +11,110 @@ from __future__ import annotations
 
 import argparse
 import collections
+import itertools
 import random
 import re
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from situations.table import bits, vec
+from state_lines import ARGUMENTS, BETWEEN, HOLES, INSIDE, MORE, READS, RESULTS, SETS, SETUP, WILD
 
 import tutor
-from tutor import Tensor
+from tutor import Tensor, optim
 
 CALLS = 6
 
-# ---- what programs are made of -------------------------------------------------------------------
 
-SETUP = (
-    "class C:\n    k, t = 2.0, vec(1, 2, 3)", "c = C()",
-    "c.a = vec(1, 2, 3)", "c.b = vec(3, 2, 1)", "c.best = vec(0, 1, 0)",
-    "c.w = vec(1, -1, 2).requires_grad_()", "c.v = vec(2, 1, 1)",
-    "c.xs = [vec(1, 0, 0), vec(0, 2, 0), vec(0, 0, 3)]", "c.q = deque([vec(1, 1, 1)], maxlen=3)",
-    'c.d = {"p": vec(2, 2, 2)}', "c.o = OrderedDict(u=1.0, v=0.5)", "c.n = 1.0", "c.flag = False",
-    'c.s = {"on"}', "c.count = Counter()", "c.view = c.a[:2]", "c.hooks = []",
-    "G = vec(1, 1, 2)", "N = 0.5", "base = vec(*range(8))",
-)  # fmt: skip
-PLACES = ("c.a", "c.b", "c.best", "c.v", "c.xs[0]", "c.xs[-1]", 'c.d["p"]', "c.q[0]", "C.t", "G")
-CHOICES = {
-    "T": PLACES,  # a Tensor that may be set
-    "R": (*PLACES, "c.a", "c.b", "c.w.detach()", "c.view.sum()", "c.q[-1]"),
-    "M": ("c.n", "c.n", "C.k", "N", 'c.o["u"]'),  # a number that may be set
-    "N": ("c.n", "C.k", "c.k", "N", 'c.o["u"]', "next(iter(c.o.values()))", "len(c.q)", "0.5",
-          'getattr(c, "extra", 1.0)', '(1 + c.count["n"])'),
-    "B": ("c.flag", '"on" in c.s', 'hasattr(c, "extra")', "c.a is c.b", "c.best is c.w", "c.n > 1",
-          'len(c.xs) > 2', '"e" in c.d', "c.w.grad is None", "c.w.requires_grad"),
-    "F": ("0.5", "-1.0", "2.0", "1", "0.25", "True", "-0.0"),
-}  # fmt: skip
-READS = (
-    "y = y + {R}", "y = y * {N} + {R}", "y = y - {R} * {N}", "y = y * 2 if {B} else y + {R}",
-    "y = y + sum(c.xs)", "y = y + sum(c.q)", "y = y * c.w", "y = (y * 0.5).tanh()",
-    "y = y + (0 if c.w.grad is None else c.w.grad)", "y = y + z",
-    'y = y + sum(c.d.values())', "for t in c.xs: y = y * 0.5 + t",
-)  # fmt: skip
-SETS = (
-    "{T} = {R}", "{T} = {R}", "{T} = {R} * 0.5", "{T}, {T} = {R}, {R}", "c.a, c.b = c.b, c.a",
-    "{T} += {R} * 0.5", "{T}.mul_(0.5)", "{T}.copy_({R})", "{T}[:1] += 1", "{T}.assign({R})",
-    "c.xs.append(c.xs.pop(0))", "c.xs[:] = c.xs[1:] + c.xs[:1]", "c.xs.reverse()", "c.q.rotate(1)",
-    "c.q.append({R})", "c.q.appendleft({R})", "c.view = {T}[:2]", "c.view = {T}[-2:]",
-    "c.view += 1", 'c.d["e"] = {R}', 'c.d.pop("e", None)', 'c.d["p"] = c.d.pop("p")',
-    'c.s.add("on")', 'c.s.discard("on")', 'c.o.move_to_end("u")', 'c.count["n"] += 1',
-    "{M} = {F}", "{M} = {F}", "c.flag = not c.flag", "c.flag = {B}", "c.k = {F}",
-    'c.__dict__.pop("k", None)', "c.extra = {F}", 'c.__dict__.pop("extra", None)',
-    "c.w.grad = None", "c.w.grad = {R} * 1", "c.w.requires_grad_({B})",
-    "c.v.requires_grad_(not c.v.requires_grad)", "c.w.data = {R}", "c.w.data.mul_(0.5)",
-    "c.hooks.append(c.w.register_hook(lambda g: g * {F}))",
-    "c.hooks.pop()() if c.hooks else None", "c.best = c.w.detach()",
-)  # fmt: skip
-INSIDE = (
-    "{T} = y.detach()", "{T} = {T} * 0.5 + y.detach()", "c.best = y.detach()",
-    "c.q.append(y.detach())",
-    "(y * c.w).sum().backward()", "(y * c.w + c.v).sum().backward()", "x += 0.5", "z.mul_(0.5)",
-    "c.view = y.detach()[1:]", "c.xs[0] = y.detach()",
-)  # fmt: skip
-BETWEEN = (
-    "{T} = vec({F}, 2, 3)", "c.w = vec({F}, 1, 1).requires_grad_()", "C.act = lambda t: t * {F}",
-    "c.xs.append({R})", "del c.xs[:-2]", "c.o = OrderedDict(v={F}, u={F})", "c = c",
-)  # fmt: skip
-RESULTS = (
-    "y", "y", "y, {R}", '{{"y": y, "n": {N}}}', "[y, {T}[:2]]", "y.sum()", "{T}, y", "c.view, y",
-    "x, y",
-)  # fmt: skip
-ARGUMENTS = (
-    "vec({F}, 1, 2), vec(1, {F}, 1)", "vec({F}, 1, 2), vec(1, {F}, 1)", "{T}, vec(1, {F}, 1)",
-    "{T}, {T}", "base[{i}:{i} + 3], base[{i} + 1:{i} + 4]", "base[{i}:{i} + 3], {T}",
-    "base[:3], base[:3]",
-)  # fmt: skip
-# What cannot be replayed, in lines of a function. Of most programs the function has none of it.
-WILD = re.compile(
-    r"(c\.n|c\.k|C\.k|N|c\.flag|c\.extra) = |c\.(q|s|o|count|hooks|extra|__dict__)\b|C\.t|\bdel\b"
-    r'|c\.d\["e"\] =|c\.d\.pop|requires_grad_'
-)
-
-
-class Program(NamedTuple):
-    """Lines before the first call, those of the function, and for each call those before it and its
-    arguments."""
-
-    setup: tuple[str, ...]
+class Function(NamedTuple):
+    name: str
     body: tuple[str, ...]
     result: str
-    calls: tuple[tuple[tuple[str, ...], str], ...]
 
-    def function(self) -> str:
+    def text(self) -> str:
         lines = ["y = x", *self.body, f"return {self.result}"]
         if any(re.match(r"[GN]\b", line) for line in self.body):
             lines.insert(0, "global G, N")
-        return "\n    ".join(["def f(x, z):", *lines])
+        return "\n    ".join([f"def {self.name}(x, z):", *lines])
+
+
+class Call(NamedTuple):
+    before: tuple[str, ...]  # what happens first
+    function: str
+    arguments: str
+    block: str = ""  # `with tutor.no_grad(): `
+
+    def text(self) -> str:
+        return f"{self.block}last = {self.function}({self.arguments})"
+
+
+class Program(NamedTuple):
+    setup: tuple[str, ...]
+    functions: tuple[Function, ...]
+    calls: tuple[Call, ...]
 
     def text(self) -> str:
         """The program as somebody would write it."""
-        lines = [*self.setup, "", "@jit", self.function(), ""]
-        for between, arguments in self.calls:
-            lines += [*between, f"f({arguments})"]
+        lines = [*self.setup]
+        for function in self.functions:
+            lines += ["", "@jit", function.text()]
+        lines.append("")
+        for call in self.calls:
+            lines += [*call.before, call.text()]
         return "\n".join(lines)
+
+
+class Drawing:
+    """Draws a program. Of most the functions have nothing that cannot be replayed: `tame`."""
+
+    def __init__(self, seed: int) -> None:
+        self.draw = random.Random(seed)
+        self.tame = self.draw.random() < 0.75
+
+    def fill(self, template: str) -> str:
+        """The template with its holes filled."""
+        while hole := re.search(r"\{([TRMNBF])\}", template):
+            chosen = self.draw.choice(HOLES[hole[1]])
+            template = template[: hole.start()] + chosen + template[hole.end() :]
+        made = template.replace("{i}", str(self.draw.randrange(4)))
+        return made.replace("{{", "{").replace("}}", "}")
+
+    def line(self, tables: tuple[tuple[str, ...], ...], tame: bool) -> str:
+        made = self.fill(self.draw.choice(self.draw.choice(tables)))
+        return self.line(tables, tame) if tame and WILD.search(made) else made
+
+    def lines(self, most: int, *tables: tuple[str, ...], tame: bool = False) -> tuple[str, ...]:
+        return tuple([self.line(tables, tame) for _ in range(self.draw.randint(0, most))])
+
+    def function(self, name: str) -> Function:
+        body = (
+            *self.lines(2, READS, tame=self.tame),
+            *self.lines(4, READS, SETS, INSIDE, tame=self.tame),
+        )
+        return Function(
+            name, (*body, self.line((READS,), self.tame)), self.line((RESULTS,), self.tame)
+        )
+
+    def calls(self, names: str) -> Iterator[Call]:
+        kind = self.draw.choice(ARGUMENTS)  # mostly the same
+        for n in range(CALLS * len(names)):
+            changes = n > 1 and self.draw.random() < 0.6
+            before = self.lines(2, SETS, BETWEEN) if changes else ()
+            arguments = kind if self.draw.random() < 0.8 else self.draw.choice(ARGUMENTS)
+            block = "with tutor.no_grad(): " if self.draw.random() < 0.05 else ""
+            yield Call(before, names[n % len(names)], self.fill(arguments), block)
 
 
 def drawn(seed: int) -> Program:
     """The program of this number."""
-    draw = random.Random(seed)
-
-    def fill(template: str) -> str:
-        made = re.sub(r"\{([TRMNBF])\}", lambda m: draw.choice(CHOICES[m[1]]), template)
-        return made.replace("{i}", str(draw.randrange(4))).replace("{{", "{").replace("}}", "}")
-
-    def line(*tables: tuple[str, ...], tame: bool = False) -> str:
-        made = fill(draw.choice(draw.choice(tables)))
-        return line(*tables, tame=tame) if tame and WILD.search(made) else made
-
-    def lines(most: int, *tables: tuple[str, ...], tame: bool = False) -> tuple[str, ...]:
-        return tuple([line(*tables, tame=tame) for _ in range(draw.randint(0, most))])
-
-    setup = (*SETUP, *lines(2, ("{T} = {T}", "c.best = c.w", "c.view = {T}[1:]", "c.b = c.a")))
-    tame = draw.random() < 0.7
-    body = (*lines(2, READS, tame=tame), *lines(4, READS, SETS, INSIDE, tame=tame))
-    body = (*body, line(READS, tame=tame))
-    kind = draw.choice(ARGUMENTS)  # mostly the same
-    calls = [
-        (lines(2, SETS, BETWEEN) if n > 1 and draw.random() < 0.6 else (),
-         fill(kind if draw.random() < 0.8 else draw.choice(ARGUMENTS)))
-        for n in range(CALLS)
-    ]  # fmt: skip
-    return Program(setup, body, fill(draw.choice(RESULTS)), tuple(calls))
+    drawing = Drawing(seed)
+    names = drawing.draw.choice(("f", "f", "fg"))
+    setup = (*SETUP, *drawing.lines(2, MORE))
+    return Program(setup, tuple(map(drawing.function, names)), tuple(drawing.calls(names)))
 
 
 # ---- running one ---------------------------------------------------------------------------------
@@ -158,6 +130,9 @@ def reached(value: Any, path: str) -> Iterator[tuple[str, Any]]:
         yield path, f"{type(value).__name__} of {list(value)}"
         for key, part in value.items():
             yield from reached(part, f"{path}[{key!r}]")
+    elif isinstance(value, SimpleNamespace):
+        for name, part in vars(value).items():
+            yield from reached(part, f"{path}.{name}")
     elif isinstance(value, set):
         yield path, sorted(value)
     elif isinstance(value, Tensor):
@@ -181,9 +156,11 @@ def seen(space: dict[str, Any], result: Any) -> dict[str, str]:
     roots = {f"c.{name}": value for name, value in vars(space["c"]).items()}
     roots |= {f"C.{name}": value for name, value in vars(space["C"]).items() if name in ("k", "t")}
     roots |= {name: space[name] for name in ("G", "N", "base") if name in space}
+    roots["sgd"] = space["sgd"].state_dict() if "sgd" in space else None
     found = [pair for path, value in roots.items() for pair in reached(value, path)]
     gradients = (".grad", ".requires_grad")  # of a result there are none: it may have a graph
     found += [pair for pair in reached(result, "result") if not pair[0].endswith(gradients)]
+    found += [("the stream of random numbers", tutor.random.get_state())]
     shown = {path: bits(value) for path, value in found}
     at = [(path, *stretch(t)) for path, t in found if isinstance(t, Tensor)]
     for path, low, high in at:
@@ -192,48 +169,57 @@ def seen(space: dict[str, Any], result: Any) -> dict[str, str]:
     return shown
 
 
+NAMES = {
+    "vec": vec, "deque": collections.deque, "OrderedDict": collections.OrderedDict, "optim": optim,
+    "Counter": collections.Counter, "SimpleNamespace": SimpleNamespace, "tutor": tutor,
+    "Tensor": Tensor, "__name__": "a_program_of_the_fuzzer",
+}  # fmt: skip
+
+
 def run(program: Program, jit: Callable[[Any], Any]) -> Iterator[dict[str, str]]:
-    """What is seen after each call, and at the end all results; an exception ends it."""
-    names = {"vec": vec, "deque": collections.deque, "OrderedDict": collections.OrderedDict,
-             "Counter": collections.Counter, "__name__": "a_program_of_the_fuzzer"}  # fmt: skip
-    space: dict[str, Any] = dict(names)
+    """What is seen after each call, also after one that raises, and at the end all results."""
+    space: dict[str, Any] = {**NAMES}
     tutor.manual_seed(0)
     results = []
     try:
-        exec("\n".join([*program.setup, program.function()]), space)
-        space["f"] = jit(space["f"])
-        for between, arguments in program.calls:
-            exec("\n".join(between), space)
-            results.append(eval(f"f({arguments})", space))
-            yield seen(space, results[-1])
+        exec("\n".join([*program.setup, *[f.text() for f in program.functions]]), space)
     except Exception as error:
-        yield {"raised": type(error).__name__, "text": " ".join(str(error).split())}
+        yield {"raised": type(error).__name__}
         return
+    space |= {f.name: jit(space[f.name]) for f in program.functions}
+    for call in program.calls:
+        try:
+            exec("\n".join([*call.before, call.text()]), space)
+        except Exception as error:
+            raised = {"raised": type(error).__name__, "text": " ".join(str(error).split())}
+            yield {**seen(space, None), **raised}
+            continue
+        results.append(space["last"])
+        yield seen(space, results[-1])
     yield {f"result {i + 1}, at the end": bits(r) for i, r in enumerate(results)}
 
 
 def failure(program: Program, jit: Callable[[Any], Any] = tutor.jit) -> str | None:
-    """In what way jit was wrong: "lies: ..." or "raises: ..."; None if it was right, "" if the
-    program itself raises."""
+    """In what way jit was wrong: "lies: ..." or "raises: ..."; None if it was right, "" if it was,
+    but most calls of the program raise."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ours = run(program, jit)
-        wrong = None
-        for n, right in enumerate(run(program, lambda function: function)):
-            if wrong is None:
-                wrong = _different(n + 1, right, next(ours, {}))
-            if "raised" in right:
-                return wrong or ""
-    return wrong
+        rights = list(run(program, lambda function: function))
+        ours = list(run(program, jit))
+    pairs = enumerate(itertools.zip_longest(rights, ours, fillvalue={}), 1)
+    found = (_different(n, right, got) for n, (right, got) in pairs)
+    raising = sum("raised" in right for right in rights) > len(rights) / 2
+    return next((wrong for wrong in found if wrong), "" if raising else None)
 
 
 def _different(call: int, right: dict[str, str], ours: dict[str, str]) -> str | None:
-    if "raised" in right or "raised" in ours:
-        raised, should = ours.get("raised"), right.get("raised")
-        wrong = f"raises: call {call}: {raised}, not {should}: {ours.get('text')}"
-        return None if raised == should else wrong
+    raised, should = ours.get("raised"), right.get("raised")
+    if raised != should:
+        return (
+            f"raises: call {call}: {raised}, not {should}: {ours.get('text') or right.get('text')}"
+        )
     for path in right:
-        if right[path] != ours.get(path):
+        if right[path] != ours.get(path) and path != "text":
             return f"lies: call {call}: {path} is {ours.get(path)}, and should be {right[path]}"
     more = ours.keys() - right.keys()
     return f"lies: call {call}: there is {min(more)}" if more else None
@@ -242,23 +228,35 @@ def _different(call: int, right: dict[str, str], ours: dict[str, str]) -> str | 
 # ---- making it shorter ---------------------------------------------------------------------------
 
 
+PLAIN = "vec(), vec()"
+
+
+def _without_one(parts: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+    """All but one of them, the last one first."""
+    for i in reversed(range(len(parts))):
+        yield parts[:i] + parts[i + 1 :]
+
+
 def shorter(program: Program) -> Iterator[Program]:
     """The program without one of its lines, or calls."""
-    for i in reversed(range(len(program.calls))):
-        yield program._replace(calls=program.calls[:i] + program.calls[i + 1 :])
-    for i in reversed(range(len(program.body))):
-        yield program._replace(body=program.body[:i] + program.body[i + 1 :])
-    for i, (between, arguments) in enumerate(program.calls):
-        for j in range(len(between)):
-            call = (between[:j] + between[j + 1 :], arguments)
-            yield program._replace(calls=(*program.calls[:i], call, *program.calls[i + 1 :]))
-        if arguments != "vec(), vec()":
-            call = (between, "vec(), vec()")
-            yield program._replace(calls=(*program.calls[:i], call, *program.calls[i + 1 :]))
-    if program.result != "y":
-        yield program._replace(result="y")
-    for i in range(2, len(program.setup)):
-        yield program._replace(setup=program.setup[:i] + program.setup[i + 1 :])
+    for calls in _without_one(program.calls):
+        yield program._replace(calls=calls)
+    for i, function in enumerate(program.functions):
+        others = [function._replace(body=body) for body in _without_one(function.body)]
+        others += [function._replace(result="y")] if function.result != "y" else []
+        for other in others:
+            functions = (*program.functions[:i], other, *program.functions[i + 1 :])
+            yield program._replace(functions=functions)
+    for i, call in enumerate(program.calls):
+        simpler = [call._replace(before=before) for before in _without_one(call.before)]
+        simpler += [call._replace(block="")] if call.block else []
+        simpler += [call._replace(arguments=PLAIN)] if call.arguments != PLAIN else []
+        for other in simpler:
+            yield program._replace(calls=(*program.calls[:i], other, *program.calls[i + 1 :]))
+    for setup in _without_one(program.setup[2:]):
+        yield program._replace(setup=(*program.setup[:2], *setup))
+    for functions in _without_one(program.functions):
+        yield program._replace(functions=functions)
 
 
 def shortest(program: Program, jit: Callable[[Any], Any] = tutor.jit) -> Program:
