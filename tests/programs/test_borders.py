@@ -22,7 +22,7 @@ from tutor import Tensor, nn
 from tutor.errors import GraphError, RecordError, TutorError
 from tutor.ground.memory import PythonHolder
 
-STRICT: dict[str, Any] = {}  # the options with which jit raises what it cannot record
+STRICT = {"strict": True}
 
 
 def bits(t: Tensor) -> tuple[Any, ...]:

@@ -98,9 +98,10 @@ class Thing(NamedTuple):
     path: str
 
     def changed(self) -> str | None:
-        if self.kind is None:
-            return None if self.value.__mro__ is self.attributes else f"the bases of {self.path}"
         value = self.value() if type(self.value) is weakref.ref else self.value
+        if self.kind is None:
+            same = getattr(value, "__mro__", None) is self.attributes
+            return None if same else f"the bases of {self.path}"
         if type(value) is not self.kind:
             return f"the class of {self.path}"
         same = dict_of(value) is self.attributes
@@ -252,7 +253,8 @@ class Guards:
                 raise UnforeseenError(
                     f"to record what is read at {place.path}", "it was not known that it is read"
                 )
-        self.native = simd_cpp.guards()
+        hooked = any(hooks for _, _, hooks in self.tensors)  # the quick look knows of no hooks
+        self.native = None if hooked else simd_cpp.guards()
         self.look()
 
     def look(self) -> None:
