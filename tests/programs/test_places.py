@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import tutor
 from tutor import Tensor, nn, optim
 from tutor.errors import RecordError
 from tutor.programs.checks import check_known
@@ -166,6 +167,15 @@ def test_what_ran_counts_and_what_did_not_does_not() -> None:
     ran.run(lambda: f(False))
     assert {p.path for p in Reached([(uses_a_function, "f")], ran, only=True).places} == set()
     assert "NUMBER" in {p.path for p in Reached([(f, "f")], ran, only=True).places}
+
+
+def test_of_a_jitted_function_what_it_stands_for_is_reached() -> None:
+    jitted = tutor.jit(closing(3))
+    for _ in range(3):
+        jitted()
+    found = paths(lambda: jitted())
+    assert "n" in found
+    assert not [path for path in found if "_traces" in path or "_latest" in path]
 
 
 def test_chains_of_names() -> None:

@@ -109,7 +109,8 @@ class Thing(NamedTuple):
 
     def without(self, roots: Collection[int]) -> Thing:
         """The same, but that it keeps none of the roots alive."""
-        return self._replace(value=weak(self.value)) if id(self.value) in roots else self
+        held = self.kind is None or id(self.value) not in roots
+        return self if held else self._replace(value=weak(self.value))
 
     def __str__(self) -> str:
         if self.kind is None:

@@ -12,9 +12,8 @@ these; they are found, by walking from the function to all that its code names (
 - the methods that are named, and those with __names__; and so on from them.
 
 Once it is known what code ran (ran.py), that alone is read for names. What is reached and is of a
-kind that cannot be compared is `unknown`. tutor's own code is read for what it names, but its
-globals are its own business. Attributes that are named by a text (`getattr`, `vars`) make all
-attributes count.
+kind that cannot be compared is `unknown`. tutor's own code is read for what it names, but for its
+globals. Attributes that are named by a text (`getattr`, `vars`) make all attributes count.
 """
 
 from __future__ import annotations
@@ -289,9 +288,11 @@ class Reached:
         return self.by_text or id(value) in self.whole
 
     def _object(self, value: Any, path: str) -> Iterator[Reach]:
-        kind = type(value)
-        yield from self._attributes(value, path)
-        yield from self._class(kind, value, path)
+        wrapped = (dict_of(value) or {}).get("__wrapped__")
+        yield wrapped, path
+        if wrapped is None or not is_ours(type(value).__module__):  # else a jitted function
+            yield from self._attributes(value, path)
+            yield from self._class(type(value), value, path)
 
     def _attributes(self, value: Any, path: str) -> Iterator[Reach]:
         kind = None if isinstance(value, types.ModuleType) else type(value)
@@ -315,8 +316,6 @@ class Reached:
         if kind in (None, types.FunctionType):
             return
         self.things.append(Thing(value, kind, attributes, path))
-        if attributes is not None and "__wrapped__" in attributes:
-            yield attributes["__wrapped__"], path
         for base in kind.__mro__:
             for slot in slots_of(base):
                 if slot in names or every:

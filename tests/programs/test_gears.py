@@ -37,6 +37,8 @@ from tutor.backends import simd_cpp
 
 REPLAYED, AS_IT_IS, EITHER = "replayed", "as it is", "either"
 
+X = Tensor([1.0, 2.0])
+
 
 class World:
     def __init__(self, **attributes: Any) -> None:
@@ -1399,7 +1401,22 @@ def set_rate(o: Any, n: int) -> None:
     Rate.SLOW._value_ = 1.0 + n % 3
 
 
+class Kinds:
+    """Calls a jitted function with a class as its argument."""
+
+    def __init__(self) -> None:
+        self.kind, self.k = attribute(""), 2.0
+        self.inner = tutor.jit(lambda kind, x: x * kind.scale)
+
+
 MORE: list[Row] = [
+    (
+        "another jitted function",
+        Kinds,
+        lambda o, x: o.inner(o.kind, x) + o.inner(o.kind, x * o.k),
+        lambda o, n: (setattr(o.kind, "scale", float(n)), o.inner(o.kind, X))[0],
+        REPLAYED,
+    ),
     (
         "a method of Tensor",
         lambda: World(relu=Tensor.relu, other=lambda t: t * 3.0),
