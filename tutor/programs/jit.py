@@ -31,6 +31,7 @@ from tutor.backends.step import WATCHES, mode
 from tutor.errors import RecordError
 from tutor.ground.spelling import spelled
 from tutor.programs.call import Call, Key, modes, run_within, within
+from tutor.programs.gears import Eager
 from tutor.programs.graphs import of_first_call
 from tutor.programs.guards import UnforeseenError, weak
 from tutor.programs.passes import known
@@ -42,22 +43,9 @@ from tutor.random import redirected
 MOST_TRACES = 8  # kept for arguments of one kind; the oldest one goes
 MOST_KINDS = 64  # of arguments; that which was called least recently goes
 IN_VAIN = 8  # recordings one after another that were never replayed, before it warns
-LONGEST_REST = 1024  # calls in the eager gear before it is tried again
+UNTRIED = 3  # of one kind, kept that were never replayed: what they hold may be gone
 _tick = itertools.count()
 told: list[Callable[[Jitted], object]] = []  # called with each function that has been recorded
-
-
-class Eager:
-    """Why calls of one kind run as without jit. Each attempt that fails doubles the `rest`, the
-    number of calls before the next one: what stood in the way may be gone then."""
-
-    def __init__(self, why: RecordError, rest: int) -> None:
-        self.why, self.rest, self.left = why, rest, rest
-
-    def goes_on(self) -> bool:
-        """Is this call another one to rest? Counts it."""
-        self.left -= 1
-        return self.left >= 0
 
 
 class Jitted:
@@ -88,6 +76,7 @@ class Jitted:
         self._counts = {"eager": 0, "recorded": 0, "replayed": 0, "refused": 0}
         self._latest: tuple[Any, Key, Any] = (None, (), None)  # a Trace, its mode, its twin
         self._in_vain, self._replayed = 0, 0  # recordings since the last replay; replays so far
+        self._since = 0  # replays before the latest Trace
         self._lock = threading.RLock()
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
@@ -158,9 +147,9 @@ class Jitted:
         gone = functools.partial(_forget, weakref.ref(self), call.key)
         trace.roots = [weak(root, gone) for root, _ in call.roots]
         traces = self._traces.setdefault(call.key, [])
-        traces.insert(0, trace)
-        del traces[MOST_TRACES:]
         self._remember(trace, call)
+        untried = [other for other in traces if not other.replayed][UNTRIED - 1 :]
+        traces[:] = [trace, *(t for t in traces if t not in untried)][:MOST_TRACES]
         while len(self._traces) > MOST_KINDS:
             self._traces.pop(min(self._traces, key=self._last))
         self._counts["recorded"] += 1
@@ -180,13 +169,11 @@ class Jitted:
         self._counts["eager"] += 1
         self._counts["refused"] += 1
         before = self._gears.pop(call.key, None)
-        gear = Eager(why, min(2 * before.rest, LONGEST_REST) if before else 1)
-        self._gears[call.key] = gear
+        self._gears[call.key] = Eager(why, before)
         while len(self._gears) > MOST_KINDS:
             self._gears.pop(next(iter(self._gears)))
         if not self._traces:
-            rest = min(2 * self._resting.rest, LONGEST_REST) if self._resting else 1
-            self._resting = Eager(why, rest)
+            self._resting = Eager(why, self._resting)
         text = f"{self.name} runs as without jit: {why.asked}: {why.found}. To do: {why.do}"
         if os.environ.get("TUTOR_DEBUG"):
             print(f"tutor: {text}", file=sys.stderr)
@@ -208,8 +195,11 @@ class Jitted:
 
     def _remember(self, trace: Trace, call: Call) -> None:
         """This trace is the latest one; its twin, if it has one, is asked first from now on."""
-        trace.used = next(_tick)
-        if trace is not self._latest[0]:
+        trace.used, before = next(_tick), self._latest[0]
+        if before is not None and self._counts["replayed"] > self._since:
+            before.replayed = True
+        if trace is not before:
+            self._since = self._counts["replayed"]
             self._latest = trace, call.key[0], trace.twin(call.windows) if call.plain else None
 
     def _say(self, cause: str) -> None:

@@ -23,13 +23,14 @@ from tutor.programs.ran import LOCKS, is_ours, module_of
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 LARGEST = 4096  # bytes of an array that a guard compares
+types_of_names = collections.namedtuple("types_of_names", "field")  # its field is of a C type
 # Nothing in them changes; of functions that are built in, calls are looked at (ran.py).
 FIXED = (
     *PLAIN, range, slice, type(...), type(NotImplemented), types.CodeType, types.GenericAlias,
     types.UnionType, types.GetSetDescriptorType, types.MemberDescriptorType,
     types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType,
     operator.itemgetter, re.Pattern, decimal.Decimal, datetime.date, datetime.time,
-    datetime.timedelta, datetime.tzinfo, type(sys.flags),
+    datetime.timedelta, datetime.tzinfo, type(sys.flags), type(vars(types_of_names)["field"]),
     *LOCKS,
 )  # fmt: skip
 SEQUENCES: tuple[Any, ...] = (list, tuple, collections.deque, set, frozenset)
@@ -40,6 +41,12 @@ BASES = (
     collections.deque, bytearray, array.array, types.MappingProxyType, int, float, complex, str,
     bytes, object,
 )  # fmt: skip
+# Methods with __names__ that nothing but making, printing and keeping an object calls.
+NOT_CALLED = {
+    "__annotations__", "__copy__", "__deepcopy__", "__del__", "__dict__", "__doc__",
+    "__getstate__", "__init__", "__init_subclass__", "__module__", "__new__", "__reduce__",
+    "__repr__", "__setstate__", "__slots__", "__str__", "__weakref__",
+}  # fmt: skip
 
 
 def exact(value: Any) -> Any:

@@ -14,6 +14,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 GLOBAL, AROUND, LOCAL, MODULE = "global", "around", "local", "module"
+# What reads attributes whose names stand in a text.
+BY_TEXT = {
+    "getattr", "setattr", "hasattr", "delattr", "vars", "__dict__", "__getattribute__",
+    "__setattr__", "attrgetter", "methodcaller", "get_parameters", "parameters", "state_dict",
+}  # fmt: skip
 _ROOTS = {
     **dict.fromkeys(("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"), GLOBAL),
     **dict.fromkeys(("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"), AROUND),

@@ -13,8 +13,11 @@ from typing import Any, NamedTuple
 
 from tutor.errors import RecordError
 from tutor.methods.tensor import Tensor
+from tutor.programs.call import Walk
 from tutor.programs.guards import Place, hooks_of
 from tutor.programs.places import Reached
+from tutor.programs.program import Slot
+from tutor.programs.record import Recorder
 
 
 class Argument(NamedTuple):
@@ -183,3 +186,38 @@ def _look_of(t: Tensor) -> tuple[Any, ...]:
     buf = t.buf
     return (type(t), t.shape, t.strides, t.offset, len(buf), buf.dtype, buf.device, t.requires_grad,
             t.op is None, hooks_of(t))  # fmt: skip
+
+
+# ---- what a call hands out -----------------------------------------------------------------------
+
+
+class Made(NamedTuple):
+    """A Tensor that a call hands out: over `slot`; or `known`, an Argument or a Tensor that is
+    there before, or one that it hands out Again."""
+
+    slot: Slot | None
+    walk: Walk = ()
+    requires_grad: bool = False
+    known: Any = None
+
+
+def known_to(tensors: Sequence[Any], moving: Moving) -> dict[int, Any]:
+    """What each Tensor that was there before is to a replay, by its id: an Argument, or itself."""
+    known: dict[int, Any] = {}
+    for i, t in enumerate(tensors):
+        known.setdefault(id(t), Argument(i))
+    known.update(moving.fixed)
+    return known
+
+
+def made_again(note: Recorder, known: dict[int, Any], handed_out: Sequence[Tensor]) -> list[Made]:
+    """How each of these is made again."""
+    made = []
+    for i, t in enumerate(handed_out):
+        if id(t) in known:
+            made.append(Made(None, known=known[id(t)]))
+            continue
+        known[id(t)] = Again(i)
+        offset = t.offset - note.starts.get(id(t.buf), 0)
+        made.append(Made(note.slot_of(t.buf), (t.shape, t.strides, offset), t.requires_grad))
+    return made

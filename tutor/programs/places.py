@@ -41,10 +41,11 @@ from tutor.programs.guards import (
     keys_of,
     shown_key,
     standing,
-)
+)  # fmt: skip
 from tutor.programs.kinds import (
     CONTAINERS,
     FIXED,
+    NOT_CALLED,
     contents,
     functions_of,
     inner,
@@ -52,19 +53,9 @@ from tutor.programs.kinds import (
     slots_of,
     why_unknown,
 )  # fmt: skip
-from tutor.programs.mentions import AROUND, GLOBAL, MODULE, Chain, chains, codes
+from tutor.programs.mentions import AROUND, BY_TEXT, GLOBAL, MODULE, Chain, chains, codes
 from tutor.programs.ran import UNSEEN, Ran, is_ours, is_users, module_of
 
-BY_TEXT = {
-    "getattr", "setattr", "hasattr", "delattr", "vars", "__dict__", "__getattribute__",
-    "__setattr__", "attrgetter", "methodcaller", "get_parameters", "parameters", "state_dict",
-}  # fmt: skip
-# Methods with __names__ that nothing but making, printing and keeping an object calls.
-NOT_CALLED = {
-    "__annotations__", "__copy__", "__deepcopy__", "__del__", "__dict__", "__doc__",
-    "__getstate__", "__init__", "__init_subclass__", "__module__", "__new__", "__reduce__",
-    "__repr__", "__setstate__", "__slots__", "__str__", "__weakref__",
-}  # fmt: skip
 MOST = 10000  # objects in one walk
 IMMUTABLE = 1 << 8  # of a class, in C: nobody can set its attributes
 Reach = tuple[Any, str]  # something that is reached, and how a person would write it

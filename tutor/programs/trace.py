@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Collection, Container, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from tutor.backends import registry, simd_cpp
 from tutor.core.buffer import Buffer
@@ -22,26 +22,26 @@ from tutor.programs.call import Call, Walk, Window, run_within, walk_of
 from tutor.programs.checks import check_known, check_unchanged
 from tutor.programs.graphs import Graph, crossings, graph_of, plain
 from tutor.programs.guards import Guards, Place
-from tutor.programs.names import Again, Argument, Before, Moving, Names, moves, of_call
+from tutor.programs.names import (
+    Again,
+    Argument,
+    Before,
+    Made,
+    Moving,
+    Names,
+    known_to,
+    made_again,
+    moves,
+    of_call,
+)
 from tutor.programs.passes import possible
 from tutor.programs.places import Reached
-from tutor.programs.program import Slot
 from tutor.programs.ran import Ran
 from tutor.programs.record import Recorder
 from tutor.programs.replay import check_apart
 from tutor.programs.results import taken_apart
 from tutor.programs.source.road import Road
 from tutor.random import stream
-
-
-class Made(NamedTuple):
-    """A Tensor that a call hands out: over `slot`; or `known`, an Argument or a Tensor that is
-    there before, or one that it hands out Again."""
-
-    slot: Slot | None
-    walk: Walk = ()
-    requires_grad: bool = False
-    known: Any = None
 
 
 class Trace:
@@ -56,6 +56,7 @@ class Trace:
     ) -> None:
         self.roots: list[Any] = []  # what a key has the ids of: weak, where that is possible
         self.used = 0  # when it was called last: the larger, the later
+        self.replayed = False
         self.guards, self.names = guards, names
         self.recorded = note.program()
         self.program = possible(passes, self.recorded)
@@ -276,7 +277,7 @@ def _trace(
             effects.append((place._replace(value=None), None if now is None else len(handed_out)))
             if now is not None:
                 handed_out.append(now)
-        known = _known([*arguments, *(p.value for p in moving.places)], moving)
+        known = known_to([*arguments, *(p.value for p in moving.places)], moving)
         is_known = lambda t: known.get(id(t))  # noqa: E731
         graph = graph_of(results, began, note, is_known, handed_out, partial(possible, passes))
     except RecordError as error:
@@ -306,7 +307,7 @@ def _of_call(
             slot.role = "input"
     names = Names(arguments, places, moving)
     tensors = [*arguments, *(p.value for p in places)]
-    made = _made(note, _known(tensors, moving), handed_out)
+    made = made_again(note, known_to(tensors, moving), handed_out)
     note.check_nothing_escaped()
     slots, always = [note.slots.get(id(t.buf)) for t in tensors], moving.buffers
     alone = before.reached.tensors.keys() - moving.fixed.keys()
@@ -328,25 +329,3 @@ def _of_call(
         if slot.role == "input":
             slot.value = None  # it was there for that call alone
     return trace
-
-
-def _known(tensors: Sequence[Any], moving: Moving) -> dict[int, Any]:
-    """What each Tensor that was there before is to a replay, by its id: an Argument, or itself."""
-    known: dict[int, Any] = {}
-    for i, t in enumerate(tensors):
-        known.setdefault(id(t), Argument(i))
-    known.update(moving.fixed)
-    return known
-
-
-def _made(note: Recorder, known: dict[int, Any], handed_out: Sequence[Tensor]) -> list[Made]:
-    """How each of these is made again."""
-    made = []
-    for i, t in enumerate(handed_out):
-        if id(t) in known:
-            made.append(Made(None, known=known[id(t)]))
-            continue
-        known[id(t)] = Again(i)
-        offset = t.offset - note.starts.get(id(t.buf), 0)
-        made.append(Made(note.slot_of(t.buf), (t.shape, t.strides, offset), t.requires_grad))
-    return made
