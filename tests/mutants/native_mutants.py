@@ -274,12 +274,6 @@ NATIVE_MUTANTS = [
         "a query that is to see nothing sees all, where the first one may",
     ),
     Mutant(
-        "attention reads what an earlier one left in memory", f"{CPP}/kernels/attention.hpp",
-        "for (int64_t j = from.cols; j < width; ++j) row[j] = 0;", "",
-        "nn/test_norms.py::test_what_an_attention_before_left_in_memory_has_no_part_in_the_next",
-        "after one nan the gradients of narrow heads are nan",
-    ),
-    Mutant(
         "lanes behind a row have a part in its variance", f"{CPP}/kernels/norm.hpp",
         "        return read(line);", "        return values;",
         AGREE,

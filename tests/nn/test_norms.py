@@ -193,23 +193,6 @@ def test_a_row_that_sees_no_key_gives_zero():
         assert F.scaled_dot_product_attention(nothing, q, q, is_causal=causal).shape == (0, 3)
 
 
-def gradient_of_attention(rows, keys, width, bad):
-    """Of all but the last query, for q: the last of `keys` has the value `bad`."""
-    local = np.random.default_rng(3)
-    q, k, v = (local.normal(size=(n, width)) for n in (rows, keys, keys))
-    v[-1] = bad
-    q = Tensor(q, requires_grad=True)
-    z = F.scaled_dot_product_attention(q, Tensor(k), Tensor(v), is_causal=True)
-    z[:-1].sum().backward()
-    return q.grad.numpy()[:-1]
-
-
-def test_what_an_attention_before_left_in_memory_has_no_part_in_the_next():
-    wanted = gradient_of_attention(5, 5, 3, 1.0)
-    gradient_of_attention(40, 5, 40, math.nan)
-    np.testing.assert_array_equal(gradient_of_attention(5, 5, 3, 1.0), wanted)
-
-
 def test_dropout_of_attention_is_that_of_its_weights():
     q = Tensor(rng.normal(size=(40, 8)))
     ones = Tensor.ones(40, 1000, dtype="float64")
