@@ -181,8 +181,8 @@ PYTHON_MUTANTS = [
     ),
     Mutant(
         "batch norm evaluates half floats as half floats", "tutor/nn/functional/norms.py",
-        "(widened(x) * beside(scale, x) + beside(shift, x)).cast(x.dtype)",
-        "x * beside(scale, x).cast(x.dtype) + beside(shift, x).cast(x.dtype)",
+        'apply("mul_add", widened(x), beside(scale, x), beside(shift, x))',
+        'apply("mul_add", x, beside(scale, x).cast(x.dtype), beside(shift, x).cast(x.dtype))',
         "nn/test_norms.py", "a float16 model loses digits in every layer, in evaluation alone",
         only="half_floats",
     ),

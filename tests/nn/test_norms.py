@@ -183,6 +183,9 @@ def test_a_row_that_sees_no_key_gives_zero():
         q.grad = None
         z.sum().backward()
         np.testing.assert_allclose(q.grad.numpy(), [[1, 1, 1], [0, 0, 0]], 1e-6, 1e-7)
+    hidden = F.scaled_dot_product_attention(q, q, q, Tensor([[0.0], [-math.inf]]))
+    np.testing.assert_array_equal(hidden[1].detach().numpy(), 0)
+    assert hidden[0].tolist() == F.scaled_dot_product_attention(q, q, q)[0].tolist()
     nothing = Tensor.zeros(0, 3, dtype="float64")
     for causal in (False, True):
         z = F.scaled_dot_product_attention(q, nothing, nothing, is_causal=causal)

@@ -46,6 +46,8 @@ CASES = [
          lambda q, k, v: attended(q, k, v, 0, 1.0, True)),
     Case("attention", lambda q, k, v, m: attention(q, k, v, m, scale=0.5), (*QKV, (3, 5)),
          lambda q, k, v, m: attended(q, k, v, m, 0.5, False)),
+    Case("attention", attention, ((2, 4), (300, 4), (300, 2), (2, 300)),
+         lambda q, k, v, m: attended(q, k, v, m, 1.0, False), orders=0),
     Case("attention", lambda q, k, v: attention(q, k, v, q.wrap([0.0, -np.inf, 1.0], q.dtype)),
          ((2, 4), (3, 4), (3, 2)),
          lambda q, k, v: attended(q, k, v, [0.0, -np.inf, 1.0], 1.0, False)),

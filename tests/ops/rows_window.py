@@ -12,6 +12,10 @@ POOL = {
 }  # fmt: skip
 
 
+PAIRS = POOL | {"size_w": 2, "stride_w": 2}  # 2 x 2 side by side, which has a way of its own
+APART = PAIRS | {"dilation_w": 2}
+
+
 def by_product(step, gap, groups):
     """The same by a matrix product: the composed form, which the kernel must equal."""
     return lambda x, w: conv_by_product(Tensor(x), Tensor(w), step, gap, groups).numpy()
@@ -21,8 +25,8 @@ def by_windows(x):
     return max_by_windows(Tensor(x), (2, 3), (2, 1), (1, 1)).numpy()
 
 
-def pool_grad(x, g):
-    return apply("max_pool2d_grad", x, apply("max_pool2d", x, **POOL), g, **POOL)
+def pool_grad(x, g, window=POOL):
+    return apply("max_pool2d_grad", x, apply("max_pool2d", x, **window), g, **window)
 
 
 X = Tensor([[[[1.0, 2.0, 2.0, 0.0, 1.0]] * 4, [[0.0, 3.0, 1.0, 3.0, 3.0]] * 4]], dtype="float64")
@@ -41,4 +45,9 @@ CASES = [
     Case("max_pool2d_grad",
          lambda g: pool_grad(X.to(g.device), g),
          ((1, 2, 2, 3),)),
+    Case("max_pool2d", lambda x: apply("max_pool2d", x, **APART), ((2, 2, 5, 7),),
+         lambda x: max_by_windows(Tensor(x), (2, 2), (2, 2), (1, 2)).numpy(), "apart"),
+    Case("max_pool2d_grad",
+         lambda g: pool_grad(X.to(g.device), g.transpose(2, 3), PAIRS),
+         ((1, 2, 2, 2),)),
 ]  # fmt: skip

@@ -95,7 +95,7 @@ PLATEAUS: dict[str, dict[str, Any]] = {
     "absolute": {"threshold": 0.05, "threshold_mode": "abs", "patience": 1},
     "max": {"mode": "max", "patience": 2}, "cooldown": {"patience": 1, "cooldown": 4},
     "at least": {"patience": 0, "min_lr": 0.01, "factor": 0.5},
-    "far": {"patience": 1, "threshold": 0.3},
+    "far": {"patience": 1, "threshold": 0.3, "factor": 0.9},
     "no less": {"patience": 0, "factor": 0.5, "eps": 0.05},
 }  # fmt: skip
 
@@ -106,7 +106,7 @@ def test_a_plateau(name: str) -> None:
     a = ours_of.ReduceLROnPlateau(mine, **PLATEAUS[name])
     b = theirs_of.ReduceLROnPlateau(other, **PLATEAUS[name])
     metrics = [1.0, 0.9, 0.9, 0.95, 0.9, 0.90001, 0.5, 0.6, 0.7, float("nan"), 0.8, 0.4] * 5
-    metrics += [0.3, 0.29, 0.26, 0.2, 0.17, 0.0, -0.1, -0.101, -0.2, -0.2]  # slowly, and below 0
+    metrics += [0.3, 0.29, 0.26, 0.2, 0.15, 0.149, 0.0, -0.1, -0.101, -0.2]  # slowly, and below 0
     for n, metric in enumerate(metrics):
         mine.step()
         other.step()
