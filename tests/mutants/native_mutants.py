@@ -226,7 +226,7 @@ NATIVE_MUTANTS = [
         "a server's answers are made of several requests",
     ),
     Mutant(
-        "the twin of a replay does not look for hooks", f"{CPP}/replay/caller.cpp",
+        "the twin of a replay does not look for hooks", f"{CPP}/replay/guards.cpp",
         "== known.requires_grad && !has_hooks(t);", "== known.requires_grad;",
         "programs/test_names.py",
         "a hook that is added later is never called",
