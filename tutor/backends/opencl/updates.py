@@ -1,8 +1,8 @@
 """The steps of optimizers, from the same formulas that the CPU's source is made of.
 
 What is the same for all elements and costs much (lr / (1 - beta1**t), say) is computed once for
-each parameter, by one work-item, and stays on the device: no launch waits for the host to know it. None
-takes what was computed for another: each parameter counts its own steps.
+each parameter, by one work-item, and stays on the device: no launch waits for the host to know it.
+No parameter takes what was computed for another: each counts its own steps.
 """
 
 from __future__ import annotations
