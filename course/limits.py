@@ -92,12 +92,27 @@ def _set() -> None:
 def _take_back() -> None:
     for (module, name), function in Held.before.items():
         setattr(module, name, function)
-    if Held.limit is not None:
+    give_back(Held.limit)
+    Held.limit = None
+
+
+@contextlib.contextmanager
+def limited(count: int) -> Iterator[None]:
+    """Within this block this process may have so many bytes more than it has."""
+    before = limit_memory(count)
+    try:
+        yield
+    finally:
+        give_back(before)
+
+
+def give_back(limit: tuple[int, int] | None) -> None:
+    """Set the limit of memory to the one that `limit_memory` has found."""
+    if limit is not None:
         import resource
 
         with contextlib.suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_AS, Held.limit)
-        Held.limit = None
+            resource.setrlimit(resource.RLIMIT_AS, limit)
 
 
 def limit_memory(count: int) -> tuple[int, int] | None:

@@ -128,8 +128,8 @@ def status_command(args: argparse.Namespace) -> int:
 def status() -> int:
     from course import status as library
 
-    limits.limit_memory(limits.MEMORY)  # their pieces are run
-    print("\n".join(library.lines()))
+    with limits.limited(limits.MEMORY):  # their pieces are run
+        print("\n".join(library.lines()))
     return 0
 
 

@@ -168,7 +168,11 @@ def test_it_measures_in_two_seconds(capsys: pytest.CaptureFixture[str]) -> None:
     if LEVELS:
         assert "memory, 1 thread" in rates
         assert len([name for name in rates if name.startswith("L")]) == len(
-            [c for c in processor.caches() if c.kind != "Instruction"]
+            [
+                c
+                for c in processor.caches()
+                if c.kind != "Instruction" and c.size // 2 <= measure.MOST
+            ]
         )
     for text in rates.values():
         assert re.match(r"\d[\d.]* [MGT] (float32 operations|bytes)/s", text), text

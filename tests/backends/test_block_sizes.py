@@ -357,6 +357,7 @@ ELSEWHERE = {
     "matmul_steps.hpp:SIDE": "tests/backends/test_matmul_steps.py",
     "sum_steps.hpp:BRANCH": "tests/backends/test_sum_steps.py",
     "reducer.hpp:MOST": "2**30 rows take gigabytes",
+    "mul_add.cpp:AHEAD": "a hint to the CPU, on which no result depends",
     "reducer.hpp:AHEAD": "a hint to the CPU, on which no result depends",
     "reduce.cpp:MOST_BLOCKS": "reduce.cpp:GRAIN is as many terms",
     "reduce.cpp:WAITING": "reduce.cpp:GRAIN: 8 columns of so many terms fill all of these rows",

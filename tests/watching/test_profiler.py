@@ -121,7 +121,7 @@ def test_an_update_in_place_is_read_and_written() -> None:
     sgd, adam = optim.SGD([p], lr=0.1, momentum=0.9), optim.Adam([p])
     p.grad = g
     sgd.step(), adam.step()  # their state exists now
-    count = {"add": (3 * 8, 1)}  # of the steps
+    count = {"add": (5 * 8, 2)}  # of the steps and of p's moves, both ways, and the 1
     # p, v both ways, g, and three settings; p, m, v both ways, g, five settings and the count
     assert bytes_and_flops(sgd.step) == {"sgd": (5 * 40 + 3 * 8, None), **count}
     assert bytes_and_flops(adam.step) == {"adam": (7 * 40 + 6 * 8, None), **count}

@@ -45,10 +45,12 @@ def lines() -> dict[str, str]:
                 half = 1 << (cache.size // 2).bit_length() - 1  # a power of two has no remainder
                 rate = reading(backend, half)
                 found[f"L{cache.level}, {of(1)}"] = f"{words(rate)} bytes/s read, by sum"
+    outermost = max((cache.size for cache in processor.caches()), default=0)
+    where = "memory" if outermost < MOST else "memory, or the outermost cache"
     for count in sorted({1, threads}):
         with threaded(count, name):
             rate = reading(backend, MOST)
-        found[f"memory, {of(count)}"] = f"{words(rate)} bytes/s read, by sum"
+        found[f"memory, {of(count)}"] = f"{words(rate)} bytes/s read, by sum, from {where}"
     return found
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import time
 from typing import Any
 
 from prose import Claim
@@ -158,11 +157,6 @@ CLAIMS = [
         ),
     ),
     Claim(
-        "On a quiet machine these two cells take about three minutes",
-        lambda names: names["took"] > 0 and time.process_time() < 600,  # whatever else runs
-        when="next",
-    ),
-    Claim(
         "It can write. Nobody has told it what a word is",
         lambda names: known_words(names, names["after"]) > 0.8 and "\n" in names["after"],
     ),
@@ -276,6 +270,7 @@ CLAIMS = [
 ASKED = "what is asked for, and what the check asks"
 AUTHORS = "a number of the authors, who are named with it"
 NOT_CLAIMS = {
+    "On a quiet machine these two cells take about three minutes": "a time, which no test asserts",
     "Below 1, differences grow, and what is likely becomes likelier; above 1, everything": "12.8",
     "the `top_k` largest get 0.0": ASKED,
     "It may have 300,000 weights": ASKED,

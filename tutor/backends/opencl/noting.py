@@ -58,19 +58,6 @@ def live(buf: Any, read: Callable[[Any], Any]) -> Any:
     return Live(buf, read)
 
 
-def once(what: Any, operands: Sequence[Any], make: Callable[[], Any]) -> Any:
-    """`make()`, which computes `what` of these operands; while noting, what it has made of them
-    before, unless a step has written to one of them since."""
-    noting = NOW.noting
-    if noting is None:
-        return make()
-    walks = [(x.shape, x.strides, x.offset) for x in operands]
-    key = ((what, *walks), *[id(x.buf) for x in operands])
-    if key not in noting.known:
-        noting.known[key] = make(), operands
-    return noting.known[key][0]
-
-
 def decided(buf: Any) -> None:
     """Which launches there are depends on what stands in this Buffer of the host."""
     if NOW.noting is not None and NOW.noting.commands.index(buf) is not None:
@@ -91,7 +78,6 @@ class Noting:
         self.open: dict[int, Question] = {}  # by the memory that it is about, by id; and those
         self.met: set[int] = set()  # of them that are waited for, but not at the beginning
         self.number = 0  # of the step that is being noted
-        self.known: dict[Any, tuple[Any, Any]] = {}  # what `once` has made, and of what
         self.lost = False
         self.still: set[int] = set()  # memory that no step writes, as long as it has it, by id
         self.early: Collection[int] = ()
@@ -181,18 +167,10 @@ class Noting:
             self.commands.kept.append(step)
             with unnoted():
                 emit(step)
-        self.forget(step)
 
     def ended(self, block: Any) -> None:
         """A temp has gone: whoever has that memory next may write it."""
         self.still.discard(id(block))
-
-    def forget(self, step: Step) -> None:
-        """What was computed of Buffers that the step has written does not hold any more."""
-        written = {id(x.buf) for x in step.writes}
-        self.known = {
-            key: found for key, found in self.known.items() if written.isdisjoint(key[1:])
-        }
 
     def ask(
         self, memory: Any, run: Callable[[], None], refuse: Callable[[bytes], None], about: Any,

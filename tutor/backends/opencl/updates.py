@@ -1,7 +1,8 @@
 """The steps of optimizers, from the same formulas that the CPU's source is made of.
 
-What is the same for all elements and costs much (lr / (1 - beta1**t), say) is computed once, by one
-work-item, and stays on the device: no launch waits for the host to know it.
+What is the same for all elements and costs much (lr / (1 - beta1**t), say) is computed once for
+each parameter, by one work-item, and stays on the device: no launch waits for the host to know it.
+No parameter takes what was computed for another: each counts its own steps.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from typing import Any
 from tutor.backends.opencl.elementwise import Elements
 from tutor.backends.opencl.hand import fresh, width
 from tutor.backends.opencl.memory import Pool, Rows
-from tutor.backends.opencl.noting import once
 from tutor.backends.registry import Operand
 from tutor.backends.signatures import SIGNATURES, dtype_of
 from tutor.backends.text.expressions import loaded, rounded, stored
@@ -72,15 +72,10 @@ class Update:
         if not self.costly:
             self.each(p, *ins)
             return
-        given = ins[self.count - 1 :]
-
-        def settings() -> list[Operand]:
-            found = fresh(self.pool, (len(self.cells),), self.wide)
-            cells = [Operand(found.buf, (), (), k) for k in range(len(self.cells))]
-            self.once(*cells, *given)
-            return cells
-
-        self.each(p, *ins[: self.count - 1], *once((self.once.name, self.wide), given, settings))
+        found = fresh(self.pool, (len(self.cells),), self.wide)
+        cells = [Operand(found.buf, (), (), k) for k in range(len(self.cells))]
+        self.once(*cells, *ins[self.count - 1 :])
+        self.each(p, *ins[: self.count - 1], *cells)
 
 
 def kernels(pool: Pool) -> Rows:
