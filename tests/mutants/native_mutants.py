@@ -228,7 +228,7 @@ NATIVE_MUTANTS = [
     Mutant(
         "the twin of a replay does not look for hooks", f"{CPP}/replay/guards.cpp",
         "== known.requires_grad && !has_hooks(t);", "== known.requires_grad;",
-        "programs/test_names.py",
+        "programs/test_guarded_names.py",
         "a hook that is added later is never called",
     ),
     Mutant(

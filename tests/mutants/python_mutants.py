@@ -659,19 +659,19 @@ PYTHON_MUTANTS = [
     Mutant(
         "what has another name moves with the first", "tutor/programs/names.py",
         "if reached.ways[i] > ways[i]}", "if False}",
-        "programs/test_names.py",
+        "programs/test_guarded_names.py",
         "the best weights are those of the last step, in silence",
     ),
     Mutant(
         "a replay does not ask which Tensors are one", "tutor/programs/names.py",
         "if self._which(tensors) != self._same:", "if False:",
-        "programs/test_names.py",
+        "programs/test_guarded_names.py",
         "`a is b` is what it was when it was recorded",
     ),
     Mutant(
         "a replay takes whatever Tensor stands in a place", "tutor/programs/names.py",
         "if not isinstance(t, Tensor) or _look_of(t) != look:", "if not isinstance(t, Tensor):",
-        "programs/test_names.py",
+        "programs/test_guarded_names.py",
         "a state of another shape is read as one of the first shape",
     ),
     Mutant(
