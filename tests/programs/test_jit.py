@@ -560,7 +560,7 @@ def test_a_saved_value_that_a_replay_changes_is_known_to_be_stale() -> None:
         y.backward()
 
 
-def test_a_result_whose_graph_backward_has_walked_says_that_it_has_none() -> None:
+def test_a_result_whose_graph_backward_has_walked_says_so() -> None:
     w = Tensor([2.0], requires_grad=True)
 
     @tutor.jit
@@ -571,9 +571,26 @@ def test_a_result_whose_graph_backward_has_walked_says_that_it_has_none() -> Non
 
     for _ in range(4):
         y = step(Tensor([1.0]))
-        assert not y.requires_grad
-        with pytest.raises(GraphError, match="jit"):
+        assert y.requires_grad and not y.is_leaf
+        with pytest.raises(GraphError, match=r"(?s)through Sum.*has freed"):
             y.backward()
+
+
+def test_a_result_whose_graph_is_stale_says_what_was_changed() -> None:
+    w = Tensor([2.0], requires_grad=True)
+
+    @tutor.jit
+    def step(x: Tensor) -> Tensor:
+        y = x * w
+        x += 1  # saved for the gradient of w
+        return y.sum()
+
+    for _ in range(4):
+        y = step(Tensor([1.0]))
+        assert y.requires_grad and not y.is_leaf
+        with pytest.raises(GraphError, match=r"(?s)through Mul, which saved.*in place.*test_jit"):
+            y.backward()
+    assert step.stats()["replayed"] == 2
 
 
 # ---- what cannot be recorded ---------------------------------------------------------------------

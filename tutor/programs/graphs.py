@@ -23,7 +23,7 @@ from typing import Any
 from tutor.core.buffer import Buffer
 from tutor.core.engine import engine
 from tutor.core.engine.forward import serials
-from tutor.core.op import Op
+from tutor.core.op import Op, state_of
 from tutor.dtype import DType
 from tutor.errors import GraphError, RecordError
 from tutor.ground.memory import kept
@@ -32,7 +32,6 @@ from tutor.programs.backward import Held, Improve, Kept, Number, Part
 from tutor.programs.kinds import PLAIN
 from tutor.programs.program import Program
 from tutor.programs.record import Recorder
-from tutor.programs.results import mapped
 
 
 def unlike(found: str, do: str) -> RecordError:
@@ -122,10 +121,54 @@ def plain(t: Any, began: int) -> Any:
     return t if t.op is None or t.op.serial < began else t.detach()
 
 
-def of_first_call(function: Callable[[], Any]) -> Any:
-    """What it returns, without what is left of a graph that backward() has walked already."""
-    began = next(serials)
-    return mapped(function(), lambda t: t if is_live(t, began) else plain(t, began))
+def ended(results: Sequence[Any], began: int) -> list[tuple[int, Op]]:
+    """The results through which no gradient can come any more, since backward() has been called in
+    this call or what an Op saved was changed, each with an Op that says so."""
+    found = []
+    for i, t in enumerate(results):
+        if t.op is not None and t.op.serial >= began:
+            unseen, seen = [t.op], set[Op]()
+            while unseen:
+                op = unseen.pop()
+                if op.saved is None or op.states != tuple(map(state_of, op.saved)):
+                    found.append((i, _left(op)))
+                    break
+                seen.add(op)
+                unseen += {x.op for x in op.inputs if x.op} - seen
+    return found
+
+
+def _left(op: Op) -> Op:
+    """As much of a freed or stale Op as the Engine needs to refuse it: no inputs, no numbers."""
+    left = type(op).__new__(type(op))
+    left.inputs, left.params, left.saved, left.states, left.needs = (), {}, None, (), ()
+    left.shape, left.serial, left.kept, left.hooks = op.shape, op.serial, None, None
+    if op.saved is not None:
+        saved, states = [], []
+        for t, before in zip(op.saved, op.states, strict=True):
+            hollow = Tensor.over(Buffer.empty(0, t.buf.dtype, t.buf.device), *state_of(t)[2:])
+            hollow.buf.changed_at = t.buf.changed_at
+            saved.append(hollow)
+            now, moved = state_of(hollow), t.buf is not before[0]
+            state = now if state_of(t) == before else (None if moved else now[0], -1, *now[2:])
+            states.append(state)
+        left.saved, left.states = tuple(saved), tuple(states)
+    return left
+
+
+def behind(
+    ended: list[tuple[int, Op]], rebuild: Callable[[Sequence[Any]], Any]
+) -> Callable[[Sequence[Any]], Any]:
+    """`rebuild`, where what is left of a graph stands behind those of the Tensors."""
+    if not ended:
+        return rebuild
+
+    def rebuilt(made: Sequence[Any]) -> Any:
+        for i, op in ended:
+            made[i].op, made[i].requires_grad = op, True
+        return rebuild(made)
+
+    return rebuilt
 
 
 def graph_of(

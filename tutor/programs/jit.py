@@ -32,7 +32,6 @@ from tutor.errors import RecordError
 from tutor.ground.spelling import spelled
 from tutor.programs.call import Call, Key, modes, run_within, within
 from tutor.programs.gears import Eager
-from tutor.programs.graphs import of_first_call
 from tutor.programs.guards import UnforeseenError, weak
 from tutor.programs.passes import known
 from tutor.programs.program import Program
@@ -104,7 +103,7 @@ class Jitted:
             self._warm = True
             self._counts["eager"] += 1
             run = lambda: self._ran.run(lambda: self.function(*args, **kwargs))  # noqa: E731
-            return of_first_call(lambda: run_within(run))
+            return run_within(run)
         gear = self._gears.get(call.key)
         if gear is not None and gear.goes_on():
             return self._eager(args, kwargs)

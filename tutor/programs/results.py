@@ -11,19 +11,6 @@ from tutor.methods.tensor import Tensor
 from tutor.programs.kinds import PLAIN
 
 
-def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
-    """A result, with other Tensors in the place of its own: where none is another one, that very
-    thing."""
-    if isinstance(value, Tensor):
-        return change(value)
-    parts = _parts(value)
-    if parts is None:
-        return value
-    found = [mapped(part, change) for part in parts]
-    same = all(a is b for a, b in zip(found, parts, strict=True))
-    return value if same else _like(value)(found)
-
-
 def taken_apart(
     value: Any, tensors: list[Any], there: Container[Any] = ()
 ) -> Callable[[Sequence[Any]], Any]:

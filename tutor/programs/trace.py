@@ -20,7 +20,7 @@ from tutor.ground.memory import held
 from tutor.methods.tensor import Tensor
 from tutor.programs.call import Call, Walk, Window, run_within, walk_of
 from tutor.programs.checks import check_known, check_unchanged
-from tutor.programs.graphs import Graph, crossings, graph_of, plain
+from tutor.programs.graphs import Graph, behind, crossings, ended, graph_of, plain
 from tutor.programs.guards import Guards, Place
 from tutor.programs.names import (
     Again,
@@ -279,12 +279,13 @@ def _trace(
                 handed_out.append(now)
         known = known_to([*arguments, *(p.value for p in moving.places)], moving)
         is_known = lambda t: known.get(id(t))  # noqa: E731
+        walked = ended(results, began)
         graph = graph_of(results, began, note, is_known, handed_out, partial(possible, passes))
     except RecordError as error:
         return result, error
     del result
     results.clear()  # and with them the graph
-    again = graph.linked(rebuild) if graph else rebuild
+    again = behind(walked, graph.linked(rebuild) if graph else rebuild)
     try:
         trace = _of_call(note, before, after, moving, handed_out, roots, passes)
     except RecordError as error:

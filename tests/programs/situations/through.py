@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import tutor
 from situations.table import grads, labels, net, rows, situation, state, vec, weight
 from tutor import nn, optim
+from tutor.errors import GraphError
 
 # ---- grad ----------------------------------------------------------------------------------------
 
@@ -163,3 +166,102 @@ def a_model_is_jitted(jit):
         fast(rows(call)).cross_entropy(labels()).backward()
         sgd.step()
         yield fast.state_dict()
+
+
+# ---- graphs that are used up ---------------------------------------------------------------------
+
+
+def again(t):
+    """What another backward() through t gives, or what it says."""
+    try:
+        t.sum().backward()
+    except GraphError as error:
+        return error.found
+    return t.grad
+
+
+@situation("graphs that are used up")
+def the_loss_is_handed_out_after_its_backward(jit):
+    w = weight(1, 2)
+
+    @jit
+    def step(x):
+        loss = (w * x).sum()
+        loss.backward()
+        return loss
+
+    for call in range(5):
+        loss = step(vec(call, 1))
+        yield loss.is_leaf, loss.requires_grad, again(loss), w.grad
+
+
+@situation("graphs that are used up")
+def what_lies_before_the_loss_is_kept_for_the_next_call(jit):
+    s = SimpleNamespace(before=vec(1, 1))
+    w = weight(1, 2)
+
+    @jit
+    def step(x):
+        y = w * x + s.before.detach()
+        (y * y).sum().backward()
+        return y
+
+    for call in range(6):
+        s.before = step(vec(call, 1))
+        yield s.before, s.before.grad, w.grad
+
+
+@situation("graphs that are used up")
+def what_is_used_up_goes_in_again(jit):
+    s = SimpleNamespace(before=vec(1, 1))
+    w = weight(1, 2)
+
+    @jit
+    def step(x):
+        y = w * x + s.before
+        (y * y).sum().backward()
+        return y
+
+    for call in range(4):
+        w.grad = None
+        try:
+            y = step(vec(call, 1))
+        except GraphError as error:
+            yield error.found, w.grad
+            s.before = vec(1, 1)
+        else:
+            yield y, w.grad
+            s.before = y
+
+
+@situation("graphs that are used up")
+def a_measure_beside_the_loss(jit):
+    w = weight(1, 2)
+
+    @jit
+    def step(x):
+        y = w * x
+        y.sum().backward()
+        return (y - 1).abs().mean()
+
+    for call in range(5):
+        measure = step(vec(call, 3))
+        yield measure, measure.is_leaf, again(measure)
+
+
+@situation("graphs that are used up")
+def a_graph_that_an_update_has_made_stale(jit):
+    w = weight(1, 2)
+    sgd = optim.SGD([w], lr=0.5)
+
+    @jit
+    def step(x):
+        sgd.zero_grad()
+        y = w * w * x
+        (w * x).sum().backward()
+        sgd.step()
+        return y
+
+    for call in range(5):
+        y = step(vec(call, 1))
+        yield y, y.is_leaf, again(y)
