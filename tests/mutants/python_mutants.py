@@ -681,6 +681,27 @@ PYTHON_MUTANTS = [
         "what is appended to the result is not in the list",
     ),
     Mutant(
+        "a result whose graph is stale has none after a replay", "tutor/programs/trace.py",
+        "behind(walked, ", "behind([], ",
+        "programs/test_jit.py",
+        "a second backward() goes through, to no parameter",
+        only="stale",
+    ),
+    Mutant(
+        "the small jit forgets to say what it has written", "tutor/programs/small.py",
+        "operand.buf.touch()  #", "pass  #",
+        "programs/test_small.py",
+        "a gradient of what is no longer there",
+        only="saved",
+    ),
+    Mutant(
+        "the C program trains on pixels from 0 to 255", "tutor/programs/source/trains.py",
+        '" / 255.0f"', '""',
+        "programs/test_trains.py",
+        "its first loss is some hundred",
+        only="losses",
+    ),
+    Mutant(
         "windows that are dilated do not overlap", "tutor/ground/overlap.py",
         "or _returns(axes[::-1], 0, False)", "or False",
         "ground/test_layout.py",
