@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import threading
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 import tutor
 from tutor import Tensor, amp, nn, optim
 from tutor.backends.signatures import SIGNATURES
-from tutor.errors import DataError, DomainError, DTypeError, RecordError
+from tutor.errors import DataError, DomainError, DTypeError
 from tutor.ground import casting
 
 _simd = pytest.importorskip("tutor.backends.simd_cpp._simd")
@@ -297,8 +296,7 @@ def of_parts(p: Tensor, sgd: Any, scaler: Any, wrap: Any, inside: tuple[str, ...
         x = Tensor([1.0 + call, 8.0])
         for part in PARTS[: at[0]]:
             of(part, x)
-        with contextlib.suppress(RecordError):  # which comes when all of it has run
-            jitted(x)
+        jitted(x)
         for part in PARTS[at[-1] + 1 :]:
             of(part, x)
         found.append((bits(p), scaler.get_scale()))
@@ -309,6 +307,7 @@ def bits(t: Tensor) -> bytes:
     return bytes(t.detach().cpu().copy().buf.raw)
 
 
+@pytest.mark.filterwarnings("ignore:tutor.jit. of_parts")  # where it is left unscaled: not replayed
 @pytest.mark.parametrize(
     "inside",
     [PARTS[a:b] for a in range(5) for b in range(a + 1, 6)],
