@@ -270,7 +270,6 @@ CLAIMS = [
 ASKED = "what is asked for, and what the check asks"
 AUTHORS = "a number of the authors, who are named with it"
 NOT_CLAIMS = {
-    "On a quiet machine these two cells take about three minutes": "a time, which no test asserts",
     "Below 1, differences grow, and what is likely becomes likelier; above 1, everything": "12.8",
     "the `top_k` largest get 0.0": ASKED,
     "It may have 300,000 weights": ASKED,
