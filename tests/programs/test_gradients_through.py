@@ -16,7 +16,7 @@ from random_programs import COLUMNS, NUMBERS, ONE, ROWS, SHAPED, TWO, Line, Mach
 
 import tutor
 from tutor import Tensor, nn, no_grad
-from tutor.core.op import Op
+from tutor.core.op import OPS, Op
 from tutor.errors import GraphError
 from tutor.programs.passes import PASSES
 from tutor.programs.results import taken_apart
@@ -816,6 +816,7 @@ exec(
     TUTORS,
 )
 Reading = TUTORS["Reading"]
+del OPS["reading"]  # what counts the library's own ops does not find it there
 
 
 @pytest.mark.parametrize("writes", [False, True])

@@ -26,6 +26,7 @@ import types
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
+from weakref import ref
 
 from tutor.core.buffer import Buffer
 from tutor.methods.tensor import Tensor
@@ -306,7 +307,8 @@ class Reached:
                 self.keys.append(Keys(attributes, keys, None if every else names, path))
         if kind in (None, types.FunctionType):
             return
-        self.things.append(Thing(value, kind, attributes, path))
+        if kind is not ref:  # a Thing takes one for what it leads to, and it has no attributes
+            self.things.append(Thing(value, kind, attributes, path))
         for base in kind.__mro__:
             for slot in slots_of(base):
                 if slot in names or every:
