@@ -11,7 +11,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
 .PHONY: help setup-env build mnist chapters examples test opencl lint bench sanitize sanitize-thread fuzz \
-        conformance exhaustive onnx-sweep oracle mutants arm64 docs site site-test clean
+        jit-fuzz conformance exhaustive onnx-sweep oracle mutants arm64 docs site site-test clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-17s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -133,6 +133,9 @@ sanitize-thread: ## run the tests of threads under the thread sanitizer
 
 fuzz: setup-env ## throw calls that no sane program makes at the border to C++, for a minute
 	$(BIN)/python tests/backends/fuzz.py $(ARGS)
+
+jit-fuzz: setup-env ## random programs about state: does jit leave what Python leaves?
+	$(BIN)/python tests/programs/state_fuzz.py $(ARGS)
 
 conformance: setup-env ## measure how simd_cpp agrees with python_ref; writes docs/conformance.md
 	$(BIN)/python -m tutor conformance simd --markdown docs/conformance.md $(ARGS)

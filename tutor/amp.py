@@ -67,7 +67,9 @@ class GradScaler:
         self.cell = Tensor(start, dtype=float32, device="cpu")
         self.good = Tensor(0, dtype=int64, device="cpu")  # steps since the scale was changed
         self.found = Tensor(False, dtype=bool_, device="cpu")  # an infinite gradient, or nan?
-        self._unscaled: set[int] = set()  # ids of optimizers
+        # By the ids of optimizers. A dict's items are found and compared by tutor.jit: a step that
+        # was recorded with unscaled gradients is not replayed on others, nor the other way round.
+        self._unscaled: dict[int, bool] = {}
 
     def get_scale(self) -> float:
         """The scale as it is now; 1 if not enabled."""
@@ -92,11 +94,11 @@ class GradScaler:
         self._checked("GradScaler.unscale_(optimizer)", optimizer)
         if not self.enabled:
             return
-        if id(optimizer) in self._unscaled:
+        if self._unscaled.get(id(optimizer)):
             raise DomainError("to unscale the gradients of an optimizer",
                               "they are unscaled already",
                               "call it once before step(), and update() after it")  # fmt: skip
-        self._unscaled.add(id(optimizer))
+        self._unscaled[id(optimizer)] = True
         for p in optimizer.params:
             if p.grad is not None:
                 p.grad.mul_((1 / self.cell).cast(p.grad.dtype))
@@ -110,7 +112,7 @@ class GradScaler:
         self._checked("GradScaler.step(optimizer)", optimizer)
         if not self.enabled:
             return optimizer.step()
-        if id(optimizer) not in self._unscaled:
+        if not self._unscaled.get(id(optimizer)):
             self.unscale_(optimizer)
         if border.closed.get() is None:
             return None if self.found.item() else optimizer.step()

@@ -196,7 +196,7 @@ def test_a_recorded_call_is_steps_on_the_device(fake: FakeDevice) -> None:
     f(x.cpu().to("fake:0") * 2)
     with pytest.raises(DeviceError):
         f(x.cpu())  # another kind of call: recorded anew, and refused there
-    g = tutor.jit(lambda x: x * x.sum().item())
+    g = tutor.jit(lambda x: x * x.sum().item(), strict=True)
     g(x)
     with pytest.raises(tutor.errors.RecordError, match="item"):
         g(x)

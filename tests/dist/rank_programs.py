@@ -228,7 +228,7 @@ def mistakes():
     def step():
         parallel(x).mean().backward()
 
-    recorded = tutor.jit(step)
+    recorded = tutor.jit(step, strict=True)
     recorded()
     tell("recorded", recorded)
     with parallel.no_sync():

@@ -104,7 +104,7 @@ def test_a_promise_is_kept_before_it_is_moved() -> None:
 
 
 def test_a_recording_refuses_what_a_replay_would_not_do() -> None:
-    @tutor.jit
+    @tutor.jit(strict=True)
     def f(x: Tensor) -> Tensor:
         return dist.all_reduce(x * 2)
 

@@ -33,6 +33,7 @@ OTHERS = {
     "level_list.hpp",
     "e_log.c",  # of fdlibm
     "llm.c",  # the name of a project
+    "train.c",  # that tutor/programs/source/trains.py writes
     "numpy_backend/pyproject.toml", "numpy_backend/numpy_backend.py", "try_it.py", "filled.py",
     "asked.py",
     "tests/course/wrong/ch95.py",  # of a chapter that the page has its reader write

@@ -1,5 +1,10 @@
 """Views against NumPy: any shape, any chain of movements, any basic index."""
 
+import collections
+import itertools
+import operator
+import random
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,6 +21,7 @@ from tutor.errors import (
     OutOfRangeError,
     ShapeError,
 )
+from tutor.ground.overlap import is_one_to_one
 
 shapes = hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)
 
@@ -242,3 +248,60 @@ def test_a_number_that_does_not_fit_is_not_written():
 def test_writing_to_an_expanded_view_is_refused():
     with pytest.raises(ShapeError, match="expanded"):
         Tensor.zeros(1, 3).expand(2, 3)[...] = 1.0
+
+
+WINDOWS = {  # of arange(12): each view, and whether its elements have places of their own
+    "step below size": (lambda x: x.unfold(0, 3), False),
+    "step 2, size 3": (lambda x: x.unfold(0, 3, 2), False),
+    "one window": (lambda x: x.unfold(0, 12), True),
+    "one number each": (lambda x: x.unfold(0, 1), True),
+    "side by side": (lambda x: x.unfold(0, 3, 3), True),
+    "with gaps": (lambda x: x.unfold(0, 2, 5), True),
+    "dilated, the same steps": (lambda x: x.unfold(0, 2, 3, 3), False),
+    "dilated, between one another": (lambda x: x.unfold(0, 2, 2, 3), True),
+    "dilated beyond": (lambda x: x.unfold(0, 2, 1, 6)[:6], True),
+    "of a matrix": (lambda x: x.reshape(3, 4).unfold(1, 2), False),
+    "rows of a matrix": (lambda x: x.reshape(3, 4).unfold(0, 2), False),
+    "backwards": (lambda x: x.flip(0).unfold(0, 3)[::-1], False),
+    "every other window": (lambda x: x.unfold(0, 2)[::2], True),
+    "a diagonal of windows": (lambda x: x.unfold(0, 3).diagonal(), True),
+    "none": (lambda x: x.unfold(0, 3)[:0], True),
+}
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_overlapping_windows_cannot_be_written_to(name, backend):
+    """What stood there would depend on the order in which a kernel goes through it."""
+    view, apart = WINDOWS[name]
+    for change in (
+        lambda v: v.__setitem__(..., 7),
+        lambda v: v.__iadd__(1),
+        lambda v: v.fill_(7),
+        lambda v: v.copy_(v * 2),
+        lambda v: v.__setitem__(v > 3, 7) if v.numel() else None,
+    ):
+        x = Tensor(list(range(12)), dtype="float32")
+        v, wanted = view(x), view(x).copy()
+        before, version = x.tolist(), x.buf.version
+        if apart:
+            change(v), change(wanted)
+            assert v.tolist() == wanted.tolist()
+            continue
+        with pytest.raises(ShapeError, match="overlapping"):
+            change(v)
+        assert (x.tolist(), x.buf.version) == (before, version)
+
+
+def test_whether_places_are_apart_is_counted():
+    rng = random.Random(0)
+    seen = collections.Counter()
+    for _ in range(3000):
+        shape = tuple(rng.choice((0, 1, 2, 2, 3, 3, 4)) for _ in range(rng.randrange(5)))
+        strides = tuple(rng.randrange(-12, 30) for _ in shape)
+        places = [
+            sum(map(operator.mul, at, strides)) for at in itertools.product(*map(range, shape))
+        ]
+        apart = len(set(places)) == len(places)
+        assert is_one_to_one(shape, strides) is apart, (shape, strides)
+        seen[apart] += 1
+    assert min(seen.values()) > 100

@@ -226,6 +226,12 @@ NATIVE_MUTANTS = [
         "a server's answers are made of several requests",
     ),
     Mutant(
+        "the twin of a replay does not look for hooks", f"{CPP}/replay/guards.cpp",
+        "== known.requires_grad && !has_hooks(t);", "== known.requires_grad;",
+        "programs/test_guarded_names.py",
+        "a hook that is added later is never called",
+    ),
+    Mutant(
         "shapes that do not fit are taken for such that do", f"{CPP}/engine/rules.cpp",
         "if (found != 1) return false;", "",
         "ops/test_twin.py::test_shapes_that_broadcast_and_those_that_do_not",

@@ -283,7 +283,9 @@ def test_clipping_is_recorded() -> None:
         run: Any = tutor.jit(step) if jitted else step
         found.append([(run(Tensor([n, 0.5])).item(), p.tolist()) for n in (0.1, 1.0, 9.0, 0.2)])
     assert found[0] == found[1]
-    strict = tutor.jit(lambda x: optim.clip_grad_norm_([p], 1.0, error_if_nonfinite=True) + x)
+    strict = tutor.jit(
+        lambda x: optim.clip_grad_norm_([p], 1.0, error_if_nonfinite=True) + x, strict=True
+    )
     strict(Tensor(1.0))
     with pytest.raises(RecordError):
         strict(Tensor(1.0))

@@ -257,7 +257,7 @@ def test_what_it_cannot_do_it_says() -> None:
     with pytest.raises(GraphError, match="returned a NoneType"):
         optimizer.step(lambda: (p * p).sum().backward())
     closure = closing(lambda _, p: (p * p).sum(), Tensor, optimizer, [p], [0])
-    step = tutor.jit(lambda: optimizer.step(closure))
+    step = tutor.jit(lambda: optimizer.step(closure), strict=True)
     step()
     with pytest.raises(RecordError, match="looks at the loss"):
         step()

@@ -223,6 +223,6 @@ class Machine:
 def bits(value: Any) -> Any:
     """Everything that can be seen of it, in a form that compares to the bit."""
     if isinstance(value, Tensor):
-        numbers = value.detach().copy()
+        numbers = value.detach().copy().cpu()
         return value.shape, value.dtype.name, bytes(numbers.buf.raw)
     return [bits(v) for v in value] if isinstance(value, (list, tuple)) else value

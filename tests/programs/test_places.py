@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
+import tutor
 from tutor import Tensor, nn, optim
+from tutor.errors import RecordError
+from tutor.programs.checks import check_known
+from tutor.programs.guards import Guards
 from tutor.programs.mentions import chains
-from tutor.programs.places import Guards, Reached, is_users
+from tutor.programs.places import Reached
+from tutor.programs.ran import Ran, is_users
 
 NUMBER, OTHER, SHAPES = 1, 2, [3, 4]
 
@@ -78,7 +83,7 @@ whole = Whole()
 CASES: dict[str, tuple[Any, set[str], set[str]]] = {
     "globals": (uses_globals, {"NUMBER", "SHAPES", "SHAPES[0]"}, {"OTHER"}),
     "functions": (uses_a_function, {"uses_globals", "NUMBER"}, {"OTHER"}),
-    "defaults": (with_a_default, {"f[0][0]"}, {"NUMBER"}),
+    "defaults": (with_a_default, {"f.__defaults__[0][0]"}, {"NUMBER"}),
     "closure": (closing(3), {"n"}, set()),
     "partial": (functools.partial(closing(3)), {"n"}, set()),
     "decorated": (functools.lru_cache(closing(3)), {"n"}, set()),
@@ -122,7 +127,8 @@ def test_a_text_makes_every_attribute_count() -> None:
 
 def test_guards_say_what_has_changed() -> None:
     part = Part(2.0)
-    guards = Guards(Reached([(part, "part")]), lambda place: False)
+    reached = Reached([(part, "part")])
+    guards = Guards(reached, reached, lambda place: False)
     assert guards.changed() is None
     part.unused.append(1.0)
     assert guards.changed() is None
@@ -130,6 +136,46 @@ def test_guards_say_what_has_changed() -> None:
     assert guards.changed() is None
     part.scale = 2  # an int is not the float: x * 2 may be of another dtype
     assert guards.changed() == "part.scale"
+
+
+def test_code_that_no_name_leads_to_is_noticed() -> None:
+    ran = Ran()
+    ran.run(uses_a_function)
+    check_known(Reached([(uses_a_function, "f")], ran, only=True), ran)
+    with pytest.raises(RecordError, match="uses_a_function ran, and no name leads"):
+        check_known(Reached([(uses_globals.__code__, "f")], ran, only=True), ran)
+
+
+def test_a_generator_that_was_begun_before_is_noticed() -> None:
+    def numbers() -> Iterator[int]:
+        yield from (1, 2, 3)
+
+    begun = numbers()
+    next(begun)
+    ran = Ran()
+    assert ran.run(lambda: (next(numbers()), list(numbers()))) == (1, [1, 2, 3])
+    assert ran.unknown == []
+    assert ran.run(lambda: next(begun)) == 2
+    assert "begun before" in ran.unknown[0][1] and __file__ in ran.unknown[0][0]
+
+
+def test_what_ran_counts_and_what_did_not_does_not() -> None:
+    def f(other: bool) -> int:
+        return OTHER if other else NUMBER
+
+    ran = Ran()
+    ran.run(lambda: f(False))
+    assert {p.path for p in Reached([(uses_a_function, "f")], ran, only=True).places} == set()
+    assert "NUMBER" in {p.path for p in Reached([(f, "f")], ran, only=True).places}
+
+
+def test_of_a_jitted_function_what_it_stands_for_is_reached() -> None:
+    jitted = tutor.jit(closing(3))
+    for _ in range(3):
+        jitted()
+    found = paths(lambda: jitted())
+    assert "n" in found
+    assert not [path for path in found if "_traces" in path or "_latest" in path]
 
 
 def test_chains_of_names() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,6 +44,34 @@ def test_a_training_step_runs_in_c(kept: Path) -> None:
     with tutor.use_backend("simd_cpp"):
         assert losses(jit=True) == pytest.approx(losses(jit=False), rel=1e-4)
     assert any(kept.rglob("*.so"))
+
+
+TABLE = Tensor(list(range(24)), dtype="float32").reshape(6, 4)
+SLICES: dict[str, tuple[Any, Any]] = {  # a function, and its arguments in call i
+    "rows": (lambda x: (x * 2 + 1).relu().sum(), lambda i: [TABLE[i : i + 2]]),
+    "one row": (lambda x: x * 2, lambda i: [TABLE[i]]),
+    "that are written": (lambda x: x.mul_(2), lambda i: [TABLE[i : i + 2]]),
+    "of positions": (lambda x, at: x[at], lambda i: [TABLE, POSITIONS[i : i + 3]]),
+    "returned": (lambda x: x.T, lambda i: [TABLE[i : i + 2]]),
+    "beside a whole": (lambda x, y: x * y + x, lambda i: [TABLE[0].copy(), TABLE[i + 1]]),
+    "from the end": (lambda x: x.exp().sum(), lambda i: [TABLE[-1]]),
+}
+POSITIONS = Tensor([1, 2, 3, 0, 0, 0, 99, 99, 99])  # those beyond are never among an argument's
+
+
+@pytest.mark.parametrize("name", SLICES)
+def test_arguments_may_be_slices(name: str, kept: Path) -> None:
+    """What is tried is the slice, not the Buffer that it is a part of."""
+    function, arguments = SLICES[name]
+    with tutor.use_backend("simd_cpp"):
+        jitted = tutor.jit(function)
+        for call in range(4):
+            given = arguments(call)
+            wanted = function(*[x.copy() for x in given])
+            made = jitted(*given).reshape(-1).tolist()
+            assert made == pytest.approx(wanted.reshape(-1).tolist(), rel=1e-5)
+        assert jitted._latest[0].replay.is_compiled
+        assert jitted.stats()["replayed"] == 2
 
 
 def test_who_watches_sees_each_step(kept: Path) -> None:

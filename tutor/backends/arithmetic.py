@@ -68,7 +68,7 @@ class Arithmetic(Holder):  # type: ignore[misc]  # which of two is chosen when t
                 "use a float Buffer, or a whole number",
             )
         one = self.empty(1, self.dtype)
-        one.raw[:] = literals.pack([other], self.dtype)
+        one.memory.raw[:] = literals.pack([other], self.dtype)
         return registry.Operand(one, (len(self),), (0,), 0)
 
     def __add__(self, other: Self | Number) -> Self:

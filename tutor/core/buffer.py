@@ -86,7 +86,7 @@ class Buffer(Arithmetic):
         if copy:
             self = cls.empty(count, found, device)
             if device == devices.CPU:
-                self.raw[:] = view.tobytes()
+                self.memory.raw[:] = view.tobytes()
             else:
                 border.writer(self, "a copy of memory")(view.tobytes(), 0)
             return self

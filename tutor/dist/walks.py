@@ -66,8 +66,7 @@ class Walks:
     def listen(self) -> None:
         """Let the own hooks be the last ones: what a user's hook has made of a gradient counts."""
         if not self.hooks:
-            own = weakref.ref(self)
-            self.hooks = [functools.partial(_arrived, own, i) for i in range(len(self.params))]
+            self.hooks = [_Arrived(self, i) for i in range(len(self.params))]
         for p, hook in zip(self.params, self.hooks, strict=True):
             others: list[Any] = getattr(p, "_hooks", [])
             if not others or others[-1] is not hook:
@@ -168,11 +167,16 @@ def _pass(i: int, g: Tensor) -> None:
     """Nobody listens."""
 
 
-def _arrived(walks: weakref.ref[Walks], i: int, g: Tensor) -> None:
+class _Arrived:
     """The hook of a parameter, which does not keep the DataParallel alive."""
-    found = walks()
-    if found is not None:
-        (found.listener or found.of_a_loss)(i, g)
+
+    def __init__(self, walks: Walks, i: int) -> None:
+        self.walks, self.i = weakref.ref(walks), i
+
+    def __call__(self, g: Tensor) -> None:
+        found = self.walks()
+        if found is not None:
+            (found.listener or found.of_a_loss)(self.i, g)
 
 
 def _hand_on(current: Round, i: int, g: Tensor) -> None:

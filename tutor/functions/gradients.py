@@ -66,6 +66,8 @@ def grad(
         if not getattr(x, "requires_grad", False):
             raise refusals.no_gradient_wanted(x)
     seed = engine.seed(y, gradient)
+    if create_graph:
+        engine._unfold(y)
     ops, nodes = engine.order(y.op), [x.op or x for x in wanted]
     targets, reached = set(nodes), {y.op or y}.union(*[[x.op or x for x in o.inputs] for o in ops])
     for i, node in enumerate(nodes):

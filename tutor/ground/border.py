@@ -19,7 +19,7 @@ from tutor.dtype import DType
 from tutor.errors import DTypeError, OutOfRangeError, ShapeError
 from tutor.ground import elsewhere, layout
 from tutor.ground.literals import is_tensor
-from tutor.ground.memory import held, kept
+from tutor.ground.memory import held, kept, set_before_bytes
 
 REMEDY = (
     "leave buf, shape, strides and offset as they were made; to walk a Buffer in another way,"
@@ -51,7 +51,7 @@ def overlap(a: Any, b: Any) -> bool:
     if hasattr(a.memory, "read") or hasattr(b.memory, "read"):
         return False  # it is elsewhere; or such a promise is of bytes that no other Buffer has
     try:
-        first, second = a.address, b.address
+        first, second = (kept(x, "where a Buffer's bytes are").address for x in (a, b))
     except TypeError:  # read-only memory in plain Python does not tell its address: perhaps
         return True
     meet: bool = first < second + b.nbytes and second < first + a.nbytes
@@ -86,6 +86,9 @@ def opened(asked: str) -> None:
     refuse = closed.get()
     if refuse is not None:
         refuse(asked)
+
+
+set_before_bytes(opened)
 
 
 def numbers(buf: Any, asked: str, reading: bool = True) -> memoryview:

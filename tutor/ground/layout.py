@@ -14,6 +14,7 @@ from typing import Any
 
 from tutor.errors import AxisError, OutOfRangeError, ShapeError
 from tutor.ground.keys import key_text
+from tutor.ground.overlap import is_one_to_one
 
 Shape = tuple[int, ...]
 MAX_DIMS = 16  # the C++ operand's room (simd_cpp/kernel.hpp)
@@ -133,10 +134,13 @@ def check_inside(shape: Shape, strides: Shape, offset: int, length: int) -> None
 
 
 def check_writable(shape: Shape, strides: Shape) -> None:
-    """Raise ShapeError for an expanded view: one number cannot take several values."""
-    if any(n > 1 and s == 0 for n, s in zip(shape, strides, strict=True)):
+    """Raise ShapeError for a view in which one number would have to take several values: an
+    expanded one, or windows that overlap."""
+    if not is_one_to_one(shape, strides):
+        expanded = any(n > 1 and s == 0 for n, s in zip(shape, strides, strict=True))
+        kind = "an expanded view" if expanded else "an overlapping view"
         raise ShapeError(
-            f"to write into an expanded view of shape {shape}",
+            f"to write into {kind} of shape {shape}",
             "several of its elements are one number in memory",
             "write into the original, or into a .copy()",
         )

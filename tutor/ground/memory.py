@@ -30,6 +30,7 @@ import os
 import sys
 import zlib
 from _thread import RLock
+from collections.abc import Callable
 from typing import Any
 
 from tutor.dtype import TABLE
@@ -161,16 +162,21 @@ class PythonHolder:
     __slots__ = ("memory",)
     memory: Any  # a Memory, or a promise of one
 
+    def _lender(self) -> Any:
+        """The Memory, for what hands its bytes to Python."""
+        _before_bytes("the bytes of a Buffer")
+        return kept(self, "the bytes of a Buffer")
+
     @property
     def raw(self) -> memoryview:
         """Memoryview of the bytes, writable unless they are read-only."""
-        raw: memoryview = kept(self, "the bytes of a Buffer").raw
+        raw: memoryview = self._lender().raw
         return raw
 
     @property
     def address(self) -> int:
         """Where the first byte stands."""
-        address: int = kept(self, "the address of a Buffer").address
+        address: int = self._lender().address
         return address
 
     @property
@@ -194,7 +200,7 @@ class PythonHolder:
 
     def __buffer__(self, flags: int) -> memoryview:
         """The buffer protocol, as of Memory."""
-        view: memoryview = kept(self, "the bytes of a Buffer").__buffer__(flags)
+        view: memoryview = self._lender().__buffer__(flags)
         return view
 
 
@@ -321,6 +327,17 @@ def is_alone(buf: Any) -> bool:
     if buf.memory.owner is not None or getattr(buf.memory, "lent", False):
         return False
     return _references(buf) == _FEWEST
+
+
+_before_bytes: Callable[[str], object] = str
+
+
+def set_before_bytes(call: Callable[[str], object]) -> None:
+    """`call(text)` each time before the bytes, or the address, of a Buffer are handed to Python."""
+    global _before_bytes
+    _before_bytes = call
+    if _simd is not None:
+        _simd.set_before_bytes(call)
 
 
 def set_buffers(buffers: list[Any]) -> None:

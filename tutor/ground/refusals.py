@@ -17,9 +17,9 @@ def no_graph() -> GraphError:
     return GraphError(
         "backward() from a tensor that does not require grad",
         "no input it was computed from requires grad, or it was computed under no_grad(), or it is "
-        "a result of tutor.jit, which has no graph",
+        "a result of tutor.jit that had its backward() already",
         "write Tensor(..., requires_grad=True) for what you want the gradient of; under tutor.jit "
-        "call backward() inside",
+        "call backward() inside or outside, once",
     )
 
 

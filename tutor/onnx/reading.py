@@ -6,12 +6,13 @@ way, and onnx's own reference computes them; everything else is a Tensor, by the
 
 from __future__ import annotations
 
+import functools
 import importlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tutor.errors import ArgumentError, DataError, ExportError, TutorError
 from tutor.ground import files
@@ -26,6 +27,18 @@ from tutor.onnx.writing import BUFFERS, package
 OWN = ("", "ai.onnx")  # the names of the standard's own operators
 DAMAGED = "export the file once more: it is damaged, or was made for other inputs"
 STATE = {"BatchNormalization": (3, 4), "OneHot": (2,)}
+
+
+class Node(NamedTuple):
+    """A node of the file as plain data, which tutor.jit can compare: what protobuf makes hides
+    what is in it."""
+
+    kind: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: dict[str, Any]
+    usual: dict[str, Any]  # what the standard gives to attributes
+    payload: bytes  # all of it
 
 
 class OnnxModel(Module):
@@ -55,22 +68,21 @@ class OnnxModel(Module):
                 self.tensors[name] = Tensor(array).requires_grad_(learns)
             else:
                 self.arrays[name] = array
-        self.evaluators: dict[int, Any] = {}  # by the id of the node
         self.steps = [self.step(onnx, node) for node in graph.node]
-        for node, attributes, _ in self.steps:
-            if node.op_type == "Constant":
-                if "sparse_value" in attributes:
+        for node in self.steps:
+            if node.kind == "Constant":
+                if "sparse_value" in node.attributes:
                     raise cannot("Constant", "one that is sparse")
                 (array,) = self.folded(node, [])
                 many = array.dtype.kind == "f" and array.ndim
-                self.arrays[node.output[0]] = Tensor(array) if many else array
-        self.steps = [step for step in self.steps if step[0].op_type != "Constant"]
+                self.arrays[node.outputs[0]] = Tensor(array) if many else array
+        self.steps = [node for node in self.steps if node.kind != "Constant"]
 
     def named_parts(self) -> Iterator[tuple[str, Any]]:
         """What is in it, for state_dict: its Tensors, by their names in the file."""
         yield from self.tensors.items()
 
-    def step(self, onnx: Any, node: Any) -> Any:
+    def step(self, onnx: Any, node: Any) -> Node:
         """A node, with its attributes read; ExportError for one that is not in the table."""
         known = node.op_type in FUNCTIONS or node.op_type in ("Shape", "Constant", "Size")
         if not known or node.domain not in OWN:
@@ -81,7 +93,9 @@ class OnnxModel(Module):
             )
         schema = onnx.defs.get_schema(node.op_type, self.opset, "")
         usual = [a.default_value for a in schema.attributes.values() if a.default_value.name]
-        return node, values_of(onnx, node.attribute), values_of(onnx, usual)
+        return Node(node.op_type, tuple(node.input), tuple(node.output),
+                    values_of(onnx, node.attribute), values_of(onnx, usual),
+                    node.SerializeToString())  # fmt: skip
 
     def forward(self, *inputs: Any) -> Any:
         if len(inputs) != len(self.input_names):
@@ -91,18 +105,18 @@ class OnnxModel(Module):
             )  # fmt: skip
         values: dict[str, Any] = {"": None, **self.arrays, **self.tensors}
         values.update(zip(self.input_names, inputs, strict=True))
-        for node, attributes, defaults in self.steps:
-            count = max((i + 1 for i, name in enumerate(node.output) if name), default=0)
-            given = Given(node.op_type, attributes, defaults, self.opset, count)
-            with told(f"to run {node.op_type!r}, {named(node.output)}, of an ONNX file"):
-                results = self.run(node, given, [values[name] for name in node.input])
-            values.update(zip(node.output, results, strict=False))
+        for node in self.steps:
+            count = max((i + 1 for i, name in enumerate(node.outputs) if name), default=0)
+            given = Given(node.kind, node.attributes, node.usual, self.opset, count)
+            with told(f"to run {node.kind!r}, {named(node.outputs)}, of an ONNX file"):
+                results = self.run(node, given, [values[name] for name in node.inputs])
+            values.update(zip(node.outputs, results, strict=False))
         found = [as_tensor(values[name]) for name in self.output_names]
         return found[0] if len(found) == 1 else tuple(found)
 
-    def run(self, node: Any, given: Given, operands: list[Any]) -> tuple[Any, ...]:
+    def run(self, node: Node, given: Given, operands: list[Any]) -> tuple[Any, ...]:
         """The results of one node."""
-        kind = node.op_type
+        kind = node.kind
         if not any(isinstance(x, Tensor) for x in operands):
             return self.folded(node, operands)
         if kind in ("Shape", "Size"):
@@ -113,18 +127,22 @@ class OnnxModel(Module):
             found = FUNCTIONS[kind](given, *operands)
         return given.finish(found if isinstance(found, tuple) else (found,))
 
-    def folded(self, node: Any, given: list[Any]) -> tuple[Any, ...]:
+    def folded(self, node: Node, given: list[Any]) -> tuple[Any, ...]:
         """A node of arrays alone, as the standard's own reference computes it."""
-        feed = {name: x for name, x in zip(node.input, given, strict=True) if name}
-        if id(node) not in self.evaluators:
-            helper, reference = package().helper, importlib.import_module("onnx.reference")
-            inputs = [helper.make_empty_tensor_value_info(name) for name in feed]
-            outputs = [helper.make_empty_tensor_value_info(name) for name in node.output]
-            graph = helper.make_graph([node], "one", inputs, outputs)
-            opset = helper.make_opsetid("", self.opset)
-            model = helper.make_model(graph, opset_imports=[opset])
-            self.evaluators[id(node)] = reference.ReferenceEvaluator(model)
-        return tuple(self.evaluators[id(node)].run(None, feed))
+        feed = {name: x for name, x in zip(node.inputs, given, strict=True) if name}
+        known = _evaluator.__wrapped__ if node.kind == "Constant" else _evaluator  # once only
+        return tuple(known(node.payload, tuple(feed), node.outputs, self.opset).run(None, feed))
+
+
+@functools.lru_cache(maxsize=1024)
+def _evaluator(payload: bytes, names: tuple[str, ...], outputs: tuple[str, ...], opset: int) -> Any:
+    """What computes one node. (Not an attribute: jit could not say whether it is as it was.)"""
+    onnx, reference = package(), importlib.import_module("onnx.reference")
+    helper = onnx.helper
+    ins, outs = (list(map(helper.make_empty_tensor_value_info, some)) for some in (names, outputs))
+    graph = helper.make_graph([onnx.NodeProto.FromString(payload)], "one", ins, outs)
+    opsets = [helper.make_opsetid("", opset)]
+    return reference.ReferenceEvaluator(helper.make_model(graph, opset_imports=opsets))
 
 
 def named(names: Any) -> str:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from contextvars import ContextVar, copy_context
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from tutor.backends import devices, registry
 from tutor.backends.registry import Operand
 from tutor.backends.step import Step, emit
 from tutor.core.buffer import Buffer
-from tutor.errors import RecordError
 from tutor.ground.casting import CASTING, autocast_dtype
 from tutor.ground.memory import Memory
 from tutor.ground.recording import is_grad_enabled
 from tutor.methods.tensor import Tensor
-from tutor.programs.places import PLAIN, Place
+from tutor.programs.guards import hooks_of
+from tutor.programs.kinds import PLAIN, exact
 
 Walk = tuple[Any, ...]
 Key = tuple[Any, ...]
@@ -26,13 +26,13 @@ within: ContextVar[bool] = ContextVar("tutor.jit", default=False)
 
 
 def run_within(function: Callable[[], Any]) -> Any:
-    """`function()`, as the inside of a jitted one, in a context of its own."""
-
-    def run() -> Any:
-        within.set(True)
+    """`function()`, as the inside of a jitted one. Its context is the caller's: what it sets there
+    stays."""
+    before = within.set(True)
+    try:
         return function()
-
-    return copy_context().run(run)
+    finally:
+        within.reset(before)
 
 
 def walk_of(t: Tensor) -> Walk:
@@ -90,15 +90,6 @@ def windows(tensors: Sequence[Tensor]) -> list[Window]:
     return found
 
 
-class Argument(NamedTuple):
-    """In a Place: the Tensor among the arguments that has this number."""
-
-    number: int
-
-    def place(self, place: Place, arguments: Sequence[Tensor]) -> Place:
-        return place._replace(holder=arguments[self.number])
-
-
 def modes() -> tuple[Any, ...]:
     """All that says for a context how ops are run in it: the backend, the device for what is made
     from nothing, the graph, autocast."""
@@ -120,8 +111,8 @@ class Call:
         self.windows = windows(self.tensors)
         walks = [
             (t.shape, t.strides, t.offset - w.start, w.size, t.buf.dtype, t.buf.device,
-             t.requires_grad, w.first)
-            for t, w in zip(self.tensors, self.windows, strict=True)
+             t.requires_grad, t.op is None, w.first if w.first == i else (w.first, self._first(t)))
+            for i, (t, w) in enumerate(zip(self.tensors, self.windows, strict=True))
         ]  # fmt: skip
         self.key = (modes(), *kinds, *named, *walks)
         self.args, self.kwargs = args, kwargs
@@ -132,25 +123,25 @@ class Call:
         if kind is Tensor or isinstance(value, Tensor):
             return self._note(value)
         if kind in PLAIN:
-            return kind, value
+            return kind, exact(value)
         if kind in (list, tuple):
             self.containers.append(value)
             return kind, tuple([self._kind(v) for v in value])
         if kind is dict:
             self.containers.append(value)
-            return kind, tuple([(k, self._kind(v)) for k, v in value.items()])
+            return kind, tuple([(type(k), exact(k), self._kind(v)) for k, v in value.items()])
         self.roots.append((value, f"argument {len(self.roots) + 1}"))
         return id(value)
 
-    def _note(self, t: Tensor) -> int:
-        if t.op is not None:
-            raise RecordError(
-                "a jitted function with an argument that an op made",
-                f"a Tensor of shape {t.shape} with a graph behind it, which no replay sees",
-                "hand over x.detach(), or compute it inside",
-            )
+    def _first(self, t: Tensor) -> int:
+        """The number of the first argument that is this very Tensor."""
+        return next(i for i, other in enumerate(self.tensors) if other is t)
+
+    def _note(self, t: Tensor) -> Any:
         self.tensors.append(t)
-        return len(self.tensors)
+        hooks = hooks_of(t) if t.requires_grad else ()
+        self.roots += [(hook, f"a hook of argument {len(self.tensors)}") for hook in hooks]
+        return (type(t), *map(id, hooks)) if hooks or type(t) is not Tensor else 0
 
     def contents(self) -> list[Any]:
         """Which things are in the lists and dicts among the arguments."""

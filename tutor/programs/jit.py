@@ -9,18 +9,21 @@
         return loss
 
 The first call runs as ever. The second is recorded (record.py), with all that it reads and leaves
-behind (places.py, trace.py). From the third on the kernels run one after another, without Python.
-docs/jit.md follows one training step all the way, and lists what cannot be recorded.
+behind (ran.py, places.py, trace.py). From the third on the kernels run one after another, without
+Python, as long as all that was read is as it was (guards.py). What cannot be proved to be so runs
+as without jit. docs/jit.md follows one training step all the way, and says what is compared.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import sys
 import threading
 import types
 import warnings
+import weakref
 from collections.abc import Callable, Collection
 from typing import Any, overload
 
@@ -28,36 +31,51 @@ from tutor.backends.step import WATCHES, mode
 from tutor.errors import RecordError
 from tutor.ground.spelling import spelled
 from tutor.programs.call import Call, Key, modes, run_within, within
+from tutor.programs.gears import Eager
+from tutor.programs.guards import UnforeseenError, weak
 from tutor.programs.passes import known
 from tutor.programs.program import Program
-from tutor.programs.results import plain
+from tutor.programs.ran import Ran
 from tutor.programs.trace import Trace, record
 from tutor.random import redirected
 
 MOST_TRACES = 8  # kept for arguments of one kind; the oldest one goes
-MOST_KINDS = 64  # of arguments
+MOST_KINDS = 64  # of arguments; that which was called least recently goes
 IN_VAIN = 8  # recordings one after another that were never replayed, before it warns
+UNTRIED = 3  # of one kind, kept that were never replayed: what they hold may be gone
+_tick = itertools.count()
 told: list[Callable[[Jitted], object]] = []  # called with each function that has been recorded
 
 
 class Jitted:
     """A function under `tutor.jit`.
 
-    `stats()` counts its calls; `program` is what the last one replayed, `recorded` the same before
-    any pass; `function` is what it stands for, and `name` what that is called.
+    `stats()` counts its calls, and `explain()` says why they were made as they were; `program` is
+    what the last one replayed, `recorded` the same before any pass; `function` is what it stands
+    for, and `name` what that is called.
     """
 
-    def __init__(self, function: Callable[..., Any], passes: Collection[str] | None = None) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        passes: Collection[str] | None = None,
+        strict: bool = False,
+    ) -> None:
         known(passes)
-        self.passes = passes
+        self.passes, self.strict = passes, strict
         functools.update_wrapper(self, function, updated=())
         self.function = function
         self.name = getattr(function, "__qualname__", type(function).__qualname__)
         self._traces: dict[Key, list[Trace]] = {}
-        self._warm = False
-        self._counts = {"eager": 0, "recorded": 0, "replayed": 0}
+        self._ran = Ran()  # in all calls that were looked at
+        self._gears: dict[Key, Eager] = {}  # kinds of arguments that are not recorded
+        self._resting: Eager | None = None  # if nothing is recorded at all
+        self._story: list[str] = []  # why each recording was made
+        self._warm = self._warned = False
+        self._counts = {"eager": 0, "recorded": 0, "replayed": 0, "refused": 0}
         self._latest: tuple[Any, Key, Any] = (None, (), None)  # a Trace, its mode, its twin
         self._in_vain, self._replayed = 0, 0  # recordings since the last replay; replays so far
+        self._since = 0  # replays before the latest Trace
         self._lock = threading.RLock()
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
@@ -75,53 +93,112 @@ class Jitted:
             if made is not None:
                 self._counts["replayed"] += 1
                 return trace.rebuild(made)
+        if self._resting is not None and self._resting.goes_on():
+            return self._eager(args, kwargs)
         call = Call(args, kwargs)
-        traces, why = self._traces.get(call.key, ()), None
-        for trace in traces:
-            why = trace.why_not(call.tensors)
-            if why is None:
-                self._counts["replayed"] += 1
-                self._remember(trace, call)
-                return trace.run(call.tensors, call.windows)
+        trace, why = self._known(call)
+        if trace is not None:
+            return self._replay(trace, call)
         if not self._warm:  # what is made in a first call only is then there
             self._warm = True
             self._counts["eager"] += 1
-            return plain(run_within(lambda: self.function(*args, **kwargs)))
+            run = lambda: self._ran.run(lambda: self.function(*args, **kwargs))  # noqa: E731
+            return run_within(run)
+        gear = self._gears.get(call.key)
+        if gear is not None and gear.goes_on():
+            return self._eager(args, kwargs)
         with self._lock:
-            return self._record(call, why)
+            trace, why = self._known(call)  # another thread may have recorded it just now
+            if trace is None:
+                return self._record(call, why)
+        return self._replay(trace, call)
+
+    def _known(self, call: Call) -> tuple[Trace | None, str | None]:
+        """The Trace that makes such a call again; None, and what has changed since."""
+        why = None
+        for trace in self._traces.get(call.key, ()):
+            why = trace.why_not(call.tensors)
+            if why is None:
+                return trace, None
+        return None, why
+
+    def _replay(self, trace: Trace, call: Call) -> Any:
+        self._counts["replayed"] += 1
+        self._remember(trace, call)
+        return trace.run(call.tensors, call.windows)
+
+    def _eager(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        self._counts["eager"] += 1
+        return self.function(*args, **kwargs)
 
     def _record(self, call: Call, why: str | None) -> Any:
+        cause = "it is the first" if not self._traces else "arguments of another kind"
+        if why:
+            cause = f"{why} has changed"
         if self._traces:
-            cause = f"{why} has changed" if why else "arguments of another kind"
             self._say(cause)
-        before = call.contents()
-
-        def function(*args: Any, **kwargs: Any) -> Any:
-            result = self.function(*args, **kwargs)
-            if call.contents() != before:
-                raise RecordError(
-                    f"to record {self.name}",
-                    "it has changed a list or dict among its arguments; a replay runs no Python",
-                    "return what is to be added, and add it outside",
-                )
-            return result
-
         roots = [(self.function, self.name), *call.roots]
-        result, trace = record(function, call, roots, self.passes)
+        result, trace = record(self.function, call, roots, self.passes, self.strict, self._ran)
+        if isinstance(trace, RecordError):
+            return self._refuse(call, trace, result)
+        self._gears.pop(call.key, None)
+        self._resting = None
+        gone = functools.partial(_forget, weakref.ref(self), call.key)
+        trace.roots = [weak(root, gone) for root, _ in call.roots]
         traces = self._traces.setdefault(call.key, [])
-        traces.insert(0, trace)
-        del traces[MOST_TRACES:]
-        while len(self._traces) > MOST_KINDS:
-            self._traces.pop(next(iter(self._traces)))
-        self._counts["recorded"] += 1
         self._remember(trace, call)
+        untried = [other for other in traces if not other.replayed][UNTRIED - 1 :]
+        traces[:] = [trace, *(t for t in traces if t not in untried)][:MOST_TRACES]
+        while len(self._traces) > MOST_KINDS:
+            self._traces.pop(min(self._traces, key=self._last))
+        self._counts["recorded"] += 1
+        self._story.append(f"recording {self._counts['recorded']}: {cause}")
+        del self._story[:-MOST_KINDS]
         for tell in told:
             tell(self)
         return result
 
+    def _refuse(self, call: Call, why: RecordError, result: Any) -> Any:
+        """The call has been made, but a replay would not be the same: down a gear."""
+        if isinstance(why, UnforeseenError):  # nothing is wrong with it; it is recorded next time
+            self._counts["eager"] += 1
+            return result
+        if self.strict:
+            raise why
+        self._counts["eager"] += 1
+        self._counts["refused"] += 1
+        before = self._gears.pop(call.key, None)
+        self._gears[call.key] = Eager(why, before)
+        while len(self._gears) > MOST_KINDS:
+            self._gears.pop(next(iter(self._gears)))
+        if not self._traces:
+            self._resting = Eager(why, self._resting)
+        text = f"{self.name} runs as without jit: {why.asked}: {why.found}. To do: {why.do}"
+        if os.environ.get("TUTOR_DEBUG"):
+            print(f"tutor: {text}", file=sys.stderr)
+        elif not self._warned:
+            warnings.warn(f"tutor.jit: {text}", stacklevel=4)
+        self._warned = True
+        return result
+
+    def forget(self, key: Key) -> None:
+        """Let go of what was recorded for this kind of arguments."""
+        gone = self._traces.pop(key, ())
+        self._gears.pop(key, None)
+        if self._latest[0] in gone:
+            self._latest = None, (), None
+
+    def _last(self, key: Key) -> int:
+        """When such a call was made last."""
+        return max(trace.used for trace in self._traces[key])
+
     def _remember(self, trace: Trace, call: Call) -> None:
         """This trace is the latest one; its twin, if it has one, is asked first from now on."""
-        if trace is not self._latest[0]:
+        trace.used, before = next(_tick), self._latest[0]
+        if before is not None and self._counts["replayed"] > self._since:
+            before.replayed = True
+        if trace is not before:
+            self._since = self._counts["replayed"]
             self._latest = trace, call.key[0], trace.twin(call.windows) if call.plain else None
 
     def _say(self, cause: str) -> None:
@@ -138,6 +215,26 @@ class Jitted:
                 stacklevel=4,
             )
 
+    def explain(self) -> str:
+        """Why calls were made as they were: the gear, why each recording was made and what it goes
+        by, and what was not recorded for which reason."""
+        lines = [f"{self.name}: {self.gear}", *self._story]
+        for gear in self._gears.values():
+            lines.append(f"as without jit: {gear.why.asked}: {gear.why.found}")
+            lines.append(f"  to do: {gear.why.do}")
+        for traces in self._traces.values():
+            for trace in traces:
+                lines.append(f"a Program of {len(trace.program)} steps is replayed as long as")
+                lines += [f"  {guard}" for guard in trace.guards.texts()]
+        return "\n".join(lines)
+
+    @property
+    def gear(self) -> str:
+        """How calls are made now: "replay", "eager", or "first", if none was recorded so far."""
+        if self._gears and not self._traces:
+            return "eager"
+        return "replay" if self._traces else "first"
+
     @property
     def program(self) -> Program:
         """The Program of the last call that was recorded or replayed, after all passes."""
@@ -148,12 +245,28 @@ class Jitted:
         """The same as it was recorded, before any pass."""
         return self._trace().recorded
 
+    @property
+    def backwards(self) -> list[Program]:
+        """What the backward of such a call replays where the results have a graph: a Program for
+        each part of it and each kind of gradient that has come so far."""
+        graph = self._trace().graph
+        return graph.programs if graph else []
+
     def source(self) -> str:
         """The Program as C: one function a step, each with the line of yours that it came from.
         With TUTOR_CC=1 that is what runs, where there is a C compiler."""
         from tutor.programs.source import text  # whoever imports tutor does not wait for it
 
         return text.source(self.program)
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """As a copy, or in a pickle, it is a function that has not been called: what is recorded is
+        of this memory. What a module has under its name is that very one, as functions are."""
+        place: Any = sys.modules.get(getattr(self, "__module__", ""))
+        path = getattr(self, "__qualname__", "")
+        for name in path.split("."):
+            place = getattr(place, name, None)
+        return path if place is self else (_made_of, (self.function, self.passes, self.strict))
 
     def _trace(self) -> Trace:
         trace: Trace | None = self._latest[0]
@@ -166,8 +279,9 @@ class Jitted:
         return trace
 
     def stats(self) -> dict[str, int]:
-        """How many calls ran eagerly, were recorded, were replayed; how many recordings are kept,
-        and how many steps the last one has."""
+        """How many calls ran eagerly, were recorded, were replayed; how many of the eager ones were
+        to be recorded and had to be refused; how many recordings are kept, and how many steps the
+        last one has."""
         traces = sum(map(len, self._traces.values()))
         trace = self._latest[0]
         steps = len(trace.program) if trace else 0
@@ -177,27 +291,56 @@ class Jitted:
         return f"jit({self.function!r})"
 
 
-@overload
-def jit(function: Callable[..., Any], *, passes: Collection[str] | None = None) -> Jitted: ...
+def _forget(function: Callable[[], Jitted | None], key: Key, _: object) -> None:
+    """An argument that a kind of call goes by is gone: none like it comes again."""
+    jitted = function()
+    if jitted is not None:
+        jitted.forget(key)
+
+
 @overload
 def jit(
-    function: None = None, *, passes: Collection[str] | None = None
+    function: Callable[..., Any], *, passes: Collection[str] | None = None, strict: bool = False
+) -> Jitted: ...
+@overload
+def jit(
+    function: None = None, *, passes: Collection[str] | None = None, strict: bool = False
 ) -> Callable[[Callable[..., Any]], Jitted]: ...
 @spelled
-def jit(function: Any = None, *, passes: Collection[str] | None = None) -> Any:
+def jit(
+    function: Any = None, *, passes: Collection[str] | None = None, strict: bool = False
+) -> Any:
     """`@tutor.jit`: replay what a function did, in place of running it again.
 
     Each call gives what the function itself would give, to the bit, and leaves behind what it would
-    leave; but results carry no graph, and of its Python nothing runs from the third call on.
+    leave, gradients included; of its Python nothing runs from the third call on. Of a module it is
+    a module, with the same parameters by the same names.
     `passes` are the names of those that improve the Program (tutor.programs.passes.PASSES; None:
-    all of them, () leaves it as it was recorded). RecordError for what cannot be recorded.
+    all of them, () leaves it as it was recorded). What cannot be replayed runs as without jit, and
+    one warning says why; `strict` raises it as a RecordError.
     """
     if function is None:
-        return functools.partial(Jitted, passes=passes)
+        return functools.partial(Jitted, passes=passes, strict=strict)
     if not callable(function):
         raise RecordError(
             f"tutor.jit({function!r:.40})",
             "it cannot be called",
             "give a function, or write @tutor.jit above one",
         )
-    return Jitted(function, passes)
+    return _made_of(function, passes, strict)
+
+
+def _made_of(function: Any, passes: Collection[str] | None, strict: bool) -> Jitted:
+    modules = sys.modules.get("tutor.nn.module")  # where it is not loaded, there is no module
+    if modules and isinstance(function, modules.Module):
+        made = _kind_of_module()(function, passes, strict)
+        made.is_made = True  # type: ignore[attr-defined]
+        return made
+    return Jitted(function, passes, strict)
+
+
+@functools.cache
+def _kind_of_module() -> type[Jitted]:
+    from tutor.programs.modules import OfModule  # whoever jits a function does not wait for it
+
+    return type("JittedModule", (Jitted, OfModule), {})

@@ -1,8 +1,8 @@
 """Mentions: what some code reads by name, told from its bytecode.
 
-`self.model.layers` is a chain: a root, which is a global, a variable of a function around, or a
-local one, and attributes. Of a chain that begins at something known each attribute is an attribute
-of one object; of any other it may be that of any object.
+`self.model.layers` is a chain: a root, which is a global, a variable of a function around, a
+module that is imported there, or a local one, and attributes. Of a chain that begins at something
+known each attribute is an attribute of one object; of any other it may be that of any object.
 """
 
 from __future__ import annotations
@@ -13,15 +13,25 @@ import types
 from collections.abc import Iterator
 from typing import NamedTuple
 
-GLOBAL, AROUND, LOCAL = "global", "around", "local"
-_ROOTS = {"LOAD_GLOBAL": GLOBAL, "LOAD_NAME": GLOBAL, "LOAD_DEREF": AROUND,
-          "LOAD_CLASSDEREF": AROUND}  # fmt: skip
-_BETWEEN = ("PUSH_NULL", "CACHE", "EXTENDED_ARG", "NOP")  # say nothing about what is on the stack
+GLOBAL, AROUND, LOCAL, MODULE = "global", "around", "local", "module"
+# What reads attributes whose names stand in a text.
+BY_TEXT = {
+    "getattr", "setattr", "hasattr", "delattr", "vars", "__dict__", "__getattribute__",
+    "__setattr__", "attrgetter", "methodcaller", "get_parameters", "parameters", "state_dict",
+}  # fmt: skip
+_ROOTS = {
+    **dict.fromkeys(("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"), GLOBAL),
+    **dict.fromkeys(("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"), AROUND),
+    **dict.fromkeys(("STORE_DEREF", "DELETE_DEREF"), AROUND),
+}
+# These say nothing about what is on the stack, or leave on top what was there.
+_BETWEEN = ("PUSH_NULL", "CACHE", "EXTENDED_ARG", "NOP", "COPY", "NOT_TAKEN")
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "STORE_ATTR", "DELETE_ATTR")
 
 
 class Chain(NamedTuple):
-    """`name.attribute.attribute`; of what is no name, a call's result, say, the name is ""."""
+    """`name.attribute.attribute`; of what is no name, a call's result, say, the name is "". A
+    module's name has a dot for each level that a relative import goes up."""
 
     kind: str
     name: str
@@ -35,7 +45,7 @@ def chains(code: types.CodeType) -> tuple[Chain, ...]:
 
 
 def _chains(code: types.CodeType) -> Iterator[Chain]:
-    kind, name = LOCAL, ""
+    kind, name, module, levels = LOCAL, "", "", 0
     attributes: tuple[str, ...] = ()
     for step in dis.get_instructions(code):
         if step.opname in _BETWEEN:
@@ -48,8 +58,21 @@ def _chains(code: types.CodeType) -> Iterator[Chain]:
         kind, name, attributes = LOCAL, "", ()
         if step.opname in _ROOTS:
             kind, name = _ROOTS[step.opname], str(step.argval)
+        elif step.opname == "IMPORT_NAME":
+            module = "." * levels + str(step.argval)
+            kind, name = MODULE, module
+        elif step.opname == "IMPORT_FROM":
+            yield Chain(MODULE, module, (str(step.argval),))
         elif "LOAD_FAST" in step.opname:  # two of them at once, perhaps, or one that is set before
             name = step.argval[-1] if isinstance(step.argval, tuple) else str(step.argval)
+        elif step.opname in ("LOAD_CONST", "LOAD_SMALL_INT") and isinstance(step.argval, int):
+            levels = int(step.argval)  # of an import: what stands before the names is a number
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from _chains(constant)
+
+
+def codes(code: types.CodeType) -> tuple[types.CodeType, ...]:
+    """This code, and that of all functions and classes that it defines."""
+    inner = [c for c in code.co_consts if isinstance(c, types.CodeType)]
+    return (code, *[c for part in inner for c in codes(part)])

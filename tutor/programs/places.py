@@ -1,308 +1,350 @@
-"""Places: where a function finds its state, and whether that is still the same.
+"""Places: where a function finds its state, and what of it has to be as it was.
 
 A jitted function is recorded once and then replayed, so whatever it reads beside its arguments must
 be known: a model's parameters, an optimizer's cells, a flag, a number in a closure. Nobody lists
 these; they are found, by walking from the function to all that its code names (mentions.py):
 
-- globals, variables of functions around it, and defaults;
+- globals, variables of functions around it, modules that it imports, and defaults;
 - of an object the attributes that are named, `self.model.layers`; where it is not known of which
-  object, `layer.weight` in a loop, those of that name wherever one is found;
-- lists, tuples and dicts as a whole;
+  object, `layer.weight` in a loop, those of that name wherever one is found. A name that is not
+  there counts, too: it may be there later;
+- containers as a whole (kinds.py);
 - the methods that are named, and those with __names__; and so on from them.
 
-The code of tutor, of Python and of installed packages is read for what it names, too, but their
-globals are their own business. Attributes that are named by a text (`getattr`, `vars`) make all
-attributes count.
+Once it is known what code ran (ran.py), that alone is read for names. What is reached and is of a
+kind that cannot be compared is `unknown`. tutor's own code is read for what it names, but for its
+globals. Attributes that are named by a text (`getattr`, `vars`) make all attributes count.
 """
 
 from __future__ import annotations
 
+import builtins
+import enum
 import functools
-import operator
 import sys
 import types
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Any, NamedTuple
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Any
+from weakref import ref
 
 from tutor.core.buffer import Buffer
 from tutor.methods.tensor import Tensor
-from tutor.programs.mentions import AROUND, GLOBAL, chains
+from tutor.programs.guards import (
+    MISSING,
+    Content,
+    Keys,
+    Members,
+    Place,
+    Thing,
+    dict_of,
+    hooks_of,
+    keys_of,
+    shown_key,
+    standing,
+)  # fmt: skip
+from tutor.programs.kinds import (
+    CONTAINERS,
+    FIXED,
+    NOT_CALLED,
+    contents,
+    functions_of,
+    inner,
+    is_trusted,
+    slots_of,
+    why_unknown,
+)  # fmt: skip
+from tutor.programs.mentions import AROUND, BY_TEXT, GLOBAL, MODULE, Chain, chains, codes
+from tutor.programs.ran import UNSEEN, Ran, is_ours, is_users, module_of
 
-MISSING: Any = object()
-PLAIN = (bool, int, float, complex, str, bytes, type(None))
-BY_TEXT = {"getattr", "setattr", "vars", "__dict__", "get_parameters", "parameters", "state_dict"}
-# Methods with __names__ that nothing but making, printing and keeping an object calls.
-NOT_CALLED = {
-    "__annotations__", "__copy__", "__deepcopy__", "__del__", "__dict__", "__doc__",
-    "__getstate__", "__init__", "__init_subclass__", "__module__", "__new__", "__reduce__",
-    "__repr__", "__setstate__", "__slots__", "__str__", "__weakref__",
-}  # fmt: skip
-_walk_of = operator.attrgetter("buf", "shape", "strides", "offset", "requires_grad")
+MOST = 10000  # objects in one walk
+IMMUTABLE = 1 << 8  # of a class, in C: nobody can set its attributes
 Reach = tuple[Any, str]  # something that is reached, and how a person would write it
 
 
-class Place(NamedTuple):
-    """`holder`, an object, a class, a dict, a list or a closure's cell, has `value` under `key`."""
-
-    holder: Any
-    key: Any
-    value: Any
-    path: str  # how a person would write it
-
-    def get(self) -> Any:
-        """What stands there now; MISSING where there is nothing any more."""
-        holder, key = self.holder, self.key
-        if type(holder) is dict:
-            return holder.get(key, MISSING)
-        if type(holder) is list:
-            return holder[key] if key < len(holder) else MISSING
-        if isinstance(holder, type):
-            return vars(holder).get(key, MISSING)
-        try:
-            return getattr(holder, key, MISSING)
-        except ValueError:  # a cell that is empty
-            return MISSING
-
-    def set(self, value: Any) -> None:
-        if type(self.holder) in (dict, list):
-            self.holder[self.key] = value
-        else:
-            setattr(self.holder, self.key, value)
-
-
-def is_same(now: Any, before: Any) -> bool:
-    """One and the same thing, or an equal number or text."""
-    return now is before or (
-        type(now) is type(before) and isinstance(now, PLAIN) and bool(now == before)
-    )
-
-
 class Reached:
-    """All that a walk from `roots` has found: places, sizes of containers, Tensors and Buffers."""
+    """All that a walk from `roots` has found. Of code that is not tutor's, that counts which `ran`,
+    and, but for `only`, what may run: the user's."""
 
-    def __init__(self, roots: Iterable[Reach]) -> None:
+    def __init__(self, roots: Iterable[Reach], ran: Ran | None = None, only: bool = False) -> None:
+        self.ran, self.only = ran or Ran(), only
         roots = list(roots)
         self.named: dict[int, set[str]] = defaultdict(set)  # by an object's id: its attributes
         self.anywhere: set[str] = set()  # attributes of objects that are not known
-        self.in_libraries: set[str] = set()  # the same, in code of libraries
+        self.in_libraries: set[str] = set()  # the same, in tutor's code
         self.by_text = False
         self.whole: set[int] = set()  # ids of layers whose attributes are named by a text
         found = -1
         while found < (now := self._known()):  # code that is found names what is found next
             found = now
             self.places: list[Place] = []
-            self.sizes: list[tuple[Any, int, str]] = []  # of lists and dicts
+            self.keys: list[Keys] = []
+            self.things: list[Thing] = []
+            self.contents: list[Content] = []
+            self.members: dict[type, Members] = {Tensor: Members.of(Tensor)}  # of tutor's classes
             self.tensors: dict[int, Tensor] = {}
             self.buffers: list[Buffer] = []
+            self.codes: set[int] = set()  # ids of all code that was read
+            self.unknown: dict[str, str] = {}  # what cannot be compared, and why
             self.seen: dict[Any, Any] = {}  # kept alive, so that no id is given twice
+            self.ways: Counter[int] = Counter()  # to each Tensor, by its id
             self._walk(roots)
 
     def _known(self) -> int:
-        known = len(self.whole) + len(self.anywhere) + len(self.in_libraries)
+        known = len(self.whole) + len(self.anywhere) + len(self.in_libraries) + self.by_text
         return known + sum(map(len, self.named.values()))
 
+    def is_named(self, attribute: str) -> bool:
+        """May the user's code look at the attribute of that name, of any object?"""
+        names = (self.anywhere, *self.named.values())
+        return self.by_text or any(attribute in each for each in names)
+
     def _walk(self, roots: Iterable[Reach]) -> None:
-        unseen = list(roots)
+        unseen = [(*root, False) for root in roots]
         while unseen:
-            value, path = unseen.pop()
-            if isinstance(value, PLAIN):
+            value, path, trusted = unseen.pop()
+            if type(value) in FIXED or value is MISSING:
                 continue
+            if not trusted and (why := why_unknown(value)):
+                self.unknown.setdefault(path, why)
             key: Any = id(value)
-            if isinstance(value, types.MethodType):  # a new object each time
+            if isinstance(value, Tensor):
+                self.ways[key] += 1
+            elif isinstance(value, types.MethodType):  # a new object each time
                 key = id(value.__func__), id(value.__self__)
+            if len(self.seen) > MOST:
+                self.unknown = {path: f"is one of more than {MOST} objects that are reached"}
+                return
             if key not in self.seen:
                 self.seen[key] = value
-                unseen.extend(self._inner(value, path))
+                found = self._inner(value, path)
+                trusted = is_trusted(value, trusted)
+                unseen.extend([(*reach, trusted) for reach in found])
 
     def _inner(self, value: Any, path: str) -> Iterator[Reach]:
         """What is reached from `value` in one step. Each place of it is noted."""
         if isinstance(value, Tensor):
             self.tensors[id(value)] = value
-            if value.requires_grad or value._grad is not None:
-                yield self._note(value, "_grad", value._grad, f"{path}.grad")
+            yield self._note(value, "_grad", value._grad, f"{path}.grad")
+            yield from ((hook, path) for hook in hooks_of(value))
+            if type(value) is not Tensor:
+                yield from self._object(value, path)
         elif isinstance(value, Buffer):
             self.buffers.append(value)
-        elif isinstance(value, (list, tuple, dict)):
-            yield from self._items(value, path)
-        elif isinstance(value, (set, frozenset)):
-            yield from ((item, path) for item in value)
         elif isinstance(value, functools.partial):
-            yield from ((v, path) for v in (value.func, value.args, value.keywords))
+            for name in ("func", "args", "keywords"):
+                yield self._note(value, name, getattr(value, name), f"{path}.{name}")
         elif isinstance(value, types.MethodType):
             yield value.__self__, path
             if isinstance(value.__func__, types.FunctionType):
                 yield from self._function(value.__func__, path, value.__self__)
+            else:
+                yield value.__func__, path
         elif isinstance(value, types.FunctionType):
             yield from self._function(value, path)
+            yield from self._attributes(value, path)
         elif isinstance(value, types.ModuleType):
-            if is_users(value.__name__):
+            if not is_ours(value.__name__):
                 yield from self._attributes(value, path)
         elif isinstance(value, type):
-            if is_users(value.__module__):
-                yield from self._methods(value, None, ())
-        elif hasattr(value, "__wrapped__"):  # what stands for a function, as a jitted one does
-            yield value.__wrapped__, path
-        elif not isinstance(value, types.BuiltinFunctionType):
-            yield from self._attributes(value, path)
-            yield from self._methods(type(value), value, NOT_CALLED)
+            if is_ours(value.__module__):
+                self.members[value] = Members.of(value)
+                return
+            yield from self._class(value, None, path)
+            if type(value) is not type:
+                yield from self._class(type(value), value, path)
+        elif isinstance(value, (types.BuiltinFunctionType, types.MethodWrapperType)):
+            if not isinstance(value.__self__, types.ModuleType):
+                yield value.__self__, path
+        elif isinstance(value, (property, staticmethod, classmethod)):
+            yield from [(function, path) for function in functions_of(value)]
+        else:
+            if (items := contents(value)) is not None:
+                yield from self._items(value, items, path)
+            if type(value) not in CONTAINERS:
+                yield from self._object(value, path)
 
     def _note(self, holder: Any, key: Any, value: Any, path: str) -> Reach:
         self.places.append(Place(holder, key, value, path))
         return value, path
 
-    def _items(self, value: Any, path: str) -> Iterator[Reach]:
-        if not isinstance(value, tuple):
-            self.sizes.append((value, len(value), path))
-        for key, item in list(value.items() if isinstance(value, dict) else enumerate(value)):
-            if type(value) in (list, dict):
-                yield self._note(value, key, item, f"{path}[{key!r}]")
-            else:
-                yield item, f"{path}[{key!r}]"
+    def _items(self, value: Any, items: tuple[Any, ...], path: str) -> Iterator[Reach]:
+        if isinstance(value, dict) and not isinstance(value, defaultdict):
+            self.keys.append(Keys(value, keys_of(value), None, path))
+            for key, item in list(dict.items(value)):
+                yield self._note(value, key, item, f"{path}[{shown_key(key)}]")
+                yield key, path
+        elif isinstance(value, list):
+            self.keys.append(Keys(value, (None,) * len(items), None, path))
+            for i, item in enumerate(items):
+                yield self._note(value, i, item, f"{path}[{i}]")
+        else:
+            if not isinstance(value, (tuple, frozenset)):
+                self.contents.append(Content(value, items, path))
+            yield from inner(value, path)
 
     # ---- code ------------------------------------------------------------------------------------
 
     def _function(self, function: types.FunctionType, path: str, bound: Any = None
                   ) -> Iterator[Reach]:  # fmt: skip
         """What a function names; of a method `bound` is the object whose it is."""
-        code, users = function.__code__, is_users(function.__module__)
+        code, module = function.__code__, module_of(function.__globals__)
+        ours = is_ours(module)
+        if not ours:
+            may_run = not self.only and is_users(module)
+            if not may_run and code not in self.ran:
+                return
+            self.codes.update(map(id, codes(code)))
+            if module in UNSEEN:
+                return
+            for name in ("__code__", "__defaults__", "__kwdefaults__"):
+                yield self._note(function, name, getattr(function, name), f"{path}.{name}")
         cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
-        layers = str(function.__module__).startswith("tutor.nn.")  # parameters named by a text
+        layers = ours and module.startswith("tutor.nn.")  # parameters named by a text
         first = code.co_varnames[0] if code.co_argcount and bound is not None else None
-        for kind, name, attributes in chains(code):
-            if kind == GLOBAL and users and name in BY_TEXT:
+        for chain in chains(code):
+            kind, name, attributes = chain
+            if not ours and kind != AROUND and not BY_TEXT.isdisjoint((name, *attributes)):
                 self.by_text = True
             elif kind == GLOBAL and name == "getattr" and bound is not None and layers:
                 self.whole.add(id(bound))
             if name == first and kind != GLOBAL:
-                self._name(bound, attributes, users)
-            elif kind == GLOBAL and name in function.__globals__:
-                value = function.__globals__[name]
-                if users:
-                    yield self._note(function.__globals__, name, value, name)
-                    self._name(value, attributes, users)
-            elif kind == AROUND and name in cells:
+                yield from self._name(bound, attributes, path, ours)
+            elif kind == AROUND and name in cells and ours:
                 value = Place(cells[name], "cell_contents", None, name).get()
-                if users:
-                    yield self._note(cells[name], "cell_contents", value, name)
-                    self._name(value, attributes, users)
-                elif callable(value):  # what a decorator of a library holds
+                if callable(value):  # what a decorator of tutor's holds
                     yield value if bound is None else types.MethodType(value, bound), path
+            elif ours and kind == GLOBAL and name in function.__globals__:
+                pass
+            elif not ours and (kind in (GLOBAL, MODULE) or name in cells):
+                yield from self._root(chain, function.__globals__, cells)
             else:
-                self._name(None, attributes, users)
-        for held in (function.__defaults__, function.__kwdefaults__) if users else ():
-            yield held, path
+                self._anywhere(attributes, ours)
 
-    def _name(self, value: Any, attributes: Iterable[str], users: bool) -> None:
-        """Note that `value.attribute.attribute` is named; None: of an object that is not known."""
-        self.by_text |= users and not BY_TEXT.isdisjoint(attributes)
-        for attribute in attributes:
-            if value is None:
-                (self.anywhere if users else self.in_libraries).add(attribute)
-            elif not isinstance(value, (*PLAIN, Tensor)):
+    def _root(self, chain: Chain, names: dict[str, Any], cells: dict[str, Any]) -> Iterator[Reach]:
+        """What a chain begins with, and what it leads to."""
+        kind, name, attributes = chain
+        if kind == AROUND:
+            cell = Place(cells[name], "cell_contents", None, name)
+            value, _ = self._note(cell.holder, cell.key, cell.get(), name)
+        elif kind == GLOBAL:
+            value, _ = self._note(names, name, names.get(name, MISSING), name)
+            if value is MISSING:
+                held = vars(builtins)
+                value, _ = self._note(held, name, held.get(name, MISSING), name)
+        else:
+            levels = len(name) - len(name.lstrip("."))
+            package = str(names.get("__package__") or "").split(".")
+            parts = [*package[: len(package) + 1 - levels], name.lstrip(".")] if levels else [name]
+            name = ".".join(filter(None, parts))
+            value = sys.modules.get(name, MISSING)
+            yield self._note(sys.modules, name, value, name)
+            root = name.partition(".")[0]
+            yield self._note(sys.modules, root, sys.modules.get(root, MISSING), root)
+        if not (isinstance(value, types.ModuleType) and attributes):
+            yield value, name
+        yield from self._name(value, attributes, name, False)
+
+    def _name(self, value: Any, attributes: Iterable[str], path: str, ours: bool
+              ) -> Iterator[Reach]:  # fmt: skip
+        """Note that `value.attribute.attribute` is named. Of a module that alone is reached."""
+        attributes = [*attributes]
+        while attributes and value is not MISSING:
+            if isinstance(value, (*FIXED, Tensor)) and not isinstance(value, type):
+                break
+            attribute = attributes.pop(0)
+            if isinstance(value, types.ModuleType):
+                path = f"{path}.{attribute}"
+                held = vars(value)
+                value, _ = self._note(held, attribute, held.get(attribute, MISSING), path)
+                if not (isinstance(value, types.ModuleType) and attributes):
+                    yield value, path
+            else:
                 self.named[id(value)].add(attribute)
-                value = _held(value, attribute)
+                value = standing(value, attribute)
+        self._anywhere(attributes, ours)
+
+    def _anywhere(self, attributes: Iterable[str], ours: bool) -> None:
+        (self.in_libraries if ours else self.anywhere).update(attributes)
 
     # ---- objects ---------------------------------------------------------------------------------
 
-    def _counts(self, value: Any, kind: type | None, name: str) -> bool:
-        """Is that attribute of the object named somewhere?"""
-        if name in self.named.get(id(value), ()) or name in self.anywhere:
-            return True
-        library = kind is not None and not is_users(kind.__module__)
-        return (library and name in self.in_libraries) or (
-            (self.by_text or id(value) in self.whole) and not name.startswith("__")
-        )
+    def _names(self, value: Any, kind: type | None) -> frozenset[str]:
+        """The names that count of an object, but for those that are named by a text."""
+        names = self.named.get(id(value), set()) | self.anywhere
+        if kind is not None and any(is_ours(base.__module__) for base in kind.__mro__):
+            names |= self.in_libraries
+        return frozenset(names)
+
+    def _all(self, value: Any) -> bool:
+        return self.by_text or id(value) in self.whole
+
+    def _object(self, value: Any, path: str) -> Iterator[Reach]:
+        wrapped = (dict_of(value) or {}).get("__wrapped__")
+        yield wrapped, path
+        if wrapped is None or not is_ours(type(value).__module__):  # else a jitted function
+            yield from self._attributes(value, path)
+            yield from self._class(type(value), value, path)
 
     def _attributes(self, value: Any, path: str) -> Iterator[Reach]:
         kind = None if isinstance(value, types.ModuleType) else type(value)
-        attributes = getattr(value, "__dict__", None)
-        if type(attributes) is dict:
+        names = self._names(value, kind)
+        if isinstance(value, enum.Enum):
+            names |= {"_value_", "_name_"}
+        every = self._all(value) and (kind is not None or is_users(value.__name__))
+        attributes = dict_of(value)
+        if kind is None and self._all(value) and not every:
+            self.unknown[path] = "is a module, of which something may be read by a text"
+        if attributes is not None and (
+            kind is not types.FunctionType or attributes or every or id(value) in self.named
+        ):
             for name, held in list(attributes.items()):
-                if self._counts(value, kind, name):
+                runs = isinstance(held, types.FunctionType) and held.__code__ in self.ran
+                if name in names or runs or (every and not name.startswith("__")):
                     yield self._note(attributes, name, held, f"{path}.{name}")
-        for base in kind.__mro__ if kind else ():
-            slots = vars(base).get("__slots__", ())
-            for slot in (slots,) if isinstance(slots, str) else slots:
-                held = Place(value, slot, None, path).get()
-                if held is not MISSING and self._counts(value, kind, slot):
+            if kind is not None:
+                keys = tuple(attributes)
+                self.keys.append(Keys(attributes, keys, None if every else names, path))
+        if kind in (None, types.FunctionType):
+            return
+        if kind is not ref:  # a Thing takes one for what it leads to, and it has no attributes
+            self.things.append(Thing(value, kind, attributes, path))
+        for base in kind.__mro__:
+            for slot in slots_of(base):
+                if slot in names or every:
+                    held = Place(value, slot, None, path).get()
                     yield self._note(value, slot, held, f"{path}.{slot}")
 
-    def _methods(self, kind: type, of: Any, without: Collection[str]) -> Iterator[Reach]:
-        """The methods, of an object or of none, that are named or have __names__."""
-        for base in kind.__mro__[:-1]:
-            for name, member in vars(base).items():
-                if name in without or not (name.startswith("__") or self._counts(of, kind, name)):
-                    continue
-                path = f"{base.__name__}.{name}"
-                if is_users(base.__module__):
-                    self._note(base, name, member, path)
-                if _may_be_hidden(base, name, member, own := getattr(of, "__dict__", None)):
-                    self._note(own, name, MISSING, path)
-                member = getattr(member, "fget", None) or getattr(member, "__func__", member)
-                member = getattr(member, "func", member)  # of a cached_property
-                if isinstance(member, types.FunctionType):
-                    yield member if of is None else types.MethodType(member, of), path
-                elif is_users(base.__module__) and not name.startswith("__"):
-                    yield member, path
+    def _class(self, kind: type, of: Any, path: str) -> Iterator[Reach]:
+        """What counts of a class: of one of an object, or of none: then its objects may be made."""
+        names = self._names(of, kind) | self._names(kind, kind)
+        every = self._all(of) or self._all(kind)
+        self.things.append(Thing(kind, None, kind.__mro__, path))
+        if any(is_ours(base.__module__) for base in kind.__mro__):
+            self.members[kind] = Members.of(kind)
+        for base in kind.__mro__:
+            if base.__flags__ & IMMUTABLE:
+                continue
+            if not is_ours(base.__module__):
+                counts = None if every else names
+                self.keys.append(Keys(base, tuple(vars(base)), counts, base.__name__))
+            for name, member in list(vars(base).items()):
+                functions = functions_of(member)
+                special = name.startswith("__")
+                if (
+                    any(f.__code__ in self.ran for f in functions)
+                    or name in names
+                    or (every and not special)
+                    or (special and functions and (of is None or name not in NOT_CALLED))
+                ):
+                    yield from self._member(base, name, member, functions, of)
 
-
-def _may_be_hidden(base: type, name: str, member: Any, own: Any) -> bool:
-    """Would an attribute of the object itself, which it does not have so far, be found before this
-    one of its class? (Of a library's methods nobody puts one there.)"""
-    ours = is_users(base.__module__) or not isinstance(member, types.FunctionType)
-    first = hasattr(type(member), "__set__") or name.startswith("__")
-    return ours and not first and type(own) is dict and name not in own
-
-
-def _held(value: Any, attribute: str) -> Any:
-    """The attribute as it stands in the object, no code of it is run; MISSING: not there."""
-    attributes = getattr(value, "__dict__", None)
-    if isinstance(attributes, dict) and attribute in attributes:
-        return attributes[attribute]
-    member = getattr(type(value), attribute, MISSING)
-    return (
-        getattr(value, attribute, MISSING)
-        if type(member).__name__ == "member_descriptor"
-        else MISSING
-    )
-
-
-@functools.cache
-def is_users(module: str | None) -> bool:
-    """Is it a module of the user's: not tutor, not Python's, not an installed package's? What runs
-    as __main__ is, also within an installed program: a notebook's cell, a page's example."""
-    root = str(module).partition(".")[0]
-    if root == "tutor" or root in sys.stdlib_module_names:
-        return False
-    if root == "__main__":
-        return True
-    file = str(getattr(sys.modules.get(str(module)), "__file__", None) or "")
-    return "site-packages" not in file and "dist-packages" not in file
-
-
-class Guards:
-    """Whether all that was reached is still as it was, but for places with a rule of their own and
-    the Tensors there, whose ids are `moving`."""
-
-    def __init__(
-        self, reached: Reached, except_for: Callable[[Place], bool], moving: Collection[int] = ()
-    ) -> None:
-        found = {(id(p.holder), p.key): p for p in reached.places if not except_for(p)}
-        self.places = list(found.values())
-        self.sizes = reached.sizes
-        self.tensors = [(t, _walk_of(t)) for i, t in reached.tensors.items() if i not in moving]
-
-    def changed(self) -> str | None:
-        """The path of the first thing that is no longer what it was; None: all are."""
-        for place in self.places:
-            now = place.get()
-            if now is not place.value and not is_same(now, place.value):
-                return place.path
-        for container, size, path in self.sizes:
-            if len(container) != size:
-                return f"the length of {path}"
-        for t, walk in self.tensors:
-            if _walk_of(t) != walk:
-                return f"the memory, shape or requires_grad of a Tensor of shape {walk[1]}"
-        return None
+    def _member(self, base: type, name: str, member: Any, functions: list[Any], of: Any
+                ) -> Iterator[Reach]:  # fmt: skip
+        path = f"{base.__name__}.{name}"
+        if not is_ours(base.__module__):
+            self._note(base, name, member, path)
+        for function in functions:
+            yield function if of is None else types.MethodType(function, of), path
+        if not functions or not isinstance(member, types.FunctionType):
+            yield member, path

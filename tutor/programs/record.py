@@ -16,7 +16,7 @@ import gc
 import sys
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
-from typing import Any, NoReturn
+from typing import Any
 
 from tutor.backends.step import Step, watch
 from tutor.core.buffer import Buffer
@@ -26,6 +26,7 @@ from tutor.ground.callers import user_line
 from tutor.ground.layout import contiguous_strides, reach
 from tutor.ground.memory import held, kept
 from tutor.ground.typing import Walked
+from tutor.programs.call import Window
 from tutor.programs.program import Program, Slot, Walk
 
 recorder: ContextVar[Recorder | None] = ContextVar("tutor.recorder", default=None)
@@ -34,6 +35,7 @@ INSTEAD = {  # of what reads or writes numbers in Python: what to write
     "item()": "return the Tensor and call .item() outside of the jitted function",
     "a yes or no (bool)": "write tutor.where(condition, x, y) for `if`, or decide outside",
     "the text of a Tensor": "return the Tensor and print it outside",
+    "the bytes of a Buffer": "stay with Tensors; look at the bytes outside",
     "to write an item": "set it outside of the jitted function: a learning rate stands in a cell, "
     "and a replay reads what it holds then",
     "where the random numbers stand": "seed them, or keep their state, outside; what is drawn in "
@@ -45,9 +47,17 @@ INSTEAD = {  # of what reads or writes numbers in Python: what to write
 
 class Recorder:
     """Notes the Steps of one call. `inputs` and `states` are the Buffers known before it; of an
-    input, which stretch of it is the argument (start, count)."""
+    input, which stretch of it is the argument (start, count). What cannot be recorded is kept in
+    `refused`, and the call goes on as if nobody noted it; `strict`: it is raised there."""
 
-    def __init__(self, inputs: Iterable[tuple[Buffer, int, int]], states: Iterable[Buffer]) -> None:
+    def __init__(
+        self,
+        inputs: Iterable[tuple[Buffer, int, int]],
+        states: Iterable[Buffer],
+        strict: bool = True,
+    ) -> None:
+        self.strict = strict
+        self.refused: RecordError | None = None
         self.steps: list[Step] = []
         self.handed_out: list[Slot] = []
         self.first: list[Step] = []  # copies of constants, before any of them
@@ -61,28 +71,50 @@ class Recorder:
                 self.starts[id(buf)] = start
 
     def run(self, function: Callable[[], Any]) -> Any:
-        """`function()`, noted; to be called in a context of its own."""
-        recorder.set(self)
-        border.closed.set(refuse)
-        with watch(self.note):
-            return function()
+        """`function()`, noted."""
+        before, open_before = recorder.set(self), border.closed.set(refuse)
+        try:
+            with watch(self.note):
+                result = function()
+        except Exception as error:
+            if not self.strict or self.refused in (None, error):
+                raise
+            raise self.refused from error
+        finally:
+            border.closed.reset(open_before)
+            recorder.reset(before)
+        if self.strict and self.refused is not None:  # the function has caught it
+            raise self.refused
+        return result
 
     # ---- one step --------------------------------------------------------------------------------
 
     def note(self, step: Step, go: Callable[[], None]) -> None:
-        """As an observer: note the step, and let it run. Steps of other contexts are not noted."""
-        if recorder.get() is not self:
-            return go()
-        border.closed.set(None)  # in this copy of the context: kernels may read
+        """As an observer: note the step, and let it run. Steps of other contexts are not noted, nor
+        what comes after a refusal."""
+        if recorder.get() is self and self.refused is None:
+            border.closed.set(None)  # in this copy of the context: kernels may read
+            try:
+                self._note(step)
+            except RecordError as error:
+                self.refuse(error)
+        return go()
+
+    def refuse(self, error: RecordError) -> None:
+        """This call cannot be recorded: the first reason counts."""
+        self.refused = self.refused or error
+        if self.strict:
+            raise error
+
+    def _note(self, step: Step) -> None:
         if step.kernel == "nonzero":
-            refuse("positions of what is true, as in t[mask]")
+            raise refusal("positions of what is true, as in t[mask]")
         reads = {id(x.buf) for x in step.reads}
         written = {id(x.buf) for x in step.writes}
         walks = [self.walk(x, id(x.buf) in written, id(x.buf) in reads) for x in step.operands]
         noted = Step(step.kernel, step.dtype, walks[0], tuple(walks[1:]), dict(step.params))
         noted.where = user_line()
         self.steps.append(noted)
-        return go()
 
     def walk(self, x: Walked, written: bool, read: bool) -> Walk:
         """The operand as one of the Program, its Buffer as a Slot."""
@@ -96,11 +128,11 @@ class Recorder:
         walk = Walk(slot, x.shape, x.strides, x.offset - self.starts.get(id(x.buf), 0))
         low, high = reach(*walk[1:]) if 0 not in x.shape else (0, -1)
         if low < 0 or high >= slot.count:
-            raise RecordError(
+            self.refuse(RecordError(
                 "to record a jitted function",
                 "it reaches around its argument, into the Buffer that this is a part of",
                 "hand over a copy of the part: x.copy()",
-            )
+            ))  # fmt: skip
         return walk
 
     def thaw(self, slot: Slot) -> None:
@@ -129,9 +161,11 @@ class Recorder:
 
     def program(self) -> Program:
         """What was noted; all that was handed out has been asked for by `slot_of` before."""
-        for slot in self.slots.values():
+        for number, slot in self.slots.items():
             if slot.role in ("temp", "output"):
                 slot.value = None
+            elif slot.role == "input" and slot.count < len(slot.value):  # rows of something larger
+                slot.value = Window(self.starts[number], slot.count, 0).over(slot.value)
         return Program([*self.first, *self.steps], self.handed_out)
 
     def check_nothing_escaped(self) -> None:
@@ -176,11 +210,22 @@ def instead(asked: str) -> str:
     return INSTEAD.get(asked, "do it outside of the jitted function")
 
 
-def refuse(asked: str) -> NoReturn:
-    """RecordError, which names the user's line."""
+def refusal(asked: str) -> RecordError:
+    """The error that names the user's line."""
     file, line = user_line()
-    raise RecordError(
+    return RecordError(
         f"{asked} at {file}:{line}, in a function under tutor.jit",
         "the call is recorded: its numbers are other ones each time it is replayed",
         instead(asked),
     )
+
+
+def refuse(asked: str) -> None:
+    """What closes the border while a call is recorded. Where that need not be, the border is open
+    from the first refusal on: the recording is dropped, the call itself goes on."""
+    note = recorder.get()
+    error = refusal(asked)
+    if note is None:
+        raise error
+    border.closed.set(None)
+    note.refuse(error)

@@ -2,40 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 from tutor.errors import RecordError
 from tutor.methods.tensor import Tensor
-from tutor.programs.places import PLAIN
+from tutor.programs.kinds import PLAIN
 
 
-def plain(value: Any) -> Any:
-    """A result without its graph."""
-    if isinstance(value, Tensor):
-        return value if value.op is None else value.detach()
-    if type(value) is dict:
-        return {k: plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        parts = [plain(v) for v in value]
-        return type(value)(parts) if type(value) in (list, tuple) else type(value)(*parts)
-    return value
-
-
-def taken_apart(value: Any, tensors: list[Any]) -> Callable[[Sequence[Any]], Any]:
-    """Appends the Tensors of a result to `tensors`; what puts such a result together of others."""
+def taken_apart(
+    value: Any, tensors: list[Any], there: Container[Any] = ()
+) -> Callable[[Sequence[Any]], Any]:
+    """Appends the Tensors of a result to `tensors`; what puts such a result together of others.
+    RecordError for what a replay cannot make: an object, or a list that is `there` before, by its
+    id, and is to be that very list."""
     if isinstance(value, Tensor):
         at = len(tensors)
         tensors.append(value)
         return lambda made: made[at]
-    if isinstance(value, (list, tuple)):
-        parts, kind = [taken_apart(v, tensors) for v in value], type(value)
-        if kind in (list, tuple):
-            return lambda made: kind([part(made) for part in parts])
-        return lambda made: kind(*[part(made) for part in parts])
-    if type(value) is dict:
-        named = {k: taken_apart(v, tensors) for k, v in value.items()}
-        return lambda made: {k: part(made) for k, part in named.items()}
+    parts = _parts(value)
+    if parts is not None and not isinstance(value, tuple) and id(value) in there:
+        raise RecordError(
+            f"a jitted function that returns a {type(value).__name__} that was there before",
+            "a replay makes a new one each time",
+            "return what is in it, or look at it outside",
+        )
+    if parts is not None:
+        each, like = [taken_apart(part, tensors, there) for part in parts], _like(value)
+        return lambda made: like([part(made) for part in each])
     if isinstance(value, PLAIN):
         return lambda made: value
     raise RecordError(
@@ -43,3 +38,37 @@ def taken_apart(value: Any, tensors: list[Any]) -> Callable[[Sequence[Any]], Any
         "a replay can give Tensors, numbers, texts, and lists, tuples and dicts of them",
         "return the Tensors that it is made of, and make it outside",
     )
+
+
+def _parts(value: Any) -> list[Any] | None:
+    """What is in a list, tuple or dict, or in one of a class of its own that adds nothing but
+    methods; None for anything else."""
+    if not isinstance(value, (list, tuple, dict)) or getattr(value, "__dict__", None):
+        return None
+    if any(vars(base).get("__slots__") for base in type(value).__mro__):
+        return None
+    return list(dict.values(value) if isinstance(value, dict) else value)
+
+
+def _like(value: Any) -> Callable[[list[Any]], Any]:
+    """What makes such a list, tuple or dict of other parts, without what its class does when it is
+    called."""
+    kind = type(value)
+    if isinstance(value, tuple):
+        return lambda parts: tuple.__new__(kind, parts)
+    base: Any = next(b for b in kind.__mro__ if b in (list, OrderedDict, defaultdict, dict))
+    keys = None if base is list else list(dict.keys(value))
+    factory = value.default_factory if base is defaultdict else None
+
+    def made(parts: list[Any]) -> Any:
+        found = base.__new__(kind)
+        if keys is None:
+            list.extend(found, parts)
+            return found
+        if factory is not None:
+            defaultdict.__init__(found, factory)
+        for key, part in zip(keys, parts, strict=True):
+            base.__setitem__(found, key, part)
+        return found
+
+    return made

@@ -119,6 +119,14 @@ def caller(*spec: Any) -> Any:
     return _native.Caller(*spec)
 
 
+def guards() -> Any:
+    """What looks quickly whether all is as it was (replay/guards.cpp); None where there is no such
+    twin."""
+    if _native is None or os.environ.get("TUTOR_NATIVE") == "0":
+        return None
+    return _native.Guards()
+
+
 def plan(slots: list[Any], steps: list[Any], arena_bytes: int) -> Any:
     """A Plan of the extension (_simd.pyi): kernel calls that one call runs. None if that is not for
     it to do: it was not built, `TUTOR_NATIVE=0` is set, or a kernel is another backend's."""

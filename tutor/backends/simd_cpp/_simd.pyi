@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, final
 
 stub: int  # of this file as it was when the module was built: ground/memory.py compares
@@ -45,9 +45,7 @@ class Caller:
     def __new__(
         cls,
         arguments: list[Any],
-        held: list[Any],
-        sizes: list[Any],
-        known: list[Any],
+        guards: Guards,
         without_grad: list[Any],
         states: list[Any],
         fixed: list[Any],
@@ -66,6 +64,25 @@ class Edges:
     inputs: tuple[Any, ...]
     @property
     def _inputs(self) -> tuple[Any, ...]: ...
+
+@final
+class Guards:
+    """A quick look at what was reached: the twin of Guards in tutor/programs/guards.py."""
+
+    def __new__(cls) -> Guards: ...
+    def read(
+        self,
+        any: object,
+        whole: list[Any],
+        held: list[Any],
+        functions: list[Any],
+        classes: list[Any],
+        things: list[Any],
+        known: list[Any],
+        rest: list[Any],
+        /,
+    ) -> None: ...
+    def hold(self) -> bool: ...
 
 class Holder:
     """What has memory; see tutor/ground/memory.py."""
@@ -118,6 +135,7 @@ class Plan:
 def levels() -> list[str]: ...
 def kernels(level: str) -> dict[tuple[str, str], Kernel]: ...
 def set_buffers(buffers: list[Any]) -> None: ...
+def set_before_bytes(callable: Callable[[str], object]) -> None: ...
 def num_threads() -> int: ...
 def set_num_threads(count: int) -> None: ...
 

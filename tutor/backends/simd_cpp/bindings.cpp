@@ -16,6 +16,7 @@
 #include "levels.hpp"
 #include "memory/memory.hpp"
 #include "replay/caller.hpp"
+#include "replay/guards.hpp"
 #include "replay/plan.hpp"
 #include "sources.hpp"
 
@@ -182,13 +183,14 @@ PYBIND11_MODULE(_simd, module) {
     module.attr("signatures") = SIGNATURES;
     kernel_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&kernel_spec));
     if (!kernel_type || !make_memory_type() || !make_holder_type() || !make_edges_type() ||
-        !make_operand_names() || !make_caller_type() || !make_plan_type())
+        !make_operand_names() || !make_caller_type() || !make_guards_type() || !make_plan_type())
         throw py::error_already_set();
     if (!add_engine(module.ptr())) throw py::error_already_set();
     module.add_object("Memory", reinterpret_cast<PyObject*>(memory_type));
     module.add_object("Holder", reinterpret_cast<PyObject*>(holder_type));
     module.add_object("Edges", reinterpret_cast<PyObject*>(edges_type));
     module.add_object("Caller", reinterpret_cast<PyObject*>(caller_type));
+    module.add_object("Guards", reinterpret_cast<PyObject*>(guards_type));
     module.add_object("Plan", reinterpret_cast<PyObject*>(plan_type));
     module.add_object("Kernel", reinterpret_cast<PyObject*>(kernel_type));
     module.def("levels", supported_levels, "Levels this CPU can run, the best one last.");
@@ -200,6 +202,9 @@ PYBIND11_MODULE(_simd, module) {
             if (!set_buffers(buffers.ptr())) throw py::error_already_set();
         },
         py::arg("buffers"), "Buffers made in C++ are to be copies of these: an empty one a dtype.");
+    module.def(
+        "set_before_bytes", [](py::object callable) { set_before_bytes(callable.ptr()); },
+        py::arg("callable"), "Call this each time before a Buffer's bytes are given to Python.");
     module.def("num_threads", thread_count, "How many threads kernels may use.");
     module.def("set_num_threads", set_num_threads, py::arg("count"),
                "Let kernels use `count` threads (at most 1024), the caller included.");

@@ -24,6 +24,8 @@ Share = tuple[AnyTensor, AnyTensor]  # an input, and its part of the gradient
 class Backward:
     """What Engine inherits to walk the graph."""
 
+    _unfold = staticmethod(lambda root: None)  # for create_graph: tutor/programs/backward.py
+
     def backward(self, root: AnyTensor, gradient: TensorLike | None = None,
                  retain_graph: bool | None = None, create_graph: bool = False) -> None:  # fmt: skip
         """Add d root / d leaf to `.grad` of every leaf that requires one.
@@ -36,6 +38,8 @@ class Backward:
         example, no `.grad` has changed; but the graph may be used up.
         """
         seed = self.seed(root, gradient)
+        if create_graph:
+            self._unfold(root)
         keep = create_graph if retain_graph is None else retain_graph
         how = keep, create_graph, asking(create_graph)
         walk = lambda: self.store(self.arrivals(root, seed, *how), seed)  # noqa: E731

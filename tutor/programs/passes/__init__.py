@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
+from tutor.backends import registry
+from tutor.backends.step import Step
 from tutor.errors import unknown
 from tutor.programs.passes.casts import casts
 from tutor.programs.passes.common import common
@@ -65,3 +67,22 @@ def stages(program: Program, wanted: Collection[str] | None = None) -> list[tupl
         if wanted is None or name in wanted:
             found.append((name, PASSES[name](found[-1][1])))
     return found
+
+
+def possible(wanted: Collection[str] | None, program: Program) -> Program:
+    """`improved`, as far as whoever is to run the steps has the kernels for that."""
+    on = {slot.device for slot in program.slots}
+    tables = [registry.table(registry.backend_of(device)) for device in on]
+    if all(any(name == "fused" for name, _ in table) for table in tables):
+        found = improved(program, wanted)
+        if all(map(_is_there, found)):  # else there is a chain of a dtype that a device has not
+            return found
+    known = PASSES if wanted is None else wanted
+    return improved(program, [name for name in known if name not in ("fuse", "products")])
+
+
+def _is_there(step: Step) -> bool:
+    """Does whoever is to run the step have the kernel for chains, if it is one?"""
+    return step.kernel != "fused" or (
+        ("fused", step.dtype) in registry.table(registry.backend_of(step.device))
+    )

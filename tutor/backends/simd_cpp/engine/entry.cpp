@@ -98,7 +98,8 @@ PyObject* check_writable(PyObject*, PyObject* target) {
     return attempt(CHECK_WRITABLE, &target, 1, nullptr, [=](bool*) -> PyObject* {
         Operands operands(1);
         const bool found = is_tensor(target) && is_kept(target) && dtype_of(target) != DTYPES &&
-                           operands.read(0, target, "") && operands.check_writable(0, "");
+                           operands.read(0, target, "") && is_one_to_one(operands[0]) &&
+                           operands.check_writable(0, "");
         return found ? Py_NewRef(Py_None) : (forget_error(), nullptr);
     });
 }

@@ -46,8 +46,8 @@ bool same_walk(const Operand& x, const Operand& y) {
     return x.data == y.data && alike(x, y) && std::equal(x.strides, x.strides + x.ndim, y.strides);
 }
 
-// Has each element a place of its own? It has if each axis steps beyond all that those of smaller
-// steps reach.
+}  // namespace
+
 bool is_one_to_one(const Operand& x) {
     bool walked[MAX_DIMS] = {};
     int64_t reach = 0;
@@ -64,8 +64,6 @@ bool is_one_to_one(const Operand& x) {
     }
     return true;
 }
-
-}  // namespace
 
 // Whether the result may be written over operand 1 while operand `from` is read: no number of it is
 // needed after another has taken its place.

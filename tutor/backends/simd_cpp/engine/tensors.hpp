@@ -42,6 +42,12 @@ inline bool are_together(PyObject* one, PyObject* other) {
 // Whether all that a Tensor is made of is there: a slot may have been emptied.
 bool is_whole(PyObject* tensor);
 
+// Whether anything is called with its gradient.
+inline bool has_hooks(PyObject* tensor) {
+    PyObject* hooks = part(tensor, T_HOOKS);
+    return hooks && !(PyList_Check(hooks) && PyList_GET_SIZE(hooks) == 0);
+}
+
 // Whether one of its sizes is 0.
 bool is_empty(PyObject* tensor);
 

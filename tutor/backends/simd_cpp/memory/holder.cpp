@@ -88,9 +88,19 @@ Memory* lender_of(PyObject* holder) {
     return memory;
 }
 
+PyObject* before_bytes = nullptr;  // called before Python is given the bytes of a Holder
+
+// The same for what hands the bytes to Python: while a call is recorded, that is refused.
+Memory* asked_lender_of(PyObject* holder) {
+    static PyObject* asked = PyUnicode_InternFromString("the bytes of a Buffer");
+    PyObject* done = before_bytes ? PyObject_CallOneArg(before_bytes, asked) : Py_NewRef(Py_None);
+    Py_XDECREF(done);
+    return done ? lender_of(holder) : nullptr;
+}
+
 int holder_getbuffer(PyObject* object, Py_buffer* view, int flags) {
     view->obj = nullptr;
-    Memory* memory = lender_of(object);
+    Memory* memory = asked_lender_of(object);
     if (!memory) return -1;
     const int failed = PyObject_GetBuffer(&memory->head, view, flags);  // keeps it alive
     Py_DECREF(memory);
@@ -98,7 +108,7 @@ int holder_getbuffer(PyObject* object, Py_buffer* view, int flags) {
 }
 
 PyObject* holder_raw(PyObject* object, void*) {
-    Memory* memory = lender_of(object);
+    Memory* memory = asked_lender_of(object);
     if (!memory) return nullptr;
     PyObject* raw = raw_of(memory);
     Py_DECREF(memory);
@@ -106,7 +116,7 @@ PyObject* holder_raw(PyObject* object, void*) {
 }
 
 PyObject* holder_address(PyObject* object, void*) {
-    Memory* memory = lender_of(object);
+    Memory* memory = asked_lender_of(object);
     if (!memory) return nullptr;
     PyObject* address = PyLong_FromVoidPtr(memory->data);
     Py_DECREF(memory);
@@ -313,6 +323,12 @@ bool set_buffers(PyObject* buffers) {
         Py_XDECREF(before);
     }
     return true;
+}
+
+void set_before_bytes(PyObject* callable) {
+    PyObject* before = before_bytes;
+    before_bytes = Py_NewRef(callable);
+    Py_XDECREF(before);
 }
 
 bool make_holder_type() {

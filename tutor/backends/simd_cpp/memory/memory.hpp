@@ -80,6 +80,10 @@ bool is_intact(PyObject* buf);
 // error set, if it is not that.
 bool set_buffers(PyObject* buffers);
 
+// What is called with a text each time before Python is given the bytes, or the address, of a
+// Holder; what it raises comes out there.
+void set_before_bytes(PyObject* callable);
+
 // Create the types. false, with a Python error set, when that fails.
 bool make_memory_type();
 bool make_holder_type();

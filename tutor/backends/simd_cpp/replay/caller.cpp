@@ -2,11 +2,14 @@
 
 #include <exception>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "border/call.hpp"
 #include "engine/tensors.hpp"
 #include "memory/memory.hpp"
+#include "replay/guards.hpp"
+#include "replay/lists.hpp"
 
 namespace tutor {
 
@@ -17,20 +20,10 @@ namespace {
 // All references here are borrowed from the tuple of lists that Trace.twin in Python has made.
 struct Argument {
     PyObject *shape, *strides, *offset, *dtype;
-    Py_ssize_t count, place;  // of the Buffer in the list; -1: it is a state's, or not needed
-    PyObject* state;          // that Buffer, or None
+    Py_ssize_t count, place;  // of the Buffer in the list; -1: it is not needed
     PyObject* device;         // its name, or None: memory of the host
 };
-struct Held {
-    PyObject *holder, *key, *value;  // nullptr: nothing stood there
-};
-struct Size {
-    PyObject* container;
-    Py_ssize_t size;
-};
-struct Known {
-    PyObject *tensor, *buf, *shape, *strides, *offset, *requires_grad;
-};
+using Grad = std::pair<PyObject*, int>;  // a Tensor, and whether it has a gradient
 struct Fresh {
     Py_ssize_t place, count, dtype;
     PyObject* make;  // what makes it, on a device; None: memory of the host
@@ -65,12 +58,9 @@ class Caller {
     PyObject* buffers(PyObject* const* args) const;
     PyObject* results(PyObject* buffers, PyObject* const* args) const;
 
-    PyObject *spec_ = nullptr, *fixed_ = nullptr, *run_ = nullptr;
+    PyObject *spec_ = nullptr, *guards_ = nullptr, *fixed_ = nullptr, *run_ = nullptr;
     std::vector<Argument> arguments_;
-    std::vector<Held> held_;
-    std::vector<Size> sizes_;
-    std::vector<Known> known_;
-    std::vector<PyObject*> without_grad_;
+    std::vector<Grad> grads_;
     std::vector<Fresh> fresh_;
     std::vector<Touched> touched_;
     std::vector<Result> results_;
@@ -80,39 +70,21 @@ class Caller {
 
 // ---- reading what Python hands over -------------------------------------------------------------
 
-// Reads each tuple of the list by PyArg_ParseTuple's `format` into the members of a struct.
-template <class T, class... Member>
-bool read_list(PyObject* list, const char* format, std::vector<T>* to, Member T::*... members) {
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
-        T item{};
-        if (!PyArg_ParseTuple(PyList_GET_ITEM(list, i), format, &(item.*members)...)) return false;
-        to->push_back(item);
-    }
-    return true;
-}
-
 bool Caller::read(PyObject* spec) {
-    PyObject *arguments, *held, *sizes, *known, *without, *states, *fresh, *touched, *results,
-        *effects;
+    PyObject *arguments, *grads, *states, *fresh, *touched, *results, *effects;
     PyTypeObject* list = &PyList_Type;
-    if (!PyArg_ParseTuple(spec, "O!O!O!O!O!O!O!O!O!O!O!O:Caller", list, &arguments, list, &held,
-                          list, &sizes, list, &known, list, &without, list, &states, list, &fixed_,
-                          list, &fresh, list, &touched, list, &results, list, &effects, &run_))
+    if (!PyArg_ParseTuple(spec, "O!O!O!O!O!O!O!O!O!O:Caller", list, &arguments, guards_type,
+                          &guards_, list, &grads, list, &states, list, &fixed_, list, &fresh, list,
+                          &touched, list, &results, list, &effects, &run_))
         return false;
     spec_ = Py_NewRef(spec);
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(without); ++i)
-        without_grad_.push_back(PyList_GET_ITEM(without, i));
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(states); ++i)
         states_.insert(PyList_GET_ITEM(states, i));
     using A = Argument;
-    using K = Known;
     using R = Result;
-    return read_list(arguments, "OOOOnnOO", &arguments_, &A::shape, &A::strides, &A::offset,
-                     &A::dtype, &A::count, &A::place, &A::state, &A::device) &&
-           read_list(held, "OO|O", &held_, &Held::holder, &Held::key, &Held::value) &&
-           read_list(sizes, "On", &sizes_, &Size::container, &Size::size) &&
-           read_list(known, "OOOOOO", &known_, &K::tensor, &K::buf, &K::shape, &K::strides,
-                     &K::offset, &K::requires_grad) &&
+    return read_list(arguments, "OOOOnnO", &arguments_, &A::shape, &A::strides, &A::offset,
+                     &A::dtype, &A::count, &A::place, &A::device) &&
+           read_list(grads, "Op", &grads_, &Grad::first, &Grad::second) &&
            read_list(fresh, "nnnO", &fresh_, &Fresh::place, &Fresh::count, &Fresh::dtype,
                      &Fresh::make) &&
            read_list(touched, "nO", &touched_, &Touched::place, &Touched::where) &&
@@ -123,61 +95,10 @@ bool Caller::read(PyObject* spec) {
 
 // ---- is everything as it was? -------------------------------------------------------------------
 
-bool equal(PyObject* a, PyObject* b) {
-    if (a == b) return true;
-    if (!a || !Py_IS_TYPE(a, Py_TYPE(b))) return false;
-    const int same = PyObject_RichCompareBool(a, b, Py_EQ);
-    if (same < 0) PyErr_Clear();
-    return same == 1;
-}
-
-// One and the same thing, or an equal number or text: is_same of places.py.
-bool is_same(PyObject* now, PyObject* before) {
-    if (now == before) return true;
-    if (!now || !before) return false;  // nothing stood there, or stands there now
-    const bool plain =
-        (PyLong_CheckExact(now) || PyFloat_CheckExact(now) || PyUnicode_CheckExact(now) ||
-         PyBytes_CheckExact(now) || PyBool_Check(now) || PyComplex_CheckExact(now));
-    return plain && equal(now, before);
-}
-
-// Whether the place has that value: of a dict, a list, a closure's cell, a class, or an attribute.
-bool has(const Held& held) {
-    if (PyDict_CheckExact(held.holder)) {
-        PyObject* now = PyDict_GetItemWithError(held.holder, held.key);
-        return is_same(now, held.value) || (PyErr_Clear(), false);
-    }
-    if (PyList_CheckExact(held.holder)) {
-        const Py_ssize_t i = PyLong_AsSsize_t(held.key);
-        return i < PyList_GET_SIZE(held.holder) &&
-               is_same(PyList_GET_ITEM(held.holder, i), held.value);
-    }
-    if (PyCell_Check(held.holder)) return is_same(PyCell_GET(held.holder), held.value);
-    Ref of_class(PyType_Check(held.holder) ? PyObject_GetAttrString(held.holder, "__dict__")
-                                           : nullptr);
-    Ref now(of_class ? PyObject_GetItem(of_class.get(), held.key)
-                     : PyObject_GetAttr(held.holder, held.key));
-    if (!now) PyErr_Clear();
-    return is_same(now.get(), held.value);
-}
-
-bool is_as_before(const Known& known) {
-    PyObject* t = known.tensor;
-    return part(t, T_BUF) == known.buf && equal(part(t, T_SHAPE), known.shape) &&
-           equal(part(t, T_STRIDES), known.strides) && equal(part(t, T_OFFSET), known.offset) &&
-           part(t, T_REQUIRES_GRAD) == known.requires_grad;
-}
-
 bool Caller::hold() const {
-    for (const Held& held : held_)
-        if (!has(held)) return false;
-    for (const Size& size : sizes_)
-        if (PyObject_Size(size.container) != size.size) return false;
-    for (const Known& known : known_)
-        if (!is_as_before(known)) return false;
-    for (PyObject* tensor : without_grad_)
-        if (part(tensor, T_GRAD) != Py_None) return false;
-    return true;
+    for (const auto& [tensor, there] : grads_)
+        if ((part(tensor, T_GRAD) != Py_None) != there) return false;
+    return untouched(guards_);
 }
 
 // Whether the Buffer's memory is where it was when this was recorded, and as large.
@@ -206,7 +127,7 @@ bool Caller::fit(PyObject* const* args, Py_ssize_t count) const {
             given.buffer.at(buf, B_DTYPE) != as.dtype || !equal(part(t, T_SHAPE), as.shape) ||
             !equal(part(t, T_STRIDES), as.strides) || !equal(part(t, T_OFFSET), as.offset))
             return false;
-        if (as.state != Py_None ? buf != as.state : states_.count(buf) > 0) return false;
+        if (states_.count(buf) > 0) return false;
         for (Py_ssize_t j = 0; j < i; ++j)
             if (part(args[j], T_BUF) == buf) return false;
     }

@@ -1,0 +1,38 @@
+"""Overlap: do two elements of a view stand at one place in memory?
+
+They do in an expanded view, whose strides are 0, and in windows that share numbers (`unfold`).
+"""
+
+from __future__ import annotations
+
+import math
+
+
+def is_one_to_one(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Has each element a place of its own in memory?"""
+    if 0 in shape:
+        return True
+    axes = sorted((abs(s), n) for n, s in zip(shape, strides, strict=True) if n > 1)
+    span, nested = 0, True  # nested: one step along an axis goes beyond all that smaller ones reach
+    for stride, size in axes:
+        nested &= stride > span
+        span += stride * (size - 1)
+    if nested:
+        return True
+    fewer_places = math.prod(shape) > span + 1
+    return not (fewer_places or axes[0][0] == 0 or _returns(axes[::-1], 0, False))
+
+
+def _returns(axes: list[tuple[int, int]], position: int, moved: bool) -> bool:
+    """Do some steps along the axes, each given by its stride and its size, the longest stride
+    first, lead from `position` back to 0? Not those that never leave it, so they begin forward."""
+    if not axes:
+        return moved and position == 0
+    (stride, size), *rest = axes
+    span = sum(s * (n - 1) for s, n in rest)
+    least = max(1 - size if moved else 0, -((span + position) // stride))
+    most = min(size - 1, (span - position) // stride)
+    return any(
+        _returns(rest, position + stride * steps, moved or steps > 0)
+        for steps in range(least, most + 1)
+    )

@@ -1,0 +1,341 @@
+"""The backward of a replayed call: one node of the graph, and a Program of its own.
+
+A Part stands for several Ops of a recorded graph (graphs.py). When its gradient comes, the Ops are
+made again, over what they saved in this call, and the Engine walks them: `Part.walk`. The first
+time that is recorded, as a call is (record.py). From then on the Program runs, without Ops:
+`Again.run`. A walk that something else notes for itself is always one of Ops. Before derivatives of
+derivatives the Ops take the node's place for good (`unfold`).
+
+The gradients that one Tensor gets are handed out one by one, as the Ops do it, for the Engine adds
+them up in that order: (a + b) + c is not a + (b + c).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextvars import copy_context
+from typing import Any, NamedTuple
+
+from tutor.backends.step import WATCHES, mode, watch
+from tutor.core.buffer import Buffer
+from tutor.core.engine import engine
+from tutor.core.op import Op, state_of
+from tutor.errors import RecordError
+from tutor.ground import border
+from tutor.ground.layout import reach
+from tutor.ground.memory import held
+from tutor.methods.tensor import Tensor
+from tutor.programs.call import Key, Window, modes, windows, within
+from tutor.programs.program import Program, Slot
+from tutor.programs.record import Recorder, recorder
+from tutor.programs.source.road import Road
+from tutor.random import redirected
+
+Improve = Callable[[Program], Program]
+Gradients = list[Any]  # for each edge a Tensor or None
+MOST = 8  # Programs kept of one Part
+
+
+class Number(int):
+    """In the place of a Tensor: its number in the graph."""
+
+
+class Held(NamedTuple):
+    """A Tensor of a graph: number `made` of what the call hands out, or over a `constant`. If it is
+    neither, nobody reads its numbers: it is walked as `walk` says, over no memory."""
+
+    made: int | None
+    constant: Buffer | None
+    walk: tuple[Any, ...]  # shape, strides, offset
+    empty: Buffer  # without numbers, of its dtype and on its device
+    maker: int | None  # the number of the Op that made it
+
+    def bare(self) -> Any:
+        """It, where nobody has handed it out."""
+        return Tensor.over(self.empty if self.constant is None else self.constant, *self.walk)
+
+
+class Kept(NamedTuple):
+    """An Op of a graph, as data: Tensors are numbers."""
+
+    kind: type[Op]
+    inputs: tuple[int, ...]
+    needs: tuple[bool, ...]
+    shape: tuple[int, ...]
+    saved: tuple[int, ...]
+    saves: tuple[str, ...]  # their names
+    params: Any
+    attributes: Any  # what it has beside the slots of an Op
+
+    def again(self, here: Any, serial: int) -> Op:
+        """Such an Op, of the Tensors that are `here`."""
+        op: Op = self.kind.__new__(self.kind)
+        op.inputs = tuple([here[i] for i in self.inputs])
+        op.saved = tuple([here[i] for i in self.saved])
+        op.states = tuple(map(state_of, op.saved))
+        op.needs, op.shape, op.serial, op.kept, op.hooks = (
+            self.needs,
+            self.shape,
+            serial,
+            None,
+            None,
+        )
+        op.params = _put(self.params, here)
+        for name, value in self.attributes.items():
+            setattr(op, name, _put(value, here))
+        return op
+
+    @property
+    def read(self) -> dict[int, str]:
+        """The Tensors whose numbers its backward reads, and what they are called."""
+        names = dict(zip(self.saved, self.saves, strict=True))
+        return dict.fromkeys(_numbers((self.params, self.attributes)), "result") | names
+
+    @property
+    def wanting(self) -> set[int]:
+        """The inputs that want a gradient."""
+        return {i for i, needed in zip(self.inputs, self.needs, strict=True) if needed}
+
+    @property
+    def is_ours(self) -> bool:
+        """Is its backward the library's, which does the same each time?"""
+        return self.kind.__module__.startswith("tutor.")
+
+
+def _put(value: Any, here: Any) -> Any:
+    """The value, with Tensors in the place of Numbers."""
+    if type(value) is Number:
+        return here[value]
+    if type(value) in (tuple, list):
+        return type(value)([_put(v, here) for v in value])
+    return {k: _put(v, here) for k, v in value.items()} if type(value) is dict else value
+
+
+def _numbers(value: Any) -> list[int]:
+    if type(value) is Number:
+        return [value]
+    inner = value.values() if type(value) is dict else value
+    return [i for v in inner for i in _numbers(v)] if type(value) in (tuple, list, dict) else []
+
+
+class _Here(dict[int, Any]):
+    """The Tensors of a graph by their numbers; those that nobody has put there have no numbers."""
+
+    def __init__(self, tensors: list[Held]) -> None:
+        self.tensors = tensors
+
+    def __missing__(self, i: int) -> Any:
+        t = self[i] = self.tensors[i].bare()
+        return t
+
+
+class Part:
+    """Ops of a graph, one after another, that are one node of it; or a single one, which stays what
+    it is."""
+
+    def __init__(
+        self, ops: Sequence[Kept], tensors: list[Held], span: range, improve: Improve
+    ) -> None:
+        self.span, self.tensors, self.improve = span, tensors, improve
+        self.ops = [ops[i] for i in span]
+        self.made: dict[int, list[int]] = {i: [] for i in span}  # by each Op
+        for i, t in enumerate(tensors):
+            if t.maker in self.made:
+                self.made[t.maker].append(i)
+        self.out = self.made[span[-1]]
+        # What gets gradients, in the order in which they come: of each Op, from the last one on.
+        self.wanting = [
+            [i for i, needed in zip(op.inputs, op.needs, strict=True)
+             if needed and tensors[i].maker not in self.made]
+            for op in reversed(self.ops)
+        ]  # fmt: skip
+        self.edges = [i for wanting in self.wanting for i in wanting]
+        self.read = {i: f"{name} of {op.kind.__name__}"
+                     for op in reversed(self.ops) for i, name in op.read.items()}  # fmt: skip
+        whole = len(span) == 1
+        self.known = {*self.edges, *self.read, *self.out, *(self.ops[0].inputs if whole else ())}
+        self.stretches: list[tuple[int, int, int]] | None = None
+        self.programs: dict[Key, Again] = {}
+        self.recordable = True
+
+    def node(self, here: Any, serials: Sequence[int]) -> Op:
+        """The node, over the Tensors that are `here`; the graph's Ops have these `serials`."""
+        if len(self.span) == 1:
+            return self.ops[0].again(here, serials[self.span[0]])
+        node = Replayed(*[here[i] for i in self.edges])
+        node.part, node.serials, node.saves = self, serials, tuple(self.read.values())
+        node.saved = tuple([here[i] for i in self.read])
+        node.states = tuple(map(state_of, node.saved))
+        node.needs, node.shape = (True,) * len(self.edges), self.ops[-1].shape
+        node.serial, node.kept, node.hooks = serials[self.span[-1]], None, None
+        return node
+
+    # ---- with its Ops ----------------------------------------------------------------------------
+
+    def again(self, node: Replayed, here: dict[int, Any]) -> list[Op]:
+        """The Ops of the node, the newest first; the Tensors that they are made of are `here`."""
+        here.update(zip(self.edges, node.inputs, strict=True))
+        for i, t in zip(self.read, node.saved or (), strict=True):
+            here[i] = t.alias() if self.tensors[i].maker in self.made else t
+        states = dict(zip(self.read, node.states, strict=True))
+        made: list[Op] = []
+        for number, kept in zip(self.span, self.ops, strict=True):
+            op = kept.again(here, node.serials[number])
+            op.states = tuple([states[i] for i in kept.saved])
+            for i in self.made[number]:
+                here[i].op, here[i].requires_grad = op, True
+            made.append(op)
+        made[-1].hooks, made[-1].kept = node.hooks, node.kept
+        return made[::-1]
+
+    def walk(self, node: Replayed, g: Any) -> Gradients:
+        """The gradients for the edges, by way of the Ops."""
+        here = _Here(self.tensors)
+        made = self.again(node, here)
+        walk = engine.walk(here[self.out[0]], made, g, False, False, None)
+        found = {op: shares for op, _, shares in walk}
+        gradients: Gradients = []
+        for op, wanting in zip(made, self.wanting, strict=True):
+            shares = found.get(op, [])
+            for i in wanting:
+                place = next((n for n, (x, _) in enumerate(shares) if x is here[i]), None)
+                gradients.append(None if place is None else shares[place][1])
+                shares = shares if place is None else shares[place + 1 :]
+        return gradients
+
+    # ---- as a Program ----------------------------------------------------------------------------
+
+    def record(self, key: Key, node: Replayed, g: Any, saved: Sequence[Any]) -> Gradients:
+        """As `walk`, recorded: from then on there is a Program for gradients of this kind."""
+        given = self.given(g, saved)
+        for buf, _, _ in given:
+            held(buf, "to record a backward")  # what is pending for it is no part of it
+        note, asked = Recorder(given, ()), list[str]()
+
+        def run() -> Gradients:
+            recorder.set(note)
+            border.closed.set(asked.append)  # who reads numbers in Python: then it is not replayed
+            with watch(note.note):
+                return self.walk(node, g)
+
+        try:
+            gradients = copy_context().run(run)
+        except RecordError:
+            self.recordable = False
+            return self.walk(node, g)
+        slots = [note.slots[id(buf)] for buf, _, _ in given]
+        made = [None if gx is None else (note.slot_of(gx.buf), gx) for gx in gradients]
+        program = note.program()
+        if asked or any(w.buf in slots for step in program for w in step.writes):
+            self.recordable = False
+            return gradients
+        results = [None if m is None else (m[0], m[1].shape, m[1].strides,
+                                           m[1].offset - note.starts.get(id(m[1].buf), 0))
+                   for m in made]  # fmt: skip
+        self.programs[key] = Again(program, self.improve(program), slots, results)
+        while len(self.programs) > MOST:
+            self.programs.pop(next(iter(self.programs)))
+        return gradients
+
+    def given(self, g: Any, saved: Sequence[Any]) -> list[tuple[Buffer, int, int]]:
+        """What the backward reads: Buffers, and which stretch of each (start, count). First that of
+        the gradient; then each that something saved lies in, in an order of their own."""
+        if self.stretches is None:
+            self.stretches = _stretches(saved)
+        (window,) = windows((g,))
+        found = [(saved[i], start, count) for i, start, count in self.stretches]
+        return [(g.buf, window.start, window.size)] + [
+            (t.buf, t.offset + start, count) for t, start, count in found
+        ]
+
+
+def _stretches(saved: Sequence[Any]) -> list[tuple[int, int, int]]:
+    """For each Buffer: the first Tensor in it, where what all of them reach begins, from where that
+    one does, and how long it is."""
+    found: dict[int, tuple[int, int, int]] = {}
+    for i, t in enumerate(saved):
+        low, high = (
+            reach(t.shape, t.strides, t.offset) if 0 not in t.shape else (t.offset, t.offset)
+        )
+        first, start, end = found.get(id(t.buf), (i, low, high))
+        found[id(t.buf)] = first, min(start, low), max(end, high)
+    return [(i, low - saved[i].offset, high + 1 - low) for i, low, high in found.values()]
+
+
+class Again:
+    """The Program of a backward, and what it gives: for each edge None, or a walk over a slot."""
+
+    def __init__(
+        self, recorded: Program, program: Program, given: list[Slot], results: list[Any]
+    ) -> None:
+        self.recorded, self.program = recorded, program
+        self.road = Road(program)
+        at = {slot: i for i, slot in enumerate(self.road.slots)}
+        self.inputs = [(at[slot], i) for i, slot in enumerate(given) if slot in at]
+        self.fresh = [(i, s.count, s.dtype, s.device) for s, i in at.items() if s.role == "output"]
+        number = {slot: i for i, slot in enumerate(given)}
+        self.results = [  # a number of what is given, or -1 and the place of a fresh one
+            None if r is None else (number.get(r[0], -1), at.get(r[0], -1), *r[1:]) for r in results
+        ]
+
+    def run(self, given: list[tuple[Buffer, int, int]]) -> Gradients:
+        """The gradients, of these stretches of Buffers."""
+        buffers: list[Any] = [None] * len(self.road.slots)
+        for at, i in self.inputs:
+            buf, start, count = given[i]
+            buffers[at] = buf if count == len(buf) else Window(start, count, 0).over(buf)
+        for at, count, dtype, device in self.fresh:
+            buffers[at] = Buffer.empty(count, dtype, device)
+        self.road.run(buffers)
+        gradients: Gradients = []
+        for result in self.results:
+            if result is None:
+                gradients.append(None)
+                continue
+            number, at, shape, strides, offset = result
+            buf, start = (buffers[at], 0) if number < 0 else given[number][:2]
+            gradients.append(Tensor.over(buf, shape, strides, offset + start))
+        return gradients
+
+
+class Replayed(Op, abstract=True):
+    """The node of a Part, over what one call has made."""
+
+    part: Part
+    serials: Sequence[int]
+    saves: tuple[str, ...]  # type: ignore[misc]
+    whole: Op | None = None  # the newest of its Ops, where it has been unfolded
+
+    def backward(self, g: Any, /, *saved: Any) -> Any:
+        part = self.part
+        given = part.given(g, saved)
+        (own, start, count), *others = given
+        if not part.recordable or _is_followed() or [b for b, _, _ in others if b is own]:
+            return tuple(part.walk(self, g))
+        key = (modes(), g.shape, g.strides, g.offset - start, count, g.buf.dtype, g.buf.device)
+        program = part.programs.get(key)
+        return tuple(program.run(given) if program else part.record(key, self, g, saved))
+
+
+def unfold(root: Any) -> None:
+    """Put their Ops in the place of all such nodes behind `root`. The walk is to be a graph itself:
+    one that goes on behind what each Op has saved."""
+    unseen, seen = [root], set[Op]()
+    while unseen:
+        t = unseen.pop()
+        if isinstance(t.op, Replayed) and t.op.saved is not None:
+            node = t.op
+            node.whole = node.whole or node.part.again(node, _Here(node.part.tensors))[0]
+            t.op = node.whole
+        if t.op is not None and t.op not in seen:
+            seen.add(t.op)
+            unseen.extend(t.op.inputs)
+
+
+engine._unfold = unfold
+
+
+def _is_followed() -> bool:
+    """Does something else note, here and now, which steps there are, or where numbers come from?"""
+    noted = recorder.get() is not None or (WATCHES and mode.get() is not None)
+    return bool(noted or within.get() or redirected())

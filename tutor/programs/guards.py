@@ -1,0 +1,340 @@
+"""Guards: what has to be as it was when a call was recorded, and whether it still is.
+
+Each kind of record says one thing about what was reached (places.py), and can tell whether that
+holds. simd_cpp/replay/guards.cpp has a quick look at all of them: what is untouched is as it was.
+Where something was touched, the records here decide.
+"""
+
+from __future__ import annotations
+
+import collections
+import operator
+import types
+import weakref
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+from tutor.backends import simd_cpp
+from tutor.errors import RecordError
+from tutor.programs.kinds import FIXED, alike, contents, is_same
+from tutor.programs.ran import is_ours
+
+MISSING: Any = object()
+_look_of = operator.attrgetter("buf", "shape", "strides", "offset", "requires_grad")
+
+
+class Place(NamedTuple):
+    """`holder`, an object, a class, a dict, a list or a closure's cell, has `value` under `key`."""
+
+    holder: Any
+    key: Any
+    value: Any
+    path: str  # how a person would write it
+
+    def get(self) -> Any:
+        """What stands there now; MISSING where there is nothing any more."""
+        holder, key = self.holder, self.key
+        if isinstance(holder, dict):
+            return dict.get(holder, key, MISSING)
+        if isinstance(holder, list):
+            return list.__getitem__(holder, key) if key < list.__len__(holder) else MISSING
+        if isinstance(holder, type):
+            return vars(holder).get(key, MISSING)
+        try:
+            return object.__getattribute__(holder, key)
+        except (AttributeError, ValueError):  # a slot, or a cell, that is empty
+            return MISSING
+
+    def set(self, value: Any) -> None:
+        if isinstance(self.holder, (dict, list)):
+            known = (kind for kind in (collections.OrderedDict, dict, list))
+            kind: Any = next(kind for kind in known if isinstance(self.holder, kind))
+            kind.__setitem__(self.holder, self.key, value)
+        else:
+            setattr(self.holder, self.key, value)
+
+    def changed(self) -> str | None:
+        return None if is_same(self.get(), self.value) else self.path
+
+    def __str__(self) -> str:
+        return f"{self.path} is {shown(self.value)}"
+
+
+class Keys(NamedTuple):
+    """`holder`, a dict, a list or a class, has these keys (of a list: so many). `names` are those
+    that count where they are not there; None: each one does, and their order."""
+
+    holder: Any
+    keys: tuple[Any, ...]
+    names: frozenset[str] | None
+    path: str
+
+    def changed(self) -> str | None:
+        now = keys_of(self.holder)
+        if len(now) == len(self.keys) and all(map(operator.is_, now, self.keys)):
+            return None
+        if self.names is None:
+            return None if alike(now, self.keys) else f"what is in {self.path}"
+        special = isinstance(self.holder, type)
+        for name in set(now).difference(self.keys):
+            if name in self.names or (special and name.startswith("__")):
+                return f"{self.path}.{name}"
+        return None
+
+    def __str__(self) -> str:
+        if self.names is None:
+            return f"{self.path} has {len(self.keys)} items"
+        return f"{self.path} has no other attributes of the names that count"
+
+
+class Thing(NamedTuple):
+    """An object is of that class and has that dict of attributes. A class (`kind` is None) looks
+    for attributes in those classes, one after another."""
+
+    value: Any
+    kind: Any
+    attributes: Any
+    path: str
+
+    def changed(self) -> str | None:
+        value = self.value() if type(self.value) is weakref.ref else self.value
+        if self.kind is None:
+            same = getattr(value, "__mro__", None) is self.attributes
+            return None if same else f"the bases of {self.path}"
+        if type(value) is not self.kind:
+            return f"the class of {self.path}"
+        same = dict_of(value) is self.attributes
+        return None if same else f"the attributes of {self.path}"
+
+    def without(self, roots: Collection[int]) -> Thing:
+        """The same, but that it keeps none of the roots alive."""
+        held = self.kind is None or id(self.value) not in roots
+        return self if held else self._replace(value=weak(self.value))
+
+    def __str__(self) -> str:
+        if self.kind is None:
+            return f"{self.path} inherits what it did"
+        return f"{self.path} is of the class {self.kind.__qualname__}"
+
+
+class Content(NamedTuple):
+    """A container has these contents."""
+
+    value: Any
+    items: tuple[Any, ...]
+    path: str
+
+    def changed(self) -> str | None:
+        return None if alike(contents(self.value), self.items) else f"what is in {self.path}"
+
+    def __str__(self) -> str:
+        return f"{self.path} has {len(self.items)} items"
+
+
+def hooks_of(t: Any) -> tuple[Any, ...]:
+    """What is called with the gradient of a Tensor."""
+    return tuple(getattr(t, "_hooks", None) or ())
+
+
+class Members(NamedTuple):
+    """A class of tutor's, and those that it inherits from, have these members."""
+
+    kind: type
+    members: tuple[tuple[type, dict[str, Any]], ...]
+
+    @classmethod
+    def of(cls, kind: type) -> Members:
+        bases = [base for base in kind.__mro__ if is_ours(base.__module__)]
+        now = tuple([(base, dict(vars(base))) for base in bases])
+        before = _members.get(kind)
+        if before is None or before.members != now:
+            before = _members[kind] = cls(kind, now)
+        return before
+
+    def changed(self) -> str | None:
+        for base, members in self.members:
+            if dict(vars(base)) != members:
+                return f"the class {base.__qualname__}"
+        return None
+
+    def __str__(self) -> str:
+        return f"the class {self.kind.__qualname__} has its members"
+
+
+_members: WeakKeyDictionary[type, Members] = WeakKeyDictionary()
+
+
+def keys_of(holder: Any) -> tuple[Any, ...]:
+    """The keys of a dict or of a class, in their order; of a list None for each item."""
+    if isinstance(holder, list):
+        return (None,) * list.__len__(holder)
+    if isinstance(holder, collections.OrderedDict):
+        return tuple(collections.OrderedDict.keys(holder))
+    return tuple(dict.keys(holder) if isinstance(holder, dict) else vars(holder))
+
+
+def weak(value: Any, gone: Callable[[Any], object] | None = None) -> Any:
+    """A weak reference to it, which calls `gone` when it is gone; or the thing itself where there
+    is no such."""
+    try:
+        return weakref.ref(value, gone)
+    except TypeError:
+        return value
+
+
+def dict_of(value: Any) -> dict[str, Any] | None:
+    """The attributes that an object has itself; no code of it is run."""
+    try:
+        found = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return None
+    return found if type(found) is dict else None
+
+
+def shown(value: Any) -> str:
+    """A value as an error shows it."""
+    if value is MISSING:
+        return "nothing"
+    is_text = isinstance(value, (bool, int, float, complex, str, bytes, type(None)))
+    return f"{value!r:.60}" if is_text else f"a {type(value).__name__}"
+
+
+def shown_key(key: Any) -> str:
+    return f"{key!r:.60}" if isinstance(key, FIXED) else f"a {type(key).__name__}"
+
+
+def standing(value: Any, attribute: str) -> Any:
+    """The attribute as it stands in the object or its class, no code of it is run; MISSING: it is
+    not there, or is computed."""
+    own = dict_of(value)
+    if not isinstance(value, type) and own is not None and attribute in own:
+        return own[attribute]
+    for base in (value if isinstance(value, type) else type(value)).__mro__:
+        if attribute in vars(base):
+            member = vars(base)[attribute]
+            if isinstance(member, types.MemberDescriptorType) and not isinstance(value, type):
+                return Place(value, attribute, None, "").get()
+            return MISSING if hasattr(type(member), "__get__") else member
+    return MISSING
+
+
+class UnforeseenError(RecordError):
+    """The call ran code of which it was not known that it may run, so nobody knows what stood
+    before in the places that it reads. The next one can be recorded."""
+
+
+class Guards:
+    """Whether all that was reached is still as it was, but for places with a rule of their own and
+    the Tensors there, whose ids are `moving`. What `before` the call was found to be there counts,
+    as far as it was read: that is what is reached `after` it."""
+
+    def __init__(
+        self, before: Any, after: Any, except_for: Callable[[Place], bool],
+        moving: Collection[int] = (), roots: Collection[int] = (),
+    ) -> None:  # fmt: skip
+        read = {(id(p.holder), p.key) for p in after.places}
+        places = {(id(p.holder), p.key): p for p in before.places}
+        known = {id(k.holder): k for k in before.keys}
+        self.keys = [known.get(id(k.holder), k)._replace(names=k.names)
+                     for k in _once(after.keys)]  # fmt: skip
+        things = {id(t.value) for t in after.things}
+        held = {id(c.value) for c in after.contents}
+        self.things = [t.without(roots) for t in _once(before.things) if id(t.value) in things]
+        self.contents = [c for c in _once(before.contents) if id(c.value) in held]
+        self.members = [m for k, m in before.members.items() if k in after.members]
+        self.places = [p for key, p in places.items() if key in read and not except_for(p)]
+        self.tensors = [(t, _look_of(t), hooks_of(t)) for i, t in before.tensors.items()
+                        if i not in moving and i in after.tensors]  # fmt: skip
+        for place in after.places:
+            found = places.get((id(place.holder), place.key))
+            # A gradient's own place, of a Tensor that the call has made, was not there before.
+            known_before = found is not None or except_for(place) or _was_absent(place, known)
+            if not known_before:
+                raise UnforeseenError(
+                    f"to record what is read at {place.path}", "it was not known that it is read"
+                )
+        hooked = any(hooks for _, _, hooks in self.tensors)  # the quick look knows of no hooks
+        self.native = None if hooked else simd_cpp.guards()
+        self.look()
+
+    def look(self) -> None:
+        """Have all that was touched, and is as it was, count as untouched."""
+        if self.native is not None:
+            self.keys = [k._replace(keys=keys_of(k.holder)) for k in self.keys]
+            self.native.read(*self._quick())
+
+    def _quick(self) -> tuple[Any, ...]:
+        """What the quick look goes by: dicts and lists with what is to stand there, all other
+        places, classes, objects, Tensors, and what is asked of Python."""
+        values = {(id(p.holder), p.key): p.value for p in self.places
+                  if type(p.holder) in (dict, list)}  # fmt: skip
+        whole = [k for k in self.keys if type(k.holder) in (dict, list)]
+        inside = {id(k.holder) for k in whole}
+
+        def expected(keys: Keys) -> tuple[Any, ...]:
+            names = keys.keys if type(keys.holder) is dict else range(len(keys.keys))
+            return tuple([values.get((id(keys.holder), name), MISSING) for name in names])
+
+        functions = {id(p.holder): p.holder for p in self.places
+                     if isinstance(p.holder, types.FunctionType)}  # fmt: skip
+        inside.update(functions)
+        others = [p for p in self.places
+                  if id(p.holder) not in inside and not isinstance(p.holder, type)]  # fmt: skip
+        rest: list[Any] = [*self.contents]
+        rest += [k for k in self.keys if type(k.holder) not in (dict, list)
+                 and not isinstance(k.holder, type)]  # fmt: skip
+        return (
+            MISSING,
+            [(k.holder, k.keys, expected(k)) for k in whole],
+            [p[:2] if p.value is MISSING else p[:3] for p in others],
+            [(f, f.__code__, f.__defaults__, f.__kwdefaults__) for f in functions.values()],
+            [
+                *[k.holder for k in self.keys if isinstance(k.holder, type)],
+                *[m.kind for m in self.members],
+            ],
+            [t[:3] for t in self.things if t.kind is not None],
+            [(t, *look) for t, look, _ in self.tensors],
+            rest,
+        )
+
+    def texts(self) -> list[str]:
+        """What is looked at, and what it was."""
+        guards = [*self.places, *self.keys, *self.contents, *self.things]
+        shapes = [f"a Tensor of shape {walk[1]} has its memory" for _, walk, _ in self.tensors]
+        return list(dict.fromkeys([*map(str, guards), *shapes]))
+
+    def changed(self) -> str | None:
+        """The path of the first thing that is no longer what it was; None: all are."""
+        if self.native is not None and self.native.hold():
+            return None
+        if (path := first_changed(self)) is not None:
+            return path
+        for t, look, hooks in self.tensors:
+            if _look_of(t) != look:
+                return f"the memory, shape or requires_grad of a Tensor of shape {look[1]}"
+            if hooks_of(t) != hooks:
+                return f"the hooks of a Tensor of shape {look[1]}"
+        self.look()
+        return None
+
+
+def first_changed(of: Any) -> str | None:
+    """The path of the first thing among these guards, or of what was reached, that has changed."""
+    members = of.members.values() if isinstance(of.members, dict) else of.members
+    for guard in (*of.places, *of.keys, *of.things, *of.contents, *members):
+        path: str | None = guard.changed()
+        if path is not None:
+            return path
+    return None
+
+
+def _once(guards: Iterable[Any]) -> list[Any]:
+    """One for each holder."""
+    return list({id(guard[0]): guard for guard in guards}.values())
+
+
+def _was_absent(place: Place, known: dict[int, Keys]) -> bool:
+    """Did nothing stand in that place, as the keys of its holder say?"""
+    keys = known.get(id(place.holder))
+    return place.value is MISSING and keys is not None and place.key not in keys.keys

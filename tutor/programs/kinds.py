@@ -1,0 +1,172 @@
+"""Kinds of values: which of them can be compared, and how.
+
+A guard may say that a value is as it was only where all that code can read from it is compared. So
+this is a list of what is known; whatever is not on it is not.
+"""
+
+from __future__ import annotations
+
+import array
+import collections
+import datetime
+import decimal
+import functools
+import operator
+import re
+import struct
+import sys
+import types
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tutor.programs.ran import LOCKS, is_ours, module_of
+
+PLAIN = (bool, int, float, complex, str, bytes, type(None))
+LARGEST = 4096  # bytes of an array that a guard compares
+types_of_names = collections.namedtuple("types_of_names", "field")  # its field is of a C type
+# Nothing in them changes; of functions that are built in, calls are looked at (ran.py).
+FIXED = (
+    *PLAIN, range, slice, type(...), type(NotImplemented), types.CodeType, types.GenericAlias,
+    types.UnionType, types.GetSetDescriptorType, types.MemberDescriptorType,
+    types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType,
+    operator.itemgetter, re.Pattern, decimal.Decimal, datetime.date, datetime.time,
+    datetime.timedelta, datetime.tzinfo, type(sys.flags), type(vars(types_of_names)["field"]),
+    *LOCKS,
+)  # fmt: skip
+SEQUENCES: tuple[Any, ...] = (list, tuple, collections.deque, set, frozenset)
+CONTAINERS = (*SEQUENCES, dict, types.MappingProxyType)
+BYTES = (bytearray, array.array)
+BASES = (
+    collections.OrderedDict, collections.defaultdict, dict, list, tuple, set, frozenset,
+    collections.deque, bytearray, array.array, types.MappingProxyType, int, float, complex, str,
+    bytes, object,
+)  # fmt: skip
+# Methods with __names__ that nothing but making, printing and keeping an object calls.
+NOT_CALLED = {
+    "__annotations__", "__copy__", "__deepcopy__", "__del__", "__dict__", "__doc__",
+    "__getstate__", "__init__", "__init_subclass__", "__module__", "__new__", "__reduce__",
+    "__repr__", "__setstate__", "__slots__", "__str__", "__weakref__",
+}  # fmt: skip
+
+
+def exact(value: Any) -> Any:
+    """What is equal for values that are the same to the last bit, and else not: -0.0 is not 0.0,
+    and 1, True and 1.0 are three things."""
+    kind = type(value)
+    if kind is float:
+        return value if value and value == value else struct.pack("d", value)
+    if kind is complex:
+        return exact(value.real), exact(value.imag)
+    if kind is tuple:
+        return tuple([(type(v), exact(v)) for v in value])
+    return value
+
+
+def is_same(now: Any, before: Any) -> bool:
+    """One and the same thing, or an equal number or text."""
+    return now is before or (
+        type(now) is type(before) and type(now) in PLAIN and bool(exact(now) == exact(before))
+    )
+
+
+def contents(value: Any) -> tuple[Any, ...] | None:
+    """All that is in a container, in its order; of a mapping keys and values, one by one. None
+    for what has no contents, or more than can be compared at each call."""
+    if value is sys.modules:
+        return None
+    if isinstance(value, dict):
+        keys = collections.OrderedDict if isinstance(value, collections.OrderedDict) else dict
+        found = [x for item in keys.items(value) for x in item]
+        extra = [value.default_factory] if isinstance(value, collections.defaultdict) else []
+        return (*found, *extra)
+    if isinstance(value, types.MappingProxyType):
+        return tuple([x for item in value.items() for x in item])
+    for kind in SEQUENCES:
+        if isinstance(value, kind):
+            most = (value.maxlen,) if isinstance(value, collections.deque) else ()
+            return (*kind.__iter__(value), *most)
+    if isinstance(value, BYTES):
+        raw = memoryview(value)
+        return (raw.format, raw.tobytes()) if raw.nbytes <= LARGEST else None
+    if is_array(value) and value.nbytes <= LARGEST and value.dtype.kind != "O":
+        return (str(value.dtype), repr((value.shape, value.strides)), value.tobytes())
+    return None
+
+
+def alike(now: tuple[Any, ...] | None, before: tuple[Any, ...]) -> bool:
+    """The same things in the same order?"""
+    return now is not None and len(now) == len(before) and all(map(is_same, now, before))
+
+
+def is_array(value: Any) -> bool:
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, numpy.ndarray)
+
+
+def hidden(kind: type) -> bool:
+    """Have objects of this class a part written in C, of which nothing here knows?"""
+    base = next(b for b in BASES if issubclass(kind, b))
+    slots = sum(len(list(slots_of(k))) for k in kind.__mro__ if k not in base.__mro__)
+    for name in ("__dictoffset__", "__weakrefoffset__"):
+        slots += getattr(kind, name) > 0 and getattr(base, name) <= 0
+    return kind.__basicsize__ > base.__basicsize__ + slots * struct.calcsize("P")
+
+
+def slots_of(kind: type) -> Iterator[str]:
+    """The names of the attributes that a class keeps in slots, as they stand in it."""
+    for name, member in vars(kind).items():
+        if isinstance(member, types.MemberDescriptorType) and not name.startswith("__weak"):
+            yield name
+
+
+def why_unknown(value: Any) -> str | None:
+    """Why nothing can say that such a value is as it was; None where it can be told."""
+    kind = type(value)
+    if value is sys.modules:
+        return "is the table of all modules"
+    if isinstance(value, (*FIXED, type, types.ModuleType, types.FunctionType, types.MethodType)):
+        return None
+    if isinstance(value, (types.BuiltinFunctionType, types.MethodWrapperType, functools.partial)):
+        return None
+    if isinstance(value, (property, staticmethod, classmethod, types.CellType)):
+        return None
+    if is_ours(kind.__module__):
+        return None
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(value, (numpy.ufunc, numpy.generic, numpy.dtype)):
+        return None
+    if kind.__module__ == "numpy" and callable(value):
+        return None
+    if (isinstance(value, BYTES) or is_array(value)) and contents(value) is None:
+        return f"has more than {LARGEST} bytes, too many to be compared at each call"
+    if not is_array(value) and hidden(kind):
+        return f"is a {kind.__qualname__}, whose content cannot be compared"
+    return None
+
+
+def inner(value: Any, path: str) -> Iterable[tuple[Any, str]]:
+    """What stands in a container that has no places of its own."""
+    if isinstance(value, (dict, types.MappingProxyType)):
+        found = [(v, f"{path}[{k!r:.60}]") for k, v in value.items()]
+        return [*found, (getattr(value, "default_factory", None), path)]
+    return [(v, f"{path}[{i}]") for i, v in enumerate(contents(value) or ())]
+
+
+def functions_of(member: Any) -> list[types.FunctionType]:
+    """The functions that stand behind a class's attribute."""
+    inside = [getattr(member, name, None) for name in ("fget", "fset", "fdel", "__func__", "func")
+              if isinstance(member, (property, staticmethod, classmethod, functools.cached_property,
+                                     functools.partialmethod))]  # fmt: skip
+    return [f for f in (member, *inside) if isinstance(f, types.FunctionType)]
+
+
+def is_trusted(value: Any, trusted: bool) -> bool:
+    """Is what stands in `value` tutor's own, so that it says itself what it does with it?"""
+    if isinstance(value, CONTAINERS):
+        return trusted
+    if isinstance(value, types.MethodType):
+        value = value.__func__
+    if isinstance(value, types.FunctionType):
+        return is_ours(module_of(value.__globals__))
+    kind = value if isinstance(value, type) else type(value)
+    return is_ours(kind.__module__)

@@ -1,0 +1,52 @@
+"""A module under `tutor.jit`: a module, too, whose calls are replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from operator import attrgetter
+from typing import Any
+
+from tutor.nn.module import Module
+
+
+class OfModule(Module):
+    """What `tutor.jit(model)` is beside a jitted function: calls are replayed, all else is the
+    model's own. Parameters, buffers and layers have the names that they have in the model, and an
+    attribute that is set is set there."""
+
+    function: Any  # the model
+    is_made = False  # from then on what is set is the model's
+
+    def named_parts(self) -> Iterable[tuple[Any, Any]]:
+        """What is in the module, and by which names."""
+        module = self.function
+        given = hasattr(type(module), "named_parts")
+        found: Iterable[tuple[Any, Any]] = module.named_parts() if given else vars(module).items()
+        return found
+
+    @property
+    def forward(self) -> Callable[..., Any]:
+        """The module's own, not replayed."""
+        found: Callable[..., Any] = self.function.forward
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or "function" not in vars(self):
+            raise AttributeError(name)
+        return getattr(self.function, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if self.is_made and name not in vars(self):
+            setattr(self.function, name, value)
+        else:
+            object.__setattr__(self, name, value)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.function[place]
+
+    def __repr__(self) -> str:
+        return f"jit({self.function!r})"
+
+
+for _name in Module.__annotations__:  # what a Module keeps beside its attributes: `training`, hooks
+    setattr(OfModule, _name, property(attrgetter(f"function.{_name}")))

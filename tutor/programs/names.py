@@ -1,0 +1,223 @@
+"""Names: under which ones a call finds its Tensors, and which of these are one and the same.
+
+An argument is another Tensor at each call, and so is what stands in a place that the call sets:
+`state.h = h`, `p.grad`. A Program has one slot for each Buffer, so it is right only where the same
+names have one Tensor, or one Buffer, as when it was recorded, and no others.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from tutor.errors import RecordError
+from tutor.methods.tensor import Tensor
+from tutor.programs.call import Walk
+from tutor.programs.guards import Place, hooks_of
+from tutor.programs.places import Reached
+from tutor.programs.program import Slot
+from tutor.programs.record import Recorder
+
+
+class Argument(NamedTuple):
+    """A Tensor of a call: an argument, by its number, or behind those what stands in a place. As a
+    Place's holder it is that Tensor."""
+
+    number: int
+
+
+class Again(NamedTuple):
+    """In a result: the same Tensor as in an earlier one."""
+
+    number: int
+
+
+def of_call(place: Place, tensors: Sequence[Any]) -> Place:
+    holder = place.holder
+    return place._replace(holder=tensors[holder.number]) if type(holder) is Argument else place
+
+
+def moves(place: Place) -> bool:
+    """Is there another Tensor at each call? So it is for gradients, and for what the call set."""
+    if place.key == "_grad" and isinstance(place.holder, Tensor):
+        return True
+    now = place.get()
+    tensors = [x is None or isinstance(x, Tensor) for x in (now, place.value)]
+    return now is not place.value and all(tensors)
+
+
+# ---- before the call, and after it ---------------------------------------------------------------
+
+
+class Before:
+    """The Tensors that are there before a call: `arguments`, and those `reached`."""
+
+    def __init__(self, reached: Reached, arguments: Sequence[Tensor]) -> None:
+        self.reached, self.arguments = reached, arguments
+        self.grads = [t._grad for t in arguments]
+        grads = [grad for grad in self.grads if grad is not None]
+        tensors = [*arguments, *grads, *reached.tensors.values()]
+        self._looks = [(t, _attributes(t)) for t in tensors]
+
+    def check(self) -> None:
+        """RecordError where the call has changed more of one than its numbers."""
+        for t, before in self._looks:
+            now = _attributes(t)
+            for name, value in before.items():
+                if now[name] != value:
+                    raise RecordError(
+                        f"to record a call that changes {name} of a Tensor of shape {t.shape}",
+                        "the Tensor was there before; of such ones a replay changes numbers alone",
+                        "do it outside of the jitted function, or to a Tensor made in it",
+                    )
+
+
+def _attributes(t: Tensor) -> dict[str, Any]:
+    return {"buf": id(t.buf), "shape": t.shape, "strides": t.strides, "offset": t.offset,
+            "requires_grad": t.requires_grad, "hooks": hooks_of(t)}  # fmt: skip
+
+
+class Moving:
+    """What is another Tensor at each call.
+
+    `places` are where the call found and left Tensors, `grads` those where gradients are; `fixed`,
+    by their ids, are the Tensors that have another way to them, so that they stay the same.
+    `asked`: may the function ask for gradients by their name?
+    """
+
+    def __init__(self, before: Before) -> None:
+        reached, arguments = before.reached, before.arguments
+        self.asked = reached.is_named("grad")
+        moving = [place for place in reached.places if moves(place)]
+        ways = Counter(id(place.value) for place in moving)
+        self.fixed = {i: t for i, t in reached.tensors.items() if reached.ways[i] > ways[i]}
+        each = {(id(p.holder), p.key): p for p in moving}.values()
+        self.places = [place for place in each if place.key != "_grad"]
+        self.places.sort(key=lambda place: place.value is None)  # as Names numbers them
+        holders: dict[int, Any] = dict(self.fixed)
+        there = [*arguments, *(p.value for p in self.places)]
+        for i, t in enumerate(there):
+            if t is not None:
+                holders.setdefault(id(t), Argument(i))
+        found = {id(place.holder): place for place in each if place.key == "_grad"}
+        for i, (t, grad) in enumerate(zip(arguments, before.grads, strict=True)):
+            found.setdefault(id(t), Place(t, "_grad", grad, f"argument {i + 1}.grad"))
+        self.grads = [place._replace(holder=holders[i]) for i, place in found.items()
+                      if i in holders]  # fmt: skip
+        # What is written there is seen by all that is fixed, under whatever name.
+        buffers = [*(t.buf for t in self.fixed.values()), *reached.buffers]
+        self.buffers = {id(buf): buf for buf in buffers}
+
+    def changed(self, arguments: Sequence[Tensor]) -> Iterator[tuple[Place, Any]]:
+        """The places in which the call has left another Tensor than it found, or none."""
+        tensors = [*arguments, *(place.value for place in self.places)]
+        for place in (*self.places, *self.grads):
+            now = of_call(place, tensors).get()
+            if now is place.value:
+                continue
+            if now is not None and now.op is not None:
+                raise RecordError(
+                    f"to record what is kept in {place.path}",
+                    "it still has its graph, which a replay does not make",
+                    "keep x.detach() there",
+                )
+            yield place, now
+
+    def sorted(self, read: Collection[int]) -> tuple[list[Place], list[Place], list[Place]]:
+        """The places from which a replay takes Tensors; gradients of which no kernel has read the
+        numbers, as their Buffers are not among those `read`, which are ids; and the places with
+        nothing. Of such gradients none counts where only the library's code names them: it asks
+        whether there is one where it reads it."""
+        each = [*self.places, *self.grads]
+        there = [place for place in each if place.value is not None]
+        parted: tuple[list[Place], list[Place]] = [], []
+        for place in there:
+            parted[place.key == "_grad" and id(place.value.buf) not in read].append(place)
+        if not self.asked:
+            parted[1].clear()
+        return *parted, [place for place in each if place.value is None]
+
+
+class Names:
+    """What the Tensors of a call were: its `arguments`, and behind them what stood in `places`,
+    which are read from there. `buffers`: those of what is fixed, by their ids."""
+
+    def __init__(
+        self, arguments: Sequence[Tensor], places: Sequence[Place], moving: Moving
+    ) -> None:
+        self.places = [place._replace(value=None) for place in places]  # none is kept alive
+        self.buffers, self._fixed = moving.buffers, moving.fixed
+        self._looks = [_look_of(place.value) for place in places]
+        tensors = [*arguments, *(place.value for place in places)]
+        self._may_meet = bool(places) or any(id(t.buf) in self.buffers for t in arguments)
+        self._same = self._which(tensors)
+
+    def tensors(self, arguments: Sequence[Tensor]) -> list[Any]:
+        """The same of another call."""
+        found: list[Any] = list(arguments)
+        for place in self.places:
+            found.append(of_call(place, found).get())
+        return found
+
+    def why_not(self, tensors: Sequence[Any]) -> str | None:
+        """What is not as it was; None: nothing. (What a Call's key says is the same.)"""
+        if not self._may_meet:
+            return None
+        found = tensors[len(tensors) - len(self.places) :]
+        for place, t, look in zip(self.places, found, self._looks, strict=True):
+            if not isinstance(t, Tensor) or _look_of(t) != look:
+                return place.path
+        if self._which(tensors) != self._same:
+            return "which of its Tensors are one and the same"
+        return None
+
+    def _which(self, tensors: Sequence[Any]) -> list[Any]:
+        """For each Tensor the first that is the same one, and whether it is a fixed one, which."""
+        first: dict[int, int] = {}
+        return [
+            (first.setdefault(id(t), i), id(t) if id(t) in self._fixed else None)
+            for i, t in enumerate(tensors)
+        ]
+
+
+def _look_of(t: Tensor) -> tuple[Any, ...]:
+    """What can be seen of a Tensor without its numbers, wherever its memory is."""
+    buf = t.buf
+    return (type(t), t.shape, t.strides, t.offset, len(buf), buf.dtype, buf.device, t.requires_grad,
+            t.op is None, hooks_of(t))  # fmt: skip
+
+
+# ---- what a call hands out -----------------------------------------------------------------------
+
+
+class Made(NamedTuple):
+    """A Tensor that a call hands out: over `slot`; or `known`, an Argument or a Tensor that is
+    there before, or one that it hands out Again."""
+
+    slot: Slot | None
+    walk: Walk = ()
+    requires_grad: bool = False
+    known: Any = None
+
+
+def known_to(tensors: Sequence[Any], moving: Moving) -> dict[int, Any]:
+    """What each Tensor that was there before is to a replay, by its id: an Argument, or itself."""
+    known: dict[int, Any] = {}
+    for i, t in enumerate(tensors):
+        known.setdefault(id(t), Argument(i))
+    known.update(moving.fixed)
+    return known
+
+
+def made_again(note: Recorder, known: dict[int, Any], handed_out: Sequence[Tensor]) -> list[Made]:
+    """How each of these is made again."""
+    made = []
+    for i, t in enumerate(handed_out):
+        if id(t) in known:
+            made.append(Made(None, known=known[id(t)]))
+            continue
+        known[id(t)] = Again(i)
+        offset = t.offset - note.starts.get(id(t.buf), 0)
+        made.append(Made(note.slot_of(t.buf), (t.shape, t.strides, offset), t.requires_grad))
+    return made

@@ -1,0 +1,251 @@
+"""What ran: which code a call has executed, and whether it did what a replay cannot know of.
+
+Names in bytecode say what code *may* read. While a call is recorded (and in the first one, which
+runs as ever) Python tells of each function that is entered and of each built-in one that is called:
+
+- the code that ran is what guards have to cover, no more: a branch not taken reads nothing;
+- code that ran and that no name leads to has come from somewhere that no guard watches;
+- of built-in functions those on a short list do the same with the same arguments, and keep nothing.
+  Any other one, a clock or a file, gives what it gives once. So does a generator that was begun
+  before the call.
+
+tutor's own code is not asked: it says itself what cannot be recorded (ground/border.py).
+"""
+
+from __future__ import annotations
+
+import _thread
+import array
+import builtins
+import cmath
+import collections
+import dis
+import functools
+import gc
+import inspect
+import itertools
+import math
+import operator
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+from tutor.backends.step import watchers
+
+_BUILTINS = [
+    "abs",
+    "aiter",
+    "all",
+    "any",
+    "anext",
+    "ascii",
+    "bin",
+    "callable",
+    "chr",
+    "delattr",
+    "divmod",
+    "format",
+    "getattr",
+    "hasattr",
+    "hex",
+    "isinstance",
+    "issubclass",
+    "iter",
+    "len",
+    "max",
+    "min",
+    "next",
+    "oct",
+    "ord",
+    "pow",
+    "print",
+    "repr",
+    "round",
+    "setattr",
+    "sorted",
+    "sum",
+    "vars",
+    "__build_class__",
+]
+PURE = {
+    *(getattr(builtins, name) for name in _BUILTINS),
+    *(f for m in (math, cmath, operator, itertools) for f in vars(m).values() if callable(f)),
+    functools.reduce, functools.cmp_to_key, sys.exc_info, sys.intern, sys.getsizeof,
+    sys.modules["_abc"]._abc_instancecheck,
+    sys.modules["_abc"]._abc_subclasscheck,
+    getattr(collections, "_count_elements"),  # noqa: B009 - it has no public name
+}  # fmt: skip
+# Whose methods touch nothing but the object itself, which guards compare where it was there before.
+OF_ITSELF: tuple[type, ...] = (
+    bool, int, float, complex, str, bytes, bytearray, tuple, list, dict, set, frozenset, range,
+    slice, memoryview, array.array, collections.deque, collections.OrderedDict,
+    collections.defaultdict, types.MappingProxyType, types.GeneratorType, type({}.keys()),
+    type({}.values()), type({}.items()), property,
+)  # fmt: skip
+LOCKS = type(_thread.allocate_lock()), type(_thread.RLock())
+MAKING = {"__new__", "__init_subclass__", "__subclasshook__", "__prepare__", "mro", "fromkeys"}
+# Modules of Python's that hold up classes; what they remember of them decides nothing.
+SCAFFOLDING = {
+    "_collections_abc", "_frozen_importlib", "abc", "collections", "contextlib", "copyreg", "enum",
+    "functools", "importlib._bootstrap", "numbers", "operator", "types", "typing",
+}  # fmt: skip
+UNSEEN = {
+    "abc",
+    "_collections_abc",
+    "enum",
+    "numbers",
+    "types",
+    "typing",
+}  # names there say nothing
+
+
+# How pyopencl names the functions that it makes for tutor's kernels, which are in no module.
+LAUNCHES = "<generated: 'pyopencl invoker"
+
+
+# Through these tutor asks a device for memory, a kernel, numbers, and for nothing else.
+DEVICES = {"tutor.backends.devices", "tutor.ground.elsewhere"}
+
+
+def module_of(code_globals: dict[str, Any]) -> str:
+    return str(code_globals.get("__name__", ""))
+
+
+@functools.cache
+def is_ours(module: str) -> bool:
+    """Is it a module of tutor?"""
+    return module == "tutor" or module.startswith("tutor.")
+
+
+@functools.cache
+def is_users(module: str | None) -> bool:
+    """Is it a module of the user's: not tutor, not Python's, not an installed package's? What runs
+    as __main__ is, also within an installed program: a notebook's cell, a page's example."""
+    root = str(module).partition(".")[0]
+    if root.startswith("namedtuple_") or root == "tutor" or root in sys.stdlib_module_names:
+        return False
+    if root == "__main__":
+        return True
+    file = str(getattr(sys.modules.get(str(module)), "__file__", None) or "")
+    return "site-packages" not in file and "dist-packages" not in file
+
+
+class Ran:
+    """What ran in a call: `codes` that are not tutor's, each with its module, and `unknown`, the
+    places where something happened that no guard can compare, with the reason."""
+
+    def __init__(self) -> None:
+        self.codes: dict[int, tuple[types.CodeType, str]] = {}
+        self.unknown: list[tuple[str, str]] = []
+        self._ours: dict[int, types.CodeType] = {}
+        self._begun: dict[int, types.FrameType] = {}  # generators of this call
+
+    def __contains__(self, code: types.CodeType) -> bool:
+        return id(code) in self.codes
+
+    def update(self, other: Ran) -> None:
+        self.codes.update(other.codes)
+
+    def run(self, function: Callable[[], Any]) -> Any:
+        """`function()`, looked at. A profiler that is there is told what it wants to know."""
+        for watcher in watchers():  # they look on from outside
+            if code := getattr(watcher, "__code__", None):
+                self._ours[id(code)] = code
+        before = sys.getprofile()
+        if before is not None and not callable(before):
+            self.unknown.append(("a profiler", "is at work, and Python tells one of them only"))
+            return function()
+        collects = gc.isenabled()
+        gc.disable()  # what it finalizes has nothing to do with the call
+        sys.setprofile(self._seen if before is None else self._both(before))
+        try:
+            return function()
+        finally:
+            sys.setprofile(before)
+            self._begun.clear()
+            if collects:
+                gc.enable()
+
+    def _both(self, other: Any) -> Any:
+        def seen(frame: types.FrameType, event: str, arg: Any) -> None:
+            self._seen(frame, event, arg)
+            other(frame, event, arg)
+
+        return seen
+
+    def _seen(self, frame: types.FrameType, event: str, arg: Any) -> None:
+        code = frame.f_code
+        if event not in ("call", "c_call") or id(code) in self._ours:
+            return
+        module = module_of(frame.f_globals)
+        if is_ours(module) or code.co_filename.startswith(LAUNCHES):
+            self._ours[id(code)] = code
+        elif _of_a_device(frame):  # whoever brings one: its kernels are what is recorded
+            return
+        elif (is_users(module) and code.co_filename[:10] != "<generated") or not _for_us(frame):
+            self.codes[id(code)] = code, module
+            if event == "c_call":
+                if not is_pure(arg):
+                    self._note(frame, f"calls {_name(arg)}, which may give something else")
+            elif code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE):
+                if id(frame) not in self._begun and frame.f_lasti > _beginning(code):
+                    self._note(frame, "goes on with a generator that was begun before the call")
+                self._begun[id(frame)] = frame
+
+    def _note(self, frame: types.FrameType, reason: str) -> None:
+        inside: types.FrameType | None = frame
+        while inside is not None and not is_users(module_of(inside.f_globals)):
+            inside = inside.f_back
+        shown = inside or frame
+        self.unknown.append((f"{shown.f_code.co_filename}:{shown.f_lineno}", reason))
+
+
+def _for_us(frame: types.FrameType) -> bool:
+    """Is it tutor that has asked for what a library does here?"""
+    caller: types.FrameType | None = frame
+    while caller is not None:
+        module = module_of(caller.f_globals)
+        generated = caller.f_code.co_filename[:10] == "<generated"
+        if is_ours(module) or (is_users(module) and not generated):
+            return is_ours(module)
+        caller = caller.f_back
+    return False
+
+
+def _of_a_device(frame: types.FrameType) -> bool:
+    """Is it a device that does here what tutor has asked it for?"""
+    caller: types.FrameType | None = frame
+    while caller is not None and not is_ours(module := module_of(caller.f_globals)):
+        caller = caller.f_back
+    return caller is not None and module in DEVICES
+
+
+@functools.cache
+def _beginning(code: types.CodeType) -> int:
+    """Where the first instruction stands that a generator can be asked to go on from."""
+    return next((i.offset for i in dis.get_instructions(code) if i.opname == "RESUME"), 0)
+
+
+def is_pure(function: Any) -> bool:
+    """Does a built-in function do the same each time, to nothing but its arguments?"""
+    of = getattr(function, "__self__", None)
+    if of is None or isinstance(of, types.ModuleType):
+        module = str(getattr(function, "__module__", None) or "")
+        return function in PURE or is_ours(module) or of_numpy(module)
+    if isinstance(of, type):
+        return issubclass(of, OF_ITSELF) or function.__name__ in MAKING or is_ours(of.__module__)
+    kind = type(of)
+    if kind in LOCKS:  # a `with` block leaves it as it was
+        return function.__name__ in ("__enter__", "__exit__")
+    return isinstance(of, OF_ITSELF) or is_ours(kind.__module__) or of_numpy(kind.__module__)
+
+
+def of_numpy(module: str) -> bool:
+    return module.partition(".")[0] == "numpy" and not module.startswith("numpy.random")
+
+
+def _name(function: Any) -> str:
+    of = getattr(function, "__self__", None)
+    name = getattr(function, "__qualname__", repr(function))
+    return f"{of.__name__}.{name}" if isinstance(of, types.ModuleType) else str(name)
