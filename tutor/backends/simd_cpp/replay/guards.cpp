@@ -177,7 +177,8 @@ bool Guards::read(PyObject* spec) {
     Py_XSETREF(spec_, Py_NewRef(spec));
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(classes); ++i) {
         PyObject* kind = PyList_GET_ITEM(classes, i);
-        if (!Ref(PyObject_GetAttrString(kind, "__mro__"))) return false;  // it has a version then
+        // Looked up in the class itself, as "__mro__" is not: the class has a version then.
+        if (!Ref(PyObject_GetAttrString(kind, "__init__"))) return false;
         auto* type = reinterpret_cast<PyTypeObject*>(kind);
         versions_.push_back({type, version_of(type)});
     }
