@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Number as AnyNumber
 from typing import Any, TypeGuard
 
 from tutor.dtype import BY_NAME, DType, bool_, check_numbers, float32, int64
@@ -14,6 +15,7 @@ from tutor.ground.typing import Number
 
 NUMBERS = (bool, int, float)
 WRITTEN = (*NUMBERS, list, tuple, range)  # what numbers in code are written as
+UNCHANGING = (*WRITTEN, AnyNumber)  # and NumPy's
 
 
 def is_number(x: object) -> TypeGuard[Number]:

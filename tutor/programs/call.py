@@ -15,8 +15,8 @@ from tutor.ground.casting import CASTING, autocast_dtype
 from tutor.ground.memory import Memory
 from tutor.ground.recording import is_grad_enabled
 from tutor.methods.tensor import Tensor
-from tutor.programs.guards import hooks_of
-from tutor.programs.kinds import PLAIN, exact
+from tutor.programs.guards import hooks_of, shown
+from tutor.programs.kinds import PLAIN, exact, is_number, members
 
 Walk = tuple[Any, ...]
 Key = tuple[Any, ...]
@@ -75,18 +75,22 @@ class Window(NamedTuple):
 
 def windows(tensors: Sequence[Tensor]) -> list[Window]:
     """For each argument the stretch of its Buffer that it stands for. Of rows of something larger,
-    `images[i : i + 32]`, it is these rows: so it does not matter which ones they are. Two over the
-    same Buffer stand for all of it."""
+    `images[i : i + 32]`, it is these rows: so it does not matter which ones they are. Several over
+    the same Buffer, `text[i : i + 32]` and `text[i + 1 : i + 33]`, stand for all from the first of
+    their numbers to the last."""
     firsts: dict[int, int] = {}
-    found = []
+    found: list[Window] = []
     for i, t in enumerate(tensors):
-        buf = t.buf
-        size, whole, first = math.prod(t.shape), len(buf), firsts.setdefault(id(buf), i)
-        if first != i:
-            ids = [id(t.buf) for t in tensors]
-            return [Window(0, len(t.buf), ids.index(id(t.buf))) for t in tensors]
+        size, whole, first = math.prod(t.shape), len(t.buf), firsts.setdefault(id(t.buf), i)
         part = size < whole and t.is_contiguous()
-        found.append(Window(t.offset, size, i) if part else Window(0, whole, i))
+        found.append(Window(t.offset, size, first) if part else Window(0, whole, first))
+    if len(firsts) == len(found):
+        return found
+    for first in firsts.values():
+        group = [w for w in found if w.first == first]
+        start = min(w.start for w in group)
+        union = Window(start, max(w.start + w.size for w in group) - start, first)
+        found = [union if w.first == first else w for w in found]
     return found
 
 
@@ -124,12 +128,19 @@ class Call:
             return self._note(value)
         if kind in PLAIN:
             return kind, exact(value)
-        if kind in (list, tuple):
+        parts = members(value)
+        if parts is not None:
+            if kind not in (list, tuple, dict):
+                self.roots.append((kind, f"the class {kind.__qualname__}"))
+            for number, other in enumerate(self.containers):
+                if other is value:
+                    return number
             self.containers.append(value)
-            return kind, tuple([self._kind(v) for v in value])
-        if kind is dict:
-            self.containers.append(value)
-            return kind, tuple([(type(k), exact(k), self._kind(v)) for k, v in value.items()])
+            if isinstance(parts, dict):
+                return kind, tuple([(type(k), exact(k), self._kind(v)) for k, v in parts.items()])
+            return kind, tuple([self._kind(v) for v in parts])
+        if is_number(value):
+            return kind, str(value.dtype), value.tobytes()
         self.roots.append((value, f"argument {len(self.roots) + 1}"))
         return id(value)
 
@@ -144,8 +155,38 @@ class Call:
         return (type(t), *map(id, hooks)) if hooks or type(t) is not Tensor else 0
 
     def contents(self) -> list[Any]:
-        """Which things are in the lists and dicts among the arguments."""
-        return [
-            [*map(id, c.values()), *c] if isinstance(c, dict) else [*map(id, c)]
-            for c in self.containers
-        ]
+        """Which things are in the containers among the arguments."""
+        parts = [members(c) for c in self.containers]
+        return [[*map(id, p.values()), *p] if isinstance(p, dict) else [*map(id, p or ())]
+                for p in parts]  # fmt: skip
+
+    def shown(self) -> dict[str, str]:
+        """Each argument by its number or name, as a person would tell it from another one."""
+        named = {f"argument {i}": a for i, a in enumerate(self.args, 1)}
+        return {name: _shown(value) for name, value in {**named, **self.kwargs}.items()}
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Tensor):
+        grad = ", which requires a gradient," if value.requires_grad else ""
+        return f"a Tensor{grad} of {value.dtype.name} and shape {value.shape}"
+    parts = members(value)
+    if parts is None:
+        return f"{value.dtype} {value!s:.60}" if is_number(value) else shown(value)
+    if isinstance(parts, dict):
+        each = [f"{key}: {_shown(v)}" for key, v in parts.items()]
+    else:
+        each = [*map(_shown, parts)]
+    return f"{type(value).__name__}({', '.join(each[:4])}{', ...' * (len(each) > 4)})"
+
+
+def differs(before: dict[str, str], now: dict[str, str]) -> str:
+    """In which argument a call differs from the one that was recorded before it."""
+    if not before:
+        return "it is the first"
+    for name, text in now.items():
+        if name in before and before[name] != text:
+            return f"{name} is {text}; it was {before[name]}"
+    if before.keys() != now.keys():
+        return f"it has {len(now)} arguments; it had {len(before)}"
+    return "another object, order, layout or mode, or memory that two arguments share"

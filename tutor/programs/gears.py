@@ -1,10 +1,15 @@
-"""Gears: how calls of a jitted function are made that cannot be replayed."""
+"""Gears: how calls of a jitted function are made that cannot be replayed, or never are."""
 
 from __future__ import annotations
+
+import os
+import sys
+import warnings
 
 from tutor.errors import RecordError
 
 LONGEST = 1024  # calls without an attempt to record
+IN_VAIN = 8  # recordings one after another that were never replayed, before it rests
 
 
 class Eager:
@@ -20,3 +25,40 @@ class Eager:
         """Is this call another one to rest? Counts it."""
         self.left -= 1
         return self.left >= 0
+
+
+class Attempts:
+    """Recordings one after another, without a replay between them. A recording takes as long as
+    hundreds of steps: after IN_VAIN of them, calls that are not known rest as in `Eager`, until a
+    replay shows that it pays."""
+
+    def __init__(self) -> None:
+        self.count = self.replayed = 0  # how many, and how many replays there were before them
+        self.gear: Eager | None = None
+
+    def rest(self, replayed: int) -> bool:
+        """Does a call run as without jit, though it could be recorded? Counts it."""
+        if replayed != self.replayed:
+            self.count, self.replayed, self.gear = 0, replayed, None
+        return self.gear is not None and self.gear.goes_on()
+
+    def again(self, name: str, cause: str, replayed: int) -> None:
+        """It is to be recorded again. TUTOR_DEBUG says why; without it, one warning tells that it
+        is in vain."""
+        self.count = self.count + 1 if replayed == self.replayed else 1
+        self.replayed = replayed
+        if os.environ.get("TUTOR_DEBUG"):
+            print(f"tutor: jit records {name} again: {cause}", file=sys.stderr)
+        if self.count < IN_VAIN:
+            return
+        why = RecordError(
+            f"to record {name}",
+            f"{self.count} recordings one after another were never replayed, the last one because "
+            f"of this: {cause}",
+            "hand over as a Tensor what is another number at each call, and pad or cut batches to "
+            "a few sizes",
+        )
+        if self.gear is None and not os.environ.get("TUTOR_DEBUG"):
+            text = f"{name} mostly runs as without jit: {why.found}. To do: {why.do}"
+            warnings.warn(f"tutor.jit: {text}", stacklevel=5)
+        self.gear = Eager(why, self.gear)

@@ -30,18 +30,17 @@ from typing import Any, overload
 from tutor.backends.step import WATCHES, mode
 from tutor.errors import RecordError
 from tutor.ground.spelling import spelled
-from tutor.programs.call import Call, Key, modes, run_within, within
-from tutor.programs.gears import Eager
+from tutor.programs.call import Call, Key, differs, modes, run_within, within
+from tutor.programs.gears import Attempts, Eager
 from tutor.programs.guards import UnforeseenError, weak
-from tutor.programs.passes import known
+from tutor.programs.passes import known, saved
 from tutor.programs.program import Program
 from tutor.programs.ran import Ran
 from tutor.programs.trace import Trace, record
 from tutor.random import redirected
 
-MOST_TRACES = 8  # kept for arguments of one kind; the oldest one goes
+MOST_TRACES = 8  # kept for arguments of one kind; that which ran least recently goes
 MOST_KINDS = 64  # of arguments; that which was called least recently goes
-IN_VAIN = 8  # recordings one after another that were never replayed, before it warns
 UNTRIED = 3  # of one kind, kept that were never replayed: what they hold may be gone
 _tick = itertools.count()
 told: list[Callable[[Jitted], object]] = []  # called with each function that has been recorded
@@ -74,7 +73,8 @@ class Jitted:
         self._warm = self._warned = False
         self._counts = {"eager": 0, "recorded": 0, "replayed": 0, "refused": 0}
         self._latest: tuple[Any, Key, Any] = (None, (), None)  # a Trace, its mode, its twin
-        self._in_vain, self._replayed = 0, 0  # recordings since the last replay; replays so far
+        self._attempts = Attempts()
+        self._shown: dict[str, str] = {}  # the arguments of the latest recording
         self._since = 0  # replays before the latest Trace
         self._lock = threading.RLock()
 
@@ -107,6 +107,8 @@ class Jitted:
         gear = self._gears.get(call.key)
         if gear is not None and gear.goes_on():
             return self._eager(args, kwargs)
+        if not self.strict and self._attempts.rest(self._counts["replayed"]):
+            return self._eager(args, kwargs)
         with self._lock:
             trace, why = self._known(call)  # another thread may have recorded it just now
             if trace is None:
@@ -132,11 +134,10 @@ class Jitted:
         return self.function(*args, **kwargs)
 
     def _record(self, call: Call, why: str | None) -> Any:
-        cause = "it is the first" if not self._traces else "arguments of another kind"
-        if why:
-            cause = f"{why} has changed"
+        before, self._shown = self._shown, call.shown()
+        cause = f"{why} has changed" if why else differs(before, self._shown)
         if self._traces:
-            self._say(cause)
+            self._attempts.again(self.name, cause, self._counts["replayed"])
         roots = [(self.function, self.name), *call.roots]
         result, trace = record(self.function, call, roots, self.passes, self.strict, self._ran)
         if isinstance(trace, RecordError):
@@ -148,7 +149,9 @@ class Jitted:
         traces = self._traces.setdefault(call.key, [])
         self._remember(trace, call)
         untried = [other for other in traces if not other.replayed][UNTRIED - 1 :]
-        traces[:] = [trace, *(t for t in traces if t not in untried)][:MOST_TRACES]
+        traces[:] = [trace, *(t for t in traces if t not in untried)]
+        if len(traces) > MOST_TRACES:
+            traces.remove(min(traces, key=lambda t: t.used))
         while len(self._traces) > MOST_KINDS:
             self._traces.pop(min(self._traces, key=self._last))
         self._counts["recorded"] += 1
@@ -201,30 +204,20 @@ class Jitted:
             self._since = self._counts["replayed"]
             self._latest = trace, call.key[0], trace.twin(call.windows) if call.plain else None
 
-    def _say(self, cause: str) -> None:
-        """With TUTOR_DEBUG, why it is recorded again; without, if that happens at each call."""
-        name, replayed = self.name, self._counts["replayed"]
-        self._in_vain = self._in_vain + 1 if replayed == self._replayed else 1
-        self._replayed = replayed
-        if os.environ.get("TUTOR_DEBUG"):
-            print(f"tutor: jit records {name} again: {cause}", file=sys.stderr)
-        elif self._in_vain == IN_VAIN:
-            warnings.warn(
-                f"tutor.jit has recorded {name} {IN_VAIN} times one after another without a replay,"
-                f" the last time because of this: {cause}. It is slower than without jit",
-                stacklevel=4,
-            )
-
     def explain(self) -> str:
         """Why calls were made as they were: the gear, why each recording was made and what it goes
         by, and what was not recorded for which reason."""
         lines = [f"{self.name}: {self.gear}", *self._story]
-        for gear in self._gears.values():
+        vain = [self._attempts.gear] if self._attempts.gear else []
+        for gear in [*self._gears.values(), *vain]:
             lines.append(f"as without jit: {gear.why.asked}: {gear.why.found}")
             lines.append(f"  to do: {gear.why.do}")
         for traces in self._traces.values():
             for trace in traces:
-                lines.append(f"a Program of {len(trace.program)} steps is replayed as long as")
+                lines.append(f"a Program of {len(trace.program)} steps, after these passes")
+                lines += [f"  {line}" for line in saved(self.passes, trace.recorded)]
+                lines += [f"  {s} is {place}" for s, place in trace.program.far_places().items()]
+                lines.append("that is replayed as long as")
                 lines += [f"  {guard}" for guard in trace.guards.texts()]
         return "\n".join(lines)
 

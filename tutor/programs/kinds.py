@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import array
 import collections
+import dataclasses
 import datetime
 import decimal
 import functools
@@ -101,6 +102,32 @@ def alike(now: tuple[Any, ...] | None, before: tuple[Any, ...]) -> bool:
 def is_array(value: Any) -> bool:
     numpy = sys.modules.get("numpy")
     return numpy is not None and isinstance(value, numpy.ndarray)
+
+
+def is_number(value: Any) -> bool:
+    """Is it a number of NumPy's, or a text or a time?"""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, numpy.generic) and value.dtype.kind not in "OV"
+
+
+def members(value: Any) -> Any:
+    """What makes up a list, a tuple, a dict, a named tuple or a dataclass: a list or tuple, or a
+    dict. None for all that may have more to it."""
+    kind = type(value)
+    if kind in (list, tuple, dict):
+        return value
+    if isinstance(value, tuple):
+        own = getattr(value, "__dict__", None) or hidden(kind) or not hasattr(kind, "_fields")
+        return None if own else tuple.__getitem__(value, slice(None))
+    if not dataclasses.is_dataclass(value) or isinstance(value, type) or hidden(kind):
+        return None
+    try:
+        own = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return None
+    slots = any(True for base in kind.__mro__ for _ in slots_of(base))
+    fields = vars(kind).get("__dataclass_fields__", {})
+    return own if not slots and kind.__base__ is object and own.keys() == fields.keys() else None
 
 
 def hidden(kind: type) -> bool:

@@ -15,6 +15,7 @@ function from one Program to another that leaves the same numbers in the inputs,
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, cast
 
@@ -26,21 +27,23 @@ from tutor.ground.memory import kept
 from tutor.programs.table import html_table, table
 
 ROLES = {"input": "x", "state": "s", "constant": "c", "temp": "t", "output": "y"}  # and initials
+LONGEST_PLACE = 24  # characters: longer ones make a table too wide
 
 
 class Slot:
     """The place of a Buffer in a Program: `count` numbers of `dtype`.
 
     `value` is the Buffer itself: of a constant always, of a state as it was found; and `device`
-    where it is.
+    where it is. `place` is what a person would call a state: `model.layers[0].weight`.
     """
 
-    __slots__ = ("count", "device", "dtype", "role", "value")
+    __slots__ = ("count", "device", "dtype", "place", "role", "value")
 
     def __init__(
         self, role: str, count: int, dtype: DType, value: Any = None, device: str = DEVICE
     ) -> None:
         self.role, self.count, self.dtype, self.value = role, count, dtype, value
+        self.place = ""
         self.device: str = device if value is None else value.device
 
     def __len__(self) -> int:
@@ -150,6 +153,18 @@ class Program:
             count[slot.role] += 1
         return found
 
+    def called(self) -> dict[Slot, str]:
+        """The same for people: a state by its place, where that is short."""
+        found = self.names()
+        short = {s: s.place for s in self.slots if 0 < len(s.place) <= LONGEST_PLACE}
+        count = Counter(short.values())
+        return {**found, **{s: place for s, place in short.items() if count[place] == 1}}
+
+    def far_places(self) -> dict[str, str]:
+        """Of states that `called` has a number for: the place."""
+        called = self.called()
+        return {called[s]: s.place for s in self.slots if s.place and called[s] != s.place}
+
     def text(self) -> str:
         """One line for each slot and each step: what two Programs are compared by."""
         names = self.names()
@@ -177,10 +192,10 @@ class Program:
         return f"Program({len(self.steps)} steps, {self.nbytes:,} bytes, {self.flops:,} flops)"
 
     def __str__(self) -> str:
-        return table(self.steps, self.names())
+        return table(self.steps, self.called())
 
     def _repr_html_(self) -> str:
-        return html_table(self.steps, self.names())
+        return html_table(self.steps, self.called())
 
 
 def _walk_text(names: dict[Slot, str], w: Walk) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 from tutor.errors import RecordError
 from tutor.methods.tensor import Tensor
-from tutor.programs.kinds import PLAIN
+from tutor.programs.kinds import PLAIN, members
 
 
 def taken_apart(
@@ -42,7 +43,9 @@ def taken_apart(
 
 def _parts(value: Any) -> list[Any] | None:
     """What is in a list, tuple or dict, or in one of a class of its own that adds nothing but
-    methods; None for anything else."""
+    methods, or in a dataclass; None for anything else."""
+    if dataclasses.is_dataclass(value) and (own := members(value)) is not None:
+        return list(own.values())
     if not isinstance(value, (list, tuple, dict)) or getattr(value, "__dict__", None):
         return None
     if any(vars(base).get("__slots__") for base in type(value).__mro__):
@@ -51,9 +54,18 @@ def _parts(value: Any) -> list[Any] | None:
 
 
 def _like(value: Any) -> Callable[[list[Any]], Any]:
-    """What makes such a list, tuple or dict of other parts, without what its class does when it is
-    called."""
+    """What makes such a list, tuple, dict or dataclass of other parts, without what its class does
+    when it is called."""
     kind = type(value)
+    if dataclasses.is_dataclass(value):
+        names = list(members(value))
+
+        def filled(parts: list[Any]) -> Any:
+            found = object.__new__(kind)
+            vars(found).update(zip(names, parts, strict=True))
+            return found
+
+        return filled
     if isinstance(value, tuple):
         return lambda parts: tuple.__new__(kind, parts)
     base: Any = next(b for b in kind.__mro__ if b in (list, OrderedDict, defaultdict, dict))

@@ -165,22 +165,23 @@ class Trace:
         for t, (at, _) in zip(tensors, self.tensors, strict=True):
             if at is not None:
                 buffers[at] = t.buf
-        several = list(zip(arguments, stretches, self.tensors, self.parts, strict=False))
-        for t, window, (at, _), part in several:
-            if at is not None and part:
-                buffers[at] = window.over(t.buf)
-                if at in self.written and buffers[at] is not t.buf:
-                    t.buf.touch()
+        parts = [(t.buf, window, at) for i, (t, window, (at, _), part) in enumerate(
+                     zip(arguments, stretches, self.tensors, self.parts, strict=False))
+                 if at is not None and part and window.first == i]  # fmt: skip
+        for buf, window, at in parts:
+            buffers[at] = window.over(buf)
+            if at in self.written and buffers[at] is not buf:
+                buf.touch()
         for i, count, dtype, device in self.fresh:
             buffers[i] = Buffer.empty(count, dtype, device)
         for i, where in self.touched:  # first this, then the change: Buffer.touch
             buffers[i].touch(where)
         self.replay.run(buffers)
-        for t, window, (at, _), part in several:
-            if at is not None and part and buffers[at] is not t.buf:
+        for buf, window, at in parts:
+            if buffers[at] is not buf:
                 if at in self.written:
-                    window.put_back(buffers[at], t.buf)
-                buffers[at] = t.buf, window.start  # what is handed out of it is a view of that
+                    window.put_back(buffers[at], buf)
+                buffers[at] = buf, window.start  # what is handed out of it is a view of that
         results: list[Any] = []
         for made in self.results:
             results.append(self._made(made, buffers, tensors, results))
@@ -308,6 +309,10 @@ def _of_call(
             slot.role = "input"
     names = Names(arguments, places, moving)
     tensors = [*arguments, *(p.value for p in places)]
+    for p in sorted(before.reached.places, key=lambda p: (p.path.endswith("]"), len(p.path))):
+        slot = note.slots.get(id(p.value.buf)) if isinstance(p.value, Tensor) else None
+        if slot is not None and slot.role == "state" and not slot.place:
+            slot.place = p.path.removeprefix(f"{roots[0][1]}.")
     made = made_again(note, known_to(tensors, moving), handed_out)
     note.check_nothing_escaped()
     slots, always = [note.slots.get(id(t.buf)) for t in tensors], moving.buffers

@@ -9,6 +9,7 @@ Read elements.py and uses.py first: what a step walks, who else does, and what m
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Collection
 
 from tutor.backends import registry
@@ -71,14 +72,31 @@ def stages(program: Program, wanted: Collection[str] | None = None) -> list[tupl
 
 def possible(wanted: Collection[str] | None, program: Program) -> Program:
     """`improved`, as far as whoever is to run the steps has the kernels for that."""
+    return possible_stages(wanted, program)[-1][1]
+
+
+def possible_stages(
+    wanted: Collection[str] | None, program: Program
+) -> list[tuple[str, Program]]:  # fmt: skip
+    """`stages`, as far as whoever is to run the steps has the kernels for that."""
     on = {slot.device for slot in program.slots}
     tables = [registry.table(registry.backend_of(device)) for device in on]
     if all(any(name == "fused" for name, _ in table) for table in tables):
-        found = improved(program, wanted)
-        if all(map(_is_there, found)):  # else there is a chain of a dtype that a device has not
+        found = stages(program, wanted)
+        if all(map(_is_there, found[-1][1])):  # else there is a chain of a dtype it has not
             return found
     known = PASSES if wanted is None else wanted
-    return improved(program, [name for name in known if name not in ("fuse", "products")])
+    return stages(program, [name for name in known if name not in ("fuse", "products")])
+
+
+def saved(wanted: Collection[str] | None, program: Program) -> list[str]:
+    """What each pass has made less of, a line for each that did."""
+    found = possible_stages(wanted, program)
+    return [
+        f"{name}: {len(before)} steps -> {len(after)}, {before.nbytes:,} bytes -> {after.nbytes:,}"
+        for (_, before), (name, after) in itertools.pairwise(found)
+        if (len(before), before.nbytes) != (len(after), after.nbytes)
+    ]
 
 
 def _is_there(step: Step) -> bool:
