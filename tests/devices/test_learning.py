@@ -242,6 +242,21 @@ def test_rows_of_something_larger_are_arguments_too() -> None:
         assert f(rows[i : i + 2]).tolist() == (rows[i : i + 2] * 2).tolist()
 
 
+def test_two_slices_that_overlap_are_written_on_the_device() -> None:
+    ours, here = (Tensor.arange(20, dtype="float32").to(on) for on in ("fake", "cpu"))
+
+    def follow(x: Tensor, y: Tensor) -> Tensor:
+        x += y
+        return y[1:] * 2
+
+    f = tutor.jit(follow)
+    for i in (0, 3, 9, 4, 11):
+        found = f(ours[i : i + 5], ours[i + 2 : i + 7])
+        assert found.tolist() == follow(here[i : i + 5], here[i + 2 : i + 7]).tolist()
+        assert ours.tolist() == here.tolist()
+    assert f.stats()["recorded"] == 1 and f.stats()["replayed"] == 3
+
+
 @pytest.mark.parametrize("kernel", ["uniform", "normal", "dropout"])
 def test_random_numbers_go_on_in_a_replay(kernel: str) -> None:
     def drawn() -> Tensor:

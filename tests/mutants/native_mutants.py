@@ -329,4 +329,10 @@ NATIVE_MUTANTS = [
         "programs/test_jit.py::test_a_saved_value_that_a_replay_changes_is_known_to_be_stale",
         "what a jitted step overwrites is still taken for what a graph has saved",
     ),
+    Mutant(
+        "a class that nobody has asked has no version", f"{CPP}/replay/guards.cpp",
+        'PyObject_GetAttrString(kind, "__init__")', 'PyObject_GetAttrString(kind, "__mro__")',
+        "programs/test_quick_look.py",
+        "each replay of a training loop looks at all guards in Python",
+    ),
 ]  # fmt: skip

@@ -959,4 +959,41 @@ PYTHON_MUTANTS = [
         "a model that has diverged gives zeros once it is exported",
         "sees_nothing",
     ),
+    # ---- what is recorded again ------------------------------------------------------------------
+    Mutant(
+        "slices of one text begin where the last of them does", "tutor/programs/call.py",
+        "start = min(w.start for w in group)", "start = max(w.start for w in group)",
+        "programs/test_attempts.py programs/test_situations.py",
+        "what an earlier slice reads lies in front of the memory that is handed over",
+    ),
+    Mutant(
+        "the stretch of several slices is taken once for each of them", "tutor/programs/trace.py",
+        "if at is not None and part and window.first == i", "if at is not None and part",
+        "devices/test_learning.py",
+        "the second slice finds a view where a Buffer is to stand",
+    ),
+    Mutant(
+        "one container twice is like two of them", "tutor/programs/call.py",
+        "                if other is value:\n", "                if other is None:\n",
+        "programs/test_situations.py",
+        "a function that asks whether two arguments are one gets the answer of another call",
+    ),
+    Mutant(
+        "the class of a batch is not looked at", "tutor/programs/call.py",
+        "            if kind not in (list, tuple, dict):\n", "            if False:\n",
+        "programs/test_attempts.py",
+        "no name leads to the methods of a batch, and they are never replayed",
+    ),
+    Mutant(
+        "recordings in vain go on for ever", "tutor/programs/gears.py",
+        "        if self.count < IN_VAIN:\n", "        if self.count < 10**9:\n",
+        "programs/test_attempts.py",
+        "a number that is another one at each call has each call recorded",
+    ),
+    Mutant(
+        "a rest has no end", "tutor/programs/gears.py",
+        "        if replayed != self.replayed:\n", "        if False:\n",
+        "programs/test_attempts.py",
+        "recordings that are replayed again still count as in vain",
+    ),
 ]  # fmt: skip

@@ -60,5 +60,5 @@ class Attempts:
         )
         if self.gear is None and not os.environ.get("TUTOR_DEBUG"):
             text = f"{name} mostly runs as without jit: {why.found}. To do: {why.do}"
-            warnings.warn(f"tutor.jit: {text}", stacklevel=5)
+            warnings.warn(f"tutor.jit: {text}", stacklevel=4)
         self.gear = Eager(why, self.gear)

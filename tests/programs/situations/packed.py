@@ -79,7 +79,8 @@ def a_named_tuple_of_named_tuples_comes_out(jit):
 def the_same_named_tuple_twice(jit):
     f = jit(lambda a, b: a.x * (2 if a is b else 3))
     for call in range(8):
-        one, two = Pair(vec(call), 0), Pair(vec(call), 0)
+        one = Pair(vec(call), 0)
+        two = Pair(one.x, 0)
         yield f(one, one if call % 4 < 2 else two)
 
 
