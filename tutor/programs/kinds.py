@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import array
 import collections
-import dataclasses
 import datetime
 import decimal
 import functools
@@ -119,15 +118,20 @@ def members(value: Any) -> Any:
     if isinstance(value, tuple):
         own = getattr(value, "__dict__", None) or hidden(kind) or not hasattr(kind, "_fields")
         return None if own else tuple.__getitem__(value, slice(None))
-    if not dataclasses.is_dataclass(value) or isinstance(value, type) or hidden(kind):
+    if not is_dataclass(kind) or hidden(kind):
         return None
     try:
         own = object.__getattribute__(value, "__dict__")
     except AttributeError:
         return None
     slots = any(True for base in kind.__mro__ for _ in slots_of(base))
-    fields = vars(kind).get("__dataclass_fields__", {})
+    fields = vars(kind)["__dataclass_fields__"]
     return own if not slots and kind.__base__ is object and own.keys() == fields.keys() else None
+
+
+def is_dataclass(kind: type) -> bool:
+    """Of its own, not by inheritance. (The standard library's module takes long to import.)"""
+    return "__dataclass_fields__" in vars(kind)
 
 
 def hidden(kind: type) -> bool:

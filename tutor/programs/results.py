@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 from tutor.errors import RecordError
 from tutor.methods.tensor import Tensor
-from tutor.programs.kinds import PLAIN, members
+from tutor.programs.kinds import PLAIN, is_dataclass, members
 
 
 def taken_apart(
@@ -44,7 +43,7 @@ def taken_apart(
 def _parts(value: Any) -> list[Any] | None:
     """What is in a list, tuple or dict, or in one of a class of its own that adds nothing but
     methods, or in a dataclass; None for anything else."""
-    if dataclasses.is_dataclass(value) and (own := members(value)) is not None:
+    if is_dataclass(type(value)) and (own := members(value)) is not None:
         return list(own.values())
     if not isinstance(value, (list, tuple, dict)) or getattr(value, "__dict__", None):
         return None
@@ -57,7 +56,7 @@ def _like(value: Any) -> Callable[[list[Any]], Any]:
     """What makes such a list, tuple, dict or dataclass of other parts, without what its class does
     when it is called."""
     kind = type(value)
-    if dataclasses.is_dataclass(value):
+    if is_dataclass(kind):
         names = list(members(value))
 
         def filled(parts: list[Any]) -> Any:
