@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
-from numbers import Number as AnyNumber
 from typing import Any, TypeGuard
 
 from tutor.dtype import BY_NAME, DType, bool_, check_numbers, float32, int64
@@ -15,7 +15,6 @@ from tutor.ground.typing import Number
 
 NUMBERS = (bool, int, float)
 WRITTEN = (*NUMBERS, list, tuple, range)  # what numbers in code are written as
-UNCHANGING = (*WRITTEN, AnyNumber)  # and NumPy's
 
 
 def is_number(x: object) -> TypeGuard[Number]:
@@ -32,6 +31,12 @@ class IsTensor:
 def is_tensor(x: object) -> TypeGuard[Any]:
     """A Tensor, or a thing of a class derived from it."""
     return isinstance(x, IsTensor)
+
+
+def is_written(x: object) -> bool:
+    """Can x not be another one tomorrow, as an array can? Numbers of NumPy's are like others."""
+    numpy = sys.modules.get("numpy")
+    return isinstance(x, WRITTEN) or (numpy is not None and isinstance(x, numpy.generic))
 
 
 def holds_numbers(x: Any) -> bool:
