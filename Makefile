@@ -106,12 +106,15 @@ site-test: site $(VENV)/extra-dev $(VENV)/extra-site ## visit build/site with a 
 # itself is not built with the sanitizer, so its library must be loaded before everything else, and
 # has leaks of its own. --capture=sys: a report, after which the process ends, must reach the screen.
 # With Clang: make sanitize CXX=clang++
+# (SET: pip before 23.1 has no -C for it.)
+SET := --config-settings
+CHECKED := $(SET)=cmake.build-type=RelWithDebInfo $(SET)=install.strip=false
 ASAN := $(if $(findstring clang,$(CXX)),libclang_rt.asan-$(shell uname -m).so,libasan.so)
 sanitize: ## run the backends' tests under the address and undefined-behaviour sanitizers
 	@test -x $(VENV)-sanitize/bin/pip || $(PYTHON) -m venv $(VENV)-sanitize
 	@$(STEP) "building with sanitizers (a few minutes)" \
-	    $(VENV)-sanitize/bin/pip install -v -e ".[dev]" -C build-dir=build/sanitize \
-	    -C cmake.define.TUTOR_SANITIZE=ON -C cmake.build-type=RelWithDebInfo -C install.strip=false
+	    $(VENV)-sanitize/bin/pip install -v -e ".[dev]" $(CHECKED) \
+	    $(SET)=build-dir=build/sanitize $(SET)=cmake.define.TUTOR_SANITIZE=ON
 	LD_PRELOAD="$$($(CXX) -print-file-name=$(ASAN)) $$($(CXX) -print-file-name=libstdc++.so)" \
 	    ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc \
 	    TUTOR_BACKEND=simd $(VENV)-sanitize/bin/python -m pytest --capture=sys tests/backends \
@@ -122,9 +125,8 @@ sanitize: ## run the backends' tests under the address and undefined-behaviour s
 sanitize-thread: ## run the tests of threads under the thread sanitizer
 	@test -x $(VENV)-thread/bin/pip || $(PYTHON) -m venv $(VENV)-thread
 	@$(STEP) "building with the thread sanitizer (a few minutes)" \
-	    $(VENV)-thread/bin/pip install -v -e ".[dev]" -C build-dir=build/thread \
-	    -C cmake.define.TUTOR_SANITIZE_THREAD=ON -C cmake.build-type=RelWithDebInfo \
-	    -C install.strip=false
+	    $(VENV)-thread/bin/pip install -v -e ".[dev]" $(CHECKED) \
+	    $(SET)=build-dir=build/thread $(SET)=cmake.define.TUTOR_SANITIZE_THREAD=ON
 	LD_PRELOAD="$$(g++ -print-file-name=libtsan.so)" TUTOR_BACKEND=simd \
 	    TSAN_OPTIONS=exitcode=66:die_after_fork=0:allocator_may_return_null=1 \
 	    setarch -R $(VENV)-thread/bin/python -m pytest --capture=sys tests/backends/test_threads.py \
