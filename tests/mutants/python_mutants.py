@@ -985,6 +985,12 @@ PYTHON_MUTANTS = [
         "no name leads to the methods of a batch, and they are never replayed",
     ),
     Mutant(
+        "a container that comes again is like a Tensor", "tutor/programs/call.py",
+        "                    return kind, number\n", "                    return number\n",
+        "programs/test_situations.py",
+        "f(l, l, x) and f(l, x, l) are one kind of call, and the second gives the first's result",
+    ),
+    Mutant(
         "recordings in vain go on for ever", "tutor/programs/gears.py",
         "        if self.count < IN_VAIN:\n", "        if self.count < 10**9:\n",
         "programs/test_attempts.py",

@@ -73,6 +73,15 @@ def test_strictly_it_does_not_rest() -> None:
     assert f.stats()["recorded"] == 19
 
 
+def test_strictly_it_warns_that_it_is_slower() -> None:
+    f = tutor.jit(lambda x, by: x * by, strict=True)
+    for i in range(IN_VAIN + 1):  # the first runs as ever, the second is recorded for the first time
+        f(X, float(i))
+    with pytest.warns(UserWarning, match="is slower than without jit: 8 recordings"):
+        f(X, -1.0)
+    assert "as without jit" not in f.explain()
+
+
 def test_one_warning_names_the_argument() -> None:
     f = scaled()
     with warnings.catch_warnings(record=True) as caught:
@@ -95,6 +104,7 @@ def test_one_warning_names_the_argument() -> None:
         ([X, 1], [X, 2], "argument 1 is list(a Tensor of float32 and shape (3,), 2)"),
         (np.float32(1), np.float32(2), "argument 1 is float32 2.0; it was float32 1.0"),
         ({"x": 1}, {"y": 1}, "argument 1 is dict(y: 1); it was dict(x: 1)"),
+        ([[[[1]]]], [[[[2, 3]]]], "another object, order, layout or mode"),
         (nn.ReLU(), nn.ReLU(), "another object, order, layout or mode"),
     ],
 )

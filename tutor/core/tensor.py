@@ -63,7 +63,7 @@ class TensorBase(literals.IsTensor):
                 )
         else:
             wanted = None if dtype is None else dtypes.of(dtype)
-            if not literals.is_written(data):
+            if not (isinstance(data, literals.WRITTEN) or literals.is_scalar(data)):
                 border.opened("a Tensor from an array")
             payload, found, stored = literals.read(data, wanted)
             self.buf = Buffer.from_memory(payload, dtype=stored, device=devices.of(device, data))

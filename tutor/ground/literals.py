@@ -33,10 +33,10 @@ def is_tensor(x: object) -> TypeGuard[Any]:
     return isinstance(x, IsTensor)
 
 
-def is_written(x: object) -> bool:
-    """Can x not be another one tomorrow, as an array can? Numbers of NumPy's are like others."""
+def is_scalar(x: Any) -> bool:
+    """Is x a number of NumPy's, or a text or a time: one that nobody can write into?"""
     numpy = sys.modules.get("numpy")
-    return isinstance(x, WRITTEN) or (numpy is not None and isinstance(x, numpy.generic))
+    return numpy is not None and isinstance(x, numpy.generic) and x.dtype.kind not in "OV"
 
 
 def holds_numbers(x: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
@@ -12,11 +13,12 @@ from tutor.backends.registry import Operand
 from tutor.backends.step import Step, emit
 from tutor.core.buffer import Buffer
 from tutor.ground.casting import CASTING, autocast_dtype
+from tutor.ground.literals import is_scalar
 from tutor.ground.memory import Memory
 from tutor.ground.recording import is_grad_enabled
 from tutor.methods.tensor import Tensor
 from tutor.programs.guards import hooks_of, shown
-from tutor.programs.kinds import PLAIN, exact, is_number, members
+from tutor.programs.kinds import PLAIN, exact, members
 
 Walk = tuple[Any, ...]
 Key = tuple[Any, ...]
@@ -134,12 +136,12 @@ class Call:
                 self.roots.append((kind, f"the class {kind.__qualname__}"))
             for number, other in enumerate(self.containers):
                 if other is value:
-                    return number
+                    return kind, number
             self.containers.append(value)
             if isinstance(parts, dict):
                 return kind, tuple([(type(k), exact(k), self._kind(v)) for k, v in parts.items()])
             return kind, tuple([self._kind(v) for v in parts])
-        if is_number(value):
+        if is_scalar(value):
             return kind, str(value.dtype), value.tobytes()
         self.roots.append((value, f"argument {len(self.roots) + 1}"))
         return id(value)
@@ -166,18 +168,20 @@ class Call:
         return {name: _shown(value) for name, value in {**named, **self.kwargs}.items()}
 
 
-def _shown(value: Any) -> str:
+def _shown(value: Any, deep: int = 3) -> str:
+    """`deep` levels of it, and four items of each."""
     if isinstance(value, Tensor):
         grad = ", which requires a gradient," if value.requires_grad else ""
         return f"a Tensor{grad} of {value.dtype.name} and shape {value.shape}"
     parts = members(value)
     if parts is None:
-        return f"{value.dtype} {value!s:.60}" if is_number(value) else shown(value)
-    if isinstance(parts, dict):
-        each = [f"{key}: {_shown(v)}" for key, v in parts.items()]
-    else:
-        each = [*map(_shown, parts)]
-    return f"{type(value).__name__}({', '.join(each[:4])}{', ...' * (len(each) > 4)})"
+        return f"{value.dtype} {value!s:.60}" if is_scalar(value) else shown(value)
+    items = parts.items() if isinstance(parts, dict) else (("", v) for v in parts)
+    first = itertools.islice(items, 4 if deep else 0)
+    each = [f"{key}: {_shown(v, deep - 1)}" if key != "" else _shown(v, deep - 1)
+            for key, v in first]  # fmt: skip
+    more = ["..."] * (len(parts) > len(each))
+    return f"{type(value).__name__}({', '.join([*each, *more])})"
 
 
 def differs(before: dict[str, str], now: dict[str, str]) -> str:

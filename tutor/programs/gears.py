@@ -32,21 +32,25 @@ class Attempts:
     hundreds of steps: after IN_VAIN of them, calls that are not known rest as in `Eager`, until a
     replay shows that it pays."""
 
-    def __init__(self) -> None:
+    def __init__(self, strict: bool) -> None:
+        self.strict = strict  # then there is no rest
         self.count = self.replayed = 0  # how many, and how many replays there were before them
         self.gear: Eager | None = None
 
     def rest(self, replayed: int) -> bool:
         """Does a call run as without jit, though it could be recorded? Counts it."""
+        self._renew(replayed)
+        return self.gear is not None and self.gear.goes_on()
+
+    def _renew(self, replayed: int) -> None:
         if replayed != self.replayed:
             self.count, self.replayed, self.gear = 0, replayed, None
-        return self.gear is not None and self.gear.goes_on()
 
     def again(self, name: str, cause: str, replayed: int) -> None:
         """It is to be recorded again. TUTOR_DEBUG says why; without it, one warning tells that it
         is in vain."""
-        self.count = self.count + 1 if replayed == self.replayed else 1
-        self.replayed = replayed
+        self._renew(replayed)
+        self.count += 1
         if os.environ.get("TUTOR_DEBUG"):
             print(f"tutor: jit records {name} again: {cause}", file=sys.stderr)
         if self.count < IN_VAIN:
@@ -58,7 +62,8 @@ class Attempts:
             "hand over as a Tensor what is another number at each call, and pad or cut batches to "
             "a few sizes",
         )
-        if self.gear is None and not os.environ.get("TUTOR_DEBUG"):
-            text = f"{name} mostly runs as without jit: {why.found}. To do: {why.do}"
+        if self.count == IN_VAIN and not os.environ.get("TUTOR_DEBUG"):
+            how = "is slower than" if self.strict else "mostly runs as"
+            text = f"{name} {how} without jit: {why.found}. To do: {why.do}"
             warnings.warn(f"tutor.jit: {text}", stacklevel=4)
-        self.gear = Eager(why, self.gear)
+        self.gear = None if self.strict else Eager(why, self.gear)

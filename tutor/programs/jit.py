@@ -73,7 +73,7 @@ class Jitted:
         self._warm = self._warned = False
         self._counts = {"eager": 0, "recorded": 0, "replayed": 0, "refused": 0}
         self._latest: tuple[Any, Key, Any] = (None, (), None)  # a Trace, its mode, its twin
-        self._attempts = Attempts()
+        self._attempts = Attempts(strict)
         self._shown: dict[str, str] = {}  # the arguments of the latest recording
         self._since = 0  # replays before the latest Trace
         self._lock = threading.RLock()
@@ -107,7 +107,7 @@ class Jitted:
         gear = self._gears.get(call.key)
         if gear is not None and gear.goes_on():
             return self._eager(args, kwargs)
-        if not self.strict and self._attempts.rest(self._counts["replayed"]):
+        if self._attempts.rest(self._counts["replayed"]):
             return self._eager(args, kwargs)
         with self._lock:
             trace, why = self._known(call)  # another thread may have recorded it just now

@@ -103,12 +103,6 @@ def is_array(value: Any) -> bool:
     return numpy is not None and isinstance(value, numpy.ndarray)
 
 
-def is_number(value: Any) -> bool:
-    """Is it a number of NumPy's, or a text or a time?"""
-    numpy = sys.modules.get("numpy")
-    return numpy is not None and isinstance(value, numpy.generic) and value.dtype.kind not in "OV"
-
-
 def members(value: Any) -> Any:
     """What makes up a list, a tuple, a dict, a named tuple or a dataclass: a list or tuple, or a
     dict. None for all that may have more to it."""

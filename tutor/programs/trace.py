@@ -309,10 +309,7 @@ def _of_call(
             slot.role = "input"
     names = Names(arguments, places, moving)
     tensors = [*arguments, *(p.value for p in places)]
-    for p in sorted(before.reached.places, key=lambda p: (p.path.endswith("]"), len(p.path))):
-        slot = note.slots.get(id(p.value.buf)) if isinstance(p.value, Tensor) else None
-        if slot is not None and slot.role == "state" and not slot.place:
-            slot.place = p.path.removeprefix(f"{roots[0][1]}.")
+    _name_states(note, before.reached, f"{roots[0][1]}.")
     made = made_again(note, known_to(tensors, moving), handed_out)
     note.check_nothing_escaped()
     slots, always = [note.slots.get(id(t.buf)) for t in tensors], moving.buffers
@@ -335,3 +332,11 @@ def _of_call(
         if slot.role == "input":
             slot.value = None  # it was there for that call alone
     return trace
+
+
+def _name_states(note: Recorder, reached: Reached, start: str) -> None:
+    """Each state gets its place: an attribute's rather than an item's, and the shortest of them."""
+    for p in sorted(reached.places, key=lambda p: (p.path.endswith("]"), len(p.path))):
+        slot = note.slots.get(id(p.value.buf)) if isinstance(p.value, Tensor) else None
+        if slot is not None and slot.role == "state" and not slot.place:
+            slot.place = p.path.removeprefix(start)

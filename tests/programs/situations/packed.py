@@ -84,8 +84,26 @@ def the_same_named_tuple_twice(jit):
         yield f(one, one if call % 4 < 2 else two)
 
 
+@situation("namedtuple batches", "arguments sharing memory")
+def a_list_twice_and_a_tensor_in_either_place(jit):
+    f = jit(lambda a, b, c: b * 2 if isinstance(b, Tensor) else c * 3)
+    for call in range(8):
+        empty: list[Any] = []
+        x = vec(call, 1)
+        yield f(empty, empty, x) if call % 4 < 2 else f(empty, x, empty)
+
+
+@situation("namedtuple batches")
+def a_list_that_holds_itself(jit):
+    f = jit(lambda items: items[0] * len(items))
+    for call in range(5):
+        items: list[Any] = [vec(call, 1)]
+        items.append(items)
+        yield f(items)
+
+
 @situation("dataclass batches")
-def a_dataclass_goes_in_anew(jit):
+def a_dataclass_of_two_tensors_goes_in(jit):
     f = jit(lambda batch: batch.both() + batch.y)
     for call in range(6):
         yield f(Batch(vec(call, 1), vec(2, call)))
