@@ -75,7 +75,7 @@ def test_strictly_it_does_not_rest() -> None:
 
 def test_strictly_it_warns_that_it_is_slower() -> None:
     f = tutor.jit(lambda x, by: x * by, strict=True)
-    for i in range(IN_VAIN + 1):  # the first runs as ever, the second is recorded for the first time
+    for i in range(IN_VAIN + 1):  # the first runs as ever; from the second on it records
         f(X, float(i))
     with pytest.warns(UserWarning, match="is slower than without jit: 8 recordings"):
         f(X, -1.0)
