@@ -132,6 +132,25 @@ def plain():
     return found
 
 
+class Scores:
+    """A model as they come from elsewhere: what goes in and what comes out has names."""
+
+    def __init__(self):
+        self.layer = nn.Linear(4, 1)
+
+    def __call__(self, *, batch):
+        return {"count": len(batch["x"]), "scores": self.layer(batch["x"])}
+
+
+def by_name():
+    """What loss.backward() leaves of ranks whose parts are not alike, and have names."""
+    tutor.manual_seed(0)
+    parallel = dist.DataParallel(Scores(), None)
+    x = (Tensor.arange(28, dtype="float32").reshape(7, 4) / 28)[data.shard.Shard(*shard()).of(7)]
+    (parallel(batch={"x": x})["scores"] ** 2).mean().backward()
+    return [p.grad.tolist() for p in parallel.parameters()]
+
+
 def unused():
     """Parameters that some ranks, or all, do without."""
     tutor.manual_seed(0)

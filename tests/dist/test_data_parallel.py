@@ -208,6 +208,15 @@ def test_loss_backward_leaves_the_mean_over_all_rows_though_ranks_have_not_as_ma
     assert ranks[0]["after no_sync"] == ranks[1]["after no_sync"]
 
 
+def test_rows_count_where_the_batch_goes_in_by_name_and_the_result_is_a_dict():
+    tutor.manual_seed(0)
+    layer = nn.Linear(4, 1)
+    (layer(Tensor.arange(28, dtype="float32").reshape(7, 4) / 28) ** 2).mean().backward()
+    wanted = flat([p.grad.tolist() for p in layer.parameters()]).tolist()
+    for found in results(3, "by_name"):
+        assert flat(found).tolist() == pytest.approx(wanted, abs=1e-6)
+
+
 def test_what_no_rank_uses_has_no_gradient_and_what_one_uses_is_that_of_all():
     for once, again, later in results(2, "unused"):
         assert once[:2] == again[:2] == later[:2] == [None, None]

@@ -66,6 +66,17 @@ def test_it_is_used_as_the_optimizer_itself():
     assert params[1].grad is None and params[1].tolist() == [0, 0]
 
 
+def test_a_parameter_may_be_a_part_of_larger_memory():
+    """As the parameters of a model that is flattened into one row are."""
+    row = Tensor.arange(12, dtype="float32")
+    params = [row[2:6].detach().requires_grad_(), row[6:12].reshape(2, 3).detach()]
+    params[1].requires_grad_()
+    own = dist.Sharded(optim.SGD, params, lr=1.0)
+    sum((p * p).sum() / 2 for p in params).backward()
+    own.step()
+    assert row.tolist() == [0, 1, *[0] * 10]
+
+
 def test_mistakes_are_told_in_words():
     for kind in (optim.Muon, optim.LBFGS, optim.Optimizer, print):
         with pytest.raises(DomainError, match="Adam"):

@@ -3,6 +3,7 @@
     make mutants                            # all of them
     make mutants ARGS="--only adam"         # those with "adam" in their name
     make mutants ARGS="--python"            # those for which nothing need be built
+    make mutants ARGS="--native"            # the others: each is compiled
     make mutants ARGS="--some 8 --by 1f3c"  # eight, chosen by that text: for CI, a commit's name
 
 The tests that are to notice are run without any bug first: a test that fails anyway notices
@@ -221,11 +222,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--only", default="", metavar="WORD", help="those named like this (all)")
     parser.add_argument("--python", action="store_true", help="leave out what must be built (no)")
+    parser.add_argument("--native", action="store_true", help="only what must be built (no)")
     parser.add_argument("--some", type=int, metavar="N", help="so many of them (all)")
     parser.add_argument("--by", default="", metavar="TEXT", help="what --some is chosen by ('')")
     parser.add_argument("--list", action="store_true", help="show them and plant none (no)")
     args = parser.parse_args(argv)
-    mutants = [*PYTHON_MUTANTS, *([] if args.python else NATIVE_MUTANTS)]
+    mutants = [*([] if args.native else PYTHON_MUTANTS), *([] if args.python else NATIVE_MUTANTS)]
     mutants = [m for m in mutants if args.only in m.name]
     if args.some is not None:
         mutants = some(mutants, args.some, args.by)

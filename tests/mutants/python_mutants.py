@@ -576,6 +576,14 @@ PYTHON_MUTANTS = [
         only="registered_twice",
     ),
     Mutant(
+        "a plain class is not told that it is evaluated", "tutor/nn/module.py",
+        'if isinstance(part, Module) or hasattr(part, "training"):',
+        "if isinstance(part, Module):",
+        "nn/test_modules.py",
+        "a layer of somebody's own, no Module, drops numbers in evaluation as well",
+        only="plain_parts",
+    ),
+    Mutant(
         "an appended layer takes a name that is there", "tutor/nn/containers.py",
         "next(name for name in counted if name not in self.names)", "next(counted)",
         "nn/test_modules.py",

@@ -119,4 +119,18 @@ RANK_MUTANTS = [
         "on a busy machine the first rank that comes to its end ends the others with an error",
         only="faster",
     ),
+    Mutant(
+        "a batch that goes in by name has one row", "tutor/dist/parallel.py",
+        ".watch([inputs, options], result)", ".watch(list(inputs), result)",
+        "dist/test_data_parallel.py",
+        "the mean over ranks whose parts are not alike is not that over their rows",
+        only="by_name",
+    ),
+    Mutant(
+        "a piece begins where its memory does", "tutor/dist/sharded.py",
+        "p.offset + start, requires_grad=True", "start, requires_grad=True",
+        "dist/test_sharded.py",
+        "of a model that is flattened into one row each step changes another parameter",
+        only="larger_memory",
+    ),
 ]  # fmt: skip

@@ -98,8 +98,14 @@ def test_training_reaches_plain_parts_too():
         def __init__(self):
             self.inner = [nn.Dropout(1.0), {"norm": nn.BatchNorm1d(2)}]
 
+    class Told(Plain):
+        training = True
+
     model = Plain()
+    model.told = Told()
     nn.train(model, False)
+    assert not hasattr(model, "training") and not model.told.training and Told.training
+    assert not model.told.inner[0].training
     assert not model.inner[0].training and not model.inner[1]["norm"].training
     assert model.inner[0](Tensor([1.0])).tolist() == [1.0]
     whole = nn.Sequential(nn.Dropout(1.0), Block())

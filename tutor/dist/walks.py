@@ -23,6 +23,7 @@ from tutor.ground import border
 from tutor.ground.blocks import Setting
 from tutor.ground.recording import following
 from tutor.methods.tensor import Tensor
+from tutor.nn.parts import named_tensors
 
 Listener = Callable[[int, Tensor], None]  # of the i-th parameter the gradient
 
@@ -107,14 +108,15 @@ class Walks:
 
     # ---- loss.backward() -------------------------------------------------------------------------
 
-    def watch(self, inputs: Sequence[Any], result: Any) -> None:
-        """Let the rows of this call count when its gradient comes by."""
+    def watch(self, inputs: object, result: object) -> None:
+        """Let the rows of this call count when its gradient comes by: those of the first Tensor
+        that went in, by position or by name, or within a list, tuple or dict."""
         if self.listener is not None or size() == 1:
             return
         self.listen()
-        rows = next((len(x) for x in inputs if isinstance(x, Tensor) and x.ndim), 1)
-        for z in result if isinstance(result, (tuple, list)) else (result,):
-            if isinstance(z, Tensor) and z.requires_grad:
+        rows = next((len(x) for _, x in named_tensors(inputs) if x.ndim), 1)
+        for _, z in named_tensors([result]):
+            if z.requires_grad:
                 z.register_hook(functools.partial(self.count, rows))
                 return
 
