@@ -98,6 +98,7 @@ class Derived:
 
 
 _own: Setting[Stream | Derived | None] = Setting("tutor.random.own", None)
+redirection = _own.variable  # None where nothing redirects; C++ asks it (programs/shortcut.py)
 
 
 def drawing_from(own: Stream | Derived, function: Callable[..., T], *args: Any) -> T:

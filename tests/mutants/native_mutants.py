@@ -2,6 +2,7 @@
 
 from mutant import Mutant
 
+SHORTCUT = "programs/test_shortcut.py"
 CPP = "tutor/backends/simd_cpp"
 AGREE = "backends/test_agree.py::test_agrees"
 BLOCKS = "backends/test_block_sizes.py::test_both_sides_of_a_block_boundary"
@@ -328,6 +329,56 @@ NATIVE_MUTANTS = [
         "for (const Touched& touched : std::vector<Touched>()) {",
         "programs/test_jit.py::test_a_saved_value_that_a_replay_changes_is_known_to_be_stale",
         "what a jitted step overwrites is still taken for what a graph has saved",
+    ),
+    Mutant(
+        "the shortcut does not ask who watches", f"{CPP}/replay/caller.cpp",
+        "if (PyDict_GET_SIZE(given.watches) || PyDict_GET_SIZE(given.casting) ||",
+        "if (PyDict_GET_SIZE(given.casting) ||",
+        SHORTCUT,
+        "a profiler sees nothing of what is replayed",
+    ),
+    Mutant(
+        "the shortcut does not ask for autocast", f"{CPP}/replay/caller.cpp",
+        "if (PyDict_GET_SIZE(given.watches) || PyDict_GET_SIZE(given.casting) ||",
+        "if (PyDict_GET_SIZE(given.watches) ||",
+        SHORTCUT,
+        "what was recorded outside of an autocast block runs as it is within",
+    ),
+    Mutant(
+        "the shortcut does not ask whether a graph is recorded", f"{CPP}/replay/caller.cpp",
+        "return recording == short_.recording && kernels", "return kernels",
+        SHORTCUT,
+        "under no_grad a result requires a gradient; and behind it the other way round",
+    ),
+    Mutant(
+        "the shortcut does not ask for the backend", f"{CPP}/replay/caller.cpp",
+        " && kernels_in_use().get() == short_.kernels;", ";",
+        SHORTCUT,
+        "under use_backend(\"python_ref\") the kernels of simd_cpp run",
+    ),
+    Mutant(
+        "the shortcut draws from the stream of the process", f"{CPP}/replay/caller.cpp",
+        " || !is_unset(short_.stream))", ")",
+        SHORTCUT,
+        "a batch that is made ahead changes the random numbers of the step beside it",
+    ),
+    Mutant(
+        "the shortcut is taken within another jitted function", f"{CPP}/replay/caller.cpp",
+        "!is_unset(short_.within) || ", "",
+        SHORTCUT,
+        "a function that calls another jitted one records none of its steps",
+    ),
+    Mutant(
+        "the shortcut forgets arguments by name", f"{CPP}/replay/shortcut.cpp",
+        "if (caller && !(kwargs && PyDict_GET_SIZE(kwargs))) {", "if (caller) {",
+        SHORTCUT,
+        "f(x, scale=3) is f(x)",
+    ),
+    Mutant(
+        "an error by the shortcut does not say its line", f"{CPP}/replay/caller.cpp",
+        "if (!made) return tell_error(now.note), nullptr;", "if (!made) return nullptr;",
+        SHORTCUT,
+        "of a hundred steps nobody knows which one was given a wrong index",
     ),
     Mutant(
         "a class that nobody has asked has no version", f"{CPP}/replay/guards.cpp",

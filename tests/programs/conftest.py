@@ -19,6 +19,6 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def second_road(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """TUTOR_CC=1, with a folder of its own, and nothing said so far."""
     monkeypatch.setenv("TUTOR_CACHE", str(kept))
-    monkeypatch.setenv("TUTOR_CC", "1")
+    monkeypatch.setenv("TUTOR_CC", "always")
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setattr(compiler, "_said", set())

@@ -363,7 +363,7 @@ def test_a_jitted_step_trains_in_c_as_it_does_without(
     step = network()
     wanted = [step(x, y).item() for _ in range(8)]
     assert not ran
-    monkeypatch.setenv("TUTOR_CC", "1")
+    monkeypatch.setenv("TUTOR_CC", "always")
     step = network()
     found = [step(x, y).item() for _ in range(8)]
     assert capsys.readouterr().err == ""

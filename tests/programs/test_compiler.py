@@ -125,6 +125,25 @@ def test_a_source_is_compiled_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 
 
 @compiles
+def test_those_used_least_recently_go_where_the_folder_is_full(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TUTOR_CACHE", str(tmp_path))
+    texts = [source(small()) + "\n" * n for n in range(4)]
+    paths = [compiler.built(text) for text in texts[:3]]
+    for age, path in enumerate(paths):  # the first one is the oldest
+        os.utime(path, (1e9 + age, 1e9 + age))
+    compiler.built(texts[0])  # and has been used just now
+    monkeypatch.setattr(compiler, "MOST", 3 * paths[0].stat().st_size)
+    last = compiler.built(texts[3])
+    assert set(last.parent.glob("*.so")) == {paths[0], paths[2], last}
+    assert {compiler.digest(p) for p in last.parent.glob("*.so")} == set(last.parent.glob("*.sha*"))
+    monkeypatch.setattr(compiler, "MOST", 0)
+    assert compiler.built(texts[1]) == paths[1]  # what was asked for stays
+    assert set(last.parent.glob("*.so")) == {paths[1]}
+
+
+@compiles
 @pytest.mark.parametrize("harm", ["cut off", "emptied", "changed", "no sum", "sum cut off"])
 def test_a_broken_entry_is_compiled_again(
     harm: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -9,12 +9,13 @@ import pytest
 
 import tutor
 from tutor import Tensor, nn, optim
+from tutor.programs.source.road import Road
 
 
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Compiled Programs, in a folder of this test."""
-    monkeypatch.setenv("TUTOR_CC", "1")
+    monkeypatch.setenv("TUTOR_CC", "always")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     return tmp_path
 
@@ -72,6 +73,50 @@ def test_arguments_may_be_slices(name: str, kept: Path) -> None:
             assert made == pytest.approx(wanted.reshape(-1).tolist(), rel=1e-5)
         assert jitted._latest[0].replay.is_compiled
         assert jitted.stats()["replayed"] == 2
+
+
+@pytest.mark.parametrize("faster", [False, True])
+def test_what_is_slower_in_c_is_not_used_and_one_line_says_so(
+    faster: bool,
+    kept: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("TUTOR_CC", "1")
+    real, ran = Road._times, []
+
+    def times(self: Road, function: Any, buffers: Any) -> tuple[float, float]:
+        ran.append(real(self, function, buffers))
+        return (1e-6, 2e-6) if faster else (2e-6, 1e-6)
+
+    monkeypatch.setattr(Road, "_times", times)
+    with tutor.use_backend("simd_cpp"):
+        jitted = tutor.jit(lambda x: (x * 3 + 1).relu())
+        assert [jitted(Tensor([1.0])).item() for _ in range(4)] == [4.0] * 4
+    assert jitted._latest[0].replay.is_compiled == faster
+    assert bool(jitted.shortcut) != faster
+    assert len(ran) == 1 and all(0 < seconds < 1 for seconds in ran[0])
+    line = "tutor: TUTOR_CC: in C a Program of 1 steps takes 2.0 us, else 1.0; the library's own"
+    assert (line in capsys.readouterr().err) != faster
+
+
+def test_temps_share_memory_in_c_as_they_do_without(kept: Path) -> None:
+    """Four hidden layers, each with a temp of its own: two are needed at a time."""
+    weights = [tutor.randn(16, 16) for _ in range(5)]
+
+    def chain(x: Tensor) -> Tensor:
+        for w in weights:
+            x = (x @ w).softmax(-1)
+        return x
+
+    with tutor.use_backend("simd_cpp"):
+        jitted, x = tutor.jit(chain), tutor.randn(4, 16)
+        for _ in range(3):
+            made = jitted(x)
+        assert made.flatten().tolist() == pytest.approx(chain(x).flatten().tolist(), rel=1e-4)
+    replay = jitted._latest[0].replay
+    assert replay.is_compiled
+    assert replay.nbytes == 2 * 4 * 16 * 4 < sum(s.nbytes for s in replay.layout.offsets)
 
 
 def test_who_watches_sees_each_step(kept: Path) -> None:

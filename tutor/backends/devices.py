@@ -184,6 +184,7 @@ class _Process:
 
 _process = _Process()
 _setting: Setting[str | None] = Setting("tutor.device", None)
+choice = _setting.variable  # None where nothing is chosen; C++ asks it (programs/shortcut.py)
 
 
 def default() -> str:

@@ -36,6 +36,7 @@ from tutor.programs.guards import UnforeseenError, weak
 from tutor.programs.passes import known, saved
 from tutor.programs.program import Program
 from tutor.programs.ran import Ran
+from tutor.programs.shortcut import Shortcut, caller_of, shortened
 from tutor.programs.trace import Trace, record
 from tutor.random import redirected
 
@@ -46,7 +47,7 @@ _tick = itertools.count()
 told: list[Callable[[Jitted], object]] = []  # called with each function that has been recorded
 
 
-class Jitted:
+class Jitted(Shortcut):
     """A function under `tutor.jit`.
 
     `stats()` counts its calls, and `explain()` says why they were made as they were; `program` is
@@ -71,7 +72,7 @@ class Jitted:
         self._resting: Eager | None = None  # if nothing is recorded at all
         self._story: list[str] = []  # why each recording was made
         self._warm = self._warned = False
-        self._counts = {"eager": 0, "recorded": 0, "replayed": 0, "refused": 0}
+        self._counts = {"eager": 0, "recorded": 0, "refused": 0}
         self._latest: tuple[Any, Key, Any] = (None, (), None)  # a Trace, its mode, its twin
         self._attempts = Attempts(strict)
         self._shown: dict[str, str] = {}  # the arguments of the latest recording
@@ -82,7 +83,9 @@ class Jitted:
         """As a method: `self` is one more argument."""
         return self if instance is None else types.MethodType(self, instance)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def _call(self, *args: Any, **kwargs: Any) -> Any:
+        """`self(*args, **kwargs)`. Most calls in the middle of a training never come here: they are
+        made again by `self.shortcut`, in C++."""
         if within.get() or redirected() or (WATCHES and mode.get() is not None):
             # A part of another jitted function, and so of its Program; or of what lazy() notes; or
             # drawing from a stream that is there for this call alone, as a loader's batch does.
@@ -91,7 +94,8 @@ class Jitted:
         if twin and not kwargs and where == modes():
             made = twin.again(args)
             if made is not None:
-                self._counts["replayed"] += 1
+                self.replayed += 1
+                self.shortcut = shortened(trace, twin, where)
                 return trace.rebuild(made)
         if self._resting is not None and self._resting.goes_on():
             return self._eager(args, kwargs)
@@ -107,7 +111,7 @@ class Jitted:
         gear = self._gears.get(call.key)
         if gear is not None and gear.goes_on():
             return self._eager(args, kwargs)
-        if self._attempts.rest(self._counts["replayed"]):
+        if self._attempts.rest(self.replayed):
             return self._eager(args, kwargs)
         with self._lock:
             trace, why = self._known(call)  # another thread may have recorded it just now
@@ -125,7 +129,7 @@ class Jitted:
         return None, why
 
     def _replay(self, trace: Trace, call: Call) -> Any:
-        self._counts["replayed"] += 1
+        self.replayed += 1
         self._remember(trace, call)
         return trace.run(call.tensors, call.windows)
 
@@ -137,7 +141,7 @@ class Jitted:
         before, self._shown = self._shown, call.shown()
         cause = f"{why} has changed" if why else differs(before, self._shown)
         if self._traces:
-            self._attempts.again(self.name, cause, self._counts["replayed"])
+            self._attempts.again(self.name, cause, self.replayed)
         roots = [(self.function, self.name), *call.roots]
         result, trace = record(self.function, call, roots, self.passes, self.strict, self._ran)
         if isinstance(trace, RecordError):
@@ -189,7 +193,7 @@ class Jitted:
         gone = self._traces.pop(key, ())
         self._gears.pop(key, None)
         if self._latest[0] in gone:
-            self._latest = None, (), None
+            self._latest, self.shortcut = (None, (), None), None
 
     def _last(self, key: Key) -> int:
         """When such a call was made last."""
@@ -198,11 +202,15 @@ class Jitted:
     def _remember(self, trace: Trace, call: Call) -> None:
         """This trace is the latest one; its twin, if it has one, is asked first from now on."""
         trace.used, before = next(_tick), self._latest[0]
-        if before is not None and self._counts["replayed"] > self._since:
+        if before is not None and self.replayed > self._since:
             before.replayed = True
         if trace is not before:
-            self._since = self._counts["replayed"]
-            self._latest = trace, call.key[0], trace.twin(call.windows) if call.plain else None
+            self._since, self.shortcut = self.replayed, None
+            self._latest = (
+                trace,
+                call.key[0],
+                caller_of(trace, call.windows) if call.plain else None,
+            )
 
     def explain(self) -> str:
         """Why calls were made as they were: the gear, why each recording was made and what it goes
@@ -278,7 +286,8 @@ class Jitted:
         traces = sum(map(len, self._traces.values()))
         trace = self._latest[0]
         steps = len(trace.program) if trace else 0
-        return {**self._counts, "traces": traces, "steps": steps}
+        counts = {**self._counts, "replayed": self.replayed}
+        return {**counts, "traces": traces, "steps": steps}
 
     def __repr__(self) -> str:
         return f"jit({self.function!r})"

@@ -7,6 +7,7 @@ from operator import attrgetter
 from typing import Any
 
 from tutor.nn.module import Module
+from tutor.programs.shortcut import Shortcut
 
 
 class OfModule(Module):
@@ -36,7 +37,7 @@ class OfModule(Module):
         return getattr(self.function, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if self.is_made and name not in vars(self):
+        if self.is_made and name not in vars(self) and not hasattr(Shortcut, name):
             setattr(self.function, name, value)
         else:
             object.__setattr__(self, name, value)

@@ -51,7 +51,7 @@ class Replay:
         for slot, life in lives(program).items():
             self._begin[life.first].append(slot)
             self._end[life.last].append(slot)
-        self._runs: dict[int, tuple[Any, Run]] = {}  # of each backend's kernels: how
+        self._runs: dict[int, tuple[Any, Run, Run | None]] = {}  # of each backend's kernels: how
 
     @property
     def nbytes(self) -> int:
@@ -78,10 +78,11 @@ class Replay:
         try:
             (self._runs.get(id(kernels)) or self._prepared(kernels))[1](buffers)
         except Exception as error:
-            self._note(error)
+            self.note(error)
             raise
 
-    def _note(self, error: Exception) -> None:
+    def note(self, error: Exception) -> None:
+        """Let an error say in which step it happened, and from which line of yours that is."""
         number = getattr(error, "step", None)
         if isinstance(number, int):
             step = self.program.steps[number]
@@ -90,14 +91,20 @@ class Replay:
 
     # ---- in one call -----------------------------------------------------------------------------
 
-    def _prepared(self, kernels: Any) -> tuple[Any, Run]:
+    def native(self) -> tuple[Any, Run | None]:
+        """The kernels in use, and the `run` of the extension's Plan with them, if there is one."""
+        kernels = in_use().kernels
+        return kernels, (self._runs.get(id(kernels)) or self._prepared(kernels))[2]
+
+    def _prepared(self, kernels: Any) -> tuple[Any, Run, Run | None]:
         """How the Program is run with the backend in use, whose kernels these are."""
-        native = self._native() or self._noted()
+        plan = self._native()
+        native = plan or self._noted()
 
         def run(buffers: Sequence[Buffer]) -> None:
             (native if native and not WATCHES else self._emit)(buffers)
 
-        found = self._runs[id(kernels)] = kernels, run if native else self._emit
+        found = self._runs[id(kernels)] = kernels, run if native else self._emit, plan
         return found
 
     def _native(self) -> Any:
@@ -114,7 +121,7 @@ class Replay:
         try:
             made = simd_cpp.plan(places, steps, self.nbytes)
         except Exception as error:
-            self._note(error)
+            self.note(error)
             raise
         return made and made.run
 

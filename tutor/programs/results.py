@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Container, Sequence
 from typing import Any
@@ -20,7 +21,7 @@ def taken_apart(
     if isinstance(value, Tensor):
         at = len(tensors)
         tensors.append(value)
-        return lambda made: made[at]
+        return operator.itemgetter(at)
     parts = _parts(value)
     if parts is not None and not isinstance(value, tuple) and id(value) in there:
         raise RecordError(

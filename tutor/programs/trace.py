@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Container, Sequence
 from functools import partial
 from typing import Any
 
-from tutor.backends import registry, simd_cpp
 from tutor.core.buffer import Buffer
 from tutor.core.engine.forward import serials
 from tutor.errors import RecordError
@@ -87,51 +86,6 @@ class Trace:
         return [(self.at[s], where) for s, where in last.items()
                 if s in self.at and s.role != "output"]  # fmt: skip
 
-    def twin(self, windows: Sequence[Window]) -> Any:
-        """What makes this call again without Python, where all about it is of the usual kind:
-        arguments over whole Buffers, and of places that move none but gradients that are not read.
-        `again(args)` has no result where `why_not` would have something to say."""
-        usual = (
-            not self.names.places
-            and all(state is None for _, state in self.tensors)
-            and all(isinstance(p.holder, Argument) for p in self.empty)
-            and all(isinstance(p.holder, Tensor) for p in self.unread)
-            and all(isinstance(p.holder, Tensor) for p, _ in self.effects)
-            and not any(isinstance(m.known, Again) for m in self.results)
-            and not any(hooks for _, _, hooks in self.guards.tensors)
-            and all(w.first == i for i, w in enumerate(windows))
-            and all(w.size == walk[3] for w, walk in zip(windows, self.walks, strict=True))
-        )
-        guards = self.guards
-        if not usual or guards.native is None:
-            return None
-        arguments = [
-            (*walk[:3], walk[4], walk[3], -1 if at is None else at, _elsewhere(walk[5]))
-            for walk, (at, _) in zip(self.walks, self.tensors, strict=True)
-        ]
-        results = [
-            (self.at[m.slot], *m.walk, m.requires_grad, -1, None)
-            if m.slot is not None
-            else (-1, None, None, None, None,
-                  *((m.known.number, None) if isinstance(m.known, Argument) else (-1, m.known)))
-            for m in self.results
-        ]  # fmt: skip
-        return simd_cpp.caller(
-            arguments,
-            guards.native,
-            [(t, False) for t in self.bare] + [(p.holder, True) for p in self.unread],
-            list(self.names.buffers.values()),
-            self.fixed,
-            [
-                (at, count, dtype.index, _elsewhere(on) and partial(Buffer.empty, count, dtype, on))
-                for at, count, dtype, on in self.fresh
-            ],
-            self.touched,
-            results,
-            [(p.holder, -1 if which is None else which) for p, which in self.effects],
-            self.replay.run,
-        )
-
     def why_not(self, arguments: Sequence[Tensor]) -> str | None:
         """What is no longer as it was when this was recorded; None: nothing."""
         tensors = self.names.tensors(arguments)
@@ -205,11 +159,6 @@ class Trace:
         t = _any_tensor().over(buf, shape, strides, offset)
         t.requires_grad = made.requires_grad
         return t
-
-
-def _elsewhere(device: str) -> str | None:
-    """The name of a device; None of the host."""
-    return None if device == registry.DEVICE else device
 
 
 @functools.cache

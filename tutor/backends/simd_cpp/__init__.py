@@ -119,6 +119,14 @@ def caller(*spec: Any) -> Any:
     return _native.Caller(*spec)
 
 
+def shortcut() -> Any:
+    """The class of what is asked first when a jitted function is called (replay/shortcut.cpp); None
+    where there is no such twin."""
+    if _native is None or os.environ.get("TUTOR_NATIVE") == "0":
+        return None
+    return _native.Shortcut
+
+
 def guards() -> Any:
     """What looks quickly whether all is as it was (replay/guards.cpp); None where there is no such
     twin."""

@@ -57,6 +57,30 @@ class Caller:
         /,
     ) -> Caller: ...
     def again(self, args: tuple[Any, ...], /) -> list[Any] | None: ...
+    def shorten(
+        self,
+        within: Any,
+        stream: Any,
+        device: Any,
+        kernels: Any,
+        run: Any,
+        recording: bool,
+        rebuild: Any,
+        note: Any,
+        /,
+    ) -> None:
+        """From now on a Shortcut that has this Caller makes whole calls: as long as the ContextVars
+        `within`, `stream` and `device` are not set, the backend has these kernels, and a graph is
+        recorded or not. The Program is run by `run`, a Plan's; `rebuild` makes the result
+        of the list of Tensors; `note` is told the error of a kernel."""
+
+@final
+class Shortcut:
+    """What is asked first when a jitted function is called: see tutor/programs/shortcut.py."""
+
+    shortcut: Caller | None
+    replayed: int
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 class Edges:
     """What an Op was made of; see tutor/ground/edges.py."""

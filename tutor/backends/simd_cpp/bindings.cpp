@@ -18,6 +18,7 @@
 #include "replay/caller.hpp"
 #include "replay/guards.hpp"
 #include "replay/plan.hpp"
+#include "replay/shortcut.hpp"
 #include "sources.hpp"
 
 namespace py = pybind11;
@@ -183,13 +184,15 @@ PYBIND11_MODULE(_simd, module) {
     module.attr("signatures") = SIGNATURES;
     kernel_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&kernel_spec));
     if (!kernel_type || !make_memory_type() || !make_holder_type() || !make_edges_type() ||
-        !make_operand_names() || !make_caller_type() || !make_guards_type() || !make_plan_type())
+        !make_operand_names() || !make_caller_type() || !make_guards_type() || !make_plan_type() ||
+        !make_shortcut_type())
         throw py::error_already_set();
     if (!add_engine(module.ptr())) throw py::error_already_set();
     module.add_object("Memory", reinterpret_cast<PyObject*>(memory_type));
     module.add_object("Holder", reinterpret_cast<PyObject*>(holder_type));
     module.add_object("Edges", reinterpret_cast<PyObject*>(edges_type));
     module.add_object("Caller", reinterpret_cast<PyObject*>(caller_type));
+    module.add_object("Shortcut", reinterpret_cast<PyObject*>(shortcut_type));
     module.add_object("Guards", reinterpret_cast<PyObject*>(guards_type));
     module.add_object("Plan", reinterpret_cast<PyObject*>(plan_type));
     module.add_object("Kernel", reinterpret_cast<PyObject*>(kernel_type));

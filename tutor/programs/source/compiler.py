@@ -1,6 +1,8 @@
 """From source to a function: a C compiler, a folder that keeps what it made, and ctypes.
 
-    TUTOR_CC=1        compile Programs, where there is a compiler: $CC, or cc, gcc, clang
+    TUTOR_CC=1        compile Programs, where there is a compiler: $CC, or cc, gcc, clang, and use
+                      what is faster than the library's own replay
+    TUTOR_CC=always   use it though it is slower
     TUTOR_CACHE       whose folder `programs` keeps what was compiled, under the hash of the source
 
 Wherever something is missing or wrong, one line on stderr says so, and the library's own replay
@@ -9,6 +11,7 @@ runs.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import hashlib
@@ -30,6 +33,7 @@ FLAGS = ("-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-strict-aliasing", 
          "-shared", "-fPIC")  # fmt: skip
 NATIVE = ("-march=native",)  # compiled where it runs; what that means is part of the hash
 SECONDS = 600  # for one Program
+MOST = 64 << 20  # bytes in the folder: some thousand Programs; those used least recently go
 
 _said: set[str] = set()
 
@@ -124,9 +128,31 @@ def built(text: str) -> Path:
     flags, defined = target(command)
     key = hashlib.sha256("\0".join([text, *command, *flags, defined]).encode()).hexdigest()
     path = folder() / f"{key}.so"
-    if not whole(path):
+    if whole(path):
+        with contextlib.suppress(OSError):  # somebody else's folder, or it is gone just now
+            os.utime(path)
+    else:
         make(text, [*command, *flags], path)
+        clear(path.parent, but=path)
     return path
+
+
+def clear(folder: Path, but: Path) -> None:
+    """Remove libraries until the rest has at most MOST bytes, from the one on that was used least
+    recently. What a process has loaded stays loaded."""
+    found = []
+    for path in folder.glob("*.so"):
+        with contextlib.suppress(OSError):  # another process has removed it
+            said = path.stat()
+            found.append((said.st_mtime_ns, said.st_size, path))
+    left = sum(size for _, size, _ in found)
+    for _, size, path in sorted(found):
+        if left <= MOST:
+            break
+        if path != but:
+            left -= size
+            digest(path).unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
 
 
 def digest(path: Path) -> Path:

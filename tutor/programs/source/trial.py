@@ -8,9 +8,11 @@ kernels that it is made of: another Program, compiled beside it, whose run must 
 
 from __future__ import annotations
 
+import contextlib
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, cast
 
 from tutor.backends.cases.bounds import COMPUTED, NORMAL, ROUNDOFF, SMALLEST, STEPWISE, factor
@@ -20,17 +22,20 @@ from tutor.backends.conformance import agreement, fraction, ulps
 from tutor.backends.registry import Operand
 from tutor.backends.signatures import SIGNATURES
 from tutor.backends.step import Step, emit
+from tutor.core.buffer import Buffer
 from tutor.dtype import DType, bool_, float64
 from tutor.errors import TutorError
 from tutor.ground.bits import UNSIGNED, pack, unpack
 from tutor.ground.memory import Holder, Memory
 from tutor.programs.program import Program, Slot, walks
+from tutor.programs.source.compiled import Times
 from tutor.programs.source.compiler import CompilerError, load
 from tutor.programs.source.function import Compiled
 from tutor.programs.source.text import source
 from tutor.programs.source.unfold import unfolded
 
 Images = dict[Slot, bytes]
+DRAWS = (None, 0, 1)  # what integers are: one may be an index, a divisor, a count
 
 
 class Memories:
@@ -58,12 +63,31 @@ class Memories:
         return step.over([Operand(self.blocks[w.buf], *w[1:]) for w in walks(step)])
 
 
-def tried(program: Program, example: Mapping[Slot, Holder]) -> Compiled:
-    """The Program, compiled, if it may be used; else a CompilerError that says why not."""
+def tried(program: Program, example: Mapping[Slot, Holder], times: Times | None = None) -> Compiled:
+    """The Program, compiled, if it may be used, and if it pays by the `times` that its road and the
+    library's own take; else a CompilerError that says why not."""
     found = Compiled(program, load(source(program)))
     if (why := trial(found, example)) is not None:
         raise CompilerError(why)
+    if times is not None:
+        here, without = timed(program, example, partial(times, found))
+        if here > without:
+            of = f"a Program of {len(program)} steps"
+            raise CompilerError(f"in C {of} takes {1e6 * here:.1f} us, else {1e6 * without:.1f}")
     return found
+
+
+def timed(
+    program: Program, example: Mapping[Slot, Holder],
+    times: Callable[[Mapping[Slot, Buffer]], tuple[float, float]],
+) -> tuple[float, float]:  # fmt: skip
+    """The times of both roads on memory of their own; 0 and 0 if neither can be tried."""
+    for draw in DRAWS:
+        memories = Memories(program.slots)
+        memories.fill(begun(program, example, draw))
+        with contextlib.suppress(TutorError):
+            return times({s: Buffer.over(b.memory, s.dtype) for s, b in memories.blocks.items()})
+    return 0, 0
 
 
 def trial(compiled: Compiled, example: Mapping[Slot, Holder]) -> str | None:
@@ -72,7 +96,7 @@ def trial(compiled: Compiled, example: Mapping[Slot, Holder]) -> str | None:
     plain = unfolded(program)
     stepwise = compiled if plain is program else Compiled(plain, load(source(plain)))
     why = ""
-    for draw in (None, 0, 1):  # should an integer be an index, a divisor, a count
+    for draw in DRAWS:
         begin = begun(plain, example, draw)
         try:
             if (why := step_by_step(stepwise, begin)) is not None:  # type: ignore[assignment]

@@ -155,15 +155,21 @@ Info* info_of_kernel(const char* name) {
     return info;
 }
 
-bool find_kernel(Info* info, DType dtype, const Row** row) {
+Ref kernels_in_use() {
     PyObject* in_use = nullptr;
     if (PyContextVar_Get(given.backend, nullptr, &in_use) < 0 || !in_use)
-        return PyErr_Clear(), false;
+        return PyErr_Clear(), Ref();
     Ref kernels(given.in_use.is_exactly(in_use)  // else it is a block, which knows
                     ? Py_XNewRef(given.in_use.at(in_use, 0))
                     : PyObject_GetAttr(in_use, given.kernels_of));
     Py_DECREF(in_use);
-    if (!kernels) return PyErr_Clear(), false;
+    if (!kernels) PyErr_Clear();
+    return kernels;
+}
+
+bool find_kernel(Info* info, DType dtype, const Row** row) {
+    Ref kernels = kernels_in_use();
+    if (!kernels) return false;
     if (kernels.get() != info->found_in) forget(info, kernels.get());
     if (!info->callables[dtype] && !look_up(info, dtype)) return false;
     *row = info->rows[dtype];

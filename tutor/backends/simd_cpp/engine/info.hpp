@@ -74,6 +74,10 @@ Info* info_of(PyObject* cls);
 // The same by the name in the catalogue.
 Info* info_named(PyObject* name);
 
+// The dict in which the backend in use keeps what was looked up: another one for another backend,
+// or after its kernels have changed. Nothing, and no Python error, if there is none.
+Ref kernels_in_use();
+
 // A kernel that ops without one of their own call.
 Info* info_of_kernel(const char* name);
 

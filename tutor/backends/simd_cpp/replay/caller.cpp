@@ -6,10 +6,13 @@
 #include <vector>
 
 #include "border/call.hpp"
+#include "engine/info.hpp"
+#include "engine/run.hpp"
 #include "engine/tensors.hpp"
 #include "memory/memory.hpp"
 #include "replay/guards.hpp"
 #include "replay/lists.hpp"
+#include "replay/plan.hpp"
 
 namespace tutor {
 
@@ -43,22 +46,35 @@ struct Effect {
     Py_ssize_t result;  // -1: no gradient
 };
 
+// What a call goes by and does that is made without any Python: see `shorten` in _simd.pyi.
+struct Shortened {
+    PyObject *within, *stream, *device, *kernels, *run, *rebuild, *note;
+    int recording;
+};
+
 class Caller {
   public:
-    ~Caller() { Py_XDECREF(spec_); }
+    ~Caller() { Py_XDECREF(spec_), Py_XDECREF(short_spec_); }
     bool read(PyObject* spec);
+    bool shorten(PyObject* spec);
     PyObject* call(PyObject* const* args, Py_ssize_t count) const;
+    PyObject* call_shortened(PyObject* const* args, Py_ssize_t count) const;
 
     // What all pointers here are borrowed from, for Python's collector of garbage.
     PyObject*& spec() { return spec_; }
+    PyObject*& short_spec() { return short_spec_; }
 
   private:
     bool fit(PyObject* const* args, Py_ssize_t count) const;
     bool hold() const;
+    bool is_usual() const;
+    PyObject* make(PyObject* const* args, PyObject* run) const;
     PyObject* buffers(PyObject* const* args) const;
     PyObject* results(PyObject* buffers, PyObject* const* args) const;
 
     PyObject *spec_ = nullptr, *guards_ = nullptr, *fixed_ = nullptr, *run_ = nullptr;
+    PyObject* short_spec_ = nullptr;
+    Shortened short_{};
     std::vector<Argument> arguments_;
     std::vector<Grad> grads_;
     std::vector<Fresh> fresh_;
@@ -93,12 +109,41 @@ bool Caller::read(PyObject* spec) {
            read_list(effects, "On", &effects_, &Effect::tensor, &Effect::result);
 }
 
+bool Caller::shorten(PyObject* spec) {
+    Shortened s;
+    if (!PyArg_ParseTuple(spec, "OOOOOpOO:shorten", &s.within, &s.stream, &s.device, &s.kernels,
+                          &s.run, &s.recording, &s.rebuild, &s.note))
+        return false;
+    Ref before(std::exchange(short_spec_, Py_NewRef(spec)));  // let go of when `s` is in its place
+    short_ = s;
+    return true;
+}
+
 // ---- is everything as it was? -------------------------------------------------------------------
 
 bool Caller::hold() const {
     for (const auto& [tensor, there] : grads_)
         if ((part(tensor, T_GRAD) != Py_None) != there) return false;
     return untouched(guards_);
+}
+
+// Whether a ContextVar has the value that it has where nobody has set it: None or False.
+bool is_unset(PyObject* variable) {
+    PyObject* value = nullptr;
+    if (PyContextVar_Get(variable, nullptr, &value) < 0) return PyErr_Clear(), false;
+    Py_XDECREF(value);
+    return !value || value == Py_None || value == Py_False;
+}
+
+// Whether ops are run here as they were when this was recorded, on the host, and nobody looks on:
+// what `Jitted._call` and `modes` of tutor/programs ask.
+bool Caller::is_usual() const {
+    if (PyDict_GET_SIZE(given.watches) || PyDict_GET_SIZE(given.casting) ||
+        !is_unset(short_.device) || !is_unset(short_.within) || !is_unset(short_.stream))
+        return false;
+    const int recording = is_recording();
+    if (recording < 0) PyErr_Clear();
+    return recording == short_.recording && kernels_in_use().get() == short_.kernels;
 }
 
 // Whether the Buffer's memory is where it was when this was recorded, and as large.
@@ -178,8 +223,7 @@ PyObject* Caller::results(PyObject* buffers, PyObject* const* args) const {
     return made.release();
 }
 
-PyObject* Caller::call(PyObject* const* args, Py_ssize_t count) const {
-    if (!spec_ || !given.ready || !fit(args, count) || !hold()) Py_RETURN_NONE;
+PyObject* Caller::make(PyObject* const* args, PyObject* run) const {
     Ref list(buffers(args));
     if (!list) return nullptr;
     for (const Touched& touched : touched_) {  // first this, then the change: Buffer.touch
@@ -187,7 +231,7 @@ PyObject* Caller::call(PyObject* const* args, Py_ssize_t count) const {
         static PyObject* touch = PyUnicode_InternFromString("touch");
         if (!Ref(PyObject_VectorcallMethod(touch, names, 2, nullptr))) return nullptr;
     }
-    if (!Ref(PyObject_CallOneArg(run_, list.get()))) return nullptr;
+    if (!Ref(PyObject_CallOneArg(run, list.get()))) return nullptr;
     Ref made(results(list.get(), args));
     if (!made) return nullptr;
     for (const Effect& effect : effects_) {
@@ -195,6 +239,23 @@ PyObject* Caller::call(PyObject* const* args, Py_ssize_t count) const {
         given.tensor.put(effect.tensor, T_GRAD, Py_NewRef(grad));
     }
     return made.release();
+}
+
+// The Tensors that the call hands out, as a list; None if it is for Python.
+PyObject* Caller::call(PyObject* const* args, Py_ssize_t count) const {
+    if (!spec_ || !given.ready || !fit(args, count) || !hold()) Py_RETURN_NONE;
+    return make(args, run_);
+}
+
+// What the function returns; nullptr, without a Python error, if the call is for Python.
+PyObject* Caller::call_shortened(PyObject* const* args, Py_ssize_t count) const {
+    if (!spec_ || !short_spec_ || !given.ready || !fit(args, count) || !hold() || !is_usual())
+        return nullptr;
+    Ref kept(Py_NewRef(short_spec_));
+    const Shortened now = short_;
+    Ref made(make(args, now.run));
+    if (!made) return tell_error(now.note), nullptr;
+    return PyObject_CallOneArg(now.rebuild, made.get());
 }
 
 // ---- the Python type ----------------------------------------------------------------------------
@@ -219,12 +280,14 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
     Py_VISIT(Py_TYPE(self));
     Caller* caller = reinterpret_cast<CallerObject*>(self)->caller;
     if (caller) Py_VISIT(caller->spec());
+    if (caller) Py_VISIT(caller->short_spec());
     return 0;
 }
 
 int clear(PyObject* self) {
     Caller* caller = reinterpret_cast<CallerObject*>(self)->caller;
     if (caller) Py_CLEAR(caller->spec());
+    if (caller) Py_CLEAR(caller->short_spec());
     return 0;
 }
 
@@ -242,7 +305,14 @@ PyObject* again(PyObject* self, PyObject* args) {
                                                                PyTuple_GET_SIZE(args));
 }
 
+PyObject* shorten(PyObject* self, PyObject* args) {
+    if (!reinterpret_cast<CallerObject*>(self)->caller->shorten(args)) return nullptr;
+    Py_RETURN_NONE;
+}
+
 PyMethodDef methods[] = {
+    {"shorten", shorten, METH_VARARGS,
+     "shorten(...)\n--\n\nHow to make the call without any Python: see _simd.pyi."},
     {"again", again, METH_O,
      "again(args)\n--\n\nThe Tensors that the call hands out; None if it is for Python."},
     {},
@@ -262,6 +332,10 @@ PyType_Spec caller_spec = {"tutor.backends.simd_cpp._simd.Caller", sizeof(Caller
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
 
 }  // namespace
+
+PyObject* call_shortened(PyObject* caller, PyObject* const* args, Py_ssize_t count) {
+    return reinterpret_cast<CallerObject*>(caller)->caller->call_shortened(args, count);
+}
 
 bool make_caller_type() {
     caller_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&caller_spec));

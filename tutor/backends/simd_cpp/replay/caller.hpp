@@ -9,6 +9,10 @@ namespace tutor {
 
 extern PyTypeObject* caller_type;
 
+// Makes the call of a Caller as it was shortened: the function's result. nullptr, without a Python
+// error, if it is for Python to make.
+PyObject* call_shortened(PyObject* caller, PyObject* const* args, Py_ssize_t count);
+
 // Creates the type. false, with a Python error set, when that fails.
 bool make_caller_type();
 

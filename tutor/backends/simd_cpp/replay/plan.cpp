@@ -79,6 +79,16 @@ void set_step(int64_t number) {
     PyErr_Restore(type, value, trace);
 }
 
+void tell_error(PyObject* note) {
+    PyObject *type, *error, *trace;
+    PyErr_Fetch(&type, &error, &trace);
+    PyErr_NormalizeException(&type, &error, &trace);
+    PyObject* done = PyObject_CallOneArg(note, error);
+    if (!done) PyErr_Clear();
+    Py_XDECREF(done);
+    PyErr_Restore(type, error, trace);
+}
+
 // ---- Slots --------------------------------------------------------------------------------------
 
 bool Plan::read_slot(PyObject* from, int64_t number) {

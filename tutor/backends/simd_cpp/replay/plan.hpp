@@ -108,4 +108,7 @@ bool make_plan_type();
 // Tells the Python error that is set in which step it happened: its attribute `step`.
 void set_step(int64_t number);
 
+// Calls `note` with the Python error that is set, which stays so.
+void tell_error(PyObject* note);
+
 }  // namespace tutor

@@ -1,0 +1,15 @@
+// The fast path of a jitted function's call: the latest recording is made again without any Python.
+// `Jitted._call` of tutor/programs/jit.py defines what a call does; here it is asked wherever that
+// is not possible.
+#pragma once
+
+#include <Python.h>
+
+namespace tutor {
+
+extern PyTypeObject* shortcut_type;
+
+// Creates the type. false, with a Python error set, when that fails.
+bool make_shortcut_type();
+
+}  // namespace tutor

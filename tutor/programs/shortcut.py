@@ -1,0 +1,114 @@
+"""Shortcut: what is asked first when a jitted function is called.
+
+Its twin in C++ (simd_cpp/replay/shortcut.cpp) makes the latest recorded call again without any
+Python, where nothing has changed since; for whatever else it calls `_call`, which defines what a
+call does. Here, without the extension, that is all calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from tutor.backends import devices, registry, simd_cpp
+from tutor.core.buffer import Buffer
+from tutor.methods.tensor import Tensor
+from tutor.programs.call import Key, Window, within
+from tutor.programs.names import Again, Argument
+from tutor.random import redirection
+
+if TYPE_CHECKING:
+    from tutor.programs.trace import Trace
+
+
+class PythonShortcut:
+    """A callable whose calls are those of its method `_call`."""
+
+    replayed = 0  # how many calls were
+    shortcut: Any = None  # of the latest recording; there is none here
+
+    def __init_subclass__(cls) -> None:
+        if "_call" in vars(cls):  # itself, as tracebacks and warnings count the frames
+            cls.__call__ = cls._call  # type: ignore[attr-defined, method-assign]
+
+
+if TYPE_CHECKING:
+
+    class Shortcut:
+        """As PythonShortcut, or its twin."""
+
+        replayed: int
+        shortcut: Any
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+else:
+    Shortcut = simd_cpp.shortcut() or PythonShortcut
+
+
+def caller_of(trace: Trace, windows: Sequence[Window]) -> Any:
+    """What makes a recorded call again in C++, where all about it is of the usual kind: arguments
+    over whole Buffers, and of places that move none but gradients that are not read; else None.
+    `again(args)` has no result where `trace.why_not` would have something to say."""
+    usual = (
+        not trace.names.places
+        and all(state is None for _, state in trace.tensors)
+        and all(isinstance(p.holder, Argument) for p in trace.empty)
+        and all(isinstance(p.holder, Tensor) for p in trace.unread)
+        and all(isinstance(p.holder, Tensor) for p, _ in trace.effects)
+        and not any(isinstance(m.known, Again) for m in trace.results)
+        and not any(hooks for _, _, hooks in trace.guards.tensors)
+        and all(w.first == i for i, w in enumerate(windows))
+        and all(w.size == walk[3] for w, walk in zip(windows, trace.walks, strict=True))
+    )
+    guards = trace.guards
+    if not usual or guards.native is None:
+        return None
+    arguments = [
+        (*walk[:3], walk[4], walk[3], -1 if at is None else at, _elsewhere(walk[5]))
+        for walk, (at, _) in zip(trace.walks, trace.tensors, strict=True)
+    ]
+    results = [
+        (trace.at[m.slot], *m.walk, m.requires_grad, -1, None)
+        if m.slot is not None
+        else (-1, None, None, None, None,
+              *((m.known.number, None) if isinstance(m.known, Argument) else (-1, m.known)))
+        for m in trace.results
+    ]  # fmt: skip
+    return simd_cpp.caller(
+        arguments,
+        guards.native,
+        [(t, False) for t in trace.bare] + [(p.holder, True) for p in trace.unread],
+        list(trace.names.buffers.values()),
+        trace.fixed,
+        [
+            (at, count, dtype.index, _elsewhere(on) and partial(Buffer.empty, count, dtype, on))
+            for at, count, dtype, on in trace.fresh
+        ],
+        trace.touched,
+        results,
+        [(p.holder, -1 if which is None else which) for p, which in trace.effects],
+        trace.replay.run,
+    )
+
+
+def shortened(trace: Trace, caller: Any, where: Key) -> Any:
+    """The Caller, which makes the whole call by itself from now on; None where that is not
+    possible: another device than the host is the default, autocast is in use, or what runs the
+    Program is no Plan of the extension."""
+    _, device, recording, cast = where
+    kernels, run = trace.replay.native()
+    at_home = device in (None, devices.CPU) and devices.default() == devices.CPU
+    if run is None or not at_home or cast is not None:
+        return None
+    caller.shorten(
+        within, redirection, devices.choice, kernels, run, recording, trace.rebuild,
+        trace.replay.note,
+    )  # fmt: skip
+    return caller
+
+
+def _elsewhere(device: str) -> str | None:
+    """The name of a device; None of the host."""
+    return None if device == registry.DEVICE else device
