@@ -69,7 +69,7 @@ def of_example(name: str) -> list[tuple[str, Run, Run]]:
     path = HERE / ("train_mnist.py" if name == "train_mnist" else f"examples/{name}.py")
     with tempfile.TemporaryDirectory() as out, contextlib.redirect_stdout(io.StringIO()):
         argv, sys.argv = sys.argv, [str(path), *EXAMPLES[name].replace("OUT", out).split()]
-        Jitted.__call__ = noted  # type: ignore[assignment, method-assign]
+        Jitted.__call__ = noted  # type: ignore[method-assign]
         try:
             runpy.run_path(str(path), run_name="__main__")
         except SystemExit as end:

@@ -47,13 +47,17 @@ _tick = itertools.count()
 told: list[Callable[[Jitted], object]] = []  # called with each function that has been recorded
 
 
-class Jitted(Shortcut):
+class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor is imported
     """A function under `tutor.jit`.
 
     `stats()` counts its calls, and `explain()` says why they were made as they were; `program` is
     what the last one replayed, `recorded` the same before any pass; `function` is what it stands
     for, and `name` what that is called.
     """
+
+    __call__: Callable[..., Any]
+    replayed: int  # how many calls were
+    shortcut: Any  # what makes the latest recorded call again without Python, or None
 
     def __init__(
         self,
@@ -324,11 +328,8 @@ def jit(
     if function is None:
         return functools.partial(Jitted, passes=passes, strict=strict)
     if not callable(function):
-        raise RecordError(
-            f"tutor.jit({function!r:.40})",
-            "it cannot be called",
-            "give a function, or write @tutor.jit above one",
-        )
+        raise RecordError(f"tutor.jit({function!r:.40})", "it cannot be called",
+                          "give a function, or write @tutor.jit above one")  # fmt: skip
     return _made_of(function, passes, strict)
 
 
@@ -336,7 +337,7 @@ def _made_of(function: Any, passes: Collection[str] | None, strict: bool) -> Jit
     modules = sys.modules.get("tutor.nn.module")  # where it is not loaded, there is no module
     if modules and isinstance(function, modules.Module):
         made = _kind_of_module()(function, passes, strict)
-        made.is_made = True  # type: ignore[attr-defined]
+        made.is_made = True
         return made
     return Jitted(function, passes, strict)
 

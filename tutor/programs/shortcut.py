@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tutor.backends import devices, registry, simd_cpp
 from tutor.core.buffer import Buffer
@@ -17,9 +17,6 @@ from tutor.methods.tensor import Tensor
 from tutor.programs.call import Key, Window, within
 from tutor.programs.names import Again, Argument
 from tutor.random import redirection
-
-if TYPE_CHECKING:
-    from tutor.programs.trace import Trace
 
 
 class PythonShortcut:
@@ -30,24 +27,13 @@ class PythonShortcut:
 
     def __init_subclass__(cls) -> None:
         if "_call" in vars(cls):  # itself, as tracebacks and warnings count the frames
-            cls.__call__ = cls._call  # type: ignore[attr-defined, method-assign]
+            setattr(cls, "__call__", vars(cls)["_call"])  # noqa: B010 - no type checker minds
 
 
-if TYPE_CHECKING:
-
-    class Shortcut:
-        """As PythonShortcut, or its twin."""
-
-        replayed: int
-        shortcut: Any
-
-        def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
-
-else:
-    Shortcut = simd_cpp.shortcut() or PythonShortcut
+Shortcut: Any = simd_cpp.shortcut() or PythonShortcut
 
 
-def caller_of(trace: Trace, windows: Sequence[Window]) -> Any:
+def caller_of(trace: Any, windows: Sequence[Window]) -> Any:
     """What makes a recorded call again in C++, where all about it is of the usual kind: arguments
     over whole Buffers, and of places that move none but gradients that are not read; else None.
     `again(args)` has no result where `trace.why_not` would have something to say."""
@@ -93,7 +79,7 @@ def caller_of(trace: Trace, windows: Sequence[Window]) -> Any:
     )
 
 
-def shortened(trace: Trace, caller: Any, where: Key) -> Any:
+def shortened(trace: Any, caller: Any, where: Key) -> Any:
     """The Caller, which makes the whole call by itself from now on; None where that is not
     possible: another device than the host is the default, autocast is in use, or what runs the
     Program is no Plan of the extension."""

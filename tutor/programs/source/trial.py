@@ -28,7 +28,6 @@ from tutor.errors import TutorError
 from tutor.ground.bits import UNSIGNED, pack, unpack
 from tutor.ground.memory import Holder, Memory
 from tutor.programs.program import Program, Slot, walks
-from tutor.programs.source.compiled import Times
 from tutor.programs.source.compiler import CompilerError, load
 from tutor.programs.source.function import Compiled
 from tutor.programs.source.text import source
@@ -63,7 +62,10 @@ class Memories:
         return step.over([Operand(self.blocks[w.buf], *w[1:]) for w in walks(step)])
 
 
-def tried(program: Program, example: Mapping[Slot, Holder], times: Times | None = None) -> Compiled:
+def tried(
+    program: Program, example: Mapping[Slot, Holder],
+    times: Callable[[Compiled, Mapping[Slot, Buffer]], tuple[float, float]] | None = None,
+) -> Compiled:  # fmt: skip
     """The Program, compiled, if it may be used, and if it pays by the `times` that its road and the
     library's own take; else a CompilerError that says why not."""
     found = Compiled(program, load(source(program)))
