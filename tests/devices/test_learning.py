@@ -53,6 +53,24 @@ def only_matrices(net: Any, name: str) -> list[Tensor]:
     return [p for p in net.parameters() if p.ndim == 2 or name != "Muon"]
 
 
+def test_a_replay_is_of_the_device_that_it_was_recorded_on(fake: FakeDevice) -> None:
+    f, x = tutor.jit(lambda x: x * 2 + 1), Tensor([1.0, 2.0])
+    for place in (
+        "fake:0",
+        "fake:0",
+        "fake:0",
+        "fake:1",
+        "cpu",
+        "fake:1",
+        "fake:0",
+        "cpu",
+        "fake:1",
+    ):
+        made = f(x.to(place))
+        assert made.buf.device == place and made.tolist() == [3.0, 5.0]
+    assert f.stats()["recorded"] == 3
+
+
 @pytest.mark.parametrize("jit", [False, True], ids=["eager", "jit"])
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_a_network_learns_as_on_the_cpu(name: str, jit: bool, fake: FakeDevice) -> None:

@@ -91,6 +91,70 @@ def test_what_comes_out_is_what_the_function_gives(name: str, in_python: list[st
     assert (f(X) is X) == (name == "an argument")
 
 
+def test_arguments_come_out_each_in_its_place(in_python: list[str]) -> None:
+    y = Tensor([5.0, 6.0, 7.0])
+    f = replayed(lambda x, y: (x + y, y, x), X, y)
+    del in_python[:]
+    made = f(X, y)
+    assert made[1] is y and made[2] is X and in_python == []
+
+
+def test_a_new_leaf_wants_a_gradient(in_python: list[str]) -> None:
+    f = replayed(lambda x: (x * 2).detach().requires_grad_(), X)
+    del in_python[:]
+    leaf = f(X)
+    assert leaf.requires_grad and leaf.is_leaf and in_python == []
+    (leaf * 3).sum().backward()
+    assert leaf.grad.tolist() == [3.0] * 3
+
+
+BIG = tutor.arange(48, dtype="float32").reshape(12, 4)
+WINDOWS: dict[str, tuple[Callable[..., Any], Callable[[int], list[Tensor]]]] = {
+    "rows": (chain, lambda i: [BIG[i : i + 2]]),
+    "one row": (chain, lambda i: [BIG[i]]),
+    "a text and what follows": (
+        lambda x, y: x * 2 + y,
+        lambda i: [BIG[i : i + 3], BIG[i + 1 : i + 4]],
+    ),
+    "handed out": (lambda x: (x + 1, x[1:], x.T), lambda i: [BIG[i : i + 2]]),
+    "written": (lambda x: (x.mul_(1.0), x * 2), lambda i: [BIG[i : i + 2]]),
+    "beside a whole": (lambda x, y: x @ y, lambda i: [BIG[i : i + 4], SQUARE]),
+    "positions": (lambda x, at: x[at], lambda i: [BIG, PLACES[i : i + 3]]),
+    "strided": (chain, lambda i: [BIG[:, 1:3]]),
+}
+SQUARE, PLACES = tutor.eye(4), tutor.arange(12)
+
+
+def walk(t: Any) -> Any:
+    return (t.shape, t.strides, t.offset, t.tolist()) if isinstance(t, Tensor) else t
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_slices_of_a_larger_buffer_take_it_too(name: str, in_python: list[str]) -> None:
+    function, arguments = WINDOWS[name]
+    f = jit(function)
+    for i in range(4):
+        f(*arguments(i))
+    del in_python[:]
+    for i in (5, 2, 8, 0):
+        given = arguments(i)
+        versions, made = [x.buf.version for x in given], f(*given)
+        changed = [x.buf.version - v for x, v in zip(given, versions, strict=True)]
+        versions = [x.buf.version for x in given]
+        wanted = function(*given)
+        assert changed == [x.buf.version - v for x, v in zip(given, versions, strict=True)]
+        both = [made, wanted] if isinstance(made, tuple) else [(made,), (wanted,)]
+        for a, b in zip(*both, strict=True):
+            assert walk(a) == walk(b)
+            assert (a.buf is given[0].buf) == (b.buf is given[0].buf)
+    assert in_python == []
+    other = BIG[3:6] if name != "strided" else BIG[:, 0:2]
+    rest = arguments(0)[1:]
+    assert walk(jit(chain)(other)) == walk(chain(other))
+    if not rest:
+        assert str(f(other)) == str(function(other)) and in_python  # another size, or place
+
+
 W = Tensor([2.0, 3.0, 4.0], requires_grad=True)
 M = tutor.randn(3, 3)
 

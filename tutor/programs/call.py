@@ -117,7 +117,7 @@ class Call:
         self.windows = windows(self.tensors)
         walks = [
             (t.shape, t.strides, t.offset - w.start, w.size, t.buf.dtype, t.buf.device,
-             t.requires_grad, t.op is None, w.first if w.first == i else (w.first, self._first(t)))
+             t.requires_grad, t.op is None, w.first if w.first == i else (w.first, self.first(t)))
             for i, (t, w) in enumerate(zip(self.tensors, self.windows, strict=True))
         ]  # fmt: skip
         self.key = (modes(), *kinds, *named, *walks)
@@ -146,7 +146,7 @@ class Call:
         self.roots.append((value, f"argument {len(self.roots) + 1}"))
         return id(value)
 
-    def _first(self, t: Tensor) -> int:
+    def first(self, t: Tensor) -> int:
         """The number of the first argument that is this very Tensor."""
         return next(i for i, other in enumerate(self.tensors) if other is t)
 

@@ -213,7 +213,7 @@ class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor i
             self._latest = (
                 trace,
                 call.key[0],
-                caller_of(trace, call.windows) if call.plain else None,
+                caller_of(trace, call) if call.plain else None,
             )
 
     def explain(self) -> str:

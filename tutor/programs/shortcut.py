@@ -7,16 +7,17 @@ call does. Here, without the extension, that is all calls.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from tutor.backends import devices, registry, simd_cpp
 from tutor.core.buffer import Buffer
 from tutor.methods.tensor import Tensor
-from tutor.programs.call import Key, Window, within
+from tutor.programs.call import Call, Key, within
 from tutor.programs.names import Again, Argument
 from tutor.random import redirection
+
+MOST_ARGUMENTS = 64  # Tensors of a call: simd_cpp/replay/arguments.hpp
 
 
 class PythonShortcut:
@@ -33,9 +34,10 @@ class PythonShortcut:
 Shortcut: Any = simd_cpp.shortcut() or PythonShortcut
 
 
-def caller_of(trace: Any, windows: Sequence[Window]) -> Any:
+def caller_of(trace: Any, call: Call) -> Any:
     """What makes a recorded call again in C++, where all about it is of the usual kind: arguments
-    over whole Buffers, and of places that move none but gradients that are not read; else None.
+    that are not the function's state as well, and of places that move none but gradients that are
+    not read; else None. `call` is one such call.
     `again(args)` has no result where `trace.why_not` would have something to say."""
     usual = (
         not trace.names.places
@@ -45,22 +47,28 @@ def caller_of(trace: Any, windows: Sequence[Window]) -> Any:
         and all(isinstance(p.holder, Tensor) for p, _ in trace.effects)
         and not any(isinstance(m.known, Again) for m in trace.results)
         and not any(hooks for _, _, hooks in trace.guards.tensors)
-        and all(w.first == i for i, w in enumerate(windows))
-        and all(w.size == walk[3] for w, walk in zip(windows, trace.walks, strict=True))
+        and all(trace.parts)
+        and len(call.tensors) <= MOST_ARGUMENTS
     )
     guards = trace.guards
     if not usual or guards.native is None:
         return None
     arguments = [
-        (*walk[:3], walk[4], walk[3], -1 if at is None else at, _elsewhere(walk[5]))
-        for walk, (at, _) in zip(trace.walks, trace.tensors, strict=True)
-    ]
+        (
+            t.shape, t.strides, t.buf.dtype, t.offset - w.start, w.size, t.numel(),
+            t.is_contiguous(), at in trace.written, w.first, call.first(t),
+            -1 if at is None else at, _elsewhere(t.buf.device),
+        )
+        for t, w, (at, _) in zip(call.tensors, call.windows, trace.tensors, strict=True)
+    ]  # fmt: skip
+    whose = {at: w.first for w, (at, _) in zip(call.windows, trace.tensors, strict=True)}
+    places = [-1 if m.slot is None else trace.at[m.slot] for m in trace.results]
     results = [
-        (trace.at[m.slot], *m.walk, m.requires_grad, -1, None)
+        (at, whose.get(at, -1), *m.walk, m.requires_grad, -1, None)
         if m.slot is not None
-        else (-1, None, None, None, None,
+        else (-1, -1, None, None, None, None,
               *((m.known.number, None) if isinstance(m.known, Argument) else (-1, m.known)))
-        for m in trace.results
+        for m, at in zip(trace.results, places, strict=True)
     ]  # fmt: skip
     return simd_cpp.caller(
         arguments,

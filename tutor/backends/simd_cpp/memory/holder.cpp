@@ -274,15 +274,20 @@ Memory* memory_of(PyObject* buf, std::string* found) {
 }
 
 PyObject* new_buffer(int64_t count, DType dtype, char** data) {
-    PyObject* example = examples[dtype];
-    if (!example) return PyErr_Format(PyExc_RuntimeError, "no Buffer has been set for this dtype");
+    if (!examples[dtype])
+        return PyErr_Format(PyExc_RuntimeError, "no Buffer has been set for this dtype");
     Memory* memory = new_memory(count, dtype);
     if (!memory) return PyErr_NoMemory();
+    *data = memory->data;
+    return buffer_of(memory);
+}
+
+PyObject* buffer_of(Memory* memory) {
+    PyObject* example = examples[memory->dtype];
     PyObject* buffer = buffer_type->tp_alloc(buffer_type, 0);
     if (!buffer) return Py_DECREF(memory), nullptr;
     for (Py_ssize_t place : places) at(buffer, place) = Py_XNewRef(at(example, place));
     reinterpret_cast<Holder*>(buffer)->memory = &memory->head;
-    *data = memory->data;
     // Its attributes and its bytes refer to nothing that could refer back to it: a collection of
     // garbage need not look at it, which is most of what it costs to build a large graph.
     if (PyObject_IS_GC(buffer)) PyObject_GC_UnTrack(buffer);

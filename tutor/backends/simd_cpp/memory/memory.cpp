@@ -157,14 +157,6 @@ bool hold(Memory* self, PyObject* owner) {
     return true;
 }
 
-// The same for whoever has read what is wanted: a Memory over the bytes of `owner`.
-PyObject* borrow(PyObject* owner, Wanted wanted) {
-    Memory* self = bare(wanted.count, wanted.dtype, 0);
-    if (!self) return PyErr_NoMemory();
-    if (!hold(self, owner)) Py_CLEAR(self);
-    return reinterpret_cast<PyObject*>(self);
-}
-
 // Memory.borrow(owner, count, itemsize, format)
 PyObject* memory_borrow(PyObject*, PyObject* args, PyObject* kwargs) {
     PyObject *owner, *count, *itemsize, *format;
@@ -174,7 +166,8 @@ PyObject* memory_borrow(PyObject*, PyObject* args, PyObject* kwargs) {
         return nullptr;
     }
     Wanted wanted;
-    return wanted.read(count, itemsize, format) ? borrow(owner, wanted) : nullptr;
+    if (!wanted.read(count, itemsize, format)) return nullptr;
+    return reinterpret_cast<PyObject*>(borrow(owner, wanted.count, wanted.dtype));
 }
 
 void memory_dealloc(PyObject* object) {
@@ -329,11 +322,18 @@ Memory* new_memory(int64_t count, DType dtype) {
     return self;
 }
 
+Memory* borrow(PyObject* owner, int64_t count, DType dtype) {
+    Memory* self = bare(count, dtype, 0);
+    if (!self) return PyErr_NoMemory(), nullptr;
+    if (!hold(self, owner)) Py_CLEAR(self);
+    return self;
+}
+
 // It is a view of Memory of bytes that is borrowed from this one and so keeps it alive. (A
 // memoryview cannot be cast from format 'e' to bytes.)
 PyObject* raw_of(Memory* memory) {
-    PyObject* bytes = borrow(&memory->head, {static_cast<Py_ssize_t>(memory->nbytes()), UInt8});
-    PyObject* view = bytes ? PyMemoryView_FromObject(bytes) : nullptr;
+    Memory* bytes = borrow(&memory->head, static_cast<int64_t>(memory->nbytes()), UInt8);
+    PyObject* view = bytes ? PyMemoryView_FromObject(&bytes->head) : nullptr;
     Py_XDECREF(bytes);
     return view;
 }

@@ -47,6 +47,9 @@ inline bool is_memory(PyObject* object) { return object && Py_IS_TYPE(object, me
 // room.
 Memory* new_memory(int64_t count, DType dtype);
 
+// A Memory over the bytes of `owner`. nullptr, with a Python error set, if they are too few.
+Memory* borrow(PyObject* owner, int64_t count, DType dtype);
+
 // The dtype that the `struct` format character stands for, DTYPES if there is none.
 DType dtype_of_format(PyObject* format);
 
@@ -72,6 +75,10 @@ Memory* memory_of(PyObject* buf, std::string* found);
 // Python gave for `dtype` (set_buffers), slot by slot, so that this needs to know none of them.
 // nullptr, with a Python error set, if there is no room or no such Buffer.
 PyObject* new_buffer(int64_t count, DType dtype, char** data);
+
+// A Buffer that has this Memory, whose reference it takes over. nullptr, with a Python error set,
+// without room for it.
+PyObject* buffer_of(Memory* memory);
 
 // Whether `buf` is exactly a Buffer, has a Memory (not a promise), and both are of one dtype.
 bool is_intact(PyObject* buf);

@@ -10,6 +10,7 @@
 #include "engine/run.hpp"
 #include "engine/tensors.hpp"
 #include "memory/memory.hpp"
+#include "replay/arguments.hpp"
 #include "replay/guards.hpp"
 #include "replay/lists.hpp"
 #include "replay/plan.hpp"
@@ -21,11 +22,6 @@ PyTypeObject* caller_type = nullptr;
 namespace {
 
 // All references here are borrowed from the tuple of lists that Trace.twin in Python has made.
-struct Argument {
-    PyObject *shape, *strides, *offset, *dtype;
-    Py_ssize_t count, place;  // of the Buffer in the list; -1: it is not needed
-    PyObject* device;         // its name, or None: memory of the host
-};
 using Grad = std::pair<PyObject*, int>;  // a Tensor, and whether it has a gradient
 struct Fresh {
     Py_ssize_t place, count, dtype;
@@ -36,7 +32,7 @@ struct Touched {
     PyObject* where;
 };
 struct Result {
-    Py_ssize_t place;
+    Py_ssize_t place, within;  // within: that argument's window, or -1
     PyObject *shape, *strides, *offset, *requires_grad;
     Py_ssize_t argument;  // that argument itself, or -1
     PyObject* known;
@@ -65,12 +61,16 @@ class Caller {
     PyObject*& short_spec() { return short_spec_; }
 
   private:
-    bool fit(PyObject* const* args, Py_ssize_t count) const;
+    bool fits(PyObject* const* args, Py_ssize_t count, Window* windows) const {
+        return spec_ && given.ready && count == static_cast<Py_ssize_t>(arguments_.size()) &&
+               fit(arguments_, states_, args, windows) && hold();
+    }
     bool hold() const;
     bool is_usual() const;
-    PyObject* make(PyObject* const* args, PyObject* run) const;
-    PyObject* buffers(PyObject* const* args) const;
-    PyObject* results(PyObject* buffers, PyObject* const* args) const;
+    PyObject* make(PyObject* const* args, const Window* windows, PyObject* run) const;
+    PyObject* buffers(const Window* windows) const;
+    bool touch(PyObject* buffers, const Window* windows) const;
+    PyObject* results(PyObject* buffers, PyObject* const* args, const Window* windows) const;
 
     PyObject *spec_ = nullptr, *guards_ = nullptr, *fixed_ = nullptr, *run_ = nullptr;
     PyObject* short_spec_ = nullptr;
@@ -98,14 +98,16 @@ bool Caller::read(PyObject* spec) {
         states_.insert(PyList_GET_ITEM(states, i));
     using A = Argument;
     using R = Result;
-    return read_list(arguments, "OOOOnnO", &arguments_, &A::shape, &A::strides, &A::offset,
-                     &A::dtype, &A::count, &A::place, &A::device) &&
+    return PyList_GET_SIZE(arguments) <= MOST_ARGUMENTS &&
+           read_list(arguments, "OOOnnnppnnnO", &arguments_, &A::shape, &A::strides, &A::dtype,
+                     &A::offset, &A::size, &A::elements, &A::contiguous, &A::written, &A::first,
+                     &A::itself, &A::place, &A::device) &&
            read_list(grads, "Op", &grads_, &Grad::first, &Grad::second) &&
            read_list(fresh, "nnnO", &fresh_, &Fresh::place, &Fresh::count, &Fresh::dtype,
                      &Fresh::make) &&
            read_list(touched, "nO", &touched_, &Touched::place, &Touched::where) &&
-           read_list(results, "nOOOOnO", &results_, &R::place, &R::shape, &R::strides, &R::offset,
-                     &R::requires_grad, &R::argument, &R::known) &&
+           read_list(results, "nnOOOOnO", &results_, &R::place, &R::within, &R::shape, &R::strides,
+                     &R::offset, &R::requires_grad, &R::argument, &R::known) &&
            read_list(effects, "On", &effects_, &Effect::tensor, &Effect::result);
 }
 
@@ -146,51 +148,22 @@ bool Caller::is_usual() const {
     return recording == short_.recording && kernels_in_use().get() == short_.kernels;
 }
 
-// Whether the Buffer's memory is where it was when this was recorded, and as large.
-bool has_room(PyObject* buf, const Argument& as) {
-    PyObject* memory = reinterpret_cast<Holder*>(buf)->memory;
-    if (as.device == Py_None)
-        return is_intact(buf) && reinterpret_cast<Memory*>(memory)->count == as.count;
-    Ref device(memory && !is_memory(memory) ? PyObject_GetAttrString(memory, "device") : nullptr);
-    Ref count(device ? PyObject_GetAttrString(memory, "count") : nullptr);
-    if (!count) return PyErr_Clear(), false;
-    return equal(device.get(), as.device) && PyLong_Check(count.get()) &&
-           PyLong_AsSsize_t(count.get()) == as.count;
-}
-
-// Whether the arguments are of the kind that was recorded: Tensors over whole Buffers of their own.
-bool Caller::fit(PyObject* const* args, Py_ssize_t count) const {
-    if (count != static_cast<Py_ssize_t>(arguments_.size())) return false;
-    for (Py_ssize_t i = 0; i < count; ++i) {
-        PyObject* t = args[i];
-        const Argument& as = arguments_[i];
-        if (!given.tensor.is_exactly(t) || !is_whole(t) || part(t, T_OP) != Py_None ||
-            part(t, T_REQUIRES_GRAD) != Py_False || part(t, T_GRAD) != Py_None)
-            return false;
-        PyObject* buf = part(t, T_BUF);
-        if (!given.buffer.is_exactly(buf) || !has_room(buf, as) ||
-            given.buffer.at(buf, B_DTYPE) != as.dtype || !equal(part(t, T_SHAPE), as.shape) ||
-            !equal(part(t, T_STRIDES), as.strides) || !equal(part(t, T_OFFSET), as.offset))
-            return false;
-        if (states_.count(buf) > 0) return false;
-        for (Py_ssize_t j = 0; j < i; ++j)
-            if (part(args[j], T_BUF) == buf) return false;
-    }
-    return true;
-}
-
 // ---- the call -----------------------------------------------------------------------------------
 
 // The Buffers that the Program runs on, in its order.
-PyObject* Caller::buffers(PyObject* const* args) const {
+PyObject* Caller::buffers(const Window* windows) const {
     Ref list(PyList_GetSlice(fixed_, 0, PyList_GET_SIZE(fixed_)));
     if (!list) return nullptr;
     const auto put = [&](Py_ssize_t place, PyObject* owned) {
         Py_DECREF(PyList_GET_ITEM(list.get(), place));
         PyList_SET_ITEM(list.get(), place, owned);
     };
-    for (size_t i = 0; i < arguments_.size(); ++i)
-        if (arguments_[i].place >= 0) put(arguments_[i].place, Py_NewRef(part(args[i], T_BUF)));
+    for (size_t i = 0; i < arguments_.size(); ++i) {
+        if (arguments_[i].place < 0 || arguments_[i].first != static_cast<Py_ssize_t>(i)) continue;
+        PyObject* buf = windows[i].buffer();
+        if (!buf) return nullptr;
+        put(arguments_[i].place, buf);
+    }
     for (const Fresh& fresh : fresh_) {
         char* data;
         PyObject* buf = fresh.make != Py_None
@@ -202,7 +175,23 @@ PyObject* Caller::buffers(PyObject* const* args) const {
     return list.release();
 }
 
-PyObject* Caller::results(PyObject* buffers, PyObject* const* args) const {
+// The Buffers that will be changed: first this, then the change, as Buffer.touch says.
+bool Caller::touch(PyObject* buffers, const Window* windows) const {
+    static PyObject* const name = PyUnicode_InternFromString("touch");
+    for (size_t i = 0; i < arguments_.size(); ++i) {
+        const Argument& as = arguments_[i];
+        if (!as.written || as.first != static_cast<Py_ssize_t>(i) || !windows[i].is_part())
+            continue;
+        if (!Ref(PyObject_CallMethodNoArgs(windows[i].buf, name))) return false;
+    }
+    for (const Touched& touched : touched_) {
+        PyObject* names[] = {PyList_GET_ITEM(buffers, touched.place), touched.where};
+        if (!Ref(PyObject_VectorcallMethod(name, names, 2, nullptr))) return false;
+    }
+    return true;
+}
+
+PyObject* Caller::results(PyObject* buffers, PyObject* const* args, const Window* windows) const {
     Ref made(PyList_New(results_.size()));
     for (size_t i = 0; made && i < results_.size(); ++i) {
         const Result& result = results_[i];
@@ -212,10 +201,16 @@ PyObject* Caller::results(PyObject* buffers, PyObject* const* args) const {
         } else {
             const Class& kind = given.tensor;
             if (!(tensor = kind.fresh())) return nullptr;
-            kind.put(tensor, T_BUF, Py_NewRef(PyList_GET_ITEM(buffers, result.place)));
+            const Window* within = result.within < 0 ? nullptr : &windows[result.within];
+            PyObject* buf = within ? within->buf : PyList_GET_ITEM(buffers, result.place);
+            PyObject* start = within ? PyLong_FromLongLong(within->start) : PyLong_FromLong(0);
+            Ref offset(start ? PyNumber_Add(result.offset, start) : nullptr);
+            Py_XDECREF(start);
+            if (!offset) return Py_DECREF(tensor), nullptr;
+            kind.put(tensor, T_BUF, Py_NewRef(buf));
             kind.put(tensor, T_SHAPE, Py_NewRef(result.shape));
             kind.put(tensor, T_STRIDES, Py_NewRef(result.strides));
-            kind.put(tensor, T_OFFSET, Py_NewRef(result.offset));
+            kind.put(tensor, T_OFFSET, offset.release());
             kind.put(tensor, T_REQUIRES_GRAD, Py_NewRef(result.requires_grad));
         }
         PyList_SET_ITEM(made.get(), i, tensor);
@@ -223,16 +218,11 @@ PyObject* Caller::results(PyObject* buffers, PyObject* const* args) const {
     return made.release();
 }
 
-PyObject* Caller::make(PyObject* const* args, PyObject* run) const {
-    Ref list(buffers(args));
-    if (!list) return nullptr;
-    for (const Touched& touched : touched_) {  // first this, then the change: Buffer.touch
-        PyObject* names[] = {PyList_GET_ITEM(list.get(), touched.place), touched.where};
-        static PyObject* touch = PyUnicode_InternFromString("touch");
-        if (!Ref(PyObject_VectorcallMethod(touch, names, 2, nullptr))) return nullptr;
-    }
+PyObject* Caller::make(PyObject* const* args, const Window* windows, PyObject* run) const {
+    Ref list(buffers(windows));
+    if (!list || !touch(list.get(), windows)) return nullptr;
     if (!Ref(PyObject_CallOneArg(run, list.get()))) return nullptr;
-    Ref made(results(list.get(), args));
+    Ref made(results(list.get(), args, windows));
     if (!made) return nullptr;
     for (const Effect& effect : effects_) {
         PyObject* grad = effect.result < 0 ? Py_None : PyList_GET_ITEM(made.get(), effect.result);
@@ -243,17 +233,18 @@ PyObject* Caller::make(PyObject* const* args, PyObject* run) const {
 
 // The Tensors that the call hands out, as a list; None if it is for Python.
 PyObject* Caller::call(PyObject* const* args, Py_ssize_t count) const {
-    if (!spec_ || !given.ready || !fit(args, count) || !hold()) Py_RETURN_NONE;
-    return make(args, run_);
+    Window windows[MOST_ARGUMENTS];
+    if (!fits(args, count, windows)) Py_RETURN_NONE;
+    return make(args, windows, run_);
 }
 
 // What the function returns; nullptr, without a Python error, if the call is for Python.
 PyObject* Caller::call_shortened(PyObject* const* args, Py_ssize_t count) const {
-    if (!spec_ || !short_spec_ || !given.ready || !fit(args, count) || !hold() || !is_usual())
-        return nullptr;
+    Window windows[MOST_ARGUMENTS];
+    if (!short_spec_ || !fits(args, count, windows) || !is_usual()) return nullptr;
     Ref kept(Py_NewRef(short_spec_));
     const Shortened now = short_;
-    Ref made(make(args, now.run));
+    Ref made(make(args, windows, now.run));
     if (!made) return tell_error(now.note), nullptr;
     return PyObject_CallOneArg(now.rebuild, made.get());
 }
