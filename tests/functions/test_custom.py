@@ -5,7 +5,7 @@ import pytest
 
 import tutor
 from tutor import Function, Tensor
-from tutor.errors import GraphError
+from tutor.errors import GraphError, TutorError
 from tutor.testing import gradcheck
 
 pytestmark = pytest.mark.usefixtures("backend")
@@ -118,6 +118,23 @@ def test_the_two_formulas_must_be_there():
             Power.apply(*wrong)
     with pytest.raises(GraphError, match="returned float"):
         Number.apply(Tensor([1.0]))
+
+
+@pytest.mark.parametrize("as_it_is", ["dtype", "shape"])
+def test_a_gradient_that_is_not_like_its_input_is_refused(as_it_is):
+    class Odd(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return (g * 2).to("float64") if as_it_is == "dtype" else tutor.ones(3)
+
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    with pytest.raises(TutorError, match="the gradient of Odd for an input of"):
+        Odd.apply(x).sum().backward()
+    assert x.grad is None
 
 
 # ---- hooks ---------------------------------------------------------------------------------------

@@ -424,6 +424,21 @@ NATIVE_MUTANTS = [
         only="argument and state",
     ),
     Mutant(
+        "a gradient may be of another dtype", f"{CPP}/engine/walk.cpp",
+        " && dtype_of(gx) == dtype_of(x) &&", " &&",
+        "functions/test_custom.py",
+        "a backward in float64 makes the next step's gradient one, without a word",
+        only="not_like",
+    ),
+    Mutant(
+        "SGD steps with what it does not keep", f"{CPP}/kernels/optimizer.cpp",
+        "const vec<F> v = rounded<T>(momentum * load(at[2] + i) + d);",
+        "const vec<F> v = momentum * load(at[2] + i) + d;",
+        "optim/test_optimizer.py",
+        "training in half floats that goes on from a checkpoint leaves other bits",
+        only="half_float",
+    ),
+    Mutant(
         "a class that nobody has asked has no version", f"{CPP}/replay/guards.cpp",
         'PyObject_GetAttrString(kind, "__init__")', 'PyObject_GetAttrString(kind, "__mro__")',
         "programs/test_quick_look.py",

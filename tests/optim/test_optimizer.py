@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import tutor
 from tutor import Tensor, amp, optim
 from tutor.errors import DataError, DomainError, DTypeError, GraphError
 
@@ -261,3 +262,18 @@ def test_gradients_are_forgotten_or_zeroed():
     assert p.grad.tolist() == [0.0, 0.0]
     sgd.zero_grad(set_to_none=True)
     assert p.grad is None
+
+
+@pytest.mark.parametrize("nesterov", [False, True])
+def test_sgd_moves_a_half_float_by_the_velocity_that_it_keeps(nesterov: bool) -> None:
+    """Not by the one before that is rounded: a checkpoint goes on with the same bits."""
+    tutor.manual_seed(0)
+    p = tutor.randn(2048).to("float16").requires_grad_()
+    optimizer = optim.SGD([p], lr=0.25, momentum=0.5, nesterov=nesterov)
+    for _ in range(3):
+        p.grad = tutor.randn(2048).to("float16")
+        before = np.float64(p.detach().numpy())
+        optimizer.step()
+    velocity = np.float64(optimizer.state_dict()["velocity.0"].numpy())
+    step = np.float64(p.grad.numpy()) + 0.5 * velocity if nesterov else velocity
+    assert (p.detach().numpy() == np.float16(before - 0.25 * step)).all()
