@@ -9,7 +9,17 @@ import warnings
 from tutor.errors import RecordError
 
 LONGEST = 1024  # calls without an attempt to record
+BETWEEN = 15  # calls of those in which nobody looks whether they are known
 IN_VAIN = 8  # recordings one after another that were never replayed, before it rests
+
+
+def say(text: str, warn: bool, frames: int = 5) -> None:
+    """TUTOR_DEBUG prints it; without that it is a warning, if any, at the line so many frames up:
+    that which calls the jitted function."""
+    if os.environ.get("TUTOR_DEBUG"):
+        print(f"tutor: {text}", file=sys.stderr)
+    elif warn:
+        warnings.warn(f"tutor.jit: {text}", stacklevel=frames)
 
 
 class Eager:
@@ -51,8 +61,7 @@ class Attempts:
         is in vain."""
         self._renew(replayed)
         self.count += 1
-        if os.environ.get("TUTOR_DEBUG"):
-            print(f"tutor: jit records {name} again: {cause}", file=sys.stderr)
+        say(f"jit records {name} again: {cause}", warn=False)
         if self.count < IN_VAIN:
             return
         why = RecordError(
@@ -64,6 +73,5 @@ class Attempts:
         )
         if self.count == IN_VAIN and not os.environ.get("TUTOR_DEBUG"):
             how = "is slower than" if self.strict else "mostly runs as"
-            text = f"{name} {how} without jit: {why.found}. To do: {why.do}"
-            warnings.warn(f"tutor.jit: {text}", stacklevel=4)
+            say(f"{name} {how} without jit: {why.found}. To do: {why.do}", warn=True)
         self.gear = None if self.strict else Eager(why, self.gear)

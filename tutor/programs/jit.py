@@ -18,11 +18,9 @@ from __future__ import annotations
 
 import functools
 import itertools
-import os
 import sys
 import threading
 import types
-import warnings
 import weakref
 from collections.abc import Callable, Collection
 from typing import Any, overload
@@ -31,9 +29,9 @@ from tutor.backends.step import WATCHES, mode
 from tutor.errors import RecordError
 from tutor.ground.spelling import spelled
 from tutor.programs.call import Call, Key, differs, modes, run_within, within
-from tutor.programs.gears import Attempts, Eager
+from tutor.programs.gears import BETWEEN, LONGEST, Attempts, Eager, say
 from tutor.programs.guards import UnforeseenError, weak
-from tutor.programs.passes import known, saved
+from tutor.programs.passes import known
 from tutor.programs.program import Program
 from tutor.programs.ran import Ran
 from tutor.programs.shortcut import Shortcut, caller_of, shortened
@@ -57,6 +55,7 @@ class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor i
 
     __call__: Callable[..., Any]
     replayed: int  # how many calls were
+    rested: int  # how many were the function's own, without a look at anything
     shortcut: Any  # what makes the latest recorded call again without Python, or None
 
     def __init__(
@@ -102,7 +101,7 @@ class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor i
                 self.shortcut = shortened(trace, twin, where)
                 return trace.rebuild(made)
         if self._resting is not None and self._resting.goes_on():
-            return self._eager(args, kwargs)
+            return self._eager(args, kwargs, self._resting, LONGEST)
         call = Call(args, kwargs)
         trace, why = self._known(call)
         if trace is not None:
@@ -116,7 +115,7 @@ class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor i
         if gear is not None and gear.goes_on():
             return self._eager(args, kwargs)
         if self._attempts.rest(self.replayed):
-            return self._eager(args, kwargs)
+            return self._eager(args, kwargs, self._attempts.gear, BETWEEN)
         with self._lock:
             trace, why = self._known(call)  # another thread may have recorded it just now
             if trace is None:
@@ -137,8 +136,12 @@ class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor i
         self._remember(trace, call)
         return trace.run(call.tensors, call.windows)
 
-    def _eager(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _eager(self, args: Any, kwargs: Any, gear: Eager | None = None, most: int = 0) -> Any:
+        """As without jit; and so, without a look at anything, are at `most` so many calls of those
+        for which the gear goes on."""
         self._counts["eager"] += 1
+        if gear is not None:
+            gear.left -= self.rest(min(gear.left, most))
         return self.function(*args, **kwargs)
 
     def _record(self, call: Call, why: str | None) -> Any:
@@ -178,17 +181,14 @@ class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor i
             raise why
         self._counts["eager"] += 1
         self._counts["refused"] += 1
-        before = self._gears.pop(call.key, None)
-        self._gears[call.key] = Eager(why, before)
+        before = self._gears.pop(call.key, self._resting)
+        self._gears[call.key] = gear = Eager(why, before)
         while len(self._gears) > MOST_KINDS:
             self._gears.pop(next(iter(self._gears)))
         if not self._traces:
-            self._resting = Eager(why, self._resting)
+            self._resting = gear
         text = f"{self.name} runs as without jit: {why.asked}: {why.found}. To do: {why.do}"
-        if os.environ.get("TUTOR_DEBUG"):
-            print(f"tutor: {text}", file=sys.stderr)
-        elif not self._warned:
-            warnings.warn(f"tutor.jit: {text}", stacklevel=4)
+        say(text, warn=not self._warned)
         self._warned = True
         return result
 
@@ -226,11 +226,7 @@ class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor i
             lines.append(f"  to do: {gear.why.do}")
         for traces in self._traces.values():
             for trace in traces:
-                lines.append(f"a Program of {len(trace.program)} steps, after these passes")
-                lines += [f"  {line}" for line in saved(self.passes, trace.recorded)]
-                lines += [f"  {s} is {place}" for s, place in trace.program.far_places().items()]
-                lines.append("that is replayed as long as")
-                lines += [f"  {guard}" for guard in trace.guards.texts()]
+                lines += trace.explain(self.passes)
         return "\n".join(lines)
 
     @property
@@ -290,7 +286,8 @@ class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor i
         traces = sum(map(len, self._traces.values()))
         trace = self._latest[0]
         steps = len(trace.program) if trace else 0
-        counts = {**self._counts, "replayed": self.replayed}
+        counts = {**self._counts, "eager": self._counts["eager"] + self.rested}
+        counts["replayed"] = self.replayed
         return {**counts, "traces": traces, "steps": steps}
 
     def __repr__(self) -> str:

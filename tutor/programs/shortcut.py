@@ -23,8 +23,12 @@ MOST_ARGUMENTS = 64  # Tensors of a call: simd_cpp/replay/arguments.hpp
 class PythonShortcut:
     """A callable whose calls are those of its method `_call`."""
 
-    replayed = 0  # how many calls were
+    replayed = rested = 0  # how many calls were, and how many `rest` took
     shortcut: Any = None  # of the latest recording; there is none here
+
+    def rest(self, count: int) -> int:
+        """Let so many calls be those of `function` itself; how many are: none, here."""
+        return 0
 
     def __init_subclass__(cls) -> None:
         if "_call" in vars(cls):  # itself, as tracebacks and warnings count the frames

@@ -33,7 +33,7 @@ from tutor.programs.names import (
     moves,
     of_call,
 )
-from tutor.programs.passes import possible
+from tutor.programs.passes import possible, saved
 from tutor.programs.places import Reached
 from tutor.programs.ran import Ran
 from tutor.programs.record import Recorder
@@ -85,6 +85,16 @@ class Trace:
         last = {w.buf: step.where for step in self.recorded for w in step.writes}
         return [(self.at[s], where) for s, where in last.items()
                 if s in self.at and s.role != "output"]  # fmt: skip
+
+    def explain(self, passes: Collection[str] | None) -> list[str]:
+        """What the passes saved, where its states stand, and what it goes by, line by line."""
+        return [
+            f"a Program of {len(self.program)} steps, after these passes",
+            *[f"  {line}" for line in saved(passes, self.recorded)],
+            *[f"  {s} is {place}" for s, place in self.program.far_places().items()],
+            "that is replayed as long as",
+            *[f"  {guard}" for guard in self.guards.texts()],
+        ]
 
     def why_not(self, arguments: Sequence[Tensor]) -> str | None:
         """What is no longer as it was when this was recorded; None: nothing."""

@@ -80,6 +80,8 @@ class Shortcut:
 
     shortcut: Caller | None
     replayed: int
+    rested: int
+    def rest(self, count: int, /) -> int: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 class Edges:

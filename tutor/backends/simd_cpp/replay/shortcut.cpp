@@ -16,12 +16,25 @@ namespace {
 struct ShortcutObject {
     PyObject head;
     PyObject* caller;  // owned, or nullptr
-    Py_ssize_t replayed;
+    Py_ssize_t replayed, rested;
+    Py_ssize_t left;  // so many calls are those of the function itself
 };
 
 ShortcutObject* inside(PyObject* self) { return reinterpret_cast<ShortcutObject*>(self); }
 
+PyObject* call_method(PyObject* self, PyObject* name, PyObject* args, PyObject* kwargs) {
+    Ref method(PyObject_GetAttr(self, name));
+    return method ? PyObject_Call(method.get(), args, kwargs) : nullptr;
+}
+
 PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
+    static PyObject* const function = PyUnicode_InternFromString("function");
+    static PyObject* const slow = PyUnicode_InternFromString("_call");
+    if (inside(self)->left > 0) {
+        --inside(self)->left;
+        ++inside(self)->rested;
+        return call_method(self, function, args, kwargs);
+    }
     Ref caller = Ref::to(inside(self)->caller);  // another thread may put another one there
     if (caller && !(kwargs && PyDict_GET_SIZE(kwargs))) {
         PyObject* result =
@@ -29,9 +42,14 @@ PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
         if (result) ++inside(self)->replayed;
         if (result || PyErr_Occurred()) return result;
     }
-    static PyObject* const name = PyUnicode_InternFromString("_call");
-    Ref method(PyObject_GetAttr(self, name));
-    return method ? PyObject_Call(method.get(), args, kwargs) : nullptr;
+    return call_method(self, slow, args, kwargs);
+}
+
+PyObject* rest(PyObject* self, PyObject* count) {
+    const Py_ssize_t wanted = PyNumber_AsSsize_t(count, nullptr);
+    if (wanted == -1 && PyErr_Occurred()) return nullptr;
+    inside(self)->left = wanted > 0 ? wanted : 0;
+    return PyLong_FromSsize_t(inside(self)->left);
 }
 
 // ---- the Python type ----------------------------------------------------------------------------
@@ -71,6 +89,13 @@ void dealloc(PyObject* self) {
 
 PyMemberDef members[] = {
     {"replayed", T_PYSSIZET, offsetof(ShortcutObject, replayed), 0, "How many calls were."},
+    {"rested", T_PYSSIZET, offsetof(ShortcutObject, rested), 0, "How many calls `rest` took."},
+    {},
+};
+
+PyMethodDef methods[] = {
+    {"rest", rest, METH_O,
+     "rest(count)\n--\n\nLet the next calls be those of the function itself; how many are."},
     {},
 };
 
@@ -85,6 +110,7 @@ PyType_Slot slots[] = {
     {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
     {Py_tp_clear, reinterpret_cast<void*>(clear)},
     {Py_tp_members, members},
+    {Py_tp_methods, methods},
     {Py_tp_getset, attributes},
     {Py_tp_doc, const_cast<char*>("What a jitted function is: Jitted in tutor/programs/jit.py.")},
     {},
