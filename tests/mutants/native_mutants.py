@@ -439,6 +439,20 @@ NATIVE_MUTANTS = [
         only="half_float",
     ),
     Mutant(
+        "a run goes to the arena of the run before", f"{CPP}/replay/run.cpp",
+        "if (room->base == base) return true;", "if (room->base) return true;",
+        "programs/test_replay.py",
+        "a function for two sizes of batches computes in memory that is another Program's by now",
+        only="arenas",
+    ),
+    Mutant(
+        "an arena is as large as the first Program's that took it", f"{CPP}/replay/arenas.cpp",
+        "return size_of(arena) >= bytes;", "return size_of(arena) > 0;",
+        "programs/test_replay.py",
+        "a larger batch than the first is computed beyond the end of its memory",
+        only="arenas",
+    ),
+    Mutant(
         "a class that nobody has asked has no version", f"{CPP}/replay/guards.cpp",
         'PyObject_GetAttrString(kind, "__init__")', 'PyObject_GetAttrString(kind, "__mro__")',
         "programs/test_quick_look.py",

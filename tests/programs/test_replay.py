@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import operator
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -549,6 +551,39 @@ def test_a_child_of_fork_replays_too() -> None:
     over.set()
     for thread in threads:
         thread.join()
+
+
+def in_use() -> int:
+    gc.collect()
+    return memory.stats().in_use
+
+
+@needs_native
+def test_all_programs_share_their_arenas_and_the_largest_says_how_large() -> None:
+    sizes, rng = [64, 320, 128, 256, 192], random.Random(0)
+    with registry.use_backend("simd_cpp"):
+        weights = {n: tutor.randn(n, n) for n in sizes}
+        functions = [tutor.jit(lambda x: ((x @ x).tanh() @ x).tanh().sum()) for _ in range(3)]
+        wanted = {n: functions[0].function(weights[n]).item() for n in sizes}
+        before = in_use()
+        for f in functions:
+            for n in sizes * 3:
+                assert f(weights[n]).item() == wanted[n]
+        arenas = [
+            trace.replay.nbytes for f in functions for ts in f._traces.values() for trace in ts
+        ]
+        assert len(arenas) == 3 * len(sizes) and max(arenas) >= 2 * 320 * 320 * 4
+        assert max(arenas) <= in_use() - before < 1.5 * max(arenas) < sum(arenas) / 4
+
+        def work() -> None:  # each run has one of its own
+            for n in rng.choices(sizes, k=40):
+                assert rng.choice(functions)(weights[n]).item() == wanted[n]
+
+        at_once([work] * 4)
+        del f, functions[1:], arenas
+        assert in_use() - before < 5 * 320 * 320 * 4 * 3
+        del functions[:]
+        assert in_use() - before < 64 * 1024
 
 
 @needs_native

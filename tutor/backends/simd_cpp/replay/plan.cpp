@@ -5,6 +5,7 @@
 
 #include "border/checks.hpp"
 #include "border/errors.hpp"
+#include "replay/arenas.hpp"
 
 namespace tutor {
 
@@ -243,9 +244,12 @@ bool Plan::read(PyObject* slots, PyObject* steps, PyObject* arena_bytes) {
         }
     }
     if (!calls.object) return false;
+    all_arenas().join(arena_bytes_);
+    joined_ = true;
     Room* room = take();  // so that the first run allocates nothing
-    if (room) idle_.push_back(room);
-    return room;
+    const bool found = lay(room);
+    give_back(room);
+    return found;
 }
 
 }  // namespace tutor

@@ -16,13 +16,12 @@ namespace tutor {
 // What one run needs for itself, so that several threads can run a Plan at once: an arena, the
 // memory of what is gone when the run ends; and the operands of all steps, which point into it.
 struct Room {
-    Memory* memory;  // owned
+    Memory* arena;  // while it runs
+    char* base;     // where the operands that walk temps point to: the latest run's arena
     std::vector<Operand>
         operands;                // each step's in a row: out, the inputs, and a source (see Step)
     std::vector<Memory*> given;  // owned while it runs: what the caller gave
     std::vector<char*> bases;    // where operands point that walk it, as of the latest run
-
-    ~Room() { Py_XDECREF(memory); }
 };
 
 class Plan {
@@ -82,6 +81,8 @@ class Plan {
 
     // ---- run.cpp
     Room* take();
+    void give_back(Room* room);
+    bool lay(Room* room) const;
     void point(Room* room, const Slot& slot, char* base) const;
     bool give(Room* room, PyObject* buffers) const;
     bool apart(const Room& room) const;
@@ -95,6 +96,7 @@ class Plan {
     size_t arena_bytes_ = 0;         // of one arena; the copies of indices stand last in it
     size_t copies_ = 0;              // where
     double work_ = 0;                // in elements that are touched, as work_of counts
+    bool joined_ = false;            // do the arenas know of it?
 
     std::vector<Room*> rooms_;  // owned
     std::vector<Room*> idle_;   // those that no run is using; changed with the GIL held

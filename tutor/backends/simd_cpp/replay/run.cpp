@@ -2,19 +2,22 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "border/errors.hpp"
+#include "replay/arenas.hpp"
 #include "replay/plan.hpp"
 
 namespace tutor {
 
 PyTypeObject* plan_type = nullptr;
 
-// ---- Arenas -------------------------------------------------------------------------------------
+// ---- Rooms --------------------------------------------------------------------------------------
 
 Plan::~Plan() {
     for (Room* room : rooms_) delete room;
     for (Slot& slot : slots_) Py_XDECREF(slot.bound);
+    if (joined_) all_arenas().leave(arena_bytes_);
 }
 
 // Lets all operands that walk the slot point at `base` and what follows.
@@ -22,35 +25,51 @@ void Plan::point(Room* room, const Slot& slot, char* base) const {
     for (const Use& use : slot.uses) room->operands[use.operand].data = base + use.start;
 }
 
-// An arena that nobody is using. nullptr, with a Python error set, if there is no room for one
-// more.
+// A room that nobody is using.
 Room* Plan::take() {
     if (!idle_.empty()) {
         Room* room = idle_.back();
         idle_.pop_back();
         return room;
     }
-    std::unique_ptr<Room> room(new Room{new_memory(arena_bytes_, UInt8), operands_, {}, {}});
-    if (!room->memory) {
-        raise("OutOfMemoryError", "an arena of " + std::to_string(arena_bytes_) + " bytes",
-              "that much cannot be had",
-              "use smaller shapes or a narrower dtype, or let go of tensors you no longer need");
-        return nullptr;
-    }
+    std::unique_ptr<Room> room(new Room{nullptr, nullptr, operands_, {}, {}});
     room->given.resize(given_.size());
     room->bases.resize(given_.size());
-    char* data = room->memory->data;
-    std::memset(data, 0, arena_bytes_);  // the system gives pages when they are first touched: now
     for (const Slot& slot : slots_) {
-        if (slot.offset >= 0) point(room.get(), slot, data + slot.offset);
         if (slot.bound) point(room.get(), slot, slot.bound->data);
     }
-    for (const Step& step : steps_) {
-        if (step.index) room->operands[step.first + step.index].data = data + copies_;
-    }
+    rooms_.reserve(rooms_.size() + 1);
     idle_.reserve(rooms_.size() + 1);  // that giving it back cannot fail
     rooms_.push_back(room.get());
     return room.release();
+}
+
+void Plan::give_back(Room* room) {
+    for (Memory*& memory : room->given) Py_CLEAR(memory);
+    if (room->arena) all_arenas().give(std::exchange(room->arena, nullptr));
+    idle_.push_back(room);
+}
+
+// Gives the room an arena, to which its temps go. false, with a Python error set, if there is no
+// room for one more.
+bool Plan::lay(Room* room) const {
+    room->arena = all_arenas().take(arena_bytes_);
+    if (!room->arena) {
+        raise("OutOfMemoryError", "an arena of " + std::to_string(arena_bytes_) + " bytes",
+              "that much cannot be had",
+              "use smaller shapes or a narrower dtype, or let go of tensors you no longer need");
+        return false;
+    }
+    char* base = room->arena->data;
+    if (room->base == base) return true;
+    room->base = base;
+    for (const Slot& slot : slots_) {
+        if (slot.offset >= 0) point(room, slot, base + slot.offset);
+    }
+    for (const Step& step : steps_) {
+        if (step.index) room->operands[step.first + step.index].data = base + copies_;
+    }
+    return true;
 }
 
 // ---- A run --------------------------------------------------------------------------------------
@@ -173,14 +192,10 @@ PyObject* Plan::run(PyObject* buffers) {
     struct Taken {
         Plan* plan;
         Room* room;
-        ~Taken() {
-            if (!room) return;
-            for (Memory*& memory : room->given) Py_CLEAR(memory);
-            plan->idle_.push_back(room);
-        }
+        ~Taken() { plan->give_back(room); }
     } taken{this, take()};
     Room* room = taken.room;
-    if (!room || !give(room, buffers)) return nullptr;
+    if (!lay(room) || !give(room, buffers)) return nullptr;
     PyThreadState* thread = work_ > LONG ? PyEval_SaveThread() : nullptr;
     size_t at = 0;
     const Status status = go(room, &at);
@@ -253,8 +268,8 @@ PyMethodDef methods[] = {
 
 PyGetSetDef attributes[] = {
     {"arena_bytes", plan_arena_bytes, nullptr, "The size of one arena.", nullptr},
-    {"arenas", plan_arenas, nullptr, "How many there are: as many as runs there were at once.",
-     nullptr},
+    {"arenas", plan_arenas, nullptr,
+     "In how many it ran: as many as there were runs of it at once.", nullptr},
     {},
 };
 
