@@ -12,6 +12,7 @@ import pytest
 import tutor
 from tutor import Tensor, nn, optim
 from tutor.errors import RecordError
+from tutor.programs import places
 from tutor.programs.checks import check_known
 from tutor.programs.guards import Guards
 from tutor.programs.mentions import chains
@@ -176,6 +177,69 @@ def test_of_a_jitted_function_what_it_stands_for_is_reached() -> None:
     found = paths(lambda: jitted())
     assert "n" in found
     assert not [path for path in found if "_traces" in path or "_latest" in path]
+
+
+class Deep:
+    """Each level is named by code that only the level above it leads to."""
+
+    def __init__(self, levels: int, by: str) -> None:
+        self.n, self.by = Tensor(float(levels)), by
+        self.kept = {"a": [self.n]}
+        self.inner = Deep(levels - 1, by) if levels else None
+
+    def first(self) -> Any:
+        return self.inner.second() if self.inner else self.n
+
+    def second(self) -> Any:
+        inner = getattr(self, "inner") if self.by == "text" else self.inner  # noqa: B009
+        return inner.third() if inner else self.n
+
+    def third(self) -> Any:
+        return (self.inner.first() if self.inner else self.kept["a"][0]) * type(self).__len__(self)
+
+    def __len__(self) -> int:
+        return len(SHAPES)
+
+
+def everything(found: Reached) -> list[Any]:
+    noted = [*found.places, *found.keys, *found.contents]
+    return [
+        [(type(one).__name__, id(one.holder), one.path) for one in noted],
+        [(thing.path, id(thing.value)) for thing in found.things],
+        found.unknown, sorted(found.codes), sorted(found.tensors), found.by_text,
+        sorted(found.anywhere), sorted(found.in_libraries), dict(found.ways),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("by", ["name", "text"])
+@pytest.mark.parametrize("kind", ["deep", "layers"])
+def test_names_are_all_known_before_the_walk_which_is_one(
+    kind: str, by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It finds what walks find that begin anew until there is no more to be named."""
+    deep, net = Deep(9, by), nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Linear(3, 1))
+    optimizer, x = optim.Adam(net.parameters()), tutor.randn(4, 2)
+
+    def step() -> Any:
+        if kind == "deep":
+            return deep.first()
+        optimizer.zero_grad()
+        net(x).sum().backward()
+        return optimizer.step()
+
+    walks, real = [], Reached._walk
+    monkeypatch.setattr(Reached, "_walk", lambda self, roots: walks.append(real(self, roots)))
+    ran = Ran()
+    ran.run(step)
+    for only in (False, True):
+        one = Reached([(step, "step")], ran, only)
+        assert len(walks) == 1
+        with monkeypatch.context() as patch:
+            patch.setattr(places, "find_names", lambda reached, roots: {})
+            many = Reached([(step, "step")], ran, only)
+        assert len(walks) > 3
+        assert everything(one) == everything(many) and len(one.tensors) > 5
+        walks.clear()
 
 
 def test_chains_of_names() -> None:

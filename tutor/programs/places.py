@@ -55,11 +55,10 @@ from tutor.programs.kinds import (
     why_unknown,
 )  # fmt: skip
 from tutor.programs.mentions import AROUND, BY_TEXT, GLOBAL, MODULE, Chain, chains, codes
+from tutor.programs.naming import MOST, Reach, find_names, how_many, identity
 from tutor.programs.ran import UNSEEN, Ran, is_ours, is_users, module_of
 
-MOST = 10000  # objects in one walk
 IMMUTABLE = 1 << 8  # of a class, in C: nobody can set its attributes
-Reach = tuple[Any, str]  # something that is reached, and how a person would write it
 
 
 class Reached:
@@ -74,25 +73,26 @@ class Reached:
         self.in_libraries: set[str] = set()  # the same, in tutor's code
         self.by_text = False
         self.whole: set[int] = set()  # ids of layers whose attributes are named by a text
+        self._begin()
+        self.kept = find_names(self, roots)  # alive, so that no id is given twice
         found = -1
-        while found < (now := self._known()):  # code that is found names what is found next
+        while found < (now := how_many(self)):  # once, where these were all
             found = now
-            self.places: list[Place] = []
-            self.keys: list[Keys] = []
-            self.things: list[Thing] = []
-            self.contents: list[Content] = []
-            self.members: dict[type, Members] = {Tensor: Members.of(Tensor)}  # of tutor's classes
-            self.tensors: dict[int, Tensor] = {}
-            self.buffers: list[Buffer] = []
-            self.codes: set[int] = set()  # ids of all code that was read
-            self.unknown: dict[str, str] = {}  # what cannot be compared, and why
-            self.seen: dict[Any, Any] = {}  # kept alive, so that no id is given twice
-            self.ways: Counter[int] = Counter()  # to each Tensor, by its id
+            self._begin()
             self._walk(roots)
 
-    def _known(self) -> int:
-        known = len(self.whole) + len(self.anywhere) + len(self.in_libraries) + self.by_text
-        return known + sum(map(len, self.named.values()))
+    def _begin(self) -> None:
+        self.places: list[Place] = []
+        self.keys: list[Keys] = []
+        self.things: list[Thing] = []
+        self.contents: list[Content] = []
+        self.members: dict[type, Members] = {Tensor: Members.of(Tensor)}  # of tutor's classes
+        self.tensors: dict[int, Tensor] = {}
+        self.buffers: list[Buffer] = []
+        self.codes: set[int] = set()  # ids of all code that was read
+        self.unknown: dict[str, str] = {}  # what cannot be compared, and why
+        self.seen: dict[Any, Any] = {}  # kept alive, so that no id is given twice
+        self.ways: Counter[int] = Counter()  # to each Tensor, by its id
 
     def is_named(self, attribute: str) -> bool:
         """May the user's code look at the attribute of that name, of any object?"""
@@ -107,21 +107,19 @@ class Reached:
                 continue
             if not trusted and (why := why_unknown(value)):
                 self.unknown.setdefault(path, why)
-            key: Any = id(value)
+            key = identity(value)
             if isinstance(value, Tensor):
                 self.ways[key] += 1
-            elif isinstance(value, types.MethodType):  # a new object each time
-                key = id(value.__func__), id(value.__self__)
             if len(self.seen) > MOST:
                 self.unknown = {path: f"is one of more than {MOST} objects that are reached"}
                 return
             if key not in self.seen:
                 self.seen[key] = value
-                found = self._inner(value, path)
+                found = self.step_from(value, path)
                 trusted = is_trusted(value, trusted)
                 unseen.extend([(*reach, trusted) for reach in found])
 
-    def _inner(self, value: Any, path: str) -> Iterator[Reach]:
+    def step_from(self, value: Any, path: str) -> Iterator[Reach]:
         """What is reached from `value` in one step. Each place of it is noted."""
         if isinstance(value, Tensor):
             self.tensors[id(value)] = value
