@@ -73,23 +73,26 @@ class Step:
     @property
     def writes(self) -> tuple[Walked, ...]:
         """The operands that it writes: out first, then what it updates beside it."""
-        types, form, ins = self.signature.types, self.signature.form, self.ins
+        signature, ins = self.signature, self.ins
+        form = signature.form
         if form == "update":  # but for the first input, those of letter T
-            return (self.out, *[x for x, t in zip(ins[1:], types[2:], strict=True) if t == "T"])
+            types = signature.types[2:]
+            return (self.out, *[x for x, t in zip(ins[1:], types, strict=True) if t == "T"])
         if form == "draw":
             return self.out, ins[1]  # the counter
         if form == "fused":  # the last inputs are further results
             return (self.out, *ins[len(ins) + 1 - int(str(self.params["results"])) :])
-        return (self.out, *ins[len(ins) + 1 - self.signature.results :])
+        return (self.out, *ins[len(ins) + 1 - signature.results :])
 
     @property
     def reads(self) -> tuple[Walked, ...]:
         """The operands that it reads."""
-        if self.signature.form == "update":
+        signature = self.signature
+        if signature.form == "update":
             return (self.out, *self.ins)
-        if self.signature.form == "fused":
+        if signature.form == "fused":
             return self.ins[: len(self.ins) + 1 - int(str(self.params["results"]))]
-        return self.ins[: len(self.ins) + 1 - self.signature.results]
+        return self.ins[: len(self.ins) + 1 - signature.results]
 
     def over(self, operands: Sequence[Walked]) -> Step:
         """The same call on other operands: out, then the inputs."""
