@@ -397,7 +397,7 @@ NATIVE_MUTANTS = [
     Mutant(
         "slices that lie otherwise to each other are taken for the same",
         f"{CPP}/replay/arguments.cpp",
-        " || offsets[i] - windows[i].start != as.offset) return false;", ") return false;",
+        " || offsets[i] - all_[i].start != as.offset) return false;", ") return false;",
         "programs/test_situations.py",
         "what follows a text is taken from another place than this time",
         only="walked or slice or text",
@@ -418,7 +418,7 @@ NATIVE_MUTANTS = [
     ),
     Mutant(
         "an argument may be the state by now", f"{CPP}/replay/arguments.cpp",
-        " || states.count(buf)) return false;", ") return false;",
+        " || states.count(buf) || (some", " || (some",
         "programs/test_situations.py",
         "f(model.w) is computed as if w were somebody else's",
         only="argument and state",

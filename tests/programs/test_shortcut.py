@@ -54,7 +54,7 @@ def replayed(function: Callable[..., Any], *args: Any) -> Jitted:
     jitted = jit(function)
     for _ in range(4):
         jitted(*args)
-    assert jitted.shortcut is not None and jitted.stats()["replayed"] == 2
+    assert jitted._shortcut is not None and jitted.stats()["replayed"] == 2
     return jitted
 
 
@@ -153,6 +153,48 @@ def test_slices_of_a_larger_buffer_take_it_too(name: str, in_python: list[str]) 
     assert walk(jit(chain)(other)) == walk(chain(other))
     if not rest:
         assert str(f(other)) == str(function(other)) and in_python  # another size, or place
+
+
+@pytest.mark.parametrize("offset", [-4, 45, 2**40, -(2**62)])
+def test_a_slice_that_was_moved_out_of_its_memory_is_for_python(
+    offset: int, in_python: list[str]
+) -> None:
+    f = jit(chain)
+    for i in range(4):
+        f(BIG[i : i + 2])
+    x = BIG[3:5]
+    x.offset = offset
+    del in_python[:]
+    try:
+        wanted = chain(x).tolist()
+    except tutor.errors.TutorError as error:
+        with pytest.raises(type(error)):
+            f(x)
+    else:
+        assert f(x).tolist() == wanted
+    assert in_python == ["chain"]
+
+
+def test_an_argument_may_be_given_other_memory_while_it_is_used() -> None:
+    """By another thread, in the middle of calls: each sees the old memory or the new."""
+    f, x, stop = jit(chain), tutor.ones(4096), threading.Event()
+    for _ in range(4):
+        f(x)
+    wrong: list[Any] = []
+
+    def rebind() -> None:
+        for n in range(400):
+            x.buf = tutor.full((4096,), float(n % 7)).buf
+        stop.set()
+
+    thread = threading.Thread(target=rebind)
+    thread.start()
+    while not stop.is_set():
+        found = set(f(x).tolist())
+        if len(found) != 1 or found.pop() not in {2.0 * n + 1 for n in range(7)}:
+            wrong.append(found)
+    thread.join()
+    assert wrong == []
 
 
 W = Tensor([2.0, 3.0, 4.0], requires_grad=True)
@@ -324,22 +366,25 @@ def test_it_goes_with_the_function_and_with_its_recordings() -> None:
 
 def test_a_copy_has_none_of_its_own_and_a_module_keeps_its_names() -> None:
     f = replayed(chain, X)
-    assert copy.deepcopy(jit(nn.ReLU())).shortcut is None
+    assert copy.deepcopy(jit(nn.ReLU()))._shortcut is None
     assert pickle.loads(pickle.dumps(f.function)) is chain
     model = jit(nn.Linear(3, 3))
-    model.shortcut, model.replayed = None, 0
-    assert "shortcut" not in vars(model.function)
+    model._shortcut, model._replayed = None, 0
+    assert "_shortcut" not in vars(model.function)
+    block = nn.Linear(3, 3)
+    block.shortcut = nn.Linear(3, 3)  # as a residual block calls its own
+    assert jit(block).shortcut is block.shortcut
     with pytest.raises(TypeError, match="Caller or None"):
-        f.shortcut = 3
+        f._shortcut = 3
     with pytest.raises(TypeError):
-        f.replayed = "many"
+        f._replayed = "many"
 
 
 def test_without_the_extension_every_call_is_python_s() -> None:
     code = (
         "import tutor; from tutor.programs.jit import Jitted; f = tutor.jit(lambda x: x * 2)\n"
         "for _ in range(4): print(f(tutor.Tensor([1.0])).tolist())\n"
-        "assert Jitted.__call__ is Jitted._call and f.shortcut is None\n"
+        "assert Jitted.__call__ is Jitted._call and f._shortcut is None\n"
         "assert f.stats()['replayed'] == 2\n"
     )
     env = {**os.environ, "TUTOR_NATIVE": "0"}

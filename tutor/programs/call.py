@@ -84,7 +84,8 @@ def windows(tensors: Sequence[Tensor]) -> list[Window]:
     found: list[Window] = []
     for i, t in enumerate(tensors):
         size, whole, first = math.prod(t.shape), len(t.buf), firsts.setdefault(id(t.buf), i)
-        part = size < whole and t.is_contiguous()
+        inside = 0 <= t.offset <= whole - size  # else an op says what is wrong with it
+        part = size < whole and t.is_contiguous() and inside
         found.append(Window(t.offset, size, first) if part else Window(0, whole, first))
     if len(firsts) == len(found):
         return found

@@ -54,9 +54,9 @@ class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor i
     """
 
     __call__: Callable[..., Any]
-    replayed: int  # how many calls were
-    rested: int  # how many were the function's own, without a look at anything
-    shortcut: Any  # what makes the latest recorded call again without Python, or None
+    _replayed: int  # how many calls were
+    _rested: int  # how many were the function's own, without a look at anything
+    _shortcut: Any  # what makes the latest recorded call again without Python, or None
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor i
 
     def _call(self, *args: Any, **kwargs: Any) -> Any:
         """`self(*args, **kwargs)`. Most calls in the middle of a training never come here: they are
-        made again by `self.shortcut`, in C++."""
+        made again by `self._shortcut`, in C++."""
         if within.get() or redirected() or (WATCHES and mode.get() is not None):
             # A part of another jitted function, and so of its Program; or of what lazy() notes; or
             # drawing from a stream that is there for this call alone, as a loader's batch does.
@@ -97,8 +97,8 @@ class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor i
         if twin and not kwargs and where == modes():
             made = twin.again(args)
             if made is not None:
-                self.replayed += 1
-                self.shortcut = shortened(trace, twin, where)
+                self._replayed += 1
+                self._shortcut = shortened(trace, twin, where)
                 return trace.rebuild(made)
         if self._resting is not None and self._resting.goes_on():
             return self._eager(args, kwargs, self._resting, LONGEST)
@@ -114,7 +114,7 @@ class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor i
         gear = self._gears.get(call.key)
         if gear is not None and gear.goes_on():
             return self._eager(args, kwargs)
-        if self._attempts.rest(self.replayed):
+        if self._attempts.rest(self._replayed):
             return self._eager(args, kwargs, self._attempts.gear, BETWEEN)
         with self._lock:
             trace, why = self._known(call)  # another thread may have recorded it just now
@@ -132,7 +132,7 @@ class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor i
         return None, why
 
     def _replay(self, trace: Trace, call: Call) -> Any:
-        self.replayed += 1
+        self._replayed += 1
         self._remember(trace, call)
         return trace.run(call.tensors, call.windows)
 
@@ -141,14 +141,14 @@ class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor i
         for which the gear goes on."""
         self._counts["eager"] += 1
         if gear is not None:
-            gear.left -= self.rest(min(gear.left, most))
+            gear.left -= self._rest(min(gear.left, most))
         return self.function(*args, **kwargs)
 
     def _record(self, call: Call, why: str | None) -> Any:
         before, self._shown = self._shown, call.shown()
         cause = f"{why} has changed" if why else differs(before, self._shown)
         if self._traces:
-            self._attempts.again(self.name, cause, self.replayed)
+            self._attempts.again(self.name, cause, self._replayed)
         roots = [(self.function, self.name), *call.roots]
         result, trace = record(self.function, call, roots, self.passes, self.strict, self._ran)
         if isinstance(trace, RecordError):
@@ -197,7 +197,7 @@ class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor i
         gone = self._traces.pop(key, ())
         self._gears.pop(key, None)
         if self._latest[0] in gone:
-            self._latest, self.shortcut = (None, (), None), None
+            self._latest, self._shortcut = (None, (), None), None
 
     def _last(self, key: Key) -> int:
         """When such a call was made last."""
@@ -206,15 +206,12 @@ class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor i
     def _remember(self, trace: Trace, call: Call) -> None:
         """This trace is the latest one; its twin, if it has one, is asked first from now on."""
         trace.used, before = next(_tick), self._latest[0]
-        if before is not None and self.replayed > self._since:
+        if before is not None and self._replayed > self._since:
             before.replayed = True
         if trace is not before:
-            self._since, self.shortcut = self.replayed, None
-            self._latest = (
-                trace,
-                call.key[0],
-                caller_of(trace, call) if call.plain else None,
-            )
+            self._since, self._shortcut = self._replayed, None
+            caller = caller_of(trace, call) if call.plain else None
+            self._latest = trace, call.key[0], caller
 
     def explain(self) -> str:
         """Why calls were made as they were: the gear, why each recording was made and what it goes
@@ -286,8 +283,8 @@ class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor i
         traces = sum(map(len, self._traces.values()))
         trace = self._latest[0]
         steps = len(trace.program) if trace else 0
-        counts = {**self._counts, "eager": self._counts["eager"] + self.rested}
-        counts["replayed"] = self.replayed
+        counts = {**self._counts, "eager": self._counts["eager"] + self._rested}
+        counts["replayed"] = self._replayed
         return {**counts, "traces": traces, "steps": steps}
 
     def __repr__(self) -> str:

@@ -23,10 +23,10 @@ MOST_ARGUMENTS = 64  # Tensors of a call: simd_cpp/replay/arguments.hpp
 class PythonShortcut:
     """A callable whose calls are those of its method `_call`."""
 
-    replayed = rested = 0  # how many calls were, and how many `rest` took
-    shortcut: Any = None  # of the latest recording; there is none here
+    _replayed = _rested = 0  # how many calls were, and how many `_rest` took
+    _shortcut: Any = None  # of the latest recording; there is none here
 
-    def rest(self, count: int) -> int:
+    def _rest(self, count: int) -> int:
         """Let so many calls be those of `function` itself; how many are: none, here."""
         return 0
 

@@ -78,10 +78,10 @@ class Caller:
 class Shortcut:
     """What is asked first when a jitted function is called: see tutor/programs/shortcut.py."""
 
-    shortcut: Caller | None
-    replayed: int
-    rested: int
-    def rest(self, count: int, /) -> int: ...
+    _shortcut: Caller | None
+    _replayed: int
+    _rested: int
+    def _rest(self, count: int, /) -> int: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 class Edges:

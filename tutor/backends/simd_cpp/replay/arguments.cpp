@@ -38,6 +38,7 @@ bool is_alike(PyObject* t, const Argument& as) {
 PyObject* Window::buffer() const {
     if (!is_part()) return Py_NewRef(buf);
     Ref kept = Ref::to(reinterpret_cast<Holder*>(buf)->memory);
+    if (!is_memory(kept.get())) return Py_NewRef(buf);  // by now: the Plan says what is wrong
     const DType dtype = reinterpret_cast<Memory*>(kept.get())->dtype;
     Memory* part = borrow(kept.get(), start + size, dtype);
     if (!part) return nullptr;
@@ -46,34 +47,37 @@ PyObject* Window::buffer() const {
     return buffer_of(part);
 }
 
-bool fit(const std::vector<Argument>& recorded, const std::unordered_set<PyObject*>& states,
-         PyObject* const* args, Window* windows) {
+bool Windows::fit(const std::vector<Argument>& recorded,
+                  const std::unordered_set<PyObject*>& states, PyObject* const* args) {
     int64_t offsets[MOST_ARGUMENTS];
     const auto count = static_cast<Py_ssize_t>(recorded.size());
     for (Py_ssize_t i = 0; i < count; ++i) {
         const Argument& as = recorded[i];
         if (!is_alike(args[i], as) || !read_whole(part(args[i], T_OFFSET), &offsets[i]))
             return false;
-        PyObject* buf = part(args[i], T_BUF);
+        PyObject* buf = Py_NewRef(part(args[i], T_BUF));
+        all_[count_++] = {buf, 0, 0, 0};
         const int64_t whole = room_of(buf, as.device);
         const bool some = as.contiguous && as.elements < whole;
-        if (whole < 0 || (some && as.device != Py_None) || states.count(buf)) return false;
-        windows[i] = {buf, some ? offsets[i] : 0, some ? as.elements : whole, whole};
+        const bool outside = offsets[i] < 0 || offsets[i] > whole - as.elements;
+        if (whole < 0 || states.count(buf) || (some && (outside || as.device != Py_None)))
+            return false;
+        all_[i] = {buf, some ? offsets[i] : 0, some ? as.elements : whole, whole};
         const auto same = [=](const Window& other) { return other.buf == buf; };
-        if (std::find_if(windows, windows + i, same) - windows != as.first ||
+        if (std::find_if(all_, all_ + i, same) - all_ != as.first ||
             std::find(args, args + i, args[i]) - args != as.itself)
             return false;
     }
     for (Py_ssize_t i = 0; i < count; ++i) {  // several over one Buffer: from the first to the last
-        Window &all = windows[recorded[i].first], &one = windows[i];
+        Window &all = all_[recorded[i].first], &one = all_[i];
         const int64_t end = std::max(all.start + all.size, one.start + one.size);
         all.start = std::min(all.start, one.start);
         all.size = end - all.start;
     }
     for (Py_ssize_t i = 0; i < count; ++i) {
         const Argument& as = recorded[i];
-        windows[i] = windows[as.first];
-        if (windows[i].size != as.size || offsets[i] - windows[i].start != as.offset) return false;
+        all_[i] = all_[as.first];  // of the same Buffer
+        if (all_[i].size != as.size || offsets[i] - all_[i].start != as.offset) return false;
     }
     return true;
 }

@@ -22,9 +22,12 @@ struct Argument {
     PyObject* device;          // its name, or None: memory of the host
 };
 
+// So many Tensors a call may be given that is made again without Python.
+constexpr Py_ssize_t MOST_ARGUMENTS = 64;
+
 // A stretch of a Buffer: `size` numbers from `start` on, of `whole` in all.
 struct Window {
-    PyObject* buf;  // borrowed from the argument
+    PyObject* buf;
     int64_t start, size, whole;
 
     bool is_part() const { return size < whole; }
@@ -34,12 +37,26 @@ struct Window {
     PyObject* buffer() const;
 };
 
-// So many Tensors a call may be given that is made again without Python.
-constexpr Py_ssize_t MOST_ARGUMENTS = 64;
+// Those of all arguments. Their Buffers are kept alive: while a Program runs, another thread may
+// give an argument another one.
+class Windows {
+  public:
+    Windows() = default;
+    ~Windows() {
+        for (Py_ssize_t i = 0; i < count_; ++i) Py_DECREF(all_[i].buf);
+    }
+    Windows(const Windows&) = delete;
+    Windows& operator=(const Windows&) = delete;
+    const Window& operator[](Py_ssize_t i) const { return all_[i]; }
 
-// Whether the arguments are such, and none of their Buffers is one of the function's `states`. Then
-// `windows` has that of each.
-bool fit(const std::vector<Argument>& recorded, const std::unordered_set<PyObject*>& states,
-         PyObject* const* args, Window* windows);
+    // Whether the arguments are as recorded, and none of their Buffers is one of the function's
+    // `states`. Then these are their windows. Of the host's arguments no Python code is run.
+    bool fit(const std::vector<Argument>& recorded, const std::unordered_set<PyObject*>& states,
+             PyObject* const* args);
+
+  private:
+    Window all_[MOST_ARGUMENTS];
+    Py_ssize_t count_ = 0;
+};
 
 }  // namespace tutor

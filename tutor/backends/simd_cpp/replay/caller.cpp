@@ -61,16 +61,17 @@ class Caller {
     PyObject*& short_spec() { return short_spec_; }
 
   private:
-    bool fits(PyObject* const* args, Py_ssize_t count, Window* windows) const {
+    // Last of all the arguments are looked at, as what comes before may run code of Python's.
+    bool fits(PyObject* const* args, Py_ssize_t count, Windows* windows) const {
         return spec_ && given.ready && count == static_cast<Py_ssize_t>(arguments_.size()) &&
-               fit(arguments_, states_, args, windows) && hold();
+               hold() && windows->fit(arguments_, states_, args);
     }
     bool hold() const;
     bool is_usual() const;
-    PyObject* make(PyObject* const* args, const Window* windows, PyObject* run) const;
-    PyObject* buffers(const Window* windows) const;
-    bool touch(PyObject* buffers, const Window* windows) const;
-    PyObject* results(PyObject* buffers, PyObject* const* args, const Window* windows) const;
+    PyObject* make(PyObject* const* args, const Windows& windows, PyObject* run) const;
+    PyObject* buffers(const Windows& windows) const;
+    bool touch(PyObject* buffers, const Windows& windows) const;
+    PyObject* results(PyObject* buffers, PyObject* const* args, const Windows& windows) const;
 
     PyObject *spec_ = nullptr, *guards_ = nullptr, *fixed_ = nullptr, *run_ = nullptr;
     PyObject* short_spec_ = nullptr;
@@ -151,7 +152,7 @@ bool Caller::is_usual() const {
 // ---- the call -----------------------------------------------------------------------------------
 
 // The Buffers that the Program runs on, in its order.
-PyObject* Caller::buffers(const Window* windows) const {
+PyObject* Caller::buffers(const Windows& windows) const {
     Ref list(PyList_GetSlice(fixed_, 0, PyList_GET_SIZE(fixed_)));
     if (!list) return nullptr;
     const auto put = [&](Py_ssize_t place, PyObject* owned) {
@@ -176,7 +177,7 @@ PyObject* Caller::buffers(const Window* windows) const {
 }
 
 // The Buffers that will be changed: first this, then the change, as Buffer.touch says.
-bool Caller::touch(PyObject* buffers, const Window* windows) const {
+bool Caller::touch(PyObject* buffers, const Windows& windows) const {
     static PyObject* const name = PyUnicode_InternFromString("touch");
     for (size_t i = 0; i < arguments_.size(); ++i) {
         const Argument& as = arguments_[i];
@@ -191,7 +192,7 @@ bool Caller::touch(PyObject* buffers, const Window* windows) const {
     return true;
 }
 
-PyObject* Caller::results(PyObject* buffers, PyObject* const* args, const Window* windows) const {
+PyObject* Caller::results(PyObject* buffers, PyObject* const* args, const Windows& windows) const {
     Ref made(PyList_New(results_.size()));
     for (size_t i = 0; made && i < results_.size(); ++i) {
         const Result& result = results_[i];
@@ -218,7 +219,7 @@ PyObject* Caller::results(PyObject* buffers, PyObject* const* args, const Window
     return made.release();
 }
 
-PyObject* Caller::make(PyObject* const* args, const Window* windows, PyObject* run) const {
+PyObject* Caller::make(PyObject* const* args, const Windows& windows, PyObject* run) const {
     Ref list(buffers(windows));
     if (!list || !touch(list.get(), windows)) return nullptr;
     if (!Ref(PyObject_CallOneArg(run, list.get()))) return nullptr;
@@ -233,15 +234,15 @@ PyObject* Caller::make(PyObject* const* args, const Window* windows, PyObject* r
 
 // The Tensors that the call hands out, as a list; None if it is for Python.
 PyObject* Caller::call(PyObject* const* args, Py_ssize_t count) const {
-    Window windows[MOST_ARGUMENTS];
-    if (!fits(args, count, windows)) Py_RETURN_NONE;
+    Windows windows;
+    if (!fits(args, count, &windows)) Py_RETURN_NONE;
     return make(args, windows, run_);
 }
 
 // What the function returns; nullptr, without a Python error, if the call is for Python.
 PyObject* Caller::call_shortened(PyObject* const* args, Py_ssize_t count) const {
-    Window windows[MOST_ARGUMENTS];
-    if (!short_spec_ || !fits(args, count, windows) || !is_usual()) return nullptr;
+    Windows windows;
+    if (!short_spec_ || !is_usual() || !fits(args, count, &windows)) return nullptr;
     Ref kept(Py_NewRef(short_spec_));
     const Shortened now = short_;
     Ref made(make(args, windows, now.run));

@@ -60,7 +60,7 @@ PyObject* shortcut(PyObject* self, void*) {
 
 int set_shortcut(PyObject* self, PyObject* caller, void*) {
     if (caller && caller != Py_None && !Py_IS_TYPE(caller, caller_type)) {
-        PyErr_Format(PyExc_TypeError, "shortcut: give a Caller or None");
+        PyErr_Format(PyExc_TypeError, "_shortcut: give a Caller or None");
         return -1;
     }
     Ref before(inside(self)->caller);
@@ -88,19 +88,19 @@ void dealloc(PyObject* self) {
 }
 
 PyMemberDef members[] = {
-    {"replayed", T_PYSSIZET, offsetof(ShortcutObject, replayed), 0, "How many calls were."},
-    {"rested", T_PYSSIZET, offsetof(ShortcutObject, rested), 0, "How many calls `rest` took."},
+    {"_replayed", T_PYSSIZET, offsetof(ShortcutObject, replayed), 0, "How many calls were."},
+    {"_rested", T_PYSSIZET, offsetof(ShortcutObject, rested), 0, "How many calls `_rest` took."},
     {},
 };
 
 PyMethodDef methods[] = {
-    {"rest", rest, METH_O,
-     "rest(count)\n--\n\nLet the next calls be those of the function itself; how many are."},
+    {"_rest", rest, METH_O,
+     "_rest(count)\n--\n\nLet the next calls be those of the function itself; how many are."},
     {},
 };
 
 PyGetSetDef attributes[] = {
-    {"shortcut", shortcut, set_shortcut, "The Caller that is asked first, or None.", nullptr},
+    {"_shortcut", shortcut, set_shortcut, "The Caller that is asked first, or None.", nullptr},
     {},
 };
 
