@@ -102,12 +102,13 @@ def test_the_room_for_copies_lies_behind_the_temps() -> None:
 
 
 def test_an_arena_is_counted_and_given_back() -> None:
+    """It takes the place of a smaller one, where that was there for other Plans."""
     before = memory.stats()
-    plan = _simd.Plan([(1000, "f", 0)], [], 2**20)
-    assert memory.stats().in_use - before.in_use == 2**20
+    plan = _simd.Plan([(1000, "f", 0)], [], 2**27)
+    assert 2**26 < memory.stats().in_use - before.in_use <= 2**27
     plan.run([])
     del plan
-    assert memory.stats().in_use == before.in_use
+    assert memory.stats().in_use <= before.in_use
 
 
 # ---- It refuses what a call refuses --------------------------------------------------------------
