@@ -216,7 +216,7 @@ def everything(found: Reached) -> list[Any]:
 def test_names_are_all_known_before_the_walk_which_is_one(
     kind: str, by: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It finds what walks find that begin anew until there is no more to be named."""
+    """It finds what walks find that start over until there is no more to be named."""
     deep, net = Deep(9, by), nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Linear(3, 1))
     optimizer, x = optim.Adam(net.parameters()), tutor.randn(4, 2)
 

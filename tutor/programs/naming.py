@@ -1,9 +1,9 @@
 """Naming: which names count, before it is noted what is reached (places.py).
 
 Code that is reached names attributes, these lead to more code, and that names more attributes, also
-of objects that were reached before. A walk that began anew with all names, until there are no more,
-would look at everything for each level of a model. Here it goes on: only what may have an attribute
-of a name that is new is looked at again.
+of objects that were reached before. Starting over with all names, until there are no more, would
+look at everything once for each level of a model. This walk continues: it looks again only at what
+may have an attribute with a new name.
 """
 
 from __future__ import annotations

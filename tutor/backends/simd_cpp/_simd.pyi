@@ -74,7 +74,6 @@ class Caller:
         recorded or not. The Program is run by `run`, a Plan's; `rebuild` makes the result
         of the list of Tensors; `note` is told the error of a kernel."""
 
-@final
 class Shortcut:
     """What is asked first when a jitted function is called: see tutor/programs/shortcut.py."""
 

@@ -1,6 +1,6 @@
-// Memory for the temps of all Plans of the process. Who runs one takes an arena and gives it back:
-// so there are as many arenas as there are runs at once, however many Programs have been recorded,
-// and none is larger than the largest of these needs. Changed with the GIL held.
+// Memory for the temps of all Plans of the process. A run takes an arena and gives it back: so
+// there are as many arenas as there are runs at once, however many Programs have been recorded, and
+// none is larger than the largest of these needs. Changed with the GIL held.
 #pragma once
 
 #include <cstddef>

@@ -21,7 +21,7 @@ PyTypeObject* caller_type = nullptr;
 
 namespace {
 
-// All references here are borrowed from the tuple of lists that Trace.twin in Python has made.
+// All references here are borrowed from the tuple of lists that `caller_of` in Python has made.
 using Grad = std::pair<PyObject*, int>;  // a Tensor, and whether it has a gradient
 struct Fresh {
     Py_ssize_t place, count, dtype;
@@ -204,9 +204,8 @@ PyObject* Caller::results(PyObject* buffers, PyObject* const* args, const Window
             if (!(tensor = kind.fresh())) return nullptr;
             const Window* within = result.within < 0 ? nullptr : &windows[result.within];
             PyObject* buf = within ? within->buf : PyList_GET_ITEM(buffers, result.place);
-            PyObject* start = within ? PyLong_FromLongLong(within->start) : PyLong_FromLong(0);
-            Ref offset(start ? PyNumber_Add(result.offset, start) : nullptr);
-            Py_XDECREF(start);
+            Ref start(PyLong_FromLongLong(within ? within->start : 0));
+            Ref offset(start ? PyNumber_Add(result.offset, start.get()) : nullptr);
             if (!offset) return Py_DECREF(tensor), nullptr;
             kind.put(tensor, T_BUF, Py_NewRef(buf));
             kind.put(tensor, T_SHAPE, Py_NewRef(result.shape));

@@ -1,6 +1,5 @@
 // Running a Plan, and its Python type.
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <utility>
 
