@@ -424,6 +424,14 @@ NATIVE_MUTANTS = [
         only="argument and state",
     ),
     Mutant(
+        "one square among powers makes squares of all", f"{CPP}/kernels/division.cpp",
+        "const bool square = xsimd::all(y == vec<double>(2.0));",
+        "const bool square = xsimd::any(y == vec<double>(2.0));",
+        "backends/test_powers.py",
+        "x ** Tensor([2, 3]) is x * x",
+        only="beside",
+    ),
+    Mutant(
         "a gradient may be of another dtype", f"{CPP}/engine/walk.cpp",
         " && dtype_of(gx) == dtype_of(x) &&", " &&",
         "functions/test_custom.py",
