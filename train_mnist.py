@@ -30,9 +30,9 @@ from typing import Any, NamedTuple
 
 import tutor
 from tutor import Tensor, data, dist, nn, no_grad, optim
+from tutor._util import files
 from tutor.backends import registry, simd_cpp
 from tutor.errors import DataError, DomainError, TutorError
-from tutor.ground import files
 from tutor.nn import saving
 from tutor.training.screen import Screen
 from tutor.viz import training

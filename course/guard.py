@@ -22,7 +22,7 @@ from typing import Any
 
 from course.clock import watched
 from course.limits import held
-from tutor.ground.system import THREADS
+from tutor._util.system import THREADS
 
 AGAIN = 0.05  # seconds until code that has swallowed a TimeUp gets the next
 PATIENCE = 0.5  # seconds that a thread is given to notice it

@@ -52,7 +52,7 @@ nitpick_ignore_regex = [  # base classes and type variables of no interest, or o
     ("py:class", r"(abc|collections\.abc|ctypes)\..*"),
     ("py:class", r"tutor\.optim\.optimizer\.Optimizer"),  # public as tutor.optim.Optimizer
     ("py:class", r"tutor\.backends\.simd_cpp\._simd\..*"),
-    ("py:class", r"tutor\.ground\.(recording\._Recording|literals\.IsTensor)"),
+    ("py:class", r"tutor\.(core\.engine\.grad_mode\._Recording|_storage\.array_like\.IsTensor)"),
     ("py:class", r"tutor\.nn\.(cells|transformer)\.(OneStateCell|Cell|Stack|Layer)"),
     ("py:obj", r"tutor\..*\.[RT]"),
 ]

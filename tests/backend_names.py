@@ -8,8 +8,8 @@ import os
 
 import missing
 
+from tutor._util import interpreter
 from tutor.backends import devices, registry, simd_cpp
-from tutor.ground import interpreter
 
 
 def _levels() -> list[str]:

@@ -86,7 +86,7 @@ COUNTS = {
     "backends/test_cuda_device.py": 59,
     "backends/test_cuda_sources.py": 117,
     "backends/test_opencl.py": 263,
-    "exchange/test_pytorch.py": 52,
+    "interop/test_pytorch.py": 52,
     "nn/test_grids.py": 80,
     "nn/test_rnn_utils.py": 76,
     "onnx/test_from_pytorch.py": 6,

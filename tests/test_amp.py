@@ -11,8 +11,8 @@ import pytest
 import tutor
 from tutor import Tensor, amp, nn, optim
 from tutor.backends.signatures import SIGNATURES
+from tutor.core.engine import casting
 from tutor.errors import DataError, DomainError, DTypeError
-from tutor.ground import casting
 
 _simd = pytest.importorskip("tutor.backends.simd_cpp._simd")
 X = Tensor([[0.5, -1.0], [2.0, 0.25]])

@@ -28,7 +28,7 @@ from tutor import (
     Tensor,
     array_api,
     data,
-    exchange,
+    interop,
     linalg,
     memory,
     nn,
@@ -72,7 +72,7 @@ OPERATORS = """
     __rshift__ __rsub__ __rtruediv__ __rxor__ __setitem__ __sub__ __truediv__ __xor__
 """.split()  # noqa: SIM905 - a table
 MODULES = (tutor, functional, nn, optim, array_api, viz, memory, testing, data, training,
-           tutor.random, tutor.autograd, exchange, linalg)  # fmt: skip
+           tutor.random, tutor.autograd, interop, linalg)  # fmt: skip
 METHODS = [n for n in dir(Tensor) if not n.startswith("_")]
 METHODS += [n for n in OPERATORS if hasattr(Tensor, n)]
 BUFFER = [n for n in dir(tutor.Buffer) if not n.startswith("_")]
@@ -256,7 +256,7 @@ ROWS: dict[str, Callable[[], Any]] = {
     "tutor.grad": lambda: differentiated(),
     "tutor.from_numpy": lambda: tutor.from_numpy(np.ones(3)),
     "tutor.autograd.grad": lambda: tutor.autograd.grad((x := floats()).sum(), x),
-    "tutor.exchange.to_torch": lambda: exchange.from_torch(np.ones(3)),  # PyTorch may not be there
+    "tutor.interop.to_torch": lambda: interop.from_torch(np.ones(3)),  # PyTorch may not be there
     "tutor.set_backend": lambda: tutor.set_backend(tutor.registry.current()),
     "tutor.multinomial": lambda: tutor.multinomial(Tensor([1.0, 2.0]), 3, replacement=True),
     "tutor.gather": lambda: tutor.gather(floats(), 0, ints() * 0).sum().backward(),

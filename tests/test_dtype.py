@@ -8,8 +8,8 @@ import pytest
 
 import tutor
 from tutor import DTYPES, Tensor, dtype, promote
+from tutor._storage import bits
 from tutor.errors import DTypeError, NumberRangeError
-from tutor.ground import bits
 
 NUMPYS = [d for d in DTYPES if d is not tutor.bfloat16]
 PAIRS = [(a, b) for a in NUMPYS for b in NUMPYS]

@@ -9,11 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
+import trunk
 
 import course
 import tutor
+from tutor._util import lazy_imports
 from tutor.backends.signatures import SIGNATURES
-from tutor.ground import later
 
 PACKAGE = Path(tutor.__file__).parent
 COURSE = Path(course.__file__).parent
@@ -25,15 +26,15 @@ OPTIONAL = ("numpy", "matplotlib", "safetensors", "tqdm", "IPython", "nbformat",
 # The house, from the ground up. A room is a folder of tutor/ or a module beside them; it may import
 # from its own floor and from those below. "" is `tutor` itself, which opens all doors.
 FLOORS = (
-    ("errors", "dtype", "ground"),
+    ("errors", "dtype", "_util", "_storage"),
     ("memory", "backends"),
     ("core",),
     ("random", "methods"),
     ("ops",),
     ("functions",),
-    ("array_api", "autograd", "einops", "exchange", "linalg"),
-    ("amp", "data", "nn", "optim", "programs", "testing", "viz", "watching"),
-    ("dist", "onnx", "training"),
+    ("array_api", "autograd", "einops", "interop", "linalg"),
+    ("amp", "data", "nn", "optim", "profiler", "programs", "testing", "viz"),
+    ("distributed", "onnx", "training"),
     ("",),
     ("course",),
     ("doctor",),
@@ -52,7 +53,7 @@ MODULES = {module_of(path): path for path in FILES}
 
 
 def room(module: str) -> str:
-    """`ground` of tutor.ground.layout, `course` of course.judge."""
+    """`_storage` of tutor._storage.layout, `course` of course.judge."""
     package, _, inner = module.partition(".")
     return inner.partition(".")[0] if package == "tutor" else package
 
@@ -173,6 +174,47 @@ def test_nothing_else_goes_by_the_name_of_tensor() -> None:
     assert not aliases
 
 
+# ---- the fence around the trunk ------------------------------------------------------------------
+
+# Imports by which the trunk reaches what stands on it. Strike out a row when its import is gone; a
+# new one is refused.
+LEAVES = {
+    "backends.python_ref.fused": {"tutor.backends.bytecode"},
+    "backends.registry": {"tutor.backends.matrix_signatures"},
+    "backends.shape_rules": {"tutor.backends.bytecode"},
+    "backends.step": {"tutor.backends.costs", "tutor.backends.matrix_signatures"},
+    "core.buffer": {"tutor.backends.devices"},
+    "core.engine": {"tutor.backends.simd_cpp"},
+    "core.engine.backward": {"tutor.backends.devices", "tutor.backends.transfers"},
+    "core.engine.forward": {"tutor.backends.transfers"},
+    "core.tensor": {"tutor.backends.devices"},
+    "methods.conversions": {"tutor.backends.devices"},
+    "methods.create": {"tutor.backends.devices"},
+    "methods.inplace": {"tutor.backends.simd_cpp"},
+    "methods.tensor": {"tutor.methods.interop"},
+    "ops.attention": {"tutor.backends.transfers"},
+    "ops.matmul": {"tutor.backends.transfers"},
+    "ops.transfer": {"tutor.backends.devices"},
+}
+TRUNK = 12_454  # lines at most; the aim is 11,000
+
+
+@pytest.mark.parametrize("path", trunk.files(), ids=trunk.module_of)
+def test_the_trunk_does_not_know_what_stands_on_it(path: Path) -> None:
+    """Each import that leaves the trunk is listed, and each that is listed is still there."""
+    assert trunk.leaves(path, {*MODULES}) == LEAVES.get(trunk.module_of(path), set())
+
+
+def test_only_modules_of_the_trunk_are_listed() -> None:
+    listed = {*LEAVES, *trunk.MODULES, *trunk.ROOMS, *trunk.OUTSIDE}
+    assert {f"tutor.{name}" for name in listed} <= {*MODULES}
+    assert all(trunk.is_trunk(name) for name in LEAVES)
+
+
+def test_the_trunk_does_not_grow() -> None:
+    assert trunk.lines(trunk.files()) <= TRUNK
+
+
 # ---- what keeps it readable ----------------------------------------------------------------------
 
 
@@ -186,8 +228,13 @@ def test_the_core_is_four_boxes() -> None:
     assert boxes == {"__init__", *BOXES}
 
 
+# Where Buffer, TensorBase, Op and Engine are: what a reader of the boxes reads first.
+MAIN = ("buffer/__init__", "tensor", "op/__init__", "engine/__init__", "engine/forward",
+        "engine/backward")  # fmt: skip
+
+
 def test_the_four_boxes_are_under_1000_lines() -> None:
-    assert sum(length(path) for path in (PACKAGE / "core").rglob("*.py")) < 1000
+    assert sum(length(PACKAGE / f"core/{name}.py") for name in MAIN) < 1000
 
 
 def test_python_ref_has_about_ten_lines_for_each_kernel() -> None:
@@ -230,8 +277,8 @@ def test_import_tutor_leaves_optional_packages_alone(name: str) -> None:
 # What `import tutor` may load: of its own rooms these, and of Python's what is listed, beside what
 # Python itself has loaded and what `typing` brings. A new room, or a costly module, is loaded when
 # it is first used: by a row in PLACES of tutor/__init__.py, or by an import inside of the function.
-AT_ONCE = {"backends", "core", "dtype", "errors", "functions", "ground", "memory", "methods", "ops",
-           "random"}  # fmt: skip
+AT_ONCE = {"_storage", "_util", "backends", "core", "dtype", "errors", "functions", "memory",
+           "methods", "ops", "random"}  # fmt: skip
 LATER = {"tutor.backends.python_ref", "tutor.backends.cases", "tutor.backends.conformance",
          "tutor.backends.costs", "tutor.methods.dlpack"}  # fmt: skip
 OF_PYTHON = {"__future__", "array", "contextvars", "ctypes", "importlib", "math", "struct",
@@ -258,7 +305,7 @@ def test_import_tutor_loads_little() -> None:
 
 def test_what_is_loaded_later_is_there_when_it_is_asked_for() -> None:
     """Each public name by itself, in any order, and all of them at once by TUTOR_IMPORT=all."""
-    names = sorted({*tutor.__all__} & {*later.PLACES})
+    names = sorted({*tutor.__all__} & {*lazy_imports.PLACES})
     assert {"jit", "lazy", "nn", "optim", "profile", "viz"} <= {*names}
     for name in names:
         code = f"import tutor; x = tutor.{name}; print(x is tutor.{name} is vars(tutor)[{name!r}])"
@@ -279,7 +326,7 @@ TRAIN = """
 import course
 import tutor
 from tutor.backends.signatures import SIGNATURES
-from tutor.ground import later
+from tutor._util import lazy_imports
 from tutor import Tensor, nn, optim
 tutor.manual_seed(0)
 model = nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 2))
@@ -288,7 +335,7 @@ adam = optim.Adam(nn.get_parameters(model), lr=0.05)
 for _ in range(100):
     loss = model(x).cross_entropy(y)
     adam.zero_grad(); loss.backward(); adam.step()
-from tutor.ground import memory
+from tutor._storage import memory
 from tutor.backends import registry
 print(registry.current(), memory.Memory.__name__, loss.item() < 0.1)
 """

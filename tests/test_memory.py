@@ -18,9 +18,9 @@ from backend_names import DEVICES
 
 import tutor
 from tutor import Buffer, Tensor, float32, memory, nn, optim
+from tutor._storage.memory import Memory, PythonMemory
 from tutor.backends import devices
 from tutor.errors import DomainError, DTypeError
-from tutor.ground.memory import Memory, PythonMemory
 
 ROOT = Path(tutor.__file__).parents[1]
 CHUNK = 2**24
@@ -266,7 +266,7 @@ def test_eight_threads_share_no_block(policy: str, cls: type) -> None:
 FORK = """
 import os, threading
 from tutor import memory
-from tutor.ground.memory import Memory
+from tutor._storage.memory import Memory
 
 stop = threading.Event()
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import tutor
-from tutor import Tensor, exchange, nn, optim
+from tutor import Tensor, interop, nn, optim
 from tutor.errors import ArgumentError, TutorError
 
 WRONG: dict[str, Any] = {
@@ -169,7 +169,7 @@ CALLS: dict[str, Any] = {
     **{f"init.{n}": getattr(nn.init, n) for n in INITS},
     **{f"utils.{n}": getattr(nn.utils, n) for n in UTILS},
     "autograd.grad": tutor.autograd.grad,
-    "exchange.from_torch": exchange.from_torch,
+    "exchange.from_torch": interop.from_torch,
     **{f"{c.__module__}.{c.__name__}": c for c in (*LAYERS, *OTHERS)},
 }
 

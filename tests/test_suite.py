@@ -122,15 +122,14 @@ def test_files_of_tests_have_names_of_their_own() -> None:
 
 
 # ---- nothing is passed over ----------------------------------------------------------------------
-# pytest and ruff leave out whatever is called dist, unless they are told not to; here that is a
-# folder of the library, and one of its tests.
+# pytest and ruff leave out whatever is called build or dist, for example.
 
 
 def test_pytest_looks_into_every_folder_of_tests(pytestconfig: pytest.Config) -> None:
     patterns = pytestconfig.getini("norecursedirs")
     folders = {path.parent for path in ROOT.glob("tests/**/test_*.py")}
     parts = {part for folder in folders for part in folder.relative_to(ROOT).parts}
-    assert {"dist", "core", "nn"} <= parts
+    assert {"distributed", "core", "nn"} <= parts
     assert not [part for part in parts if any(fnmatch(part, pattern) for pattern in patterns)]
 
 
@@ -140,7 +139,7 @@ def test_ruff_looks_at_every_file() -> None:
     shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     seen = {Path(line) for line in shown.stdout.splitlines()}
     files = {path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")}
-    assert ROOT / "tutor" / "dist" / "ranks.py" in files
+    assert ROOT / "tutor" / "distributed" / "ranks.py" in files
     assert not files - seen
 
 

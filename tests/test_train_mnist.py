@@ -16,8 +16,8 @@ import pytest
 import train_mnist
 import tutor
 from tutor import Tensor, data, nn, optim
+from tutor._util import files
 from tutor.data import fetch, mnist
-from tutor.ground import files
 from tutor.nn import checkpoint
 
 ROOT = Path(__file__).parents[1]

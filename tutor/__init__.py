@@ -10,12 +10,21 @@ import os
 from typing import Any
 
 from tutor import errors, functions, memory, ops, random
+from tutor._util import former_names, lazy_imports
 from tutor.backends import devices, registry, simd_cpp
 from tutor.backends.devices import device, set_default_device, synchronize
 from tutor.backends.registry import set_backend, use_backend
 from tutor.backends.step import Step, watch
 from tutor.core.buffer import Buffer
 from tutor.core.engine import Engine, apply, engine
+from tutor.core.engine.casting import autocast
+from tutor.core.engine.grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    no_grad,
+    set_grad_enabled,
+)
 from tutor.core.op import OPS, Op
 from tutor.dtype import TABLE as DTYPES
 from tutor.dtype import (
@@ -52,40 +61,33 @@ from tutor.functions.joining import (
 from tutor.functions.making import from_numpy, tensor
 from tutor.functions.sampling import bernoulli, multinomial, randint, randperm
 from tutor.functions.sets import bucketize, interp, isin, searchsorted
-from tutor.ground import later
-from tutor.ground.casting import autocast
-from tutor.ground.recording import (
-    enable_grad,
-    inference_mode,
-    is_grad_enabled,
-    no_grad,
-    set_grad_enabled,
-)
 from tutor.methods.tensor import Tensor
-from tutor.ops import twin
+from tutor.ops import native
 from tutor.ops.movement import cat, concatenate, meshgrid, stack
 from tutor.random import initial_seed, manual_seed
 
 __version__ = "0.1.0"
-later.PLACES.update(
+former_names.install()
+lazy_imports.PLACES.update(
     amp="tutor.amp",
     array_api="tutor.array_api",
     autograd="tutor.autograd",
     cuda="tutor.backends.cuda",
     data="tutor.data",
-    detect_anomaly="tutor.watching.anomaly",
-    dist="tutor.dist",
+    detect_anomaly="tutor.profiler.anomaly",
+    dist="tutor.distributed",
+    distributed="tutor.distributed",
     graph="tutor.viz",
     jit="tutor.programs.jit",
     lazy="tutor.programs.lazy",
     linalg="tutor.linalg",
     nn="tutor.nn",
     opencl="tutor.backends.opencl",
-    numpy_protocol="tutor.exchange.numpy_protocol",
+    numpy_protocol="tutor.interop.numpy_protocol",
     load="tutor.nn.saving",
     onnx="tutor.onnx",
     optim="tutor.optim",
-    profile="tutor.watching.profiler",
+    profile="tutor.profiler.profile",
     Program="tutor.programs.program",
     python_ref="tutor.backends.python_ref",
     realize="tutor.programs.lazy",
@@ -95,23 +97,37 @@ later.PLACES.update(
     training="tutor.training",
     viz="tutor.viz",
 )
-if later.AT_ONCE:  # and a type checker knows by this what the names are
-    from tutor import amp, autograd, data, dist, linalg, nn, onnx, optim, testing, training, viz
+if lazy_imports.AT_ONCE:  # and a type checker knows by this what the names are
+    from tutor import (
+        amp,
+        autograd,
+        data,
+        distributed,
+        linalg,
+        nn,
+        onnx,
+        optim,
+        testing,
+        training,
+        viz,
+    )
+    from tutor import distributed as dist
     from tutor.backends import python_ref
     from tutor.nn.saving import load, save
+    from tutor.profiler.anomaly import detect_anomaly
+    from tutor.profiler.profile import profile
     from tutor.programs.jit import jit
     from tutor.programs.lazy import lazy, realize, schedule
     from tutor.programs.program import Program
     from tutor.viz import graph
-    from tutor.watching.anomaly import detect_anomaly
-    from tutor.watching.profiler import profile
 if os.environ.get("TUTOR_DEBUG"):
-    from tutor.watching import debug  # noqa: F401 - it watches, and tells at the end
+    from tutor.profiler import debug  # noqa: F401 - it watches, and tells at the end
 __all__ = [  # and the names of tutor.functions.__all__
     "DTYPES", "OPS", "Buffer", "Engine", "Function", "Op", "Program", "Step", "Tensor", "amp",
     "apply", "arange", "autocast", "autograd", "backward", "bernoulli", "bfloat16", "block_diag",
     "bool", "bucketize", "cartesian_prod", "cat", "checkpoint", "column_stack", "concatenate",
-    "data", "detect_anomaly", "device", "devices", "dist", "double", "dstack", "einsum",
+    "data", "detect_anomaly", "device", "devices", "dist", "distributed", "double", "dstack",
+    "einsum",
     "enable_grad", "engine", "errors", "eye", "float", "float16", "float32", "float64",
     "from_dlpack", "from_numpy", "full", "functions", "grad", "graph", "half", "hstack",
     "inference_mode", "initial_seed", "int", "int8", "int16", "int32", "int64", "interp",
@@ -128,9 +144,9 @@ __all__ += functions.__all__
 
 def __getattr__(name: str) -> Any:
     """A public name of PLACES, imported when it is first asked for, and kept."""
-    if name not in __all__ or name not in later.PLACES:
+    if name not in __all__ or name not in lazy_imports.PLACES:
         raise AttributeError(f"module 'tutor' has no attribute {name!r}")
-    module = later.load(name)
+    module = lazy_imports.load(name)
     found = globals()[name] = vars(module).get(name, module)  # what it is called after, or itself
     return found
 
@@ -146,7 +162,7 @@ zeros, ones, full, arange, eye = Tensor.zeros, Tensor.ones, Tensor.full, Tensor.
 linspace, from_dlpack = Tensor.linspace, Tensor.from_dlpack
 zeros_like, ones_like = Tensor.zeros_like, Tensor.ones_like
 rand, randn = Tensor.rand, Tensor.randn
-devices.register_loader("cuda", lambda: later.load("cuda").kind())
-devices.register_loader("opencl", lambda: later.load("opencl").DEVICE)
-registry.register_loader("python_ref", lambda: later.load("python_ref").table())
-twin.hand_over()
+devices.register_loader("cuda", lambda: lazy_imports.load("cuda").kind())
+devices.register_loader("opencl", lambda: lazy_imports.load("opencl").DEVICE)
+registry.register_loader("python_ref", lambda: lazy_imports.load("python_ref").table())
+native.hand_over()

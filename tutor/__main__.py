@@ -15,7 +15,7 @@ from tutor.backends import cases, conformance, registry, simd_cpp
 from tutor.backends.matrices import agreement
 from tutor.backends.matrix_signatures import MATRICES
 from tutor.backends.signatures import SIGNATURES
-from tutor.dist import launcher
+from tutor.distributed import launcher
 from tutor.doctor import names
 from tutor.errors import KernelNotFound, TutorError
 from tutor.programs import command as program_command

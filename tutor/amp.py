@@ -8,7 +8,7 @@
     scaler.step(optimizer)
     scaler.update()
 
-`autocast` stands in tutor/ground/casting.py, where the Engine asks for it.
+`autocast` stands in tutor/core/engine/casting.py, where the Engine asks for it.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from tutor._storage import bounds_checks
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
 from tutor.core.engine import apply
+from tutor.core.engine.casting import autocast
+from tutor.core.engine.grad_mode import no_grad
 from tutor.dtype import bool_, float32, int64
 from tutor.errors import DataError, DomainError, DTypeError
-from tutor.ground import border, checks
-from tutor.ground.casting import autocast
-from tutor.ground.recording import no_grad
-from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 from tutor.optim.limits import Limit, flag
 from tutor.optim.optimizer import Optimizer, alike
@@ -114,7 +115,7 @@ class GradScaler:
             return optimizer.step()
         if not self._unscaled.get(id(optimizer)):
             self.unscale_(optimizer)
-        if border.closed.get() is None:
+        if bounds_checks.closed.get() is None:
             return None if self.found.item() else optimizer.step()
         # Recorded: nobody can look. The step is made, and taken back where it should not have been.
         kept = [optimizer.counts, *[p for p in optimizer.params if p.grad is not None]]

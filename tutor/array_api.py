@@ -20,11 +20,23 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from tutor import dtype as dtypes
+from tutor._storage import layout
+from tutor._util import lazy_imports
+from tutor._util.typing import DTypeLike, Number, ShapeLike, Sizes, TensorLike
 from tutor.backends import devices
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply
+from tutor.core.engine.grad_mode import is_grad_enabled
 from tutor.errors import AxisError, DomainError, DTypeError, GraphError, ScalarError
-from tutor.exchange.array_info import (  # noqa: F401 - the standard has these, too
+from tutor.functions import einsum
+from tutor.functions.sets import (  # noqa: F401 - so are these
+    searchsorted,
+    unique_all,
+    unique_counts,
+    unique_inverse,
+    unique_values,
+)
+from tutor.interop.array_info import (  # noqa: F401 - the standard has these, too
     KINDS,
     VERSIONS,
     FInfo,
@@ -37,17 +49,6 @@ from tutor.exchange.array_info import (  # noqa: F401 - the standard has these, 
     isdtype,
     result_type,
 )
-from tutor.functions import einsum
-from tutor.functions.sets import (  # noqa: F401 - so are these
-    searchsorted,
-    unique_all,
-    unique_counts,
-    unique_inverse,
-    unique_values,
-)
-from tutor.ground import later, layout
-from tutor.ground.recording import is_grad_enabled
-from tutor.ground.typing import DTypeLike, Number, ShapeLike, Sizes, TensorLike
 from tutor.methods.tensor import Tensor
 from tutor.ops import movement
 
@@ -71,7 +72,7 @@ def __getattr__(name: str) -> Any:
     """The extension `linalg`, which is built on all of this. (For a type checker, here are also the
     functions of the two tables below.)"""
     if name == "linalg":
-        return later.load("linalg")
+        return lazy_imports.load("linalg")
     raise AttributeError(f"module 'tutor.array_api' has no attribute {name!r}")
 
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
+from tutor.core.engine.grad_mode import enable_grad, no_grad, set_grad_enabled
 from tutor.errors import ArgumentError
 from tutor.functions import gradients
 from tutor.functions.custom import Function
 from tutor.functions.gradients import backward
-from tutor.ground import checks
-from tutor.ground.recording import enable_grad, no_grad, set_grad_enabled
-from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 
 __all__ = ["Function", "backward", "enable_grad", "grad", "no_grad", "set_grad_enabled"]

@@ -3,7 +3,7 @@
 A dtype says how many bytes one number takes and how its bits are read. `format` is the character
 Python's `struct` and the buffer protocol use for it; the C++ backend recognises a dtype by the same
 character (`simd_cpp/kernel.hpp`), so the two tables cannot drift apart without a test noticing.
-`struct` does not know bfloat16: its character "E" is tutor's own, and literals.py reads its bits.
+`struct` does not know bfloat16: its character "E" is tutor's own, and array_like.py reads its bits.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from tutor._util.keyword_aliases import spelled
 from tutor.errors import DTypeError, NumberRangeError
-from tutor.ground.spelling import spelled
 
 # Floats (IEEE 754, and bfloat16: float32 without its lower half): the bits behind the binary point,
 # and the exponent of the largest numbers.

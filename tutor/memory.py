@@ -25,8 +25,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tutor._storage.memory import Memory
 from tutor.errors import DomainError
-from tutor.ground.memory import Memory
 
 POLICIES = ("plain", "pool", "arena")
 

@@ -16,16 +16,16 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from tutor._storage import bounds_checks
+from tutor._util.atomic import exchange
+from tutor._util.context_settings import Setting
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import Walked
 from tutor.backends.registry import Operand
 from tutor.core.buffer import Buffer
 from tutor.core.engine import engine
 from tutor.dtype import int64, uint32, uint64
 from tutor.errors import NumberRangeError
-from tutor.ground import border
-from tutor.ground.atomic import exchange
-from tutor.ground.blocks import Setting
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import Walked
 
 T = TypeVar("T")
 WHERE = "where the random numbers stand"
@@ -46,13 +46,13 @@ class Stream:
     @property
     def state(self) -> tuple[int, int]:
         """(seed, counter), both read, or written, as if at one instant."""
-        payload = border.numbers(self.buf, WHERE).tobytes()
+        payload = bounds_checks.numbers(self.buf, WHERE).tobytes()
         seed, counter = struct.unpack("QQ", payload)
         return seed, counter
 
     @state.setter
     def state(self, state: tuple[int, int]) -> None:
-        border.opened(WHERE)
+        bounds_checks.opened(WHERE)
         try:
             self.buf.raw[:] = struct.pack("QQ", *state)
         except (struct.error, TypeError):

@@ -6,11 +6,12 @@ import random
 from collections.abc import Callable, Sequence
 from contextvars import copy_context
 
+from tutor._storage import layout
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import TensorLike
 from tutor.errors import GraphError
 from tutor.functions.doubt import busy
-from tutor.ground import checks, layout
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import TensorLike
 from tutor.methods.tensor import Tensor
 
 Function = Callable[..., Tensor]

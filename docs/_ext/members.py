@@ -21,7 +21,7 @@ from functools import cached_property
 from types import FunctionType
 from typing import Any
 
-from tutor.ground.memory import PythonHolder
+from tutor._storage.memory import PythonHolder
 
 KINDS = (FunctionType, classmethod, staticmethod, property, cached_property)
 # Used in other ways than the public class above them, too.

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from tutor._storage.bits import pack, unpack
 from tutor.backends.registry import Operand
 from tutor.core.buffer import Buffer
 from tutor.dtype import TABLE, DType, bfloat16, float64
-from tutor.ground.bits import pack, unpack
 
 LAYOUTS: dict[str, Callable[[tuple[int, ...]], np.ndarray]] = {
     "contiguous": lambda shape: np.empty(shape, np.int8),

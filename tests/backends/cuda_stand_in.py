@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 import tutor
-from tutor.backends.cuda import device, driver, place
+from tutor.backends.cuda import device, device_context, driver
 from tutor.backends.cuda.nvrtc import Nvrtc, nvrtc
 
 HERE = Path(__file__).parent
@@ -121,7 +121,7 @@ def in_its_place(library: Library, folder: Path | None) -> Iterator[None]:
                     made[capability] = HostNvrtc(nvrtc(capability).library, capability, folder)
                 return made[capability]
 
-            patch.setattr(place, "nvrtc", both)
+            patch.setattr(device_context, "nvrtc", both)
         forget()
         try:
             yield

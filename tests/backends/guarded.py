@@ -15,6 +15,9 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from tutor._storage.bits import pack
+from tutor._storage.layout import contiguous_strides
+from tutor._storage.memory import Memory
 from tutor.backends import simd_cpp
 from tutor.backends.cases.bounds import WRITTEN
 from tutor.backends.cases.draws import Draw
@@ -23,9 +26,6 @@ from tutor.backends.cases.operands import Block
 from tutor.backends.registry import Kernel, Operand, Table
 from tutor.backends.signatures import SIGNATURES
 from tutor.dtype import TABLE, DType, bfloat16, float16, float32, float64
-from tutor.ground.bits import pack
-from tutor.ground.layout import contiguous_strides
-from tutor.ground.memory import Memory
 
 LENGTHS = range(131)
 MOST = 8 * (len(LENGTHS) + 4)  # elements of any operand

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from tutor._storage.bits import pack, unpack
 from tutor.backends.cases.operands import Block
 from tutor.backends.simd_cpp import _simd
 from tutor.dtype import TABLE, DType, float32
-from tutor.ground.bits import pack, unpack
 
 DTYPES = {d.format: d for d in TABLE}
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from backend_names import BACKENDS, LEVELS
 
+from tutor._storage.bits import unpack
 from tutor.backends import cases, conformance, registry, simd_cpp
 from tutor.backends.cases.bounds import WRITTEN
 from tutor.backends.cases.draws import LAYOUTS, Case, Draw
@@ -22,7 +23,6 @@ from tutor.backends.matrix_signatures import MATRICES
 from tutor.backends.signatures import SIGNATURES, TABLE_OF_KERNELS
 from tutor.dtype import DType, bfloat16, bool_, float16, float32, float64, int8, int32
 from tutor.errors import KernelNotFound
-from tutor.ground.bits import unpack
 
 ROWS = [
     pytest.param(row.name, dtype, id=f"{row.name}-{dtype.name}")

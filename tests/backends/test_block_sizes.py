@@ -16,6 +16,7 @@ import pytest
 from backend_names import LEVELS
 
 from tutor import Buffer, memory, uint8
+from tutor._storage.memory import Memory
 from tutor.backends import registry
 from tutor.backends.cases import chains, elementwise, fused, movement, network, reduce, scan, window
 from tutor.backends.cases.bounds import UPDATES
@@ -23,7 +24,6 @@ from tutor.backends.cases.draws import Case, Draw
 from tutor.backends.cases.operands import execute, images
 from tutor.backends.conformance import agreement, differences
 from tutor.dtype import DType, bool_, float16, float32, float64, int8, int64, uint32
-from tutor.ground.memory import Memory
 
 READ = constants.read()
 Row = tuple[str, DType, Case]
@@ -373,7 +373,7 @@ ELSEWHERE = {
     "run.hpp:ON_STACK": "test_any_number_of_operands",
     "remember.cpp:FEW": "test_any_number_of_operands",
     "run.hpp:MOST_PARAMS": "test_any_number_of_parameters",
-    "edges.cpp:MOST": "tests/ground/test_edges.py",
+    "edges.cpp:MOST": "tests/core/test_edges.py",
 }
 
 

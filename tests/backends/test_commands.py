@@ -19,7 +19,7 @@ from tutor import Tensor, nn, optim
 from tutor.backends.opencl import table
 from tutor.backends.opencl.commands import Commands, Launch, Question
 from tutor.backends.opencl.device import pool
-from tutor.backends.opencl.place import found
+from tutor.backends.opencl.device_context import found
 from tutor.core.buffer import Buffer
 from tutor.errors import DeviceError, OutOfRangeError
 

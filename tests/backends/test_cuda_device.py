@@ -352,7 +352,7 @@ def test_each_launch_is_what_opencl_is_given(
     """The kernel, work-items, groups, and arguments; and they come to the driver as they are."""
     if "opencl:0" not in tutor.devices.names():
         pytest.skip("no OpenCL driver with a device is here")
-    from tutor.backends.opencl.place import place
+    from tutor.backends.opencl.device_context import place
 
     monkeypatch.setattr(place(0), "is_cpu", False)
     gc.unfreeze()  # conftest.py hides what stands there since the tests were found

@@ -12,13 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tutor
+from tutor._storage.layout import contiguous_strides
+from tutor._storage.memory import Memory
 from tutor.backends import bytecode, costs, registry, simd_cpp
 from tutor.backends.bytecode import Instruction
 from tutor.backends.cases import chains
 from tutor.backends.cases.draws import Case, Draw
 from tutor.backends.cases.operands import Block, elements, execute, images, operand
-from tutor.backends.forms import without
 from tutor.backends.registry import Operand, Table
+from tutor.backends.shape_rules import without
 from tutor.backends.signatures import SIGNATURES
 from tutor.backends.step import Step, emit
 from tutor.dtype import (
@@ -41,8 +43,6 @@ from tutor.errors import (
     ShapeError,
     TutorError,
 )
-from tutor.ground.layout import contiguous_strides
-from tutor.ground.memory import Memory
 
 DTYPES = pytest.mark.parametrize("dtype", TABLE, ids=lambda d: d.name)
 

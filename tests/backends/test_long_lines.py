@@ -10,10 +10,10 @@ import pytest
 from backend_names import LEVELS
 from operands import Operand, filled, operand, values
 
+from tutor._storage.bits import pack
 from tutor.backends import registry
 from tutor.backends.python_ref.reduce import argmax, argmin
 from tutor.dtype import TABLE, DType, float32, float64, int64
-from tutor.ground.bits import pack
 
 LENGTHS = [1, 11, 12, 13, 100, 255, 511, 512, 513, 700, 5000]
 

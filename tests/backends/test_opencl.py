@@ -15,12 +15,13 @@ import pytest
 
 pytest.importorskip("pyopencl")
 
+from tutor._storage.memory import Memory
 from tutor.backends import cases, conformance, registry
 from tutor.backends.cases.operands import Block, execute, images, through
 from tutor.backends.opencl import DEVICE, elementwise, launch, memory, table
-from tutor.backends.opencl import place as driver
+from tutor.backends.opencl import device_context as driver
 from tutor.backends.opencl.device import pool
-from tutor.backends.opencl.place import found, place
+from tutor.backends.opencl.device_context import found, place
 from tutor.backends.opencl.precision import looser
 from tutor.backends.registry import Operand
 from tutor.backends.signatures import SIGNATURES
@@ -32,7 +33,6 @@ from tutor.errors import (
     OutOfMemoryError,
     OutOfRangeError,
 )
-from tutor.ground.memory import Memory
 
 if not found():
     pytest.skip("no OpenCL driver with a device is here", allow_module_level=True)

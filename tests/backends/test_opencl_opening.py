@@ -18,7 +18,7 @@ pytest.importorskip("pyopencl")
 import tutor
 from tutor import Tensor
 from tutor.backends.opencl import DEVICE
-from tutor.backends.opencl import place as driver
+from tutor.backends.opencl import device_context as driver
 from tutor.backends.opencl.faults import UNKNOWN
 from tutor.dtype import float32
 from tutor.errors import DeviceError
@@ -46,7 +46,7 @@ def ran(program: str, env: dict[str, str] | None = None, stack: int = 8192) -> s
 THREADS = """
 import threading
 from tutor import Tensor
-from tutor.backends.opencl import DEVICE, place
+from tutor.backends.opencl import DEVICE, device_context
 opened, places, sums = place.Place.__init__, [], []
 def counted(self, *args):
     places.append(self)

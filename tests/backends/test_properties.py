@@ -12,6 +12,8 @@ from backend_names import LEVELS
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tutor._storage.bits import pack, unpack
+from tutor._storage.layout import axes_of
 from tutor.backends import conformance, registry
 from tutor.backends.cases import CASES, elementwise, reduce, scan
 from tutor.backends.cases.draws import LAYOUTS, OUT_LAYOUTS, Case, Draw, Spec, specials
@@ -19,8 +21,6 @@ from tutor.backends.cases.elementwise import allowed, domains
 from tutor.backends.cases.operands import execute, images
 from tutor.backends.signatures import SIGNATURES
 from tutor.dtype import TABLE, DType, bool_, float32
-from tutor.ground.bits import pack, unpack
-from tutor.ground.layout import axes_of
 
 KERNELS = [
     name

@@ -15,11 +15,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from tutor._storage.bits import pack
+from tutor._storage.memory import PythonMemory
 from tutor.backends.simd_cpp import _simd
 from tutor.dtype import TABLE, bfloat16, float16, float32
 from tutor.errors import DTypeError
-from tutor.ground.bits import pack
-from tutor.ground.memory import PythonMemory
 
 Memory = _simd.Memory
 HUGE = 2**62

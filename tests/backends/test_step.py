@@ -19,13 +19,13 @@ from cube import Cube
 
 import tutor
 from tutor import Buffer, Step, Tensor, nn, optim, registry, watch
+from tutor._storage.array_like import is_tensor
 from tutor.backends import conformance
-from tutor.backends.forms import FORMS
+from tutor.backends.shape_rules import FORMS
 from tutor.backends.signatures import SIGNATURES, TABLE_OF_KERNELS
 from tutor.backends.step import WATCHES, emit, watchers
 from tutor.dtype import DType, float32, float64, int64
 from tutor.errors import ArgumentError, DomainError, KernelNotFound, OutOfRangeError, ShapeError
-from tutor.ground.literals import is_tensor
 
 PACKAGE = Path(tutor.__file__).parent
 FILES = [path for path in sorted(PACKAGE.rglob("*.py")) if "learn" not in path.parts]
@@ -63,7 +63,7 @@ def test_nobody_else_asks_the_registry_for_a_kernel() -> None:
     found = {str(path.relative_to(PACKAGE)): uses(path) for path in FILES}
     found = {name: what for name, what in found.items() if what}
     assert found.pop("backends/step.py") == {"kernel"}
-    assert found.pop("ops/twin.py") == {"kernel"}  # what C++ emits itself where nobody watches
+    assert found.pop("ops/native.py") == {"kernel"}  # what C++ emits itself where nobody watches
     assert found.pop("programs/replay.py") == {"kernel", "kernels", "in_use"}  # a Plan's, too
     assert found.pop("programs/together.py") == {"kernel"}  # is it the one that was noted?
     assert found.pop("backends/registry.py") == {"kernels"}

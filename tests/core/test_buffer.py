@@ -13,8 +13,8 @@ import pytest
 
 import tutor
 from tutor import DTYPES, Buffer, Tensor, apply, bfloat16, float32
+from tutor._storage.memory import Memory, PythonHolder, set_buffers
 from tutor.errors import DTypeError, NumberRangeError, OutOfRangeError, ShapeError
-from tutor.ground.memory import Memory, PythonHolder, set_buffers
 
 PROTOCOL = not issubclass(Buffer, PythonHolder) or sys.version_info >= (3, 12)
 

@@ -23,7 +23,7 @@ from cube import Cube
 import tutor
 from tutor import Tensor, optim, registry
 from tutor.backends.step import watchers
-from tutor.ground.casting import autocast_dtype
+from tutor.core.engine.casting import autocast_dtype
 
 PACKAGE = str(Path(tutor.__file__).parent)
 COUNTS: dict[str, int] = {}  # interrupts, by scenario

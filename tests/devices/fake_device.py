@@ -12,13 +12,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from tutor._storage.device_memory import is_elsewhere
+from tutor._storage.memory import Memory
 from tutor.backends import python_ref, transfers
 from tutor.backends.bytecode import DIVIDES
 from tutor.backends.matrix_signatures import signature_of
 from tutor.backends.registry import Kernel, Operand, Table
 from tutor.dtype import DType
-from tutor.ground.elsewhere import is_elsewhere
-from tutor.ground.memory import Memory
 
 
 class FakeMemory:

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tutor._storage.bits import pack, unpack
 from tutor.backends.conformance import agreement
 from tutor.backends.signatures import FLOATS, TABLE_OF_KERNELS
 from tutor.dtype import TABLE, DType, bool_
-from tutor.ground.bits import pack, unpack
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "exhaustive.jsonl"

@@ -20,6 +20,7 @@ from hypothesis.extra import numpy as hnp
 
 import tutor
 from tutor import Tensor, nn, optim
+from tutor._storage.memory import PythonHolder
 from tutor.dtype import DEFAULTS
 from tutor.errors import (
     DomainError,
@@ -29,7 +30,6 @@ from tutor.errors import (
     ShapeError,
     TutorError,
 )
-from tutor.ground.memory import PythonHolder
 from tutor.nn import checkpoint
 
 NUMPYS = [d for d in tutor.DTYPES if d.name != "bfloat16"]

@@ -235,14 +235,14 @@ NATIVE_MUTANTS = [
     Mutant(
         "shapes that do not fit are taken for such that do", f"{CPP}/engine/rules.cpp",
         "if (found != 1) return false;", "",
-        "ops/test_twin.py::test_shapes_that_broadcast_and_those_that_do_not",
+        "ops/test_native_engine.py::test_shapes_that_broadcast_and_those_that_do_not",
         "x + row reads beyond the row",
     ),
     Mutant(
         "a node forgets who wants a gradient", f"{CPP}/engine/remember.cpp",
         "wanted |= is_tensor(ins_[i]) && requires_grad(ins_[i]);",
         "wanted = is_tensor(ins_[i]) && requires_grad(ins_[i]);",
-        "ops/test_twin.py core/test_engine.py",
+        "ops/test_native_engine.py core/test_engine.py",
         "of w * x, with x a constant, nothing is recorded",
     ),
     Mutant(

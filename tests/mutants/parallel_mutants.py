@@ -3,25 +3,25 @@ the batch."""
 
 from mutant import Mutant
 
-DATA_PARALLEL = "dist/test_data_parallel.py"
+DATA_PARALLEL = "distributed/test_data_parallel.py"
 
 PARALLEL_MUTANTS = [
     Mutant(
-        "leaves are added one after another", "tutor/dist/leaves.py",
+        "leaves are added one after another", "tutor/distributed/leaves.py",
         "while self.branches and self.branches[-1][0] == count:", "while self.branches:",
         DATA_PARALLEL,
         "2 ranks end with other bits than 1",
         only="tree_of_leaves",
     ),
     Mutant(
-        "each rank's leaves draw the same numbers", "tutor/dist/parallel.py",
+        "each rank's leaves draw the same numbers", "tutor/distributed/parallel.py",
         "own = (rank() * running.own + k) << APART", "own = k << APART",
         DATA_PARALLEL,
         "dropout on 2 ranks differs from dropout on 1",
         only="test_the_bits_of_one_rank and 2",
     ),
     Mutant(
-        "a leaf goes on with the running mean of the one before", "tutor/dist/statistics.py",
+        "a leaf goes on with the running mean of the one before", "tutor/distributed/statistics.py",
         "if t.buf.version != version:\n                t.assign(before)",
         "if t.buf.version == version:\n                t.assign(before)",
         DATA_PARALLEL,
@@ -29,28 +29,28 @@ PARALLEL_MUTANTS = [
         only="running_statistics",
     ),
     Mutant(
-        "what a rank has not becomes 0", "tutor/dist/buckets.py",
+        "what a rank has not becomes 0", "tutor/distributed/buckets.py",
         "NOTHING = -0.0", "NOTHING = 0.0",
         DATA_PARALLEL,
         "-0.0 becomes 0.0 where a rank has no rows",
         only="changes_no_bit",
     ),
     Mutant(
-        "ranks count alike, however many rows they have", "tutor/dist/walks.py",
+        "ranks count alike, however many rows they have", "tutor/distributed/ddp_hooks.py",
         "self.walk.current.arrived(i, g * self.weight)", "self.walk.current.arrived(i, g)",
         DATA_PARALLEL,
         "the rows of a short last part count more than others",
         only="not_as_many",
     ),
     Mutant(
-        "a parameter that nobody uses gets a gradient", "tutor/dist/rounds.py",
+        "a parameter that nobody uses gets a gradient", "tutor/distributed/reduction.py",
         "None if g is None or not n else g / rows", "None if g is None else g / rows",
         DATA_PARALLEL,
         "Adam moves it by what it remembers",
         only="no_rank_uses",
     ),
     Mutant(
-        "no bucket leaves before backward is done", "tutor/dist/buckets.py",
+        "no bucket leaves before backward is done", "tutor/distributed/buckets.py",
         "while len(self.sent) < len(self.buckets) and not self.missing[len(self.sent)]:",
         "while False:",
         DATA_PARALLEL,
@@ -58,9 +58,9 @@ PARALLEL_MUTANTS = [
         only="bucket_leaves",
     ),
     Mutant(
-        "pieces of parameters are counted from 0 in each", "tutor/dist/sharded.py",
+        "pieces of parameters are counted from 0 in each", "tutor/distributed/sharded.py",
         "first = rank() * own - at[p.dtype]", "first = rank() * own",
-        "dist/test_sharded.py",
+        "distributed/test_sharded.py",
         "what the ranks hand round is put where other numbers belong",
         only="same_bits",
     ),
@@ -75,14 +75,14 @@ PARALLEL_MUTANTS = [
         "a rank stops for a Ctrl-C that the others have not seen", "train_mnist.py",
         'return not step % ASKED and dist.all_reduce(asked, "max").item() > 0',
         "return self.asked",
-        "dist/test_train_on_ranks.py",
+        "distributed/test_train_on_ranks.py",
         "the others wait for it, and end with a DistError",
         only="reaches_one",
     ),
     Mutant(
         "a sharded run keeps all of the state on each rank", "train_mnist.py",
         "partial(dist.Sharded, kind) if args.sharded and dist.size() > 1 else kind", "kind",
-        "dist/test_train_on_ranks.py",
+        "distributed/test_train_on_ranks.py",
         "--sharded says that memory is spared, and spares none",
         only="sharded_run",
     ),
@@ -99,9 +99,9 @@ PARALLEL_MUTANTS = [
         "DataLoader(device=) is accepted, and the first layer refuses the batch",
     ),
     Mutant(
-        "a ring sends once too often", "tutor/dist/cost.py",
+        "a ring sends once too often", "tutor/distributed/cost.py",
         "return 2 * (ranks - 1) * (link", "return 2 * ranks * (link",
-        "dist/test_cost.py",
+        "distributed/test_cost.py",
         "one rank by itself waits for its own message",
         only="formula",
     ),
@@ -113,7 +113,8 @@ PARALLEL_MUTANTS = [
         only="every_piece",
     ),
     Mutant(
-        "integers are subtracted where they are to be added", "tutor/backends/text/expressions.py",
+        "integers are subtracted where they are to be added",
+        "tutor/backends/codegen/expressions.py",
         'integers(wraps("x + y"))', 'integers(wraps("x - y"))',
         "backends/test_opencl.py",
         "sums of integers on a device are wrong, and those of floats are right",
@@ -134,14 +135,14 @@ PARALLEL_MUTANTS = [
         only="no_signal",
     ),
     Mutant(
-        "what a handler raises is a fault of the device", "tutor/ground/elsewhere.py",
+        "what a handler raises is a fault of the device", "tutor/_storage/device_memory.py",
         "                return True\n", "                return False\n",
         "backends/test_opencl_opening.py",
         "a time limit of the user's own arrives as DeviceError",
         only="handler",
     ),
     Mutant(
-        "a driver that knows no processor is listed", "tutor/backends/opencl/place.py",
+        "a driver that knows no processor is listed", "tutor/backends/opencl/device_context.py",
         "if not UNKNOWN.search(device.version.strip())", "if device",
         "backends/test_opencl_opening.py",
         "the first kernel fails, with words of the compiler",

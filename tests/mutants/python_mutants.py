@@ -8,7 +8,7 @@ from rank_mutants import RANK_MUTANTS
 
 ENGINE, ELEMENTWISE = "tutor/core/engine/backward.py", "tutor/ops/elementwise.py"
 REDUCE, MOVEMENT = "tutor/ops/reduce.py", "tutor/ops/movement.py"
-SELECTION, LAYOUT = "tutor/methods/selection.py", "tutor/ground/layout.py"
+SELECTION, LAYOUT = "tutor/methods/selection.py", "tutor/_storage/layout.py"
 
 PYTHON_MUTANTS = [
     *PASS_MUTANTS,
@@ -214,13 +214,13 @@ PYTHON_MUTANTS = [
     Mutant(
         "an axis of size 1 keeps a step of 2**62", LAYOUT,
         "stride * step if count > 1 else stride)", "stride * step)",
-        "ground/test_layout.py ground/test_border.py",
+        "storage/test_layout.py storage/test_bounds_checks.py",
         "x[:1:2**62] has a stride whose bytes overflow in C and in NumPy",
     ),
     Mutant(
         "an axis of size 1 breaks contiguity", LAYOUT,
         "if size != 1:\n            if stride != step:", "if True:\n            if stride != step:",
-        "ground/test_layout.py",
+        "storage/test_layout.py",
         "x[:, None] is copied where a view would do",
     ),
     Mutant(
@@ -232,13 +232,13 @@ PYTHON_MUTANTS = [
     Mutant(
         "a negative step reaches below the Buffer", LAYOUT,
         "if low < 0 or high >= length:", "if high >= length:",
-        "ground/test_layout.py core/test_tensor.py",
+        "storage/test_layout.py core/test_tensor.py",
         "a forged layout reads memory of others",
     ),
     Mutant(
         "an expanded view can be written to", LAYOUT,
         "    if not is_one_to_one(shape, strides):", "    if False:",
-        "core/test_tensor.py ground/test_layout.py",
+        "core/test_tensor.py storage/test_layout.py",
         "one number takes the last of several values, in silence",
     ),
     # ---- dtypes ----------------------------------------------------------------------------------
@@ -257,13 +257,13 @@ PYTHON_MUTANTS = [
         "x * 2.0 turns a float64 tensor into float32",
     ),
     Mutant(
-        "python_ref rounds an int to bfloat16 twice", "tutor/ground/bits.py",
+        "python_ref rounds an int to bfloat16 twice", "tutor/_storage/bits.py",
         "if 0 < abs(number) < 1e300:", "if isinstance(number, float) and 0 < abs(number) < 1e300:",
         "test_dtype.py backends/test_same_bits.py",
         "the definition of what is right is off by a bit at ties",
     ),
     Mutant(
-        "a nan becomes an infinite bfloat16", "tutor/ground/bits.py",
+        "a nan becomes an infinite bfloat16", "tutor/_storage/bits.py",
         "return bits >> 16 | quiet", "return 0x7F80 if quiet else bits >> 16",
         "test_dtype.py backends/test_same_bits.py",
         "what went wrong in a network looks like a large number",
@@ -326,52 +326,52 @@ PYTHON_MUTANTS = [
         "a watch that forgets go() turns results into what memory held before",
     ),
     Mutant(
-        "an interrupted profile goes on", "tutor/watching/profiler.py",
+        "an interrupted profile goes on", "tutor/profiler/profile.py",
         "self.ends = weakref.ref(leave, self.unlock)", "self.ends = weakref.ref(leave)",
-        "watching/test_profiler.py",
+        "profiler/test_profiler.py",
         "every later kernel call is written down, until memory is full",
     ),
     Mutant(
-        "a Buffer's arithmetic goes past the Steps", "tutor/backends/arithmetic.py",
+        "a Buffer's arithmetic goes past the Steps", "tutor/core/buffer/arithmetic.py",
         "        emit(step)\n", "        registry.kernel(kernel, self.dtype)(whole, *step.ins)\n",
         "backends/test_step.py",
         "a recorded training step leaves out what is done to p.buf.data",
     ),
     Mutant(
-        "max of nothing is asked of the kernel", "tutor/backends/forms.py",
+        "max of nothing is asked of the kernel", "tutor/backends/shape_rules.py",
         'signature.work == "chooses" and', 'signature.work == "choses" and',
         "test_messages.py",
         "the maximum of no elements is whatever stood in memory",
     ),
     Mutant(
-        "an axis of a scan is counted by its first operand", "tutor/backends/forms.py",
+        "an axis of a scan is counted by its first operand", "tutor/backends/shape_rules.py",
         'form in ("elementwise", "scan")', 'form in ("elementwise",)',
         "ops/test_dtypes.py",
         "cumsum fails, for its constant 1 has no axes",
     ),
     Mutant(
-        "a promise of memory is kept anew for everyone who asks", "tutor/ground/memory.py",
+        "a promise of memory is kept anew for everyone who asks", "tutor/_storage/memory.py",
         'elif not exchange((buf,), "memory", (promise,), (memory,)):', "elif False:",
         "core/test_buffer.py",
         "each look at a result calculates it again, and a change of it is lost",
     ),
     Mutant(
-        "who overwrites does not wait for who is still to read", "tutor/programs/promises.py",
+        "who overwrites does not wait for who is still to read", "tutor/programs/lazy_buffers.py",
         "for reader in value.waiting() if reader is not noted]", "for reader in ()]",
-        "programs/test_promises.py",
+        "programs/test_lazy_buffers.py",
         "y = x * 2; x += 1 in a lazy block: y is twice the new x",
     ),
     Mutant(
-        "what an array of NumPy's shares is put off, too", "tutor/ground/memory.py",
+        "what an array of NumPy's shares is put off, too", "tutor/_storage/memory.py",
         "return _references(buf) == _FEWEST", "return True",
-        "programs/test_promises.py",
+        "programs/test_lazy_buffers.py",
         "the array shows the numbers from before a change in place",
     ),
     Mutant(
         "a step that a Python kernel was interrupted in has half happened",
-        "tutor/programs/promises.py",
+        "tutor/programs/lazy_buffers.py",
         "plain = not watchers() and simd_cpp.is_native(kernel)", "plain = True",
-        "programs/test_promises.py",
+        "programs/test_lazy_buffers.py",
         "x += 1 is added twice after Ctrl-C",
     ),
     Mutant(
@@ -448,9 +448,9 @@ PYTHON_MUTANTS = [
         "jitted_module",
     ),
     Mutant(
-        "the border takes memory of another dtype", "tutor/ground/border.py",
+        "the border takes memory of another dtype", "tutor/_storage/bounds_checks.py",
         "if dtype.format != memory.format:", "if False:",
-        "ground/test_border.py",
+        "storage/test_bounds_checks.py",
         "bytes of integers are read as floats, without a word",
     ),
     Mutant(
@@ -600,7 +600,7 @@ PYTHON_MUTANTS = [
     Mutant(
         "tied weights may say two things", "tutor/nn/module.py",
         "if same is None or not alike(found, n, same))", "if same is None)",
-        "exchange/test_pytorch.py",
+        "interop/test_pytorch.py",
         "a model whose weights were never tied there is loaded in silence, and half of it lost",
         only="tied",
     ),
@@ -710,9 +710,9 @@ PYTHON_MUTANTS = [
         only="losses",
     ),
     Mutant(
-        "windows that are dilated do not overlap", "tutor/ground/overlap.py",
+        "windows that are dilated do not overlap", "tutor/_storage/overlap.py",
         "or _returns(axes[::-1], 0, False)", "or False",
-        "ground/test_layout.py",
+        "storage/test_layout.py",
         "a write through windows leaves what the order of a kernel's blocks makes of it",
     ),
     # ---- the course ------------------------------------------------------------------------------
@@ -807,7 +807,7 @@ PYTHON_MUTANTS = [
         "an optimizer is asked to move a parameter by a gradient that is elsewhere",
     ),
     Mutant(
-        "two fills on two devices are one", "tutor/programs/passes/common.py",
+        "two fills on two devices are one", "tutor/programs/passes/cse.py",
         "where = step.device, step.out.buf.dtype", "where = step.out.buf.dtype",
         "devices/test_learning.py",
         "what a recorded call makes on the one device is read on the other",
@@ -821,7 +821,7 @@ PYTHON_MUTANTS = [
     Mutant(
         "what PyTorch negates late is taken as it lies", "tutor/methods/interop.py",
         'x = getattr(x, "resolve_neg", lambda: x)()', "pass",
-        "exchange/test_pytorch.py",
+        "interop/test_pytorch.py",
         "an imaginary part comes into a data set with the wrong sign", "negated",
     ),
     Mutant(
@@ -838,16 +838,16 @@ PYTHON_MUTANTS = [
         "a reader takes the wrong epoch for the best one", "each_label",
     ),
     Mutant(
-        "the sweep follows links", "tutor/ground/files.py",
+        "the sweep follows links", "tutor/_util/files.py",
         "> STALE:\n                part.unlink()",
         "> STALE:\n                part.resolve().unlink()",
-        "ground/test_files.py",
+        "util/test_files.py",
         "a file that a link among the parts names is lost", "links",
     ),
     Mutant(
-        "a pipe is waited for", "tutor/ground/files.py",
+        "a pipe is waited for", "tutor/_util/files.py",
         "if not stat.S_ISREG(status.st_mode):", "if False:",
-        "ground/test_files.py",
+        "util/test_files.py",
         "a loader that is given a pipe blocks for ever", "somebody",
     ),
     # ---- files of other programs -----------------------------------------------------------------
@@ -888,7 +888,7 @@ PYTHON_MUTANTS = [
         "random",
     ),
     Mutant(
-        "what cannot be compared is harmless", "tutor/programs/places.py",
+        "what cannot be compared is harmless", "tutor/programs/captured_state.py",
         "if not trusted and (why := why_unknown(value)):",
         "if trusted and (why := why_unknown(value)):",
         "programs/test_gears.py",
@@ -898,7 +898,7 @@ PYTHON_MUTANTS = [
     Mutant(
         "code from nowhere is replayed", "tutor/programs/checks.py",
         "*_unread(after, ran)", "*()",
-        "programs/test_places.py",
+        "programs/test_captured_state.py",
         "state that only such code reads is the recorded one for ever",
         "no_name",
     ),

@@ -2,9 +2,13 @@
 
 from mutant import Mutant
 
-GROUP, SUMS = "tutor/dist/group.py", "tutor/dist/sums.py"
-SHARED, MPI, LAUNCHER = "tutor/dist/shared.py", "tutor/dist/mpi.py", "tutor/dist/launcher.py"
-ALL, FAILURES = "dist/test_collectives.py", "dist/test_failures.py"
+GROUP, SUMS = "tutor/distributed/group.py", "tutor/distributed/sums.py"
+SHARED, MPI, LAUNCHER = (
+    "tutor/distributed/shared.py",
+    "tutor/distributed/mpi.py",
+    "tutor/distributed/launcher.py",
+)
+ALL, FAILURES = "distributed/test_collectives.py", "distributed/test_failures.py"
 
 RANK_MUTANTS = [
     Mutant(
@@ -29,14 +33,14 @@ RANK_MUTANTS = [
         only="2-shared",
     ),
     Mutant(
-        "a bucket leaves before it is whole", "tutor/dist/buckets.py",
+        "a bucket leaves before it is whole", "tutor/distributed/buckets.py",
         "and not self.missing[len(self.sent)]:", "and not all(self.missing[len(self.sent) :]):",
-        "dist/test_data_parallel.py",
+        "distributed/test_data_parallel.py",
         "a layer that is listed before the one it follows: gradients that come later are lost",
         only="no_rank_uses",
     ),
     Mutant(
-        "a rank's change in place is not noted", "tutor/dist/collectives.py",
+        "a rank's change in place is not noted", "tutor/distributed/collectives.py",
         "(self.x if isinstance(self.x, Buffer) else self.x.buf).touch()", "pass",
         ALL,
         "a derivative is computed with numbers that all_reduce has changed, in silence",
@@ -94,8 +98,8 @@ RANK_MUTANTS = [
     Mutant(
         "what a rank starts takes itself for a rank", SHARED,
         'partition(" ")[0] == str(os.getppid())', 'partition(" ")[0] != ""',
-        "dist/test_launcher.py",
-        "a program that a rank starts fails at the first line of tutor.dist",
+        "distributed/test_launcher.py",
+        "a program that a rank starts fails at the first line of tutor.distributed",
         only="is_told",
     ),
     Mutant(
@@ -120,16 +124,16 @@ RANK_MUTANTS = [
         only="faster",
     ),
     Mutant(
-        "a batch that goes in by name has one row", "tutor/dist/parallel.py",
+        "a batch that goes in by name has one row", "tutor/distributed/parallel.py",
         ".watch([inputs, options], result)", ".watch(list(inputs), result)",
-        "dist/test_data_parallel.py",
+        "distributed/test_data_parallel.py",
         "the mean over ranks whose parts are not alike is not that over their rows",
         only="by_name",
     ),
     Mutant(
-        "a piece begins where its memory does", "tutor/dist/sharded.py",
+        "a piece begins where its memory does", "tutor/distributed/sharded.py",
         "p.offset + start, requires_grad=True", "start, requires_grad=True",
-        "dist/test_sharded.py",
+        "distributed/test_sharded.py",
         "of a model that is flattened into one row each step changes another parameter",
         only="larger_memory",
     ),

@@ -11,7 +11,7 @@ pytest.importorskip("onnx.checker")  # pip install "tutorgrad[onnx]"; a folder "
 torch = pytest.importorskip("torch")  # pip install "tutorgrad[bench]"
 
 import tutor  # noqa: E402
-from tutor.exchange import from_torch, to_torch  # noqa: E402
+from tutor.interop import from_torch, to_torch  # noqa: E402
 from tutor.onnx.trace import tensors_in  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # its exporter of files without torch.export

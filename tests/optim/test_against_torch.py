@@ -67,7 +67,7 @@ CASES |= {
     for name in ("Adam", "AdamW", "NAdam", "RAdam", "RMSprop", "Adagrad", "Adadelta")
 }
 CASES |= {f"{name}, betas": (name, {"lr": 0.1, "betas": (0.7, 0.8)}) for name in ("AdamW", "NAdam")}
-# test_lbfgs.py, against PyTorch; dist/test_sharded.py
+# test_lbfgs.py, against PyTorch; distributed/test_sharded.py
 ELSEWHERE = {optim.LBFGS.__name__, dist.Sharded.__name__}
 SHAPES = (3, 7), (5,), ()
 GROUPS: dict[str, list[dict[str, Any]]] = {  # settings of the second and the third parameter

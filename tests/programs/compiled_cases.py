@@ -11,18 +11,18 @@ import pytest
 
 import tutor
 from tutor import Tensor, nn, optim
+from tutor._storage.layout import contiguous_strides
 from tutor.backends import cases, conformance, registry
 from tutor.backends.cases.draws import Case, Spec
 from tutor.backends.cases.operands import execute, images, through
 from tutor.backends.signatures import SIGNATURES
 from tutor.backends.step import Step
 from tutor.dtype import TABLE, DType, bool_, float16, float32, int64, uint64
-from tutor.ground.layout import contiguous_strides
 from tutor.programs.program import Program, Slot, Walk
 from tutor.programs.source.compiler import load
 from tutor.programs.source.function import Compiled
 from tutor.programs.source.text import source
-from tutor.programs.source.trial import Memories
+from tutor.programs.source.verify import Memories
 
 Prepared = tuple[str, DType, Case, list[bytes], list[bytes]]  # a case, its memory before and after
 

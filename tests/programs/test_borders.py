@@ -19,8 +19,8 @@ import pytest
 
 import tutor
 from tutor import Tensor, nn
+from tutor._storage.memory import PythonHolder
 from tutor.errors import GraphError, RecordError, TutorError
-from tutor.ground.memory import PythonHolder
 
 STRICT = {"strict": True}
 

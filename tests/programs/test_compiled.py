@@ -18,8 +18,8 @@ from compiled_cases import (
 
 import tutor
 from tutor import Tensor, nn, optim, registry, use_backend
+from tutor.backends.codegen.expressions import EXPRESSIONS
 from tutor.backends.step import Step, emit
-from tutor.backends.text.expressions import EXPRESSIONS
 from tutor.dtype import (
     DType,
     float32,
@@ -34,7 +34,7 @@ from tutor.programs.source import compiler
 from tutor.programs.source.compiled import compiled
 from tutor.programs.source.function import Compiled
 from tutor.programs.source.text import functions_of, source
-from tutor.programs.source.trial import Memories, trial
+from tutor.programs.source.verify import Memories, trial
 
 pytestmark = pytest.mark.usefixtures("second_road")
 

@@ -15,13 +15,14 @@ from compiled_cases import (
     whole,
 )
 
+from tutor._storage.bits import pack, unpack
 from tutor.backends import registry
 from tutor.backends.cases.bounds import UPDATES
+from tutor.backends.codegen.dialect import OPENCL, real
+from tutor.backends.codegen.expressions import EXPRESSIONS, expression
+from tutor.backends.codegen.loops import summed
 from tutor.backends.signatures import SIGNATURES, TABLE_OF_KERNELS
 from tutor.backends.step import Step, emit
-from tutor.backends.text.dialect import OPENCL, real
-from tutor.backends.text.expressions import EXPRESSIONS, expression
-from tutor.backends.text.loops import summed
 from tutor.dtype import (
     TABLE,
     DType,
@@ -34,12 +35,11 @@ from tutor.dtype import (
     int64,
     uint64,
 )
-from tutor.ground.bits import pack, unpack
 from tutor.programs.program import Program, Slot
 from tutor.programs.source import compiler
 from tutor.programs.source.function import Compiled
 from tutor.programs.source.text import WRITERS, functions_of, source
-from tutor.programs.source.trial import Memories
+from tutor.programs.source.verify import Memories
 
 GOLDEN = Path(__file__).parent / "source.txt"
 pytestmark = pytest.mark.usefixtures("second_road")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from backend_names import BACKENDS
-from test_promises import interrupted, ran
+from test_lazy_buffers import interrupted, ran
 
 import tutor
 from tutor import Tensor, memory, registry

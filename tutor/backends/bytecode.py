@@ -34,10 +34,10 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from tutor._storage.layout import Shape
 from tutor.backends.signatures import SIGNATURES, Signature, dtype_of
 from tutor.dtype import BY_NAME, DType
 from tutor.errors import ArgumentError, DomainError, DTypeError, KernelNotFound, ShapeError
-from tutor.ground.layout import Shape
 
 MOST_INSTRUCTIONS = 64  # as simd_cpp/kernel.hpp has it, and so many operands, out among them
 MOST_OPERANDS = 32

@@ -22,6 +22,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from tutor._storage.bits import UNSIGNED
 from tutor.backends import cases, registry
 from tutor.backends.cases.bounds import ROUNDOFF, bounds, written
 from tutor.backends.cases.draws import Case, Spec
@@ -31,7 +32,6 @@ from tutor.backends.registry import Table
 from tutor.backends.signatures import SIGNATURES
 from tutor.dtype import DType
 from tutor.errors import KernelNotFound
-from tutor.ground.bits import UNSIGNED
 
 BOUNDED = ("sum", "residual")  # classes whose error is given as a fraction of a bound
 

@@ -1,6 +1,6 @@
 """What a kernel call costs: how many bytes it moves, and how much it computes.
 
-Both follow from the form of the kernel (forms.py) and from how its operands lie in memory.
+Both follow from the form of the kernel (shape_rules.py) and from how its operands lie in memory.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from tutor._storage.layout import Shape
 from tutor.backends import bytecode, windows
 from tutor.backends.matrix_signatures import signature_of
 from tutor.dtype import DType
-from tutor.ground.layout import Shape
 
 Work = Callable[[Shape, Sequence[Shape]], int]
 Layout = tuple[Shape, Shape, DType]  # shape, strides, and dtype of an operand

@@ -20,17 +20,18 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NoReturn, Protocol
 
+from tutor._storage import bounds_checks, layout
+from tutor._storage.array_like import is_tensor
+from tutor._storage.device_memory import asked, failed, passes, said
+from tutor._storage.memory import Memory, held
+from tutor._util import error_messages
+from tutor._util.context_settings import Setting, Within
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import DeviceLike, Walked
 from tutor.backends import registry
 from tutor.backends.registry import Kernel
 from tutor.dtype import DType
 from tutor.errors import DeviceError, OutOfMemoryError, TutorError
-from tutor.ground import border, layout, refusals
-from tutor.ground.blocks import Setting, Within
-from tutor.ground.elsewhere import asked, failed, passes, said
-from tutor.ground.literals import is_tensor
-from tutor.ground.memory import Memory, held
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import DeviceLike, Walked
 
 CPU = registry.DEVICE
 
@@ -47,7 +48,7 @@ class Device(Protocol):
         """What its maker calls it."""
 
     def empty(self, count: int, dtype: DType, index: int) -> Any:
-        """Memory for `count` numbers, contents undefined: tutor/ground/memory.py. MemoryError, or
+        """Memory for `count` numbers, contents undefined: tutor/_storage/memory.py. MemoryError, or
         an OutOfMemoryError that says more, if there is no room."""
 
     def table(self, index: int) -> registry.Table:
@@ -58,7 +59,7 @@ class Device(Protocol):
         """Wait until all that was asked of it is done."""
 
     # noting(index): if there is this method, what the kernel calls of a Program are noted in as it
-    # is run first, to be made again in the next runs: opencl/noting.py
+    # is run first, to be made again in the next runs: opencl/capture.py
 
 
 IN_USE: dict[str, Device] = {}  # by kind: empty as long as nobody asked for any but the CPU
@@ -249,7 +250,7 @@ def empty(count: int, dtype: DType, name: str) -> Any:
     no room."""
     try:
         if count < 0:
-            raise refusals.no_room_for(count, dtype)
+            raise error_messages.no_room_for(count, dtype)
         if name == CPU:
             return Memory(count, dtype.itemsize, dtype.format)
         return kind_of(name).empty(count, dtype, _index(name))
@@ -264,7 +265,7 @@ def empty(count: int, dtype: DType, name: str) -> Any:
                 "use a smaller shape or a narrower dtype, or let go of tensors you no longer need",
             ) from None
         if not isinstance(count, int) or not isinstance(dtype, DType):
-            raise refusals.no_room_for(count, dtype) from None
+            raise error_messages.no_room_for(count, dtype) from None
         raise failed(name, f"room for {count} numbers of {dtype.name}", error) from error
 
 
@@ -314,7 +315,7 @@ def _guarded(device: str, name: str, kernel: Kernel) -> Kernel:
             if not 0 <= _reach(x.shape, x.strides, x.offset) <= memory.count or (
                 memory.format != x.buf.dtype.format
             ):
-                border.fits(x, f"kernel {name}, {f'input {i}' if i else 'out'}")  # says what
+                bounds_checks.fits(x, f"kernel {name}, {f'input {i}' if i else 'out'}")  # says what
         try:
             kernel(out, *ins, **params)
         except Exception as error:

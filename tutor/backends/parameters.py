@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from tutor import dtype as dtypes
+from tutor._storage.layout import checked_shape, positive
+from tutor._util import checks
 from tutor.errors import ArgumentError, DomainError, NumberRangeError, ShapeError
-from tutor.ground import checks
-from tutor.ground.layout import checked_shape, positive
 
 
 def _count(what: str, value: Any) -> int:

@@ -24,12 +24,12 @@ import warnings
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
+from tutor._util.context_settings import Block, Setting, Within
+from tutor._util.keyword_aliases import spelled
 from tutor.backends.matrix_signatures import MATRICES
 from tutor.backends.signatures import SIGNATURES, Signature
 from tutor.dtype import DType, bool_
 from tutor.errors import DTypeError, KernelNotFound
-from tutor.ground.blocks import Block, Setting, Within
-from tutor.ground.spelling import spelled
 
 Kernel = Callable[..., None]
 Table = Mapping[tuple[str, DType], Kernel]

@@ -19,8 +19,8 @@ An index names a position from -size to size - 1 along `axis`; negative ones cou
 A bool is true where its byte is not 0, whatever else it is (memory from elsewhere may hold any);
 those that a kernel writes are 0 or 1.
 
-`form` says how the shapes of the operands go together: tutor/backends/forms.py states the rule of
-each form, and what it costs. `work` says what becomes of the numbers: new ones are computed, or
+`form` says how the shapes of the operands go together: tutor/backends/shape_rules.py has the rule
+of each form, and what it costs. `work` says what becomes of the numbers: new ones are computed, or
 they are moved as they are, or one of several is chosen (of none there is nothing to choose).
 
 `agree` says how close to `python_ref` every other backend must come:

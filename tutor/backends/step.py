@@ -11,7 +11,7 @@ An op, a derivative, an optimizer's step, a random number, a cast, a value writt
 Buffer's own arithmetic: whatever asks for a kernel makes a Step and emits it. So whoever
 wants to see what a process computes has one place to watch, and sees what really runs. Where nobody
 watches, C++ may call kernels past `emit`: the Engine's twin, a recorded Program's plan
-(tutor/programs/replay.py) and a step that was put off (tutor/programs/promises.py). A transfer
+(tutor/programs/replay.py) and a step that was put off (tutor/programs/lazy_buffers.py). A transfer
 between devices is one Step, whose own copies are parts of it (transfers.py).
 
 This file stands below the Engine, because a Buffer and the conformance suite emit Steps, too.
@@ -27,16 +27,16 @@ from functools import partial
 from operator import call
 from typing import Any, TypeVar
 
+from tutor._storage.layout import Shape
+from tutor._storage.memory import keep_ahead
+from tutor._util.context_settings import Block, Entered, Setting, Shared, Within, runs_in_steps
+from tutor._util.typing import Walked
 from tutor.backends import registry
 from tutor.backends.matrix_signatures import signature_of
 from tutor.backends.registry import Kernel
 from tutor.backends.signatures import Signature
 from tutor.dtype import DType
 from tutor.errors import DomainError
-from tutor.ground.blocks import Block, Entered, Setting, Shared, Within, runs_in_steps
-from tutor.ground.layout import Shape
-from tutor.ground.memory import keep_ahead
-from tutor.ground.typing import Walked
 
 F = TypeVar("F", bound=Callable[..., Any])
 NONE: Mapping[str, object] = {}

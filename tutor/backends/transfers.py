@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tutor._storage import layout
+from tutor._storage.device_memory import asked, is_elsewhere
+from tutor._storage.memory import Holder, Memory, copied, held
+from tutor._util.typing import Walked
 from tutor.backends import devices, registry
 from tutor.backends.devices import CPU, IN_USE
 from tutor.backends.registry import Operand
 from tutor.dtype import DType
 from tutor.errors import DeviceError
-from tutor.ground import layout
-from tutor.ground.elsewhere import asked, is_elsewhere
-from tutor.ground.memory import Holder, Memory, copied, held
-from tutor.ground.typing import Walked
 
 
 def on_host(x: Walked) -> Walked:

@@ -10,9 +10,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tutor._storage.layout import Shape
 from tutor.backends.signatures import Signature
 from tutor.errors import ShapeError
-from tutor.ground.layout import Shape
 
 Params = Mapping[str, Any]
 

@@ -18,18 +18,19 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 from tutor import dtype as dtypes
+from tutor._storage import array_like, bits, bounds_checks, layout
+from tutor._storage.layout import Shape
+from tutor._util import error_messages
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import DeviceLike, DTypeLike, Number, ShapeLike, TensorLike
 from tutor.backends import devices
 from tutor.core.buffer import Buffer
 from tutor.dtype import DType
 from tutor.errors import DTypeError, GraphError, ShapeError
-from tutor.ground import bits, border, layout, literals, refusals
-from tutor.ground.layout import Shape
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import DeviceLike, DTypeLike, Number, ShapeLike, TensorLike
 
 
 @spelled
-class TensorBase(literals.IsTensor):
+class TensorBase(array_like.IsTensor):
     """What every Tensor is made of."""
 
     __slots__ = (
@@ -63,9 +64,9 @@ class TensorBase(literals.IsTensor):
                 )
         else:
             wanted = None if dtype is None else dtypes.of(dtype)
-            if not (isinstance(data, literals.WRITTEN) or literals.is_scalar(data)):
-                border.opened("a Tensor from an array")
-            payload, found, stored = literals.read(data, wanted)
+            if not (isinstance(data, array_like.WRITTEN) or array_like.is_scalar(data)):
+                bounds_checks.opened("a Tensor from an array")
+            payload, found, stored = array_like.read(data, wanted)
             self.buf = Buffer.from_memory(payload, dtype=stored, device=devices.of(device, data))
         self.shape = found if shape is None else layout.checked_shape(shape)
         if strides is None:
@@ -98,7 +99,7 @@ class TensorBase(literals.IsTensor):
 
     def wrap(self, value: TensorLike, dtype: DType | None = None, shape: Shape = ()) -> Self:
         """`value` as a constant beside this Tensor; a number stretched to `shape`."""
-        if not literals.is_number(value):
+        if not array_like.is_number(value):
             made: Self = TensorBase.public(value, dtype=dtype, device=self.buf.device)
             return made
         dtype = dtypes.of_number(value) if dtype is None else dtype
@@ -113,7 +114,7 @@ class TensorBase(literals.IsTensor):
     @property
     def dtype(self) -> DType:
         """What its numbers are: one of `tutor.DTYPES`."""
-        dtype: DType = border.told(self, "dtype")
+        dtype: DType = bounds_checks.told(self, "dtype")
         return dtype
 
     @property
@@ -122,7 +123,7 @@ class TensorBase(literals.IsTensor):
         try:
             return len(self.shape)
         except TypeError:
-            border.check(self, "the number of axes")
+            bounds_checks.check(self, "the number of axes")
             raise
 
     def numel(self) -> int:
@@ -130,7 +131,7 @@ class TensorBase(literals.IsTensor):
         try:
             return math.prod(self.shape)
         except TypeError:
-            border.check(self, "the number of elements")
+            bounds_checks.check(self, "the number of elements")
             raise
 
     def stride(self, axis: int | None = None) -> Shape | int:
@@ -143,7 +144,7 @@ class TensorBase(literals.IsTensor):
 
     def item(self) -> Number:
         """The number in a one-element tensor, as a Python number."""
-        memory = border.read(self, "item()")
+        memory = bounds_checks.read(self, "item()")
         if self.numel() != 1:
             raise ShapeError(
                 f"item() of shape {self.shape}",
@@ -175,7 +176,7 @@ class TensorBase(literals.IsTensor):
             and value.dtype is self.dtype
         )
         if not like or value is self:
-            raise refusals.no_gradient_of(self, value)
+            raise error_messages.no_gradient_of(self, value)
         self._grad = value
 
     def requires_grad_(self, on: bool = True) -> Self:
@@ -195,6 +196,6 @@ class TensorBase(literals.IsTensor):
 @functools.lru_cache(maxsize=1024, typed=True)
 def _constant(number: bool | int | float, dtype: DType, shape: Shape) -> Any:
     """A number as an operand: `x * 2` happens in every loop. Its memory cannot be written to."""
-    payload = literals.pack([number], dtype)
+    payload = array_like.pack([number], dtype)
     buf = Buffer.from_memory(payload, dtype=dtype, copy=False)
     return TensorBase.public(buf, shape, (0,) * len(shape))

@@ -21,6 +21,7 @@ import hashlib
 import sys
 from typing import NamedTuple
 
+from tutor._util.typing import DeviceLike
 from tutor.data import digits, fashion_mnist, mnist
 from tutor.data.bpe import BPE
 from tutor.data.collate import collate
@@ -56,7 +57,6 @@ from tutor.data.transforms import (
 )
 from tutor.data.warps import Compose, ElasticTransform, RandomAffine, RandomRotation
 from tutor.errors import DataError, NumberRangeError
-from tutor.ground.typing import DeviceLike
 from tutor.methods.tensor import Tensor
 
 __all__ = [

@@ -20,11 +20,11 @@ from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 
+from tutor._util import checks, files
+from tutor._util.keyword_aliases import spelled
 from tutor.data.loader import count
 from tutor.data.text import as_bytes, ids_of
 from tutor.errors import DataError, DTypeError
-from tutor.ground import checks, files
-from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 
 # Words: letters, digits, other signs, each with a blank before it; the rest is white space. Bytes

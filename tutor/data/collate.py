@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tutor._util import checks
 from tutor.data.dataset import as_tensor, is_array
 from tutor.errors import DataError, DTypeError, ShapeError
-from tutor.ground import checks
 from tutor.methods.tensor import Tensor
 from tutor.ops.movement import stack
 

@@ -16,12 +16,12 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+from tutor._util import checks, files
+from tutor._util.keyword_aliases import spelled
 from tutor.data.fetch import File, MissingDataError, fetch
 from tutor.data.loader import count
 from tutor.data.sentences import grammar, grammar_entropy
 from tutor.errors import DataError, DTypeError
-from tutor.ground import checks, files
-from tutor.ground.spelling import spelled
 
 SHAKESPEARE = File(
     "text",

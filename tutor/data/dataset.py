@@ -14,11 +14,11 @@ from itertools import accumulate
 from typing import Any
 
 from tutor import random
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import TensorLike
 from tutor.dtype import int64
 from tutor.errors import DataError, DomainError, DTypeError, OutOfRangeError, ShapeError
-from tutor.ground import checks
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import TensorLike
 from tutor.methods.tensor import Tensor
 
 

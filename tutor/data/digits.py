@@ -19,11 +19,11 @@ from collections.abc import Iterator
 from math import ceil, sqrt
 from random import Random
 
+from tutor._util.typing import DeviceLike
 from tutor.backends import devices
 from tutor.core.buffer import Buffer
 from tutor.dtype import uint8
 from tutor.errors import DataError, NumberRangeError
-from tutor.ground.typing import DeviceLike
 from tutor.methods.tensor import Tensor
 
 SIDE = 28

@@ -10,13 +10,13 @@ from __future__ import annotations
 import functools
 import hashlib
 
+from tutor._util.typing import DeviceLike
 from tutor.backends import devices
 from tutor.core.buffer import Buffer
 from tutor.data import mnist
 from tutor.data.fetch import File, fetch, wrong
 from tutor.dtype import uint8
 from tutor.errors import DataError
-from tutor.ground.typing import DeviceLike
 from tutor.methods.tensor import Tensor
 
 CLASSES = ("T-shirt/top", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker",

@@ -33,9 +33,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
+from tutor._util import files
+from tutor._util.system import THREADS
 from tutor.errors import DataError
-from tutor.ground import files
-from tutor.ground.system import THREADS
 
 T = TypeVar("T")
 

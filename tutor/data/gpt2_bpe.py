@@ -28,11 +28,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import BinaryIO
 
+from tutor._util import checks, files
+from tutor._util.keyword_aliases import spelled
 from tutor.data.bpe import KEPT
 from tutor.data.text import as_bytes, as_text, ids_of
 from tutor.errors import DataError, DTypeError
-from tutor.ground import checks, files
-from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 
 FILES = ("vocab.json", "merges.txt")

@@ -8,6 +8,10 @@ from itertools import islice
 from typing import Any
 
 from tutor import random
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
+from tutor._util.system import THREADS
+from tutor._util.typing import DeviceLike, TensorLike
 from tutor.backends import devices
 from tutor.data.ahead import Ahead
 from tutor.data.collate import collate, moved
@@ -21,10 +25,6 @@ from tutor.data.dataset import (
 )
 from tutor.data.shard import Shard, part_of, shard_of
 from tutor.errors import DataError, DomainError, DTypeError, ShapeError
-from tutor.ground import checks
-from tutor.ground.spelling import spelled
-from tutor.ground.system import THREADS
-from tutor.ground.typing import DeviceLike, TensorLike
 from tutor.methods.tensor import Tensor
 
 Order = Callable[[], Tensor | None]

@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
+from tutor._util.keyword_aliases import spelled
 from tutor.data.loader import count
-from tutor.ground.spelling import spelled
 
 PEOPLE = (  # name, pronoun, possessive
     ("Ada", "she", "her"), ("Ben", "he", "his"), ("Clara", "she", "her"), ("David", "he", "his"),

@@ -13,12 +13,12 @@ import functools
 import math
 import struct
 
+from tutor._util.typing import DeviceLike
 from tutor.backends import devices
 from tutor.core.buffer import Buffer
 from tutor.data.fetch import File, fetch
 from tutor.dtype import uint8
 from tutor.errors import DataError
-from tutor.ground.typing import DeviceLike
 from tutor.methods.tensor import Tensor
 
 MIRRORS = (

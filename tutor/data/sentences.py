@@ -21,10 +21,10 @@ from fractions import Fraction
 from random import Random
 from typing import NamedTuple
 
+from tutor._util.keyword_aliases import spelled
 from tutor.data.loader import count
 from tutor.data.text import as_text
 from tutor.errors import DataError
-from tutor.ground.spelling import spelled
 
 # A symbol, and its alternatives: the weight of each, and what then stands in the symbol's place,
 # symbols again or characters ("_" is a space, "/" the end of a line). A row with .# is two rows,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from tutor._util import checks
 from tutor.data.dataset import is_array
 from tutor.errors import DomainError, DTypeError, ShapeError
-from tutor.ground import checks
 
 
 class Shard(NamedTuple):

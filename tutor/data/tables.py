@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tutor import random
+from tutor._util import checks, files
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import TensorLike
 from tutor.data.dataset import as_tensor, picked
 from tutor.errors import DataError, DomainError, DTypeError, ShapeError
-from tutor.ground import checks, files
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import TensorLike
 from tutor.methods.tensor import Tensor
 from tutor.ops.movement import concatenate
 

@@ -11,14 +11,14 @@ from array import array
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
 from tutor.backends import devices
 from tutor.core.buffer import Buffer
 from tutor.data.dataset import Dataset
 from tutor.data.loader import DataLoader, count
 from tutor.dtype import int64
 from tutor.errors import DataError, DTypeError
-from tutor.ground import checks
-from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 
 

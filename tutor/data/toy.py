@@ -14,9 +14,9 @@ from __future__ import annotations
 import math
 
 from tutor import random
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
 from tutor.data.loader import count
-from tutor.ground import checks
-from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 from tutor.ops.movement import stack
 

@@ -13,17 +13,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tutor import random
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import TensorLike
 from tutor.backends import devices
+from tutor.core.engine.grad_mode import no_grad
 from tutor.data.dataset import as_tensor
 from tutor.data.loader import count
 from tutor.dtype import float32
 from tutor.errors import DomainError, ShapeError
 from tutor.functions import where
 from tutor.functions.sampling import randint
-from tutor.ground import checks
-from tutor.ground.recording import no_grad
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import TensorLike
 from tutor.methods.tensor import Tensor
 
 

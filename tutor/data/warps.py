@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
 from tutor.data.transforms import Transform, as_float
 from tutor.dtype import float32
 from tutor.errors import DTypeError
-from tutor.ground import checks
-from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 from tutor.nn.functional.grids import read_linear
 

@@ -19,8 +19,8 @@ import functools
 from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from tutor.ground.literals import is_number
-from tutor.ground.typing import TensorLike
+from tutor._storage.array_like import is_number
+from tutor._util.typing import TensorLike
 from tutor.methods.elementwise import Elementwise
 from tutor.methods.tensor import Tensor
 

@@ -13,12 +13,12 @@ from collections.abc import Callable
 from typing import Any
 
 from tutor import random
+from tutor.core.engine.casting import autocast, autocast_dtype
 from tutor.core.engine.forward import serials
+from tutor.core.engine.grad_mode import is_grad_enabled, recording
 from tutor.errors import GraphError
 from tutor.functions.custom import Function
 from tutor.functions.gradients import grad
-from tutor.ground.casting import autocast, autocast_dtype
-from tutor.ground.recording import is_grad_enabled, recording
 from tutor.methods.tensor import Tensor
 
 

@@ -23,10 +23,10 @@ from __future__ import annotations
 from contextvars import ContextVar, copy_context
 from typing import Any
 
+from tutor.core.engine.grad_mode import recording
 from tutor.core.op import Op, state_of
 from tutor.errors import GraphError
 from tutor.functions import doubt  # noqa: F401 - it looks at each class once
-from tutor.ground.recording import recording
 from tutor.methods.tensor import Tensor
 
 # What the backward that runs just now has saved, and whose it is: a ContextVar, so that nothing has

@@ -23,14 +23,14 @@ import warnings
 from contextvars import ContextVar, copy_context
 from typing import Any
 
+from tutor._storage import bounds_checks
+from tutor._util.callers import user_line
 from tutor.backends.step import mode, watchers
+from tutor.core.engine.casting import casting
+from tutor.core.engine.grad_mode import recording
 from tutor.core.op import Op
 from tutor.errors import GraphError
 from tutor.functions.gradients import grad
-from tutor.ground import border
-from tutor.ground.callers import user_line
-from tutor.ground.casting import casting
-from tutor.ground.recording import recording
 from tutor.methods.tensor import Tensor
 from tutor.random import Stream, drawing_from
 
@@ -69,7 +69,7 @@ def doubted(cls: type[Op]) -> None:
 
 def looked_at(op: Op) -> bool:
     """Compare `op`'s class, and warn. False where that has to wait for another call."""
-    if busy.get() or border.closed.get() or mode.get() is not None or watchers():
+    if busy.get() or bounds_checks.closed.get() or mode.get() is not None or watchers():
         return False
     found = copy_context().run(_apart, op)
     if found is not None:

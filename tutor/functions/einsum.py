@@ -6,11 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from tutor._storage import layout
+from tutor._storage.array_like import is_number
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import Sizes, TensorLike
 from tutor.errors import ShapeError
-from tutor.ground import checks, layout
-from tutor.ground.literals import is_number
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import Sizes, TensorLike
 from tutor.methods.tensor import Tensor
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from typing import Any, Literal, overload
 
+from tutor._util import error_messages
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import TensorLike
 from tutor.core.engine import engine
-from tutor.ground import refusals
-from tutor.ground.recording import asking, walking
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import TensorLike
+from tutor.core.engine.grad_mode import asking, walking
 from tutor.methods.tensor import Tensor
 
 Tensors = tuple[Tensor, ...] | list[Tensor]
@@ -64,7 +64,7 @@ def grad(
     wanted = tuple(xs) if isinstance(xs, (tuple, list)) else (xs,)
     for x in wanted:
         if not getattr(x, "requires_grad", False):
-            raise refusals.no_gradient_wanted(x)
+            raise error_messages.no_gradient_wanted(x)
     seed = engine.seed(y, gradient)
     if create_graph:
         engine._unfold(y)
@@ -72,7 +72,7 @@ def grad(
     targets, reached = set(nodes), {y.op or y}.union(*[[x.op or x for x in o.inputs] for o in ops])
     for i, node in enumerate(nodes):
         if node not in reached and not allow_unused:
-            raise refusals.unused(wanted[i], i)
+            raise error_messages.unused(wanted[i], i)
     between = set(targets)  # and what hands something on to them
     for op in reversed(ops):  # oldest first
         if any((x.op or x) in between for x in op.inputs):
@@ -88,6 +88,6 @@ def grad(
     found = walking(create_graph, walked)
     for i, node in enumerate(nodes):
         if node not in found and not allow_unused:
-            raise refusals.unused(wanted[i], i)
+            raise error_messages.unused(wanted[i], i)
     result = tuple([found.get(node) for node in nodes])
     return result if isinstance(xs, (tuple, list)) else result[0]

@@ -8,10 +8,11 @@ Tensor([[0., 1., 1.],
 
 from __future__ import annotations
 
+from tutor._storage import layout
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import Row, TensorLike
 from tutor.errors import ShapeError
-from tutor.ground import checks, layout
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import Row, TensorLike
 from tutor.methods.tensor import Tensor
 from tutor.ops.movement import concatenate, meshgrid, row_of, stack
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import DeviceLike, DTypeLike, TensorLike
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import DeviceLike, DTypeLike, TensorLike
 from tutor.methods.tensor import Tensor
 
 

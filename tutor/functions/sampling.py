@@ -16,15 +16,15 @@ import math
 
 from tutor import dtype as dtypes
 from tutor import random
+from tutor._storage import layout
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import DeviceLike, DTypeLike, ShapeLike, TensorLike, Walked
 from tutor.backends import devices
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply, engine
+from tutor.core.engine.grad_mode import no_grad
 from tutor.dtype import float64, int64, uint32, uint64
 from tutor.errors import DomainError, DTypeError, OutOfRangeError, ShapeError
-from tutor.ground import layout
-from tutor.ground.recording import no_grad
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import DeviceLike, DTypeLike, ShapeLike, TensorLike, Walked
 from tutor.methods.tensor import Tensor
 
 WHOLE = 62  # bits that the weights of one draw may add up to, as whole numbers

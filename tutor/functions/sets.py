@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import TensorLike
 from tutor.core.engine import apply
 from tutor.dtype import bool_, int64, promote
 from tutor.errors import ShapeError
-from tutor.ground import checks
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import TensorLike
 from tutor.methods.tensor import Tensor
 
 

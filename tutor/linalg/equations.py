@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import TensorLike
 from tutor.core.engine import apply
 from tutor.errors import ShapeError
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import TensorLike
 from tutor.linalg import ops
 from tutor.linalg.factors import matrix_rank, svdvals
 from tutor.linalg.given import cutoff, matrix, square

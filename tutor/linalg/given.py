@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from tutor._storage import layout
+from tutor._storage.array_like import is_number
+from tutor._util import checks
+from tutor._util.typing import TensorLike
 from tutor.errors import ShapeError
-from tutor.ground import checks, layout
-from tutor.ground.literals import is_number
-from tutor.ground.typing import TensorLike
 from tutor.methods.tensor import Tensor
 
 

@@ -15,12 +15,12 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
+from tutor._storage import layout
 from tutor.backends.transfers import common
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply, engine
 from tutor.core.op import Op
 from tutor.errors import DTypeError, GraphError, ShapeError
-from tutor.ground import layout
 
 
 class OfMatrices(Op, abstract=True):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from tutor._storage import layout
+from tutor._storage.array_like import is_number
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import Axes, DTypeLike
 from tutor.core.engine import apply
 from tutor.errors import DomainError
-from tutor.ground import checks, layout
-from tutor.ground.literals import is_number
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import Axes, DTypeLike
 from tutor.linalg.equations import inv
 from tutor.linalg.factors import svdvals
 from tutor.linalg.given import matrix, square

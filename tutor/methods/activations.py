@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import Self
 
+from tutor._storage import layout
+from tutor._storage.array_like import is_tensor
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import TensorLike
 from tutor.core.engine import apply
 from tutor.errors import DomainError, ShapeError
-from tutor.ground import checks, layout
-from tutor.ground.literals import is_tensor
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import TensorLike
 from tutor.methods.learning import Learning
 
 # Klambauer, Unterthiner, Mayr and Hochreiter 2017, equation 14: with these, mean 0 and variance 1

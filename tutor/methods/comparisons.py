@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Self
 
+from tutor._storage.array_like import is_number, is_tensor
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import TensorLike
 from tutor.core.engine import apply
 from tutor.dtype import of_number
-from tutor.ground import checks
-from tutor.ground.literals import is_number, is_tensor
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import TensorLike
 from tutor.methods.reductions import Reductions
 
 

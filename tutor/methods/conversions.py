@@ -9,14 +9,15 @@ import builtins
 import math
 from typing import Any, Self
 
+from tutor._storage import bounds_checks, layout
+from tutor._storage.array_like import is_tensor
+from tutor._storage.layout import Shape
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import Axis, DeviceLike, DTypeLike, TensorLike
 from tutor.backends import devices
 from tutor.core.engine import apply
 from tutor.core.tensor import TensorBase
-from tutor.ground import border, checks, layout
-from tutor.ground.layout import Shape
-from tutor.ground.literals import is_tensor
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import Axis, DeviceLike, DTypeLike, TensorLike
 from tutor.methods.comparisons import Comparisons
 
 
@@ -154,5 +155,5 @@ class Conversions(Comparisons):
 
     def realize(self) -> Self:
         """Itself, and its numbers are there: within `tutor.lazy()` they need not be before."""
-        border.check(self, "realize()", reading=True)
+        bounds_checks.check(self, "realize()", reading=True)
         return self

@@ -11,14 +11,15 @@ from typing import Self, Unpack
 
 from tutor import dtype as dtypes
 from tutor import random
+from tutor._storage import array_like, layout
+from tutor._storage.array_like import is_number, is_tensor
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import DeviceLike, DTypeLike, LikeOptions, Options, ShapeLike, TensorLike
 from tutor.backends import devices
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply, engine
 from tutor.errors import DTypeError, NumberRangeError, ShapeError
-from tutor.ground import checks, layout, literals
-from tutor.ground.literals import is_number, is_tensor
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import DeviceLike, DTypeLike, LikeOptions, Options, ShapeLike, TensorLike
 from tutor.methods.operators import Operators
 
 
@@ -40,7 +41,9 @@ class Create(Operators):
     ) -> Self:
         """Every element is `value`; without `dtype`, the dtype of `Tensor(value)`."""
         number = value if is_number(value) else cls(value).item()
-        _, _, found = literals.read(number, None if dtype is None else dtypes.of(dtype))  # it fits
+        _, _, found = array_like.read(
+            number, None if dtype is None else dtypes.of(dtype)
+        )  # it fits
         sizes = layout.checked_shape(shape)
         out = cls.over(Buffer.empty(math.prod(sizes), found, devices.of(device)), sizes)
         engine.call("fill", found, out, value=number)

@@ -15,9 +15,9 @@ import sys
 import weakref
 from typing import Any, NamedTuple
 
+from tutor._storage import layout
 from tutor.dtype import TABLE, DType, bfloat16
 from tutor.errors import TutorError
-from tutor.ground import layout
 
 CPU = (1, 0)  # device type 1, the first of them
 READ_ONLY, COPIED = 1, 2  # bits of the versioned struct's flags

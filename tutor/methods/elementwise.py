@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any, Self, TypeVar
 
+from tutor._storage.array_like import is_number, is_tensor
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import Number, TensorLike
 from tutor.core.engine import apply
 from tutor.errors import DomainError
-from tutor.ground import checks
-from tutor.ground.literals import is_number, is_tensor
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import Number, TensorLike
 from tutor.methods.create import Create
 
 T = TypeVar("T", bound=Create)

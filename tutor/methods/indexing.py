@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sized
 from typing import Self
 
+from tutor._storage import index_parsing, layout
+from tutor._storage.array_like import is_tensor
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import Key, TensorLike
 from tutor.core.engine import apply, engine
 from tutor.dtype import int64
 from tutor.errors import DTypeError, ShapeError
-from tutor.ground import checks, keys, layout
-from tutor.ground.literals import is_tensor
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import Key, TensorLike
 from tutor.methods import scattering, selection
 from tutor.methods.inplace import check_in_place
 from tutor.methods.views import Views
@@ -32,7 +33,7 @@ class Indexing(Views):
         instead = "use where(cond, a, b), or make the change under no_grad() or on a .detach()"
         check_in_place(self, "t[...] = value", instead, value)
         engine.check_writable(self)
-        if keys.is_basic(key):
+        if index_parsing.is_basic(key):
             engine.write(self[key], value)
         else:
             selection.assign(self, key, value)

@@ -11,18 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self, TypeVar
 
+from tutor._storage.array_like import is_number, is_tensor
+from tutor._storage.layout import Shape
+from tutor._util import error_messages
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import TensorLike
 from tutor.backends.simd_cpp import change
 from tutor.core.engine import engine
+from tutor.core.engine.grad_mode import is_grad_enabled
 from tutor.core.op import OPS
 from tutor.core.tensor import TensorBase
 from tutor.dtype import DType
 from tutor.errors import DTypeError, ShapeError
-from tutor.ground import refusals
-from tutor.ground.layout import Shape
-from tutor.ground.literals import is_number, is_tensor
-from tutor.ground.recording import is_grad_enabled
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import TensorLike
 from tutor.methods.elementwise import Elementwise
 
 T = TypeVar("T", bound=Elementwise)
@@ -58,7 +58,7 @@ def _imatmul(self: T, other: TensorLike) -> T:
 def check_in_place(x: TensorBase, what: str, instead: str, value: TensorLike | None = None) -> None:
     """Raise GraphError where a gradient is wanted of the tensor, or of the value."""
     if is_grad_enabled() and (x.requires_grad or getattr(value, "requires_grad", False)):
-        raise refusals.in_place(x, what, instead)
+        raise error_messages.in_place(x, what, instead)
 
 
 def check_fits(x: TensorBase, result: tuple[Shape, DType], what: str, instead: str) -> None:

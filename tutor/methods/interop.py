@@ -6,14 +6,15 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
+from tutor._storage import bounds_checks
+from tutor._storage.array_like import is_tensor
+from tutor._util import lazy_imports
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import Drawing
 from tutor.backends import devices
 from tutor.core.buffer import Buffer
 from tutor.dtype import bfloat16
 from tutor.errors import DomainError, DTypeError, MissingPackageError, ScalarError, ShapeError
-from tutor.ground import border, later
-from tutor.ground.literals import is_tensor
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import Drawing
 from tutor.methods import printing
 from tutor.methods.products import Products
 
@@ -29,15 +30,15 @@ class Interop(Products):
     @property
     def device(self) -> str:
         """Where its memory is: "cpu", or "kind:index"."""
-        return str(border.told(self, "device"))
+        return str(bounds_checks.told(self, "device"))
 
     # ---- numbers, lists, arrays ------------------------------------------------------------------
 
     def tolist(self) -> Any:
         """The numbers as (nested) lists."""
-        if not border.is_here(self):
+        if not bounds_checks.is_here(self):
             return self.detach().cpu().tolist()
-        border.read(self, "tolist()")
+        bounds_checks.read(self, "tolist()")
         nested = self.buf.tolist() if self.is_whole() else self.copy().buf.tolist()
         for axis in range(self.ndim - 1, 0, -1):  # bracket the last axis first
             size, rows = self.shape[axis], math.prod(self.shape[:axis])
@@ -65,10 +66,10 @@ class Interop(Products):
                 "the package numpy is not installed",
                 'pip install "tutorgrad[train]"; t.tolist() and memoryview(t.buf) do without',
             ) from None
-        if not border.is_here(self):
-            border.opened("a NumPy array over a Tensor's memory")
+        if not bounds_checks.is_here(self):
+            bounds_checks.opened("a NumPy array over a Tensor's memory")
             return self.detach().cpu().numpy()
-        raw = border.read(self, "a NumPy array over a Tensor's memory", reading=False)
+        raw = bounds_checks.read(self, "a NumPy array over a Tensor's memory", reading=False)
         if self.dtype is bfloat16:
             raise DTypeError(
                 "a NumPy array of bfloat16",
@@ -76,7 +77,7 @@ class Interop(Products):
                 'use .cast("float32").numpy(), which changes no number',
             )
         size = self.dtype.itemsize
-        steps = tuple(stride * size for stride in border.steps(self))
+        steps = tuple(stride * size for stride in bounds_checks.steps(self))
         start = self.offset * size if self.numel() else 0
         return np.ndarray(self.shape, self.dtype.name, raw, start, steps)
 
@@ -97,16 +98,16 @@ class Interop(Products):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         """What NumPy calls for `np.sin(t)`, and for every operator of an array and a Tensor."""
-        return later.load("numpy_protocol").call_ufunc(ufunc, method, inputs, options)
+        return lazy_imports.load("numpy_protocol").call_ufunc(ufunc, method, inputs, options)
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
         """What NumPy calls for its other functions of Tensors: `np.mean(t)`, `np.stack([t, t])`."""
-        return later.load("numpy_protocol").call_function(function, types, args, options)
+        return lazy_imports.load("numpy_protocol").call_function(function, types, args, options)
 
     def explain(self, highlight: int | Sequence[int] | None = None) -> Drawing:
         """A picture of where each element stands in memory: tutor/viz/memory.py."""
-        border.read(self, "a picture of a Tensor")
-        picture: Drawing = later.load("viz").explain(self, highlight)
+        bounds_checks.read(self, "a picture of a Tensor")
+        picture: Drawing = lazy_imports.load("viz").explain(self, highlight)
         return picture
 
     # ---- other libraries: DLPack and the array API -----------------------------------------------
@@ -139,16 +140,16 @@ class Interop(Products):
                 "all Tensors are on the CPU, where there are no streams",
                 f"leave stream out, and dl_device out or {dlpack.CPU}",
             )
-        if not border.is_here(self):
-            border.opened("a DLPack capsule")
+        if not bounds_checks.is_here(self):
+            bounds_checks.opened("a DLPack capsule")
             if copy is False:
                 raise dlpack.not_on_cpu(self.buf.device)
             return self.cpu().__dlpack__(max_version=max_version)
-        border.read(self, "a DLPack capsule", reading=False)
-        copied = min(border.steps(self), default=0) < 0 if copy is None else copy
+        bounds_checks.read(self, "a DLPack capsule", reading=False)
+        copied = min(bounds_checks.steps(self), default=0) < 0 if copy is None else copy
         t = self.copy() if copied else self
         start = t.offset if t.numel() else 0
-        walk = dlpack.Walk(t.buf.raw, t.dtype, t.shape, border.steps(t), start)
+        walk = dlpack.Walk(t.buf.raw, t.dtype, t.shape, bounds_checks.steps(t), start)
         return dlpack.give(walk, max_version is not None and max_version[0] >= 1, copied)
 
     @classmethod
@@ -183,7 +184,7 @@ class Interop(Products):
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """The functions of the array API standard (data-apis.org/array-api): tutor.array_api."""
-        namespace = later.load("array_api")
+        namespace = lazy_imports.load("array_api")
         namespace.check_version(api_version)
         return namespace
 
@@ -196,7 +197,7 @@ class Interop(Products):
     # ---- as Python sees it -----------------------------------------------------------------------
 
     def __len__(self) -> int:
-        border.fits(self, "len() of a Tensor")
+        bounds_checks.fits(self, "len() of a Tensor")
         if not self.shape:
             raise ScalarError("len() of a Tensor", "it is a single number", "use .numel()")
         return self.shape[0]
@@ -209,7 +210,7 @@ class Interop(Products):
         return is_tensor(equal) and bool(equal.any())
 
     def __bool__(self) -> bool:
-        border.read(self, "a yes or no (bool)")
+        bounds_checks.read(self, "a yes or no (bool)")
         if self.numel() != 1:
             raise ShapeError(
                 f"a yes or no (bool) of shape {self.shape}",
@@ -233,10 +234,10 @@ class Interop(Products):
         return format(self.item(), spec) if spec else repr(self)
 
     def __repr__(self) -> str:
-        if not border.is_here(self):
-            border.opened("the text of a Tensor")
+        if not bounds_checks.is_here(self):
+            bounds_checks.opened("the text of a Tensor")
             return printing.format_tensor(self.detach().cpu(), self)
-        border.read(self, "the text of a Tensor")
+        bounds_checks.read(self, "the text of a Tensor")
         return printing.format_tensor(self, self)
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
@@ -244,7 +245,7 @@ class Interop(Products):
         of a subclass among them. So `copy.copy` shares the Buffer, `copy.deepcopy` and pickle copy
         it whole, once for all views of it that go along; `.grad` comes with it. A graph does not:
         the copy of what an op computed is a leaf. Nor do hooks."""
-        border.read(self, "a copy of a Tensor")
+        bounds_checks.read(self, "a copy of a Tensor")
         parts: Any = object.__reduce_ex__(self, 2)  # a str would be a global's name: no Tensor's
         make, args, state, *others = parts
         if isinstance(state, tuple):  # (__dict__ or None, slots): a subclass may have its own way

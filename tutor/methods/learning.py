@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Self
 
+from tutor._storage import layout
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import Padding, Sizes, TensorLike
 from tutor.core.engine import apply
 from tutor.errors import DTypeError, OutOfRangeError
-from tutor.ground import checks, layout
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import Padding, Sizes, TensorLike
 from tutor.methods import windows
 from tutor.methods.conversions import Conversions
 

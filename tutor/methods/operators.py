@@ -10,14 +10,14 @@ import math
 from collections.abc import Callable
 from typing import Any, Self, TypeVar
 
+from tutor._storage import array_like
+from tutor._storage.layout import Shape
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import TensorLike
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply, engine
 from tutor.core.tensor import TensorBase
 from tutor.errors import DTypeError
-from tutor.ground import literals
-from tutor.ground.layout import Shape
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import TensorLike
 
 T = TypeVar("T", bound=TensorBase)
 
@@ -52,7 +52,7 @@ def _equality(name: str) -> Callable[[T, object], T]:
         try:
             return apply(name, self, other)
         except DTypeError:
-            if literals.holds_numbers(other):
+            if array_like.holds_numbers(other):
                 raise
             return NotImplemented
 

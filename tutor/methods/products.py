@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any, Self, TypeVar
 
+from tutor._storage import layout
+from tutor._storage.array_like import is_tensor
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import TensorLike
 from tutor.core.engine import apply
 from tutor.errors import ShapeError
-from tutor.ground import checks, layout
-from tutor.ground.literals import is_tensor
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import TensorLike
 from tutor.methods.statistics import Statistics
 
 T = TypeVar("T", bound=Statistics)

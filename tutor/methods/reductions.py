@@ -6,13 +6,14 @@ import math
 from typing import Self, TypeVar
 
 from tutor import dtype as dtypes
+from tutor._storage import layout
+from tutor._storage.array_like import is_tensor
+from tutor._util import checks
+from tutor._util.keyword_aliases import Pair, paired, spelled
+from tutor._util.typing import Axes, Axis, DTypeLike, TensorLike
 from tutor.core.engine import apply
 from tutor.dtype import accumulator
 from tutor.errors import ShapeError
-from tutor.ground import checks, layout
-from tutor.ground.literals import is_tensor
-from tutor.ground.spelling import Pair, paired, spelled
-from tutor.ground.typing import Axes, Axis, DTypeLike, TensorLike
 from tutor.methods.indexing import Indexing
 
 T = TypeVar("T", bound=Indexing)

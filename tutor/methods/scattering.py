@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from tutor._storage import layout
 from tutor.core.engine import apply
-from tutor.ground import layout
 from tutor.methods.views import Views
 
 T = TypeVar("T", bound=Views)

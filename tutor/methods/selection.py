@@ -15,14 +15,14 @@ from __future__ import annotations
 import math
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from tutor._storage import bounds_checks, index_parsing, layout
+from tutor._storage.array_like import is_number, is_tensor
 from tutor.backends import registry
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply, engine
 from tutor.core.op import OPS
 from tutor.dtype import bool_, int64
 from tutor.errors import DTypeError, NumberRangeError, OutOfRangeError, ShapeError
-from tutor.ground import border, keys, layout
-from tutor.ground.literals import is_number, is_tensor
 from tutor.methods.views import Views
 
 T = TypeVar("T", bound=Views)
@@ -78,7 +78,7 @@ def assign(t: Views, key: Any, value: Any) -> None:
         return
     plan = planned(t.detach(), key)
     x, kept = plan.x, [a for a in range(plan.x.ndim) if a not in plan.axes]
-    strides = border.steps(x)
+    strides = bounds_checks.steps(x)
     at = x.wrap(x.offset, int64)
     for axis, positions in zip(plan.axes, plan.positions, strict=True):
         at = at + positions * strides[axis]
@@ -102,7 +102,7 @@ def moved(x: T, count: int, place: int) -> T:
 
 def planned(t: T, key: Any, one_may_be_negative: bool = False) -> Plan[T]:
     """The key as basic indexing, which is done here, and arrays of positions, which are left."""
-    border.fits(t, "an index by arrays")
+    bounds_checks.fits(t, "an index by arrays")
     parts = [array_of(t, part) for part in (key if isinstance(key, tuple) else (key,))]
     named = sum(axes_taken(part) for part in parts)
     if named > t.ndim or sum(part is Ellipsis for part in parts) > 1:
@@ -155,8 +155,8 @@ def planned(t: T, key: Any, one_may_be_negative: bool = False) -> Plan[T]:
 
 def array_of(t: Views, part: Any) -> Any:
     """One part of a key: None, Ellipsis, a slice, an int, or a Tensor of ints or bools."""
-    if keys.is_basic((part,)):
-        (part,) = keys.checked_key((part,))
+    if index_parsing.is_basic((part,)):
+        (part,) = index_parsing.checked_key((part,))
         if not isinstance(part, int):
             return part
     whole = type(part) is int or (isinstance(part, (list, tuple, range)) and not part)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple, Self
 
+from tutor._storage import layout
+from tutor._storage.array_like import is_number, is_tensor
+from tutor._util import checks
+from tutor._util.keyword_aliases import Pair, spelled
+from tutor._util.typing import Axes, Axis, Number, TensorLike
 from tutor.core.engine import apply
 from tutor.dtype import float64, int64
 from tutor.errors import DomainError, DTypeError, ShapeError
-from tutor.ground import checks, layout
-from tutor.ground.literals import is_number, is_tensor
-from tutor.ground.spelling import Pair, spelled
-from tutor.ground.typing import Axes, Axis, Number, TensorLike
 from tutor.methods.activations import Activations
 
 BETWEEN = ("linear", "lower", "higher", "nearest", "midpoint")

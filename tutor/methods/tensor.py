@@ -18,10 +18,10 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import TensorLike
 from tutor.core.engine import engine
 from tutor.core.tensor import TensorBase
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import TensorLike
 from tutor.methods.interop import Interop
 
 

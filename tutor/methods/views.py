@@ -7,13 +7,14 @@ import math
 from typing import Self
 
 from tutor import dtype as dtypes
+from tutor._storage import layout
+from tutor._storage.layout import Shape
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import Axes, DTypeLike, Pairs, ShapeLike, Sizes
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply
 from tutor.errors import AxisError, ShapeError
-from tutor.ground import checks, layout
-from tutor.ground.layout import Shape
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import Axes, DTypeLike, Pairs, ShapeLike, Sizes
 from tutor.methods.inplace import InPlace
 
 

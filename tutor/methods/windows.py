@@ -14,11 +14,11 @@ import math
 from collections.abc import Sequence
 from typing import TypeVar
 
+from tutor._storage.layout import Shape, positive, whole_numbers
+from tutor._util import checks
+from tutor._util.typing import Padding, Sizes
 from tutor.core.engine import apply
 from tutor.errors import DomainError, ShapeError
-from tutor.ground import checks
-from tutor.ground.layout import Shape, positive, whole_numbers
-from tutor.ground.typing import Padding, Sizes
 from tutor.methods.reductions import Reductions
 
 CONV = ("stride_h", "stride_w", "dilation_h", "dilation_w", "groups")  # of the op conv2d

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from tutor._storage import layout
+from tutor._util.keyword_aliases import spelled
 from tutor.errors import GraphError, OutOfRangeError, ShapeError
-from tutor.ground import layout
-from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 from tutor.ops.movement import cat
 

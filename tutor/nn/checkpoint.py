@@ -19,11 +19,12 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from tutor import dtype as dtypes
+from tutor._storage import bounds_checks
+from tutor._util import files
+from tutor._util.typing import DeviceLike
 from tutor.backends import devices
 from tutor.core.buffer import Buffer
 from tutor.errors import DataError, DTypeError, ShapeError
-from tutor.ground import border, files
-from tutor.ground.typing import DeviceLike
 from tutor.methods.tensor import Tensor
 
 # The format's own names for dtypes (huggingface.co/docs/safetensors, "Format").
@@ -79,7 +80,7 @@ def header_of(tensors: Mapping[str, Tensor], notes: Mapping[str, str]) -> bytes:
         if not isinstance(t, Tensor):
             raise DTypeError(f"to save {name!r}", f"it is a {type(t).__name__}",
                              "give a Tensor; a text goes into the notes")  # fmt: skip
-        border.fits(t, f"to save {name!r}")
+        bounds_checks.fits(t, f"to save {name!r}")
         start, end = end, end + t.numel() * t.dtype.itemsize
         described = {"dtype": codes[t.dtype.name], "shape": t.shape, "data_offsets": (start, end)}
         header[name] = described

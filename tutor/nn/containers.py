@@ -7,10 +7,11 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Self, SupportsIndex
 
+from tutor._storage import layout
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import Axis, Sizes
 from tutor.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
-from tutor.ground import checks, layout
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import Axis, Sizes
 from tutor.methods.tensor import Tensor
 from tutor.nn.module import Module, attribute
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from tutor._storage import layout
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import DTypeLike, Padding, Sizes
 from tutor.errors import ShapeError
-from tutor.ground import layout
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import DTypeLike, Padding, Sizes
 from tutor.methods import windows
 from tutor.methods.tensor import Tensor
 from tutor.methods.windows import check_groups, each

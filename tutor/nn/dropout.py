@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
 from tutor.errors import ShapeError
-from tutor.ground import checks
-from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
 from tutor.nn.module import Module

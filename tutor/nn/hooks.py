@@ -6,8 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from tutor._util import checks
 from tutor.core.engine import apply
-from tutor.ground import checks
 from tutor.methods.tensor import Tensor
 
 Hook = Callable[..., Any]

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import math
 
+from tutor._storage import layout
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
+from tutor.core.engine.grad_mode import no_grad
 from tutor.errors import DomainError, DTypeError, ShapeError
-from tutor.ground import checks, layout
-from tutor.ground.recording import no_grad
-from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 from tutor.ops.movement import stack
 

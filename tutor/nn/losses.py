@@ -6,9 +6,10 @@ stands, to an input and a target.
 
 from __future__ import annotations
 
-from tutor.ground import checks, layout
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import Axis, Number, TensorLike
+from tutor._storage import layout
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import Axis, Number, TensorLike
 from tutor.methods.tensor import Tensor
 from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
 from tutor.nn.module import Module

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, Self
 
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import DeviceLike, DTypeLike, TensorLike
 from tutor.dtype import of as dtype_of
 from tutor.errors import ArgumentError, DataError, DTypeError, MissingForwardError, OutOfRangeError
-from tutor.exchange import from_torch
-from tutor.exchange.pytorch import is_foreign
-from tutor.ground import checks
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import DeviceLike, DTypeLike, TensorLike
+from tutor.interop import from_torch
+from tutor.interop.pytorch import is_foreign
 from tutor.methods.tensor import Tensor
 from tutor.nn import parts
 from tutor.nn.hooks import Handle, Hook, Hooks

@@ -7,11 +7,12 @@ norm over the places of each example's channel. The formulas are those of tutor.
 
 from __future__ import annotations
 
+from tutor._storage import layout
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import DTypeLike, Sizes
+from tutor.core.engine.grad_mode import no_grad
 from tutor.errors import ShapeError
-from tutor.ground import checks, layout
-from tutor.ground.recording import no_grad
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import DTypeLike, Sizes
 from tutor.methods.tensor import Tensor
 from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
 from tutor.nn.module import Module

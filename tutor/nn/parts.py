@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from tutor._util import checks
 from tutor.backends import devices
 from tutor.errors import DTypeError
-from tutor.ground import checks
 from tutor.methods.conversions import is_device
 from tutor.methods.tensor import Tensor
 

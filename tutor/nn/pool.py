@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from tutor.ground import checks, layout
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import Sizes
+from tutor._storage import layout
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import Sizes
 from tutor.methods import windows
 from tutor.methods.tensor import Tensor
 from tutor.methods.windows import each

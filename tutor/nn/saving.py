@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from tutor import random
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import DeviceLike
 from tutor.errors import DataError, DTypeError, TutorError
-from tutor.ground import checks
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import DeviceLike
 from tutor.methods.tensor import Tensor
 from tutor.nn import checkpoint
 from tutor.nn.module import load_state_dict, state_dict

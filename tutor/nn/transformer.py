@@ -10,9 +10,10 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 
-from tutor.ground import checks, layout
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import DTypeLike
+from tutor._storage import layout
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import DTypeLike
 from tutor.methods.tensor import Tensor
 from tutor.nn import functional as F  # noqa: N812 - as everybody writes it
 from tutor.nn.attention import MultiheadAttention

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tutor._storage.layout import axis_of
 from tutor.errors import ExportError
-from tutor.ground.layout import axis_of
 from tutor.methods.tensor import Tensor
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tutor.ground.layout import axis_of
+from tutor._storage.layout import axis_of
 from tutor.methods.tensor import Tensor
 from tutor.onnx.given import Given, as_tensor, cannot, either, ints
 

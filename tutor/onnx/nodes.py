@@ -12,8 +12,8 @@ from functools import reduce
 from typing import Any
 
 from tutor import functions as T  # noqa: N812
+from tutor._storage.layout import axis_of
 from tutor.functions.einsum import einsum
-from tutor.ground.layout import axis_of
 from tutor.methods import windows
 from tutor.methods.tensor import Tensor
 from tutor.nn import functional as F  # noqa: N812 - as everybody writes it

@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tutor._util import files
+from tutor._util.keyword_aliases import spelled
 from tutor.errors import ArgumentError, DataError, ExportError, TutorError
-from tutor.ground import files
-from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 from tutor.nn.module import Module
 from tutor.onnx.given import Given, as_tensor, cannot

@@ -17,15 +17,15 @@ from contextvars import ContextVar, copy_context
 from threading import RLock
 from typing import Any, NamedTuple, NoReturn
 
+from tutor._storage import bounds_checks
+from tutor._util.callers import user_line
 from tutor.backends import simd_cpp
 from tutor.backends.step import Step, watch
 from tutor.core.engine import engine
 from tutor.core.engine.forward import Forward
+from tutor.core.engine.grad_mode import no_grad
 from tutor.core.op import Op
 from tutor.errors import ExportError
-from tutor.ground import border
-from tutor.ground.callers import user_line
-from tutor.ground.recording import no_grad
 from tutor.methods.tensor import Tensor
 
 ASKED = "to export a model to ONNX"
@@ -108,7 +108,7 @@ class Trace:
                 )
             if step.kernel == "nonzero":
                 refuse("positions of what is true, as in t[mask],")
-            border.closed.set(None)  # in this copy of the context: kernels may read
+            bounds_checks.closed.set(None)  # in this copy of the context: kernels may read
             if any(id(x.buf) in self.made or id(x.buf) in self.unseen for x in step.reads):
                 self.unseen.update({id(x.buf): step for x in step.writes})
         go()
@@ -144,7 +144,7 @@ def trace(
 
     def run() -> None:
         tracing.set(found)
-        border.closed.set(refuse)
+        bounds_checks.closed.set(refuse)
         with watch(found.watch):
             result = model(*inputs)
         found.outputs = [found.number(t) for t in tensors_in(result)]

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from tutor._storage.layout import axis_of
+from tutor._util import files
+from tutor._util.keyword_aliases import spelled
 from tutor.errors import ArgumentError, DTypeError, MissingPackageError, ShapeError
-from tutor.ground import files
-from tutor.ground.layout import axis_of
-from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 from tutor.nn.parts import is_module, named_modules, saved_tensors
 from tutor.onnx import ops

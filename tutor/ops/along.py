@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tutor._storage.layout import axis_of
 from tutor.core.op import Op
-from tutor.ground.layout import axis_of
 
 
 class Along(Op, abstract=True):

@@ -9,16 +9,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tutor._storage.layout import Shape, broadcast_shapes
 from tutor.backends import parameters
-from tutor.backends.forms import stretch
+from tutor.backends.shape_rules import stretch
 from tutor.backends.transfers import common
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply, engine
+from tutor.core.engine.grad_mode import is_grad_enabled
 from tutor.core.op import Op
 from tutor.dtype import bool_, float32, float64
 from tutor.errors import ShapeError
-from tutor.ground.layout import Shape, broadcast_shapes
-from tutor.ground.recording import is_grad_enabled
 from tutor.ops.norm import empty
 
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from tutor import random
+from tutor._util import checks
 from tutor.backends import parameters
 from tutor.backends.registry import Operand
 from tutor.core.buffer import Buffer
@@ -13,7 +14,6 @@ from tutor.core.engine import apply, engine
 from tutor.core.op import Op
 from tutor.dtype import uint64
 from tutor.errors import ShapeError
-from tutor.ground import checks
 
 
 class Dropout(Op):

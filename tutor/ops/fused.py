@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from tutor._storage.array_like import is_tensor
+from tutor._util import checks
 from tutor.core.engine import apply
 from tutor.core.op import Op
 from tutor.dtype import int64
 from tutor.errors import DTypeError, ShapeError
-from tutor.ground import checks
-from tutor.ground.literals import is_tensor
 from tutor.ops.along import Along
 
 

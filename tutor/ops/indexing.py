@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from tutor.backends.forms import is_beside
+from tutor._storage.array_like import is_tensor
+from tutor._storage.layout import checked_shape
+from tutor.backends.shape_rules import is_beside
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply, engine
 from tutor.core.op import Op
 from tutor.dtype import bool_, int64
 from tutor.errors import DTypeError, ShapeError
-from tutor.ground.layout import checked_shape
-from tutor.ground.literals import is_tensor
 from tutor.ops.along import Along
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from tutor.backends.forms import stretch
+from tutor.backends.shape_rules import stretch
 from tutor.backends.transfers import common
 from tutor.core.buffer import Buffer
 from tutor.core.engine import apply, engine

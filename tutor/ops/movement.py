@@ -11,11 +11,9 @@ from collections.abc import Mapping
 from itertools import accumulate
 from typing import Any, ClassVar
 
-from tutor.core.engine import apply, engine
-from tutor.core.op import Op
-from tutor.errors import AxisError, DTypeError, ShapeError
-from tutor.ground import checks, keys
-from tutor.ground.layout import (
+from tutor._storage import index_parsing
+from tutor._storage.array_like import is_tensor, pack
+from tutor._storage.layout import (
     axes_of,
     axis_of,
     broadcast_shapes,
@@ -28,9 +26,12 @@ from tutor.ground.layout import (
     whole_number,
     whole_numbers,
 )
-from tutor.ground.literals import is_tensor, pack
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import Row, TensorLike
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import Row, TensorLike
+from tutor.core.engine import apply, engine
+from tutor.core.op import Op
+from tutor.errors import AxisError, DTypeError, ShapeError
 from tutor.methods import selection
 from tutor.methods.tensor import Tensor
 
@@ -143,9 +144,9 @@ class Index(Op):
 
     def settle(self):
         (x,), key = self.inputs, self.params["key"]
-        if not keys.is_basic(key):
+        if not index_parsing.is_basic(key):
             return selection.select(x, key)
-        self.params["key"] = keys.checked_key(key)
+        self.params["key"] = index_parsing.checked_key(key)
         return None
 
     def layout(self, x, *, key):

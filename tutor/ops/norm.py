@@ -12,10 +12,10 @@ from typing import Any
 from tutor.backends import parameters
 from tutor.core.buffer import Buffer
 from tutor.core.engine import engine
+from tutor.core.engine.grad_mode import is_grad_enabled
 from tutor.core.op import Op
 from tutor.dtype import float32, float64
 from tutor.errors import ShapeError
-from tutor.ground.recording import is_grad_enabled
 
 
 def empty(x: Any, shape: tuple[int, ...], dtype: Any = None) -> Any:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from tutor.backends.forms import without
+from tutor.backends.shape_rules import without
 from tutor.core.engine import apply
 from tutor.core.op import Op
 

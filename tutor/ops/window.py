@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tutor._storage.layout import Shape, axis_of, checked_shape, positive
 from tutor.core.engine import apply, engine
 from tutor.core.op import Op
 from tutor.errors import ShapeError
-from tutor.ground.layout import Shape, axis_of, checked_shape, positive
 from tutor.methods.windows import CONV, conv2d_input
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tutor._util.keyword_aliases import spelled
 from tutor.core.engine import apply, engine
 from tutor.dtype import float64
-from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 from tutor.optim.limits import BETAS, EPS, RATE, Limit, flag
 from tutor.optim.optimizer import Optimizer, Params

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tutor._util.keyword_aliases import spelled
 from tutor.core.engine import engine
-from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 from tutor.optim.limits import EPS, MOMENTUM, RATE, SHARE, Limit, flag
 from tutor.optim.optimizer import Optimizer, Params

@@ -16,12 +16,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
 from tutor.core.engine import apply
+from tutor.core.engine.grad_mode import no_grad
 from tutor.dtype import float64, uint64
 from tutor.errors import DataError, GraphError
-from tutor.ground import checks
-from tutor.ground.recording import no_grad
-from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 from tutor.optim.limits import SHARE
 from tutor.optim.optimizer import alike

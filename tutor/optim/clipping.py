@@ -13,12 +13,13 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from tutor._storage import bounds_checks
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
 from tutor.core.engine import apply
+from tutor.core.engine.grad_mode import no_grad
 from tutor.dtype import float32
 from tutor.errors import DomainError
-from tutor.ground import border, checks
-from tutor.ground.recording import no_grad
-from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 from tutor.optim.limits import Limit
 
@@ -94,7 +95,7 @@ def clip_grad_norm_(
     params = several("clip_grad_norm_", parameters)
     total: Tensor = get_total_norm(gradients("clip_grad_norm_", params), norm_type)
     if error_if_nonfinite:
-        border.opened("clip_grad_norm_ with error_if_nonfinite=True")
+        bounds_checks.opened("clip_grad_norm_ with error_if_nonfinite=True")
         if not math.isfinite(total.item()):
             raise DomainError(
                 f"clip_grad_norm_ of {len(params)} parameters",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any
 
+from tutor._storage import bounds_checks
 from tutor.dtype import float64
 from tutor.errors import DomainError
-from tutor.ground import border
 from tutor.methods.tensor import Tensor
 from tutor.optim.limits import Limit
 
@@ -28,7 +28,7 @@ def write(cells: Cells, limits: Mapping[str, Limit], of: str, name: str, value: 
 
 def number(cells: Cells, limits: Mapping[str, Limit], name: str) -> Any:
     """A setting, as float or tuple of floats: what its cells hold now."""
-    border.opened(f"the setting {name} of an optimizer")
+    bounds_checks.opened(f"the setting {name} of an optimizer")
     numbers = tuple([cell.buf[0] for cell in cells[name]])
     return numbers if limits[name].pair else numbers[0]
 

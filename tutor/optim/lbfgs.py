@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NoReturn, TypeVar, overload
 
+from tutor._storage import bounds_checks
+from tutor._util import checks
+from tutor._util.callers import user_line
+from tutor._util.keyword_aliases import spelled
+from tutor.core.engine.grad_mode import recording
 from tutor.errors import DataError, DomainError, DTypeError, GraphError
-from tutor.ground import border, checks
-from tutor.ground.callers import user_line
-from tutor.ground.recording import recording
-from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 from tutor.ops.movement import cat
 from tutor.optim.limits import RATE, Limit
@@ -244,7 +245,7 @@ def largest(row: Tensor) -> float:
 
 
 def value_of(loss: Any) -> float:
-    border.opened("LBFGS.step, which looks at the loss")
+    bounds_checks.opened("LBFGS.step, which looks at the loss")
     if isinstance(loss, Tensor) and loss.numel() == 1:
         return float(loss.item())
     if isinstance(loss, (int, float)):

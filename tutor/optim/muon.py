@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from tutor._util.keyword_aliases import spelled
 from tutor.core.engine import apply, engine
 from tutor.dtype import float32
 from tutor.errors import DomainError
-from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 from tutor.optim.limits import BETAS, EPS, MOMENTUM, RATE, Limit, flag
 from tutor.optim.optimizer import Optimizer, Params

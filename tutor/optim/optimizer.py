@@ -6,14 +6,14 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self, TypeVar, overload
 
+from tutor._util import checks
+from tutor._util.callers import user_line
+from tutor._util.keyword_aliases import spelled
 from tutor.backends.devices import IN_USE
 from tutor.core.engine import engine
+from tutor.core.engine.grad_mode import recording
 from tutor.dtype import uint64
 from tutor.errors import DataError, GraphError
-from tutor.ground import checks
-from tutor.ground.callers import user_line
-from tutor.ground.recording import recording
-from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 from tutor.optim.group import Cells, Group, number, write
 from tutor.optim.limits import RATE, Limit

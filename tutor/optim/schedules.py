@@ -19,9 +19,9 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
 from tutor.errors import DataError, DomainError
-from tutor.ground import checks
-from tutor.ground.spelling import spelled
 from tutor.optim.limits import RATE, float_or_nan
 from tutor.optim.optimizer import Optimizer
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tutor._util.keyword_aliases import spelled
 from tutor.core.engine import engine
 from tutor.dtype import float64
 from tutor.errors import DomainError
-from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 from tutor.optim.limits import MOMENTUM, RATE, Limit, flag
 from tutor.optim.optimizer import Optimizer, Params

@@ -1,6 +1,6 @@
 """Programs: kernel calls as data. Recorded, made shorter by passes, and run again without Python.
 
-Read small.py first: the whole idea on one page. Then program.py; record.py and places.py (where a
-Program comes from), passes/ (one file each), plan.py and replay.py (how it runs), trace.py, jit.py
-and lazy.py (the two ways in).
+Read small.py first: the whole idea on one page. Then program.py; record.py and captured_state.py
+(where a Program comes from), passes/ (one file each), plan.py and replay.py (how it runs),
+trace.py, jit.py and lazy.py (the two ways in).
 """

@@ -16,19 +16,19 @@ from collections.abc import Callable, Sequence
 from contextvars import copy_context
 from typing import Any, NamedTuple
 
+from tutor._storage import bounds_checks
+from tutor._storage.layout import reach
+from tutor._storage.memory import held
 from tutor.backends.step import WATCHES, mode, watch
 from tutor.core.buffer import Buffer
 from tutor.core.engine import engine
 from tutor.core.op import Op, state_of
 from tutor.errors import RecordError
-from tutor.ground import border
-from tutor.ground.layout import reach
-from tutor.ground.memory import held
 from tutor.methods.tensor import Tensor
 from tutor.programs.call import Key, Window, modes, windows, within
 from tutor.programs.program import Program, Slot
 from tutor.programs.record import Recorder, recorder
-from tutor.programs.source.road import Road
+from tutor.programs.source.compiled_runner import Road
 from tutor.random import redirected
 
 Improve = Callable[[Program], Program]
@@ -214,7 +214,9 @@ class Part:
 
         def run() -> Gradients:
             recorder.set(note)
-            border.closed.set(asked.append)  # who reads numbers in Python: then it is not replayed
+            bounds_checks.closed.set(
+                asked.append
+            )  # who reads numbers in Python: then it is not replayed
             with watch(note.note):
                 return self.walk(node, g)
 

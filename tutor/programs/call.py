@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
+from tutor._storage.array_like import is_scalar
+from tutor._storage.memory import Memory
 from tutor.backends import devices, registry
 from tutor.backends.registry import Operand
 from tutor.backends.step import Step, emit
 from tutor.core.buffer import Buffer
-from tutor.ground.casting import CASTING, autocast_dtype
-from tutor.ground.literals import is_scalar
-from tutor.ground.memory import Memory
-from tutor.ground.recording import is_grad_enabled
+from tutor.core.engine.casting import CASTING, autocast_dtype
+from tutor.core.engine.grad_mode import is_grad_enabled
 from tutor.methods.tensor import Tensor
 from tutor.programs.guards import hooks_of, shown
 from tutor.programs.kinds import PLAIN, exact, members

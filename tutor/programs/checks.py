@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tutor.errors import RecordError
+from tutor.programs.captured_state import Reached
 from tutor.programs.guards import Place, shown
 from tutor.programs.kinds import is_same
-from tutor.programs.places import Reached
 from tutor.programs.ran import SCAFFOLDING, Ran, of_numpy
 
 

@@ -20,13 +20,13 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
+from tutor._storage.memory import kept
 from tutor.core.buffer import Buffer
 from tutor.core.engine import engine
 from tutor.core.engine.forward import serials
 from tutor.core.op import Op, state_of
 from tutor.dtype import DType
 from tutor.errors import GraphError, RecordError
-from tutor.ground.memory import kept
 from tutor.methods.tensor import Tensor
 from tutor.programs.backward import Held, Improve, Kept, Number, Part
 from tutor.programs.kinds import PLAIN

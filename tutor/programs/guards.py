@@ -1,8 +1,8 @@
 """Guards: what has to be as it was when a call was recorded, and whether it still is.
 
-Each kind of record says one thing about what was reached (places.py), and can tell whether that
-holds. simd_cpp/replay/guards.cpp has a quick look at all of them: what is untouched is as it was.
-Where something was touched, the records here decide.
+Each kind of record says one thing about what was reached (captured_state.py), and can tell whether
+that holds. simd_cpp/replay/guards.cpp has a quick look at all of them: what is untouched is as it
+was. Where something was touched, the records here decide.
 """
 
 from __future__ import annotations

@@ -9,9 +9,10 @@
         return loss
 
 The first call runs as ever. The second is recorded (record.py), with all that it reads and leaves
-behind (ran.py, places.py, trace.py). From the third on the kernels run one after another, without
-Python, as long as all that was read is as it was (guards.py). What cannot be proved to be so runs
-as without jit. docs/jit.md follows one training step all the way, and says what is compared.
+behind (ran.py, captured_state.py, trace.py). From the third on the kernels run one after another,
+without Python, as long as all that was read is as it was (guards.py). What cannot be proved to be
+so runs as without jit. docs/jit.md follows one training step all the way, and says what is
+compared.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ import weakref
 from collections.abc import Callable, Collection
 from typing import Any, overload
 
+from tutor._util.keyword_aliases import spelled
 from tutor.backends.step import WATCHES, mode
 from tutor.errors import RecordError
-from tutor.ground.spelling import spelled
 from tutor.programs.call import Call, Key, differs, modes, run_within, within
 from tutor.programs.gears import BETWEEN, LONGEST, Attempts, Eager, say
 from tutor.programs.guards import UnforeseenError, weak

@@ -19,9 +19,9 @@
     >>> y.tolist()
     [3.0, 5.0, 7.0]
 
-In the block each step is noted, and its result has a promise in place of memory: promises.py says
-how they are kept. What is asked for, and what it needs, runs then, each step once, in the order in
-which it was written; what nobody asks for never does. On large memory the steps run together, and a
+In the block each step is noted, and its result has a promise instead of memory (lazy_buffers.py).
+What is asked for, and what it needs, runs then, each step once, in the order in which it was
+written; what nobody asks for never does. On large memory the steps run together, and a
 chain like the one above is a single kernel: together.py.
 """
 
@@ -30,16 +30,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, overload
 
+from tutor._storage import bounds_checks
+from tutor._storage.array_like import is_tensor
+from tutor._util.context_settings import Block, F
+from tutor._util.keyword_aliases import spelled
 from tutor.backends.step import Noting
 from tutor.errors import DTypeError
-from tutor.ground import border
-from tutor.ground.blocks import Block, F
-from tutor.ground.literals import is_tensor
-from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
-from tutor.programs.noting import note
+from tutor.programs.capture import note
+from tutor.programs.lazy_buffers import Noted, Promise, Why, lasting, needed, run
 from tutor.programs.program import Program
-from tutor.programs.promises import Noted, Promise, Why, lasting, needed, run
 from tutor.programs.together import program_of
 
 
@@ -63,7 +63,7 @@ class _lazy(Noting):  # noqa: N801 - its name stands in messages
         super().__init__(note)
 
     def block(self) -> Block[Any]:
-        border.opened("tutor.lazy()")
+        bounds_checks.opened("tutor.lazy()")
         return super().block()
 
 
@@ -93,7 +93,7 @@ def _makers(name: str, tensors: Iterable[Any]) -> list[Noted]:
         if not is_tensor(tensor):
             what = f"argument {i + 1} is of type {type(tensor).__name__}"
             raise DTypeError(f"{name}(...)", what, "give Tensors, one after another")
-        border.fits(tensor, name)
+        bounds_checks.fits(tensor, name)
         promise = tensor.buf.memory
         if type(promise) is Promise and promise.value.maker is not None:
             found.append(promise.value.maker)

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from tutor.errors import RecordError
 from tutor.methods.tensor import Tensor
 from tutor.programs.call import Walk
+from tutor.programs.captured_state import Reached
 from tutor.programs.guards import Place, hooks_of
-from tutor.programs.places import Reached
 from tutor.programs.program import Slot
 from tutor.programs.record import Recorder
 

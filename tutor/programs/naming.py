@@ -1,4 +1,4 @@
-"""Naming: which names count, before it is noted what is reached (places.py).
+"""Naming: which names count, before it is noted what is reached (captured_state.py).
 
 Code that is reached names attributes, these lead to more code, and that names more attributes, also
 of objects that were reached before. Starting over with all names, until there are no more, would

@@ -19,11 +19,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, cast
 
+from tutor._storage.layout import Shape
+from tutor._storage.memory import kept
 from tutor.backends.registry import DEVICE
 from tutor.backends.step import Step
 from tutor.dtype import DType
-from tutor.ground.layout import Shape
-from tutor.ground.memory import kept
 from tutor.programs.table import html_table, table
 
 ROLES = {"input": "x", "state": "s", "constant": "c", "temp": "t", "output": "y"}  # and initials

@@ -9,7 +9,7 @@ runs as ever) Python tells of each function that is entered and of each built-in
   Any other one, a clock or a file, gives what it gives once. So does a generator that was begun
   before the call.
 
-tutor's own code is not asked: it says itself what cannot be recorded (ground/border.py).
+tutor's own code is not asked: it says itself what cannot be recorded (_storage/bounds_checks.py).
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ LAUNCHES = "<generated: 'pyopencl invoker"
 
 
 # Through these tutor asks a device for memory, a kernel, numbers, and for nothing else.
-DEVICES = {"tutor.backends.devices", "tutor.ground.elsewhere"}
+DEVICES = {"tutor.backends.devices", "tutor._storage.device_memory"}
 
 
 def module_of(code_globals: dict[str, Any]) -> str:

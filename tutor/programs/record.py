@@ -18,14 +18,14 @@ from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from typing import Any
 
+from tutor._storage import bounds_checks
+from tutor._storage.layout import contiguous_strides, reach
+from tutor._storage.memory import held, kept
+from tutor._util.callers import user_line
+from tutor._util.typing import Walked
 from tutor.backends.step import Step, watch
 from tutor.core.buffer import Buffer
 from tutor.errors import RecordError
-from tutor.ground import border
-from tutor.ground.callers import user_line
-from tutor.ground.layout import contiguous_strides, reach
-from tutor.ground.memory import held, kept
-from tutor.ground.typing import Walked
 from tutor.programs.call import Window
 from tutor.programs.program import Program, Slot, Walk
 
@@ -72,7 +72,7 @@ class Recorder:
 
     def run(self, function: Callable[[], Any]) -> Any:
         """`function()`, noted."""
-        before, open_before = recorder.set(self), border.closed.set(refuse)
+        before, open_before = recorder.set(self), bounds_checks.closed.set(refuse)
         try:
             with watch(self.note):
                 result = function()
@@ -81,7 +81,7 @@ class Recorder:
                 raise
             raise self.refused from error
         finally:
-            border.closed.reset(open_before)
+            bounds_checks.closed.reset(open_before)
             recorder.reset(before)
         if self.strict and self.refused is not None:  # the function has caught it
             raise self.refused
@@ -93,7 +93,7 @@ class Recorder:
         """As an observer: note the step, and let it run. Steps of other contexts are not noted, nor
         what comes after a refusal."""
         if recorder.get() is self and self.refused is None:
-            border.closed.set(None)  # in this copy of the context: kernels may read
+            bounds_checks.closed.set(None)  # in this copy of the context: kernels may read
             try:
                 self._note(step)
             except RecordError as error:
@@ -227,5 +227,5 @@ def refuse(asked: str) -> None:
     error = refusal(asked)
     if note is None:
         raise error
-    border.closed.set(None)
+    bounds_checks.closed.set(None)
     note.refuse(error)

@@ -10,7 +10,7 @@ step calls, whether its operands fit. Where all kernels are of the extension, th
 and calls one kernel after the other. Else, or while somebody watches, or with TUTOR_NATIVE=0, the
 steps are emitted one by one, over Buffers like any others. Both leave the same bits. On a device
 each step is enqueued there as it is emitted, and nobody waits for it; a device that can note what
-it was asked for (opencl/noting.py) is given the whole list again from the second run on.
+it was asked for (opencl/capture.py) is given the whole list again from the second run on.
 
 A run does not say that the Buffers change: who calls it has to `touch` those that steps write, as
 it knows whose line that is. Two slots cannot be given memory that overlaps if a step writes one of

@@ -8,9 +8,9 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from tutor._storage.layout import contiguous_strides
+from tutor._util.typing import Walked
 from tutor.backends.step import Step
-from tutor.ground.layout import contiguous_strides
-from tutor.ground.typing import Walked
 
 ELSEWHERE = {"fused": ("code", "results")}  # parameters that stand below, or are seen anyhow
 ROLES = ("input", "state", "constant", "temp", "output")

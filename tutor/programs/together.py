@@ -5,7 +5,7 @@ single kernels.
         y = (x * 2 + 1).relu().sum()
     y.item()                               # one kernel, `fused`: x is read once
 
-What it does is what promises.py does step by step, and the bits are the same. Steps go together
+What it does is what lazy_buffers.py does step by step, and the bits are the same. Steps go together
 that write into no memory that is there already: so nothing has changed before all of it is there,
 and whatever goes wrong on the way is as if it had not been tried. A step that may refuse its
 numbers goes alone, so that an error is that of one step.

@@ -12,12 +12,13 @@ from collections.abc import Callable, Collection, Container, Sequence
 from functools import partial
 from typing import Any
 
+from tutor._storage.memory import held
 from tutor.core.buffer import Buffer
 from tutor.core.engine.forward import serials
 from tutor.errors import RecordError
-from tutor.ground.memory import held
 from tutor.methods.tensor import Tensor
 from tutor.programs.call import Call, Walk, Window, run_within, walk_of
+from tutor.programs.captured_state import Reached
 from tutor.programs.checks import check_known, check_unchanged
 from tutor.programs.graphs import Graph, behind, crossings, ended, graph_of, plain
 from tutor.programs.guards import Guards, Place
@@ -34,12 +35,11 @@ from tutor.programs.names import (
     of_call,
 )
 from tutor.programs.passes import possible, saved
-from tutor.programs.places import Reached
 from tutor.programs.ran import Ran
 from tutor.programs.record import Recorder
 from tutor.programs.replay import check_apart
 from tutor.programs.results import taken_apart
-from tutor.programs.source.road import Road
+from tutor.programs.source.compiled_runner import Road
 from tutor.random import stream
 
 

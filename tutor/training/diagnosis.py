@@ -11,12 +11,12 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from tutor._storage.layout import positive
+from tutor._util import checks
+from tutor._util.callers import user_line
+from tutor._util.keyword_aliases import spelled
 from tutor.backends.step import Step, watch
 from tutor.errors import DataError
-from tutor.ground import checks
-from tutor.ground.callers import user_line
-from tutor.ground.layout import positive
-from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 from tutor.nn.module import state_dict
 from tutor.nn.parts import named_tensors

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tutor._util import files
 from tutor.errors import DataError
-from tutor.ground import files
 
 
 def append(path: Path, line: Mapping[str, Any]) -> None:

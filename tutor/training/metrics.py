@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
+from tutor.core.engine.grad_mode import no_grad
 from tutor.errors import DataError, DTypeError, OutOfRangeError, ShapeError
-from tutor.ground import checks
-from tutor.ground.recording import no_grad
-from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 
 

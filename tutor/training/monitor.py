@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tutor._util.keyword_aliases import spelled
+from tutor.core.engine.grad_mode import no_grad
 from tutor.errors import DataError, GraphError
-from tutor.ground.recording import no_grad
-from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 from tutor.nn.module import Module
 from tutor.nn.parts import named_modules, named_tensors

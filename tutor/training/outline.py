@@ -6,10 +6,10 @@ import html
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
 from tutor.backends.step import Step, watch
-from tutor.ground import checks
-from tutor.ground.recording import no_grad
-from tutor.ground.spelling import spelled
+from tutor.core.engine.grad_mode import no_grad
 from tutor.methods.tensor import Tensor
 from tutor.nn.module import Module
 from tutor.nn.parts import named_modules, named_tensors

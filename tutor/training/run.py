@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Sized
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tutor._storage.layout import checked_shape, positive
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
 from tutor.errors import ArgumentError, DataError
-from tutor.ground import checks
-from tutor.ground.layout import checked_shape, positive
-from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 from tutor.training import log as logs
 from tutor.training.screen import Screen

@@ -11,8 +11,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
+from tutor._util.typing import Number, TensorLike
 from tutor.errors import DataError, DTypeError
-from tutor.ground.typing import Number, TensorLike
 from tutor.methods.tensor import Tensor
 from tutor.viz.axes import Frame, Point, apart, drawable, finite, labels, numbers_of, ticks
 from tutor.viz.svg import (

@@ -6,8 +6,8 @@ import hashlib
 import math
 from collections.abc import Callable
 
+from tutor._util.typing import TensorLike
 from tutor.errors import DataError
-from tutor.ground.typing import TensorLike
 from tutor.viz.axes import Frame, drawable, finite, numbers_of
 from tutor.viz.svg import Picture, fit, number, path, polyline, short, tag, text
 

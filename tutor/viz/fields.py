@@ -10,8 +10,8 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from tutor._util.typing import TensorLike
 from tutor.errors import ShapeError
-from tutor.ground.typing import TensorLike
 from tutor.viz.axes import Frame, Point, drawable, numbers_of
 from tutor.viz.svg import (
     SERIES,

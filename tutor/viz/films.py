@@ -5,8 +5,8 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable
 
+from tutor._util import checks
 from tutor.errors import DataError
-from tutor.ground import checks
 from tutor.viz.svg import Picture, _pictures, number, rect, tag
 
 

@@ -7,10 +7,10 @@ import sys
 from typing import NamedTuple
 
 from tutor import dtype as dtypes
+from tutor._storage import bits
+from tutor._util.typing import DTypeLike
 from tutor.dtype import LAYOUTS, DType
 from tutor.errors import DTypeError
-from tutor.ground import bits
-from tutor.ground.typing import DTypeLike
 from tutor.viz.svg import TIMES, Picture, rect, text, width_of
 
 MARGIN, GROUP = 22, 8  # around the picture; between sign, exponent and fraction

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tutor.core.engine import engine
+from tutor.core.engine.grad_mode import walking
 from tutor.core.op import Op
 from tutor.errors import GraphError
-from tutor.ground.recording import walking
 
 
 class Visit(NamedTuple):

@@ -9,9 +9,9 @@ import zlib
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from tutor._storage.layout import positive
+from tutor._util.typing import TensorLike
 from tutor.errors import ShapeError
-from tutor.ground.layout import positive
-from tutor.ground.typing import TensorLike
 from tutor.viz.axes import drawable, numbers_of
 from tutor.viz.svg import Picture, fit, rect, tag, text
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from tutor._util.typing import TensorLike
 from tutor.errors import ShapeError
-from tutor.ground.typing import TensorLike
 from tutor.viz.films import film
 from tutor.viz.svg import TIMES, Picture, fit, rect, short, text, width_of
 

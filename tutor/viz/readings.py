@@ -8,9 +8,9 @@ import sys
 from typing import Any
 
 from tutor import dtype as dtypes
+from tutor._storage import bits
+from tutor._util.typing import DTypeLike, HasBuffer
 from tutor.errors import DomainError, DTypeError
-from tutor.ground import bits
-from tutor.ground.typing import DTypeLike, HasBuffer
 from tutor.methods.tensor import Tensor
 from tutor.viz.svg import Picture, fit, rect, text, tint, width_of
 

@@ -7,8 +7,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from tutor._util.typing import TensorLike
 from tutor.errors import ShapeError
-from tutor.ground.typing import TensorLike
 from tutor.viz.svg import Picture, fit, rect, short, text, width_of
 
 MARGIN, BOX, HIGH, GAP = 24, 62, 34, 8  # of the row of sizes

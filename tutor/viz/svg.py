@@ -18,8 +18,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from tutor._util import files
 from tutor.errors import DTypeError
-from tutor.ground import files
 
 # name: (on a light page, on a dark page). The hues are those that red-green and blue-yellow blind
 # readers tell apart (after Okabe and Ito); the light ones are dark enough to be read as text.

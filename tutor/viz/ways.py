@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from tutor._util import checks
 from tutor.errors import ShapeError
-from tutor.ground import checks
 from tutor.viz.films import film
 from tutor.viz.svg import Picture, arrow, fit, rect, text, width_of
 

@@ -26,7 +26,7 @@ def full_key(key, ndim):
         ),
         "the library's own": """
 def full_key(key, ndim):
-    from tutor.ground import layout
+    from tutor._storage import layout
 
     return tuple(layout.full_key(key, ndim))
 """,

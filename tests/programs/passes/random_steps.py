@@ -13,9 +13,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tutor import Buffer
+from tutor._storage.layout import Shape, contiguous_strides
 from tutor.backends.step import Step
 from tutor.dtype import DType, bool_, float16, float32, float64, int8, int32, int64, uint8, uint64
-from tutor.ground.layout import Shape, contiguous_strides
 from tutor.programs.passes.elements import overlap, same
 from tutor.programs.program import Program, Slot, Walk
 

@@ -18,9 +18,9 @@ import re
 from collections.abc import Mapping
 
 from tutor import Buffer, dtype
+from tutor._storage.layout import contiguous_strides
 from tutor.backends.registry import Operand
 from tutor.backends.step import Step, emit
-from tutor.ground.layout import contiguous_strides
 from tutor.programs.passes import Pass
 from tutor.programs.program import Program, Slot, Walk, walks
 

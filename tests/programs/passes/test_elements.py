@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tutor._storage.layout import contiguous_strides
 from tutor.dtype import float32
-from tutor.ground.layout import contiguous_strides
 from tutor.programs.passes.elements import covers, overlap, same, through, viewed, whole
 from tutor.programs.program import Slot, Walk
 

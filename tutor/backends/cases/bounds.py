@@ -22,13 +22,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tutor._storage.layout import axes_of, contiguous_strides
 from tutor.backends import registry
 from tutor.backends.cases import network
 from tutor.backends.cases.draws import Case, Spec
 from tutor.backends.cases.operands import elements, execute, images, through
 from tutor.backends.signatures import FLOATS, SIGNATURES
 from tutor.dtype import DType, float32, float64
-from tutor.ground.layout import axes_of, contiguous_strides
 
 ROUNDOFF = {dtype: dtype.eps / 2 for dtype in FLOATS}
 SMALLEST = {dtype: dtype.smallest_subnormal for dtype in FLOATS}

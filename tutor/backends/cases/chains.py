@@ -8,7 +8,7 @@ from tutor.backends import bytecode
 from tutor.backends.bytecode import Instruction
 from tutor.backends.cases.draws import LAYOUTS, OUT_LAYOUTS, Case, Draw, Shape
 from tutor.backends.cases.elementwise import SECOND
-from tutor.backends.forms import without
+from tutor.backends.shape_rules import without
 from tutor.backends.signatures import FLOATS, SIGNATURES, TABLE_OF_KERNELS
 from tutor.dtype import TABLE, DType, accumulator, bool_
 

@@ -14,10 +14,10 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from tutor import dtype as dtypes
+from tutor._storage.bits import pack, unpack
+from tutor._storage.layout import contiguous_strides
 from tutor.backends.signatures import SIGNATURES
 from tutor.dtype import DType, bool_, float64, int64, uint64
-from tutor.ground.bits import pack, unpack
-from tutor.ground.layout import contiguous_strides
 
 Shape = tuple[int, ...]
 

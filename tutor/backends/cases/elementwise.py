@@ -8,6 +8,7 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
+from tutor._storage.bits import pack, unpack
 from tutor.backends.cases.draws import (
     LAYOUTS,
     LEGAL,
@@ -20,7 +21,6 @@ from tutor.backends.cases.draws import (
     specials,
 )
 from tutor.dtype import TABLE, DType, float32, float64
-from tutor.ground.bits import pack, unpack
 
 SMALL_SHAPES: tuple[Shape, ...] = ((), (1,), (0,), (3, 0, 2), (1, 1, 1), (2, 1, 3))
 LAID_SHAPES: tuple[Shape, ...] = ((5,), (3, 37), (2, 3, 9))

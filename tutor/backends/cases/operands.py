@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tutor._storage.bits import UNSIGNED, pack, unpack
+from tutor._storage.layout import contiguous_strides
+from tutor._storage.memory import Holder, Memory
 from tutor.backends.cases.draws import Case, Repeated, Spec
 from tutor.backends.registry import Kernel, Operand
 from tutor.backends.step import Step, emit
 from tutor.dtype import DType
-from tutor.ground.bits import UNSIGNED, pack, unpack
-from tutor.ground.layout import contiguous_strides
-from tutor.ground.memory import Holder, Memory
 
 
 class Block(Holder):  # type: ignore[misc]  # the base is chosen when tutor is imported
@@ -49,7 +49,7 @@ def images(case: Case) -> list[bytes]:
     return [image(spec) for spec in (case.out, *case.ins)]
 
 
-# Room for so many numbers on a device: what has `write` and `read` (tutor/ground/memory.py).
+# Room for so many numbers on a device: what has `write` and `read` (tutor/_storage/memory.py).
 Room = Callable[[int, DType], Any]
 
 

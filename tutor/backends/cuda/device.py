@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import functools
 
+from tutor.backends.cuda.device_context import Place
 from tutor.backends.cuda.driver import driver
-from tutor.backends.cuda.place import Place
 from tutor.backends.opencl.kind import Kind
 from tutor.errors import DeviceError
 

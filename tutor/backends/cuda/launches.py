@@ -3,7 +3,7 @@
 OpenCL says how many work-items there are and how many stand in a group; CUDA says how many groups,
 which it calls blocks. Of those there may be 2^31 - 1 in the first dimension, but 65535 in the
 second and third: a launch of more is made in parts, and where a part begins stands in a variable of
-the program, which get_group_id adds (text/dialect.py).
+the program, which get_group_id adds (codegen/dialect.py).
 """
 
 from __future__ import annotations

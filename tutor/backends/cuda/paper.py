@@ -14,11 +14,11 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from tutor.backends.codegen.dialect import CUDA
 from tutor.backends.cuda.nvrtc import nvrtc
 from tutor.backends.opencl.kernels import rows_of
 from tutor.backends.opencl.memory import DeviceMemory, Part, Pool
 from tutor.backends.registry import Operand
-from tutor.backends.text.dialect import CUDA
 
 
 class PaperPlace:

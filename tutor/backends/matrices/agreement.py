@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable, Iterator
 from random import Random
 from typing import Any, NamedTuple
 
+from tutor._storage.bits import pack, unpack
+from tutor._storage.memory import Memory
 from tutor.backends import registry
 from tutor.backends.cases.operands import Block
 from tutor.backends.conformance import Verdict
@@ -23,8 +25,6 @@ from tutor.backends.matrices.reference import Matrix
 from tutor.backends.matrix_signatures import MATRICES
 from tutor.dtype import DType
 from tutor.errors import KernelNotFound
-from tutor.ground.bits import pack, unpack
-from tutor.ground.memory import Memory
 
 SHAPES = ((1, 1), (2, 2), (3, 3), (5, 5), (4, 2), (2, 5))  # the last two where none must be square
 SQUARE = {"solve", "det", "slogdet", "cholesky", "eigh"}

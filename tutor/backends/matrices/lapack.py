@@ -12,11 +12,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from tutor._storage import bounds_checks
 from tutor.backends import registry
 from tutor.backends.matrices.reference import not_positive, singular
 from tutor.backends.matrix_signatures import MATRICES
 from tutor.errors import KernelNotFound
-from tutor.ground import border
 
 
 def numpy() -> Any:
@@ -33,11 +33,11 @@ def numpy() -> Any:
 
 def array(np: Any, name: str, x: Any) -> Any:
     """The operand as NumPy's array of the same memory."""
-    raw = border.check(x, f"kernel {name}")
+    raw = bounds_checks.check(x, f"kernel {name}")
     if 0 in x.shape:
         return np.empty(x.shape, x.buf.dtype.name)
     size = x.buf.dtype.itemsize
-    strides = [s * size for s in border.steps(x)]
+    strides = [s * size for s in bounds_checks.steps(x)]
     return np.ndarray(x.shape, x.buf.dtype.name, raw, x.offset * size, strides)
 
 

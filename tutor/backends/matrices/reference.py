@@ -13,11 +13,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from tutor._storage.bounds_checks import guarded
 from tutor.backends import registry
 from tutor.backends.matrix_signatures import MATRICES
 from tutor.backends.python_ref.walk import Kernel, Operand, read, write
 from tutor.errors import DomainError
-from tutor.ground.border import guarded
 
 Matrix = list[list[float]]
 SMALL = 2.0**-52  # what is smaller than this part of its neighbours is 0 to float64

@@ -1,8 +1,8 @@
 """What the kernels of this folder ask of a device and its driver: all that differs between drivers.
 
-OpenCL's answer is place.py, CUDA's is ../cuda/place.py; the kernels, the pool of memory and the
-lists of commands know neither. A block is a piece of memory there, as kernels are given it; an
-event is a copy that has begun.
+OpenCL's answer is device_context.py, CUDA's is ../cuda/device_context.py; the kernels, the pool of
+memory and the lists of commands know neither. A block is a piece of memory there, as kernels are
+given it; an event is a copy that has begun.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from tutor.backends.text.dialect import Dialect
+from tutor.backends.codegen.dialect import Dialect
 
 # How many work-items there are in each dimension; how many in a group, None where the driver may
 # choose; the number of the first, None for 0, which it is wherever `is_cpu` is not.

@@ -1,6 +1,6 @@
 """Commands: what a device was asked for in one run of a Program, to be asked for again.
 
-    commands = noting.commands      # noting.py: kernels were called, they ran, and were noted
+    commands = noting.commands      # capture.py: kernels were called, they ran, and were noted
     commands.run(buffers)           # the same on other memory
 
 Much of what a kernel call costs is Python: which text, which arguments, memory for what is between.

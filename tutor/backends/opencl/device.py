@@ -7,8 +7,8 @@
 
 from __future__ import annotations
 
+from tutor.backends.opencl.device_context import Place, found, place
 from tutor.backends.opencl.kind import Kind
-from tutor.backends.opencl.place import Place, found, place
 
 
 def called(one: Place) -> str:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tutor.backends.opencl.hand import at, dense, filled, hand, longs, run
+from tutor._util.atomic import advance
+from tutor.backends.opencl.capture import live
+from tutor.backends.opencl.handwritten import at, dense, filled, hand, longs, run
 from tutor.backends.opencl.launch import LONG, number, scalar
 from tutor.backends.opencl.memory import DeviceMemory, Pool, Rows, held
-from tutor.backends.opencl.noting import live
 from tutor.backends.signatures import FLOATS
 from tutor.dtype import DType, bfloat16, float16, float32, float64, uint32, uint64
-from tutor.ground.atomic import advance
 
 PHILOX = """
 /* Ten rounds of multiplying, swapping and mixing. */

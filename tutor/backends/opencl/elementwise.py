@@ -1,7 +1,7 @@
 """Elementwise kernels: the text for each of them, made from the table of expressions, and the call.
 
 One work-item is one element. Axes that all operands walk as one are joined first
-(text/loops.py); what is left decides which of few texts is taken:
+(codegen/loops.py); what is left decides which of few texts is taken:
 
 - one axis along which every operand lies side by side or stands still: `p1[b1 + i]`, `p2[b2]`;
 - up to three axes, any strides, which are arguments: `p1[b1 + i * s1_0 + j * s1_1 + k * s1_2]`;
@@ -23,13 +23,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn
 
-from tutor.backends.opencl.launch import LONG, Compiled, compiled, number, read, rounded_up, scalar
-from tutor.backends.opencl.memory import DeviceMemory, Part, Pool, Rows, ask, held
-from tutor.backends.opencl.noting import decided
-from tutor.backends.registry import Operand
-from tutor.backends.signatures import SIGNATURES, dtype_of
-from tutor.backends.text.dialect import HALVES, Dialect
-from tutor.backends.text.expressions import (
+from tutor.backends.codegen.dialect import HALVES, Dialect
+from tutor.backends.codegen.expressions import (
     EXPRESSIONS,
     MOVES,
     cast,
@@ -39,8 +34,13 @@ from tutor.backends.text.expressions import (
     refused,
     stored,
 )
-from tutor.backends.text.helpers import needed
-from tutor.backends.text.loops import Axis, axes_of, joined, ordered
+from tutor.backends.codegen.helpers import needed
+from tutor.backends.codegen.loops import Axis, axes_of, joined, ordered
+from tutor.backends.opencl.capture import decided
+from tutor.backends.opencl.launch import LONG, Compiled, compiled, number, read, rounded_up, scalar
+from tutor.backends.opencl.memory import DeviceMemory, Part, Pool, Rows, ask, held
+from tutor.backends.registry import Operand
+from tutor.backends.signatures import SIGNATURES, dtype_of
 from tutor.dtype import DType, uint8
 from tutor.errors import DomainError
 

@@ -12,18 +12,18 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from tutor._storage.layout import axes_of
 from tutor.backends import bytecode
 from tutor.backends.bytecode import Instruction
-from tutor.backends.forms import without
+from tutor.backends.codegen.chains import Values
+from tutor.backends.codegen.expressions import loaded, stored
 from tutor.backends.opencl.elementwise import Elements
-from tutor.backends.opencl.hand import casting, fresh, mover
+from tutor.backends.opencl.handwritten import casting, fresh, mover
 from tutor.backends.opencl.memory import Pool, Rows
 from tutor.backends.registry import Operand
+from tutor.backends.shape_rules import without
 from tutor.backends.signatures import ALL
-from tutor.backends.text.chains import Values
-from tutor.backends.text.expressions import loaded, stored
 from tutor.dtype import DType
-from tutor.ground.layout import axes_of
 
 
 class Chain:

@@ -13,9 +13,9 @@ from threading import RLock
 from typing import Any
 
 from tutor.backends.opencl.anyplace import AnyPlace
+from tutor.backends.opencl.capture import Noting
 from tutor.backends.opencl.kernels import DeviceTable, rows_of
 from tutor.backends.opencl.memory import DeviceMemory, Pool, Staged
-from tutor.backends.opencl.noting import Noting
 from tutor.backends.opencl.precision import looser
 from tutor.backends.registry import Table
 from tutor.dtype import DType, float64

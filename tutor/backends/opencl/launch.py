@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from tutor.backends.codegen.dialect import HALVES
 from tutor.backends.opencl.anyplace import AnyPlace
-from tutor.backends.opencl.noting import NOW, live
-from tutor.backends.text.dialect import HALVES
+from tutor.backends.opencl.capture import NOW, live
 from tutor.dtype import DType, bool_
 from tutor.errors import KernelNotFound
 

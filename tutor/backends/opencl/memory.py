@@ -1,6 +1,6 @@
 """Memory on a device: what a Buffer has there, and the pool that it comes from.
 
-    count, format, device, keep()    as tutor/ground/memory.py says of every memory
+    count, format, device, keep()    as tutor/_storage/memory.py says of every memory
     read()                           a copy of the bytes on the host; waits for what is queued
     write(data, start=0)             bytes to the device, from byte `start` on; does not wait
     put(payload)                     the same of bytes that depend on shapes alone
@@ -26,9 +26,9 @@ from threading import RLock
 from typing import Any
 
 from tutor.backends.opencl.anyplace import AnyPlace
+from tutor.backends.opencl.capture import NOW, unnoted
 from tutor.backends.opencl.faults import out_of_memory
 from tutor.backends.opencl.loans import Lender
-from tutor.backends.opencl.noting import NOW, unnoted
 from tutor.backends.registry import Kernel
 from tutor.dtype import TABLE, DType
 from tutor.errors import DomainError, OutOfRangeError

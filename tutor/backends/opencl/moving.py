@@ -13,8 +13,9 @@ from __future__ import annotations
 import math
 from typing import Any, NoReturn
 
+from tutor._storage.bits import pack
 from tutor.backends.opencl.elementwise import Elements
-from tutor.backends.opencl.hand import (
+from tutor.backends.opencl.handwritten import (
     at,
     dense,
     filled,
@@ -32,7 +33,6 @@ from tutor.backends.registry import Operand
 from tutor.backends.signatures import ALL, NUMBERS
 from tutor.dtype import DType, bool_, float64, int64, uint64
 from tutor.errors import OutOfRangeError, ShapeError
-from tutor.ground.bits import pack
 
 OUTSIDE = """
 kernel void NAME(

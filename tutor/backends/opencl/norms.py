@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tutor.backends.opencl.hand import (
+from tutor.backends.opencl.handwritten import (
     at,
     dense,
     filled,

@@ -16,7 +16,7 @@ import itertools
 import math
 from typing import Any
 
-from tutor.backends.opencl.hand import at, dense, filled, hand, longs, width
+from tutor.backends.opencl.handwritten import at, dense, filled, hand, longs, width
 from tutor.backends.opencl.launch import LONG, rounded_up
 from tutor.backends.opencl.memory import Pool, Rows
 from tutor.backends.registry import Operand

@@ -11,7 +11,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tutor.backends.opencl.hand import (
+from tutor._storage.layout import axes_of
+from tutor.backends.codegen.dialect import Dialect, limits
+from tutor.backends.codegen.expressions import expression
+from tutor.backends.opencl.handwritten import (
     at,
     dense,
     filled,
@@ -25,10 +28,7 @@ from tutor.backends.opencl.hand import (
 from tutor.backends.opencl.launch import LONG
 from tutor.backends.opencl.memory import Pool, Rows
 from tutor.backends.signatures import SIGNATURES
-from tutor.backends.text.dialect import Dialect, limits
-from tutor.backends.text.expressions import expression
 from tutor.dtype import DType, int64, uint64
-from tutor.ground.layout import axes_of
 
 ENOUGH = 2048  # work-items that keep a device busy
 SHORT = 64  # terms that one work-item adds alone in any case

@@ -11,7 +11,18 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tutor.backends.opencl.hand import at, dense, filled, fresh, hand, lines, longs, mover, one, run
+from tutor.backends.opencl.handwritten import (
+    at,
+    dense,
+    filled,
+    fresh,
+    hand,
+    lines,
+    longs,
+    mover,
+    one,
+    run,
+)
 from tutor.backends.opencl.launch import LONG
 from tutor.backends.opencl.memory import Pool, Rows
 from tutor.backends.opencl.reduce import folding

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tutor.backends.codegen.expressions import loaded, rounded, stored
+from tutor.backends.codegen.updates import UPDATES
 from tutor.backends.opencl.elementwise import Elements
-from tutor.backends.opencl.hand import fresh, width
+from tutor.backends.opencl.handwritten import fresh, width
 from tutor.backends.opencl.memory import Pool, Rows
 from tutor.backends.registry import Operand
 from tutor.backends.signatures import SIGNATURES, dtype_of
-from tutor.backends.text.expressions import loaded, rounded, stored
-from tutor.backends.text.updates import UPDATES
 from tutor.dtype import DType, float64
 
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tutor.backends.opencl.hand import at, copied, dense, filled, hand, longs, run
+from tutor._storage.layout import contiguous_strides
+from tutor.backends.opencl.handwritten import at, copied, dense, filled, hand, longs, run
 from tutor.backends.opencl.launch import LONG
 from tutor.backends.opencl.memory import Pool, Rows
 from tutor.backends.opencl.products import product
@@ -20,7 +21,6 @@ from tutor.backends.opencl.reduce import folding
 from tutor.backends.registry import Operand
 from tutor.backends.signatures import ALL, FLOATS
 from tutor.dtype import DType
-from tutor.ground.layout import contiguous_strides
 
 SIZES = """const int64_t h, const int64_t w, const int64_t p, const int64_t q,
     const int64_t size_h, const int64_t size_w, const int64_t stride_h, const int64_t stride_w,

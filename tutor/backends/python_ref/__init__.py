@@ -8,6 +8,7 @@ its rows of the table.
 
 from __future__ import annotations
 
+from tutor._storage.bounds_checks import guarded
 from tutor.backends import registry
 from tutor.backends.python_ref import (
     attention,
@@ -23,7 +24,6 @@ from tutor.backends.python_ref import (
     window,
 )
 from tutor.backends.signatures import TABLE_OF_KERNELS
-from tutor.ground.border import guarded
 
 KERNELS = {
     **elementwise.KERNELS,

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from itertools import starmap
 from typing import Any, NoReturn
 
+from tutor._storage.bits import unpack
 from tutor.backends.python_ref.walk import Kernel, Number, Operand, packed, read, write
 from tutor.dtype import bfloat16, float32, float64
 from tutor.errors import DomainError
-from tutor.ground.bits import unpack
 
 
 def lift(f: Callable[..., Number]) -> Kernel:

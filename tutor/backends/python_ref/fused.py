@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from types import SimpleNamespace
 
+from tutor._storage.layout import Shape, axes_of, contiguous_strides
 from tutor.backends import bytecode
-from tutor.backends.forms import without
 from tutor.backends.python_ref import elementwise, matmul, reduce
 from tutor.backends.python_ref.elementwise import exp, log
 from tutor.backends.python_ref.movement import checked
 from tutor.backends.python_ref.reduce import total
 from tutor.backends.python_ref.walk import Kernel, Operand, groups, last, read, write
-from tutor.ground.layout import Shape, axes_of, contiguous_strides
+from tutor.backends.shape_rules import without
 
 
 def softmax_of(x: list[float]) -> list[float]:

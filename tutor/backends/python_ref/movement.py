@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from tutor._storage.layout import axes_of
 from tutor.backends.python_ref.elementwise import fill
 from tutor.backends.python_ref.reduce import total
 from tutor.backends.python_ref.walk import (
@@ -20,7 +21,6 @@ from tutor.backends.python_ref.walk import (
     write,
 )
 from tutor.errors import OutOfRangeError, ShapeError
-from tutor.ground.layout import axes_of
 
 
 def pad(out: Operand, x: Operand, *, before: tuple[int, ...], value: Number) -> None:

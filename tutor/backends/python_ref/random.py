@@ -11,9 +11,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tutor._util.atomic import advance
 from tutor.backends.python_ref.walk import Kernel, Number, Operand, read, write
 from tutor.dtype import DType, bfloat16, float16, float32, float64
-from tutor.ground.atomic import advance
 
 Words = tuple[int, int, int, int]
 

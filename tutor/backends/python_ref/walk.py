@@ -14,10 +14,10 @@ import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from tutor._storage.bits import UNSIGNED, pack, unpack
+from tutor._storage.layout import axes_of, is_contiguous
 from tutor.backends.registry import Operand as Operand  # for those who import from here, too
 from tutor.dtype import DType
-from tutor.ground.bits import UNSIGNED, pack, unpack
-from tutor.ground.layout import axes_of, is_contiguous
 
 Number = bool | int | float
 Kernel = Callable[..., None]

@@ -14,10 +14,11 @@ from collections.abc import Callable
 from importlib import machinery
 from typing import Any
 
+from tutor._storage import memory
+from tutor._util import interpreter
 from tutor.backends import registry, signatures
 from tutor.dtype import BY_NAME
 from tutor.errors import KernelNotFound, TutorError
-from tutor.ground import interpreter, memory
 
 NAME = __name__ + "._simd"
 
@@ -101,7 +102,7 @@ def is_native(kernel: registry.Kernel) -> bool:
 
 
 def take_over(things: dict[str, Any]) -> None:
-    """Hand the twins what they work with: tutor/ops/twin.py."""
+    """Hand the twins what they work with: tutor/ops/native.py."""
     if _native is not None:
         _native.take_over(things)
 

@@ -1,12 +1,12 @@
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
-stub: int  # of this file as it was when the module was built: ground/memory.py compares
+stub: int  # of this file as it was when the module was built: _storage/memory.py compares
 signatures: int  # the same of signatures.py, its `version()`
 
 @final
 class Memory:
-    """Room for `count` items, contents undefined; see tutor/ground/memory.py."""
+    """Room for `count` items, contents undefined; see tutor/_storage/memory.py."""
 
     def __new__(cls, count: int, itemsize: int, format: str) -> Memory: ...
     @classmethod
@@ -84,7 +84,7 @@ class Shortcut:
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 class Edges:
-    """What an Op was made of; see tutor/ground/edges.py."""
+    """What an Op was made of; see tutor/core/op/edges.py."""
 
     inputs: tuple[Any, ...]
     @property
@@ -110,7 +110,7 @@ class Guards:
     def hold(self) -> bool: ...
 
 class Holder:
-    """What has memory; see tutor/ground/memory.py."""
+    """What has memory; see tutor/_storage/memory.py."""
 
     memory: Any
     @property

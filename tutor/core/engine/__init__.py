@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from typing import Any, TypeVar, overload
 
+from tutor._storage import bounds_checks
+from tutor._util.typing import Nested, Number, TensorLike
 from tutor.backends import simd_cpp
 from tutor.core.engine.backward import Backward
 from tutor.core.engine.forward import Forward
 from tutor.core.op import OPS, Op
 from tutor.core.tensor import TensorBase
 from tutor.errors import unknown
-from tutor.ground import border
-from tutor.ground.typing import Nested, Number, TensorLike
 
 T = TypeVar("T", bound=TensorBase)
 
@@ -45,7 +45,7 @@ def apply(name: str, *inputs: TensorLike, **params: Any) -> Any:
     try:
         return op(*inputs, **params).apply()
     except Exception:
-        border.check_all(inputs, name)  # was it for an operand that was tampered with?
+        bounds_checks.check_all(inputs, name)  # was it for an operand that was tampered with?
         raise
 
 

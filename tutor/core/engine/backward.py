@@ -7,14 +7,14 @@ import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from tutor._storage.array_like import is_tensor
+from tutor._util import error_messages
+from tutor._util.atomic import exchange
+from tutor._util.typing import AnyTensor, TensorLike
 from tutor.backends import transfers
 from tutor.backends.devices import IN_USE
+from tutor.core.engine.grad_mode import asking, walking
 from tutor.core.op import OPS, Op, state_of
-from tutor.ground import refusals
-from tutor.ground.atomic import exchange
-from tutor.ground.literals import is_tensor
-from tutor.ground.recording import asking, walking
-from tutor.ground.typing import AnyTensor, TensorLike
 
 Hook = Callable[[Any], Any]
 Ask = Callable[[Hook, AnyTensor], AnyTensor | None]  # calls the hook with the gradient
@@ -79,13 +79,13 @@ class Backward:
                 continue
             saved, version = op.saved, g.buf.version
             if saved is None:
-                raise refusals.freed(op)
+                raise error_messages.freed(op)
             grads = op.backward(g, *(self._linked(op) if linked else saved))
             grads = grads if isinstance(grads, tuple) else (grads,)
             if g.buf.version != version:
-                raise refusals.gradient_changed(f"the backward of {type(op).__name__}")
+                raise error_messages.gradient_changed(f"the backward of {type(op).__name__}")
             if len(grads) != len(op.needs):
-                raise refusals.wrong_count(op, len(grads))
+                raise error_messages.wrong_count(op, len(grads))
             shares: list[Share] = []  # what op hands on to each input that wants a gradient
             for x, gx, needed in zip(op.inputs, grads, op.needs):  # noqa: B905 - just checked
                 if needed and gx is not None:
@@ -114,11 +114,11 @@ class Backward:
             version = g.buf.version
             other = ask(hook, g)
             if g.buf.version != version:
-                raise refusals.gradient_changed("a hook")
+                raise error_messages.gradient_changed("a hook")
             if other is None:
                 continue
             if getattr(other, "shape", None) != g.shape or other.dtype is not g.dtype:
-                raise refusals.hooks_result(g, other)
+                raise error_messages.hooks_result(g, other)
             g = other.copy()  # the hook may have kept its result, and change it later
         return g
 
@@ -126,9 +126,9 @@ class Backward:
     def hook(tensor: AnyTensor, hook: Hook) -> Callable[[], None]:
         """Show `hook` each gradient of `tensor` in a backward() until the result is called."""
         if not callable(hook):
-            raise refusals.no_hook(hook)
+            raise error_messages.no_hook(hook)
         if not tensor.requires_grad:
-            raise refusals.nothing_to_hook()
+            raise error_messages.nothing_to_hook()
         if tensor.op is not None:
             hooks = tensor.op.hooks = tensor.op.hooks or []
         else:
@@ -149,9 +149,9 @@ class Backward:
         while unseen:
             op = unseen.pop()
             if op.saved is None:
-                raise refusals.freed(op)
+                raise error_messages.freed(op)
             if op.states and op.states != tuple(map(state_of, op.saved or ())):
-                raise refusals.stale(op, state_of)
+                raise error_messages.stale(op, state_of)
             for x in op.inputs:
                 if x.op is not None and x.op not in found:
                     found.add(x.op)
@@ -181,10 +181,10 @@ class Backward:
             summed = gx.sum(axis=axes) if axes else gx
             kept = tuple(n for axis, n in enumerate(x.shape, extra) if axis not in axes)
             if extra < 0 or summed.shape != kept:
-                raise refusals.wrong_shape(op, x, gx)
+                raise error_messages.wrong_shape(op, x, gx)
             gx = summed if summed.shape == x.shape else summed.reshape(x.shape)
         if gx.buf.dtype is not x.buf.dtype:
-            raise refusals.wrong_dtype(op, x, gx)
+            raise error_messages.wrong_dtype(op, x, gx)
         return gx if gx.buf.device == x.buf.device else moved(gx, x.buf.device)
 
     @staticmethod
@@ -211,15 +211,15 @@ class Backward:
     def seed(root: AnyTensor, gradient: TensorLike | None) -> AnyTensor:
         """The gradient to begin with: the given one, or 1 for a single number."""
         if not getattr(root, "requires_grad", False):
-            raise refusals.no_graph()
+            raise error_messages.no_graph()
         if gradient is None:
             if math.prod(root.shape) != 1:
-                raise refusals.several_numbers(root)
+                raise error_messages.several_numbers(root)
             one = root.wrap(1, root.buf.dtype, root.shape)
             return root.like(1) if IN_USE and root.buf.device != one.buf.device else one
         seed = gradient if is_tensor(gradient) else root.wrap(gradient, root.buf.dtype)
         if seed.shape != root.shape or seed.buf.dtype is not root.buf.dtype:
-            raise refusals.other_seed(root, seed)
+            raise error_messages.other_seed(root, seed)
         transfers.common("backward(gradient)", (root, seed))
         return seed if seed.buf.device == root.buf.device else moved(seed, root.buf.device)
 

@@ -8,18 +8,19 @@ import operator
 from typing import Any
 
 from tutor import dtype as dtypes
+from tutor._storage import bounds_checks
+from tutor._storage.array_like import is_number, is_tensor
+from tutor._util import error_messages
+from tutor._util.typing import TensorLike, Walked
 from tutor.backends import parameters, transfers
-from tutor.backends.forms import counted_axis
+from tutor.backends.shape_rules import counted_axis
 from tutor.backends.step import NONE, Step, emit
 from tutor.core.buffer import Buffer
+from tutor.core.engine.casting import CASTING, RULES, operands
+from tutor.core.engine.grad_mode import is_grad_enabled
 from tutor.core.op import OPS, Op
 from tutor.core.tensor import TensorBase
 from tutor.dtype import DType
-from tutor.ground import border, refusals
-from tutor.ground.casting import CASTING, RULES, operands
-from tutor.ground.literals import is_number, is_tensor
-from tutor.ground.recording import is_grad_enabled
-from tutor.ground.typing import TensorLike, Walked
 
 serials = itertools.count()
 walk_of = operator.attrgetter("buf", "shape", "strides", "offset")
@@ -30,7 +31,7 @@ class Forward:
 
     def run(self, op: Op) -> Any:
         """Execute `op` and return its result: prepare, emit, remember."""
-        refusals.check_operands(op)
+        error_messages.check_operands(op)
         if CASTING and op.name in RULES:
             op.inputs = operands(RULES[op.name], op.inputs)
         self.bring_together(op)
@@ -40,7 +41,7 @@ class Forward:
         if op.settles and (done := op.settle()) is not None:
             return done
         if op.promotes is None:
-            refusals.check_tensors(op, op.inputs)
+            error_messages.check_tensors(op, op.inputs)
         if op.kernel is None:
             return self.remember(op, op.forward(*op.inputs, **op.params))
         step = self.prepare(op)
@@ -83,7 +84,7 @@ class Forward:
         source: Any = value
         if not is_tensor(value):  # a number must fit, an array is cast
             source = target.wrap(value, target.buf.dtype if is_number(value) else None)
-        border.fits(source, "a value to be written into a Tensor")
+        bounds_checks.fits(source, "a value to be written into a Tensor")
         if walk_of(source) == walk_of(target):  # itself: `t[0] += 1` ends with t[0] = t[0]
             return
         if source.buf.overlaps(target.buf):  # read all before writing any
@@ -114,9 +115,9 @@ class Forward:
     @staticmethod
     def check_writable(target: TensorBase) -> None:
         """Raise where two elements are one number in memory, or the memory is read-only."""
-        border.check_writable(target, "to write into a Tensor")
+        bounds_checks.check_writable(target, "to write into a Tensor")
         if getattr(target.buf.memory, "readonly", False):
-            raise refusals.read_only(target)
+            raise error_messages.read_only(target)
 
     def bring_together(self, op: Op) -> None:
         """Make Tensors of the operands that are none, and give those from `promotes` on one dtype.
@@ -133,7 +134,7 @@ class Forward:
                 return
         like = next((x for x in inputs if is_tensor(x)), None)
         if like is None:
-            raise refusals.no_tensor(op)
+            raise error_messages.no_tensor(op)
         given: list[Any] = [x if is_number(x) or is_tensor(x) else like.wrap(x) for x in inputs]
         dtype = dtypes.common(x if is_number(x) else x.buf.dtype for x in given[first:])
         if op.wants_float and dtype is not None and not dtype.is_float:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tutor._storage.layout import Shape, broadcast_shapes
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
 from tutor.core.engine import apply
 from tutor.dtype import bool_
 from tutor.errors import DTypeError, ShapeError
-from tutor.ground import checks
-from tutor.ground.layout import Shape, broadcast_shapes
-from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 from tutor.nn.functional.dropout import dropout
 from tutor.ops.attention import weights

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import Number
+from tutor.core.engine.grad_mode import no_grad
 from tutor.errors import DomainError, DTypeError, ShapeError
-from tutor.ground import checks
-from tutor.ground.recording import no_grad
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import Number
 from tutor.methods.tensor import Tensor
 from tutor.nn.functional.dropout import dropout
 from tutor.nn.functional.norms import batch_norm, group_norm

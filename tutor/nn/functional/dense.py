@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 
+from tutor._storage import array_like
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
 from tutor.core.engine import apply
 from tutor.errors import ShapeError
-from tutor.ground import checks, literals
-from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 
 LINEAR = {None: "linear", "relu": "linear_relu"}
@@ -26,7 +27,7 @@ def linear(
     if activation is not None:
         op = LINEAR[checks.one_of("linear(activation=...)", activation, LINEAR)]
     given = (weight,) if bias is None else (weight, bias)
-    if not (literals.is_tensor(x) and all(map(literals.is_tensor, given))):
+    if not (array_like.is_tensor(x) and all(map(array_like.is_tensor, given))):
         checks.tensors("linear", (x, *given))  # says which one is none
     if len(x.shape) == 2:
         return apply(op, x, *given)

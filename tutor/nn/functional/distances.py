@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
+from tutor._storage.layout import broadcast_shapes
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import Axis, Number, TensorLike
 from tutor.core.engine import apply
 from tutor.errors import DTypeError, ShapeError
-from tutor.ground import checks
-from tutor.ground.layout import broadcast_shapes
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import Axis, Number, TensorLike
 from tutor.methods.tensor import Tensor
 from tutor.nn.functional.losses import alike, as_tensor, reduced
 

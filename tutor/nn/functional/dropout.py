@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
 from tutor.core.engine import apply
 from tutor.errors import DTypeError
-from tutor.ground import checks
-from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from tutor._storage.layout import whole_number
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
 from tutor.core.engine import apply
 from tutor.dtype import int64
 from tutor.errors import DTypeError, OutOfRangeError, ShapeError
-from tutor.ground import checks
-from tutor.ground.layout import whole_number
-from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 
 

@@ -16,10 +16,11 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import product
 
+from tutor._storage import layout
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
 from tutor.errors import DTypeError, ShapeError
 from tutor.functions import where
-from tutor.ground import checks, layout
-from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 from tutor.ops.movement import stack
 

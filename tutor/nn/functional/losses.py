@@ -5,13 +5,14 @@ They take `reduction`: "mean" (the default), "sum", or "none" for one number per
 
 from __future__ import annotations
 
+from tutor._storage import array_like
+from tutor._storage.layout import whole_number
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import Number, TensorLike
 from tutor.core.engine import apply
 from tutor.dtype import int64
 from tutor.errors import DomainError, DTypeError, OutOfRangeError, ShapeError
-from tutor.ground import checks, literals
-from tutor.ground.layout import whole_number
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import Number, TensorLike
 from tutor.methods.tensor import Tensor
 
 
@@ -78,7 +79,7 @@ def binary_cross_entropy_with_logits(
     """
     t = alike("binary_cross_entropy_with_logits", input, target).cast(input.dtype)
     for given in (weight, pos_weight):
-        if given is not None and not literals.is_tensor(given):
+        if given is not None and not array_like.is_tensor(given):
             checks.number("a weight of binary_cross_entropy_with_logits", given)
     positive = 1.0 if pos_weight is None else (pos_weight - 1.0) * t + 1.0
     loss = (1 - t) * input + (-input).softplus() * positive

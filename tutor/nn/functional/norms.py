@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 
+from tutor._storage.layout import Shape, checked_shape, positive
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import Number, Sizes
 from tutor.core.engine import apply
+from tutor.core.engine.grad_mode import no_grad
 from tutor.dtype import DType, float32, float64
 from tutor.errors import DomainError, DTypeError, ShapeError
-from tutor.ground import checks
-from tutor.ground.layout import Shape, checked_shape, positive
-from tutor.ground.recording import no_grad
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import Number, Sizes
 from tutor.methods.tensor import Tensor
 from tutor.ops.norm import BatchNorm
 

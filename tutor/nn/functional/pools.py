@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Literal, overload
 
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import Sizes
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import Sizes
 from tutor.methods import windows
 from tutor.methods.tensor import Tensor
 from tutor.nn.functional.resampling import covering_positions, positions

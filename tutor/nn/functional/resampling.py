@@ -11,11 +11,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from tutor._storage import layout
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import Sizes
 from tutor.dtype import float64, int64
 from tutor.errors import DomainError, ShapeError
-from tutor.ground import checks, layout
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import Sizes
 from tutor.methods import windows
 from tutor.methods.tensor import Tensor
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tutor.ground.spelling import spelled
-from tutor.ground.typing import Padding, Sizes
+from tutor._util.keyword_aliases import spelled
+from tutor._util.typing import Padding, Sizes
 from tutor.methods import windows
 from tutor.methods.tensor import Tensor
 

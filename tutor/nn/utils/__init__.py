@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
+from tutor.core.engine.grad_mode import no_grad
 from tutor.errors import ShapeError
-from tutor.ground import checks
-from tutor.ground.recording import no_grad
-from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 from tutor.nn.utils import rnn
 from tutor.ops.movement import cat

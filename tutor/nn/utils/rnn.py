@@ -14,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from tutor._storage import layout
+from tutor._util import checks
+from tutor._util.keyword_aliases import spelled
 from tutor.errors import ShapeError
-from tutor.ground import checks, layout
-from tutor.ground.spelling import spelled
 from tutor.methods.tensor import Tensor
 from tutor.ops.movement import cat, stack
 

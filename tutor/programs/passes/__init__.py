@@ -16,17 +16,17 @@ from tutor.backends import registry
 from tutor.backends.step import Step
 from tutor.errors import unknown
 from tutor.programs.passes.casts import casts
-from tutor.programs.passes.common import common
 from tutor.programs.passes.constants import constants
 from tutor.programs.passes.copies import copies
-from tutor.programs.passes.dead import dead
+from tutor.programs.passes.cse import common
+from tutor.programs.passes.dce import dead
 from tutor.programs.passes.epilogue import epilogue
 from tutor.programs.passes.fuse import fuse
 from tutor.programs.passes.inplace import inplace
-from tutor.programs.passes.pieces import pieces
 from tutor.programs.passes.products import products
+from tutor.programs.passes.ssa import versions
+from tutor.programs.passes.sum_of_slices import pieces
 from tutor.programs.passes.updates import updates
-from tutor.programs.passes.versions import versions
 from tutor.programs.program import Program
 
 Pass = Callable[[Program], Program]

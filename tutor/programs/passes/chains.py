@@ -17,9 +17,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import cast
 
+from tutor._storage.layout import Shape
 from tutor.backends.bytecode import MOST_INSTRUCTIONS, MOST_OPERANDS
 from tutor.backends.step import Step
-from tutor.ground.layout import Shape
 from tutor.programs.passes.elements import is_scattered, overlap, same, viewed
 from tutor.programs.passes.uses import dependences, is_map, may_refuse, reads, writes
 from tutor.programs.program import Program, Slot, Walk, walks

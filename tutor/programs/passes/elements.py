@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from tutor.ground.layout import Shape, reach, reshape_strides
+from tutor._storage.layout import Shape, reach, reshape_strides
 from tutor.programs.program import Slot, Walk
 
 LINE = 64  # bytes of a cache line

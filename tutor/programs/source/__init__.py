@@ -2,5 +2,5 @@
 
 Read text.py first: `source(program)`; then backends/text/, the table that says what each kernel is
 for one element; then the forms: elementwise, reductions, products, scores, moving,
-chain. compiler.py compiles, keeps and loads; trial.py tries what was compiled before it is used.
+chain. compiler.py compiles, keeps and loads; verify.py tries what was compiled before it is used.
 """

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from tutor.backends.codegen.dialect import Dialect
+from tutor.backends.codegen.expressions import loaded
+from tutor.backends.codegen.loops import Axis, Lines, Var, axes_of, index, joined, ordered
 from tutor.backends.step import Step
-from tutor.backends.text.dialect import Dialect
-from tutor.backends.text.expressions import loaded
-from tutor.backends.text.loops import Axis, Lines, Var, axes_of, index, joined, ordered
 from tutor.dtype import DType
 from tutor.programs.program import Slot, Walk, walks
 

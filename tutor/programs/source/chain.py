@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tutor.backends.bytecode import Instruction, after_first, parse, text
-from tutor.backends.step import Step
-from tutor.backends.text.chains import Values
-from tutor.backends.text.expressions import (
+from tutor.backends.codegen.chains import Values
+from tutor.backends.codegen.expressions import (
     loaded,
     refused,
     stored,
 )
-from tutor.backends.text.loops import Lines, Var, loops, named
+from tutor.backends.codegen.loops import Lines, Var, loops, named
+from tutor.backends.step import Step
 from tutor.programs.source import products
 from tutor.programs.source.call import Call, Function
 from tutor.programs.source.reductions import placed, split, written

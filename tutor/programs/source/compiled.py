@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tutor.ground.memory import Holder
+from tutor._storage.memory import Holder
 from tutor.programs.program import Program, Slot
 
 Run = Callable[[Sequence[int]], None]
@@ -30,10 +30,10 @@ def compiled(
     wanted = os.environ.get("TUTOR_CC", "")
     if wanted in ("", "0"):
         return None
-    from tutor.programs.source import compiler, trial
+    from tutor.programs.source import compiler, verify
 
     try:
-        return trial.tried(program, example or {}, None if wanted == "always" else times)
+        return verify.tried(program, example or {}, None if wanted == "always" else times)
     except compiler.CompilerError as error:
         compiler.say(str(error))
         return None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tutor.backends.text.dialect import HALVES
-from tutor.backends.text.expressions import (
+from tutor.backends.codegen.dialect import HALVES
+from tutor.backends.codegen.expressions import (
     MOVES,
     cast,
     expression,
@@ -14,8 +14,8 @@ from tutor.backends.text.expressions import (
     stored,
     uses,
 )
-from tutor.backends.text.loops import Lines, joined, loops, named, ordered, summed
-from tutor.backends.text.updates import UPDATES
+from tutor.backends.codegen.loops import Lines, joined, loops, named, ordered, summed
+from tutor.backends.codegen.updates import UPDATES
 from tutor.dtype import DType, float64
 from tutor.programs.source.call import Call, Function
 

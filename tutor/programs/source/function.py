@@ -6,10 +6,10 @@ import ctypes
 import threading
 from collections.abc import Sequence
 
+from tutor._storage.memory import Holder, Memory
 from tutor.backends.cases.operands import Block
 from tutor.backends.step import Step, emit
 from tutor.errors import DomainError, ShapeError
-from tutor.ground.memory import Holder, Memory
 from tutor.programs.program import Program, Slot, Walk, walks
 from tutor.programs.source.text import functions_of, slots_of
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tutor.backends.text.expressions import expression, loaded, stored
-from tutor.backends.text.loops import (
+from tutor._storage.layout import axis_of
+from tutor.backends.codegen.expressions import expression, loaded, stored
+from tutor.backends.codegen.loops import (
     Axis,
     Lines,
     Var,
@@ -16,7 +17,6 @@ from tutor.backends.text.loops import (
     ordered,
 )
 from tutor.dtype import bool_
-from tutor.ground.layout import axis_of
 from tutor.programs.program import Walk
 from tutor.programs.source.call import Call, Function
 

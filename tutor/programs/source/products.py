@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tutor.backends.text.dialect import HALVES
-from tutor.backends.text.expressions import loaded, stored
-from tutor.backends.text.loops import Lines, axes_of, block, index, loops, named, summed
-from tutor.ground.layout import Shape
+from tutor._storage.layout import Shape
+from tutor.backends.codegen.dialect import HALVES
+from tutor.backends.codegen.expressions import loaded, stored
+from tutor.backends.codegen.loops import Lines, axes_of, block, index, loops, named, summed
 from tutor.programs.source.call import Call, Function
 
 ROWS, LANES, COLUMNS = 6, 16, 4

@@ -14,9 +14,10 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from tutor.backends.text.dialect import Dialect, limits
-from tutor.backends.text.expressions import expression, loaded, stored
-from tutor.backends.text.loops import (
+from tutor._storage.layout import axes_of as axes_named
+from tutor.backends.codegen.dialect import Dialect, limits
+from tutor.backends.codegen.expressions import expression, loaded, stored
+from tutor.backends.codegen.loops import (
     LETTERS,
     Axis,
     Lines,
@@ -30,7 +31,6 @@ from tutor.backends.text.loops import (
     summed,
 )
 from tutor.dtype import DType, float32, float64, uint64
-from tutor.ground.layout import axes_of as axes_named
 from tutor.programs.source.call import Call, Function
 
 LANES, BLOCK, TILE = 32, 512, 64

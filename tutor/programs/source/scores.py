@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tutor.backends.text.expressions import stored
-from tutor.backends.text.loops import (
+from tutor._storage.layout import axis_of
+from tutor.backends.codegen.expressions import stored
+from tutor.backends.codegen.loops import (
     Axis,
     Lines,
     Var,
@@ -22,7 +23,6 @@ from tutor.backends.text.loops import (
     ordered,
 )
 from tutor.dtype import float64
-from tutor.ground.layout import axis_of
 from tutor.programs.source.call import Call, Function
 
 

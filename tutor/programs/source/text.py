@@ -10,14 +10,14 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable
 
+from tutor.backends.codegen.dialect import C99, Dialect
+from tutor.backends.codegen.expressions import EXPRESSIONS
+from tutor.backends.codegen.helpers import needed
+from tutor.backends.codegen.loops import Lines, indented
+from tutor.backends.codegen.updates import UPDATES
 from tutor.backends.matrix_signatures import signature_of
 from tutor.backends.signatures import SIGNATURES
 from tutor.backends.step import Step
-from tutor.backends.text.dialect import C99, Dialect
-from tutor.backends.text.expressions import EXPRESSIONS
-from tutor.backends.text.helpers import needed
-from tutor.backends.text.loops import Lines, indented
-from tutor.backends.text.updates import UPDATES
 from tutor.programs.program import Program, Slot, walks
 from tutor.programs.source import chain, elementwise, moving, products, reductions, scores
 from tutor.programs.source.call import Call, Function

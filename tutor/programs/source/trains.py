@@ -13,11 +13,11 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from tutor.backends.text.dialect import C99
+from tutor._storage.memory import kept
+from tutor.backends.codegen.dialect import C99
 from tutor.data.mnist import SHAPES
 from tutor.dtype import float32, uint8
 from tutor.errors import RecordError
-from tutor.ground.memory import kept
 from tutor.programs.jit import Jitted
 from tutor.programs.source.text import functions_of, source
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from tutor._storage.layout import Shape, contiguous_strides
 from tutor.backends.bytecode import made, parse, product
 from tutor.backends.step import Step
 from tutor.dtype import DType
-from tutor.ground.layout import Shape, contiguous_strides
 from tutor.programs.program import Program, Slot, Walk, walks
 
 

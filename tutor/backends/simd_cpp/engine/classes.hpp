@@ -79,7 +79,7 @@ class Class {
     PyObject* others_ = nullptr;  // and, for a class with a __dict__, what is in it
 };
 
-// The slots, in the order in which tutor/ops/twin.py names them.
+// The slots, in the order in which tutor/ops/native.py names them.
 enum TensorSlot { T_BUF, T_SHAPE, T_STRIDES, T_OFFSET, T_GRAD, T_OP, T_REQUIRES_GRAD, T_HOOKS };
 enum BufferSlot { B_DTYPE, B_VERSION };
 enum NodeSlot {

@@ -143,7 +143,7 @@ PyMemberDef members[] = {
 };
 
 PyType_Slot slots[] = {
-    {Py_tp_doc, const_cast<char*>("What an Op was made of: see tutor/ground/edges.py.")},
+    {Py_tp_doc, const_cast<char*>("What an Op was made of: see tutor/core/op/edges.py.")},
     {Py_tp_dealloc, reinterpret_cast<void*>(edges_dealloc)},
     {Py_tp_traverse, reinterpret_cast<void*>(edges_traverse)},
     {Py_tp_clear, reinterpret_cast<void*>(edges_clear)},

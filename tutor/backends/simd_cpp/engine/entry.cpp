@@ -191,7 +191,7 @@ PyMethodDef functions[] = {
     {"stand_for", function(stand_for), METH_FASTCALL,
      "stand_for(*functions)\n--\n\nBe the twins of these, and ask them where in doubt."},
     {"take_over", take_over_things, METH_O,
-     "take_over(things)\n--\n\nWork with these: tutor/ops/twin.py names them."},
+     "take_over(things)\n--\n\nWork with these: tutor/ops/native.py names them."},
     {"use_twin", use_twin, METH_O,
      "use_twin(on)\n--\n\nWith False, leave everything to the Engine in Python; for tests."},
     {"handed_over", handed_over, METH_NOARGS,

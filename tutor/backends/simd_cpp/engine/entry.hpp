@@ -1,4 +1,4 @@
-// What the module offers to tutor/ops/twin.py.
+// What the module offers to tutor/ops/native.py.
 #pragma once
 
 #include <Python.h>

@@ -1,4 +1,4 @@
-// What Python hands over, once, when `tutor` is imported: tutor/ops/twin.py.
+// What Python hands over, once, when `tutor` is imported: tutor/ops/native.py.
 #pragma once
 
 #include <Python.h>

@@ -99,7 +99,7 @@ bool Run::cast(int i, DType dtype) {
     return true;
 }
 
-// The operands as they are to be computed with in an autocast block: tutor/ground/casting.py.
+// The operands as they are to be computed with in an autocast block: tutor/core/engine/casting.py.
 bool Run::autocast() {
     for (int i = 0; i < count_; ++i) {
         if (is_tensor(ins_[i]) && is_on_device(ins_[i])) return for_python_ = true, false;

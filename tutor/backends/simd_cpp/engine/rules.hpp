@@ -1,4 +1,4 @@
-// The rules for shapes, one for each form of kernel: the twin of tutor/backends/forms.py.
+// The rules for shapes, one for each form of kernel: the twin of tutor/backends/shape_rules.py.
 //
 // The same function serves twice. Before a call it says which shape the result will have. At the
 // border, where operands come from anywhere, border/checks.cpp asks it what fits and compares.
@@ -25,7 +25,7 @@ bool stretch(Operand* x, const int64_t* shape, int ndim);
 // The same for as many axes as `out` has, but the last `kept` of x's own.
 bool stretch_leading(Operand* x, const Operand& out, int kept);
 
-// Row-major strides, as tutor/ground/layout.py has them, and the number of elements; -1: too many.
+// Row-major strides, as tutor/_storage/layout.py has them, and the number of elements; -1: too many.
 int64_t lay_out(Operand* out);
 
 // Whether a and b have the same shape, not regarding axis `but`.

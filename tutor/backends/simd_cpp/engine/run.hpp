@@ -110,7 +110,7 @@ PyObject* run_named(const char* op, PyObject* x, const char* param, PyObject* va
 PyObject* write_over(PyObject* target, PyObject* value);
 
 // Whether each element has a place of its own, as each axis steps beyond all that those of smaller
-// steps reach. Where it is false Python looks closer: tutor/ground/overlap.py.
+// steps reach. Where it is false Python looks closer: tutor/_storage/overlap.py.
 bool is_one_to_one(const Operand& x);
 
 // Forgets an error that the Engine in Python will find again, and say better. false, and it stays

@@ -14,7 +14,7 @@ void set_axis(Walk* z, int64_t size, int64_t stride) {
 }
 
 // Whether kernels can count the elements of such a shape: as `checked_shape` of
-// tutor/ground/layout.py.
+// tutor/_storage/layout.py.
 bool is_shape(const int64_t* shape, int ndim) {
     int64_t product = 8;  // bytes of the widest dtype; sizes of 0 do not count
     bool beyond = false;

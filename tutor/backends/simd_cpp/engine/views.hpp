@@ -1,4 +1,4 @@
-// Where the elements of a view stand: the twin of what tutor/ground/layout.py says of views.
+// Where the elements of a view stand: the twin of what tutor/_storage/layout.py says of views.
 #pragma once
 
 #include <Python.h>

@@ -162,7 +162,7 @@ void find_last(PyObject* ops, Py_ssize_t at, Walking& walk) {
     }
 }
 
-// Raises the error that a function of tutor/ground/refusals.py makes for these.
+// Raises the error that a function of tutor/_util/error_messages.py makes for these.
 bool refuse(PyObject* refusal, PyObject* op, PyObject* about = nullptr) {
     PyObject* args[] = {op, about};
     Ref error(PyObject_Vectorcall(refusal, args, about ? 2 : 1, nullptr));

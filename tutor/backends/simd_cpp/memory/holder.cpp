@@ -187,7 +187,7 @@ PyMemberDef members[] = {
 };
 
 PyType_Slot slots[] = {
-    {Py_tp_doc, const_cast<char*>("What has memory: see tutor/ground/memory.py.")},
+    {Py_tp_doc, const_cast<char*>("What has memory: see tutor/_storage/memory.py.")},
     {Py_tp_dealloc, reinterpret_cast<void*>(holder_dealloc)},
     {Py_tp_traverse, reinterpret_cast<void*>(holder_traverse)},
     {Py_tp_clear, reinterpret_cast<void*>(holder_clear)},

@@ -1,5 +1,5 @@
 // Memory and what has it. Two Python types: `Memory`, bytes on a device, the twin of PythonMemory
-// in tutor/ground/memory.py; and `Holder`, the twin of PythonHolder there, on which Buffer is
+// in tutor/_storage/memory.py; and `Holder`, the twin of PythonHolder there, on which Buffer is
 // built: it has a Memory, or a promise of one.
 #pragma once
 

@@ -1,0 +1,273 @@
+"""What a function can reach is found: in places that it names, and in no others."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import tutor
+from tutor import Tensor, nn, optim
+from tutor.errors import RecordError
+from tutor.programs import captured_state
+from tutor.programs.captured_state import Reached
+from tutor.programs.checks import check_known
+from tutor.programs.code_names import chains
+from tutor.programs.guards import Guards
+from tutor.programs.ran import Ran, is_users
+
+NUMBER, OTHER, SHAPES = 1, 2, [3, 4]
+
+
+class Part:
+    def __init__(self, scale: float) -> None:
+        self.scale, self.unused = scale, [scale]
+
+    def __call__(self, x: Any) -> Any:
+        return x * self.scale
+
+
+class Whole:
+    __slots__ = ("__dict__", "fixed")
+
+    def __init__(self) -> None:
+        self.fixed, self.step, self.log = 5, 0, [1.0]
+        self.parts, self.w = [Part(2.0), Part(3.0)], Tensor([1.0])
+        self.machine = Machine()
+
+    @property
+    def twice(self) -> float:
+        return 2 * self.parts[0].scale
+
+    def run(self, x: Any) -> Any:
+        for part in self.parts:
+            x = part(x)
+        self.machine.step()
+        return x * self.w + self.fixed + self.twice
+
+    def report(self) -> list[float]:
+        return self.log
+
+
+class Machine:
+    def __init__(self) -> None:
+        self.lr, self.name = 0.1, "machine"
+
+    def step(self) -> float:
+        return (lambda: self.lr)()
+
+
+def uses_globals() -> Any:
+    return NUMBER + len(SHAPES)
+
+
+def uses_a_function() -> Any:
+    return uses_globals()
+
+
+def with_a_default(x: Any = SHAPES) -> Any:
+    return x
+
+
+def closing(n: int) -> Callable[[], int]:
+    return lambda: n
+
+
+def paths(root: Any, name: str = "f") -> set[str]:
+    return {place.path for place in Reached([(root, name)]).places}
+
+
+whole = Whole()
+CASES: dict[str, tuple[Any, set[str], set[str]]] = {
+    "globals": (uses_globals, {"NUMBER", "SHAPES", "SHAPES[0]"}, {"OTHER"}),
+    "functions": (uses_a_function, {"uses_globals", "NUMBER"}, {"OTHER"}),
+    "defaults": (with_a_default, {"f.__defaults__[0][0]"}, {"NUMBER"}),
+    "closure": (closing(3), {"n"}, set()),
+    "partial": (functools.partial(closing(3)), {"n"}, set()),
+    "decorated": (functools.lru_cache(closing(3)), {"n"}, set()),
+    "method": (
+        whole.run,
+        {"f.parts", "f.parts[0]", "f.parts[1].scale", "f.w", "f.machine.lr", "f.fixed"},
+        {"f.step", "f.log", "f.machine.name", "f.parts[0].unused"},
+    ),
+    "instance": (Part(2.0), {"f.scale"}, {"f.unused"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_named_is_reached_and_nothing_else(name: str) -> None:
+    root, found, left = CASES[name]
+    reached = paths(root)
+    assert found <= reached, found - reached
+    assert not left & reached
+
+
+def test_a_training_step_reaches_parameters_and_cells() -> None:
+    model = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 2))
+    optimizer = optim.Adam(nn.get_parameters(model))
+
+    def step(x: Tensor) -> None:
+        model(x).sum().backward()
+        optimizer.step()
+
+    tensors = Reached([(step, "step")]).tensors
+    wanted = [*optimizer.params, optimizer.count]
+    wanted += [t for cells in (*optimizer.cells.values(), *optimizer.state.values()) for t in cells]
+    assert {id(t) for t in wanted} <= tensors.keys()
+
+
+def test_a_text_makes_every_attribute_count() -> None:
+    def f() -> Any:
+        return getattr(whole, "lo" + "g")
+
+    assert "whole.log" in paths(f)
+
+
+def test_guards_say_what_has_changed() -> None:
+    part = Part(2.0)
+    reached = Reached([(part, "part")])
+    guards = Guards(reached, reached, lambda place: False)
+    assert guards.changed() is None
+    part.unused.append(1.0)
+    assert guards.changed() is None
+    part.scale = 2.0 * 1.0  # another object, the same number
+    assert guards.changed() is None
+    part.scale = 2  # an int is not the float: x * 2 may be of another dtype
+    assert guards.changed() == "part.scale"
+
+
+def test_code_that_no_name_leads_to_is_noticed() -> None:
+    ran = Ran()
+    ran.run(uses_a_function)
+    check_known(Reached([(uses_a_function, "f")], ran, only=True), ran)
+    with pytest.raises(RecordError, match="uses_a_function ran, and no name leads"):
+        check_known(Reached([(uses_globals.__code__, "f")], ran, only=True), ran)
+
+
+def test_a_generator_that_was_begun_before_is_noticed() -> None:
+    def numbers() -> Iterator[int]:
+        yield from (1, 2, 3)
+
+    begun = numbers()
+    next(begun)
+    ran = Ran()
+    assert ran.run(lambda: (next(numbers()), list(numbers()))) == (1, [1, 2, 3])
+    assert ran.unknown == []
+    assert ran.run(lambda: next(begun)) == 2
+    assert "begun before" in ran.unknown[0][1] and __file__ in ran.unknown[0][0]
+
+
+def test_what_ran_counts_and_what_did_not_does_not() -> None:
+    def f(other: bool) -> int:
+        return OTHER if other else NUMBER
+
+    ran = Ran()
+    ran.run(lambda: f(False))
+    assert {p.path for p in Reached([(uses_a_function, "f")], ran, only=True).places} == set()
+    assert "NUMBER" in {p.path for p in Reached([(f, "f")], ran, only=True).places}
+
+
+def test_of_a_jitted_function_what_it_stands_for_is_reached() -> None:
+    jitted = tutor.jit(closing(3))
+    for _ in range(3):
+        jitted()
+    found = paths(lambda: jitted())
+    assert "n" in found
+    assert not [path for path in found if "_traces" in path or "_latest" in path]
+
+
+class Deep:
+    """Each level is named by code that only the level above it leads to."""
+
+    def __init__(self, levels: int, by: str) -> None:
+        self.n, self.by = Tensor(float(levels)), by
+        self.kept = {"a": [self.n]}
+        self.inner = Deep(levels - 1, by) if levels else None
+
+    def first(self) -> Any:
+        return self.inner.second() if self.inner else self.n
+
+    def second(self) -> Any:
+        inner = getattr(self, "inner") if self.by == "text" else self.inner  # noqa: B009
+        return inner.third() if inner else self.n
+
+    def third(self) -> Any:
+        return (self.inner.first() if self.inner else self.kept["a"][0]) * type(self).__len__(self)
+
+    def __len__(self) -> int:
+        return len(SHAPES)
+
+
+def everything(found: Reached) -> list[Any]:
+    noted = [*found.places, *found.keys, *found.contents]
+    return [
+        [(type(one).__name__, id(one.holder), one.path) for one in noted],
+        [(thing.path, id(thing.value)) for thing in found.things],
+        found.unknown, sorted(found.codes), sorted(found.tensors), found.by_text,
+        sorted(found.anywhere), sorted(found.in_libraries), dict(found.ways),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("by", ["name", "text"])
+@pytest.mark.parametrize("kind", ["deep", "layers"])
+def test_names_are_all_known_before_the_walk_which_is_one(
+    kind: str, by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It finds what walks find that start over until there is no more to be named."""
+    deep, net = Deep(9, by), nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Linear(3, 1))
+    optimizer, x = optim.Adam(net.parameters()), tutor.randn(4, 2)
+
+    def step() -> Any:
+        if kind == "deep":
+            return deep.first()
+        optimizer.zero_grad()
+        net(x).sum().backward()
+        return optimizer.step()
+
+    walks, real = [], Reached._walk
+    monkeypatch.setattr(Reached, "_walk", lambda self, roots: walks.append(real(self, roots)))
+    ran = Ran()
+    ran.run(step)
+    for only in (False, True):
+        one = Reached([(step, "step")], ran, only)
+        assert len(walks) == 1
+        with monkeypatch.context() as patch:
+            patch.setattr(captured_state, "find_names", lambda reached, roots: {})
+            many = Reached([(step, "step")], ran, only)
+        assert len(walks) > 3
+        assert everything(one) == everything(many) and len(one.tensors) > 5
+        walks.clear()
+
+
+def test_chains_of_names() -> None:
+    def f(x: Any) -> Any:
+        x.a.b = whole.machine.step()
+        return [part.c for part in x.parts], NUMBER
+
+    found = {(c.kind, c.name, c.attributes) for c in chains(f.__code__)}
+    assert {
+        ("local", "x", ("a", "b")),
+        ("global", "whole", ("machine", "step")),
+        ("local", "part", ("c",)),
+        ("local", "x", ("parts",)),
+        ("global", "NUMBER", ()),
+    } <= found
+
+
+@pytest.mark.parametrize(
+    ("module", "users"),
+    [(__name__, True), ("tutor.nn", False), ("json", False), ("pytest", False)],
+)
+def test_whose_a_module_is(module: str, users: bool) -> None:
+    assert is_users(module) is users
+
+
+def test_what_runs_as_main_is_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where __main__ is an installed program that runs somebody's code."""
+    monkeypatch.setitem(sys.modules, "__main__", pytest)
+    is_users.cache_clear()
+    assert is_users("__main__")
+    is_users.cache_clear()

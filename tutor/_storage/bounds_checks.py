@@ -1,0 +1,196 @@
+"""The border: what is checked before memory is handed out, printed, saved or calculated with.
+
+A Tensor's attributes may be assigned to: `t.shape = (4096,)` is an ordinary line of Python. So
+nothing that reads memory believes them. Each way out of the library (`numpy`, DLPack, `item`,
+`tolist`, text, pickle, and every kernel of python_ref) calls `check` first; the kernels of
+simd_cpp check the same in C++ (simd_cpp/border/operand.cpp). After it, every element that the
+walking instructions reach lies in the memory there is, which holds numbers of the dtype that is
+claimed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from functools import partial, wraps
+from typing import Any
+
+from tutor._storage import device_memory, layout
+from tutor._storage.array_like import is_tensor
+from tutor._storage.memory import held, kept, set_before_bytes
+from tutor.dtype import DType
+from tutor.errors import DTypeError, OutOfRangeError, ShapeError
+
+REMEDY = (
+    "leave buf, shape, strides and offset as they were made; to walk a Buffer in another way,"
+    " write Tensor(buf, shape, strides, offset)"
+)
+
+
+def raw(buf: Any, asked: str, reading: bool = False) -> memoryview:
+    """The bytes of a Buffer, which are as many as it claims, of the dtype it claims. `reading`:
+    whoever asks looks at them, and lets go of them."""
+    memory, dtype = kept(buf, asked, reading), getattr(buf, "dtype", None)
+    if not isinstance(dtype, DType):
+        raise DTypeError(asked, f"a Buffer whose dtype is {dtype!r:.60}", REMEDY)
+    if dtype.format != memory.format:
+        found = f"a Buffer of {dtype.name}, whose memory is of format {memory.format!r}"
+        raise DTypeError(asked, found, REMEDY)
+    bytes_: memoryview = memory.raw
+    plain = isinstance(bytes_, memoryview) and bytes_.format == "B" and bytes_.c_contiguous
+    if not plain or bytes_.nbytes != memory.count * dtype.itemsize:
+        found = f"a Buffer of {memory.count} {dtype.name}, whose memory is {bytes_!r:.60}"
+        raise OutOfRangeError(asked, found, REMEDY)
+    return bytes_
+
+
+def overlap(a: Any, b: Any) -> bool:
+    """Have two Buffers any byte in common?"""
+    if a is b or a.memory is b.memory:
+        return True
+    if hasattr(a.memory, "read") or hasattr(b.memory, "read"):
+        return False  # it is elsewhere; or such a promise is of bytes that no other Buffer has
+    try:
+        first, second = (kept(x, "where a Buffer's bytes are").address for x in (a, b))
+    except TypeError:  # read-only memory in plain Python does not tell its address: perhaps
+        return True
+    meet: bool = first < second + b.nbytes and second < first + a.nbytes
+    return meet
+
+
+def is_here(x: Any) -> bool:
+    """Is the memory of a Tensor the host's, or none at all? What is there to say about the latter,
+    those say who ask for the bytes."""
+    return getattr(getattr(getattr(x, "buf", None), "memory", None), "device", "cpu") == "cpu"
+
+
+def writer(buf: Any, asked: str) -> Callable[[bytes, int], None]:
+    """What puts bytes into a Buffer, from a byte on, wherever its memory is; checked as `raw`."""
+    memory, dtype = held(buf, asked), getattr(buf, "dtype", None)
+    if not device_memory.is_elsewhere(memory):
+        bytes_ = raw(buf, asked)
+        return lambda payload, at: bytes_.__setitem__(slice(at, at + len(payload)), payload)
+    if not isinstance(dtype, DType) or dtype.format != memory.format:
+        found = f"a Buffer of {dtype!r:.60}, whose memory is of format {memory.format!r}"
+        raise DTypeError(asked, found, REMEDY)
+    return partial(device_memory.asked, memory.device, memory.write)
+
+
+# While a context is recorded for later, no number may leave memory for Python, nor enter it from
+# there: a replay would not do it again. Then this holds what refuses, and says so.
+closed: ContextVar[Callable[[str], None] | None] = ContextVar("tutor.closed", default=None)
+
+
+def opened(asked: str) -> None:
+    """Refuse what is `asked` if this context is recorded."""
+    refuse = closed.get()
+    if refuse is not None:
+        refuse(asked)
+
+
+set_before_bytes(opened)
+
+
+def numbers(buf: Any, asked: str, reading: bool = True) -> memoryview:
+    """`raw`, for numbers that are handed to Python now, or come from there."""
+    memory = raw(buf, asked, reading)
+    opened(asked)
+    return memory
+
+
+def read(x: Any, asked: str, reading: bool = True) -> memoryview:
+    """`check`, for numbers that are handed to Python now."""
+    memory = check(x, asked, reading)
+    opened(asked)
+    return memory
+
+
+def check(x: Any, asked: str, reading: bool = False) -> memoryview:
+    """The bytes of x's Buffer, if x, anything with `buf`, `shape`, `strides` and `offset`, stays
+    within them. DTypeError for what is no operand, ShapeError or OutOfRangeError else."""
+    memory = raw(_buf(x, asked), asked, reading)
+    _check_walk(x, asked, memory.nbytes // x.buf.dtype.itemsize)
+    return memory
+
+
+def fits(x: Any, asked: str) -> None:
+    """`check` for who does not ask for the bytes: a promise of them is not kept, but believed."""
+    memory: Any = getattr(_buf(x, asked), "memory", None)
+    if hasattr(memory, "read") and x.buf.dtype.format == memory.format:
+        _check_walk(x, asked, memory.count)
+    else:
+        check(x, asked)
+
+
+def _buf(x: Any, asked: str) -> Any:
+    if all(hasattr(x, name) for name in ("shape", "strides", "offset", "buf")):
+        return x.buf
+    found = f"an object of type {type(x).__name__}"
+    raise DTypeError(asked, found, "give a Tensor, or what has all that it has")
+
+
+def _check_walk(x: Any, asked: str, count: int) -> None:
+    """Raise where x reaches beyond a Buffer of `count` numbers."""
+    shape, strides, offset = x.shape, x.strides, x.offset
+    if not (isinstance(shape, tuple) and isinstance(strides, tuple)):
+        kinds = f"{type(shape).__name__} and {type(strides).__name__}"
+        raise DTypeError(asked, f"shape and strides are of types {kinds}, not tuples", REMEDY)
+    for number in (*shape, *strides, offset):
+        if not isinstance(number, int):
+            raise DTypeError(asked, f"{number!r:.60} among shape, strides and offset", REMEDY)
+    if len(shape) != len(strides) or len(shape) > layout.MAX_DIMS:
+        found = f"{len(shape)} sizes and {len(strides)} strides"
+        raise ShapeError(asked, found, f"one stride per axis, and at most {layout.MAX_DIMS} axes")
+    if min(shape, default=0) < 0 or layout.is_beyond_count(shape):
+        found = f"shape {shape}, with a negative size or too many elements to count"
+        raise ShapeError(asked, found, "give sizes of 0 or more, of less than 2**60 elements")
+    if 0 not in shape:
+        low, high = layout.reach(shape, strides, offset)
+        if low < 0 or high >= count:
+            raise OutOfRangeError(
+                asked,
+                f"shape {shape} with strides {strides} from offset {offset} reaches from element"
+                f" {low} to {high} of a Buffer of {count}",
+                REMEDY,
+            )
+
+
+def told(x: Any, name: str) -> Any:
+    """What a Tensor's Buffer says of itself, or the error for what stands in its place."""
+    try:
+        return getattr(x.buf, name)
+    except AttributeError:
+        check(x, f"the {name} of a Tensor")
+        raise
+
+
+def check_all(inputs: Any, asked: str) -> None:
+    """`check` for each Tensor among the inputs of an op that has just failed: was it for that?"""
+    for i, x in enumerate(inputs):
+        if is_tensor(x):
+            fits(x, f"{asked}, input {i + 1}")
+
+
+def check_writable(x: Any, asked: str) -> None:
+    """`fits`, and that each element of x has a place of its own to be written to."""
+    fits(x, asked)
+    layout.check_writable(x.shape, x.strides)
+
+
+def steps(x: Any) -> layout.Shape:
+    """The strides, for another library. The stride of an axis of size 0 or 1 is never used, and
+    may be any number: a huge one, which could overflow there, becomes 0."""
+    count = len(x.buf)
+    return tuple(s if -count <= s <= count else 0 for s in x.strides)
+
+
+def guarded(name: str, kernel: Callable[..., None]) -> Callable[..., None]:
+    """The kernel, behind a check that every operand stays within its memory."""
+
+    @wraps(kernel)
+    def run(out: Any, *ins: Any, **params: Any) -> None:
+        for i, x in enumerate((out, *ins)):
+            check(x, f"kernel {name}, {f'input {i}' if i else 'out'}")
+        kernel(out, *ins, **params)
+
+    return run

@@ -1,0 +1,346 @@
+"""Memory: bytes on a device; and what has it.
+
+A Buffer *has* memory: bytes, or a promise of bytes that asking for them keeps.
+
+    count, format, device    how many items of which `struct` format there are, and where: at once
+    keep()                   the Memory; of a promise what it comes to, the same one each time
+    is_waited_for, read()    a promise may have them: is what has not run still to read it; and the
+                             Memory for who only looks at it and lets go, so that this can wait
+
+Memory on another device than the host ("cpu") is a class that the device brings. It has these, too:
+
+    read()                   a copy of its bytes on the host, when all that is queued has run
+    write(bytes, start=0)    puts bytes there, from byte `start` on
+
+Whoever needs bytes (`raw`, `address`, a kernel) goes one way to them: `kept(buf, ...)` here, and
+`memory_of` in simd_cpp/memory/memory.hpp. Of memory elsewhere there are none: who only looks, gets
+a copy on the host, and anybody else an error. `held(buf, ...)` is the memory wherever it is.
+
+The C++ extension brings a `Memory` type that allocates quickly and hands its address to the kernels
+without a detour. Where the extension was not built, this file's classes do the same in plain
+Python. Both give `raw` (a writable memoryview of the bytes), `address`, the buffer protocol, and
+memory that starts at a multiple of 64 bytes: a cache line, and the widest SIMD register. And both
+count what they hand out; `tutor.memory` shows it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import zlib
+from _thread import RLock
+from collections.abc import Callable
+from typing import Any
+
+from tutor._storage.device_memory import asked, is_elsewhere
+from tutor._util import interpreter
+from tutor._util.atomic import exchange
+from tutor.dtype import TABLE
+from tutor.errors import DeviceError, DomainError, DTypeError, TutorError
+
+ALIGNMENT = 64
+LEAVE = "leave the attributes buf and memory as they were made"
+
+_lock = RLock()  # a collection of garbage may free Memory in the midst of counting
+if hasattr(os, "register_at_fork"):  # Windows does not fork
+    os.register_at_fork(
+        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+    )
+
+
+class PythonMemory:
+    """`PythonMemory(count, itemsize, format)`: room for `count` items, contents undefined."""
+
+    __slots__ = ("count", "format", "lent", "own", "raw")
+    raw: memoryview
+    count: int
+    format: str
+    own: int  # bytes allocated for it; 0 if they are borrowed
+    lent: bool  # has anybody got them by the buffer protocol?
+    device = "cpu"
+
+    def __new__(cls, count: int, itemsize: int, format: str) -> PythonMemory:
+        self = object.__new__(cls)
+        self.own, self.lent = 0, False
+        nbytes = count * itemsize
+        block = memoryview(bytearray(nbytes + ALIGNMENT - 1))
+        start = -_address(block) % ALIGNMENT
+        self.raw = block[start : start + nbytes]
+        self.count, self.format = count, format
+        _count(1, nbytes)
+        self.own = nbytes
+        return self
+
+    @classmethod
+    def borrow(cls, owner: Any, count: int, itemsize: int, format: str) -> PythonMemory:
+        """Memory over the bytes of `owner`, any object with a writable, contiguous buffer."""
+        self = object.__new__(cls)
+        self.own, self.lent = 0, True
+        self.raw = memoryview(owner).cast("B")[: count * itemsize]
+        self.count, self.format = count, format
+        return self
+
+    def __del__(self) -> None:
+        if self.own and _lock:  # which is None when Python itself is at its end
+            _count(0, -self.own)
+
+    def keep(self) -> PythonMemory:
+        """The Memory itself: bytes that are there."""
+        return self
+
+    @property
+    def readonly(self) -> bool:
+        """Whether the bytes may not be written."""
+        return bool(self.raw.readonly)
+
+    @property
+    def owner(self) -> Any:
+        """Whose bytes they are, if they are borrowed; else None."""
+        return self.raw.obj if self.lent and not self.own else None
+
+    @property
+    def address(self) -> int:
+        """Where the first byte stands."""
+        return _address(self.raw)
+
+    def __buffer__(self, flags: int) -> memoryview:
+        """The buffer protocol (asked for by Python 3.12 and later; earlier ones use `raw`)."""
+        self.lent = True
+        return self.raw if self.format in "eE" else self.raw.cast(self.format)  # type: ignore[call-overload]
+
+    # ---- what tutor.memory shows and sets --------------------------------------------------------
+
+    allocations = in_use = peak = 0  # of all PythonMemory together
+
+    @staticmethod
+    def counts() -> tuple[int, int, int, int, int]:
+        """(allocations, misses, bytes in use, bytes held, peak); nothing is ever held back here."""
+        with _lock:
+            total = PythonMemory
+            return total.allocations, total.allocations, total.in_use, 0, total.peak
+
+    @staticmethod
+    def reset_peak() -> None:
+        with _lock:
+            PythonMemory.peak = PythonMemory.in_use
+
+    @staticmethod
+    def trim() -> int:
+        return 0
+
+    @staticmethod
+    def config() -> tuple[str, int]:
+        return "plain", 0
+
+    @staticmethod
+    def configure(policy: str, limit: int) -> None:
+        if policy != "plain" or limit:
+            raise DomainError(
+                f"memory with policy {policy!r} and limit {limit}",
+                "memory in plain Python, for the C++ extension was not built: Python allocates it",
+                "leave it at policy 'plain' and limit 0, or install a C++ compiler and tutor again",
+            )
+
+
+def _count(blocks: int, nbytes: int) -> None:
+    with _lock:
+        PythonMemory.allocations += blocks
+        PythonMemory.in_use += nbytes
+        PythonMemory.peak = max(PythonMemory.peak, PythonMemory.in_use)
+
+
+def _address(raw: memoryview) -> int:
+    import ctypes  # where the extension was built, nobody needs it
+
+    return ctypes.addressof(ctypes.c_char.from_buffer(raw)) if raw.nbytes else 0
+
+
+class PythonHolder:
+    """What Buffer is built on: it has memory, and answers from it."""
+
+    __slots__ = ("memory",)
+    memory: Any  # a Memory, or a promise of one
+
+    def _lender(self) -> Any:
+        """The Memory, for what hands its bytes to Python."""
+        _before_bytes("the bytes of a Buffer")
+        return kept(self, "the bytes of a Buffer")
+
+    @property
+    def raw(self) -> memoryview:
+        """Memoryview of the bytes, writable unless they are read-only."""
+        raw: memoryview = self._lender().raw
+        return raw
+
+    @property
+    def address(self) -> int:
+        """Where the first byte stands."""
+        address: int = self._lender().address
+        return address
+
+    @property
+    def device(self) -> str:
+        """Where the memory is: "cpu"."""
+        return str(self._told("device"))
+
+    def __len__(self) -> int:
+        count = self._told("count")
+        if not isinstance(count, int) or count < 0:
+            found = f"the count of its memory is {count!r:.60}"
+            raise DTypeError("the length of a Buffer", found, LEAVE)
+        return count
+
+    def _told(self, name: str) -> Any:
+        """What the memory says of itself at once, a promise too."""
+        memory: Any = getattr(self, "memory", None)
+        if not hasattr(memory, "keep"):
+            memory = kept(self, f"the {name} of a Buffer's memory")  # says what it is instead
+        return getattr(memory, name)
+
+    def __buffer__(self, flags: int) -> memoryview:
+        """The buffer protocol, as of Memory."""
+        view: memoryview = self._lender().__buffer__(flags)
+        return view
+
+
+def _native() -> Any:
+    name = "tutor.backends.simd_cpp._simd"
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as error:  # any other ImportError is a build that is broken
+        if error.name != name:
+            raise
+        return None
+    check_sources(module, "stub", _stub())
+    return module if interpreter.has_lock() else None
+
+
+def check_sources(module: Any, name: str, here: int | None) -> None:
+    """The extension was built for these sources: it says the number that they have, `here`."""
+    if here is not None and getattr(module, name, None) != here:
+        raise TutorError(
+            "to import tutor",
+            "its extension was built from older sources than these",
+            "build it again: pip install -e .",
+        )
+
+
+def _stub() -> int | None:
+    """A number of what the extension must have by its stub; None where that is not at hand."""
+    beside = "../backends/simd_cpp/_simd.pyi"
+    try:
+        with open(os.path.join(os.path.dirname(__file__), beside), "rb") as file:
+            return zlib.crc32(file.read())
+    except OSError:  # in an archive, or taken along without its stubs
+        return None
+
+
+_simd = _native()
+Memory: Any = _simd.Memory if _simd else PythonMemory
+Holder: Any = _simd.Holder if _simd else PythonHolder
+
+
+def kept(buf: Any, what: str, reading: bool = False) -> Any:
+    """The Memory that `buf` has, as `held` says. Of memory elsewhere a copy, if its bytes are only
+    looked at (`reading`), and else a DeviceError."""
+    memory: Any = held(buf, what, reading)
+    if isinstance(memory, Memory):
+        return memory
+    if not reading:
+        raise DeviceError(
+            what,
+            f"they are on the device {memory.device!r}, and these bytes are wanted on 'cpu'",
+            'move the Tensor there first: x.to("cpu")',
+        )
+    return copied(memory)
+
+
+def copied(memory: Any) -> Any:
+    """A copy, on the host, of memory elsewhere."""
+    itemsize = next(dtype.itemsize for dtype in TABLE if dtype.format == memory.format)
+    copy = Memory(memory.count, itemsize, memory.format)
+    copy.raw[:] = memoryview(asked(memory.device, memory.read)).cast("B")
+    return copy
+
+
+def held(buf: Any, what: str, reading: bool = False) -> Any:
+    """The memory that `buf` has, on whatever device. A promise is kept now, and what it comes to
+    takes its place.
+
+    `reading`: its bytes are looked at, and let go of, so a promise that tells these two apart may
+    stay. DTypeError, which begins with `what`, for anything that has no memory.
+    """
+    found = "buf.memory"
+    memory: Any = getattr(buf, "memory", None)
+    while not _is_memory(memory) and hasattr(memory, "keep"):
+        promise, found = memory, "what buf.memory keeps"
+        if reading and getattr(promise, "is_waited_for", False):
+            memory = promise.read()
+            break
+        memory = promise.keep()
+        if not _is_memory(memory):
+            break
+        if not isinstance(buf, Holder):
+            buf.memory = memory
+        elif not exchange((buf,), "memory", (promise,), (memory,)):
+            memory = buf.memory  # which another thread has put there meanwhile
+    if not _is_memory(memory):
+        kind = type(memory).__name__ if hasattr(buf, "memory") else ""
+        raise DTypeError(
+            what,
+            f"{found} is of type {kind}" if kind else f"buf is of type {type(buf).__name__}",
+            LEAVE,
+        )
+    return memory
+
+
+def _is_memory(memory: Any) -> bool:
+    return isinstance(memory, Memory) or is_elsewhere(memory)
+
+
+def keep_ahead(buf: Any) -> None:
+    """Keep the promise that `buf` has, if it has one, before a kernel asks for it: what has to run
+    for it is then seen by who watches, and seen before that kernel."""
+    if hasattr(getattr(buf, "memory", None), "is_waited_for"):
+        held(buf, "the operand of a kernel")
+
+
+def _references(buf: Any) -> int:
+    """How many there are to its Memory; in plain Python, and to the view of its bytes, and them."""
+    count = sys.getrefcount(buf.memory)
+    if not _simd:
+        count += sys.getrefcount(buf.memory.raw) + sys.getrefcount(buf.memory.raw.obj)
+    return count
+
+
+_alone = Holder()
+_alone.memory = Memory(1, 1, "b")
+_FEWEST = _references(_alone)
+
+
+def is_alone(buf: Any) -> bool:
+    """Are the bytes of `buf`, which has a Memory, reached through `buf` alone? If not, an array of
+    another library, say, may read and write them, and asks nobody."""
+    if is_elsewhere(buf.memory):
+        return sys.getrefcount(buf.memory) == 2  # that of `buf`, and that of the call
+    if buf.memory.owner is not None or getattr(buf.memory, "lent", False):
+        return False
+    return _references(buf) == _FEWEST
+
+
+_before_bytes: Callable[[str], object] = str
+
+
+def set_before_bytes(call: Callable[[str], object]) -> None:
+    """`call(text)` each time before the bytes, or the address, of a Buffer are handed to Python."""
+    global _before_bytes
+    _before_bytes = call
+    if _simd is not None:
+        _simd.set_before_bytes(call)
+
+
+def set_buffers(buffers: list[Any]) -> None:
+    """Buffers made natively are to be copies of these: an empty one of each dtype."""
+    if _simd is not None:
+        _simd.set_buffers(buffers)

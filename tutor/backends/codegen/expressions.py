@@ -1,0 +1,249 @@
+"""The table from a kernel's name to the expression for one element, once for all dialects.
+
+An expression is C with words for what differs: the operands (`x`, `y`, and other letters where
+NAMES says so), `T` for the type that is computed with, `U` for the unsigned one, `BITS` for the
+width of U, and `exp`, `floor`, ... for the functions of the C library in the width of T. One kernel
+has a variant for each kind of dtype: float, int, uint, bool. Each says what it is computed in:
+
+    own(...)      the dtype itself; 16-bit floats are widened to float and rounded once
+    wraps(...)    unsigned integers, which wrap: signed ones may not, in C
+    double(...)   a function of doubles, for floats too, whose result is rounded to float; where it
+                  is `exact`, quotients and rests of 16-bit floats are too far from any tie for the
+                  second rounding to matter (Figueroa 1995, "When is double rounding innocuous?")
+
+Which of them differ from python_ref, and by how much, is what signatures.py allows: `exact` kernels
+give the same bits, those of `ulp(n)` are the C library's functions. `exp`, `log`, `sin`, `cos` and
+`pow` are asked for in the width of T, where every C library of today errs by less than one unit in
+the last place; the others are asked for in double, which leaves the error of one rounding.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tutor.backends.codegen.dialect import HALVES, Dialect, limits
+from tutor.backends.signatures import SIGNATURES
+from tutor.dtype import DType, bool_, float64
+
+
+class Variant(NamedTuple):
+    text: str
+    computed: str  # "own", "wraps" or "double"
+
+
+def own(text: str) -> Variant:
+    return Variant(text, "own")
+
+
+def wraps(text: str) -> Variant:
+    return Variant(text, "wraps")
+
+
+def double(text: str) -> Variant:
+    return Variant(text, "double")
+
+
+Variants = dict[str, Variant]  # kind of dtype -> variant
+
+
+def floats(variant: Variant) -> Variants:
+    return {"float": variant}
+
+
+def integers(variant: Variant) -> Variants:
+    return {"int": variant, "uint": variant}
+
+
+def everything(variant: Variant) -> Variants:
+    return dict.fromkeys(("float", "int", "uint", "bool"), variant)
+
+
+# C leaves open what x / y is where it does not fit: the lowest integer by -1 wraps here. By 0 the
+# step has refused before; should another thread write a 0 meanwhile, the process must not end.
+_DOWN = "(x % y != 0 && (x % y < 0) != (y < 0))"  # C cuts towards 0, Python goes down
+_FLOOR = f"y == 0 ? 0 : y == -1 ? (T)(0 - (U)x) : (T)(x / y - {_DOWN})"
+_MODULO = f"y == 0 || y == -1 ? 0 : (T)(x % y + ({_DOWN} ? y : 0))"
+
+# fmt: off
+EXPRESSIONS: dict[str, Variants] = {
+    # ---- one operand
+    "neg": floats(own("-x")) | integers(wraps("0 - x")),
+    "abs": floats(own("fabs(x)")) | {"int": own("x < 0 ? (T)(0 - (U)x) : x"), "uint": own("x")},
+    "relu": floats(own("x <= 0 ? 0 : x")) | integers(own("x <= 0 ? 0 : x")),  # nan is not <= 0
+    "sqrt": floats(own("sqrt(x)")),
+    "sign": floats(own("x != x ? x : (T)((x > 0) - (x < 0))"))
+        | integers(own("(x > 0) - (x < 0)")),
+    "floor": floats(own("floor(x)")),
+    "ceil": floats(own("ceil(x)")),
+    "round": floats(own("rint(x)")),  # halves to the even one, as the processor is set
+    "trunc": floats(own("trunc(x)")),
+    "bitwise_not": integers(own("~x")) | {"bool": own("!x")},
+    "exp": floats(own("exp(x)")),
+    "exp2": floats(double("exp2(x)")),
+    "expm1": floats(double("expm1(x)")),
+    "log": floats(own("log(x)")),
+    "log2": floats(double("log2(x)")),
+    "log10": floats(double("log10(x)")),
+    "log1p": floats(double("log1p(x)")),
+    "sin": floats(own("sin(x)")),
+    "cos": floats(own("cos(x)")),
+    "tan": floats(double("tan(x)")),
+    "asin": floats(double("asin(x)")),
+    "acos": floats(double("acos(x)")),
+    "atan": floats(double("atan(x)")),
+    "sinh": floats(double("sinh(x)")),
+    "cosh": floats(double("cosh(x)")),
+    "tanh": floats(double("tanh(x)")),
+    "asinh": floats(double("asinh(x)")),
+    "acosh": floats(double("acosh(x)")),
+    "atanh": floats(double("atanh(x)")),
+    "erf": floats(double("erf(x)")),
+    "sigmoid": floats(own("x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x))")),
+    "gelu": floats(double("gelu(x)")),
+    "gelu_tanh": floats(double("gelu_tanh(x)")),
+    "copy": everything(own("x")),
+    # ---- two or three operands
+    "add": floats(own("x + y")) | integers(wraps("x + y")) | {"bool": own("x | y")},
+    "sub": floats(own("x - y")) | integers(wraps("x - y")),
+    "mul": floats(own("x * y")) | integers(wraps("x * y")) | {"bool": own("x & y")},
+    "div": floats(own("x / y")),
+    "pow": floats(own("pow(x, y)")) | integers(own("whole_power(x, y)")),
+    "floor_divide": floats(double("floor_divide(x, y)"))
+        | {"int": own(_FLOOR), "uint": own("y == 0 ? 0 : x / y")},
+    "remainder": floats(double("modulo(x, y)"))
+        | {"int": own(_MODULO), "uint": own("y == 0 ? 0 : x % y")},
+    "fmod": floats(own("fmod(x, y)"))
+        | {"int": own("y == 0 || y == -1 ? 0 : x % y"), "uint": own("y == 0 ? 0 : x % y")},
+    "hypot": floats(double("hypot(x, y)")),
+    "atan2": floats(double("atan2(x, y)")),
+    "logaddexp": floats(double("log_add_exp(x, y)")),
+    "copysign": floats(own("copysign(x, y)")),
+    "relu_grad": floats(own("z > 0 ? g : 0")),
+    "tanh_grad": floats(double("tanh_grad(g, z)")),
+    "sigmoid_grad": floats(double("sigmoid_grad(g, z)")),
+    "gelu_grad": floats(double("gelu_grad(g, x)")),
+    "gelu_tanh_grad": floats(double("gelu_tanh_grad(g, x)")),
+    "bitwise_and": {**integers(own("x & y")), "bool": own("x & y")},
+    "bitwise_or": {**integers(own("x | y")), "bool": own("x | y")},
+    "bitwise_xor": {**integers(own("x ^ y")), "bool": own("x ^ y")},
+    "bitwise_left_shift": integers(wraps("y < BITS ? x << y : 0")),
+    "bitwise_right_shift": {"int": own("x >> (y < BITS ? y : BITS - 1)"),
+                            "uint": own("y < BITS ? x >> y : 0")},
+    # equal numbers differ at most in the sign of a zero; what is neither larger, smaller nor equal
+    # is nan, and so is its sum
+    "maximum": floats(own("x > y ? x : x < y ? y : x == y && x != 0 ? x : x + y"))
+        | integers(own("x > y ? x : y")) | {"bool": own("x | y")},
+    "minimum": floats(own("x < y ? x : x > y ? y : x == y && x != 0 ? x : -(-x - y)"))
+        | integers(own("x < y ? x : y")) | {"bool": own("x & y")},
+    "eq": everything(own("x == y")),
+    "ne": everything(own("x != y")),
+    "lt": everything(own("x < y")),
+    "le": everything(own("x <= y")),
+    "gt": everything(own("x > y")),
+    "ge": everything(own("x >= y")),
+    "mul_add": floats(own("x * y + w")),
+    "where": everything(own("c ? x : y")),
+}
+# fmt: on
+
+MOVES = ("copy", "where")  # they take 16-bit floats as they are
+NAMES = {
+    "where": "cxy", "mul_add": "xyw",
+    **dict.fromkeys(("relu_grad", "tanh_grad", "sigmoid_grad"), "gz"),
+    **dict.fromkeys(("gelu_grad", "gelu_tanh_grad"), "gx"),
+}  # fmt: skip
+FUNCTIONS = {
+    "fabs", "sqrt", "floor", "ceil", "rint", "trunc", "exp", "log", "sin", "cos", "pow", "fmod",
+    "copysign",
+}  # fmt: skip
+REFUSED = {  # integers that have no result: what the second operand must not be, where signed only
+    **dict.fromkeys(("floor_divide", "remainder", "fmod"), "== 0"),
+    **dict.fromkeys(("pow", "bitwise_left_shift", "bitwise_right_shift"), "< 0"),
+}
+
+
+def refused(kernel: str, dtype: DType) -> str | None:
+    """What must not be true of the second operand: `== 0`, `< 0`, or None."""
+    condition = REFUSED.get(kernel) if dtype.is_integer else None
+    return None if condition == "< 0" and dtype.kind == "uint" else condition
+
+
+def expression(kernel: str, dtype: DType, args: Sequence[str], c: Dialect) -> str:
+    """The kernel's value for one element, in the type that out's dtype is computed in.
+
+    `args` are names or other short expressions, each of the type that its dtype is computed in.
+    """
+    text, computed = EXPRESSIONS[kernel][dtype.kind]
+    names = NAMES.get(kernel, "xy")
+    unsigned, own_type = c.unsigned(dtype), c.computed(dtype)
+    if computed == "wraps" and unsigned != own_type:
+        args = [f"({unsigned}){arg}" for arg in args]
+    wide = 64 if dtype.itemsize == 8 else 32 if computed == "wraps" else 8 * dtype.itemsize
+    words = {"T": own_type, "U": unsigned, "BITS": str(wide)}
+    words |= dict(zip(names, args, strict=False))
+    words |= {name: c.called(name, dtype is float64) for name in FUNCTIONS}
+    words |= {name: to for (name, of_double), to in c.spelled.items()
+              if of_double is (dtype is float64)}  # fmt: skip
+    found = re.sub(r"[A-Za-z_]\w*", lambda word: words.get(word[0], word[0]), text)
+    if computed == "double" and dtype is not float64:
+        return f"({own_type}){found}"
+    if computed == "wraps" and unsigned != own_type:
+        return f"({own_type})({found})"
+    return found
+
+
+def operands(kernel: str) -> str:
+    """The letters that stand for the operands in the expression."""
+    return NAMES.get(kernel, "xy")[: len(SIGNATURES[kernel].types) - 1]
+
+
+# ---- casts: a table of two dtypes ----------------------------------------------------------------
+
+
+def cast(to: DType, of: DType, x: str, c: Dialect) -> str:
+    """x of one dtype as another, both as they are computed with. Floats to integers saturate, and
+    nan gives 0; integers wrap; whatever is not 0 is true."""
+    if to is of:
+        return x
+    target = c.computed(to)
+    if to is bool_:
+        return f"{x} != 0"
+    if to.is_integer and of.is_float:
+        low, high = limits(to)
+        end = f"0x1p{8 * to.itemsize - (to.kind == 'int')}{'' if of is float64 else 'f'}"
+        return f"{x} >= {end} ? {high} : {x} <= {low} ? {low} : {x} == {x} ? ({target}){x} : 0"
+    if to in HALVES and of is float64:
+        return f"round_to_odd({x})"
+    if to in HALVES and of.is_integer and of.itemsize >= 4:
+        name = "odd_from_int64" if of.kind == "int" else "odd_from_uint64"
+        return f"{name}({x})"
+    if c.computed(of) == target:  # a float, as 16 bits are computed with
+        return x
+    return f"({target}){x}"
+
+
+def uses(kernel: str, dtype: DType, letter: str) -> int:
+    """How often an operand occurs in the expression."""
+    return len(re.findall(rf"\b{letter}\b", EXPRESSIONS[kernel][dtype.kind].text))
+
+
+# ---- memory --------------------------------------------------------------------------------------
+
+
+def loaded(dtype: DType, place: str) -> str:
+    """What stands at a place in memory, as it is computed with."""
+    if dtype is bool_:  # memory from elsewhere may hold other bytes than 0 and 1
+        return f"({place} != 0)"
+    return f"from_{dtype.name}({place})" if dtype in HALVES else place
+
+
+def stored(dtype: DType, value: str) -> str:
+    """A computed value as it is written to memory: rounded, where it has 16 bits."""
+    return f"to_{dtype.name}({value})" if dtype in HALVES else value
+
+
+def rounded(dtype: DType, value: str) -> str:
+    """What would be read back from memory."""
+    return f"from_{dtype.name}(to_{dtype.name}({value}))" if dtype in HALVES else value

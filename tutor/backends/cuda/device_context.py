@@ -1,0 +1,267 @@
+"""Place: one CUDA device, with its streams and its programs. ../opencl/anyplace.py says what of it
+the kernels ask.
+
+All is done in the device's primary context, which the other libraries of the process share. It must
+be the current one of the thread that calls, whatever they have made current before: so each method
+begins with `enter`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import threading
+from collections.abc import Sequence
+from ctypes import c_int, c_size_t
+from typing import Any
+
+from tutor.backends.codegen.dialect import CUDA
+from tutor.backends.cuda.driver import ADDRESS, HANDLE, MAJOR, MINOR, Driver, DriverError
+from tutor.backends.cuda.launches import FIRST_GROUP, MOST, Kernel, groups_of, parts
+from tutor.backends.cuda.nvrtc import Nvrtc, nvrtc
+from tutor.backends.opencl.anyplace import Grid
+from tutor.backends.opencl.faults import not_built, refusal
+
+NON_BLOCKING = (
+    1  # CU_STREAM_NON_BLOCKING: other libraries' work on the default stream is not awaited
+)
+DISABLE_TIMING = 2  # CU_EVENT_DISABLE_TIMING
+NOT_READY = 600  # CUDA_ERROR_NOT_READY, of an event
+# CUDA_ERROR_: NO_BINARY_FOR_GPU, INVALID_PTX, UNSUPPORTED_PTX_VERSION, JIT_COMPILER_NOT_FOUND
+NOT_TAKEN = (209, 218, 222, 221)
+
+
+class Block:
+    """Memory of the device. It has no `__del__`: where one has run on a block of a cycle, the pool
+    could be given that block by the `__del__` of who had it, and would hand it out again."""
+
+    __slots__ = ("address",)
+
+    def __init__(self, address: int) -> None:
+        self.address = address
+
+
+class Event:
+    """A point in a stream, which is reached when all before it has run. `host`: what a copy before
+    it reads or fills, kept as long as the event is."""
+
+    __slots__ = ("handle", "host", "place")
+
+    def __init__(self, place: Place, stream: int, host: Any = None) -> None:
+        self.place, self.host = place, host
+        self.handle = place.driver.made("cuEventCreate", HANDLE, DISABLE_TIMING)
+        place.driver.call("cuEventRecord", self.handle, stream)
+
+    def __del__(self) -> None:
+        place = self.place
+        with contextlib.suppress(
+            DriverError, AttributeError
+        ):  # at the end the driver is gone first
+            place.enter()
+            place.driver.call("cuEventDestroy_v2", self.handle)
+
+
+class Program:
+    """A module of the driver. It stays until the process ends, as what was compiled does here."""
+
+    __slots__ = ("module", "ptx")
+
+    def __init__(self, module: int, ptx: bytes) -> None:
+        self.module, self.ptx = module, ptx
+
+
+class Asking:
+    """`with place.asking("to read it"):` what the driver refuses is an error in three parts."""
+
+    __slots__ = ("asked", "place")
+
+    def __init__(self, place: Place, asked: str) -> None:
+        self.place, self.asked = place, asked
+
+    def __enter__(self) -> None:
+        self.place.enter()
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if kind is DriverError:
+            raise refusal(error.code, error.words, self.place.name, self.asked) from None
+
+
+class Place:
+    """One device. All that runs on it passes `stream`, in order; copies beside it, `second`."""
+
+    c, is_cpu, has_double, lanes = CUDA, False, True, 1
+
+    def __init__(self, driver: Driver, index: int) -> None:
+        self.driver, self.index, self.name = driver, index, f"cuda:{index}"
+        self.context = 0
+        self.lock = threading.RLock()
+        self.programs: dict[Any, Any] = {}
+        try:
+            device = driver.made("cuDeviceGet", c_int, index)
+            text = ctypes.create_string_buffer(256)
+            driver.call("cuDeviceGetName", text, len(text), device)
+            self.label = text.value.decode(errors="replace").strip()
+            self.total = self.most = driver.made("cuDeviceTotalMem_v2", c_size_t, device)
+            self.capability = tuple(
+                driver.made("cuDeviceGetAttribute", c_int, which, device)
+                for which in (MAJOR, MINOR)
+            )
+            self.context = driver.made("cuDevicePrimaryCtxRetain", HANDLE, device)
+            self.enter()
+            self.stream = driver.made("cuStreamCreate", HANDLE, NON_BLOCKING)
+            self.second = driver.made("cuStreamCreate", HANDLE, NON_BLOCKING)
+        except DriverError as error:
+            raise refusal(error.code, error.words, self.name, "to open it") from None
+
+    @functools.cached_property
+    def compiler(self) -> Nvrtc:
+        return nvrtc(self.capability)
+
+    def enter(self) -> None:
+        """Make its context the one of this thread."""
+        self.driver.call("cuCtxSetCurrent", self.context)
+
+    def asking(self, asked: str) -> Asking:
+        return Asking(self, asked)
+
+    # ---- memory ----------------------------------------------------------------------------------
+
+    def allocate(self, nbytes: int) -> Block:
+        """A new block. OutOfMemoryError if there is no room."""
+        with self.asking(f"{nbytes:,} bytes on it"):
+            return Block(self.driver.made("cuMemAlloc_v2", ADDRESS, nbytes))
+
+    def free(self, blocks: Sequence[Block]) -> None:
+        """Give blocks back to the driver, when all that may use them has run."""
+        with contextlib.suppress(
+            DriverError, AttributeError
+        ):  # at the end the driver is gone first
+            self.enter()
+            self.driver.call("cuStreamSynchronize", self.stream)
+            self.driver.call("cuStreamSynchronize", self.second)
+            for block in blocks:
+                self.driver.call("cuMemFree_v2", block.address)
+
+    def read(self, host: bytearray, block: Block, start: int = 0) -> None:
+        """Bytes of a block to the host, behind all that is queued. Waits."""
+        there = (ctypes.c_char * len(host)).from_buffer(host)
+        with self.asking(f"to read {len(host):,} bytes of it"):
+            self.driver.call(
+                "cuMemcpyDtoHAsync_v2", there, block.address + start, len(host), self.stream
+            )
+            self.driver.call("cuStreamSynchronize", self.stream)
+
+    def copy_in(self, block: Block, host: bytes, start: int = 0, beside: bool = False) -> Event:
+        """The event of a copy to a block that has begun; `beside`: through the second stream."""
+        stream = self.second if beside else self.stream
+        with self.asking(f"to copy {len(host):,} bytes to it"):
+            self.driver.call("cuMemcpyHtoDAsync_v2", block.address + start, host, len(host), stream)
+            return Event(self, stream, host)
+
+    def copy_out(self, host: bytearray, block: Block) -> Event:
+        """The event of a copy to the host that has begun, behind all that is queued."""
+        there = (ctypes.c_char * len(host)).from_buffer(host)
+        with self.asking(f"to read {len(host):,} bytes of it"):
+            self.driver.call("cuMemcpyDtoHAsync_v2", there, block.address, len(host), self.stream)
+            return Event(self, self.stream, there)
+
+    def arrived(self, event: Event) -> bool:
+        """Has that copy been made?"""
+        with self.asking("to ask for a copy"):
+            try:
+                self.driver.call("cuEventQuery", event.handle)
+            except DriverError as error:
+                if error.code != NOT_READY:
+                    raise
+                return False
+        return True
+
+    def wait(self, event: Event) -> None:
+        """Until that copy has been made."""
+        with self.asking("to wait for a copy"):
+            self.driver.call("cuEventSynchronize", event.handle)
+
+    def fork(self) -> None:
+        """What passes the second stream from now on waits for what is in the first."""
+        with self.asking("to wait for its kernels"):
+            before = Event(self, self.stream)
+            self.driver.call("cuStreamWaitEvent", self.second, before.handle, 0)
+
+    def join(self, event: Event) -> None:
+        """What passes the first stream from now on waits for that copy."""
+        with self.asking("to wait for a copy"):
+            self.driver.call("cuStreamWaitEvent", self.stream, event.handle, 0)
+
+    def flush(self) -> None:
+        """Nothing: a stream begins by itself."""
+
+    def synchronize(self) -> None:
+        """Wait until all that is queued has run."""
+        with self.asking("to wait for it"):
+            self.driver.call("cuStreamSynchronize", self.stream)
+            self.driver.call("cuStreamSynchronize", self.second)
+
+    # ---- kernels ---------------------------------------------------------------------------------
+
+    def build(self, name: str, text: str) -> Program:
+        """The program of a source. DeviceError where NVRTC or the driver does not take it."""
+        ptx = self.compiler.ptx(text, name)
+        with self.asking(f"to load kernel {name}"):
+            try:
+                return Program(self.driver.made("cuModuleLoadData", HANDLE, ptx), ptx)
+            except DriverError as error:
+                if error.code not in NOT_TAKEN:
+                    raise
+                raise not_built(
+                    self.name, name, f"{error} (the driver's CUDA is {self.driver.version()},"
+                    f" NVRTC's {self.compiler.version()}; it must not be newer)",
+                ) from None  # fmt: skip
+
+    def kernel(self, program: Program, name: str, types: Sequence[str | None]) -> Kernel:
+        """A kernel of a program, with arguments of its own."""
+        with self.asking(f"kernel {name}"):
+            function = self.driver.made(
+                "cuModuleGetFunction", HANDLE, program.module, name.encode()
+            )
+        return Kernel(function, program.module, name, types)
+
+    def set_number(self, kernel: Kernel, at: int, number: bytes) -> None:
+        """Set that argument to the bytes of a number."""
+        kernel.set_number(at, number)
+
+    def launch(self, kernel: Kernel, grid: Grid, args: Any = None) -> None:
+        """Queue it over that grid: with these arguments, or as they are set."""
+        groups, block = groups_of(*grid)
+        with self.asking(f"kernel {kernel.name}"), self.lock:
+            if args is not None:
+                kernel.set_args(*args)
+            if groups[1] <= MOST and groups[2] <= MOST:
+                self.queue(kernel, groups, block)
+                return
+            for first, count in parts(groups):
+                self.begin(kernel, first)
+                self.queue(kernel, count, block)
+            self.begin(kernel, (0, 0))
+
+    def launch_all(self, launches: Sequence[tuple[Kernel, Grid]]) -> None:
+        """Queue kernels, each over its grid, with their arguments as they are set."""
+        for kernel, grid in launches:
+            self.launch(kernel, grid)
+
+    def queue(self, kernel: Kernel, groups: Sequence[int], block: Sequence[int]) -> None:
+        self.driver.call(
+            "cuLaunchKernel", kernel.function, *groups, *block, 0, self.stream, kernel.pointers,
+            None,
+        )  # fmt: skip
+
+    def begin(self, kernel: Kernel, first: Sequence[int]) -> None:
+        """Where the groups of the next launch begin in their second and third dimension."""
+        address = kernel.first_group
+        if address is None:
+            found, nbytes = ADDRESS(), c_size_t()
+            self.driver.call("cuModuleGetGlobal_v2", ctypes.byref(found), ctypes.byref(nbytes),
+                             kernel.module, FIRST_GROUP)  # fmt: skip
+            address = kernel.first_group = int(found.value or 0)
+        for k, number in enumerate(first):
+            self.driver.call("cuMemsetD32Async", address + 4 * k, number, 1, self.stream)

@@ -1,0 +1,173 @@
+"""Buffer: numbers of one dtype in a row. It has memory for them, and counts how often they change.
+
+    >>> b = Buffer([1.0, 2.0, 3.0])
+    >>> b[-1], len(b), b.dtype, b.nbytes
+    (3.0, 3, tutor.float32, 12)
+
+Its memory (tutor/_storage/memory.py) is bytes on a device, or a promise of bytes, which is kept as
+soon as somebody asks for them. Shapes are the Tensor's business, gradients the Engine's. Arithmetic
+on whole Buffers, past every graph, stands in tutor/core/buffer/arithmetic.py.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from typing import Any
+
+from tutor import dtype as dtypes
+from tutor._storage import array_like, bits, bounds_checks
+from tutor._storage.memory import Memory, set_buffers
+from tutor._util import error_messages
+from tutor._util.callers import user_line
+from tutor._util.typing import DTypeLike, HasBuffer, TensorLike
+from tutor.backends import devices
+from tutor.core.buffer.arithmetic import Arithmetic
+from tutor.dtype import DType
+from tutor.errors import OutOfRangeError, ShapeError
+
+
+class Buffer(Arithmetic):
+    """`Buffer(data, *, dtype=None)`: a copy of `data`, flattened row by row.
+
+    `data` is a number, a (nested) list, an array, or anything with the buffer protocol. Changing it
+    later never changes the Buffer. Raises DTypeError, ShapeError (ragged) or NumberRangeError.
+    The memory starts at a multiple of 64 bytes and can be read through `memoryview(buffer)`.
+    `p.buf.data -= 0.01 * p.grad.buf.data` and its like: tutor/core/buffer/arithmetic.py.
+    """
+
+    __slots__ = ("changed_at", "dtype", "version")
+    memory: Any  # a Memory, or the promise of one, on some device
+    device: str  # where that is
+    dtype: DType
+    version: int  # counts changes in place, so that a saved value can be known to be stale
+    changed_at: tuple[str, int] | None  # file and line of the latest change
+
+    def __new__(cls, data: TensorLike, *, dtype: DTypeLike | None = None) -> Buffer:
+        wanted = None if dtype is None else dtypes.of(dtype)
+        payload, _, found = array_like.read(data, wanted)
+        return cls.from_memory(payload, dtype=found)
+
+    @classmethod
+    def empty(cls, count: int, dtype: DType, device: str = devices.CPU) -> Buffer:
+        """Room for `count` numbers on that device, contents undefined. DTypeError where count or
+        dtype is none."""
+        return cls.over(devices.empty(count, dtype, device), dtype)
+
+    @classmethod
+    def over(cls, memory: Any, dtype: DType) -> Buffer:
+        """A Buffer that has `memory`, or the promise of it, of numbers of `dtype`."""
+        self: Buffer = object.__new__(cls)
+        self.memory, self.dtype, self.version, self.changed_at = memory, dtype, 0, None
+        return self
+
+    @classmethod
+    def from_memory(
+        cls, owner: HasBuffer, *, dtype: DTypeLike | None = None, copy: bool = True,
+        device: str = devices.CPU,
+    ) -> Buffer:  # fmt: skip
+        """A Buffer of the numbers in `owner`'s memory, read as `dtype` (default: as it says).
+
+        With `copy=False` the Buffer shares the memory, which must be contiguous: a change on
+        either side is seen on the other. Raises ShapeError or DTypeError where that is impossible.
+        A copy may be on another device.
+        """
+        try:
+            view = memoryview(owner)
+        except TypeError:
+            raise error_messages.no_memory(owner) from None
+        found = dtypes.of(dtype or array_like.dtype_of_format(view.format, view.itemsize))
+        if view.nbytes % found.itemsize or not (copy or view.c_contiguous):
+            raise ShapeError(
+                f"a Buffer of {found.name} over {type(owner).__name__} memory",
+                f"{view.nbytes} bytes, {'' if view.c_contiguous else 'not '}contiguous",
+                f"give contiguous memory of a multiple of {found.itemsize} bytes",
+            )
+        count = view.nbytes // found.itemsize
+        if copy:
+            self = cls.empty(count, found, device)
+            if device == devices.CPU:
+                self.memory.raw[:] = view.tobytes()
+            else:
+                bounds_checks.writer(self, "a copy of memory")(view.tobytes(), 0)
+            return self
+        return cls.over(Memory.borrow(owner, count, found.itemsize, found.format), found)
+
+    # ---- the numbers, one by one -----------------------------------------------------------------
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes its numbers take: its length times the itemsize of its dtype."""
+        return len(self) * self.dtype.itemsize
+
+    def _position(self, index: Any) -> int:
+        """Where item `index` starts, in bytes; negative indices count from the end."""
+        try:
+            i = operator.index(index)
+        except TypeError:
+            raise OutOfRangeError(
+                f"item {index!r} of a Buffer", type(index).__name__, "give a whole number"
+            ) from None
+        if not -len(self) <= i < len(self):
+            raise OutOfRangeError(
+                f"item {i} of a Buffer",
+                f"it has {len(self)} items",
+                f"use {-len(self)} to {len(self) - 1}" if len(self) else "it is empty",
+            )
+        return i % len(self) * self.dtype.itemsize
+
+    def __getitem__(self, index: int) -> Any:
+        """`buf[i]`: one number. OutOfRangeError where there is no such item."""
+        memory, start = bounds_checks.numbers(self, "an item of a Buffer"), self._position(index)
+        return bits.unpack(memory[start : start + self.dtype.itemsize], self.dtype)[0]
+
+    def __setitem__(self, index: int, value: bool | int | float) -> None:
+        """`buf[i] = value`; NumberRangeError for a number that the dtype cannot hold."""
+        put, position = bounds_checks.writer(self, "to write an item"), self._position(index)
+        bounds_checks.opened("to write an item")
+        numbers, shape = array_like.flatten(value)
+        if shape:
+            raise ShapeError(f"item {index} = {value!r}", f"shape {shape}", "give one number")
+        item = array_like.pack(numbers, self.dtype)
+        self.touch()
+        put(item, position)
+
+    get_item, set_item = __getitem__, __setitem__
+
+    def tolist(self) -> list[Any]:
+        """All numbers, as a list of Python numbers."""
+        return bits.unpack(bounds_checks.numbers(self, "the numbers of a Buffer"), self.dtype)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.tolist())
+
+    def overlaps(self, other: Buffer) -> bool:
+        """Have the two any byte in common?"""
+        return bounds_checks.overlap(self, other)
+
+    def touch(self, at: tuple[str, int] | None = None) -> None:
+        """Say that the numbers are about to change, `at` a line: what a graph saved is out of date.
+        First this, then the change: so it is noticed even if the change is interrupted."""
+        self.version += 1
+        self.changed_at = at or user_line()
+
+    # ---- as text, and as a pickle ---------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        shown = ", ".join(
+            map(repr, self.tolist() if len(self) <= 8 else map(self.__getitem__, range(6)))
+        )
+        return (
+            f"Buffer([{shown}{', ...' if len(self) > 8 else ''}], {len(self)} x {self.dtype.name})"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        payload = bounds_checks.numbers(self, "a copy of a Buffer").tobytes()
+        return _restore, (payload, self.dtype, self.device)
+
+
+def _restore(payload: bytes, dtype: DType, device: str = devices.CPU) -> Buffer:
+    return Buffer.from_memory(payload, dtype=dtype, device=devices.still(device))
+
+
+set_buffers([Buffer.empty(0, dtype) for dtype in dtypes.TABLE])  # so are those made natively

@@ -1,0 +1,133 @@
+"""Autocast: in which dtype the ops of this context compute. docs/amp.md shows it.
+
+    with autocast("bfloat16"): ...        # for a block; also as the decorator of a function
+    with autocast(enabled=False): ...     # within it: as without
+
+16-bit floats take half the memory, and of bfloat16 and float16 products are the ops that lose
+little by them: each sum is formed in float32, and rounded once. What adds up many numbers for a
+result of its own, or has a steep slope, keeps float32 (Micikevicius et al. 2018, "Mixed precision
+training", section 3). RULES says it of every op, once, and why. All others, elementwise ones,
+views, choices, take operands as they come: float32 beside a 16-bit float gives float32.
+
+Only the Engine asks (tutor/core/engine/forward.py, and its twin in C++), for an op of RULES and
+where CASTING is not empty: it costs nothing where nobody is in such a block. The casts are ops, so
+gradients find their way back to float32 through them. A walk backward is run without: each op's
+gradient is computed in the dtype in which the op was.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import deque
+from collections.abc import Callable, Mapping
+from functools import partial
+from operator import call
+from typing import Any, TypeVar
+
+from tutor._storage.array_like import is_tensor
+from tutor._util.context_settings import Block, Entered, Setting, Shared, Within, runs_in_steps
+from tutor.dtype import DType, bfloat16, float16, float32
+from tutor.errors import DomainError
+
+F = TypeVar("F", bound=Callable[..., Any])
+LOWER, FULL = "lower", "full"
+
+REASONS: Mapping[str, tuple[str, str]] = {  # ops: (what becomes of their operands, why)
+    "matmul linear linear_relu conv2d attention": (
+        LOWER,
+        "products, where the time goes: each result is a sum formed in float32 and rounded once",
+    ),
+    "sum mean prod scan": (
+        FULL,
+        "of many numbers: float16 ends at 65504, and bfloat16 stands still at 256 + 1",
+    ),
+    "softmax log_softmax cross_entropy": (
+        FULL,
+        "powers of e and their sum; a loss is a small number that must not be rounded away",
+    ),
+    "layer_norm rms_norm batch_norm": (
+        FULL,
+        "a mean and a variance over many numbers, squares that float16 cannot hold",
+    ),
+    "exp exp2 expm1 log log2 log10 log1p pow sinh cosh tan acos asin logaddexp": (
+        FULL,
+        "steep: what is rounded before is far off, or beyond 65504, afterwards",
+    ),
+}
+RULES: Mapping[str, str] = {op: rule for ops, (rule, _) in REASONS.items() for op in ops.split()}
+NARROW = (float16, bfloat16)
+
+_shared: Shared[None] = Shared()
+CASTING = _shared.blocks  # empty unless some context is in an autocast block
+
+
+class _Setting(Setting[DType | None]):
+    """A block stands in CASTING, too, so that the Engine looks at all."""
+
+    def entering(self, block: Block[DType | None], within: Entered[Any]) -> Callable[[], Any]:
+        mark: Block[Any] = Block(None, None)
+        mark.held = block.held
+        both: list[Callable[[], Any]]
+        both = [partial(CASTING.setdefault, mark, within), super().entering(block, within)]
+        return partial(deque[Any], map(call, both), 0)  # all of it is C
+
+
+casting = _Setting("tutor.core.engine.casting", None)
+
+
+def autocast_dtype() -> DType | None:
+    """The dtype of the autocast block that is in force here; None: of none."""
+    if not CASTING:
+        return None
+    _shared.values()  # forgets those that are over
+    return casting.get()
+
+
+def operands(rule: str, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The operands of an op with that rule, as it is to be computed here. float64 stays."""
+    lower = autocast_dtype()
+    if lower is None:
+        return inputs
+    to, of = (lower, (float32, *NARROW)) if rule == LOWER else (float32, NARROW)
+    return tuple(
+        [x.cast(to) if is_tensor(x) and x.dtype in of and x.dtype is not to else x for x in inputs]
+    )
+
+
+class autocast(Within[DType | None]):  # noqa: N801 - read as a verb: with autocast("bfloat16")
+    """`with autocast("bfloat16"):` products, convolutions and attention compute on operands cast to
+    that dtype, sums, losses, norms and powers of e in float32: tutor.core.engine.casting.RULES.
+
+    Blocks may be nested, `enabled=False` switches it off; each thread and asyncio task has its own.
+    Also a decorator of functions. `float16` has small gradients vanish: use a GradScaler with it.
+    DomainError for a dtype that is neither float16 nor bfloat16.
+    """
+
+    def __init__(self, dtype: str | DType = bfloat16, enabled: bool = True) -> None:
+        to = dtype if isinstance(dtype, DType) else _named(dtype)
+        if to not in NARROW or not isinstance(enabled, bool):
+            raise DomainError(
+                f"autocast({dtype!r:.40}, enabled={enabled!r:.40})",
+                "it casts to a 16-bit float, or does nothing",
+                'write autocast("bfloat16") or autocast("float16"), enabled=True or False',
+            )
+        super().__init__(casting, to if enabled else None)
+
+    def __call__(self, function: F) -> F:
+        if runs_in_steps(function, "generator", "coroutine", "asyncgen"):
+            raise DomainError(
+                f"autocast as the decorator of {function.__qualname__}",
+                "what happens between its steps would be cast, too",
+                "write `with autocast(...):` inside of it, around what it is meant for",
+            )
+
+        @functools.wraps(function)
+        def called(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return function(*args, **kwargs)
+
+        return called  # type: ignore[return-value]
+
+
+def _named(name: object) -> DType | None:
+    return next((dtype for dtype in NARROW if dtype.name == name), None)

@@ -1,0 +1,77 @@
+"""The catalogue: every Op class by its name, and what follows from the little that it states.
+
+A class is read once, when it is made. So the Engine, and its twin in C++, find all that they need
+to know of an op in plain attributes, and never look at the signatures of its methods.
+"""
+
+from __future__ import annotations
+
+import re
+from operator import itemgetter
+from typing import Any
+
+from tutor.backends.parameters import KINDS
+from tutor.backends.shape_rules import FORMS
+from tutor.backends.signatures import SIGNATURES
+
+STARRED, DOUBLY_STARRED = 4, 8  # *args and **kwargs in co_flags: inspect.CO_VARARGS, CO_VARKEYWORDS
+OPS: dict[str, Any] = {}  # tutor.core.op gives it its type: dict[str, type[Op]]
+
+# Which methods are the class's own, not those of its base: True under the first name.
+OWN = {
+    "differentiable": "backward", "settles": "settle", "finishes": "finish", "infers": "infer",
+    "is_view": "layout",
+}  # fmt: skip
+
+
+def read(cls: Any, base: Any, abstract: bool) -> None:
+    """Set what follows from the statements of `cls`, and enter it; an abstract class is not."""
+    for mark, method in OWN.items():
+        setattr(cls, mark, getattr(cls, method) is not getattr(base, method))
+    cls.key = cls.promotes or 0
+    if abstract:
+        return
+    if "name" not in cls.__dict__:
+        cls.name = cls.kernel or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
+    taken = OPS.get(cls.name, cls)
+    if (taken.__module__, taken.__name__) != (cls.__module__, cls.__name__):
+        raise TypeError(f"op {cls.name!r} is {taken}; give {cls.__name__} a `name` of its own")
+    _read_rule(cls)
+    if unknown := set(cls.saves) - {*cls.takes, "out"}:
+        raise TypeError(f"{cls.__name__} saves {unknown}, its operands are {cls.takes}")
+    cls.save_positions = tuple(-1 if n == "out" else cls.takes.index(n) for n in cls.saves)
+    cls.pick = itemgetter(*cls.save_positions) if cls.saves else None
+    OPS[cls.name] = cls
+
+
+def _read_rule(cls: Any) -> None:
+    """Which operands and parameters it takes: those of its kernel, or of its own method."""
+    known, required, anything = {*cls.defaults}, set(), False
+    if cls.kernel is not None:
+        cls.signature = SIGNATURES[cls.kernel]
+        cls.form, cls.kernel_params = FORMS[cls.signature.form], cls.signature.params
+        open_dtype = ["dtype"] if "*" in cls.signature.types else []
+        required = {*cls.kernel_params, *cls.form.params, *open_dtype}
+        known |= required
+        if cls.form.rule is None and not cls.infers:
+            raise TypeError(f"{cls.__name__}: no rule follows from its kernel; give it an `infer`")
+        cls.least = len(cls.signature.types.rstrip("+")) - 1
+        cls.most = None if "+" in cls.signature.types else cls.least
+    if cls.infers or cls.kernel is None:
+        rule = cls.infer if cls.infers else cls.layout if cls.is_view else cls.forward
+        rule = getattr(rule, "__wrapped__", rule)
+        code = rule.__code__
+        count, more = code.co_argcount, code.co_kwonlyargcount
+        cls.takes = code.co_varnames[1:count]
+        cls.least = max(count - 1 - len(rule.__defaults__ or ()), 0)
+        cls.most = None if code.co_flags & STARRED else count - 1
+        named = {*code.co_varnames[count : count + more]}
+        known |= named
+        required |= named - {*(rule.__kwdefaults__ or ()), *cls.defaults}
+        anything = cls.kernel is None and bool(code.co_flags & DOUBLY_STARRED)
+    elif not cls.takes:
+        cls.takes = ("x", "y")[: cls.least]
+    cls.required = frozenset(required)
+    cls.accepts = None if anything else frozenset(known)
+    if cls.kernel is not None:  # of what has a default, the op takes care itself
+        cls.checked = tuple(sorted((KINDS.keys() & known) - cls.defaults.keys()))

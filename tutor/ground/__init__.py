@@ -1,1 +1,0 @@
-"""What everything stands on: layouts, keys, literals, checks, files, settings."""

@@ -1,0 +1,79 @@
+"""Anomaly mode: the first operation that makes a nan or an inf of finite numbers, and its line.
+
+    with tutor.detect_anomaly():
+        loss = model(x).log().mean()
+        loss.backward()
+
+It watches each kernel call (tutor/backends/step.py) and looks at what goes in and what comes out,
+so a step takes several times as long meanwhile. In a backward it names the line of the forward
+whose derivative it was: the operands of a kernel call are known again by their Buffers.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from tutor._util.callers import user_line
+from tutor._util.keyword_aliases import spelled
+from tutor.backends.step import Step, watch
+from tutor.core.op import Op
+from tutor.errors import AnomalyError
+from tutor.profiler.debug import is_finite
+
+Key = tuple[str, tuple[int, ...]]
+
+
+class Anomaly:
+    """The observer. `lines` says which line asked for a kernel with these inputs; the Buffers are
+    kept, so that no other one gets their ids."""
+
+    def __init__(self) -> None:
+        self.lines: dict[Key, tuple[str, int]] = {}
+        self.kept: list[Any] = []
+
+    def __call__(self, step: Step, go: Callable[[], None]) -> None:
+        were_finite = all(map(is_finite, step.ins))
+        op = _op_in_backward()
+        if op is None:
+            bufs = [x.buf for x in step.ins]
+            self.kept += bufs
+            self.lines.setdefault((step.kernel, tuple(map(id, bufs))), user_line())
+        go()
+        if were_finite and not is_finite(step.out):
+            raise self._error(step, op)
+
+    def _error(self, step: Step, op: Op | None) -> AnomalyError:
+        file, line = user_line()
+        asked = f"{step} at {file}:{line}"
+        if op is not None:
+            key = str(op.kernel), tuple([id(t.buf) for t in op.inputs])
+            made = self.lines.get(key)
+            where = " at {}:{}".format(*made) if made else ""
+            asked = f"the derivative of {op.name}{where}: {step}, in the backward at {file}:{line}"
+        return AnomalyError(
+            asked,
+            "it has made the first nan or inf, of finite numbers",
+            "keep its operands where it has a finite result and derivative: clip them, or add a "
+            "small number before a division, a log, a sqrt",
+        )
+
+
+def _op_in_backward() -> Op | None:
+    """The Op whose derivative is being computed here, if one is."""
+    frame: Any = sys._getframe(2)
+    while frame is not None:
+        if frame.f_code.co_name in ("backward", "_backward"):
+            op = frame.f_locals.get("self")
+            if isinstance(op, Op):
+                return op
+        frame = frame.f_back
+    return None
+
+
+@spelled
+def detect_anomaly() -> watch:
+    """`with tutor.detect_anomaly():` AnomalyError at the first operation that makes a nan or an inf
+    of finite numbers, with your line; in a backward with the line of its forward."""
+    return watch(Anomaly())

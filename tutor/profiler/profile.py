@@ -1,0 +1,204 @@
+"""The profiler: which kernels ran, for how long, and how much time lay between them.
+
+    with tutor.profile() as p:
+        loss = model(x).cross_entropy(y)
+        loss.backward()
+    print(p)                     # a table: one row for each kernel and dtype, by time
+    p.rows                       # the same as data
+    p.chrome_trace("step.json")  # for chrome://tracing or https://ui.perfetto.dev
+
+A profile is a watcher of Steps (tutor/backends/step.py): nothing else stands between the Engine and
+the kernels, so what is measured is what runs. Blocks may be nested; each sees all calls of all
+threads while it lasts. An interrupt, at whatever moment, leaves none behind.
+"""
+
+from __future__ import annotations
+
+import json
+import weakref
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from threading import get_ident
+from time import perf_counter_ns
+from typing import Any, NamedTuple
+
+from tutor._util import files
+from tutor._util.context_settings import Block
+from tutor.backends import costs
+from tutor.backends.step import NONE, Observer, Step, watch, watchers
+from tutor.dtype import DType
+from tutor.errors import DomainError
+
+
+class Call(NamedTuple):
+    """One call of a kernel. Times are in nanoseconds."""
+
+    kernel: str
+    dtype: DType
+    start: int
+    duration: int
+    overhead: int  # what it took to write this down
+    thread: int
+    operands: tuple[costs.Layout, ...]  # shape, strides, dtype: of out, then of the inputs
+    params: Mapping[str, object] = NONE
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes read and written: costs.nbytes."""
+        return costs.nbytes(self.kernel, self.operands)
+
+    @property
+    def flops(self) -> int | None:
+        """What is computed, None where that is open: costs.flops."""
+        return costs.flops(self.kernel, self.operands, self.params)
+
+
+class Row(NamedTuple):
+    """All calls of one kernel for one dtype."""
+
+    kernel: str
+    dtype: str
+    calls: int
+    seconds: float
+    nbytes: int
+    flops: int | None
+
+    @property
+    def gb_per_s(self) -> float:
+        return self.nbytes / self.seconds / 1e9 if self.seconds else 0.0
+
+    @property
+    def gflop_per_s(self) -> float | None:
+        return self.flops / self.seconds / 1e9 if self.flops and self.seconds else None
+
+
+# ---- what the user sees --------------------------------------------------------------------------
+
+
+class _Timed(Block[Observer]):
+    """The block of a profile. It is over when the `with` statement lets go of its `__exit__`, which
+    it does however it is left, and where no interrupt can come between."""
+
+    __slots__ = ("ends", "profile", "start", "unlock")
+
+    def __init__(self, observer: Observer, profile: profile) -> None:
+        super().__init__(observer, observer)
+        self.profile, self.start = profile, perf_counter_ns()
+
+    @property
+    def release(self) -> Callable[..., None]:
+        leave = partial(_leave, self.profile, self.start)
+        self.ends = weakref.ref(leave, self.unlock)
+        return leave
+
+    @release.setter
+    def release(self, unlock: Callable[..., None]) -> None:
+        self.unlock = unlock
+
+    def handed_out(self) -> Callable[..., None]:
+        return self.release
+
+
+def _leave(profile: profile, start: int, *exception: object) -> None:
+    profile.elapsed += perf_counter_ns() - start
+
+
+def _note(calls: list[Call], step: Step, go: Callable[[], None]) -> None:
+    start = perf_counter_ns()
+    go()
+    stop = perf_counter_ns()
+    layouts, thread = step.layouts, get_ident()
+    overhead = perf_counter_ns() - stop
+    calls.append(
+        Call(step.kernel, step.dtype, start, stop - start, overhead, thread, layouts, step.params)
+    )
+
+
+class profile(watch):  # noqa: N801 - read as a verb: with profile() as p
+    """`with profile() as p:` writes down every kernel call; `print(p)` afterwards."""
+
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+        self.start = self.elapsed = 0  # nanoseconds; a profile may be entered again, and adds up
+        self.thread = 0
+        super().__init__(partial(_note, self.calls))
+
+    def block(self) -> Block[Observer]:
+        if self.value in watchers():
+            raise DomainError(
+                "with p: ...", "p is a profile at work", "make another one: tutor.profile()"
+            )
+        block = _Timed(self.value, self)
+        self.thread, self.start = get_ident(), block.start
+        return block
+
+    @property
+    def rows(self) -> list[Row]:
+        """One Row for each kernel and dtype, the one that took longest first."""
+        groups: dict[tuple[str, str], list[Call]] = {}
+        for call in self.calls:
+            groups.setdefault((call.kernel, call.dtype.name), []).append(call)
+        rows = []
+        for (kernel, dtype), calls in groups.items():
+            seconds = sum(c.duration for c in calls) / 1e9
+            flops = None if calls[0].flops is None else sum(c.flops or 0 for c in calls)
+            rows.append(
+                Row(kernel, dtype, len(calls), seconds, sum(c.nbytes for c in calls), flops)
+            )
+        return sorted(rows, key=lambda row: -row.seconds)
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Where the time went.
+
+        - kernels: inside them, in all threads.
+        - between: the rest of the thread that entered the block: the Engine's part (results,
+          Buffers, the graph), and the user's own code.
+        - profile: writing all this down, as far as it can be known.
+        """
+        mine = sum(c.duration + c.overhead for c in self.calls if c.thread == self.thread)
+        total = {
+            "kernels": sum(c.duration for c in self.calls),
+            "between": self.elapsed - mine,
+            "profile": sum(c.overhead for c in self.calls),
+        }
+        return {name: ns / 1e9 for name, ns in total.items()}
+
+    def __str__(self) -> str:
+        lines = [f"{'kernel':<20}{'dtype':<10}{'calls':>8}{'ms':>10}{'share':>8}{'MB':>10}"
+                 f"{'GB/s':>8}{'GFLOP/s':>9}"]  # fmt: skip
+        seconds = self.seconds
+        total = sum(seconds.values()) or 1.0
+        for row in self.rows:
+            rate = "-" if row.gflop_per_s is None else f"{row.gflop_per_s:.1f}"
+            lines.append(
+                f"{row.kernel:<20}{row.dtype:<10}{row.calls:>8,}{row.seconds * 1e3:>10.3f}"
+                f"{row.seconds / total:>8.1%}{row.nbytes / 1e6:>10.2f}{row.gb_per_s:>8.1f}{rate:>9}"
+            )
+        shares = ", ".join(f"{name} {s / total:.1%}" for name, s in seconds.items())
+        return "\n".join([*lines, f"{total * 1e3:.3f} ms: {shares}"])
+
+    def chrome_trace(self, path: str | Path) -> None:
+        """Write the calls as a file for chrome://tracing or https://ui.perfetto.dev, whole or not
+        at all. DataError where it cannot be written."""
+        seen = dict.fromkeys([self.thread, *(c.thread for c in self.calls)])
+        threads = {thread: i for i, thread in enumerate(seen)}
+        events = []
+        for c in self.calls:
+            shapes, _, dtypes = zip(*c.operands, strict=True)
+            names = [dtype.name for dtype in dtypes]
+            args = {"shapes": shapes, "dtypes": names, "bytes": c.nbytes, "flops": c.flops}
+            events.append(_event(c.kernel, c.start, c.duration, threads[c.thread], args))
+        events.sort(key=lambda event: event["ts"])
+        trace = {"traceEvents": events, "displayTimeUnit": "ns"}
+        payload = json.dumps(trace).encode()
+        files.write_whole(path, lambda file: file.write(payload))
+
+
+def _event(name: str, start: int, duration: int, thread: int, args: Any) -> Any:
+    """A "complete event" of the Trace Event Format; times in it are microseconds."""
+    return {
+        "name": name, "cat": "kernel", "ph": "X", "ts": start / 1e3, "dur": duration / 1e3,
+        "pid": 0, "tid": thread, "args": args,
+    }  # fmt: skip
