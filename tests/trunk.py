@@ -1,0 +1,77 @@
+"""The trunk: what a training step passes through, and what everything else stands on.
+
+These are the four boxes, the ops, what hangs on a Tensor, the registry, the Step, the table of
+kernels with its shape rules, and python_ref. tests/test_imports.py holds the fence around it, and
+counts its lines.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import tutor
+
+PACKAGE = Path(tutor.__file__).parent
+
+ROOMS = ("_storage", "_util", "core", "methods", "ops", "backends.python_ref")
+MODULES = (
+    "dtype",
+    "errors",
+    "random",
+    "backends.parameters",
+    "backends.registry",
+    "backends.shape_rules",
+    "backends.signatures",
+    "backends.step",
+    "backends.windows",
+)
+# Modules in these rooms that a training step can do without.
+OUTSIDE = (
+    "_util.files",
+    "_util.former_names",
+    "_util.lazy_imports",
+    "_util.system",
+    "methods.dlpack",
+    "methods.interop",
+    "ops.native",
+)
+
+
+def module_of(path: Path) -> str:
+    """`core.engine` of tutor/core/engine/__init__.py."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def is_trunk(module: str) -> bool:
+    """Is `module`, named from inside of tutor, part of the trunk?"""
+    if module in OUTSIDE:
+        return False
+    return module in MODULES or any(f"{module}.".startswith(f"{room}.") for room in ROOMS)
+
+
+def files() -> list[Path]:
+    """The files of the trunk."""
+    return [path for path in sorted(PACKAGE.rglob("*.py")) if is_trunk(module_of(path))]
+
+
+def lines(paths: list[Path]) -> int:
+    """All their lines, comments and empty ones included."""
+    return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in paths)
+
+
+def leaves(path: Path, modules: set[str]) -> set[str]:
+    """Modules outside of the trunk that this file of it imports, wherever in the file."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {name if name in modules else str(node.module) for name in inner}
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            words = [part.value for part in ast.walk(node) if isinstance(part, ast.Constant)]
+            found |= {word for word in words if word in modules}
+    ours = {name for name in found if name.partition(".")[0] == "tutor"}
+    return {name for name in ours if not is_trunk(name.partition(".")[2])}
