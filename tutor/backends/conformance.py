@@ -33,6 +33,7 @@ from tutor.dtype import DType
 from tutor.errors import KernelNotFound
 from tutor.ground.bits import UNSIGNED
 
+Bounds = Callable[[], dict[int, list[float]]]  # how far sums may be: cases/bounds.py
 BOUNDED = ("sum", "residual")  # classes whose error is given as a fraction of a bound
 
 
@@ -127,7 +128,7 @@ def differences(
     before: list[bytes],
     expected: list[bytes],
     got: list[bytes],
-    allowed: Callable[[], dict[int, list[float]]] | None = None,
+    allowed: Bounds | None = None,
 ) -> Iterator[tuple[float, Any]]:
     """The error of whatever is not equal to the bit, and a function that puts it in words. Who asks
     for a case again and again gives its bounds, which else are worked out anew."""
