@@ -10,6 +10,10 @@ SOURCES := pyproject.toml tutor/backends/simd_cpp/CMakeLists.txt $(CPP)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
+# Containers often set it. Then each of the hundreds of processes that tests start would compile the
+# library anew, before it does anything.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help setup-env build mnist chapters examples test opencl lint bench sanitize sanitize-thread fuzz \
         jit-fuzz conformance exhaustive onnx-sweep oracle mutants arm64 docs site site-test clean
 

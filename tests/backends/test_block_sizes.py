@@ -19,10 +19,10 @@ from tutor import Buffer, memory, uint8
 from tutor._storage.memory import Memory
 from tutor.backends import registry
 from tutor.backends.cases import chains, elementwise, fused, movement, network, reduce, scan, window
-from tutor.backends.cases.bounds import UPDATES
+from tutor.backends.cases.bounds import UPDATES, bounds
 from tutor.backends.cases.draws import Case, Draw
 from tutor.backends.cases.operands import execute, images
-from tutor.backends.conformance import agreement, differences
+from tutor.backends.conformance import Bounds, agreement, differences
 from tutor.dtype import DType, bool_, float16, float32, float64, int8, int64, uint32
 
 READ = constants.read()
@@ -403,14 +403,17 @@ def test_the_parser_reads_what_is_there() -> None:
 
 
 @functools.lru_cache(maxsize=1)  # the levels share the reference's work
-def prepared(name: str) -> list[tuple[Row, list[bytes], list[bytes]]]:
+def prepared(name: str) -> list[tuple[Row, list[bytes], list[bytes], Bounds]]:
+    """Each case, its memory before and after the reference's kernel, and how far sums may be."""
     entries, found = CROSSED[name], []
     for cases in entries if isinstance(entries, tuple) else (entries,):
         for value in READ[name]:
             for kernel, dtype, case in cases(value):
                 before = images(case)
                 reference = registry.table("python_ref")[kernel, dtype]
-                found.append(((kernel, dtype, case), before, execute(reference, case, before)))
+                expected = execute(reference, case, before)
+                limits = functools.cache(functools.partial(bounds, kernel, dtype, case, before))
+                found.append(((kernel, dtype, case), before, expected, limits))
     return found
 
 
@@ -419,10 +422,10 @@ def prepared(name: str) -> list[tuple[Row, list[bytes], list[bytes]]]:
 def test_both_sides_of_a_block_boundary(name: str, level: str) -> None:
     found = prepared(name)
     assert len(found) >= 3
-    for (kernel, dtype, case), before, expected in found:
+    for (kernel, dtype, case), before, expected, limits in found:
         kind, limit = agreement(kernel, dtype)
         got = execute(registry.table(level)[kernel, dtype], case, before)
-        for error, say in differences(kernel, dtype, kind, case, before, expected, got):
+        for error, say in differences(kernel, dtype, kind, case, before, expected, got, limits):
             shapes = [spec.shape for spec in (case.out, *case.ins)]
             assert error <= limit, f"{kernel} {dtype.name} {shapes}: {say(error, kind, limit)}"
 

@@ -3,6 +3,7 @@ what involves no e**x and no product of matrices on every level, too. And it is 
 
 from __future__ import annotations
 
+import functools
 import math
 import random
 import re
@@ -17,7 +18,7 @@ from backend_names import BACKENDS, LEVELS
 from tutor import Buffer, Tensor, use_backend
 from tutor.backends import cases, registry, simd_cpp
 from tutor.backends.cases import reduce
-from tutor.backends.cases.bounds import UPDATES, WRITTEN
+from tutor.backends.cases.bounds import UPDATES, WRITTEN, bounds
 from tutor.backends.cases.draws import OUT_LAYOUTS, Case, Draw
 from tutor.backends.cases.operands import elements, execute, images
 from tutor.backends.conformance import agreement, differences
@@ -50,6 +51,7 @@ def compared(kernel: str, dtype: DType, case: Case, threads: Any, rest: bool = T
     before = images(case)
     expected = execute(registry.table("python_ref")[kernel, dtype], case, before)
     kind, limit = agreement(kernel, dtype)
+    limits = functools.cache(functools.partial(bounds, kernel, dtype, case, before))
     found = {}
     for layout in OUT_LAYOUTS if rest else ("contiguous",):
         laid = case.laid(layout, random.Random(0))
@@ -60,7 +62,7 @@ def compared(kernel: str, dtype: DType, case: Case, threads: Any, rest: bool = T
                 got = execute(registry.table(level)[kernel, dtype], laid, memory)
                 found[level, layout, count] = written(kernel, laid, got)
                 if (layout, count) == ("contiguous", 1):
-                    wrong = differences(kernel, dtype, kind, case, before, expected, got)
+                    wrong = differences(kernel, dtype, kind, case, before, expected, got, limits)
                     assert all(error <= limit for error, _ in wrong), f"{kernel} on {level}"
     for (level, layout, count), bits in found.items():
         same = bits == found[level, "contiguous", 1]

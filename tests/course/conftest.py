@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from running import Runs, shared_folder
 
 from course import limits
 
@@ -20,3 +21,9 @@ def _nothing_is_held_at_the_end() -> Iterator[None]:
     sys.setrecursionlimit(depth)  # an answer may have raised it, as is its right
     assert limits.Held.count == 0 and limits.Held.limit is None
     assert resource.getrlimit(resource.RLIMIT_AS) == BEFORE
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    """What running the chapters gives."""
+    return Runs(shared_folder(tmp_path_factory))

@@ -1,12 +1,13 @@
 """Run a chapter as Jupyter does, in this process: `python run_chapter.py NOTEBOOK MODE`.
 
 MODE `unsolved`: as it stands, and as if no other package were installed. On the way, at the cell of
-every exercise, its stub, its planted wrong answers and its solution are judged, in a copy of the
-names that a learner has there.
+every exercise, its stub, its planted wrong answers, its solution and right answers that are not
+ours (tests/course/right) are judged, each in a copy of the names that a learner has there.
 MODE `solved`: with the solution in place of every stub, and the right answer in every question.
 MODE `kernel`: as it stands, in a real kernel.
 
-Prints JSON: {"cells": [{"id", "tags", "output", "error"}], "proofs": [{"id", "answer", ...}]}.
+Prints JSON: {"cells": [{"id", "tags", "output", "error"}], "proofs": [{"id", "answer", ...}],
+"right": [{"id", "answer", ...}]}.
 """
 
 from __future__ import annotations
@@ -64,13 +65,25 @@ def right_answer(text: str, entry: Question) -> str:
     return filled
 
 
-def prove(entry: Exercise, stub: str, names: dict[str, Any]) -> list[dict[str, Any]]:
-    """What the check says to the stub, to the solution, and to each planted wrong answer."""
+def planted(entry: Exercise, stub: str) -> dict[str, str]:
+    """The stub, the solution, and each planted wrong answer, by what they are."""
     text_of = importlib.import_module("wrong").text
     wrong = importlib.import_module(f"wrong.ch{entry.id[:2]}").WRONG
-    planted = wrong.get(entry.id, {}).items()
-    answers = {"stub": stub, "solution": entry.solution}
-    answers |= {why: text_of(answer, entry.solution) for why, answer in planted}
+    answers = wrong.get(entry.id, {}).items()
+    found = {"stub": stub, "solution": entry.solution}
+    return found | {why: text_of(answer, entry.solution) for why, answer in answers}
+
+
+def otherwise(entry: Exercise) -> dict[str, str]:
+    """The right answers that are not ours, by how they are written."""
+    texts: dict[str, str] = importlib.import_module(f"right.ch{entry.id[:2]}").RIGHT.get(
+        entry.id, {}
+    )
+    return texts
+
+
+def prove(entry: Exercise, answers: dict[str, str], names: dict[str, Any]) -> list[dict[str, Any]]:
+    """What the check says to each of these answers."""
     proofs = []
     for why, text in answers.items():
         own, proof = dict(names), {"id": entry.id, "answer": why}
@@ -94,12 +107,13 @@ def run(notebook: notebooks.Notebook, solved: bool) -> dict[str, Any]:
     sys.modules["__main__"] = main  # what is defined in a cell belongs to it
     names = main.__dict__
     names["display"] = display
-    cells, proofs = [], []
+    cells, proofs, right = [], [], []
     for cell in notebooks.code_cells(notebook):
         text, about = notebooks.source(cell), notebooks.about(cell)
         entry = find(about[1]) if about and about[0] != "check" else None
         if isinstance(entry, Exercise) and not solved:
-            proofs += prove(entry, text, names)
+            proofs += prove(entry, planted(entry, text), names)
+            right += prove(entry, otherwise(entry), names)
         elif isinstance(entry, Exercise):
             text = entry.solution
         elif isinstance(entry, Question) and solved:
@@ -118,7 +132,7 @@ def run(notebook: notebooks.Notebook, solved: bool) -> dict[str, Any]:
                 "error": error,
             }
         )
-    return {"cells": cells, "proofs": proofs}
+    return {"cells": cells, "proofs": proofs, "right": right}
 
 
 def run_in_kernel(path: Path) -> dict[str, Any]:

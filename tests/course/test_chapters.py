@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import ast
 import functools
-import json
-import os
 import re
-import subprocess
-import sys
-import tempfile
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
+from running import Runs
 
 import tutor
-from course import minutes, notebooks, roads
+from course import minutes, notebooks
 from course.exercise import Exercise, Question, everything, solutions
 from course.library import ours, parts, saving
 from course.roads import label
 
-HERE = Path(__file__).parent
 ROOT = Path(tutor.__file__).parents[1]
 CHAPTERS = notebooks.chapters()
 BUGS = {f"X{number:02}" for number in range(1, 28)}
@@ -79,31 +74,6 @@ def prose(chapter: str) -> str:
 # ---- running them --------------------------------------------------------------------------------
 
 
-@functools.cache
-def run(chapter: str, mode: str) -> dict[str, Any]:
-    """What running a chapter gives; in a process and a folder of its own."""
-    with tempfile.TemporaryDirectory() as folder:
-        own = {"PYTHONPATH": str(ROOT), "IPYTHONDIR": folder, "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
-        kept = {name: text for name, text in os.environ.items() if name != "TUTOR_PROGRESS"}
-        strict = [] if mode == "kernel" else ["-W", "error"]  # Jupyter's own warnings are not ours
-        # One run with all the training that a learner sees is enough; that of Part II takes
-        # minutes, and is run where what its text says is tested.
-        if mode != "kernel" or roads.part(chapter) == "II":
-            own["TUTOR_CHAPTER_QUICK"] = "1"
-        script = [str(HERE / "run_chapter.py"), str(CHAPTERS[chapter]), mode]
-        result = subprocess.run(
-            [sys.executable, *strict, *script],
-            env=kept | own,
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            timeout=900,
-            check=False,
-        )
-    assert result.returncode == 0, result.stderr
-    return json.loads(result.stdout)
-
-
 def verdicts(result: dict[str, Any]) -> dict[str, str]:
     """What was said about each exercise and question: {"05.3": "unsolved"}."""
     said = "\n".join(cell["output"] for cell in result["cells"])
@@ -113,8 +83,8 @@ def verdicts(result: dict[str, Any]) -> dict[str, str]:
 @pytest.mark.crossed("mode")
 @pytest.mark.parametrize("mode", ["unsolved", "solved", "kernel"])
 @each_chapter
-def test_a_chapter_runs_from_top_to_bottom(chapter: str, mode: str) -> None:
-    result = run(chapter, mode)
+def test_a_chapter_runs_from_top_to_bottom(chapter: str, mode: str, runs: Runs) -> None:
+    result = runs.run(chapter, mode)
     errors = {cell["id"]: cell["error"] for cell in result["cells"] if cell["error"]}
     assert not errors, "\n".join(f"{id}: {error}" for id, error in errors.items())
     asked = ids(chapter, "check") + ids(chapter, "question")
@@ -127,27 +97,27 @@ def test_a_chapter_runs_from_top_to_bottom(chapter: str, mode: str) -> None:
 # ---- the proofs of an exercise -------------------------------------------------------------------
 
 
-def proofs(entry: Exercise) -> dict[str, dict[str, Any]]:
+def proofs(entry: Exercise, runs: Runs) -> dict[str, dict[str, Any]]:
     (chapter,) = [number for number in CHAPTERS if entry.id in ids(number, "exercise")]
-    everyone = run(chapter, "unsolved")["proofs"]
-    found = {proof["answer"]: proof for proof in everyone if proof["id"] == entry.id}
-    return found
+    return runs.proofs(chapter, entry.id)
 
 
 @each_exercise
-def test_the_stub_is_unsolved(entry: Exercise) -> None:
-    assert proofs(entry)["stub"]["kind"] == "unsolved", proofs(entry)["stub"]["text"]
+def test_the_stub_is_unsolved(entry: Exercise, runs: Runs) -> None:
+    stub = proofs(entry, runs)["stub"]
+    assert stub["kind"] == "unsolved", stub["text"]
 
 
 @each_exercise
-def test_the_solution_passes(entry: Exercise) -> None:
-    assert proofs(entry)["solution"]["passed"], proofs(entry)["solution"]["text"]
+def test_the_solution_passes(entry: Exercise, runs: Runs) -> None:
+    solution = proofs(entry, runs)["solution"]
+    assert solution["passed"], solution["text"]
 
 
 @each_exercise
-def test_planted_wrong_answers_do_not_pass(entry: Exercise) -> None:
+def test_planted_wrong_answers_do_not_pass(entry: Exercise, runs: Runs) -> None:
     """They are wrong, not broken: one that raises says so first, as "raises: no return"."""
-    wrong = {why: p for why, p in proofs(entry).items() if why not in ("stub", "solution")}
+    wrong = {w: p for w, p in proofs(entry, runs).items() if w not in ("stub", "solution")}
     assert len(wrong) >= 2, "plant two wrong answers at least, in tests/course/wrong"
     for why, proof in wrong.items():
         assert proof["kind"] != "broken" and "examined" not in proof, proof

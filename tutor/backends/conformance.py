@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tutor._storage.bits import UNSIGNED
@@ -33,6 +33,7 @@ from tutor.backends.signatures import SIGNATURES
 from tutor.dtype import DType
 from tutor.errors import KernelNotFound
 
+Bounds = Callable[[], dict[int, list[float]]]  # how far sums may be: cases/bounds.py
 BOUNDED = ("sum", "residual")  # classes whose error is given as a fraction of a bound
 
 
@@ -75,15 +76,16 @@ def check(table: Table, kernel: str, dtype: DType, seed: int = 0) -> Verdict:
     if (kernel, dtype) not in table:
         return Verdict(kernel, dtype, 0, 0, limit, True, "the table has no such row", ())
     count, worst, first, layouts = 0, 0.0, "", set()
-    for case, before, expected in prepared(kernel, dtype, seed):
+    for number, (case, before, expected) in enumerate(prepared(kernel, dtype, seed)):
         count += 1
+        allowed = functools.partial(_allowed, kernel, dtype, seed, number)
         layouts |= {spec.layout for spec in (case.out, *case.ins)}
         try:
             got = execute(through(kernel, dtype, table[kernel, dtype]), case, before, room)
         except Exception as error:  # whatever it is, the reference did not raise it
             first = first or f"raised {type(error).__name__}: {error}{signed(kernel, dtype, case)}"
             continue
-        for off, say in differences(kernel, dtype, kind, case, before, expected, got):
+        for off, say in differences(kernel, dtype, kind, case, before, expected, got, allowed):
             worst = max(worst, off)
             if off > limit and not first:
                 first = say(off, kind, limit) + signed(kernel, dtype, case)
@@ -108,6 +110,13 @@ def prepared(kernel: str, dtype: DType, seed: int) -> list[tuple[Case, list[byte
     return found
 
 
+@functools.lru_cache(maxsize=1000)  # more than the cases of a row, for the same reason
+def _allowed(kernel: str, dtype: DType, seed: int, number: int) -> dict[int, list[float]]:
+    """The bounds of the case of this number among those that are prepared."""
+    case, before, _ = prepared(kernel, dtype, seed)[number]
+    return bounds(kernel, dtype, case, before)
+
+
 # ---- comparing -----------------------------------------------------------------------------------
 
 
@@ -119,10 +128,11 @@ def differences(
     before: list[bytes],
     expected: list[bytes],
     got: list[bytes],
+    allowed: Bounds | None = None,
 ) -> Iterator[tuple[float, Any]]:
-    """The error of whatever is not equal to the bit, and a function that puts it in words."""
-    to_write = written(kernel, case)
-    allowed = None
+    """The error of whatever is not equal to the bit, and a function that puts it in words. Who asks
+    for a case again and again gives its bounds, which else are worked out anew."""
+    to_write, limits = written(kernel, case), None
     for i, spec in enumerate((case.out, *case.ins)):
         if got[i] == expected[i]:
             continue
@@ -132,20 +142,21 @@ def differences(
             continue
         if (item := strayed(spec, before[i], got[i])) is not None:
             yield math.inf, functools.partial(astray, name, item)
-        if kind == "sum" and not case.exact and allowed is None:
-            allowed = bounds(kernel, dtype, case, before)
-        columns = [elements(spec, m, bits=b) for b in (False, True) for m in (expected[i], got[i])]
-        for n, (x, y, x_bits, y_bits) in enumerate(zip(*columns, strict=True)):
-            if x_bits != y_bits:
-                if kind == "sum":
-                    error = fraction(
-                        x, y, dtype, allowed.get(i, allowed[0])[n] if allowed else None
-                    )
-                elif spec.dtype.is_float:
-                    error = ulps(x, y, x_bits, y_bits, 8 * spec.dtype.itemsize)
-                else:
-                    error = math.inf
-                yield error, functools.partial(words, case, before, spec, name, n, x, y)
+        if kind == "sum" and not case.exact and limits is None:
+            limits = allowed() if allowed else bounds(kernel, dtype, case, before)
+        limit = limits.get(i, limits[0]) if limits else None
+        right, others = (elements(spec, m, bits=True) for m in (expected[i], got[i]))
+        unlike = [n for n, (a, b) in enumerate(zip(right, others, strict=True)) if a != b]
+        xs, ys = (elements(spec, m) for m in (expected[i], got[i])) if unlike else ((), ())
+        for n in unlike:
+            x, y = xs[n], ys[n]
+            if kind == "sum":
+                error = fraction(x, y, dtype, None if limit is None else limit[n])
+            elif spec.dtype.is_float:
+                error = ulps(x, y, right[n], others[n], 8 * spec.dtype.itemsize)
+            else:
+                error = math.inf
+            yield error, functools.partial(words, case, before, spec, name, n, x, y)
 
 
 def ulps(x: float, y: float, x_bits: int, y_bits: int, width: int) -> float:
@@ -172,10 +183,15 @@ def fraction(x: float, y: float, dtype: DType, allowed: float | None) -> float:
 
 def strayed(spec: Spec, before: bytes, got: bytes) -> int | None:
     """The first item of the memory that has changed though no element stands there."""
-    bits = UNSIGNED[spec.dtype.itemsize]
+    size, at = spec.dtype.itemsize, spec.positions()
+    if isinstance(at, range):  # then what lies around them is in two pieces, mostly as they were
+        low, high = size * at.start, size * at.stop
+        if before[:low] == got[:low] and before[high:] == got[high:]:
+            return None
+    bits = UNSIGNED[size]
     pairs = zip(memoryview(before).cast(bits), memoryview(got).cast(bits), strict=True)
     changed = {item for item, (a, b) in enumerate(pairs) if a != b}
-    return min(changed - set(spec.positions()), default=None)
+    return min(changed - set(at), default=None)
 
 
 # ---- words ---------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ cases, on every machine.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import random
@@ -92,11 +93,16 @@ class Spec(NamedTuple):
         """Where the elements stand, row-major."""
         if self.strides == contiguous_strides(self.shape):
             return range(self.offset, self.offset + math.prod(self.shape))
-        axes = [
-            range(0, n * s, s) if s else [0] * n
-            for n, s in zip(self.shape, self.strides, strict=True)
-        ]
-        return [self.offset + sum(index) for index in itertools.product(*axes)]
+        return _walk(self.shape, self.strides, self.offset)
+
+
+@functools.lru_cache(maxsize=32)  # the operands of one case and its neighbours, asked many times
+def _walk(shape: Shape, strides: Shape, offset: int) -> Sequence[int]:
+    found = [offset]
+    for n, stride in zip(shape, strides, strict=True):
+        steps = [i * stride for i in range(n)]
+        found = [start + step for start in found for step in steps]
+    return tuple(found)
 
 
 class Case(NamedTuple):

@@ -218,11 +218,11 @@ def of_norm(kernel: str, case: Case, values: list[Any]) -> Terms:
         h = [(s + abs(v - mean) * far) / root for v, s in zip(row, sizes, strict=True)]
         weight = [abs(w[c if channels else j]) for j in range(len(at))]
         a = [abs(slopes[i]) * weight[j] for j, i in enumerate(at)]
-        tilt = average([ai * hi for ai, hi in zip(a, h, strict=True)])
+        level, tilt = average(a), average([ai * hi for ai, hi in zip(a, h, strict=True)])
         for j, i in enumerate(at):
             place = c if channels else j
             shift = abs(rest[0][place]) if rest and rest[0] is not None and not grad else 0.0
-            through = (a[j] + average(a) + h[j] * tilt) / root * far
+            through = (a[j] + level + h[j] * tilt) / root * far
             found[i] = through if grad else h[j] * weight[j] + shift
             parts[0][place] += abs(slopes[i]) * h[j]
             parts[1][place] += abs(slopes[i])

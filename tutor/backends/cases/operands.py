@@ -87,5 +87,9 @@ def execute(
 def elements(spec: Spec, memory: bytes, *, bits: bool = False) -> list[Any]:
     """The elements that stand in `memory`, row-major: as numbers or as their bits."""
     size = spec.dtype.itemsize
+    at = spec.positions()
+    if isinstance(at, range):
+        part = memoryview(memory)[size * at.start : size * at.stop]
+        return part.cast(UNSIGNED[size]).tolist() if bits else unpack(part, spec.dtype)
     items = memoryview(memory).cast(UNSIGNED[size]) if bits else unpack(memory, spec.dtype)
-    return [items[position] for position in spec.positions()]
+    return [items[position] for position in at]
