@@ -193,6 +193,27 @@ def test_a_row_that_sees_no_key_gives_zero():
         assert F.scaled_dot_product_attention(nothing, q, q, is_causal=causal).shape == (0, 3)
 
 
+NORMS = {
+    "layer_norm": lambda x, w: F.layer_norm(x, (64,), w),
+    "rms_norm": lambda x, w: F.rms_norm(x, (64,), w),
+    "batch_norm": lambda x, w: F.batch_norm(x, None, None, w, None, True),
+}
+
+
+@pytest.mark.parametrize("name", NORMS)
+def test_a_gradient_of_half_floats_is_the_same_if_it_can_be_differentiated(name):
+    """It is made of other ops then, of float32. The numbers lie so far from 0 that a mean of half
+    floats would be off by a part of their spread."""
+    x = Tensor(rng.normal(size=(8, 64)) + 200, dtype="float16", requires_grad=True)
+    w = Tensor(rng.normal(size=64) + 1, dtype="float16", requires_grad=True)
+    up = Tensor(rng.normal(size=(8, 64)), dtype="float16")
+    loss = (NORMS[name](x, w) * up).sum()
+    plain = tutor.grad(loss, (x, w), retain_graph=True)
+    for one, other in zip(plain, tutor.grad(loss, (x, w), create_graph=True), strict=True):
+        one, other = (t.detach().cast("float32").numpy() for t in (one, other))
+        np.testing.assert_allclose(other, one, 0, 2e-3 * abs(one).max())
+
+
 @pytest.mark.parametrize("dropped", [0.0, 1e-12])
 def test_a_bias_of_attention_learns_and_a_row_that_sees_no_key_does_not(dropped):
     """By one backward, and by one that can be differentiated: the kernel has no part in either."""
