@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import csv
 import json
 import os
+import shutil
+import subprocess
 import sys
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -372,13 +377,66 @@ def test_it_can_neither_delete_nor_see_nor_call(
 
 @pytest.mark.parametrize("apart", sorted({APART, False}))
 def test_a_program_has_its_limits(own: Path, apart: bool) -> None:
-    names = ("AS", "CPU", "FSIZE", "CORE", "NOFILE")
+    names = ("AS", "CPU", "FSIZE", "CORE", "NOFILE", "NPROC")
     text = f"import resource as r; [r.getrlimit(getattr(r, 'RLIMIT_' + n)) for n in {names!r}]"
     ask = text.replace("; [", "; print([") + ", file=open({pipe}, 'w'))"
     command = [sys.executable, "-I", "-c", ask]
     ended = sandbox.run(own, command, seconds=30, memory=1 << 30, apart=apart)
-    expected = [(most, most) for most in (1 << 30, 31, sandbox.LARGEST, 0, 256)]
-    assert ended.said == f"{expected}\n" and ended.code == 0
+    *found, (processes, _) = ast.literal_eval(ended.said)
+    assert found == [(most, most) for most in (1 << 30, 31, sandbox.LARGEST, 0, 256)]
+    beside = 0 if apart else sandbox._processes() + 1000  # others of this user come and go
+    assert 0 < processes <= sandbox.PROCESSES + beside
+    assert ended.code == 0
+
+
+def test_a_program_that_says_too_much_is_stopped(own: Path) -> None:
+    text = f"open({{pipe}}, 'wb').write(b'x' * {4 * sandbox.MOST})"
+    command = [sys.executable, "-I", "-c", text]
+    ended = sandbox.run(own, command, seconds=60, memory=1 << 30, apart=False)
+    assert sandbox.MOST <= len(ended.said) < sandbox.MOST + (1 << 16) and ended.code is None
+
+
+STARTS = """
+import os, time
+if child := os.fork():
+    print(child, file=open({pipe}, "w"))
+else:
+    os.close({pipe})
+    time.sleep(600)
+"""
+
+
+def test_what_a_program_has_started_ends_with_it(own: Path) -> None:
+    command = [sys.executable, "-I", "-c", STARTS]
+    ended = sandbox.run(own, command, seconds=60, memory=1 << 30, apart=False)
+    status, until = Path("/proc", ended.said.strip(), "stat"), time.monotonic() + 60
+    with contextlib.suppress(FileNotFoundError):  # it is gone, or nobody has buried it yet
+        while ") Z" not in status.read_text() and time.monotonic() < until:
+            time.sleep(0.01)
+        assert ") Z" in status.read_text()
+
+
+LOOKS = """
+import json, os
+status = dict(line.split(":", 1) for line in open("/proc/self/status"))
+found = {name: int(status[name], 16) for name in ("CapBnd", "NoNewPrivs")}
+room = os.statvfs(".")
+found["room"] = room.f_blocks * room.f_frsize
+found["processes"] = [name for name in os.listdir("/proc") if name.isdigit()]
+print(json.dumps(found), file=open({pipe}, "w"))
+"""
+
+
+@pytest.mark.skipif(not APART, reason="no namespaces can be made here")
+def test_a_program_that_is_apart_sees_itself_alone_and_has_no_rights(own: Path) -> None:
+    command = [sys.executable, "-I", "-c", LOOKS]
+    ended = sandbox.run(own, command, seconds=60, memory=1 << 30, apart=True)
+    found = json.loads(ended.said)
+    processes = found.pop("processes")
+    assert found == {"CapBnd": 0, "NoNewPrivs": 1, "room": sandbox.ROOM}
+    asked = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc", "true"]
+    if shutil.which("unshare") and not subprocess.run(asked, check=False).returncode:
+        assert processes == ["1"]  # where it is not permitted, as in some containers, all are seen
 
 
 def test_links_are_not_followed(own: Path, tmp_path: Path) -> None:
@@ -389,6 +447,22 @@ def test_links_are_not_followed(own: Path, tmp_path: Path) -> None:
     learner = marked(own)
     assert learner.kinds.keys() == {"01.4"} and learner.passed("01.4"), learner
     assert learner.troubles == []
+
+
+def test_no_more_is_copied_than_there_is_room_for(
+    own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The room is for the program, too: half of it is left."""
+    monkeypatch.setattr(sandbox, "ROOM", 40)
+    monkeypatch.setattr(sandbox, "LARGEST", 15)
+    (own / "too large").write_bytes(bytes(16))
+    (own / "there").symlink_to(tmp_path)
+    sandbox._copy(own, tmp_path / "nothing")
+    assert list((tmp_path / "nothing").iterdir()) == []
+    for name in "abc":
+        (own / name).write_bytes(bytes(8))
+    sandbox._copy(own, tmp_path / "copy")
+    assert [p.stat().st_size for p in (tmp_path / "copy").iterdir()] == [8, 8]  # in any order
 
 
 def test_who_cannot_be_apart_does_not_fall_back(own: Path) -> None:

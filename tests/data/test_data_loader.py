@@ -318,7 +318,7 @@ def test_an_error_that_nobody_takes_leaves_no_cycle():
     try:
         it = iter(DataLoader(Y, 1, prefetch=3, transform=broken))
         next(it)
-        for _ in range(200):
+        for _ in range(6000):
             if raised:
                 break
             time.sleep(0.01)
@@ -337,7 +337,7 @@ def test_so_many_are_made_ahead_and_no_more():
 
     it = iter(DataLoader(Y, 1, transform=note, prefetch=3))
     next(it)
-    for _ in range(200):
+    for _ in range(6000):
         if len(made) == 4:
             break
         time.sleep(0.01)

@@ -49,7 +49,7 @@ def names() -> set[str]:
 
 def left_over(before: set[str]) -> set[str]:
     """What is new there, and stays: tests beside this one may have files there for a moment."""
-    new, end = names() - before, time.monotonic() + 5
+    new, end = names() - before, time.monotonic() + started.LIMIT
     while new and time.monotonic() < end:
         time.sleep(0.05)
         new &= names()
@@ -68,7 +68,7 @@ def is_there(pid: int) -> bool:
 def gone(text: str, wanted: int) -> bool:
     """Have all ranks ended that said their number?"""
     pids = {int(pid) for pid in re.findall(r"pid (\d+)", text)}
-    end = time.monotonic() + 5
+    end = time.monotonic() + started.LIMIT
     while any(is_there(pid) for pid in pids) and time.monotonic() < end:
         time.sleep(0.02)
     return len(pids) == wanted and not any(is_there(pid) for pid in pids)

@@ -1,5 +1,6 @@
 """Bugs for which nothing need be built. First those that once went unnoticed."""
 
+from area_mutants import AREA_MUTANTS
 from function_mutants import FUNCTION_MUTANTS
 from mutant import Mutant
 from parallel_mutants import PARALLEL_MUTANTS
@@ -15,6 +16,7 @@ PYTHON_MUTANTS = [
     *RANK_MUTANTS,
     *PARALLEL_MUTANTS,
     *FUNCTION_MUTANTS,
+    *AREA_MUTANTS,
     # ---- the walk backward -----------------------------------------------------------------------
     Mutant(
         "an expanded gradient is kept", ENGINE,

@@ -193,6 +193,59 @@ def test_a_row_that_sees_no_key_gives_zero():
         assert F.scaled_dot_product_attention(nothing, q, q, is_causal=causal).shape == (0, 3)
 
 
+NORMS = {
+    "layer_norm": lambda x, w: F.layer_norm(x, (64,), w),
+    "rms_norm": lambda x, w: F.rms_norm(x, (64,), w),
+    "batch_norm": lambda x, w: F.batch_norm(x, None, None, w, None, True),
+}
+
+
+@pytest.mark.parametrize("name", NORMS)
+def test_a_gradient_of_half_floats_is_the_same_if_it_can_be_differentiated(name):
+    """It is made of other ops then, of float32. The numbers lie so far from 0 that a mean of half
+    floats would be off by a part of their spread."""
+    x = Tensor(rng.normal(size=(8, 64)) + 200, dtype="float16", requires_grad=True)
+    w = Tensor(rng.normal(size=64) + 1, dtype="float16", requires_grad=True)
+    up = Tensor(rng.normal(size=(8, 64)), dtype="float16")
+    loss = (NORMS[name](x, w) * up).sum()
+    plain = tutor.grad(loss, (x, w), retain_graph=True)
+    for one, other in zip(plain, tutor.grad(loss, (x, w), create_graph=True), strict=True):
+        one, other = (t.detach().cast("float32").numpy() for t in (one, other))
+        np.testing.assert_allclose(other, one, 0, 2e-3 * abs(one).max())
+
+
+@pytest.mark.parametrize("dropped", [0.0, 1e-12])
+def test_a_bias_of_attention_learns_and_a_row_that_sees_no_key_does_not(dropped):
+    """By one backward, and by one that can be differentiated: the kernel has no part in either."""
+    q = Tensor(rng.normal(size=(3, 4)), requires_grad=True)
+    bias = Tensor([[0.5, -math.inf, 0.0], [-math.inf] * 3, [0.0, 0.25, 1.0]], dtype="float64")
+    bias.requires_grad = True
+    z = F.scaled_dot_product_attention(q, q, q, bias, dropped)
+    assert z[1].tolist() == [0, 0, 0, 0]
+    (z * z).sum().backward()
+    rows = Tensor([0, 2])  # those that see something, by the definition
+    p = (q @ q.T / 2 + bias).index_select(0, rows).softmax(-1)
+    wanted = tutor.grad(((p @ q) ** 2).sum(), (q, bias))
+    for found, by_hand in zip((q.grad, bias.grad), wanted, strict=True):
+        np.testing.assert_allclose(found.numpy(), by_hand.numpy(), 1e-9, 1e-12)
+    z = F.scaled_dot_product_attention(q, q, q, bias, dropped)
+    (first,) = tutor.grad((z * z).sum(), (q,), create_graph=True)
+    assert all(t.isfinite().all() for t in tutor.grad((first * first).sum(), (q, bias)))
+
+
+def test_attention_of_half_floats_keeps_what_backward_needs_in_more_bits():
+    whole = [Tensor(rng.normal(size=(2, 64, 16)) * 2, dtype="float32") for _ in range(3)]
+    found = []
+    for dtype in ("float32", "float16"):
+        x = [t.cast("float16").cast(dtype).detach() for t in whole]
+        for t in x:
+            t.requires_grad = True
+        F.scaled_dot_product_attention(*x).sum().backward()
+        found.append([t.grad.cast("float32").numpy() for t in x])
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(other, one, 0, 4e-3 * abs(one).max())
+
+
 def test_dropout_of_attention_is_that_of_its_weights():
     q = Tensor(rng.normal(size=(40, 8)))
     ones = Tensor.ones(40, 1000, dtype="float64")

@@ -430,6 +430,15 @@ READ = {
         [MADE("Flatten", ["x"], ["f"]), MADE("Gemm", ["f", "w", "b"], ["y"], alpha=0.5, beta=2.0)],
         {"w": np.eye(12, 2, dtype="f4"), "b": np.ones((1, 2), "f4")},
     ),
+    "Gemm with one number": (
+        [MADE("Flatten", ["x"], ["f"]), MADE("Gemm", ["f", "w", "b"], ["y"], transB=1)],
+        {"w": np.eye(2, 12, dtype="f4"), "b": np.ones(1, "f4")},
+    ),
+    "Slice that begins before its axis": (
+        MADE("Slice", ["x", "from", "to", "axes", "steps"], ["y"]),
+        {"from": np.array([-9, -4]), "to": np.array([-9, -9]), "axes": np.array([1, 2]),
+         "steps": np.array([-1, -2])},
+    ),
     "shapes": (
         [MADE("Shape", ["x"], ["s"]), MADE("Gather", ["s", "zero"], ["n"], axis=0),
          MADE("Unsqueeze", ["n", "first"], ["rows"]),

@@ -203,7 +203,7 @@ def test_step_calls_a_closure() -> None:
 
 # ---- clipping ------------------------------------------------------------------------------------
 
-GIVEN = [np.array([[3.0, -4.0], [0.5, 12.0]]), np.array([1.0, -2.0, 0.25])]
+GIVEN = [np.array([[3.0, -4.0], [0.5, 12.0]]), np.array([1.0, -2.0, 0.25]), np.array([-6.0])]
 
 
 def grown(tensor: Any, params: Any) -> list[Any]:
@@ -222,6 +222,13 @@ def test_clipping_by_norm(norm_type: float, max_norm: float) -> None:
     assert total.item() == pytest.approx(wanted.item(), rel=1e-14)
     for p, q in zip(mine, other, strict=True):
         np.testing.assert_allclose(p.grad.numpy(), q.grad.numpy(), 1e-13)
+
+
+def test_parameters_to_clip_may_come_one_by_one() -> None:
+    """They are gone through twice: for the norm, and to be scaled."""
+    mine = grown(Tensor, [Tensor(g, requires_grad=True) for g in GIVEN])
+    optim.clip_grad_norm_(iter(mine), 1.0)
+    assert optim.get_total_norm(p.grad for p in mine).item() == pytest.approx(1.0, rel=1e-6)
 
 
 def test_clipping_by_value() -> None:

@@ -96,6 +96,9 @@ PLATEAUS: dict[str, dict[str, Any]] = {
     "max": {"mode": "max", "patience": 2}, "cooldown": {"patience": 1, "cooldown": 4},
     "at least": {"patience": 0, "min_lr": 0.01, "factor": 0.5},
     "far": {"patience": 1, "threshold": 0.3, "factor": 0.9},
+    "far, absolute": {
+        "patience": 1, "threshold": 0.3, "threshold_mode": "abs", "factor": 0.9
+    },
     "no less": {"patience": 0, "factor": 0.5, "eps": 0.05},
 }  # fmt: skip
 

@@ -305,16 +305,16 @@ def test_overlapping_threads_leave_each_other_alone() -> None:
     def a() -> None:
         with tutor.use_backend(other), tutor.no_grad():
             a_in.set()
-            b_in.wait(10)
+            b_in.wait(60)
             seen["a"].append(registry.current())
         a_out.set()
         seen["a"].append(registry.current())
 
     def b() -> None:
-        a_in.wait(10)
+        a_in.wait(60)
         with tutor.use_backend(default):
             b_in.set()
-            a_out.wait(10)
+            a_out.wait(60)
             seen["b"] += [registry.current(), str(on())]
         seen["b"].append(registry.current())
 

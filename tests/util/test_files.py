@@ -454,7 +454,7 @@ READERS: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("name", READERS)
-@pytest.mark.parametrize("kind", ["pipe", "device", "folder", "sparse", "NUL"])
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder", "sparse", "NUL", "half"])
 def test_only_regular_files_of_a_size_that_fits_are_read(tmp_path, kind, name):
     """A pipe without a writer would block, /dev/zero would fill the memory."""
     path = tmp_path / "file"
@@ -470,15 +470,36 @@ def test_only_regular_files_of_a_size_that_fits_are_read(tmp_path, kind, name):
     elif name == "GPT2BPE.load":
         return  # no link can be made to such a name
     else:
-        path = tmp_path / "a\0b"
+        path = tmp_path / ("a\0b" if kind == "NUL" else "a\ud800b")
     with pytest.raises(TutorError) as caught:
         READERS[name](path)
     assert caught.value.asked and caught.value.found and caught.value.do
 
 
-def test_a_name_with_a_nul_is_not_written(tmp_path):
+@pytest.mark.parametrize("name", ["a\0b", "a\ud800b", "a\ud800/b"], ids=ascii)
+def test_a_name_that_no_file_has_is_not_written(tmp_path, name):
     with pytest.raises(DTypeError, match="no path"):
-        files.write_whole(tmp_path / "a\0b", writes(b"x"))
+        files.write_whole(tmp_path / name, writes(b"x"))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link", "device"])
+def test_no_file_takes_the_place_of_a_pipe_or_a_device(tmp_path, kind, monkeypatch):
+    """Root would replace /dev/null for all other programs, too."""
+    path = tmp_path / kind
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/null")
+    if kind == "device":  # /dev/null itself, in a test that must not replace it
+        monkeypatch.setattr(files, "part_name", lambda: str(tmp_path / "part"))
+        monkeypatch.setattr(files.os, "replace", lambda part, to: pytest.fail(f"replaced {to}"))
+        path = Path("/dev/null")
+    before = path.lstat()
+    with pytest.raises(DataError, match="a pipe or a device") as caught:
+        tutor.save(path, {"a": 1})
+    assert caught.value.do == "give the name of a file"
+    assert path.lstat() == before and len(list(tmp_path.iterdir())) == 1
 
 
 def test_a_pipe_into_which_somebody_writes_is_none_either(tmp_path):

@@ -25,6 +25,7 @@ from tutor.errors import DataError, DTypeError
 STALE = 3600.0  # seconds after which a part that nobody writes to has lost its writer
 BEFORE, AFTER = ".tutor-", ".part"  # what a part's name begins and ends with
 PIECE = bytes(1 << 20)
+SPECIAL = "a pipe or a device, not a regular file"
 NOTES = 1 << 30  # the most bytes of a file of notes (JSON), which needs many times that in memory
 
 
@@ -39,17 +40,28 @@ def opened(
     OSError for all others: a pipe may keep its reader waiting for ever, a device may never end.
     """
     path = Path(path)
-    if "\0" in str(path):
-        raise OSError(errno.EINVAL, "a name with a NUL in it, which no file has")
+    if found := unnameable(path):
+        raise OSError(errno.EINVAL, found)
     mode = "rb" if encoding is None else "r"
     with open(path, mode, encoding=encoding, newline=newline, opener=without_waiting) as file:
         status, room = os.fstat(file.fileno()), memory() if most is None else most
         if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.EINVAL, "a pipe or a device, not a regular file")
+            raise OSError(errno.EINVAL, SPECIAL)
         if status.st_size > room:
             found = f"{status.st_size:,} bytes, where {room:,} are the most that can be read"
             raise OSError(errno.EFBIG, found)
         yield file
+
+
+def unnameable(path: str | os.PathLike[str]) -> str:
+    """Why no file can have that name; empty if one can."""
+    if "\0" in str(path):
+        return "a name with a NUL in it, which no file has"
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        return "a name with half a character in it, which no file has"
+    return ""
 
 
 def without_waiting(path: str, flags: int) -> int:
@@ -68,17 +80,18 @@ def memory() -> int:
 def write_whole(path: str | os.PathLike[str], fill: Callable[[BinaryIO], object]) -> None:
     """Write a file with `fill(file)`, and put it in the place of `path` when it is complete.
 
-    The folder is made where there is none. DataError where the file cannot be written, DTypeError
-    for what is no path. After an
-    exception, KeyboardInterrupt included, no part is left; a process that is killed (or interrupted
-    once more while it removes the part) leaves one, which a later call removes.
+    The folder is made where there is none. DataError where the file cannot be written, or where a
+    pipe or a device has that name, whose place no file may take; DTypeError for what is no path.
+    After an exception, KeyboardInterrupt included, no part is left; a process that is killed (or
+    interrupted once more while it removes the part) leaves one, which a later call removes.
     """
-    if not isinstance(path, (str, os.PathLike)) or "\0" in str(path):
+    if not isinstance(path, (str, os.PathLike)) or unnameable(path):
         found = f"{type(path).__name__} {path!r:.60} is no path"
         raise DTypeError("to write a file", found, "give its name, a str or a Path")
     path = Path(path)
     part = path.parent / part_name()
     try:
+        check_place(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         sweep(path.parent)
         with open(part, "xb") as file:  # x: a new file, and no link placed there by another
@@ -93,6 +106,16 @@ def write_whole(path: str | os.PathLike[str], fill: Callable[[BinaryIO], object]
         if isinstance(error, OSError):
             raise refused(path, error) from error
         raise
+
+
+def check_place(path: Path) -> None:
+    """OSError if what has that name is no file and no folder: root could replace /dev/null."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise OSError(errno.EINVAL, SPECIAL)
 
 
 def check_room(folder: str | Path, size: int) -> None:
@@ -154,6 +177,8 @@ def refused(path: Path, error: OSError, size: int | None = None) -> DataError:
         files = [str(p) for p in (path, *path.parents) if p.exists() and not p.is_dir()]
         found = f"{files[0]} is a file, no folder" if files else found
         do = "give the name of a folder: one that is there, or one that can be made"
+    elif found == SPECIAL:
+        do = "give the name of a file"
     elif error.errno == errno.EISDIR:
         do = "give the name of a file: a folder is in its place"
     else:

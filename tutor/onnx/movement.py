@@ -42,12 +42,14 @@ def squeeze(n: Given, x: Tensor, axes: Any = None) -> Tensor:
 def slice_(
     n: Given, x: Tensor, starts: Any = None, ends: Any = None, axes: Any = None, steps: Any = None
 ) -> Tensor:
+    """As Python slices, but that a start beyond an end of its axis is moved to that end: with a
+    step below 0 the first element is taken where Python takes none."""
     first, last = either(n, "starts", starts) or [], either(n, "ends", ends) or []
     along = either(n, "axes", axes) or list(range(len(first)))
     step = ints(steps) or [1] * len(first)
     key = [slice(None)] * x.ndim
     for a, b, axis, s in zip(first, last, along, step, strict=True):
-        key[axis] = slice(a, b, s)
+        key[axis] = slice(0 if s < 0 and a < -x.shape[axis] else a, b, s)
     return x[tuple(key)]
 
 

@@ -43,7 +43,7 @@ def gemm(n: Given, a: Tensor, b: Tensor, c: Any = None) -> Tensor:
     alpha, beta = n.get("alpha"), n.get("beta")
     a, b = (as_tensor(x) for x in (a, b))
     a, turned = a.T if n.flag("transA") else a, n.flag("transB")
-    if turned and alpha == beta == 1 and (c is None or as_tensor(c).ndim == 1):
+    if turned and alpha == beta == 1 and (c is None or as_tensor(c).shape == b.shape[:1]):
         return F.linear(a, b, as_tensor(c))
     z = a @ (b.T if turned else b)
     z = z if alpha == 1 else z * alpha
