@@ -19,6 +19,8 @@ MODULES = (
     "dtype",
     "errors",
     "random",
+    "backends",
+    "backends.matrix_signatures",
     "backends.parameters",
     "backends.registry",
     "backends.shape_rules",
@@ -70,8 +72,9 @@ def leaves(path: Path, modules: set[str]) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             inner = {f"{node.module}.{alias.name}" for alias in node.names}
             found |= {name if name in modules else str(node.module) for name in inner}
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
-            words = [part.value for part in ast.walk(node) if isinstance(part, ast.Constant)]
-            found |= {word for word in words if word in modules}
+        elif isinstance(node, ast.Constant) and str(node.value).startswith("tutor."):
+            words = str(node.value).split(".")  # for importlib: the module that it is, or is in
+            names = (".".join(words[:count]) for count in range(len(words), 1, -1))
+            found |= {name for name in [next((n for n in names if n in modules), "")] if name}
     ours = {name for name in found if name.partition(".")[0] == "tutor"}
     return {name for name in ours if not is_trunk(name.partition(".")[2])}

@@ -15,8 +15,8 @@ from tutor._storage.array_like import is_number, is_tensor
 from tutor._storage.layout import Shape
 from tutor._util import error_messages
 from tutor._util.keyword_aliases import spelled
+from tutor._util.twins import change
 from tutor._util.typing import TensorLike
-from tutor.backends.simd_cpp import change
 from tutor.core.engine import engine
 from tutor.core.engine.grad_mode import is_grad_enabled
 from tutor.core.op import OPS

@@ -15,7 +15,7 @@ from importlib import machinery
 from typing import Any
 
 from tutor._storage import memory
-from tutor._util import interpreter
+from tutor._util import interpreter, twins
 from tutor.backends import registry, signatures
 from tutor.dtype import BY_NAME
 from tutor.errors import KernelNotFound, TutorError
@@ -73,11 +73,9 @@ def _module() -> Any:
     return _native
 
 
-def twins(engine: Any, apply: Callable[..., Any]) -> Any:
-    """The twin of `apply` in C++; and the methods of the Engine get theirs. They do the same, only
-    faster, and where in doubt ask for what they stand for. `TUTOR_NATIVE=0` leaves all as it is."""
-    if _native is None or os.environ.get("TUTOR_NATIVE") == "0":
-        return apply
+def _of_engine(engine: Any, apply: Callable[..., Any]) -> Any:
+    """The twin of `apply` in C++; the methods of the Engine get theirs. They do the same, only
+    faster, and where in doubt call what they stand for."""
     methods = ("run", "order", "arrivals", "store", "write", "check_writable")
     _native.stand_for(apply, *[getattr(engine, name) for name in methods])
     for name in methods:
@@ -85,15 +83,8 @@ def twins(engine: Any, apply: Callable[..., Any]) -> Any:
     return _native.apply
 
 
-def _never(name: str, x: Any, y: Any) -> bool:
-    """What stands for `change` where there is no twin: nothing is done."""
-    return False
-
-
-# Whether the result of that op now stands where x was: `x += y` in methods/inplace.py.
-change: Callable[[str, Any, Any], bool] = (
-    _never if _native is None or os.environ.get("TUTOR_NATIVE") == "0" else _native.change
-)
+if _native is not None and os.environ.get("TUTOR_NATIVE") != "0":
+    twins.of_engine, twins.change = _of_engine, _native.change
 
 
 def is_native(kernel: registry.Kernel) -> bool:

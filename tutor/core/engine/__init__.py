@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import Any, TypeVar, overload
 
 from tutor._storage import bounds_checks
+from tutor._util import twins
 from tutor._util.typing import Nested, Number, TensorLike
-from tutor.backends import simd_cpp
 from tutor.core.engine.backward import Backward
 from tutor.core.engine.forward import Forward
 from tutor.core.op import OPS, Op
@@ -49,5 +49,5 @@ def apply(name: str, *inputs: TensorLike, **params: Any) -> Any:
         raise
 
 
-apply = simd_cpp.twins(engine, apply)  # TUTOR_NATIVE=0 leaves the Engine as it is
+apply = twins.of_engine(engine, apply)  # TUTOR_NATIVE=0 leaves the Engine as it is
 Op.execute = staticmethod(engine.run)
