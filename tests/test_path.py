@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
-from path import Passed, in_a_process_of_its_own, passed
+import trunk
+from path import ROOT, Passed, in_a_process_of_its_own, passed
+from test_imports import LEAVES
 
 # As it is now. The aim is 450 lines in 32 files for the step, and 25 functions for a + b.
 MOST = {"step": Passed(lines=521, functions=174, files=52),
@@ -34,3 +38,18 @@ def test_what_is_counted_is_what_runs() -> None:
     assert passed(run, __file__) == Passed(lines=4, functions=2, files=1)
     assert passed(lambda: [run(), other(-1)], __file__) == Passed(lines=6, functions=3, files=1)
     assert passed(run, "elsewhere") == Passed(0, 0, 0)
+
+
+def test_the_readme_says_what_was_counted(found: dict[str, Passed]) -> None:
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    step, paths = found["step"], [*(ROOT / "tutor").rglob("*.py")]
+    assert f"passes through {step.functions} functions, {step.lines} lines" in text
+    pattern = (
+        r"has about ([\d,]+) lines\. .+ Another ([\d,]+) lines stand .+ Except for (\d+) imports"
+    )
+    said = re.search(pattern, text)
+    assert said is not None
+    inside, outside, imports = (int(number.replace(",", "")) for number in said.groups())
+    counted = trunk.lines(trunk.files())
+    assert (inside, outside) == (round(counted, -2), round(trunk.lines(paths) - counted, -2))
+    assert imports == sum(map(len, LEAVES.values()))

@@ -1,4 +1,4 @@
-"""tutor: a deep-learning library a person can read completely, and that is nevertheless fast.
+"""tutor: a deep-learning library with a trunk that you can read, and that is still fast.
 
 Four boxes: Buffer (numbers in a row, and the memory it has for them), Tensor (a Buffer plus walking
 instructions), Op (forward and backward of one operation), Engine (runs Ops, keeps the graph, walks

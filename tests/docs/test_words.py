@@ -35,7 +35,7 @@ OTHERS = {
     "llm.c",  # the name of a project
     "train.c",  # that tutor/programs/source/trains.py writes
     "numpy_backend/pyproject.toml", "numpy_backend/numpy_backend.py", "try_it.py", "filled.py",
-    "asked.py",
+    "asked.py", "add.py",
     "tests/course/wrong/ch95.py",  # of a chapter that the page has its reader write
 }  # fmt: skip
 
