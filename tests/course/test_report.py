@@ -206,7 +206,7 @@ def test_no_answer_speaks_in_the_place_of_its_check(own: Path, why: str) -> None
     text, kind = CHEATS[why]
     ids = [entry.id for entry in everything()]
     (own / "02.1.py").write_text(text.format(ids=ids))
-    learner = marked(own, 60)
+    learner = marked(own)
     assert learner.kinds == {"02.1": kind}, learner
 
 
