@@ -3,7 +3,8 @@
 A child that runs a file has a pipe for what happens in it: which answer is judged now, and what
 does not pass. No pass is read from there. An answer is judged in a child of that child, which has
 no descriptor at all; when the check is over it forks once more, which leaves the answer's threads
-behind, and only that process opens the FIFO on which verdicts are read. One verdict is taken for
+behind, and only that process opens the FIFO on which verdicts are read. Its name cannot be guessed,
+and its folder not be listed, so an answer does not find it by looking. One verdict is taken for
 each answer that is judged, of the id that is judged; where two come, none counts. The same check
 must refuse a bare object, or else something has changed it.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import select
 import signal
 import sys
@@ -87,9 +89,10 @@ def in_child(
     """What function(say, fifo) says of these ids in a process of its own, and whether it came to
     its end. `seconds` are allowed from one finding to the next."""
     with tempfile.TemporaryDirectory(prefix="v", ignore_cleanup_errors=True) as folder:
-        path = f"{folder}/v"
+        path = f"{folder}/{secrets.token_hex(16)}"
         os.mkfifo(path, 0o600)
         fifo = os.open(path, os.O_RDWR | os.O_NONBLOCK)
+        os.chmod(folder, 0o300)  # no listing
         reading, writing = os.pipe()
         child = os.fork()
         if not child:
@@ -104,6 +107,7 @@ def in_child(
             os.waitpid(child, 0)
             os.close(reading)
             os.close(fifo)
+            os.chmod(folder, 0o700)  # whoever removes it has to list it
     return ledger.found, ledger.ended
 
 

@@ -24,15 +24,16 @@ BUILTINS = {
     "__import__", "breakpoint", "compile", "delattr", "eval", "exec", "globals", "locals", "open",
 }  # fmt: skip
 MODULE_NAMES = {
-    "atexit", "builtins", "course", "ctypes", "gc", "importlib", "inspect", "io", "os", "pathlib",
-    "posix", "runpy", "shutil", "signal", "socket", "subprocess", "sys", "tempfile", "threading",
+    "atexit", "builtins", "course", "ctypes", "gc", "glob", "importlib", "inspect", "io", "os",
+    "pathlib", "posix", "runpy", "shutil", "signal", "socket", "subprocess", "sys", "tempfile",
+    "threading",
 }  # fmt: skip
 INSIDE = {
-    "attrgetter", "ctypeslib", "f_back", "f_builtins", "f_globals", "f_locals", "gi_frame",
-    "memmap", "methodcaller", "modules", "tb_frame", "tofile", "CodeType", "FunctionType",
-    "__builtins__", "__closure__", "__code__", "__defaults__", "__func__", "__getattribute__",
-    "__globals__", "__kwdefaults__", "__loader__", "__self__", "__spec__", "__subclasses__",
-    "__wrapped__", "_getframe",
+    "Formatter", "Path", "attrgetter", "ctypeslib", "f_back", "f_builtins", "f_globals", "f_locals",
+    "format_map", "gi_frame", "memmap", "methodcaller", "modules", "tb_frame", "tofile", "CodeType",
+    "FunctionType", "__builtins__", "__closure__", "__code__", "__defaults__", "__func__",
+    "__getattribute__", "__globals__", "__kwdefaults__", "__loader__", "__self__", "__spec__",
+    "__subclasses__", "__wrapped__", "_getframe",
 }  # fmt: skip
 OURS: dict[str | None, set[str]] = {  # what notebooks and projects have from us
     "course": {"begin", "check", "go_on", "hint", "progress", "projects", "solution"},
@@ -114,4 +115,9 @@ def _name(node: ast.AST, imported: set[str]) -> str:
         of = args[0].id if args and isinstance(args[0], ast.Name) else ""
         if name in ("getattr", "setattr", "vars") and of in imported:
             return f"{name}({of}, ...)" if len(args) > 1 else f"{name}({of})"
+    # A text that is put together may ask its values for anything: "{0._" + "_globals__}"
+    call = node.func if isinstance(node, ast.Call) else None
+    if isinstance(call, ast.Attribute) and call.attr == "format":
+        written = isinstance(call.value, ast.Constant)
+        return "" if written else ".format(...) of a text that is not written there"
     return ""

@@ -139,6 +139,14 @@ def strides_for(*args):
             try: os.write(number, line.encode())
             except OSError: pass
 """
+FINDS = """
+import json, os, sys
+def strides_for(shape):
+    frame = sys._getframe()
+    while "fifo" not in frame.f_locals:
+        frame = frame.f_back
+    path = frame.f_locals["fifo"]
+"""
 CHEATS = {  # text, and what is found of 02.1
     "to all descriptors": (SPEAK, "wrong"),
     "to all, and ends": (SPEAK + "    os._exit(0)", "raised"),
@@ -173,19 +181,22 @@ CHEATS = {  # text, and what is found of 02.1
         "raised",
     ),
     "a verdict of its own, and no more": (  # which no process can tell from the check's own
-        "import glob, os, tempfile\ndef strides_for(shape):\n"
-        "    path, = glob.glob(tempfile.gettempdir() + '/v*/v')\n"
-        "    with open(path, 'w') as fifo:\n"
+        FINDS + "    with open(path, 'w') as fifo:\n"
         '        fifo.write(\'{{"id": "02.1", "kind": "exact", "text": ""}}\\n\')\n'
         "    os.kill(os.getpid(), 9)",
         report.UNREAD,
     ),
     "a verdict of its own": (
-        "import glob, json, tempfile\ndef strides_for(shape):\n"
-        "    path, = glob.glob(tempfile.gettempdir() + '/v*/v')\n"
-        "    line = json.dumps({{'id': '02.1', 'kind': 'exact', 'text': ''}}).encode() + b'\\n'\n"
-        "    open(path, 'wb', buffering=0).write(line)\n    return shape",
+        FINDS + "    line = json.dumps({{'id': '02.1', 'kind': 'exact', 'text': ''}}).encode()\n"
+        "    open(path, 'wb', buffering=0).write(line + b'\\n')\n    return shape",
         "raised",
+    ),
+    "wherever it looks": (  # root sees all, unless it is apart; it is named then
+        "import itertools\nfrom tutor.ground.files import Path\ndef strides_for(shape):\n"
+        "    for path in Path.home().glob('v*/*'):\n"
+        '        path.write_text(\'{{"id": "02.1", "kind": "exact", "text": ""}}\\n\')\n'
+        "    return sum(itertools.count())",
+        "raised" if APART or os.geteuid() else report.UNREAD,
     ),
 }
 
@@ -195,7 +206,7 @@ def test_no_answer_speaks_in_the_place_of_its_check(own: Path, why: str) -> None
     text, kind = CHEATS[why]
     ids = [entry.id for entry in everything()]
     (own / "02.1.py").write_text(text.format(ids=ids))
-    learner = marked(own, 60)
+    learner = marked(own)
     assert learner.kinds == {"02.1": kind}, learner
 
 
@@ -229,6 +240,12 @@ REACHES = {
     "math.__loader__": "line 1 uses .__loader__",
     "import math\nmath.isfinite = bool": "line 2 uses math.isfinite = ...",
     "import math\ngetattr(math, '__lo' + 'ader__')": "line 2 uses getattr(math, ...)",
+    "from tutor.ground.files import Path": "line 1 uses Path", "x.glob('*')": "line 1 uses .glob",
+    "('{0._' + '_globals__}').format(f)": (
+        "line 1 uses .format(...) of a text that is not written there"
+    ),
+    "str.format('x', f)": "line 1 uses .format(...) of a text that is not written there",
+    "'{}'.format(1) + memoryview(b'').format": "",
     "import math\nsetattr(math, 'nan', 0)": "line 2 uses setattr(math, ...)",
     "exec('1')": "line 1 uses exec", "def f(): return __builtins__": "line 1 uses __builtins__",
     "import tutor\ntutor.errors.os": "line 2 uses .os",
@@ -427,10 +444,12 @@ print(json.dumps(found), file=open({pipe}, "w"))
 """
 
 
-@pytest.mark.skipif(not APART, reason="no namespaces can be made here")
 def test_a_program_that_is_apart_sees_itself_alone_and_has_no_rights(own: Path) -> None:
     command = [sys.executable, "-I", "-c", LOOKS]
     ended = sandbox.run(own, command, seconds=60, memory=1 << 30, apart=True)
+    if not APART:  # it does not run at all
+        assert (ended.code, ended.said) == (sandbox.FAILED, "")
+        return
     found = json.loads(ended.said)
     processes = found.pop("processes")
     assert found == {"CapBnd": 0, "NoNewPrivs": 1, "room": sandbox.ROOM}

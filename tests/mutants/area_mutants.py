@@ -137,6 +137,16 @@ AREA_MUTANTS = [
         "if _libc().prctl(PR_CAPBSET_DROP, capability, 0, 0, 0):", "if True:",
         REPORT, "it can mount again what was hidden from it", "apart_sees",
     ),
+    Mutant(
+        "a verdict's FIFO can be found by looking", "course/children.py",
+        "        os.chmod(folder, 0o300)  # no listing\n", "",
+        REPORT, "an answer writes its own verdict, and never ends", "wherever",
+    ),
+    Mutant(
+        "pixels of a large image are counted in float32", "tutor/nn/functional/grids.py",
+        "if each < 1 << 24 else", "if each < 1 << 60 else",
+        "nn/test_grids.py", "behind 2**24 pixels every second one is its neighbour", "told_apart",
+    ),
     # ---- attention and norms ---------------------------------------------------------------------
     Mutant(
         "the second derivative of attention leaves out the keys' scale", ATTENTION,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from backend_names import LEVELS
 
 import tutor
 from tutor import Tensor
@@ -104,3 +105,17 @@ def test_refused(call, kind):
     with pytest.raises(kind) as caught:
         call()
     assert caught.value.asked and caught.value.found and caught.value.do
+
+
+@pytest.mark.host
+@pytest.mark.skipif(not LEVELS, reason="the extension was not built")
+def test_pixels_of_a_large_image_are_told_apart():
+    """Behind 2**24 pixels float32 has no odd numbers any more."""
+    size = 4200
+    x = Tensor.zeros(1, 1, size, size)  # 17.7 million with the border around it
+    x[0, 0, -1, -4:] = Tensor([1.0, 2.0, 3.0, 4.0])
+    columns = (np.arange(size - 4, size) * 2 + 1) / size - 1
+    grid = np.stack([columns, np.full(4, 1 - 1 / size)], axis=1).reshape(1, 1, 4, 2)
+    for mode in ("nearest", "bilinear"):
+        found = F.grid_sample(x, Tensor(grid, dtype="float32"), mode)
+        assert np.allclose(found.numpy().ravel(), [1, 2, 3, 4], atol=1e-2)
