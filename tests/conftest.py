@@ -150,10 +150,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     (Without the extension there are no levels to test.)"""
     items.sort(key=lambda item: item.path.name not in LONG)
     items[:] = [i for i in items if not i.get_closest_marker("host") or _place(i) not in DEVICES]
-    files = (
-        item.path.relative_to(missing.HERE) for item in items if missing.HERE in item.path.parents
+    config.stash[missing.COUNTED] = Counter(
+        {
+            path.relative_to(missing.HERE).as_posix(): count
+            for path, count in Counter(item.path for item in items).items()
+            if missing.HERE in path.parents
+        }
     )
-    config.stash[missing.COUNTED] = Counter(path.as_posix() for path in files)
     if config.getoption("--sample"):
         kept = sample.sampled(items)
         config.stash[LEFT_OUT] = len(items) - len(kept)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import os
 import subprocess
 import sys
@@ -58,6 +59,7 @@ def room(module: str) -> str:
     return inner.partition(".")[0] if package == "tutor" else package
 
 
+@functools.cache  # most files are asked for by several tests
 def imports(path: Path) -> list[tuple[str, bool]]:
     """What a file imports, wherever in it, and whether as soon as it is imported itself."""
     tree = ast.parse(path.read_text())
@@ -82,15 +84,19 @@ def imports(path: Path) -> list[tuple[str, bool]]:
     return found
 
 
-ARROWS = {
-    module: {name for name, _ in imports(path) if name in MODULES and name != module}
-    for module, path in MODULES.items()
-}
+@functools.cache
+def arrows() -> dict[str, set[str]]:
+    """By module, those of ours that it imports. (No constant: all processes that share the tests
+    collect them, and one of them runs these.)"""
+    return {
+        module: {name for name, _ in imports(path) if name in MODULES and name != module}
+        for module, path in MODULES.items()
+    }
 
 
 @pytest.mark.parametrize("module", MODULES)
 def test_imports_point_down(module: str) -> None:
-    for name in ARROWS[module]:
+    for name in arrows()[module]:
         assert FLOOR[room(name)] <= FLOOR[room(module)], f"{module} imports {name}, a floor above"
 
 
@@ -102,7 +108,7 @@ def test_every_room_has_its_floor_and_every_floor_its_rooms() -> None:
 def test_a_box_stands_on_those_before_it(module: str) -> None:
     boxes = ["", *BOXES]
     box = (module.split(".") + [""])[2]
-    below = {(name.split(".") + [""])[2] for name in ARROWS[module] if room(name) == "core"}
+    below = {(name.split(".") + [""])[2] for name in arrows()[module] if room(name) == "core"}
     assert not box or all(boxes.index(other) <= boxes.index(box) for other in below), below
 
 
@@ -126,7 +132,7 @@ def circle(arrows: dict[str, set[str]]) -> list[str]:
 
 def test_no_import_comes_back_to_where_it_began() -> None:
     assert circle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c", "b"]
-    assert not circle(ARROWS), "a circle of imports"
+    assert not circle(arrows()), "a circle of imports"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE.parent)))
@@ -138,9 +144,9 @@ def test_nothing_is_there_for_type_checkers_alone(path: Path) -> None:
 
 def test_there_are_few_arrows() -> None:
     """Each is something that a reader has to look up. The course is not counted."""
-    arrows = [len(names) for module, names in ARROWS.items() if room(module) != "course"]
-    few = sum(arrows) / len(arrows)
-    assert few <= MOST_ARROWS, f"a module imports {few:.2f} others on average, {sum(arrows)} in all"
+    counts = [len(names) for module, names in arrows().items() if room(module) != "course"]
+    few = sum(counts) / len(counts)
+    assert few <= MOST_ARROWS, f"a module imports {few:.2f} others on average, {sum(counts)} in all"
 
 
 def test_the_registry_knows_no_backend_and_no_backend_the_core() -> None:

@@ -24,6 +24,6 @@ def _nothing_is_held_at_the_end() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+def runs(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Runs:
     """What running the chapters gives."""
-    return Runs(shared_folder(tmp_path_factory))
+    return Runs(shared_folder(tmp_path_factory, pytestconfig))

@@ -58,6 +58,12 @@ def run_cell(text: str, name: str, names: dict[str, Any]) -> None:
         display(eval(compile(ast.Expression(last.value), name, "eval"), names))
 
 
+def record(cell: notebooks.Cell, output: str, error: str | None) -> dict[str, Any]:
+    """What became of a cell."""
+    tags = notebooks.tags(cell)
+    return {"id": cell["id"], "tags": tags, "output": output, "error": error}
+
+
 def right_answer(text: str, entry: Question) -> str:
     """The cell of a question with the right answer in place of the dots."""
     filled, count = re.subn(r"(?m)^(\w+ = )\.\.\.", rf"\g<1>{entry.right!r}", text)
@@ -124,14 +130,7 @@ def run(notebook: notebooks.Notebook, solved: bool) -> dict[str, Any]:
                 run_cell(text, f"<cell {cell['id']}>", names)
         except Exception:
             error = traceback.format_exc()
-        cells.append(
-            {
-                "id": cell["id"],
-                "tags": notebooks.tags(cell),
-                "output": output.getvalue(),
-                "error": error,
-            }
-        )
+        cells.append(record(cell, output.getvalue(), error))
     return {"cells": cells, "proofs": proofs, "right": right}
 
 

@@ -1,7 +1,7 @@
 """Run a chapter with all its solutions, and ask its claims: `python run_claims.py 05 mnist`.
 
 The second word says what `data.load("auto")` gives: `mnist`, or `drawn`, as where nobody has MNIST.
-Prints JSON: {"errors": {cell: traceback}, "claims": [{"found", "trouble"}], ...}, one for each.
+Prints JSON: {"cells": [{"id", "tags", "output", "error"}], "claims": ["", "what is wrong", ...]}.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import prose_text
 from prose import Claim
-from run_chapter import display, right_answer, run_cell
+from run_chapter import display, record, right_answer, run_cell
 
 from course import notebooks
 from course.exercise import Exercise, Question, find
@@ -65,7 +65,7 @@ def run(notebook: notebooks.Notebook, claims: list[Claim], data: str) -> dict[st
     sys.modules["__main__"] = main
     names = main.__dict__
     names["display"] = display
-    asker, errors = Asker(notebook, claims, data), {}
+    asker, cells = Asker(notebook, claims, data), []
     text, printed, everything = "", "", ""
     for cell in notebook["cells"]:
         if cell["cell_type"] == "markdown":
@@ -76,18 +76,19 @@ def run(notebook: notebooks.Notebook, claims: list[Claim], data: str) -> dict[st
             continue
         if cell["cell_type"] != "code":
             continue
-        output = io.StringIO()
+        output, error = io.StringIO(), None
         try:
             with contextlib.redirect_stdout(output):
                 run_cell(filled(cell), f"<cell {cell['id']}>", names)
         except Exception:
-            errors[cell["id"]] = traceback.format_exc()
+            error = traceback.format_exc()
+        cells.append(record(cell, output.getvalue(), error))
         printed += output.getvalue()
         everything += output.getvalue()
     asker.ask("next", text, names, printed)
     texts = "\n\n\n".join(text for _, text in prose_text.texts(notebook))
     asker.ask("end", texts, names, everything)
-    return {"errors": errors, "claims": asker.answers}
+    return {"cells": cells, "claims": asker.answers}
 
 
 def filled(cell: notebooks.Cell) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from running import Runs
+from running import Runs, errors
 
 import tutor
 from course import minutes, notebooks
@@ -85,8 +85,8 @@ def verdicts(result: dict[str, Any]) -> dict[str, str]:
 @each_chapter
 def test_a_chapter_runs_from_top_to_bottom(chapter: str, mode: str, runs: Runs) -> None:
     result = runs.run(chapter, mode)
-    errors = {cell["id"]: cell["error"] for cell in result["cells"] if cell["error"]}
-    assert not errors, "\n".join(f"{id}: {error}" for id, error in errors.items())
+    raised = errors(result)
+    assert not raised, "\n".join(f"{id}: {error}" for id, error in raised.items())
     asked = ids(chapter, "check") + ids(chapter, "question")
     said = verdicts(result)
     assert sorted(said) == sorted(asked)

@@ -7,11 +7,8 @@ from __future__ import annotations
 
 import dis
 import hashlib
-import json
 import os
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -19,12 +16,12 @@ from typing import Any
 import prose_text
 import pytest
 from prose import WHEN, Claim
+from running import Runs, errors
 
 from course import notebooks, roads
 from tutor.data import corpus, fetch, mnist
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
 CHAPTERS = notebooks.chapters()
 
 # Chapters whose numbers are not all claimed yet. Who has claimed them takes the chapter out.
@@ -63,37 +60,15 @@ def chosen() -> list[tuple[str, str]]:
 RUNS = chosen()
 
 
-def run(chapter: str, data: str) -> dict[str, Any]:
-    """The chapter's claims, asked in a process and a folder of its own."""
-    dropped = {"TUTOR_PROGRESS", "TUTOR_CHAPTER_QUICK"}
-    kept = {name: text for name, text in os.environ.items() if name not in dropped}
-    with tempfile.TemporaryDirectory() as folder:
-        if data == "drawn":
-            kept.pop("TUTOR_DATA", None)
-            kept["TUTOR_CACHE"] = folder
-        result = subprocess.run(
-            [sys.executable, "-W", "error", str(HERE / "run_claims.py"), chapter, data],
-            env=kept | {"PYTHONPATH": str(ROOT)},
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            timeout=2400,
-            check=False,
-        )
-    assert result.returncode == 0, result.stderr
-    answers: dict[str, Any] = json.loads(result.stdout)
-    return answers
-
-
 @pytest.mark.crossed("chapter", "data")
 @pytest.mark.parametrize(("chapter", "data"), RUNS)
-def test_what_the_text_says_is_so(chapter: str, data: str) -> None:
+def test_what_the_text_says_is_so(chapter: str, data: str, runs: Runs) -> None:
     claims = prose_text.claims(chapter)
     if not claims:  # then nobody asks
         assert chapter in PENDING
         return
-    result = run(chapter, data)
-    assert result["errors"] == {}
+    result = runs.claims(chapter, data)
+    assert errors(result) == {}
     answers = zip(claims, result["claims"], strict=True)
     wrong = [f"{claim.quote!r}: {answer}" for claim, answer in answers if answer]
     assert wrong == [], "\n".join(wrong)
@@ -221,7 +196,7 @@ def test_claims_are_asked_at_their_time() -> None:
         Claim("it is 3", lambda names: True): "its words are not in the text",
     }
     result = ask_all(notebook, [*cases, Claim(one, lambda names: names["y"] == 1)], "drawn")
-    assert result["errors"] == {}
+    assert errors(result) == {}
     assert result["claims"][:-1] == list(cases.values())
     assert "KeyError: 'y'" in result["claims"][-1]
 
