@@ -17,6 +17,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from math import prod
+from operator import attrgetter
 from typing import Any, NamedTuple, cast
 
 from tutor.backends.registry import DEVICE
@@ -76,29 +79,26 @@ class Walk(NamedTuple):
     @property
     def is_whole(self) -> bool:
         """Is it each number of the slot, in order?"""
-        return self.offset == 0 and self.buf.count == _count(self.shape) and self.is_dense
+        return self.offset == 0 and self.buf.count == prod(self.shape) and self.is_dense
 
     @property
     def is_dense(self) -> bool:
         """Does it lie in memory row by row, without gaps?"""
-        step = 1
-        for size, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
-            if size != 1 and stride != step:
-                return False
-            step *= size
-        return True
+        return _is_dense(self.shape, self.strides)
 
 
-def walks(step: Step) -> tuple[Walk, ...]:
-    """The operands of a Step in a Program: out, then the inputs."""
-    return cast(tuple[Walk, ...], step.operands)
+# The operands of a Step in a Program: out, then the inputs.
+walks = cast(Callable[[Step], tuple[Walk, ...]], attrgetter("operands"))
 
 
-def _count(shape: Shape) -> int:
-    count = 1
-    for size in shape:
-        count *= size
-    return count
+@lru_cache(maxsize=4096)
+def _is_dense(shape: Shape, strides: Shape) -> bool:
+    step = 1
+    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if size != 1 and stride != step:
+            return False
+        step *= size
+    return True
 
 
 class Program:

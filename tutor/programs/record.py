@@ -28,6 +28,7 @@ from tutor.ground.memory import held, kept
 from tutor.ground.typing import Walked
 from tutor.programs.call import Window
 from tutor.programs.program import Program, Slot, Walk
+from tutor.programs.ran import unseen
 
 recorder: ContextVar[Recorder | None] = ContextVar("tutor.recorder", default=None)
 
@@ -95,7 +96,7 @@ class Recorder:
         if recorder.get() is self and self.refused is None:
             border.closed.set(None)  # in this copy of the context: kernels may read
             try:
-                self._note(step)
+                unseen(self._note, step)
             except RecordError as error:
                 self.refuse(error)
         return go()

@@ -295,7 +295,7 @@ def _of_call(
 
 def _name_states(note: Recorder, reached: Reached, start: str) -> None:
     """Each state gets its place: an attribute's rather than an item's, and the shortest of them."""
-    for p in sorted(reached.places, key=lambda p: (p.path.endswith("]"), len(p.path))):
+    for p in sorted(reached.places.values(), key=lambda p: (p.path.endswith("]"), len(p.path))):
         slot = note.slots.get(id(p.value.buf)) if isinstance(p.value, Tensor) else None
         if slot is not None and slot.role == "state" and not slot.place:
             slot.place = p.path.removeprefix(start)

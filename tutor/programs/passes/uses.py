@@ -8,6 +8,8 @@ question is what happens between two steps.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from operator import attrgetter
 from typing import NamedTuple, cast
 
 from tutor.backends.bytecode import DIVIDES, parse
@@ -26,12 +28,9 @@ class Use(NamedTuple):
     walk: Walk
 
 
-def reads(step: Step) -> tuple[Walk, ...]:
-    return cast(tuple[Walk, ...], step.reads)
-
-
-def writes(step: Step) -> tuple[Walk, ...]:
-    return cast(tuple[Walk, ...], step.writes)
+# The operands of a Step in a Program.
+reads = cast(Callable[[Step], tuple[Walk, ...]], attrgetter("reads"))
+writes = cast(Callable[[Step], tuple[Walk, ...]], attrgetter("writes"))
 
 
 def is_map(step: Step) -> bool:
