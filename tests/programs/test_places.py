@@ -139,6 +139,32 @@ def test_guards_say_what_has_changed() -> None:
     assert guards.changed() == "part.scale"
 
 
+class Two:
+    """Of which there are two, each with attributes of its own."""
+
+
+def test_what_one_of_two_objects_names_counts_in_their_class() -> None:
+    first: Any = Two()
+    second: Any = Two()
+    orders = lambda: (first.absent, second.other), lambda: (second.other, first.absent)
+    for f in orders:
+        for name in ("absent", "other"):
+            found = Reached([(f, "f")])
+            guards = Guards(found, found, lambda place: False)
+            assert guards.changed() is None
+            setattr(Two, name, 1.0)
+            assert guards.changed() == f"Two.{name}"
+            delattr(Two, name)
+
+
+def test_what_stands_in_a_list_is_trusted_only_where_no_code_of_the_users_leads_to_it() -> None:
+    box = nn.Module()
+    box.parts = parts = [iter([1.0])]
+    for f in (lambda: (box.parts, parts), lambda: (parts, box.parts)):
+        assert Reached([(f, "f")]).unknown.keys() == {"parts[0]"}
+    assert not Reached([(lambda: box.parts, "f")]).unknown
+
+
 def test_code_that_no_name_leads_to_is_noticed() -> None:
     ran = Ran()
     ran.run(uses_a_function)
@@ -224,6 +250,22 @@ def give_names(found: Reached, known: Reached) -> None:
     found.by_text |= known.by_text
 
 
+def walks_anew(step: Any, ran: Ran, only: bool, patch: pytest.MonkeyPatch) -> list[Reached]:
+    """Walks that do not continue, but start over with the names that the one before has found."""
+    walks, real = list[Reached](), Reached._walk
+
+    def walk(found: Reached, unseen: Any) -> None:
+        if walks:
+            give_names(found, walks[-1])
+        real(found, unseen)
+
+    patch.setattr(naming.Known, "concerned", lambda known, objects: [])
+    patch.setattr(Reached, "_walk", walk)
+    while len(walks) < 2 or names_of(walks[-1]) != names_of(walks[-2]):
+        walks.append(Reached([(step, "step")], ran, only))
+    return walks
+
+
 @pytest.mark.parametrize("by", ["name", "text"])
 @pytest.mark.parametrize("kind", ["deep", "layers"])
 def test_the_walk_continues_where_there_is_a_new_name(
@@ -245,17 +287,7 @@ def test_the_walk_continues_where_there_is_a_new_name(
     for only in (False, True):
         one = Reached([(step, "step")], ran, only)
         with monkeypatch.context() as patch:
-            patch.setattr(naming.Known, "concerned", lambda known, objects: [])
-            walks = [Reached([(step, "step")], ran, only)]
-            real = Reached._walk
-
-            def walk(found: Reached, unseen: Any) -> None:
-                give_names(found, walks[-1])
-                real(found, unseen)
-
-            patch.setattr(Reached, "_walk", walk)
-            while len(walks) < 2 or names_of(walks[-1]) != names_of(walks[-2]):
-                walks.append(Reached([(step, "step")], ran, only))
+            walks = walks_anew(step, ran, only, patch)
         assert len(walks) > 2  # else there was no need to continue
         assert everything(one) == everything(walks[-1]) and len(one.tensors) > 5
 

@@ -75,7 +75,7 @@ class Step:
     def _effects(self) -> tuple[tuple[Walked, ...], tuple[Walked, ...]]:
         row, out, ins = self.signature, self.out, self.ins
         if row.form == "update":  # but for the first input, those of letter T
-            each = zip(ins[1:], row.types[2:], strict=True)
+            each = zip(ins[1:], row.types[2:], strict=False)
             return self.operands, (out, *[x for x, t in each if t == "T"])
         if row.form == "draw":
             return ins, (out, ins[1])  # the counter

@@ -184,12 +184,10 @@ def inner(value: Any, path: str) -> Iterable[tuple[Any, str]]:
 
 def functions_of(member: Any) -> list[types.FunctionType]:
     """The functions that stand behind a class's attribute."""
-    if isinstance(member, types.FunctionType):
-        return [member]
     inside = [getattr(member, name, None) for name in ("fget", "fset", "fdel", "__func__", "func")
               if isinstance(member, (property, staticmethod, classmethod, functools.cached_property,
                                      functools.partialmethod))]  # fmt: skip
-    return [f for f in inside if isinstance(f, types.FunctionType)]
+    return [f for f in (member, *inside) if isinstance(f, types.FunctionType)]
 
 
 def is_trusted(value: Any, trusted: bool) -> bool:

@@ -39,13 +39,12 @@ class Chain(NamedTuple):
 
 
 class Mentions(NamedTuple):
-    """What some code names: attributes of its first argument, all other chains, what reads
-    attributes by a text, and variables of functions around it."""
+    """What some code names: attributes of its first argument, all other chains, and what reads
+    attributes by a text."""
 
     mine: tuple[tuple[str, ...], ...]
     others: tuple[Chain, ...]
     by_text: frozenset[str]
-    around: tuple[str, ...]
 
 
 @functools.cache
@@ -55,8 +54,7 @@ def mentions(code: types.CodeType, bound: bool) -> Mentions:
     mine = tuple([c.attributes for c in chains(code) if c.name == first and c.kind != GLOBAL])
     others = tuple([c for c in chains(code) if c.name != first or c.kind == GLOBAL])
     names = {name for c in chains(code) if c.kind != AROUND for name in (c.name, *c.attributes)}
-    around = dict.fromkeys(c.name for c in others if c.kind == AROUND)
-    return Mentions(mine, others, frozenset(BY_TEXT & names), tuple(around))
+    return Mentions(mine, others, frozenset(BY_TEXT & names))
 
 
 @functools.cache

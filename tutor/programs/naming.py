@@ -87,8 +87,7 @@ class Table:
         key = alone, every, *map(len, names)
         if key not in self._picked:
             wanted = self._always[alone].union(*[self.rows.keys() & each for each in names])
-            all_of_them = [name for name in self.rows if every and not name.startswith("__")]
-            wanted.update(all_of_them)
+            wanted.update(name for name in self.rows if every and not name.startswith("__"))
             self._picked[key] = {name: None for name in self.rows if name in wanted}
         found = self._picked[key]
         return [*found, *sorted((self.rows.keys() & mine) - found.keys())]

@@ -90,7 +90,7 @@ class Reached:
         self._trusted: set[Any] = set()  # containers that are reached from tutor's objects alone
         self._with_names: list[tuple[Any, str, bool]] = []  # what may have more that is named
         self._read: set[tuple[types.FunctionType, bool]] = set()
-        self._tables: dict[type, Table] = {}
+        self._table = functools.cache(functools.partial(Table, ran=self.ran))  # of a class
         unseen = [(*root, False) for root in roots]
         while unseen:
             known = Known(self)
@@ -111,7 +111,7 @@ class Reached:
                 continue
             if not trusted and (why := why_unknown(value)):
                 self.unknown.setdefault(path, why)
-            key = identity(value)
+            key, found = identity(value), list[Reach]()
             if isinstance(value, Tensor):
                 self.ways[key] += 1
             if len(self.seen) > MOST:
@@ -130,8 +130,6 @@ class Reached:
             elif key in self._trusted and not trusted:
                 self._trusted.remove(key)
                 found = [reach for reach in inner(value, path) if not isinstance(reach[0], Tensor)]
-            else:
-                continue
             unseen += [(*reach, trusted) for reach in found]
 
     def _step_from(self, value: Any, path: str) -> Iterator[Reach]:
@@ -172,15 +170,12 @@ class Reached:
     def _items(self, value: Any, path: str) -> Iterator[Reach]:
         if (items := contents(value)) is None:
             return
-        if isinstance(value, dict) and not isinstance(value, defaultdict):
+        if isinstance(value, (dict, list)) and not isinstance(value, defaultdict):
             self.keys[id(value)] = Keys(value, keys_of(value), None, path)
-            for key, item in list(dict.items(value)):
+            each = list(dict.items(value)) if isinstance(value, dict) else enumerate(items)
+            for key, item in each:
                 yield from self._note(value, key, item, f"{path}[{shown_key(key)}]")
                 yield key, path
-        elif isinstance(value, list):
-            self.keys[id(value)] = Keys(value, (None,) * len(items), None, path)
-            for i, item in enumerate(items):
-                yield from self._note(value, i, item, f"{path}[{i}]")
         else:
             if not isinstance(value, (tuple, frozenset)):
                 self.contents[id(value)] = Content(value, items, path)
@@ -203,12 +198,12 @@ class Reached:
             for name in ("__code__", "__defaults__", "__kwdefaults__"):
                 yield from self._note(function, name, getattr(function, name), f"{path}.{name}")
         cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
-        mine, others, by_text, around = mentions(code, bound is not None)
+        mine, others, by_text = mentions(code, bound is not None)
         for attributes in mine:
             yield from self._name(bound, attributes, path, ours)
-        for name in around if ours else ():
-            value = Place(cells.get(name), "cell_contents", None, name).get()
-            if callable(value):  # what a decorator of tutor's holds
+        for chain in others if ours and cells else ():
+            value = Place(cells.get(chain.name), "cell_contents", None, "").get()
+            if chain.kind == AROUND and callable(value):  # what a decorator of tutor's holds
                 yield value if bound is None else types.MethodType(value, bound), path
         if bound is not None and module.startswith("tutor.nn.") and "getattr" in by_text:
             self.whole.add(id(bound))  # parameters named by a text
@@ -221,22 +216,20 @@ class Reached:
             if not ours and (kind in (GLOBAL, MODULE) or name in cells):
                 yield from self._root(chain, names, cells)
             elif not ours or name not in {GLOBAL: names, AROUND: cells}.get(kind, ()):
-                self._anywhere(attributes, ours)
+                (self.in_libraries if ours else self.anywhere).update(attributes)
 
     def _root(self, chain: Chain, names: dict[str, Any], cells: dict[str, Any]) -> Iterator[Reach]:
         """What a chain begins with, and what it leads to."""
         kind, name, attributes = chain
         if kind == AROUND:
-            cell = Place(cells[name], "cell_contents", None, name)
-            value = cell.get()
-            found = self._note(cell.holder, cell.key, value, name)
+            value = Place(cells[name], "cell_contents", None, name).get()
+            found = self._note(cells[name], "cell_contents", value, name)
         elif kind == GLOBAL:
-            value = names.get(name, MISSING)
-            found = self._note(names, name, value, name)
-            if value is MISSING:
-                held = vars(builtins)
+            for held in (names, vars(builtins)):
                 value = held.get(name, MISSING)
                 found = self._note(held, name, value, name)
+                if value is not MISSING:
+                    break
         else:
             levels = len(name) - len(name.lstrip("."))
             package = str(names.get("__package__") or "").split(".")
@@ -254,11 +247,7 @@ class Reached:
               ) -> Iterator[Reach]:  # fmt: skip
         """Note that `value.attribute.attribute` is named. Of a module that alone is reached."""
         attributes = [*attributes]
-        while (
-            attributes
-            and value is not MISSING
-            and not (is_plain(value) or isinstance(value, Tensor))
-        ):
+        while attributes and not (value is MISSING or is_plain(value) or isinstance(value, Tensor)):
             attribute = attributes.pop(0)
             if isinstance(value, types.ModuleType):
                 path = f"{path}.{attribute}"
@@ -270,9 +259,6 @@ class Reached:
             else:
                 self.named[id(value)].add(attribute)
                 value = standing(value, attribute) if attributes else MISSING
-        self._anywhere(attributes, ours)
-
-    def _anywhere(self, attributes: Iterable[str], ours: bool) -> None:
         (self.in_libraries if ours else self.anywhere).update(attributes)
 
     # ---- objects ---------------------------------------------------------------------------------
@@ -331,20 +317,15 @@ class Reached:
                     held = Place(value, slot, None, path).get()
                     yield from self._note(value, slot, held, f"{path}.{slot}")
 
-    def _table(self, base: type) -> Table:
-        if base not in self._tables:
-            self._tables[base] = Table(base, self.ran)
-        return self._tables[base]
-
     def _class(self, kind: type, of: Any, path: str) -> Iterator[Reach]:
         """What counts of a class: of one of an object, or of none: then its objects may be made."""
         mine = self.named[id(kind)] | self.named[id(of)]
         every = self._all(of) or self._all(kind)
-        ours = is_from_ours(kind)
-        names = [self.anywhere, self.in_libraries] if ours else [self.anywhere]
         self.things[id(kind)] = Thing(kind, None, kind.__mro__, path)
-        if ours and kind not in self.members:
-            self.members[kind] = Members.of(kind)
+        names = [self.anywhere]
+        if is_from_ours(kind):
+            names.append(self.in_libraries)
+            self.members[kind] = self.members.get(kind) or Members.of(kind)
         for base in kind.__mro__:
             if base.__flags__ & IMMUTABLE:
                 continue
@@ -355,18 +336,13 @@ class Reached:
             if not is_ours(base.__module__):
                 self.keys[id(base)] = Keys(base, tuple(table.rows), counts, base.__name__)
             for name in table.picked(mine, names, every, of is None):
-                yield from self._member(base, name, of, *table.rows[name])
-
-    def _member(self, base: type, name: str, of: Any, member: Any, functions: list[Any]
-                ) -> Iterator[Reach]:  # fmt: skip
-        path = f"{base.__name__}.{name}"
-        found: tuple[Reach, ...] = ((member, path),)
-        if not is_ours(base.__module__):
-            found = self._note(base, name, member, path)
-        for function in functions:
-            if of is None:
-                yield function, path
-            elif (id(function), id(of)) not in self.seen:
-                yield types.MethodType(function, of), path
-        if not isinstance(member, types.FunctionType):
-            yield from found
+                member, functions = table.rows[name]
+                there = f"{base.__name__}.{name}"
+                for function in functions:
+                    if of is None or (id(function), id(of)) not in self.seen:
+                        yield function if of is None else types.MethodType(function, of), there
+                found: tuple[Reach, ...] = ((member, there),)
+                if not is_ours(base.__module__):
+                    found = self._note(base, name, member, there)
+                if not isinstance(member, types.FunctionType):
+                    yield from found

@@ -35,7 +35,7 @@ from tutor.programs.names import (
 )
 from tutor.programs.passes import possible, saved
 from tutor.programs.places import Reached
-from tutor.programs.ran import Ran
+from tutor.programs.ran import Ran, uncollected
 from tutor.programs.record import Recorder
 from tutor.programs.replay import check_apart
 from tutor.programs.results import taken_apart
@@ -179,6 +179,7 @@ def _any_tensor() -> Tensor:
 # ---- recording one -------------------------------------------------------------------------------
 
 
+@uncollected()
 def record(
     function: Callable[..., Any],
     call: Call,
