@@ -192,7 +192,7 @@ CHEATS = {  # text, and what is found of 02.1
         "raised",
     ),
     "wherever it looks": (  # root sees all, unless it is apart; it is named then
-        "import itertools\nfrom tutor.ground.files import Path\ndef strides_for(shape):\n"
+        "import itertools\nfrom tutor._util.files import Path\ndef strides_for(shape):\n"
         "    for path in Path.home().glob('v*/*'):\n"
         '        path.write_text(\'{{"id": "02.1", "kind": "exact", "text": ""}}\\n\')\n'
         "    return sum(itertools.count())",
@@ -240,7 +240,7 @@ REACHES = {
     "math.__loader__": "line 1 uses .__loader__",
     "import math\nmath.isfinite = bool": "line 2 uses math.isfinite = ...",
     "import math\ngetattr(math, '__lo' + 'ader__')": "line 2 uses getattr(math, ...)",
-    "from tutor.ground.files import Path": "line 1 uses Path", "x.glob('*')": "line 1 uses .glob",
+    "from tutor._util.files import Path": "line 1 uses Path", "x.glob('*')": "line 1 uses .glob",
     "('{0._' + '_globals__}').format(f)": (
         "line 1 uses .format(...) of a text that is not written there"
     ),

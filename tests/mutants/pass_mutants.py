@@ -8,7 +8,7 @@ PASS_MUTANTS = [
     # ---- what all passes ask ---------------------------------------------------------------------
     Mutant(
         "a write does not wait for those who read", f"{PASSES}/uses.py",
-        "            needs.update(u.at for u in history.read if overlap(u.walk, walk))\n", "",
+        "            needs.update(_meeting(walk, histories[walk.buf].read))\n", "",
         f"{TESTS}/test_uses.py::test_hazards {TESTS}/test_fuse.py",
         "a step moves in front of one that reads what it overwrites",
     ),
@@ -161,7 +161,7 @@ PASS_MUTANTS = [
     ),
     Mutant(
         "nobody knows where a product has moved to", f"{PASSES}/products.py",
-        "        move(uses, one, at)\n", "",
+        "        uses.move(one, at)\n", "",
         f"{TESTS}/test_products.py",
         "a chain that comes later writes over what the product still has to read",
     ),

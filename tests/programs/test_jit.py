@@ -957,6 +957,26 @@ def test_a_recording_keeps_neither_its_objects_nor_a_batch_alive() -> None:
 
 
 @pytest.mark.host
+def test_a_refusal_that_is_remembered_keeps_no_batch_alive() -> None:
+    counts = [0]
+
+    def counting(x: Tensor) -> Tensor:
+        counts[0] += 1
+        return x * 2
+
+    jitted, batches = tutor.jit(counting), []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(2):
+            x = Tensor([1.0])
+            jitted(x)
+            batches.append(weakref.ref(x))
+            del x
+    assert jitted.stats()["refused"] == 1
+    assert [batch() for batch in batches] == [None, None]
+
+
+@pytest.mark.host
 def test_the_memory_of_a_batch_is_given_back() -> None:
     jitted = tutor.jit(lambda x: (x * 2).sum())
     jitted(Tensor([1.0]))

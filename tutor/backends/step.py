@@ -46,7 +46,12 @@ class Step:
     """`kernel`, looked up for `dtype`, fills `out` from `ins` as `params` say. `where` is the file
     and line of the user's code that asked for it, if it was noted."""
 
-    __slots__ = ("dtype", "ins", "kernel", "out", "params", "where")
+    __slots__ = ("dtype", "ins", "kernel", "operands", "out", "params", "reads", "signature",
+                 "where", "writes")  # fmt: skip
+    signature: Signature  # the kernel's row in signatures.py
+    operands: tuple[Walked, ...]  # out, then the inputs
+    reads: tuple[Walked, ...]  # the operands that it reads
+    writes: tuple[Walked, ...]  # those that it writes: out, then what it updates beside it
 
     def __init__(
         self, kernel: str, dtype: DType, out: Walked, ins: tuple[Walked, ...] = (),
@@ -55,44 +60,33 @@ class Step:
         self.kernel, self.dtype, self.out, self.ins, self.params = kernel, dtype, out, ins, params
         self.where = where
 
-    @property
-    def signature(self) -> Signature:
-        """The kernel's row in signatures.py."""
-        return signature_of(self.kernel)
+    def __getattr__(self, name: str) -> Any:
+        """What is only computed when it is asked for the first time."""
+        if name == "operands":
+            self.operands = (self.out, *self.ins)
+        elif name == "signature":
+            self.signature = signature_of(self.kernel)
+        elif name in ("reads", "writes"):
+            self.reads, self.writes = self._effects()
+        else:
+            raise AttributeError(f"a Step has no {name}", name=name, obj=self)
+        return getattr(self, name)
+
+    def _effects(self) -> tuple[tuple[Walked, ...], tuple[Walked, ...]]:
+        row, out, ins = self.signature, self.out, self.ins
+        if row.form == "update":  # but for the first input, those of letter T
+            each = zip(ins[1:], row.types[2:], strict=False)
+            return self.operands, (out, *[x for x, t in each if t == "T"])
+        if row.form == "draw":
+            return ins, (out, ins[1])  # the counter
+        results = int(str(self.params["results"])) if row.form == "fused" else row.results
+        end = len(ins) + 1 - results  # the last inputs are further results
+        return ins[:end], (out, *ins[end:])
 
     @property
     def device(self) -> str:
         """Where out's memory is, and so where the kernel is to run."""
         return str(self.out.buf.device)
-
-    @property
-    def operands(self) -> tuple[Walked, ...]:
-        """out, then the inputs."""
-        return (self.out, *self.ins)
-
-    @property
-    def writes(self) -> tuple[Walked, ...]:
-        """The operands that it writes: out first, then what it updates beside it."""
-        signature, ins = self.signature, self.ins
-        form = signature.form
-        if form == "update":  # but for the first input, those of letter T
-            types = signature.types[2:]
-            return (self.out, *[x for x, t in zip(ins[1:], types, strict=True) if t == "T"])
-        if form == "draw":
-            return self.out, ins[1]  # the counter
-        if form == "fused":  # the last inputs are further results
-            return (self.out, *ins[len(ins) + 1 - int(str(self.params["results"])) :])
-        return (self.out, *ins[len(ins) + 1 - signature.results :])
-
-    @property
-    def reads(self) -> tuple[Walked, ...]:
-        """The operands that it reads."""
-        signature = self.signature
-        if signature.form == "update":
-            return (self.out, *self.ins)
-        if signature.form == "fused":
-            return self.ins[: len(self.ins) + 1 - int(str(self.params["results"]))]
-        return self.ins[: len(self.ins) + 1 - signature.results]
 
     def over(self, operands: Sequence[Walked]) -> Step:
         """The same call on other operands: out, then the inputs."""

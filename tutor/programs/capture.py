@@ -75,11 +75,6 @@ def _values(step: Step) -> dict[int, Found] | None:
     return found
 
 
-def _is_memory(memory: Any, format: str) -> bool:
-    """Is it memory, of any device, of numbers of that format?"""
-    return (isinstance(memory, Memory) or is_elsewhere(memory)) and memory.format == format
-
-
 def _work(
     noted: Noted, step: Step, kernel: Kernel, found: dict[int, Found]
 ) -> tuple[Work, list[tuple[Buffer, Any, Promise]]]:

@@ -30,7 +30,7 @@ from weakref import ref
 
 from tutor.core.buffer import Buffer
 from tutor.methods.tensor import Tensor
-from tutor.programs.code_names import AROUND, BY_TEXT, GLOBAL, MODULE, Chain, chains, codes
+from tutor.programs.code_names import AROUND, GLOBAL, MODULE, Chain, codes, mentions
 from tutor.programs.guards import (
     MISSING,
     Content,
@@ -47,18 +47,21 @@ from tutor.programs.guards import (
 from tutor.programs.kinds import (
     CONTAINERS,
     FIXED,
-    NOT_CALLED,
     contents,
     functions_of,
     inner,
+    is_plain,
     is_trusted,
-    slots_of,
     why_unknown,
 )  # fmt: skip
-from tutor.programs.naming import MOST, Reach, find_names, how_many, identity
+from tutor.programs.naming import MOST, Known, Reach, Table, identity, is_from_ours
 from tutor.programs.ran import UNSEEN, Ran, is_ours, is_users, module_of
 
 IMMUTABLE = 1 << 8  # of a class, in C: nobody can set its attributes
+NAMELESS = (  # what is reached from these is not reached by an attribute's name
+    Buffer, functools.partial, types.MethodType, types.BuiltinFunctionType,
+    types.MethodWrapperType, property, staticmethod, classmethod,
+)  # fmt: skip
 
 
 class Reached:
@@ -67,25 +70,16 @@ class Reached:
 
     def __init__(self, roots: Iterable[Reach], ran: Ran | None = None, only: bool = False) -> None:
         self.ran, self.only = ran or Ran(), only
-        roots = list(roots)
         self.named: dict[int, set[str]] = defaultdict(set)  # by an object's id: its attributes
         self.anywhere: set[str] = set()  # attributes of objects that are not known
         self.in_libraries: set[str] = set()  # the same, in tutor's code
         self.by_text = False
         self.whole: set[int] = set()  # ids of layers whose attributes are named by a text
-        self._begin()
-        self.kept = find_names(self, roots)  # alive, so that no id is given twice
-        found = -1
-        while found < (now := how_many(self)):  # once, where these were all
-            found = now
-            self._begin()
-            self._walk(roots)
-
-    def _begin(self) -> None:
-        self.places: list[Place] = []
-        self.keys: list[Keys] = []
-        self.things: list[Thing] = []
-        self.contents: list[Content] = []
+        # What is found, by the id of the object that it is about; a place by its key, too.
+        self.places: dict[tuple[int, Any], Place] = {}
+        self.keys: dict[int, Keys] = {}
+        self.things: dict[int, Thing] = {}
+        self.contents: dict[int, Content] = {}
         self.members: dict[type, Members] = {Tensor: Members.of(Tensor)}  # of tutor's classes
         self.tensors: dict[int, Tensor] = {}
         self.buffers: list[Buffer] = []
@@ -93,55 +87,185 @@ class Reached:
         self.unknown: dict[str, str] = {}  # what cannot be compared, and why
         self.seen: dict[Any, Any] = {}  # kept alive, so that no id is given twice
         self.ways: Counter[int] = Counter()  # to each Tensor, by its id
+        self._trusted: set[Any] = set()  # containers that are reached from tutor's objects alone
+        self._with_names: list[tuple[Any, str, bool]] = []  # what may have more that is named
+        self._read: set[tuple[types.FunctionType, bool]] = set()
+        self._table = functools.cache(functools.partial(Table, ran=self.ran))  # of a class
+        unseen = [(*root, False) for root in roots]
+        while unseen:
+            known = Known(self)
+            self._walk(unseen)
+            for value, path, trusted in known.concerned(self._with_names):
+                trusted = is_trusted(value, trusted)
+                unseen += [(*reach, trusted) for reach in self._by_names(value, path)]
 
     def is_named(self, attribute: str) -> bool:
         """May the user's code look at the attribute of that name, of any object?"""
         names = (self.anywhere, *self.named.values())
         return self.by_text or any(attribute in each for each in names)
 
-    def _walk(self, roots: Iterable[Reach]) -> None:
-        unseen = [(*root, False) for root in roots]
+    def _walk(self, unseen: list[tuple[Any, str, bool]]) -> None:
         while unseen:
             value, path, trusted = unseen.pop()
             if type(value) in FIXED or value is MISSING:
                 continue
             if not trusted and (why := why_unknown(value)):
                 self.unknown.setdefault(path, why)
-            key = identity(value)
+            key, found = identity(value), list[Reach]()
             if isinstance(value, Tensor):
                 self.ways[key] += 1
             if len(self.seen) > MOST:
                 self.unknown = {path: f"is one of more than {MOST} objects that are reached"}
-                return
+                self._with_names.clear()
+                return unseen.clear()
             if key not in self.seen:
                 self.seen[key] = value
-                found = self.step_from(value, path)
+                found = [*self._step_from(value, path)]
+                if type(value) not in (Tensor, *CONTAINERS) and not isinstance(value, NAMELESS):
+                    self._with_names.append((value, path, trusted))
+                    found += self._by_names(value, path)
+                if trusted and isinstance(value, CONTAINERS):
+                    self._trusted.add(key)
                 trusted = is_trusted(value, trusted)
-                unseen.extend([(*reach, trusted) for reach in found])
+            elif key in self._trusted and not trusted:
+                self._trusted.remove(key)
+                found = [reach for reach in inner(value, path) if not isinstance(reach[0], Tensor)]
+            unseen += [(*reach, trusted) for reach in found]
 
-    def step_from(self, value: Any, path: str) -> Iterator[Reach]:
-        """What is reached from `value` in one step. Each place of it is noted."""
+    def _step_from(self, value: Any, path: str) -> Iterator[Reach]:
+        """What is reached from `value` in one step, but for attributes. Each place is noted."""
         if isinstance(value, Tensor):
             self.tensors[id(value)] = value
-            yield self._note(value, "_grad", value._grad, f"{path}.grad")
+            yield from self._note(value, "_grad", value._grad, f"{path}.grad")
             yield from ((hook, path) for hook in hooks_of(value))
-            if type(value) is not Tensor:
-                yield from self._object(value, path)
-        elif isinstance(value, Buffer):
-            self.buffers.append(value)
-        elif isinstance(value, functools.partial):
-            for name in ("func", "args", "keywords"):
-                yield self._note(value, name, getattr(value, name), f"{path}.{name}")
         elif isinstance(value, types.MethodType):
             yield value.__self__, path
             if isinstance(value.__func__, types.FunctionType):
                 yield from self._function(value.__func__, path, value.__self__)
             else:
                 yield value.__func__, path
+        elif isinstance(value, Buffer):
+            self.buffers.append(value)
+        elif isinstance(value, functools.partial):
+            for name in ("func", "args", "keywords"):
+                yield from self._note(value, name, getattr(value, name), f"{path}.{name}")
         elif isinstance(value, types.FunctionType):
             yield from self._function(value, path)
-            yield from self._attributes(value, path)
-        elif isinstance(value, types.ModuleType):
+        elif isinstance(value, (types.BuiltinFunctionType, types.MethodWrapperType)):
+            if not isinstance(value.__self__, types.ModuleType):
+                yield value.__self__, path
+        elif isinstance(value, (property, staticmethod, classmethod)):
+            yield from [(function, path) for function in functions_of(value)]
+        elif not isinstance(value, (type, types.ModuleType)):
+            yield from self._items(value, path)
+
+    def _note(self, holder: Any, key: Any, value: Any, path: str) -> tuple[Reach, ...]:
+        """What is reached in that place; nothing, if it is known already."""
+        at = id(holder), key
+        if at in self.places and not isinstance(value, types.ModuleType):
+            return ()
+        self.places[at] = Place(holder, key, value, path)
+        return ((value, path),)
+
+    def _items(self, value: Any, path: str) -> Iterator[Reach]:
+        if (items := contents(value)) is None:
+            return
+        if isinstance(value, (dict, list)) and not isinstance(value, defaultdict):
+            self.keys[id(value)] = Keys(value, keys_of(value), None, path)
+            each = list(dict.items(value)) if isinstance(value, dict) else enumerate(items)
+            for key, item in each:
+                yield from self._note(value, key, item, f"{path}[{shown_key(key)}]")
+                yield key, path
+        else:
+            if not isinstance(value, (tuple, frozenset)):
+                self.contents[id(value)] = Content(value, items, path)
+            yield from inner(value, path)
+
+    # ---- code ------------------------------------------------------------------------------------
+
+    def _function(self, function: types.FunctionType, path: str, bound: Any = None
+                  ) -> Iterator[Reach]:  # fmt: skip
+        """What a function names; of a method `bound` is the object whose it is."""
+        code, names = function.__code__, function.__globals__
+        ours = is_ours(module := module_of(names))
+        if not ours:
+            may_run = not self.only and is_users(module)
+            if not may_run and code not in self.ran:
+                return
+            self.codes.update(map(id, codes(code)))
+            if module in UNSEEN:
+                return
+            for name in ("__code__", "__defaults__", "__kwdefaults__"):
+                yield from self._note(function, name, getattr(function, name), f"{path}.{name}")
+        cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+        mine, others, by_text = mentions(code, bound is not None)
+        for attributes in mine:
+            yield from self._name(bound, attributes, path, ours)
+        for chain in others if ours and cells else ():
+            value = Place(cells.get(chain.name), "cell_contents", None, "").get()
+            if chain.kind == AROUND and callable(value):  # what a decorator of tutor's holds
+                yield value if bound is None else types.MethodType(value, bound), path
+        if bound is not None and module.startswith("tutor.nn.") and "getattr" in by_text:
+            self.whole.add(id(bound))  # parameters named by a text
+        if (function, bound is None) in self._read:
+            return
+        self._read.add((function, bound is None))
+        self.by_text |= bool(by_text) and not ours
+        for chain in others:
+            kind, name, attributes = chain
+            if not ours and (kind in (GLOBAL, MODULE) or name in cells):
+                yield from self._root(chain, names, cells)
+            elif not ours or name not in {GLOBAL: names, AROUND: cells}.get(kind, ()):
+                (self.in_libraries if ours else self.anywhere).update(attributes)
+
+    def _root(self, chain: Chain, names: dict[str, Any], cells: dict[str, Any]) -> Iterator[Reach]:
+        """What a chain begins with, and what it leads to."""
+        kind, name, attributes = chain
+        if kind == AROUND:
+            value = Place(cells[name], "cell_contents", None, name).get()
+            found = self._note(cells[name], "cell_contents", value, name)
+        elif kind == GLOBAL:
+            for held in (names, vars(builtins)):
+                value = held.get(name, MISSING)
+                found = self._note(held, name, value, name)
+                if value is not MISSING:
+                    break
+        else:
+            levels = len(name) - len(name.lstrip("."))
+            package = str(names.get("__package__") or "").split(".")
+            parts = [*package[: len(package) + 1 - levels], name.lstrip(".")] if levels else [name]
+            name = ".".join(filter(None, parts))
+            value, root = sys.modules.get(name, MISSING), name.partition(".")[0]
+            yield from self._note(sys.modules, name, value, name)
+            found = self._note(sys.modules, root, sys.modules.get(root, MISSING), root)
+            yield from found
+        if not (isinstance(value, types.ModuleType) and attributes):
+            yield from found
+        yield from self._name(value, attributes, name, False)
+
+    def _name(self, value: Any, attributes: Iterable[str], path: str, ours: bool
+              ) -> Iterator[Reach]:  # fmt: skip
+        """Note that `value.attribute.attribute` is named. Of a module that alone is reached."""
+        attributes = [*attributes]
+        while attributes and not (value is MISSING or is_plain(value) or isinstance(value, Tensor)):
+            attribute = attributes.pop(0)
+            if isinstance(value, types.ModuleType):
+                path = f"{path}.{attribute}"
+                held = vars(value)
+                value = held.get(attribute, MISSING)
+                found = self._note(held, attribute, value, path)
+                if not (isinstance(value, types.ModuleType) and attributes):
+                    yield from found
+            else:
+                self.named[id(value)].add(attribute)
+                value = standing(value, attribute) if attributes else MISSING
+        (self.in_libraries if ours else self.anywhere).update(attributes)
+
+    # ---- objects ---------------------------------------------------------------------------------
+
+    def _by_names(self, value: Any, path: str) -> Iterator[Reach]:
+        """What is reached from a value by the names of its attributes."""
+        if isinstance(value, types.ModuleType):
             if not is_ours(value.__name__):
                 yield from self._attributes(value, path)
         elif isinstance(value, type):
@@ -151,198 +275,74 @@ class Reached:
             yield from self._class(value, None, path)
             if type(value) is not type:
                 yield from self._class(type(value), value, path)
-        elif isinstance(value, (types.BuiltinFunctionType, types.MethodWrapperType)):
-            if not isinstance(value.__self__, types.ModuleType):
-                yield value.__self__, path
-        elif isinstance(value, (property, staticmethod, classmethod)):
-            yield from [(function, path) for function in functions_of(value)]
+        elif isinstance(value, types.FunctionType):
+            yield from self._attributes(value, path)
         else:
-            if (items := contents(value)) is not None:
-                yield from self._items(value, items, path)
-            if type(value) not in CONTAINERS:
-                yield from self._object(value, path)
-
-    def _note(self, holder: Any, key: Any, value: Any, path: str) -> Reach:
-        self.places.append(Place(holder, key, value, path))
-        return value, path
-
-    def _items(self, value: Any, items: tuple[Any, ...], path: str) -> Iterator[Reach]:
-        if isinstance(value, dict) and not isinstance(value, defaultdict):
-            self.keys.append(Keys(value, keys_of(value), None, path))
-            for key, item in list(dict.items(value)):
-                yield self._note(value, key, item, f"{path}[{shown_key(key)}]")
-                yield key, path
-        elif isinstance(value, list):
-            self.keys.append(Keys(value, (None,) * len(items), None, path))
-            for i, item in enumerate(items):
-                yield self._note(value, i, item, f"{path}[{i}]")
-        else:
-            if not isinstance(value, (tuple, frozenset)):
-                self.contents.append(Content(value, items, path))
-            yield from inner(value, path)
-
-    # ---- code ------------------------------------------------------------------------------------
-
-    def _function(self, function: types.FunctionType, path: str, bound: Any = None
-                  ) -> Iterator[Reach]:  # fmt: skip
-        """What a function names; of a method `bound` is the object whose it is."""
-        code, module = function.__code__, module_of(function.__globals__)
-        ours = is_ours(module)
-        if not ours:
-            may_run = not self.only and is_users(module)
-            if not may_run and code not in self.ran:
-                return
-            self.codes.update(map(id, codes(code)))
-            if module in UNSEEN:
-                return
-            for name in ("__code__", "__defaults__", "__kwdefaults__"):
-                yield self._note(function, name, getattr(function, name), f"{path}.{name}")
-        cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
-        layers = ours and module.startswith("tutor.nn.")  # parameters named by a text
-        first = code.co_varnames[0] if code.co_argcount and bound is not None else None
-        for chain in chains(code):
-            kind, name, attributes = chain
-            if not ours and kind != AROUND and not BY_TEXT.isdisjoint((name, *attributes)):
-                self.by_text = True
-            elif kind == GLOBAL and name == "getattr" and bound is not None and layers:
-                self.whole.add(id(bound))
-            if name == first and kind != GLOBAL:
-                yield from self._name(bound, attributes, path, ours)
-            elif kind == AROUND and name in cells and ours:
-                value = Place(cells[name], "cell_contents", None, name).get()
-                if callable(value):  # what a decorator of tutor's holds
-                    yield value if bound is None else types.MethodType(value, bound), path
-            elif ours and kind == GLOBAL and name in function.__globals__:
-                pass
-            elif not ours and (kind in (GLOBAL, MODULE) or name in cells):
-                yield from self._root(chain, function.__globals__, cells)
-            else:
-                self._anywhere(attributes, ours)
-
-    def _root(self, chain: Chain, names: dict[str, Any], cells: dict[str, Any]) -> Iterator[Reach]:
-        """What a chain begins with, and what it leads to."""
-        kind, name, attributes = chain
-        if kind == AROUND:
-            cell = Place(cells[name], "cell_contents", None, name)
-            value, _ = self._note(cell.holder, cell.key, cell.get(), name)
-        elif kind == GLOBAL:
-            value, _ = self._note(names, name, names.get(name, MISSING), name)
-            if value is MISSING:
-                held = vars(builtins)
-                value, _ = self._note(held, name, held.get(name, MISSING), name)
-        else:
-            levels = len(name) - len(name.lstrip("."))
-            package = str(names.get("__package__") or "").split(".")
-            parts = [*package[: len(package) + 1 - levels], name.lstrip(".")] if levels else [name]
-            name = ".".join(filter(None, parts))
-            value = sys.modules.get(name, MISSING)
-            yield self._note(sys.modules, name, value, name)
-            root = name.partition(".")[0]
-            yield self._note(sys.modules, root, sys.modules.get(root, MISSING), root)
-        if not (isinstance(value, types.ModuleType) and attributes):
-            yield value, name
-        yield from self._name(value, attributes, name, False)
-
-    def _name(self, value: Any, attributes: Iterable[str], path: str, ours: bool
-              ) -> Iterator[Reach]:  # fmt: skip
-        """Note that `value.attribute.attribute` is named. Of a module that alone is reached."""
-        attributes = [*attributes]
-        while attributes and value is not MISSING:
-            if isinstance(value, (*FIXED, Tensor)) and not isinstance(value, type):
-                break
-            attribute = attributes.pop(0)
-            if isinstance(value, types.ModuleType):
-                path = f"{path}.{attribute}"
-                held = vars(value)
-                value, _ = self._note(held, attribute, held.get(attribute, MISSING), path)
-                if not (isinstance(value, types.ModuleType) and attributes):
-                    yield value, path
-            else:
-                self.named[id(value)].add(attribute)
-                value = standing(value, attribute)
-        self._anywhere(attributes, ours)
-
-    def _anywhere(self, attributes: Iterable[str], ours: bool) -> None:
-        (self.in_libraries if ours else self.anywhere).update(attributes)
-
-    # ---- objects ---------------------------------------------------------------------------------
-
-    def _names(self, value: Any, kind: type | None) -> frozenset[str]:
-        """The names that count of an object, but for those that are named by a text."""
-        names = self.named.get(id(value), set()) | self.anywhere
-        if kind is not None and any(is_ours(base.__module__) for base in kind.__mro__):
-            names |= self.in_libraries
-        return frozenset(names)
+            wrapped = (dict_of(value) or {}).get("__wrapped__")
+            yield wrapped, path
+            if wrapped is None or not is_ours(type(value).__module__):  # else a jitted function
+                yield from self._attributes(value, path)
+                yield from self._class(type(value), value, path)
 
     def _all(self, value: Any) -> bool:
         return self.by_text or id(value) in self.whole
 
-    def _object(self, value: Any, path: str) -> Iterator[Reach]:
-        wrapped = (dict_of(value) or {}).get("__wrapped__")
-        yield wrapped, path
-        if wrapped is None or not is_ours(type(value).__module__):  # else a jitted function
-            yield from self._attributes(value, path)
-            yield from self._class(type(value), value, path)
-
     def _attributes(self, value: Any, path: str) -> Iterator[Reach]:
         kind = None if isinstance(value, types.ModuleType) else type(value)
-        names = self._names(value, kind)
+        mine = self.named[id(value)]
+        names = (mine, self.anywhere, self.in_libraries if kind and is_from_ours(kind) else ())
         if isinstance(value, enum.Enum):
-            names |= {"_value_", "_name_"}
+            mine |= {"_value_", "_name_"}
         every = self._all(value) and (kind is not None or is_users(value.__name__))
         attributes = dict_of(value)
         if kind is None and self._all(value) and not every:
             self.unknown[path] = "is a module, of which something may be read by a text"
-        if attributes is not None and (
-            kind is not types.FunctionType or attributes or every or id(value) in self.named
-        ):
+        plain = kind is types.FunctionType and not (attributes or every or mine)
+        if attributes is not None and not plain:
             for name, held in list(attributes.items()):
                 runs = isinstance(held, types.FunctionType) and held.__code__ in self.ran
-                if name in names or runs or (every and not name.startswith("__")):
-                    yield self._note(attributes, name, held, f"{path}.{name}")
+                counts = any(name in each for each in names) or (every and name[:2] != "__")
+                if counts or runs:
+                    yield from self._note(attributes, name, held, f"{path}.{name}")
             if kind is not None:
                 keys = tuple(attributes)
-                self.keys.append(Keys(attributes, keys, None if every else names, path))
+                self.keys[id(attributes)] = Keys(attributes, keys, None if every else names, path)
         if kind in (None, types.FunctionType):
             return
         if kind is not ref:  # a Thing takes one for what it leads to, and it has no attributes
-            self.things.append(Thing(value, kind, attributes, path))
+            self.things[id(value)] = Thing(value, kind, attributes, path)
         for base in kind.__mro__:
-            for slot in slots_of(base):
-                if slot in names or every:
+            for slot in self._table(base).slots:
+                if any(slot in each for each in names) or every:
                     held = Place(value, slot, None, path).get()
-                    yield self._note(value, slot, held, f"{path}.{slot}")
+                    yield from self._note(value, slot, held, f"{path}.{slot}")
 
     def _class(self, kind: type, of: Any, path: str) -> Iterator[Reach]:
         """What counts of a class: of one of an object, or of none: then its objects may be made."""
-        names = self._names(of, kind) | self._names(kind, kind)
+        mine = self.named[id(kind)] | self.named[id(of)]
         every = self._all(of) or self._all(kind)
-        self.things.append(Thing(kind, None, kind.__mro__, path))
-        if any(is_ours(base.__module__) for base in kind.__mro__):
-            self.members[kind] = Members.of(kind)
+        self.things[id(kind)] = Thing(kind, None, kind.__mro__, path)
+        names = [self.anywhere]
+        if is_from_ours(kind):
+            names.append(self.in_libraries)
+            self.members[kind] = self.members.get(kind) or Members.of(kind)
         for base in kind.__mro__:
             if base.__flags__ & IMMUTABLE:
                 continue
+            table = self._table(base)
+            table.named |= mine
+            table.every |= every
+            counts = None if table.every else (table.named, self.anywhere, self.in_libraries)
             if not is_ours(base.__module__):
-                counts = None if every else names
-                self.keys.append(Keys(base, tuple(vars(base)), counts, base.__name__))
-            for name, member in list(vars(base).items()):
-                functions = functions_of(member)
-                special = name.startswith("__")
-                if (
-                    any(f.__code__ in self.ran for f in functions)
-                    or name in names
-                    or (every and not special)
-                    or (special and functions and (of is None or name not in NOT_CALLED))
-                ):
-                    yield from self._member(base, name, member, functions, of)
-
-    def _member(self, base: type, name: str, member: Any, functions: list[Any], of: Any
-                ) -> Iterator[Reach]:  # fmt: skip
-        path = f"{base.__name__}.{name}"
-        if not is_ours(base.__module__):
-            self._note(base, name, member, path)
-        for function in functions:
-            yield function if of is None else types.MethodType(function, of), path
-        if not functions or not isinstance(member, types.FunctionType):
-            yield member, path
+                self.keys[id(base)] = Keys(base, tuple(table.rows), counts, base.__name__)
+            for name in table.picked(mine, names, every, of is None):
+                member, functions = table.rows[name]
+                there = f"{base.__name__}.{name}"
+                for function in functions:
+                    if of is None or (id(function), id(of)) not in self.seen:
+                        yield function if of is None else types.MethodType(function, of), there
+                found: tuple[Reach, ...] = ((member, there),)
+                if not is_ours(base.__module__):
+                    found = self._note(base, name, member, there)
+                if not isinstance(member, types.FunctionType):
+                    yield from found

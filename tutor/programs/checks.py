@@ -14,7 +14,7 @@ from tutor.programs.ran import SCAFFOLDING, Ran, of_numpy
 
 def check_unchanged(before: Reached, moves: Callable[[Place], bool]) -> None:
     """RecordError where the call has changed something that is no Tensor: a replay would not."""
-    for place in before.places:
+    for place in before.places.values():
         now = place.get()
         if is_same(now, place.value) or moves(place):
             continue
@@ -23,7 +23,7 @@ def check_unchanged(before: Reached, moves: Callable[[Place], bool]) -> None:
             f"it was {shown(place.value)}, and is {shown(now)} now; a replay runs no Python",
             "change it outside of the jitted function, or keep it in a Tensor",
         )
-    guards: list[Any] = [*before.keys, *before.things, *before.contents]
+    guards: list[Any] = [*before.keys.values(), *before.things.values(), *before.contents.values()]
     for guard in guards:
         if (path := guard.changed()) is not None:
             raise RecordError(

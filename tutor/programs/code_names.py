@@ -38,6 +38,25 @@ class Chain(NamedTuple):
     attributes: tuple[str, ...]
 
 
+class Mentions(NamedTuple):
+    """What some code names: attributes of its first argument, all other chains, and what reads
+    attributes by a text."""
+
+    mine: tuple[tuple[str, ...], ...]
+    others: tuple[Chain, ...]
+    by_text: frozenset[str]
+
+
+@functools.cache
+def mentions(code: types.CodeType, bound: bool) -> Mentions:
+    """`bound`: its first argument is known, as that of a method is."""
+    first = code.co_varnames[0] if code.co_argcount and bound else None
+    mine = tuple([c.attributes for c in chains(code) if c.name == first and c.kind != GLOBAL])
+    others = tuple([c for c in chains(code) if c.name != first or c.kind == GLOBAL])
+    names = {name for c in chains(code) if c.kind != AROUND for name in (c.name, *c.attributes)}
+    return Mentions(mine, others, frozenset(BY_TEXT & names))
+
+
 @functools.cache
 def chains(code: types.CodeType) -> tuple[Chain, ...]:
     """All chains in some code, and in functions that it defines."""

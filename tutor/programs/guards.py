@@ -11,13 +11,13 @@ import collections
 import operator
 import types
 import weakref
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from tutor.backends import simd_cpp
 from tutor.errors import RecordError
-from tutor.programs.kinds import FIXED, alike, contents, is_same
+from tutor.programs.kinds import alike, contents, is_plain, is_same
 from tutor.programs.ran import is_ours
 
 MISSING: Any = object()
@@ -62,12 +62,12 @@ class Place(NamedTuple):
 
 
 class Keys(NamedTuple):
-    """`holder`, a dict, a list or a class, has these keys (of a list: so many). `names` are those
-    that count where they are not there; None: each one does, and their order."""
+    """`holder`, a dict, a list or a class, has these keys (of a list: so many). `names` has
+    sets of those that count where they are not there; None: each one does, and their order."""
 
     holder: Any
     keys: tuple[Any, ...]
-    names: frozenset[str] | None
+    names: tuple[Collection[str], ...] | None
     path: str
 
     def changed(self) -> str | None:
@@ -78,7 +78,7 @@ class Keys(NamedTuple):
             return None if alike(now, self.keys) else f"what is in {self.path}"
         special = isinstance(self.holder, type)
         for name in set(now).difference(self.keys):
-            if name in self.names or (special and name.startswith("__")):
+            if any(name in each for each in self.names) or (special and name.startswith("__")):
                 return f"{self.path}.{name}"
         return None
 
@@ -201,7 +201,7 @@ def shown(value: Any) -> str:
 
 
 def shown_key(key: Any) -> str:
-    return f"{key!r:.60}" if isinstance(key, FIXED) else f"a {type(key).__name__}"
+    return f"{key!r:.60}" if is_plain(key) else f"a {type(key).__name__}"
 
 
 def standing(value: Any, attribute: str) -> Any:
@@ -233,24 +233,18 @@ class Guards:
         self, before: Any, after: Any, except_for: Callable[[Place], bool],
         moving: Collection[int] = (), roots: Collection[int] = (),
     ) -> None:  # fmt: skip
-        read = {(id(p.holder), p.key) for p in after.places}
-        places = {(id(p.holder), p.key): p for p in before.places}
-        known = {id(k.holder): k for k in before.keys}
-        self.keys = [known.get(id(k.holder), k)._replace(names=k.names)
-                     for k in _once(after.keys)]  # fmt: skip
-        things = {id(t.value) for t in after.things}
-        held = {id(c.value) for c in after.contents}
-        self.things = [t.without(roots) for t in _once(before.things) if id(t.value) in things]
-        self.contents = [c for c in _once(before.contents) if id(c.value) in held]
+        self.keys = [before.keys.get(i, k)._replace(names=k.names) for i, k in after.keys.items()]
+        things = [t for i, t in before.things.items() if i in after.things]
+        self.things = [thing.without(roots) for thing in things]
+        self.contents = [c for i, c in before.contents.items() if i in after.contents]
         self.members = [m for k, m in before.members.items() if k in after.members]
-        self.places = [p for key, p in places.items() if key in read and not except_for(p)]
+        self.places = [p for at, p in before.places.items()
+                       if at in after.places and not except_for(p)]  # fmt: skip
         self.tensors = [(t, _look_of(t), hooks_of(t)) for i, t in before.tensors.items()
                         if i not in moving and i in after.tensors]  # fmt: skip
-        for place in after.places:
-            found = places.get((id(place.holder), place.key))
+        for at, place in after.places.items():
             # A gradient's own place, of a Tensor that the call has made, was not there before.
-            known_before = found is not None or except_for(place) or _was_absent(place, known)
-            if not known_before:
+            if not (at in before.places or except_for(place) or _was_absent(place, before.keys)):
                 raise UnforeseenError(
                     f"to record what is read at {place.path}", "it was not known that it is read"
                 )
@@ -319,19 +313,13 @@ class Guards:
         return None
 
 
-def first_changed(of: Any) -> str | None:
-    """The path of the first thing among these guards, or of what was reached, that has changed."""
-    members = of.members.values() if isinstance(of.members, dict) else of.members
-    for guard in (*of.places, *of.keys, *of.things, *of.contents, *members):
+def first_changed(of: Guards) -> str | None:
+    """The path of the first thing among these guards that has changed."""
+    for guard in (*of.places, *of.keys, *of.things, *of.contents, *of.members):
         path: str | None = guard.changed()
         if path is not None:
             return path
     return None
-
-
-def _once(guards: Iterable[Any]) -> list[Any]:
-    """One for each holder."""
-    return list({id(guard[0]): guard for guard in guards}.values())
 
 
 def _was_absent(place: Place, known: dict[int, Keys]) -> bool:

@@ -153,7 +153,7 @@ class Jitted(Shortcut):  # type: ignore[misc]  # the base is chosen when tutor i
         roots = [(self.function, self.name), *call.roots]
         result, trace = record(self.function, call, roots, self.passes, self.strict, self._ran)
         if isinstance(trace, RecordError):
-            return self._refuse(call, trace, result)
+            return self._refuse(call, trace.with_traceback(None), result)  # which holds the call
         self._gears.pop(call.key, None)
         self._resting = None
         gone = functools.partial(_forget, weakref.ref(self), call.key)

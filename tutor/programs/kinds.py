@@ -25,14 +25,14 @@ PLAIN = (bool, int, float, complex, str, bytes, type(None))
 LARGEST = 4096  # bytes of an array that a guard compares
 types_of_names = collections.namedtuple("types_of_names", "field")  # its field is of a C type
 # Nothing in them changes; of functions that are built in, calls are looked at (ran.py).
-FIXED = (
+FIXED = frozenset([
     *PLAIN, range, slice, type(...), type(NotImplemented), types.CodeType, types.GenericAlias,
     types.UnionType, types.GetSetDescriptorType, types.MemberDescriptorType,
     types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType,
     operator.itemgetter, re.Pattern, decimal.Decimal, datetime.date, datetime.time,
     datetime.timedelta, datetime.tzinfo, type(sys.flags), type(vars(types_of_names)["field"]),
     *LOCKS,
-)  # fmt: skip
+])  # fmt: skip
 SEQUENCES: tuple[Any, ...] = (list, tuple, collections.deque, set, frozenset)
 CONTAINERS = (*SEQUENCES, dict, types.MappingProxyType)
 BYTES = (bytearray, array.array)
@@ -47,6 +47,11 @@ NOT_CALLED = {
     "__getstate__", "__init__", "__init_subclass__", "__module__", "__new__", "__reduce__",
     "__repr__", "__setstate__", "__slots__", "__str__", "__weakref__",
 }  # fmt: skip
+
+
+def is_plain(value: Any) -> bool:
+    """Is it of a kind in which nothing changes, or of one derived from that?"""
+    return not FIXED.isdisjoint(type(value).__mro__)
 
 
 def exact(value: Any) -> Any:
@@ -149,11 +154,11 @@ def why_unknown(value: Any) -> str | None:
     kind = type(value)
     if value is sys.modules:
         return "is the table of all modules"
-    if isinstance(value, (*FIXED, type, types.ModuleType, types.FunctionType, types.MethodType)):
+    if is_plain(value) or isinstance(value, (type, types.ModuleType, types.FunctionType)):
         return None
     if isinstance(value, (types.BuiltinFunctionType, types.MethodWrapperType, functools.partial)):
         return None
-    if isinstance(value, (property, staticmethod, classmethod, types.CellType)):
+    if isinstance(value, (property, staticmethod, classmethod, types.CellType, types.MethodType)):
         return None
     if is_ours(kind.__module__):
         return None

@@ -89,18 +89,17 @@ class Moving:
     def __init__(self, before: Before) -> None:
         reached, arguments = before.reached, before.arguments
         self.asked = reached.is_named("grad")
-        moving = [place for place in reached.places if moves(place)]
+        moving = [place for place in reached.places.values() if moves(place)]
         ways = Counter(id(place.value) for place in moving)
         self.fixed = {i: t for i, t in reached.tensors.items() if reached.ways[i] > ways[i]}
-        each = {(id(p.holder), p.key): p for p in moving}.values()
-        self.places = [place for place in each if place.key != "_grad"]
+        self.places = [place for place in moving if place.key != "_grad"]
         self.places.sort(key=lambda place: place.value is None)  # as Names numbers them
         holders: dict[int, Any] = dict(self.fixed)
         there = [*arguments, *(p.value for p in self.places)]
         for i, t in enumerate(there):
             if t is not None:
                 holders.setdefault(id(t), Argument(i))
-        found = {id(place.holder): place for place in each if place.key == "_grad"}
+        found = {id(place.holder): place for place in moving if place.key == "_grad"}
         for i, (t, grad) in enumerate(zip(arguments, before.grads, strict=True)):
             found.setdefault(id(t), Place(t, "_grad", grad, f"argument {i + 1}.grad"))
         self.grads = [place._replace(holder=holders[i]) for i, place in found.items()

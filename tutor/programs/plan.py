@@ -84,9 +84,10 @@ def plan(program: Program) -> Layout:
     where there are more than a thousand, the rest, which are smaller, lie behind the large ones,
     and share places only with temps of their own size.
     """
-    found = {slot: life for slot, life in lives(program).items() if slot.nbytes}
+    every = lives(program)
+    found = {slot: life for slot, life in every.items() if slot.nbytes}
     by_size = sorted(found, key=lambda slot: slot.nbytes, reverse=True)
-    offsets = {slot: 0 for slot in lives(program) if not slot.nbytes}
+    offsets = {slot: 0 for slot in every if not slot.nbytes}
     end = _fit(by_size[:LARGEST], found, offsets)
     rest = set(by_size[LARGEST:])
     end = _share([slot for slot in found if slot in rest], found, offsets, end)

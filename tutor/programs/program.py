@@ -16,7 +16,10 @@ function from one Program to another that leaves the same numbers in the inputs,
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from math import prod
+from operator import attrgetter
 from typing import Any, NamedTuple, cast
 
 from tutor._storage.layout import Shape
@@ -76,29 +79,33 @@ class Walk(NamedTuple):
     @property
     def is_whole(self) -> bool:
         """Is it each number of the slot, in order?"""
-        return self.offset == 0 and self.buf.count == _count(self.shape) and self.is_dense
+        return self.offset == 0 and self.buf.count == prod(self.shape) and self.is_dense
 
     @property
     def is_dense(self) -> bool:
         """Does it lie in memory row by row, without gaps?"""
-        step = 1
-        for size, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
-            if size != 1 and stride != step:
-                return False
-            step *= size
-        return True
+        return _is_dense(self.shape, self.strides)
 
 
-def walks(step: Step) -> tuple[Walk, ...]:
-    """The operands of a Step in a Program: out, then the inputs."""
-    return cast(tuple[Walk, ...], step.operands)
+# The operands of a Step in a Program: out, then the inputs.
+walks = cast(Callable[[Step], tuple[Walk, ...]], attrgetter("operands"))
 
 
-def _count(shape: Shape) -> int:
-    count = 1
-    for size in shape:
-        count *= size
-    return count
+@lru_cache(maxsize=4096)
+def _is_dense(shape: Shape, strides: Shape) -> bool:
+    step = 1
+    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if size != 1 and stride != step:
+            return False
+        step *= size
+    return True
+
+
+def renamed(step: Step, slots: Mapping[Slot, Slot]) -> Step:
+    """The step with other slots in place of its own, where there are such: else itself."""
+    if slots.keys().isdisjoint([walk.buf for walk in walks(step)]):
+        return step
+    return step.over([Walk(slots.get(w.buf, w.buf), *w[1:]) for w in walks(step)])
 
 
 class Program:
@@ -108,13 +115,14 @@ class Program:
     text and their constants.
     """
 
-    __slots__ = ("slots", "steps")
+    __slots__ = ("slots", "steps", "uses")
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, steps: Iterable[Step], keep: Iterable[Slot] = ()) -> None:
         self.steps = tuple(steps)
         seen = [w.buf for step in self.steps for w in walks(step)]
         self.slots: tuple[Slot, ...] = tuple(dict.fromkeys([*seen, *keep]))
+        self.uses: Any = None  # what a pass has found out for those after it (passes/uses.py)
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -124,15 +132,16 @@ class Program:
 
     def with_steps(self, steps: Iterable[Step]) -> Program:
         """Another list of steps, over the same memory: every slot that lasts is still known."""
+        steps = tuple(steps)
+        if steps == self.steps:  # the very same
+            return self
         return Program(steps, [slot for slot in self.slots if slot.lasts])
 
     def with_slots(self, other: Callable[[Slot], Slot]) -> Program:
         """The same steps over other memory: each slot replaced by what `other` says."""
         found = {slot: other(slot) for slot in self.slots}
-        return Program(
-            [step.over([w._replace(buf=found[w.buf]) for w in walks(step)]) for step in self],
-            [found[slot] for slot in self.slots if found[slot].lasts],
-        )
+        lasting = [found[slot] for slot in self.slots if found[slot].lasts]
+        return Program([renamed(step, found) for step in self], lasting)
 
     @property
     def nbytes(self) -> int:

@@ -28,46 +28,18 @@ import math
 import operator
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from tutor.backends.step import watchers
 
 _BUILTINS = [
-    "abs",
-    "aiter",
-    "all",
-    "any",
-    "anext",
-    "ascii",
-    "bin",
-    "callable",
-    "chr",
-    "delattr",
-    "divmod",
-    "format",
-    "getattr",
-    "hasattr",
-    "hex",
-    "isinstance",
-    "issubclass",
-    "iter",
-    "len",
-    "max",
-    "min",
-    "next",
-    "oct",
-    "ord",
-    "pow",
-    "print",
-    "repr",
-    "round",
-    "setattr",
-    "sorted",
-    "sum",
-    "vars",
-    "__build_class__",
-]
+    "abs", "aiter", "all", "any", "anext", "ascii", "bin", "callable", "chr", "delattr",
+    "divmod", "format", "getattr", "hasattr", "hex", "isinstance", "issubclass", "iter", "len",
+    "max", "min", "next", "oct", "ord", "pow", "print", "repr", "round", "setattr", "sorted",
+    "sum", "vars", "__build_class__",
+]  # fmt: skip
 PURE = {
     *(getattr(builtins, name) for name in _BUILTINS),
     *(f for m in (math, cmath, operator, itertools) for f in vars(m).values() if callable(f)),
@@ -90,20 +62,10 @@ SCAFFOLDING = {
     "_collections_abc", "_frozen_importlib", "abc", "collections", "contextlib", "copyreg", "enum",
     "functools", "importlib._bootstrap", "numbers", "operator", "types", "typing",
 }  # fmt: skip
-UNSEEN = {
-    "abc",
-    "_collections_abc",
-    "enum",
-    "numbers",
-    "types",
-    "typing",
-}  # names there say nothing
-
+UNSEEN = {"abc", "_collections_abc", "enum", "numbers", "types", "typing"}  # names say nothing
 
 # How pyopencl names the functions that it makes for tutor's kernels, which are in no module.
 LAUNCHES = "<generated: 'pyopencl invoker"
-
-
 # Through these tutor asks a device for memory, a kernel, numbers, and for nothing else.
 DEVICES = {"tutor.backends.devices", "tutor._storage.device_memory"}
 
@@ -156,16 +118,13 @@ class Ran:
         if before is not None and not callable(before):
             self.unknown.append(("a profiler", "is at work, and Python tells one of them only"))
             return function()
-        collects = gc.isenabled()
-        gc.disable()  # what it finalizes has nothing to do with the call
-        sys.setprofile(self._seen if before is None else self._both(before))
-        try:
-            return function()
-        finally:
-            sys.setprofile(before)
-            self._begun.clear()
-            if collects:
-                gc.enable()
+        with uncollected():
+            try:
+                sys.setprofile(self._seen if before is None else self._both(before))
+                return function()
+            finally:
+                sys.setprofile(before)
+                self._begun.clear()
 
     def _both(self, other: Any) -> Any:
         def seen(frame: types.FrameType, event: str, arg: Any) -> None:
@@ -175,8 +134,7 @@ class Ran:
         return seen
 
     def _seen(self, frame: types.FrameType, event: str, arg: Any) -> None:
-        code = frame.f_code
-        if event not in ("call", "c_call") or id(code) in self._ours:
+        if event not in ("call", "c_call") or id(code := frame.f_code) in self._ours:
             return
         module = module_of(frame.f_globals)
         if is_ours(module) or code.co_filename.startswith(LAUNCHES):
@@ -199,6 +157,31 @@ class Ran:
             inside = inside.f_back
         shown = inside or frame
         self.unknown.append((f"{shown.f_code.co_filename}:{shown.f_lineno}", reason))
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Without garbage collection: what that finalizes has nothing to do with a call, and to look
+    for garbage among all that a recording makes takes a fifth of its time."""
+    collects = gc.isenabled()
+    try:
+        gc.disable()
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
+def unseen(function: Callable[..., Any], *args: Any) -> Any:
+    """`function(*args)`, which is tutor's own and calls nobody else's: no Ran looks at it."""
+    seen = sys.getprofile()
+    if not isinstance(getattr(seen, "__self__", None), Ran):
+        return function(*args)
+    try:
+        sys.setprofile(None)
+        return function(*args)
+    finally:
+        sys.setprofile(seen)
 
 
 def _for_us(frame: types.FrameType) -> bool:

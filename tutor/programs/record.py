@@ -28,6 +28,7 @@ from tutor.core.buffer import Buffer
 from tutor.errors import RecordError
 from tutor.programs.call import Window
 from tutor.programs.program import Program, Slot, Walk
+from tutor.programs.ran import unseen
 
 recorder: ContextVar[Recorder | None] = ContextVar("tutor.recorder", default=None)
 
@@ -95,7 +96,7 @@ class Recorder:
         if recorder.get() is self and self.refused is None:
             bounds_checks.closed.set(None)  # in this copy of the context: kernels may read
             try:
-                self._note(step)
+                unseen(self._note, step)
             except RecordError as error:
                 self.refuse(error)
         return go()
@@ -118,15 +119,16 @@ class Recorder:
 
     def walk(self, x: Walked, written: bool, read: bool) -> Walk:
         """The operand as one of the Program, its Buffer as a Slot."""
-        slot = self.slots.get(id(x.buf))
+        slot, shape, strides = self.slots.get(id(x.buf)), tuple(x.shape), tuple(x.strides)
         if slot is None:
             slot = self.slots[id(x.buf)] = Slot("temp", len(x.buf), x.buf.dtype, x.buf)
-            if read or not (written and Walk(slot, x.shape, x.strides, x.offset).is_whole):
+            if read or not (written and Walk(slot, shape, strides, x.offset).is_whole):
                 slot.role = "constant"
         if written and slot.role == "constant":
             self.thaw(slot)
-        walk = Walk(slot, x.shape, x.strides, x.offset - self.starts.get(id(x.buf), 0))
-        low, high = reach(*walk[1:]) if 0 not in x.shape else (0, -1)
+        walk = Walk(slot, shape, strides, x.offset - self.starts.get(id(x.buf), 0))
+        within = walk.is_whole or 0 in walk.shape
+        low, high = (0, -1) if within else reach(*walk[1:])
         if low < 0 or high >= slot.count:
             self.refuse(RecordError(
                 "to record a jitted function",

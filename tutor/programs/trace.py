@@ -35,7 +35,7 @@ from tutor.programs.names import (
     of_call,
 )
 from tutor.programs.passes import possible, saved
-from tutor.programs.ran import Ran
+from tutor.programs.ran import Ran, uncollected
 from tutor.programs.record import Recorder
 from tutor.programs.replay import check_apart
 from tutor.programs.results import taken_apart
@@ -179,6 +179,7 @@ def _any_tensor() -> Tensor:
 # ---- recording one -------------------------------------------------------------------------------
 
 
+@uncollected()
 def record(
     function: Callable[..., Any],
     call: Call,
@@ -295,7 +296,7 @@ def _of_call(
 
 def _name_states(note: Recorder, reached: Reached, start: str) -> None:
     """Each state gets its place: an attribute's rather than an item's, and the shortest of them."""
-    for p in sorted(reached.places, key=lambda p: (p.path.endswith("]"), len(p.path))):
+    for p in sorted(reached.places.values(), key=lambda p: (p.path.endswith("]"), len(p.path))):
         slot = note.slots.get(id(p.value.buf)) if isinstance(p.value, Tensor) else None
         if slot is not None and slot.role == "state" and not slot.place:
             slot.place = p.path.removeprefix(start)

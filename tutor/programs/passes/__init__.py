@@ -67,6 +67,8 @@ def stages(program: Program, wanted: Collection[str] | None = None) -> list[tupl
     for name in ORDER:
         if wanted is None or name in wanted:
             found.append((name, PASSES[name](found[-1][1])))
+    for _, each in found:
+        each.uses = None
     return found
 
 
@@ -75,9 +77,8 @@ def possible(wanted: Collection[str] | None, program: Program) -> Program:
     return possible_stages(wanted, program)[-1][1]
 
 
-def possible_stages(
-    wanted: Collection[str] | None, program: Program
-) -> list[tuple[str, Program]]:  # fmt: skip
+def possible_stages(wanted: Collection[str] | None, program: Program
+                    ) -> list[tuple[str, Program]]:  # fmt: skip
     """`stages`, as far as whoever is to run the steps has the kernels for that."""
     on = {slot.device for slot in program.slots}
     tables = [registry.table(registry.backend_of(device)) for device in on]

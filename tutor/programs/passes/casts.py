@@ -57,7 +57,7 @@ def one_cast_does(a: DType, b: DType, c: DType) -> bool:
 
 def casts(program: Program) -> Program:
     """With one cast where two do the same, and with a copy where they undo each other."""
-    uses, steps = Uses(program), list(program.steps)
+    uses, steps = Uses.of(program), list(program.steps)
     for i, step in enumerate(steps):
         if step.kernel == "cast":
             out, read = walks(step)

@@ -33,21 +33,18 @@ NEUTRAL: dict[str, tuple[tuple[int, float], ...]] = {
 
 def constants(program: Program) -> Program:
     """With what is known beforehand as constants, and without arithmetic that changes nothing."""
-    uses, known, steps = Uses(program), dict[Slot, Slot](), []
+    uses, known, steps = Uses.of(program), dict[Slot, Slot](), []
     for step in program:
         if any(walk.buf in known for walk in reads(step)):
             step = step.over([_one_of(known.get(w.buf), w) for w in walks(step)])
-        if not _is_equal_numbers(step) or uses.maker(_out(step).buf) is None:
+        out = walks(step)[0].buf
+        if not _is_equal_numbers(step) or uses.maker(out) is None:
             steps.append(_without_neutral(step))
-        elif _out(step).buf.lasts:
+        elif out.lasts:
             steps.append(step)
         else:
-            known[_out(step).buf] = _computed(step)
+            known[out] = _computed(step)
     return program.with_steps(steps)
-
-
-def _out(step: Step) -> Walk:
-    return walks(step)[0]
 
 
 def _one_of(constant: Slot | None, walk: Walk) -> Walk:

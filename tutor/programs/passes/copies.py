@@ -13,7 +13,7 @@ between, and the step either reads nothing of it or reads each element before it
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, bisect_right
 
 from tutor.backends.step import Step
 from tutor.dtype import bool_
@@ -24,15 +24,19 @@ from tutor.programs.program import Program, Slot, Walk, walks
 
 def copies(program: Program) -> Program:
     """Without copies that can be spared: again as long as one that went has freed another."""
-    fewer = _written_at_once(_read_from_the_original(program))
-    return copies(fewer) if len(fewer) < len(program) else fewer
+    while any(step.kernel == "copy" for step in program):
+        fewer = _written_at_once(_read_from_the_original(program))
+        if len(fewer) == len(program):
+            return fewer
+        program = fewer
+    return program
 
 
 # ---- read the original ---------------------------------------------------------------------------
 
 
 def _read_from_the_original(program: Program) -> Program:
-    uses, steps = Uses(program), list[Step | None](program.steps)
+    uses, steps = Uses.of(program), list[Step | None](program.steps)
     for i, step in enumerate(program):
         found = steps[i]
         if step.kernel != "copy" or found is None:
@@ -42,9 +46,7 @@ def _read_from_the_original(program: Program) -> Program:
             continue
         if same(out, source) and step.dtype is not bool_:  # (a copied bool is 0 or 1)
             steps[i] = None
-        if out.buf.lasts:
-            continue
-        if uses.maker(out.buf) != i:
+        if out.buf.lasts or uses.maker(out.buf) != i:
             continue
         readers = uses.reads[out.buf]
         instead = [_instead(uses, program, use, out, source, i) for use in readers]
@@ -100,9 +102,8 @@ def _written_at_once(program: Program) -> Program:
     copied = [(i, step) for i, step in enumerate(program) if step.kernel == "copy"]
     for i, step in sorted(copied, key=lambda copy: not walks(copy[1])[0].buf.lasts):
         out, source = walks(step)
-        if steps[i] is not step or not (out.buf.lasts or uses.reads[out.buf]):
-            continue
-        if out.buf.device != source.buf.device:
+        wanted = out.buf.lasts or uses.reads[out.buf]
+        if steps[i] is not step or not wanted or out.buf.device != source.buf.device:
             continue
         made = uses.maker(source.buf)
         maker = None if made is None else steps[made]
@@ -123,10 +124,8 @@ def _written_at_once(program: Program) -> Program:
         at = _place(uses, maker, to, made, i)
         if at is not None:
             steps[made] = steps[i] = None
-            steps[at] = maker.over((to, *walks(maker)[1:]))
-            insort(uses.writes[out.buf], Use(at, to), key=lambda use: use.at)
-            for walk in reads(maker):
-                insort(uses.reads[walk.buf], Use(at, walk), key=lambda use: use.at)
+            steps[at] = one = maker.over((to, *walks(maker)[1:]))
+            uses.move(one, at)
     kept = [step for step in steps if step is not None]
     return program.with_steps([_elsewhere(moved, step) for step in kept])
 
@@ -168,6 +167,8 @@ def _refuses(refusals: list[int], first: int, last: int) -> bool:
 
 def _elsewhere(moved: dict[Slot, tuple[Walk, Walk]], step: Step) -> Step:
     """The step, with what it walks of slots that are gone as it lies now."""
+    if moved.keys().isdisjoint(walk.buf for walk in walks(step)):
+        return step
     operands = []
     for walk in walks(step):
         now: Walk | None = walk

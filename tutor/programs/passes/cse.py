@@ -19,21 +19,21 @@ from collections.abc import Hashable
 from tutor.backends.registry import DEVICE
 from tutor.backends.step import Step
 from tutor.programs.passes.uses import Uses, reads, writes
-from tutor.programs.program import Program, Slot, Walk, walks
+from tutor.programs.program import Program, Slot, Walk, renamed, walks
 
 SMALL = 64  # numbers: constants up to here are looked at, whether they are equal
 
 
 def common(program: Program) -> Program:
     """With each thing computed once."""
-    uses = Uses(program)
-    renamed = _equal_constants(program)  # from a slot to that which stands for it
+    uses = Uses.of(program)
+    same = _equal_constants(program)  # from a slot to that which stands for it
     taken: dict[Slot, Slot] = {}  # temps that are an output, as was found later
     version: defaultdict[Slot, int] = defaultdict(int)
     results: dict[Hashable, Walk] = {}
     steps = []
     for step in program:
-        step = step.over([_by_name(renamed, walk) for walk in walks(step)])
+        step = renamed(step, same)
         key = _key(step, version)
         for walk in writes(step):
             version[walk.buf] += 1
@@ -44,20 +44,15 @@ def common(program: Program) -> Program:
             results[key] = out
             steps.append(step)
         elif not out.buf.lasts:
-            renamed[out.buf] = before.buf
+            same[out.buf] = before.buf
         elif not before.buf.lasts and before.buf not in taken:
             taken[before.buf] = out.buf
-            renamed[out.buf] = before.buf
+            same[out.buf] = before.buf
         elif step.signature.work == "moves":
             steps.append(step)
         else:
             steps.append(Step("copy", out.buf.dtype, out, (before,), where=step.where))
-    steps = [step.over([_by_name(taken, walk) for walk in walks(step)]) for step in steps]
-    return program.with_steps(steps)
-
-
-def _by_name(names: dict[Slot, Slot], walk: Walk) -> Walk:
-    return walk._replace(buf=names[walk.buf]) if walk.buf in names else walk
+    return program.with_steps([renamed(step, taken) for step in steps])
 
 
 def _key(step: Step, version: dict[Slot, int]) -> Hashable:
@@ -72,10 +67,10 @@ def _key(step: Step, version: dict[Slot, int]) -> Hashable:
 
 def _equal_constants(program: Program) -> dict[Slot, Slot]:
     first: dict[Hashable, Slot] = {}
-    renamed = {}
+    same = {}
     for slot in program.slots:
         if slot.role == "constant" and slot.count <= SMALL and slot.device == DEVICE:
             one = first.setdefault((slot.dtype, slot.value.raw.tobytes()), slot)
             if one is not slot:
-                renamed[slot] = one
-    return renamed
+                same[slot] = one
+    return same

@@ -74,8 +74,10 @@ def is_scattered(walk: Walk) -> bool:
     """Does each element of a row lie in another cache line, of too many for the L1 and L2 caches to
     keep them until the next row comes along? So it is with a large matrix that is transposed."""
     size = walk.buf.dtype.itemsize
+    if math.prod(walk.shape) * size <= NEAR:
+        return False
     *_, (_, last) = [(1, 0), *_steps(walk)]
-    return abs(last) * size >= LINE and math.prod(walk.shape) * size > NEAR
+    return abs(last) * size >= LINE
 
 
 def viewed(walk: Walk, shape: Shape) -> Walk | None:

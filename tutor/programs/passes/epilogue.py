@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from tutor.backends.step import Step
 from tutor.programs.passes.elements import overlap, same, viewed
-from tutor.programs.passes.products import move, place
+from tutor.programs.passes.products import place
 from tutor.programs.passes.uses import Uses
 from tutor.programs.program import Program, walks
 
@@ -38,5 +38,5 @@ def epilogue(program: Program) -> Program:
             params = {**layer.params, "relu": True}
             steps[made] = steps[i] = None
             steps[at] = one = Step("linear", layer.dtype, to, layer.ins, params, layer.where)
-            move(uses, one, at)
+            uses.move(one, at)
     return program.with_steps([step for step in steps if step is not None])

@@ -26,7 +26,7 @@ from tutor.programs.program import Program, Walk, walks
 
 def fuse(program: Program) -> Program:
     """With each chain of elementwise steps as one step."""
-    uses, steps = Uses(program), list[Step]()
+    uses, steps = Uses.of(program), list[Step]()
     freed = False  # memory that something else is written to, which had to wait for the chain
     for chain in Chains(program).in_order():
         one = _fused(chain, uses) if len(chain.steps) > 1 else None
@@ -67,6 +67,8 @@ def _is_wanted(chain: Chain, uses: Uses, out: Walk) -> bool:
 
 def _key(walk: Walk) -> Walk:
     """The walk, equal to all that visit the same elements in the same order."""
+    if 1 not in walk.shape:
+        return walk
     strides = [0 if n == 1 else s for n, s in zip(walk.shape, walk.strides, strict=True)]
     return walk._replace(strides=tuple(strides))
 
@@ -84,20 +86,22 @@ class _Code:
     def add(self, step: Step) -> None:
         args = tuple([self._read(walk) for walk in reads(step)])
         out = walks(step)[0]
+        key = _key(out)
         if step.kernel == "copy":
-            (self.number[_key(out)],) = args
+            (self.number[key],) = args
         else:
             dtype = out.buf.dtype if step.kernel == "cast" else step.dtype
-            self.number[_key(out)] = str(len(self.rows))
+            self.number[key] = str(len(self.rows))
             self.rows.append(Instruction("", step.kernel, dtype, args))
-        self.written.pop(_key(out), None)
-        self.written[_key(out)] = out
+        self.written.pop(key, None)
+        self.written[key] = out
 
     def _read(self, walk: Walk) -> str:
-        if _key(walk) not in self.number:
-            self.number[_key(walk)] = f"i{len(self.inputs)}"
+        key = _key(walk)
+        if key not in self.number:
+            self.number[key] = f"i{len(self.inputs)}"
             self.inputs.append(walk)
-        return self.number[_key(walk)]
+        return self.number[key]
 
     def finished(self, results: list[Walk]) -> list[Instruction]:
         """With the destinations: the results in this order, and registers for all others. What is a

@@ -17,12 +17,12 @@ from tutor.backends.bytecode import product
 from tutor.backends.step import Step
 from tutor.programs.passes.elements import same
 from tutor.programs.passes.uses import Uses, is_map, reads, writes
-from tutor.programs.program import Program, Slot, Walk, walks
+from tutor.programs.program import Program, Slot, Walk, renamed
 
 
 def inplace(program: Program) -> Program:
     """With each result where an input was, if that ends there."""
-    uses, steps = Uses(program), []
+    uses, steps = Uses.of(program), []
     place: dict[Slot, Slot] = {}  # from a slot to the one whose memory it has
     for i, step in enumerate(program):
         taken: set[Slot] = set()
@@ -31,19 +31,14 @@ def inplace(program: Program) -> Program:
             if found is not None:
                 taken.add(found)
                 place[out.buf] = place.get(found, found)
-        steps.append(step.over([_placed(place, walk) for walk in walks(step)]))
+        steps.append(renamed(step, place))
     outputs = {root: slot for slot, root in place.items() if slot.lasts}
-    steps = [step.over([_placed(outputs, w) for w in walks(step)]) for step in steps]
-    return program.with_steps(steps)
+    return program.with_steps([renamed(step, outputs) for step in steps])
 
 
 def _is_chain(step: Step) -> bool:
     """Is it of elementwise kernels alone? A product writes before it has read everything."""
     return step.kernel == "fused" and product(str(step.params["code"])) is None
-
-
-def _placed(place: dict[Slot, Slot], walk: Walk) -> Walk:
-    return walk._replace(buf=place[walk.buf]) if walk.buf in place else walk
 
 
 def _dying(uses: Uses, step: Step, out: Walk, i: int) -> Iterator[Slot]:

@@ -15,22 +15,26 @@ from collections import Counter
 
 from tutor.backends.step import Step
 from tutor.programs.passes.uses import writes
-from tutor.programs.program import Program, Slot, Walk, walks
+from tutor.programs.program import Program, Slot, renamed, walks
 
 
 def versions(program: Program) -> Program:
     """With a slot of its own for each time that a temp or output is written as a whole."""
-    left = Counter(slot for step in program for slot in _begun(step).values())
+    begun = [_begun(step) for step in program]
+    left = Counter(slot for slots in begun for slot in slots.values())
     now: dict[Slot, Slot] = {}  # what stands for a slot at the moment; in the end it does itself
     steps = []
-    for step in program:
-        operands = [_at(now, walk) for walk in walks(step)]
-        for place, slot in _begun(step).items():
+    for step, slots in zip(program, begun, strict=True):
+        step = renamed(step, now)
+        for place, slot in slots.items():
             left[slot] -= 1
-            fresh = Slot("temp", slot.count, slot.dtype, device=slot.device)
-            now[slot] = fresh if left[slot] else slot
-            operands[place] = _at(now, walks(step)[place])
-        steps.append(step.over(operands))
+            if left[slot] or slot in now:
+                fresh = Slot("temp", slot.count, slot.dtype, device=slot.device)
+                now[slot] = fresh if left[slot] else slot
+                operands = [*walks(step)]
+                operands[place] = operands[place]._replace(buf=now[slot])
+                step = step.over(operands)
+        steps.append(step)
     return program.with_steps(steps)
 
 
@@ -49,7 +53,3 @@ def _begun(step: Step) -> dict[int, Slot]:
         for place, walk in zip(places, written, strict=True)
         if walk.is_whole and walk.buf.role in ("temp", "output")
     }
-
-
-def _at(now: dict[Slot, Slot], walk: Walk) -> Walk:
-    return walk._replace(buf=now[walk.buf]) if walk.buf in now else walk

@@ -34,7 +34,7 @@ class Piece(NamedTuple):
 
 def pieces(program: Program) -> Program:
     """With sums of parts put together from the parts."""
-    uses, steps = Uses(program), list[Step]()
+    uses, steps = Uses.of(program), list[Step]()
     found: dict[Slot, list[Piece]] = {}
     sums: dict[int, list[Piece]] = {}  # the steps that add such arrays
     for i, step in enumerate(program):

@@ -7,13 +7,17 @@ question is what happens between two steps.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
+from collections import defaultdict
+from collections.abc import Callable
+from functools import partial
+from operator import attrgetter
 from typing import NamedTuple, cast
 
 from tutor.backends.bytecode import DIVIDES, parse
 from tutor.backends.step import Step
 from tutor.programs.passes.elements import overlap, whole
-from tutor.programs.program import Program, Slot, Walk
+from tutor.programs.program import Program, Slot, Walk, walks
 
 INDEXED = {"gather", "scatter", "index_select", "cross_entropy", "cross_entropy_grad"}  # forms
 MOST = 32  # of uses of a slot that are told apart; beyond it, what follows waits for all of them
@@ -26,12 +30,9 @@ class Use(NamedTuple):
     walk: Walk
 
 
-def reads(step: Step) -> tuple[Walk, ...]:
-    return cast(tuple[Walk, ...], step.reads)
-
-
-def writes(step: Step) -> tuple[Walk, ...]:
-    return cast(tuple[Walk, ...], step.writes)
+# The operands of a Step in a Program.
+reads = cast(Callable[[Step], tuple[Walk, ...]], attrgetter("reads"))
+writes = cast(Callable[[Step], tuple[Walk, ...]], attrgetter("writes"))
 
 
 def is_map(step: Step) -> bool:
@@ -56,13 +57,30 @@ class Uses:
     __slots__ = ("reads", "writes")
 
     def __init__(self, program: Program) -> None:
-        self.reads: dict[Slot, list[Use]] = {slot: [] for slot in program.slots}
-        self.writes: dict[Slot, list[Use]] = {slot: [] for slot in program.slots}
+        self.reads, self.writes = (
+            defaultdict[Slot, list[Use]](list),
+            defaultdict[Slot, list[Use]](list),
+        )
+        use = partial(tuple.__new__, Use)  # so many that it takes half as long
         for i, step in enumerate(program):
             for walk in reads(step):
-                self.reads[walk.buf].append(Use(i, walk))
+                self.reads[walk.buf].append(use((i, walk)))
             for walk in writes(step):
-                self.writes[walk.buf].append(Use(i, walk))
+                self.writes[walk.buf].append(use((i, walk)))
+
+    @classmethod
+    def of(cls, program: Program) -> Uses:
+        """The same for whoever does not change it: found once for all passes that leave the
+        Program as it is."""
+        if program.uses is None:
+            program.uses = cls(program)
+        return cast(Uses, program.uses)
+
+    def move(self, step: Step, at: int) -> None:
+        """The step stands there now. (That it was elsewhere before only says too much.)"""
+        for found, several in ((self.reads, reads(step)), (self.writes, writes(step))):
+            for walk in several:
+                insort(found[walk.buf], Use(at, walk), key=_at)
 
     def maker(self, slot: Slot) -> int | None:
         """The step that fills all of it, if no other writes it, and none reads it before, and it is
@@ -90,8 +108,7 @@ class Uses:
         return self.is_changed(walk, after, before) or self.is_read(walk, after, before)
 
 
-def _at(use: Use) -> int:
-    return use.at
+_at = attrgetter("at")
 
 
 def _any(uses: list[Use], walk: Walk, after: int, before: int) -> bool:
@@ -99,14 +116,11 @@ def _any(uses: list[Use], walk: Walk, after: int, before: int) -> bool:
     return any(overlap(use.walk, walk) for use in uses[first:end])
 
 
-class _History:
+class _History(NamedTuple):
     """What has happened to a slot since it was last written as a whole."""
 
-    __slots__ = ("read", "written")
-
-    def __init__(self) -> None:
-        self.read: list[Use] = []
-        self.written: list[Use] = []
+    read: list[Use]
+    written: list[Use]
 
 
 def dependences(program: Program) -> list[set[int]]:
@@ -116,7 +130,7 @@ def dependences(program: Program) -> list[set[int]]:
     than it would have. Only the latest are named: they follow what was before them.
     """
     found: list[set[int]] = []
-    histories = {walk.buf: _History() for step in program for walk in writes(step)}
+    histories = {walk.buf: _History([], []) for step in program for walk in writes(step)}
     refused: set[int] = set()  # the last step that may have refused
     seen_outside: set[int] = set()  # and those that have written an input or state since
     for i, step in enumerate(program):
@@ -124,11 +138,10 @@ def dependences(program: Program) -> list[set[int]]:
         written = writes(step)
         for walk in reads(step):
             if history := histories.get(walk.buf):  # not of what is never written
-                needs.update(u.at for u in history.written if overlap(u.walk, walk))
+                needs.update(_meeting(walk, history.written))
         for walk in written:
-            history = histories[walk.buf]
-            needs.update(u.at for u in history.written if overlap(u.walk, walk))
-            needs.update(u.at for u in history.read if overlap(u.walk, walk))
+            needs.update(_meeting(walk, histories[walk.buf].written))
+            needs.update(_meeting(walk, histories[walk.buf].read))
         if any(walk.buf.role in ("input", "state") for walk in written):
             needs |= refused
             seen_outside.add(i)
@@ -141,21 +154,23 @@ def dependences(program: Program) -> list[set[int]]:
     return found
 
 
+def _meeting(walk: Walk, uses: list[Use]) -> list[int]:
+    return [use.at for use in uses if overlap(use.walk, walk)]
+
+
 def _note(histories: dict[Slot, _History], step: Step, i: int, needs: set[int]) -> None:
     """Write step i into the histories. One that has become long is cut: i follows all that is in
     it, and stands for it from then on."""
     for walk in writes(step):
         history = histories[walk.buf]
-        if walk.is_whole:
-            history.written, history.read = [], []
-        history.written = [u for u in history.written if u.walk != walk]
-        history.read = [u for u in history.read if u.walk != walk]
+        for uses in history:
+            uses[:] = [] if walk.is_whole else [use for use in uses if use.walk != walk]
         history.written.append(Use(i, walk))
     for walk in reads(step):
         if walk.buf in histories:
             histories[walk.buf].read.append(Use(i, walk))
-    for slot in {walk.buf for walk in (*reads(step), *writes(step))}:
-        history = histories.get(slot, _History())
+    for slot in {walk.buf for walk in walks(step)} & histories.keys():
+        history = histories[slot]
         if len(history.written) + len(history.read) > MOST:
-            needs.update(u.at for u in [*history.written, *history.read])
-            history.written, history.read = [Use(i, whole(slot))], []
+            needs.update(use.at for uses in history for use in uses)
+            histories[slot] = _History([], [Use(i, whole(slot))])
