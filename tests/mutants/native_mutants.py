@@ -425,8 +425,7 @@ NATIVE_MUTANTS = [
     ),
     Mutant(
         "one square among powers makes squares of all", f"{CPP}/kernels/division.cpp",
-        "const bool square = xsimd::all(y == vec<double>(2.0));",
-        "const bool square = xsimd::any(y == vec<double>(2.0));",
+        "xsimd::all(known) ?", "xsimd::any(known) ?",
         "backends/test_powers.py",
         "x ** Tensor([2, 3]) is x * x",
         only="beside",
