@@ -69,8 +69,8 @@ using Fmod = FmodBy<math::fmod>;
 // ---- powers -------------------------------------------------------------------------------------
 
 // Most powers are x**2, and x**1 in its gradient. A product takes a sixteenth of the time, and is
-// off by its rounding at most. Each lane is chosen by its own exponent, so that no result depends on its neighbours;
-// `power` is asked only where some lane has another exponent.
+// off by its rounding at most. Each lane is chosen by its own exponent, so that no result depends
+// on its neighbours; `power` is asked only where some lane has another exponent.
 template <class F>
 vec<double> square_or(vec<double> x, vec<double> y, F power) {
     const auto square = y == vec<double>(2.0);
