@@ -39,7 +39,7 @@ class Eager:
 
 class Attempts:
     """Recordings one after another, without a replay between them. A recording takes as long as
-    hundreds of steps: after IN_VAIN of them, calls that are not known rest as in `Eager`, until a
+    some fifty steps: after IN_VAIN of them, calls that are not known rest as in `Eager`, until a
     replay shows that it pays."""
 
     def __init__(self, strict: bool) -> None:
