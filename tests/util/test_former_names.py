@@ -41,7 +41,6 @@ def test_what_is_inside_of_a_renamed_package_is_found_by_its_former_name() -> No
 
 def test_dist_is_a_short_name_for_distributed_without_a_warning() -> None:
     import tutor.dist.collectives
-
     from tutor.dist import DataParallel
 
     assert SHORT == {"tutor.dist": "tutor.distributed"}

@@ -41,9 +41,8 @@ class Create(Operators):
     ) -> Self:
         """Every element is `value`; without `dtype`, the dtype of `Tensor(value)`."""
         number = value if is_number(value) else cls(value).item()
-        _, _, found = array_like.read(
-            number, None if dtype is None else dtypes.of(dtype)
-        )  # it fits
+        wanted = None if dtype is None else dtypes.of(dtype)
+        _, _, found = array_like.read(number, wanted)  # raises if the dtype cannot hold it
         sizes = layout.checked_shape(shape)
         out = cls.over(Buffer.empty(math.prod(sizes), found, devices.of(device)), sizes)
         engine.call("fill", found, out, value=number)

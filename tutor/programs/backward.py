@@ -214,9 +214,7 @@ class Part:
 
         def run() -> Gradients:
             recorder.set(note)
-            bounds_checks.closed.set(
-                asked.append
-            )  # who reads numbers in Python: then it is not replayed
+            bounds_checks.closed.set(asked.append)  # numbers read in Python rule out a replay
             with watch(note.note):
                 return self.walk(node, g)
 
