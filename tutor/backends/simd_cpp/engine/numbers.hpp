@@ -25,8 +25,8 @@ DType meeting_of(DType a, DType b);
 DType dtype_beside(PyObject* number, DType dtype);
 DType own_dtype(PyObject* number);  // where nothing is beside it
 
-// The number as the bytes of a dtype, as `pack` of tutor/_storage/array_like.py has them. false if an
-// integer dtype cannot hold it.
+// The number as the bytes of a dtype, as `pack` of tutor/_storage/array_like.py has them. false if
+// an integer dtype cannot hold it.
 bool pack(PyObject* number, DType dtype, Number* room);
 
 }  // namespace tutor

@@ -25,7 +25,8 @@ bool stretch(Operand* x, const int64_t* shape, int ndim);
 // The same for as many axes as `out` has, but the last `kept` of x's own.
 bool stretch_leading(Operand* x, const Operand& out, int kept);
 
-// Row-major strides, as tutor/_storage/layout.py has them, and the number of elements; -1: too many.
+// Row-major strides, as tutor/_storage/layout.py has them, and the number of elements; -1: too
+// many.
 int64_t lay_out(Operand* out);
 
 // Whether a and b have the same shape, not regarding axis `but`.
