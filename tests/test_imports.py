@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -102,6 +103,18 @@ def test_imports_point_down(module: str) -> None:
 
 def test_every_room_has_its_floor_and_every_floor_its_rooms() -> None:
     assert {room(module) for module in MODULES} == set(FLOOR)
+
+
+def test_the_page_on_the_architecture_has_these_floors() -> None:
+    page = (PACKAGE.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = page.partition("| floor | rooms |")[2].partition("\n\n")[0]
+    floors: list[set[str]] = []
+    for row in table.splitlines()[2:]:
+        _, name, rooms, *_ = (cell.strip() for cell in row.split("|"))
+        if name:
+            floors.append(set())
+        floors[-1] |= {"" if each == "tutor" else each for each in re.findall(r"`(\w+)`", rooms)}
+    assert floors == [{*rooms} for rooms in reversed(FLOORS)]
 
 
 @pytest.mark.parametrize("module", [module for module in MODULES if room(module) == "core"])
