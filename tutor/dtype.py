@@ -104,7 +104,7 @@ BY_NAME = {dtype.name: dtype for dtype in TABLE}
     float16, bfloat16, float32, float64,
 ) = TABLE  # fmt: skip
 
-LETTERS = {"bool": "b", "int": "i", "uint": "u", "float": "f"}  # of the kinds, as NumPy has them
+LETTERS = {"bool": "b", "int": "i", "uint": "u", "float": "f"}  # NumPy's letters for the kinds
 RANK = {"bool": 0, "int": 1, "uint": 1, "float": 2}  # which kind can hold which
 
 # The defaults for Python numbers: bool, int, float.

@@ -49,8 +49,8 @@ def _pack_float(number: float, dtype: DType) -> bytes:
 def _upper_half(number: float) -> int:
     """The 16 bits of the bfloat16 nearest to `number`.
 
-    Going through float32 would round twice. Instead, express `number` in units of the last of
-    bfloat16's 8 bits and `round` that, exactly, to even; as a float32 it then is a bfloat16.
+    Going through float32 would round twice. Instead, count in units of the last of bfloat16's 8
+    bits, which `round` does exactly, to even: the float32 of the result is already a bfloat16.
     """
     if 0 < abs(number) < 1e300:  # neither infinite nor nan
         unit = max(math.frexp(number)[1] - 8, -133)

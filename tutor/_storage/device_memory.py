@@ -9,7 +9,7 @@ from tutor.errors import DeviceError, TutorError
 
 
 def is_elsewhere(memory: Any) -> bool:
-    """Is it memory on a device other than the host? A promise of memory is not."""
+    """Is it memory on a device other than the host? A promise is not, on whatever device."""
     return hasattr(memory, "write") and hasattr(memory, "keep")
 
 

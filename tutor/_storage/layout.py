@@ -229,7 +229,7 @@ def pairs_of(pairs: Any, ndim: int, what: str) -> tuple[tuple[int, int], ...]:
 
 
 def check_mode(mode: str, value: Any) -> None:
-    """Raise ShapeError unless `mode` is one of pad's modes other than "constant", without value."""
+    """Raise ShapeError unless `mode` is pad's "reflect", "edge" or "wrap", without a `value`."""
     if mode not in ("reflect", "edge", "wrap"):
         known = "'constant', 'edge', 'reflect' or 'wrap'"
         raise ShapeError(f"pad(mode={mode!r})", "no such mode", known)

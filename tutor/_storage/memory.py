@@ -111,7 +111,7 @@ class PythonMemory:
 
     # ---- what tutor.memory shows and sets --------------------------------------------------------
 
-    allocations = in_use = peak = 0  # of all PythonMemory together
+    allocations = in_use = peak = 0  # totals over all PythonMemory
 
     @staticmethod
     def counts() -> tuple[int, int, int, int, int]:

@@ -9,7 +9,7 @@ import math
 
 
 def is_one_to_one(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Has each element a place of its own in memory?"""
+    """Does each element have its own place in memory?"""
     if 0 in shape:
         return True
     axes = sorted((abs(s), n) for n, s in zip(shape, strides, strict=True) if n > 1)

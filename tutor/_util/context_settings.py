@@ -211,7 +211,7 @@ class Entered(Generic[T]):
         return Block(self.value, self.value)
 
     def looked_up(self) -> tuple[list[Block[T]], list[Block[T]]]:
-        """This thread's half looked-up Blocks: with only __exit__, and with only __enter__."""
+        """This thread's Blocks with one half looked up: only __exit__, only __enter__."""
         return self._looked_up.setdefault(get_ident(), ([], []))
 
 

@@ -52,7 +52,7 @@ _devices: dict[str, str] = {}  # backend -> the device whose memory it works on
 _loaders: dict[str, Callable[[], Table]] = {}
 _more: dict[str, list[Callable[[], Table]]] = {}  # rows that other code adds to a backend
 _everywhere: dict[str, Kernel] = {}  # kernels that work on the memory of any device
-_brings: list[tuple[Callable[[str], Table], Callable[[], Collection[str]]]] = []  # of devices
+_brings: list[tuple[Callable[[str], Table], Callable[[], Collection[str]]]] = []  # by devices.py
 _unavailable: dict[str, str] = {}  # built-in backends that could not be loaded: name -> what to do
 _kernels: dict[tuple[str, str, DType, str], Kernel] = {}  # the cache of lookup
 

@@ -5,7 +5,7 @@ Buffer), *emit* it (look up the kernel and let it fill the Buffer: tutor/backend
 kernel calls of a process pass through), and *remember* the Op if a gradient may be wanted.
 
 Backward, `backward` (backward.py): visit the recorded Ops newest first, hand each the gradient of
-its result, and pass on the gradients it returns, until only leaves remain. It has no formulas.
+its result, and pass on the gradients it returns, down to the leaves. The Engine has no formulas.
 """
 
 from __future__ import annotations

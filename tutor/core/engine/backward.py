@@ -30,8 +30,8 @@ class Backward:
                  retain_graph: bool | None = None, create_graph: bool = False) -> None:  # fmt: skip
         """Add d root / d leaf to `.grad` of every leaf that requires one.
 
-        `gradient` is d (objective) / d root, of root's shape; it may be omitted (then 1) only if
-        root holds one number. `create_graph` records the walk itself, for higher derivatives.
+        `gradient` is d (objective) / d root, in root's shape and dtype. If root holds one number it
+        may be omitted, and is 1. `create_graph` records the walk itself, for higher derivatives.
         Without `retain_graph` (default: as create_graph) the walk frees the graph as it goes.
 
         `.grad` is stored after the walk: if that ends in an exception, such as an interrupt, no
@@ -124,7 +124,7 @@ class Backward:
 
     @staticmethod
     def hook(tensor: AnyTensor, hook: Hook) -> Callable[[], None]:
-        """Call `hook` with `tensor`'s gradient in every backward(). Returns the remover."""
+        """Call `hook(gradient)` in each backward() through `tensor`; returns its remover."""
         if not callable(hook):
             raise error_messages.no_hook(hook)
         if not tensor.requires_grad:

@@ -84,7 +84,7 @@ def autocast_dtype() -> DType | None:
 
 
 def operands(rule: str, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The operands of an op with that rule, cast as autocast demands here. float64 is not cast."""
+    """The operands of an op with that rule, cast as autocast requires here. float64 is not cast."""
     lower = autocast_dtype()
     if lower is None:
         return inputs

@@ -128,7 +128,7 @@ class Forward:
         inputs, first = op.inputs, op.promotes
         if first is None:
             return
-        if all(map(is_tensor, inputs)):  # most often there is nothing to do
+        if all(map(is_tensor, inputs)):  # the usual case: nothing to do
             found = {x.buf.dtype for x in inputs[first:]}
             if len(found) == 1 and (not op.wants_float or found.pop().is_float):
                 return
