@@ -1,9 +1,9 @@
 """The thirteen element types: one table for Python, C++ and the documentation.
 
-A dtype says how many bytes one number takes and how its bits are read. `format` is the character
-Python's `struct` and the buffer protocol use for it; the C++ backend recognises a dtype by the same
-character (`simd_cpp/kernel.hpp`), so the two tables cannot drift apart without a test noticing.
-`struct` does not know bfloat16: its character "E" is tutor's own, and array_like.py reads its bits.
+A dtype determines how many bytes a number takes and how its bits are read. `format` is its
+character in Python's `struct` and the buffer protocol. The C++ backend recognises a dtype by the
+same character (`simd_cpp/kernel.hpp`), so a test notices if the two tables drift apart. `struct`
+lacks bfloat16: its character "E" is tutor's own, and bits.py converts it.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from typing import Any
 from tutor._util.keyword_aliases import spelled
 from tutor.errors import DTypeError, NumberRangeError
 
-# Floats (IEEE 754, and bfloat16: float32 without its lower half): the bits behind the binary point,
+# Floats (IEEE 754, and bfloat16: float32 without its lower half): the bits after the binary point,
 # and the exponent of the largest numbers.
 LAYOUTS = {"e": (10, 15), "E": (7, 127), "f": (23, 127), "d": (52, 1023)}
 
 
 class DType:
-    """One row of the table below: `name`, `kind`, `format`, and what follows from them.
+    """One row of the table below: `name`, `kind`, `format`, and the properties derived from them.
 
     `min` and `max` are the ends of the finite range. Floats also have `eps`, the distance from 1 to
-    the next number, and the smallest positive numbers: `smallest_normal`, and below it, with fewer
-    and fewer bits, down to `smallest_subnormal`.
+    the next larger number; `smallest_normal`, the smallest positive number of full precision; and
+    `smallest_subnormal`, the smallest positive number of all.
     """
 
     __slots__ = (
@@ -62,7 +62,7 @@ class DType:
 
     @property
     def __numpy_dtype__(self) -> Any:
-        """Asked for by NumPy (2.4 and later): np.zeros(3, dtype=tutor.float32)."""
+        """Read by NumPy (2.4 and later): np.zeros(3, dtype=tutor.float32)."""
         return importlib.import_module("numpy").dtype(self.name)
 
     @property
@@ -74,7 +74,7 @@ class DType:
         return f"tutor.{self.name}"
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
-        return of, (self.name,)  # a copy or an unpickled dtype is the one object of that name
+        return of, (self.name,)  # copies and unpickled dtypes are the same object
 
 
 # name, kind, struct format. The order is the C++ enum's order.
@@ -104,14 +104,14 @@ BY_NAME = {dtype.name: dtype for dtype in TABLE}
     float16, bfloat16, float32, float64,
 ) = TABLE  # fmt: skip
 
-LETTERS = {"bool": "b", "int": "i", "uint": "u", "float": "f"}  # of the kinds, as NumPy has them
+LETTERS = {"bool": "b", "int": "i", "uint": "u", "float": "f"}  # NumPy's letters for the kinds
 RANK = {"bool": 0, "int": 1, "uint": 1, "float": 2}  # which kind can hold which
 
-# The three that stand for a Python number where nothing else says which: bool, int, float.
+# The defaults for Python numbers: bool, int, float.
 DEFAULTS = {bool: bool_, int: int64, float: float32}
 
 
-# NumPy's short names: a kind and how many bytes ("f4"), perhaps behind a sign for their order.
+# NumPy's short names: a kind and a size in bytes ("f4"), optionally after a byte-order sign.
 SHORT = {
     f"{LETTERS[dtype.kind]}{dtype.itemsize}": dtype for dtype in TABLE if dtype is not bfloat16
 }
@@ -119,10 +119,10 @@ OWN_ORDER = ("=", "|", "<" if sys.byteorder == "little" else ">")
 
 
 def of(dtype: Any) -> DType:
-    """The dtype meant by a dtype, its name (`"float32"`, `"f4"`), a Python type (`float`, which is
-    float32 here), or one of NumPy's (`np.float32`, `np.dtype("f4")`).
+    """The DType for a DType, a name (`"float32"`, `"f4"`), a Python type (`float` means float32
+    here), or a NumPy type or dtype (`np.float32`, `np.dtype("f4")`).
 
-    Raises DTypeError for anything else, listing what there is.
+    Raises DTypeError for anything else, listing the available dtypes.
     """
     if isinstance(dtype, DType):
         return dtype
@@ -143,8 +143,8 @@ def of(dtype: Any) -> DType:
 
 
 def _of_numpy(dtype: Any) -> DType | None:
-    """The dtype of one of NumPy's scalar types or dtypes. NumPy is asked only if it is there: who
-    has one of its types has imported it."""
+    """The dtype for a NumPy scalar type or dtype. NumPy is never imported for this: a caller with
+    such a type has imported it."""
     numpy = sys.modules.get("numpy")
     if numpy is None or not (
         isinstance(dtype, numpy.dtype)
@@ -153,16 +153,16 @@ def _of_numpy(dtype: Any) -> DType | None:
         return None
     try:
         found = numpy.dtype(dtype)
-    except TypeError:  # np.number and its like are kinds, no dtypes
+    except TypeError:  # np.number and the like are abstract
         return None
     return BY_NAME.get(found.name) if found.isnative else None
 
 
 @spelled
 def promote(a: DType | str | type, b: DType | str | type) -> DType:
-    """The smallest dtype that can hold values of both: the array API's table, NumPy 2's rule
-    where that standard is silent (integer with float). int64 with uint64 gives float64, as there;
-    float16 with bfloat16, neither of which holds the other, float32.
+    """The smallest dtype that can hold values of both: the array API's table, and NumPy 2's rules
+    where that standard is silent (integer with float). int64 with uint64 gives float64, as in
+    NumPy; float16 with bfloat16 gives float32, since neither can hold the other.
     """
     return _meeting(of(a), of(b))
 
@@ -189,15 +189,15 @@ def _meeting(a: DType, b: DType) -> DType:
 
 
 def accumulator(dtype: DType) -> DType:
-    """What a sum is kept in: floats as they are, bool and signed as int64, unsigned as uint64."""
+    """The dtype of a sum: the same for floats, int64 for bool and signed, uint64 for unsigned."""
     return dtype if dtype.is_float else uint64 if dtype.kind == "uint" else int64
 
 
 def of_number(number: bool | int | float, beside: DType | None = None) -> DType:
-    """The dtype a Python number takes beside a tensor of dtype `beside`, or alone.
+    """The dtype that a Python number takes beside a tensor of dtype `beside`, or alone.
 
-    A number is weak: it takes the tensor's dtype. Only where that dtype's kind could not hold it
-    (a float beside integers, an int beside bools) does the number's own default decide.
+    A number is weakly typed: it takes the tensor's dtype. Only if that dtype's kind cannot hold it
+    (a float beside integers, an int beside bools) does it take its own default.
     """
     own = DEFAULTS[bool if isinstance(number, bool) else int if isinstance(number, int) else float]
     if beside is None:
@@ -206,8 +206,8 @@ def of_number(number: bool | int | float, beside: DType | None = None) -> DType:
 
 
 def common(operands: Iterable[DType | bool | int | float]) -> DType | None:
-    """The one dtype in which tensors of these dtypes and these Python numbers meet; None if there
-    is nothing."""
+    """The common dtype of tensors of these dtypes and these Python numbers; None if there are no
+    operands."""
     found: DType | None = None
     numbers = []
     for operand in operands:
@@ -221,7 +221,7 @@ def common(operands: Iterable[DType | bool | int | float]) -> DType | None:
 
 
 def check_numbers(numbers: Sequence[bool | int | float], dtype: DType) -> None:
-    """Raise NumberRangeError when an integer `dtype` cannot hold all of these whole numbers."""
+    """Raise NumberRangeError unless the integer `dtype` can hold all of these whole numbers."""
     low, high = min(numbers, default=0), max(numbers, default=0)
     if low < dtype.min or high > dtype.max:
         raise NumberRangeError(

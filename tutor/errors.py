@@ -1,8 +1,8 @@
 """Errors are lessons in three parts: what was asked, what was found, what to do.
 
-Every error tutor raises on a user's mistake is one of these types. Each also derives from the
-built-in exception a Python programmer would expect (`ShapeError` is a `ValueError`), so existing
-`except` clauses keep working.
+Every error that tutor raises for a user's mistake has one of these types. Each also derives from
+the built-in exception that a Python programmer would expect (`ShapeError` is a `ValueError`), so
+existing `except` clauses keep working.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 
 class TutorError(Exception):
-    """Base of every error of this library: `TutorError(asked, found, do)`."""
+    """Base class of all errors of this library: `TutorError(asked, found, do)`."""
 
     def __init__(self, asked: str, found: str = "", do: str = "") -> None:
         self.asked, self.found, self.do = asked, found, do
@@ -31,19 +31,19 @@ class AxisError(ShapeError, IndexError):
 
 
 class ScalarError(ShapeError, TypeError):
-    """A single number where axes are wanted: it has no length. Callers catch TypeError for that."""
+    """A single number where axes are needed: it has no length. Also caught as TypeError."""
 
 
 class OutOfRangeError(TutorError, IndexError):
-    """An element or index outside of what is there."""
+    """An element or index out of range."""
 
 
 class DTypeError(TutorError, TypeError):
-    """A dtype, or a Python type, that the operation does not take."""
+    """A dtype, or a Python type, that the operation does not accept."""
 
 
 class ArgumentError(TutorError, TypeError):
-    """Arguments that do not fit the function: an unknown keyword, too many, or one twice."""
+    """Arguments that do not fit the function: an unknown keyword, too many, or a duplicate."""
 
 
 class NumberRangeError(TutorError, OverflowError):
@@ -55,39 +55,39 @@ class KernelNotFound(TutorError, LookupError):  # noqa: N818 - it reads as what 
 
 
 class GraphError(TutorError, RuntimeError):
-    """A backward pass that cannot be right: no graph, a freed graph, a value changed since."""
+    """A backward pass that would be wrong: no graph, a freed graph, or a value changed since."""
 
 
 class MissingForwardError(TutorError, NotImplementedError):
-    """A module without a `forward`: there is nothing that a call of it could compute."""
+    """A module without a `forward`: a call has nothing to compute."""
 
 
 class RecordError(TutorError, RuntimeError):
-    """Something in a jitted function that cannot be recorded: a replay would not do it."""
+    """Something in a jitted function that cannot be recorded: a replay would not repeat it."""
 
 
 class ExportError(TutorError, ValueError):
-    """Something in a model, or a file, that the ONNX format, or this library, has no word for."""
+    """Something in a model or file that the ONNX format or this library cannot express."""
 
 
 class AnomalyError(TutorError, ArithmeticError):
-    """A nan or inf that an operation has made of finite numbers, where that is looked for."""
+    """A nan or inf that an operation made from finite numbers, found by anomaly detection."""
 
 
 class DataError(TutorError, ValueError):
-    """A data set or file that is missing, damaged or not what it claims to be."""
+    """A data set or file that is missing, damaged or of another kind than it claims."""
 
 
 class DistError(TutorError, RuntimeError):
-    """Ranks that have lost each other: one has ended, does not come, or calls something else."""
+    """Ranks that have lost each other: one has ended, does not arrive, or makes another call."""
 
 
 class MissingPackageError(TutorError, ImportError):
-    """A package that only this call needs, and that is not installed."""
+    """A package that is not installed, and that only this call needs."""
 
 
 class OutOfMemoryError(TutorError, MemoryError):
-    """More memory than there is, or than any address could name."""
+    """More memory than is available, or than an address can express."""
 
 
 class InterpreterError(TutorError, ImportError):
@@ -99,13 +99,13 @@ class DomainError(TutorError, ValueError):
 
 
 class DeviceError(DomainError, RuntimeError):
-    """A device that is not there, refuses what is asked of it, or is lost; or operands on two."""
+    """A device that is missing, refuses a request, or is lost; or operands on two devices."""
 
 
 def unknown(what: str, name: str, names: Iterable[str], where: str) -> DomainError:
-    """The error for a name that is not among `names`, with those that are spelled alike; `where`
-    lists them all."""
-    import difflib  # only mistakes need it
+    """The error for a name that is not among `names`, with similar spellings; `where` lists all of
+    them."""
+    import difflib  # only needed for mistakes
 
     near = difflib.get_close_matches(str(name), list(names))
     found = f"near to it: {', '.join(near)}" if near else "there is none of that name"

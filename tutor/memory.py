@@ -1,4 +1,4 @@
-"""Memory as a whole: how much of it Buffers have, where it comes from, how to change that.
+"""Memory statistics and policy: how much memory Buffers use, and where it comes from.
 
     >>> from tutor import Buffer, memory
     >>> before = memory.stats().in_use
@@ -6,19 +6,18 @@
     >>> memory.stats().in_use - before
     4000
 
-Where a Buffer's bytes come from is one of three policies, which may be changed at any time:
+A policy determines where a Buffer's bytes come from. It may be changed at any time:
 
-- "plain": each block from the system, and back to it as soon as its Buffer goes.
-- "pool", the default: a block that was given back waits for the next Buffer of its size class.
-  Training asks for the same sizes in every step, so after the first few steps no block comes from
-  the system any more, and no page is touched for the first time. Numbers of up to 256 bytes stand
-  in the Memory object itself, which Python takes from a pool of its own.
+- "plain": each block comes from the system, and returns to it when its Buffer is freed.
+- "pool", the default: a freed block waits for the next Buffer of its size class. Training repeats
+  the same sizes, so after a few steps no block comes from the system, and no page is touched for
+  the first time. Up to 256 bytes are in the Memory object itself, which is from Python's own pool.
 - "arena": blocks are cut one after another from a chunk of 16 MiB, which is free again when the
-  last of them has gone. Nothing is simpler, and nothing wastes more if one of them stays.
+  last of them is freed. It is the simplest policy, and the most wasteful if one block stays.
 
-`limit` is how many bytes may wait while nobody uses them; what is beyond goes back to the system at
-once. No result depends on any of this. Memory in plain Python, where the extension was not built,
-counts the same, and knows "plain" only.
+`limit` is the maximum number of unused bytes to pool; any more return to the system at once. No
+result depends on any of this. Without the C++ extension, memory in plain Python counts the same and
+supports only "plain".
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ POLICIES = ("plain", "pool", "arena")
 
 
 class Stats(NamedTuple):
-    """What all Buffers together have asked for. Borrowed memory (`copy=False`) is not counted."""
+    """Counts over all Buffers. Borrowed memory (`copy=False`) is not counted."""
 
     allocations: int  # so far
-    hits: int  # of them, those that needed nothing from the system
-    misses: int  # the others
+    hits: int  # allocations that needed nothing from the system
+    misses: int  # all other allocations
     in_use: int  # bytes in Buffers now
-    held: int  # bytes that wait for the next Buffer
-    peak: int  # the most bytes in Buffers at one time, since the last reset_peak()
+    held: int  # pooled bytes, waiting for the next Buffer
+    peak: int  # the maximum of in_use since the last reset_peak()
 
     def __str__(self) -> str:
         share = self.hits / self.allocations if self.allocations else 0.0
@@ -68,18 +67,18 @@ def readable(nbytes: int) -> str:
 
 
 def stats() -> Stats:
-    """The counts as they are now."""
+    """The current counts."""
     allocations, misses, in_use, held, peak = Memory.counts()
     return Stats(allocations, allocations - misses, misses, in_use, held, peak)
 
 
 def reset_peak() -> None:
-    """Count the peak from here on."""
+    """Measure the peak from here on."""
     Memory.reset_peak()
 
 
 def trim() -> int:
-    """Give back to the system all that waits unused, and return how many bytes that was."""
+    """Return all pooled memory to the system; returns the number of bytes."""
     given_back: int = Memory.trim()
     return given_back
 
@@ -90,9 +89,10 @@ def config() -> Config:
 
 
 def configure(*, policy: str | None = None, limit: int | None = None) -> None:
-    """Choose the policy for Buffers from here on, and how many bytes may wait unused.
+    """Set the policy for Buffers made from here on, and the limit of unused bytes.
 
-    What has been handed out goes back the way it came. DomainError for what is no policy or limit.
+    Blocks already in use are freed by the policy they came from. DomainError for an invalid policy
+    or limit.
     """
     policy = config().policy if policy is None else policy
     limit = config().limit if limit is None else limit

@@ -1,10 +1,10 @@
-"""Randomness: one counter-based generator, the same numbers on every backend.
+"""Random numbers: one counter-based generator, with the same numbers on every backend.
 
-Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3") turns
-(seed, counter) into 128 random bits. The same seed and counters give the same bits whenever and
-wherever they are asked. The process has one stream of them: two cells in memory, the seed and the
-counter, which every kernel that draws is handed. It begins at the block that the counter names, and
-moves the counter on: so the same call, made again, gives the next numbers.
+Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3") maps
+(seed, counter) to a block of 128 random bits. The same seed and counter always give the same bits,
+on any machine. A process has one stream: two cells in memory, the seed and the counter, passed to
+every kernel that draws. The kernel starts at the block numbered by the counter and advances the
+counter, so the same call, repeated, draws the next numbers.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from tutor.errors import NumberRangeError
 
 T = TypeVar("T")
 WHERE = "where the random numbers stand"
-_PERMUTATIONS = 1 << 63  # permutations count from here, far from what tensors are filled with
-_DERIVED = 1 << 62  # and the seeds of other streams from here
+_PERMUTATIONS = 1 << 63  # permutations count from here, far from the blocks that fill tensors
+_DERIVED = 1 << 62  # the seeds of derived streams count from here
 
 
 class Stream:
-    """Random numbers, one after another: the cells `seed` and `counter` say where it stands."""
+    """A sequence of random numbers; the cells `seed` and `counter` are its position."""
 
     __slots__ = ("buf", "cells")
 
@@ -45,7 +45,7 @@ class Stream:
 
     @property
     def state(self) -> tuple[int, int]:
-        """(seed, counter), both read, or written, as if at one instant."""
+        """(seed, counter), read or written atomically."""
         payload = bounds_checks.numbers(self.buf, WHERE).tobytes()
         seed, counter = struct.unpack("QQ", payload)
         return seed, counter
@@ -63,13 +63,13 @@ class Stream:
             ) from None
 
     def draw(self, kernel: str, out: Walked, per_block: int) -> None:
-        """Fill `out`, moving on by a block for each `per_block` of its numbers."""
+        """Fill `out`, advancing by one block for each `per_block` of its numbers."""
         blocks = -(-math.prod(out.shape) // per_block)
         engine.call(kernel, out.buf.dtype, out, *self.cells, blocks=blocks)
 
 
 class _Process:
-    """The stream of the process; None until the first number is asked for."""
+    """The stream of the process; None until the first number is drawn."""
 
     stream: Stream | None = None
 
@@ -78,8 +78,8 @@ _process = _Process()
 
 
 class Derived:
-    """A stream of its own for every (seed, *numbers), each of them a whole number from 0 on: its
-    seed is made of random bits of theirs, when the first number is asked for."""
+    """A separate stream for every (seed, *numbers), all of them integers of 0 or more. Its seed is
+    derived from their random bits when the first number is drawn."""
 
     __slots__ = ("made", "numbers", "seed")
 
@@ -98,24 +98,24 @@ class Derived:
 
 
 _own: Setting[Stream | Derived | None] = Setting("tutor.random.own", None)
-redirection = _own.variable  # None where nothing redirects; C++ asks it (programs/shortcut.py)
+redirection = _own.variable  # None if nothing redirects; also read by C++ (programs/shortcut.py)
 
 
 def drawing_from(own: Stream | Derived, function: Callable[..., T], *args: Any) -> T:
-    """`function(*args)`, in which what this thread draws comes from `own`, and the stream of the
-    process stands still: a batch that is made ahead, in another thread, changes no number of the
-    step that runs meanwhile."""
+    """Run `function(*args)` with this thread drawing from `own`; the stream of the process does not
+    advance. So a batch prepared in another thread does not affect the numbers of the step that runs
+    meanwhile."""
     result: T = _own.during(own, function, *args)
     return result
 
 
 def redirected() -> bool:
-    """Whether this thread draws from another stream than the process's just now."""
+    """Does this thread currently draw from another stream than the process's?"""
     return _own.variable.get() is not None and _own.get() is not None
 
 
 def stream() -> Stream:
-    """The stream that everything is drawn from; its seed is the system's, unless one was given."""
+    """The stream that all numbers are drawn from; seeded by the system unless a seed was set."""
     if _own.variable.get() is not None and (own := _own.get()) is not None:
         return own if isinstance(own, Stream) else own.stream()
     found = _process.stream
@@ -127,9 +127,9 @@ def stream() -> Stream:
 
 @spelled
 def manual_seed(seed: int) -> None:
-    """Start the sequence of random numbers anew; `seed` is a whole number of up to 64 bits.
+    """Restart the sequence of random numbers from `seed`, an integer from 0 to 2**64 - 1.
 
-    Without it, every process draws other numbers: its first seed comes from the system.
+    Without it, every process draws different numbers, as its first seed comes from the system.
     """
     if not isinstance(seed, int) or not 0 <= seed < 2**64:
         raise NumberRangeError(
@@ -139,24 +139,24 @@ def manual_seed(seed: int) -> None:
 
 
 def seed() -> int:
-    """Start the sequence anew, from a seed that the system draws; returns that seed."""
+    """Restart the sequence from a seed drawn by the system; returns that seed."""
     drawn = int.from_bytes(os.urandom(8))
     manual_seed(drawn)
     return drawn
 
 
 def initial_seed() -> int:
-    """The seed that the sequence began with: give it to `manual_seed` to see the same numbers."""
+    """The seed of the current sequence: `manual_seed` with it repeats the same numbers."""
     return stream().state[0]
 
 
 def get_state() -> tuple[int, int]:
-    """(seed, counter): where the sequence stands. `set_state` continues from there."""
+    """(seed, counter): the position in the sequence. `set_state` continues from there."""
     return stream().state
 
 
 def set_state(state: tuple[int, int]) -> None:
-    """Go on from `state`, which `get_state` gave. NumberRangeError for what is no such thing."""
+    """Continue from `state`, a result of `get_state`. NumberRangeError for an invalid state."""
     whole = isinstance(state, tuple) and len(state) == 2 and {*map(type, state)} == {int}
     if not whole or not all(0 <= number < 2**64 for number in state):
         raise NumberRangeError(
@@ -168,25 +168,25 @@ def set_state(state: tuple[int, int]) -> None:
 
 
 def say_seed() -> None:
-    """With TUTOR_DEBUG, at the end: what has to be given to see the same numbers again."""
+    """With TUTOR_DEBUG, print at exit the seed that reproduces the same numbers."""
     if _process.stream is not None:
         print(f"tutor: random numbers: seed {initial_seed()}", file=sys.stderr)
 
 
 def bits(count: int, seed: int, counter: int) -> Buffer:
-    """`count` random uint32, from the block `counter` (modulo 2**64) on."""
+    """`count` random uint32, starting at block `counter` (modulo 2**64)."""
     out = Buffer.empty(count, uint32)
     Stream(seed, counter % 2**64).draw("random_bits", Operand(out, (count,), (1,), 0), 4)
     return out
 
 
 def permutation(n: int, seed: int, round: int = 0) -> list[int]:
-    """0 to n - 1 in an order that depends on (seed, round) alone: round is the epoch, say."""
+    """0 to n - 1 in a random order that depends only on (seed, round); round may be the epoch."""
     return permuted(n, seed, round).tolist()
 
 
 def permuted(n: int, seed: int, round: int = 0) -> Buffer:
-    """`permutation` as a Buffer of int64: the numbers become no Python objects."""
+    """`permutation` as a Buffer of int64, without creating Python numbers."""
     keys, order = bits(n, seed, _PERMUTATIONS + (round << 32)), Buffer.empty(n, int64)
     whole = [Operand(buf, (n,), (1,), 0) for buf in (order, keys)]
     engine.call("argsort", uint32, *whole, axis=0, descending=0)

@@ -1,1 +1,1 @@
-"""What Buffers, Tensors and kernels share: memory, its bytes as numbers, and how it is walked."""
+"""Shared by Buffers, Tensors and kernels: memory, its bytes as numbers, and layout arithmetic."""

@@ -1,4 +1,4 @@
-"""Reading what a user hands in: numbers, nested lists, arrays, anything with a buffer."""
+"""Reading a user's data: numbers, nested lists, arrays, anything with the buffer protocol."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tutor.dtype import BY_NAME, DType, bool_, check_numbers, float32, int64
 from tutor.errors import DTypeError, NumberRangeError, OutOfMemoryError, ShapeError
 
 NUMBERS = (bool, int, float)
-WRITTEN = (*NUMBERS, list, tuple, range)  # what numbers in code are written as
+WRITTEN = (*NUMBERS, list, tuple, range)  # literals in a program
 
 
 def is_number(x: object) -> TypeGuard[Number]:
@@ -23,24 +23,24 @@ def is_number(x: object) -> TypeGuard[Number]:
 
 
 class IsTensor:
-    """What every Tensor inherits, so that a file that its class is built on can tell one."""
+    """Marker base class of Tensor, so that modules below it can recognize one."""
 
     __slots__ = ()
 
 
 def is_tensor(x: object) -> TypeGuard[Any]:
-    """A Tensor, or a thing of a class derived from it."""
+    """A Tensor, or an instance of a subclass."""
     return isinstance(x, IsTensor)
 
 
 def is_scalar(x: Any) -> bool:
-    """Is x a number of NumPy's, or a text or a time: one that nobody can write into?"""
+    """Is x an immutable NumPy scalar: a number, a text or a time?"""
     numpy = sys.modules.get("numpy")
     return numpy is not None and isinstance(x, numpy.generic) and x.dtype.kind not in "OV"
 
 
 def holds_numbers(x: Any) -> bool:
-    """Whether x is meant as numbers: one or several of them, or a thing that has some."""
+    """Is x meant as numbers: a number, a list of them, or an object that contains some?"""
     if isinstance(x, (*WRITTEN, complex)) or hasattr(x, "shape"):
         return True
     return not isinstance(x, (str, bytes)) and (hasattr(x, "tolist") or _has_buffer(x))
@@ -49,9 +49,9 @@ def holds_numbers(x: Any) -> bool:
 def read(data: Any, dtype: DType | None) -> tuple[bytes, tuple[int, ...], DType]:
     """`data` as (bytes in row-major order, shape, dtype).
 
-    Without `dtype`: a float anywhere gives float32, else an int gives int64, else bool; arrays keep
-    theirs. Raises ShapeError for ragged lists, DTypeError for what is no number, NumberRangeError
-    for numbers the dtype cannot hold.
+    Without `dtype`: any float gives float32, otherwise any int gives int64, otherwise bool; arrays
+    keep their dtype. Raises ShapeError for ragged lists, DTypeError for values that are not numbers
+    and NumberRangeError for numbers the dtype cannot hold.
     """
     if isinstance(data, (str, complex)) or data is None:
         raise _no_number(data)
@@ -59,10 +59,10 @@ def read(data: Any, dtype: DType | None) -> tuple[bytes, tuple[int, ...], DType]
         numbers, shape = flatten(data)
     else:
         if getattr(getattr(data, "dtype", None), "kind", "f") in "mMcUSV":
-            raise _no_number(data)  # dates and their like have a buffer too: of plain bytes
+            raise _no_number(data)  # dates and the like have a buffer of plain bytes
         try:
             view = memoryview(data)
-        except TypeError:  # no buffer: perhaps an array or tensor of another kind
+        except TypeError:  # no buffer: perhaps another kind of array or tensor
             data = _plain(data)
             if not isinstance(data, (*NUMBERS, list)):
                 raise _no_number(data) from None
@@ -73,8 +73,8 @@ def read(data: Any, dtype: DType | None) -> tuple[bytes, tuple[int, ...], DType]
 
 
 def flatten(data: Any, depth: int = 0) -> tuple[list[Any], tuple[int, ...]]:
-    """The numbers of a nested list in row-major order, and its shape. ShapeError where it is ragged
-    or, before anything else, too deep: a list that contains itself has no end."""
+    """The numbers of a nested list in row-major order, and its shape. ShapeError if it is ragged or
+    too deep. Depth is checked first: a list that contains itself has no end."""
     if not isinstance(data, (list, tuple, range)):
         return [_number(data)], ()
     if depth == MAX_DIMS:
@@ -103,8 +103,8 @@ def flatten(data: Any, depth: int = 0) -> tuple[list[Any], tuple[int, ...]]:
 
 
 def _check_room(numbers: range) -> None:
-    """A range is as long as one likes: whether there is room for it is asked before it is walked.
-    A list of its numbers takes 8 bytes a number to point at them, and 32 for each of them."""
+    """OutOfMemoryError unless there is room for a list of `numbers`, checked before it is made: 8
+    bytes per number for the pointer and 32 for the number."""
     try:
         Memory(5 * len(numbers), 8, "d")
     except (MemoryError, OverflowError):
@@ -116,7 +116,7 @@ def _check_room(numbers: range) -> None:
 
 
 def pack(numbers: Sequence[Any], dtype: DType) -> bytes:
-    """`numbers` as bytes of `dtype`; floats round to nearest, beyond the range they are +-inf."""
+    """`numbers` as bytes of `dtype`; floats round to nearest, and to +-inf beyond the range."""
     if dtype.is_integer:
         for number in numbers:
             if isinstance(number, float) and not number.is_integer():
@@ -147,9 +147,9 @@ def _read_buffer(view: memoryview, dtype: DType | None) -> tuple[bytes, tuple[in
 
 
 def dtype_of_format(format: str, itemsize: int) -> DType:
-    """The dtype of a buffer's elements; DTypeError for those tutor does not have."""
+    """The dtype of a buffer's elements; DTypeError for formats that tutor lacks."""
     code = format.lstrip("@=<")
-    for dtype in BY_NAME.values():  # 'l' and 'q' are one thing on Linux: compare kind and size
+    for dtype in BY_NAME.values():  # 'l' and 'q' are the same on Linux: compare kind and size
         kinds = {"int": "bhilqn", "uint": "BHILQN", "float": "eEfd", "bool": "?"}[dtype.kind]
         if len(code) == 1 and code in kinds and dtype.itemsize == itemsize:
             return dtype

@@ -1,7 +1,7 @@
-"""Numbers as the bytes of a dtype, and back: `struct`, and the two habits it lacks.
+"""Numbers to bytes of a dtype, and back: `struct`, plus two things it lacks.
 
-What is beyond the range of a float becomes infinite, as IEEE 754 rounds it, where struct raises.
-And bfloat16, which struct does not know, is float32 without its lower half.
+Numbers beyond a float's range become infinite, as in IEEE 754 rounding, where struct raises. And
+bfloat16, which struct does not know, is float32 without its lower half.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ UNSIGNED: dict[int, Literal["B", "H", "I", "Q"]] = {1: "B", 2: "H", 4: "I", 8: "
 
 
 def pack(numbers: Sequence[Any], dtype: DType) -> bytes:
-    """`numbers` side by side; floats round to nearest even, integers must be in range."""
+    """`numbers` as adjacent bytes; floats round to nearest even, integers must be in range."""
     if dtype is bfloat16:
         words = [_upper_half(number) for number in numbers]
         return struct.pack(f"={len(words)}H", *words)
@@ -31,7 +31,7 @@ def pack(numbers: Sequence[Any], dtype: DType) -> bytes:
 
 
 def unpack(raw: bytes | memoryview, dtype: DType) -> list[Any]:
-    """The numbers whose bytes these are."""
+    """The numbers that these bytes encode."""
     count = len(raw) // dtype.itemsize
     if dtype is bfloat16:
         words = struct.unpack(f"={count}H", raw)
@@ -47,15 +47,15 @@ def _pack_float(number: float, dtype: DType) -> bytes:
 
 
 def _upper_half(number: float) -> int:
-    """The 16 bits of the bfloat16 next to `number`.
+    """The 16 bits of the bfloat16 nearest to `number`.
 
-    float32 first would round twice. So count in units of the last of bfloat16's 8 bits, which
-    `round` does exactly, to even; the float32 that comes of it is a bfloat16 already.
+    Going through float32 would round twice. Instead, count in units of the last of bfloat16's 8
+    bits, which `round` does exactly, to even: the float32 of the result is already a bfloat16.
     """
     if 0 < abs(number) < 1e300:  # neither infinite nor nan
         unit = max(math.frexp(number)[1] - 8, -133)
         size = math.ldexp(round(math.ldexp(abs(number), -unit)), unit)
-        number = math.copysign(size, number)  # also where it has become 0
+        number = math.copysign(size, number)  # also if it has rounded to 0
     bits: int = struct.unpack("=I", _pack_float(number, float32))[0]
     quiet = 0x40 if number != number else 0  # a nan must not lose all of its bits
     return bits >> 16 | quiet

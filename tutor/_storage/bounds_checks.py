@@ -1,11 +1,10 @@
-"""The border: what is checked before memory is handed out, printed, saved or calculated with.
+"""Bounds checks, made before memory is exported, printed, saved or computed with.
 
-A Tensor's attributes may be assigned to: `t.shape = (4096,)` is an ordinary line of Python. So
-nothing that reads memory believes them. Each way out of the library (`numpy`, DLPack, `item`,
-`tolist`, text, pickle, and every kernel of python_ref) calls `check` first; the kernels of
-simd_cpp check the same in C++ (simd_cpp/border/operand.cpp). After it, every element that the
-walking instructions reach lies in the memory there is, which holds numbers of the dtype that is
-claimed.
+A Tensor's attributes can be assigned: `t.shape = (4096,)` is an ordinary line of Python. So no code
+that reads memory trusts them. Every exit from the library (`numpy`, DLPack, `item`, `tolist`, text,
+pickle, and every kernel of python_ref) calls `check` first; the kernels of simd_cpp make the same
+check in C++ (simd_cpp/border/operand.cpp). A Tensor that passes reaches only elements inside its
+memory, and that memory contains numbers of the dtype it claims.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ REMEDY = (
 
 
 def raw(buf: Any, asked: str, reading: bool = False) -> memoryview:
-    """The bytes of a Buffer, which are as many as it claims, of the dtype it claims. `reading`:
-    whoever asks looks at them, and lets go of them."""
+    """The bytes of a Buffer, checked against its length and dtype: DTypeError or OutOfRangeError.
+    `reading`: the caller only looks at them and does not keep them."""
     memory, dtype = kept(buf, asked, reading), getattr(buf, "dtype", None)
     if not isinstance(dtype, DType):
         raise DTypeError(asked, f"a Buffer whose dtype is {dtype!r:.60}", REMEDY)
@@ -45,27 +44,27 @@ def raw(buf: Any, asked: str, reading: bool = False) -> memoryview:
 
 
 def overlap(a: Any, b: Any) -> bool:
-    """Have two Buffers any byte in common?"""
+    """Do two Buffers share any byte?"""
     if a is b or a.memory is b.memory:
         return True
     if hasattr(a.memory, "read") or hasattr(b.memory, "read"):
-        return False  # it is elsewhere; or such a promise is of bytes that no other Buffer has
+        return False  # on a device, or a promise of bytes that no other Buffer shares
     try:
         first, second = (kept(x, "where a Buffer's bytes are").address for x in (a, b))
-    except TypeError:  # read-only memory in plain Python does not tell its address: perhaps
+    except TypeError:  # in plain Python, read-only memory has no known address: perhaps
         return True
     meet: bool = first < second + b.nbytes and second < first + a.nbytes
     return meet
 
 
 def is_here(x: Any) -> bool:
-    """Is the memory of a Tensor the host's, or none at all? What is there to say about the latter,
-    those say who ask for the bytes."""
+    """Is a Tensor's memory on the host, or missing? Callers that need the bytes report missing
+    memory."""
     return getattr(getattr(getattr(x, "buf", None), "memory", None), "device", "cpu") == "cpu"
 
 
 def writer(buf: Any, asked: str) -> Callable[[bytes, int], None]:
-    """What puts bytes into a Buffer, from a byte on, wherever its memory is; checked as `raw`."""
+    """A function `write(bytes, start)` into a Buffer on any device; checked as in `raw`."""
     memory, dtype = held(buf, asked), getattr(buf, "dtype", None)
     if not device_memory.is_elsewhere(memory):
         bytes_ = raw(buf, asked)
@@ -76,13 +75,13 @@ def writer(buf: Any, asked: str) -> Callable[[bytes, int], None]:
     return partial(device_memory.asked, memory.device, memory.write)
 
 
-# While a context is recorded for later, no number may leave memory for Python, nor enter it from
-# there: a replay would not do it again. Then this holds what refuses, and says so.
+# While a context is being recorded, no number may pass from memory to Python or back, since a
+# replay would not repeat it. This is then the function that raises the error.
 closed: ContextVar[Callable[[str], None] | None] = ContextVar("tutor.closed", default=None)
 
 
 def opened(asked: str) -> None:
-    """Refuse what is `asked` if this context is recorded."""
+    """Raise an error about what is `asked` if this context is being recorded."""
     refuse = closed.get()
     if refuse is not None:
         refuse(asked)
@@ -92,29 +91,29 @@ set_before_bytes(opened)
 
 
 def numbers(buf: Any, asked: str, reading: bool = True) -> memoryview:
-    """`raw`, for numbers that are handed to Python now, or come from there."""
+    """`raw`, for numbers that pass to or from Python now."""
     memory = raw(buf, asked, reading)
     opened(asked)
     return memory
 
 
 def read(x: Any, asked: str, reading: bool = True) -> memoryview:
-    """`check`, for numbers that are handed to Python now."""
+    """`check`, for numbers that pass to Python now."""
     memory = check(x, asked, reading)
     opened(asked)
     return memory
 
 
 def check(x: Any, asked: str, reading: bool = False) -> memoryview:
-    """The bytes of x's Buffer, if x, anything with `buf`, `shape`, `strides` and `offset`, stays
-    within them. DTypeError for what is no operand, ShapeError or OutOfRangeError else."""
+    """The bytes of x's Buffer, if x stays within them. DTypeError unless x has `buf`, `shape`,
+    `strides` and `offset` of the right types; ShapeError or OutOfRangeError otherwise."""
     memory = raw(_buf(x, asked), asked, reading)
     _check_walk(x, asked, memory.nbytes // x.buf.dtype.itemsize)
     return memory
 
 
 def fits(x: Any, asked: str) -> None:
-    """`check` for who does not ask for the bytes: a promise of them is not kept, but believed."""
+    """Like `check`, without the bytes: a promise of memory is checked but not fulfilled."""
     memory: Any = getattr(_buf(x, asked), "memory", None)
     if hasattr(memory, "read") and x.buf.dtype.format == memory.format:
         _check_walk(x, asked, memory.count)
@@ -130,7 +129,7 @@ def _buf(x: Any, asked: str) -> Any:
 
 
 def _check_walk(x: Any, asked: str, count: int) -> None:
-    """Raise where x reaches beyond a Buffer of `count` numbers."""
+    """Raise unless x has a valid layout that stays within a Buffer of `count` numbers."""
     shape, strides, offset = x.shape, x.strides, x.offset
     if not (isinstance(shape, tuple) and isinstance(strides, tuple)):
         kinds = f"{type(shape).__name__} and {type(strides).__name__}"
@@ -156,7 +155,7 @@ def _check_walk(x: Any, asked: str, count: int) -> None:
 
 
 def told(x: Any, name: str) -> Any:
-    """What a Tensor's Buffer says of itself, or the error for what stands in its place."""
+    """An attribute of a Tensor's Buffer, or the error for something else in the Buffer's place."""
     try:
         return getattr(x.buf, name)
     except AttributeError:
@@ -165,27 +164,27 @@ def told(x: Any, name: str) -> Any:
 
 
 def check_all(inputs: Any, asked: str) -> None:
-    """`check` for each Tensor among the inputs of an op that has just failed: was it for that?"""
+    """`fits` for each Tensor among the inputs of an op that has just failed: a possible cause."""
     for i, x in enumerate(inputs):
         if is_tensor(x):
             fits(x, f"{asked}, input {i + 1}")
 
 
 def check_writable(x: Any, asked: str) -> None:
-    """`fits`, and that each element of x has a place of its own to be written to."""
+    """`fits`; in addition every element of x must have its own place in memory."""
     fits(x, asked)
     layout.check_writable(x.shape, x.strides)
 
 
 def steps(x: Any) -> layout.Shape:
-    """The strides, for another library. The stride of an axis of size 0 or 1 is never used, and
-    may be any number: a huge one, which could overflow there, becomes 0."""
+    """The strides, for another library. An axis of size 0 or 1 may have any stride, as it is never
+    used: a huge one, which could overflow in that library, becomes 0."""
     count = len(x.buf)
     return tuple(s if -count <= s <= count else 0 for s in x.strides)
 
 
 def guarded(name: str, kernel: Callable[..., None]) -> Callable[..., None]:
-    """The kernel, behind a check that every operand stays within its memory."""
+    """The kernel, preceded by a check that every operand stays within its memory."""
 
     @wraps(kernel)
     def run(out: Any, *ins: Any, **params: Any) -> None:

@@ -1,4 +1,4 @@
-"""Memory on another device than the host, and what a device is asked for."""
+"""Memory on devices other than the host, and calls to such a device."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from tutor.errors import DeviceError, TutorError
 
 
 def is_elsewhere(memory: Any) -> bool:
-    """Is it memory on another device than the host? A promise is none, on whatever device."""
+    """Is it memory on a device other than the host? A promise is not, on whatever device."""
     return hasattr(memory, "write") and hasattr(memory, "keep")
 
 
 def said(error: BaseException) -> str:
-    """An error of another library, on one line."""
+    """Another library's error on one line."""
     return f"{type(error).__name__} {error}".strip()
 
 
 def failed(name: str, asked: str, error: BaseException) -> DeviceError:
-    """The error for a device in which something went wrong."""
+    """The error for a failure on a device."""
     do = "see whether the device is still there; what was on it may be lost"
     return DeviceError(f"{asked} on the device {name!r}", said(error), do)
 
 
 def passes(error: Exception) -> bool:
-    """Is it to be raised as it is? An error of ours is, and what a signal's handler has raised.
-    Python runs a handler in the midst of any function, and hands it the frame of that function: so
-    one is known in the traceback."""
+    """Should the error be raised unchanged? Yes for tutor's own errors and for those raised by a
+    signal handler. Python runs a handler in the middle of any function and passes it that
+    function's frame, which identifies the handler in the traceback."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         frame, trace = trace.tb_frame, trace.tb_next
@@ -38,8 +38,8 @@ def passes(error: Exception) -> bool:
 
 
 def asked(name: str, function: Callable[..., Any], *args: Any) -> Any:
-    """`function(*args)` of the device of that name. Whatever goes wrong there is an error of
-    ours."""
+    """Call a function of the device `name`. Its failures are raised as tutor's DeviceError, except
+    those that pass unchanged."""
     try:
         return function(*args)
     except Exception as error:

@@ -1,8 +1,8 @@
-"""What may stand in square brackets: `t[1, ::2, None, ..., [0, 2]]`.
+"""Index keys, the contents of square brackets: `t[1, ::2, None, ..., [0, 2]]`.
 
-The key is one part, or a tuple of parts. Ints, slices, None and Ellipsis are basic: they give other
-walking instructions (layout.py). Everything else is an array of positions or bools (selection.py):
-lists, ranges, arrays, Tensors, and also a tuple, where it stands inside of the key.
+The key is one part, or a tuple of parts. Ints, slices, None and Ellipsis are basic: they only
+change the layout (layout.py). Everything else is an array of positions or bools (selection.py):
+lists, ranges, arrays, Tensors, and also a tuple inside the key.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 
 from tutor.errors import OutOfRangeError
 
-ARRAYS = (bool, list, tuple, range, array, memoryview)  # beside whatever has a shape
+ARRAYS = (bool, list, tuple, range, array, memoryview)  # and any object with a shape
 
 
 def is_basic(key: Any) -> bool:
-    """False where an array or list of positions or bools stands in the key."""
+    """False if the key contains an array or list of positions or bools."""
     for k in key if isinstance(key, tuple) else (key,):
         kind = type(k)
         if kind is int or kind is slice:
@@ -31,7 +31,7 @@ def is_basic(key: Any) -> bool:
 
 
 def checked_key(key: Any) -> tuple[int | slice | EllipsisType | None, ...]:
-    """A key for `slice_layout`: each part an int, a slice of ints, None or Ellipsis."""
+    """`key` for `slice_layout`: each part an int, a slice of ints, None or Ellipsis."""
     parts: list[int | slice | EllipsisType | None] = []
     for k in key if isinstance(key, tuple) else (key,):
         if isinstance(k, slice):
@@ -51,7 +51,7 @@ def checked_key(key: Any) -> tuple[int | slice | EllipsisType | None, ...]:
 
 
 def _whole(number: Any, part: Any) -> int:
-    """A number in a key as an int; OutOfRangeError for what is none."""
+    """A number in a key as an int; OutOfRangeError if it is not an integer."""
     try:
         if isinstance(number, bool) or getattr(number, "shape", ()) != ():
             raise TypeError

@@ -1,7 +1,7 @@
-"""Layout arithmetic: which element stands where. Pure functions of shapes, strides and offsets.
+"""Layout arithmetic: where each element is. Pure functions of shapes, strides and offsets.
 
-Element `[i, j, ...]` of a tensor stands at `offset + i*strides[0] + j*strides[1] + ...`, counted in
-elements. Everything a view does (transposing, slicing, broadcasting) is a change of these numbers.
+Element `[i, j, ...]` of a tensor is at position `offset + i*strides[0] + j*strides[1] + ...`,
+counted in elements. Every view (transpose, slice, broadcast) only changes these numbers.
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ from tutor._storage.overlap import is_one_to_one
 from tutor.errors import AxisError, OutOfRangeError, ShapeError
 
 Shape = tuple[int, ...]
-MAX_DIMS = 16  # the C++ operand's room (simd_cpp/kernel.hpp)
+MAX_DIMS = 16  # the capacity of a C++ operand (simd_cpp/kernel.hpp)
 
 
 def whole_numbers(numbers: Any, what: str) -> Shape:
-    """One number or several, as a tuple of ints; ShapeError if one is none."""
+    """One integer or several, as a tuple of ints; ShapeError for anything else."""
     several = numbers if hasattr(numbers, "__iter__") else (numbers,)
     try:
-        # Sets have no order to rely on, and a row of a matrix is no number.
+        # Sets have no reliable order, and a row of a matrix is not a number.
         if isinstance(numbers, (set, frozenset, dict)) or getattr(numbers, "ndim", 1) not in (0, 1):
             raise TypeError
         return tuple(map(operator.index, list(several)))
-    except (MemoryError, OverflowError):  # a range of 10**18 numbers: list() asks for room first
+    except (MemoryError, OverflowError):  # a range of 10**18 numbers: list() allocates first
         raise ShapeError(what, f"{numbers!r}", "give fewer numbers") from None
     except TypeError:
         raise ShapeError(what, f"{numbers!r}", "give whole numbers, for example (2, 3)") from None
 
 
 def whole_number(number: Any, what: str) -> int:
-    """`number` as an int; ShapeError if it is none."""
+    """`number` as an int; ShapeError if it is not an integer."""
     if hasattr(number, "__iter__") and not hasattr(number, "__index__"):
         raise ShapeError(what, f"{number!r}", "give one whole number")
     return whole_numbers((number,), what)[0]
 
 
 def positive(number: Any, what: str) -> int:
-    """`number` as an int of 1 or more, or a ShapeError."""
+    """`number` as an int of 1 or more; ShapeError otherwise."""
     found = whole_number(number, what)
     if found < 1:
         raise ShapeError(what, f"{found}", "it must be 1 or more")
@@ -50,13 +50,13 @@ def positive(number: Any, what: str) -> int:
 
 
 def checked_shape(sizes: Any, what: str = "a shape") -> Shape:
-    """`sizes` as a tuple of non-negative ints, or a ShapeError that says which one is not."""
+    """`sizes` as a tuple of non-negative ints; ShapeError if they are not a valid shape."""
     shape = whole_numbers(sizes, what)
     if min(shape, default=0) < 0:
         raise ShapeError(what, f"{shape} has a negative size", "every size must be 0 or more")
     if len(shape) > MAX_DIMS:
         raise ShapeError(what, f"{len(shape)} axes", f"a tensor has at most {MAX_DIMS} axes")
-    if 0 in shape and is_beyond_count(shape):  # if it is not empty, there is no memory for it
+    if 0 in shape and is_beyond_count(shape):  # a non-empty one fails for lack of memory
         raise ShapeError(
             what,
             f"{shape}: it is empty, but its other sizes multiply to 2**60 or more",
@@ -66,13 +66,13 @@ def checked_shape(sizes: Any, what: str = "a shape") -> Shape:
 
 
 def is_beyond_count(shape: Shape) -> bool:
-    """True if the sizes that are not 0 stand for more bytes than 63 bits can count. Kernels
-    multiply some of them without the others, so this holds for empty shapes, too."""
+    """True if the nonzero sizes amount to more bytes than 63 bits can count. Kernels multiply some
+    sizes without the others, so this matters for empty shapes as well."""
     return math.prod(n or 1 for n in shape) >= 2**60
 
 
 def sizes_of(args: tuple[Any, ...]) -> Any:
-    """Shapes may be given as one tuple or as separate numbers: `(2, 3)` either way."""
+    """A shape given as one tuple or as separate numbers: `(2, 3)` either way."""
     given = args[0] if len(args) == 1 else args
     return (
         tuple(given) if isinstance(given, (list, Iterator)) else given
@@ -80,8 +80,8 @@ def sizes_of(args: tuple[Any, ...]) -> Any:
 
 
 def _remembered(shape: Shape) -> Shape:
-    """`shape`, for a function with a cache, or a ShapeError: (2.0, 3) equals (2, 3), so its result
-    would be found for every tensor of shape (2, 3) later."""
+    """`shape`, checked for a cached function: ShapeError unless all sizes are ints. (2.0, 3) equals
+    (2, 3), so its result would later be returned for tensors of shape (2, 3)."""
     if not all(isinstance(n, int) for n in shape):
         raise ShapeError("a shape", f"{shape!r:.60}", "give whole numbers, for example (2, 3)")
     return shape
@@ -89,7 +89,7 @@ def _remembered(shape: Shape) -> Shape:
 
 @functools.lru_cache(maxsize=4096)
 def contiguous_strides(shape: Shape) -> Shape:
-    """Row-major strides: the last axis steps by 1, each earlier one over all that follow it."""
+    """Row-major strides: 1 for the last axis, for others the product of the later sizes."""
     strides, step = [], 1
     for size in reversed(_remembered(shape)):
         strides.append(step)
@@ -98,7 +98,7 @@ def contiguous_strides(shape: Shape) -> Shape:
 
 
 def is_contiguous(shape: Shape, strides: Shape) -> bool:
-    """True if walking row-major visits neighbours; axes of size 1 may have any stride."""
+    """True if a row-major walk visits adjacent elements; axes of size 1 may have any stride."""
     step = 1
     for size, stride in zip(reversed(shape), reversed(strides), strict=True):
         if size != 1:
@@ -109,7 +109,7 @@ def is_contiguous(shape: Shape, strides: Shape) -> bool:
 
 
 def reach(shape: Shape, strides: Shape, offset: int) -> tuple[int, int]:
-    """The lowest and the highest position of an element of a shape that is not empty."""
+    """The lowest and the highest position of any element, for a nonempty shape."""
     ends = [(size - 1) * stride for size, stride in zip(shape, strides, strict=True)]
     return offset + sum(e for e in ends if e < 0), offset + sum(e for e in ends if e > 0)
 
@@ -134,8 +134,8 @@ def check_inside(shape: Shape, strides: Shape, offset: int, length: int) -> None
 
 
 def check_writable(shape: Shape, strides: Shape) -> None:
-    """Raise ShapeError for a view in which one number would have to take several values: an
-    expanded one, or windows that overlap."""
+    """Raise ShapeError for a view in which several elements share one place in memory: an expanded
+    view, or overlapping windows."""
     if not is_one_to_one(shape, strides):
         expanded = any(n > 1 and s == 0 for n, s in zip(shape, strides, strict=True))
         kind = "an expanded view" if expanded else "an overlapping view"
@@ -159,9 +159,9 @@ def axis_of(axis: Any, ndim: int, what: str = "axis") -> int:
 
 
 def axes_of(axis: Any, ndim: int) -> Shape:
-    """`axis=None | int | tuple` as a sorted tuple of axes counted from the front; None is all.
+    """`axis=None | int | tuple` as a sorted tuple of axes counted from the front; None means all.
 
-    A single number has no axes; 0 and -1 are allowed for it nevertheless, as in PyTorch.
+    A single number has no axes, but as in PyTorch 0 and -1 are accepted for it.
     """
     if axis is None:
         return tuple(range(ndim))
@@ -174,9 +174,9 @@ def axes_of(axis: Any, ndim: int) -> Shape:
 
 @functools.lru_cache(maxsize=4096)
 def broadcast_shapes(name: str, *shapes: Shape) -> Shape:
-    """The shape all `shapes` can be stretched to: aligned at the right, sizes equal or 1.
+    """The shape that all `shapes` broadcast to: aligned at the right, sizes equal or 1.
 
-    `name` is the operation's, for the ShapeError.
+    `name` is the operation's name, for the ShapeError.
     """
     ndim = max(len(_remembered(shape)) for shape in shapes)
     padded = [(1,) * (ndim - len(shape)) + shape for shape in shapes]
@@ -196,9 +196,9 @@ def broadcast_shapes(name: str, *shapes: Shape) -> Shape:
 
 @functools.lru_cache(maxsize=4096)
 def broadcast_strides(shape: Shape, strides: Shape, to: Shape) -> Shape:
-    """Strides that walk `shape` as if it were `to`: 0 (stay where you are) on stretched axes.
+    """Strides that walk `shape` as if it were `to`: 0 (stay in place) on stretched axes.
 
-    Raises ShapeError if `shape` does not stretch to `to`.
+    Raises ShapeError if `shape` cannot be broadcast to `to`.
     """
     extra = len(_remembered(to)) - len(_remembered(shape))
     fits = extra >= 0 and all(n in (1, m) for n, m in zip(shape, to[max(extra, 0) :], strict=False))
@@ -213,9 +213,9 @@ def broadcast_strides(shape: Shape, strides: Shape, to: Shape) -> Shape:
 
 
 def pairs_of(pairs: Any, ndim: int, what: str) -> tuple[tuple[int, int], ...]:
-    """`pairs` as one pair of ints per axis."""
+    """`pairs` as one pair of ints per axis; ShapeError if they are anything else."""
     try:
-        if isinstance(pairs, (set, frozenset)):  # which has no order to rely on
+        if isinstance(pairs, (set, frozenset)):  # no reliable order
             raise TypeError
         found = tuple((operator.index(a), operator.index(b)) for a, b in pairs)
         known = not any(isinstance(n, bool) for pair in pairs for n in pair)
@@ -229,7 +229,7 @@ def pairs_of(pairs: Any, ndim: int, what: str) -> tuple[tuple[int, int], ...]:
 
 
 def check_mode(mode: str, value: Any) -> None:
-    """Raise ShapeError unless pad has such a mode, beside "constant", and no value is given."""
+    """Raise ShapeError unless `mode` is pad's "reflect", "edge" or "wrap", without a `value`."""
     if mode not in ("reflect", "edge", "wrap"):
         known = "'constant', 'edge', 'reflect' or 'wrap'"
         raise ShapeError(f"pad(mode={mode!r})", "no such mode", known)
@@ -251,7 +251,7 @@ def check_padding(mode: str, size: int, before: int, after: int) -> None:
 
 
 def fill_in(shape: Shape, size: int) -> Shape:
-    """`shape` with its one -1 replaced by what makes it hold `size` elements."""
+    """`shape` with its one -1 replaced by the size that makes `size` elements in all."""
     asked = whole_numbers(shape, "a shape")
     known = math.prod(n for n in asked if n != -1)
     if asked.count(-1) == 1 and known and size % known == 0:
@@ -267,10 +267,10 @@ def fill_in(shape: Shape, size: int) -> Shape:
 
 
 def reshape_strides(shape: Shape, strides: Shape, to: Shape) -> Shape | None:
-    """Strides that walk the same elements as `to`, or None where no strides can.
+    """Strides that walk the same elements in shape `to`, or None if no strides can.
 
-    Axes of the old shape that step on evenly (one stride is the next one times its size) form a
-    run; each run must be cut into whole axes of the new shape.
+    Neighbouring axes of the old shape form a run if each stride is the next stride times the next
+    size. Each run must split into whole axes of the new shape.
     """
     if not isinstance(strides, tuple) or len(shape) != len(strides):
         raise ShapeError(f"shape {shape}", f"strides {strides!r:.60}", "give one stride per axis")
@@ -285,7 +285,7 @@ def reshape_strides(shape: Shape, strides: Shape, to: Shape) -> Shape | None:
         else:
             runs.append((size, stride))
     result: list[int] = []
-    room, step = 1, 1  # what is left of the innermost run, and the stride of its next axis
+    room, step = 1, 1  # the rest of the innermost run, and the stride of its next axis
     for size in reversed(to):
         if size != 1 and room == 1:
             room, step = runs.pop()
@@ -301,8 +301,8 @@ def slice_layout(
 ) -> tuple[Shape, Shape, int]:
     """Shape, strides and offset of `t[key]` for NumPy's basic keys: ints, slices, None, Ellipsis.
 
-    An int drops its axis, a slice keeps it (step may be negative), None adds an axis of size 1,
-    Ellipsis stands for all axes not named. OutOfRangeError names the axis and its size.
+    An int drops its axis, a slice keeps it (the step may be negative), None adds an axis of size 1,
+    Ellipsis means all axes not named. OutOfRangeError names the axis and its size.
     """
     named = sum(k is not None and k is not Ellipsis for k in key)
     if named > len(shape) or sum(k is Ellipsis for k in key) > 1:

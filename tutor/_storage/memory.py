@@ -1,26 +1,26 @@
-"""Memory: bytes on a device; and what has it.
+"""Memory: bytes on a device; and Holder, the base of Buffer.
 
-A Buffer *has* memory: bytes, or a promise of bytes that asking for them keeps.
+A Buffer *has* memory: bytes, or a promise of bytes that is fulfilled when they are needed.
 
-    count, format, device    how many items of which `struct` format there are, and where: at once
-    keep()                   the Memory; of a promise what it comes to, the same one each time
-    is_waited_for, read()    a promise may have them: is what has not run still to read it; and the
-                             Memory for who only looks at it and lets go, so that this can wait
+    count, format, device    number of items, their `struct` format, and where: known at once
+    keep()                   the Memory; for a promise the Memory it yields, the same each time
+    is_waited_for, read()    optional, for a promise: whether pending work has yet to read it; and
+                             the Memory for a caller that only looks at it, so that work can wait
 
-Memory on another device than the host ("cpu") is a class that the device brings. It has these, too:
+A device other than the host ("cpu") supplies its own class of memory, which has in addition:
 
-    read()                   a copy of its bytes on the host, when all that is queued has run
-    write(bytes, start=0)    puts bytes there, from byte `start` on
+    read()                   a copy of its bytes on the host, after all queued work has run
+    write(bytes, start=0)    stores bytes there, from byte `start` on
 
-Whoever needs bytes (`raw`, `address`, a kernel) goes one way to them: `kept(buf, ...)` here, and
-`memory_of` in simd_cpp/memory/memory.hpp. Of memory elsewhere there are none: who only looks, gets
-a copy on the host, and anybody else an error. `held(buf, ...)` is the memory wherever it is.
+All code that needs bytes (`raw`, `address`, a kernel) gets them one way: by `kept(buf, ...)` here
+and `memory_of` in simd_cpp/memory/memory.hpp. Device memory has no host bytes: readers get a copy
+on the host, other callers an error. `held(buf, ...)` is the memory on whatever device.
 
-The C++ extension brings a `Memory` type that allocates quickly and hands its address to the kernels
-without a detour. Where the extension was not built, this file's classes do the same in plain
-Python. Both give `raw` (a writable memoryview of the bytes), `address`, the buffer protocol, and
-memory that starts at a multiple of 64 bytes: a cache line, and the widest SIMD register. And both
-count what they hand out; `tutor.memory` shows it.
+The C++ extension supplies a `Memory` type that allocates quickly and passes its address directly to
+the kernels. Without the extension, the classes in this file do the same in plain Python. Both offer
+`raw` (a writable memoryview of the bytes), `address`, the buffer protocol, and memory aligned to 64
+bytes: a cache line, and the widest SIMD register. Both count their allocations; `tutor.memory`
+shows the counts.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from tutor.errors import DeviceError, DomainError, DTypeError, TutorError
 ALIGNMENT = 64
 LEAVE = "leave the attributes buf and memory as they were made"
 
-_lock = RLock()  # a collection of garbage may free Memory in the midst of counting
+_lock = RLock()  # garbage collection may free Memory while counting
 if hasattr(os, "register_at_fork"):  # Windows does not fork
     os.register_at_fork(
         before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
@@ -57,7 +57,7 @@ class PythonMemory:
     count: int
     format: str
     own: int  # bytes allocated for it; 0 if they are borrowed
-    lent: bool  # has anybody got them by the buffer protocol?
+    lent: bool  # were they ever exported through the buffer protocol?
     device = "cpu"
 
     def __new__(cls, count: int, itemsize: int, format: str) -> PythonMemory:
@@ -82,40 +82,40 @@ class PythonMemory:
         return self
 
     def __del__(self) -> None:
-        if self.own and _lock:  # which is None when Python itself is at its end
+        if self.own and _lock:  # None during interpreter shutdown
             _count(0, -self.own)
 
     def keep(self) -> PythonMemory:
-        """The Memory itself: bytes that are there."""
+        """The Memory itself: its bytes exist already."""
         return self
 
     @property
     def readonly(self) -> bool:
-        """Whether the bytes may not be written."""
+        """Are the bytes read-only?"""
         return bool(self.raw.readonly)
 
     @property
     def owner(self) -> Any:
-        """Whose bytes they are, if they are borrowed; else None."""
+        """The object that owns the bytes, if they are borrowed; else None."""
         return self.raw.obj if self.lent and not self.own else None
 
     @property
     def address(self) -> int:
-        """Where the first byte stands."""
+        """The address of the first byte."""
         return _address(self.raw)
 
     def __buffer__(self, flags: int) -> memoryview:
-        """The buffer protocol (asked for by Python 3.12 and later; earlier ones use `raw`)."""
+        """The buffer protocol (called by Python 3.12 and later; earlier versions use `raw`)."""
         self.lent = True
         return self.raw if self.format in "eE" else self.raw.cast(self.format)  # type: ignore[call-overload]
 
     # ---- what tutor.memory shows and sets --------------------------------------------------------
 
-    allocations = in_use = peak = 0  # of all PythonMemory together
+    allocations = in_use = peak = 0  # totals over all PythonMemory
 
     @staticmethod
     def counts() -> tuple[int, int, int, int, int]:
-        """(allocations, misses, bytes in use, bytes held, peak); nothing is ever held back here."""
+        """(allocations, misses, bytes in use, bytes pooled, peak); no bytes are pooled here."""
         with _lock:
             total = PythonMemory
             return total.allocations, total.allocations, total.in_use, 0, total.peak
@@ -151,37 +151,37 @@ def _count(blocks: int, nbytes: int) -> None:
 
 
 def _address(raw: memoryview) -> int:
-    import ctypes  # where the extension was built, nobody needs it
+    import ctypes  # not needed with the extension
 
     return ctypes.addressof(ctypes.c_char.from_buffer(raw)) if raw.nbytes else 0
 
 
 class PythonHolder:
-    """What Buffer is built on: it has memory, and answers from it."""
+    """The base class of Buffer: it has memory, and answers from it."""
 
     __slots__ = ("memory",)
     memory: Any  # a Memory, or a promise of one
 
     def _lender(self) -> Any:
-        """The Memory, for what hands its bytes to Python."""
+        """The Memory, for callers that expose its bytes to Python."""
         _before_bytes("the bytes of a Buffer")
         return kept(self, "the bytes of a Buffer")
 
     @property
     def raw(self) -> memoryview:
-        """Memoryview of the bytes, writable unless they are read-only."""
+        """A memoryview of the bytes, writable unless they are read-only."""
         raw: memoryview = self._lender().raw
         return raw
 
     @property
     def address(self) -> int:
-        """Where the first byte stands."""
+        """The address of the first byte."""
         address: int = self._lender().address
         return address
 
     @property
     def device(self) -> str:
-        """Where the memory is: "cpu"."""
+        """The device of the memory, such as "cpu"."""
         return str(self._told("device"))
 
     def __len__(self) -> int:
@@ -192,14 +192,14 @@ class PythonHolder:
         return count
 
     def _told(self, name: str) -> Any:
-        """What the memory says of itself at once, a promise too."""
+        """An attribute of the memory, which even a promise knows at once."""
         memory: Any = getattr(self, "memory", None)
         if not hasattr(memory, "keep"):
-            memory = kept(self, f"the {name} of a Buffer's memory")  # says what it is instead
+            memory = kept(self, f"the {name} of a Buffer's memory")  # raises, naming its type
         return getattr(memory, name)
 
     def __buffer__(self, flags: int) -> memoryview:
-        """The buffer protocol, as of Memory."""
+        """The buffer protocol, as in Memory."""
         view: memoryview = self._lender().__buffer__(flags)
         return view
 
@@ -208,7 +208,7 @@ def _native() -> Any:
     name = "tutor.backends.simd_cpp._simd"
     try:
         module = importlib.import_module(name)
-    except ModuleNotFoundError as error:  # any other ImportError is a build that is broken
+    except ModuleNotFoundError as error:  # any other ImportError means a broken build
         if error.name != name:
             raise
         return None
@@ -217,7 +217,7 @@ def _native() -> Any:
 
 
 def check_sources(module: Any, name: str, here: int | None) -> None:
-    """The extension was built for these sources: it says the number that they have, `here`."""
+    """TutorError unless the extension was built from these sources: its number must be `here`."""
     if here is not None and getattr(module, name, None) != here:
         raise TutorError(
             "to import tutor",
@@ -227,12 +227,12 @@ def check_sources(module: Any, name: str, here: int | None) -> None:
 
 
 def _stub() -> int | None:
-    """A number of what the extension must have by its stub; None where that is not at hand."""
+    """The checksum of the extension's stub file; None if there is no such file."""
     beside = "../backends/simd_cpp/_simd.pyi"
     try:
         with open(os.path.join(os.path.dirname(__file__), beside), "rb") as file:
             return zlib.crc32(file.read())
-    except OSError:  # in an archive, or taken along without its stubs
+    except OSError:  # in an archive, or distributed without stubs
         return None
 
 
@@ -242,8 +242,8 @@ Holder: Any = _simd.Holder if _simd else PythonHolder
 
 
 def kept(buf: Any, what: str, reading: bool = False) -> Any:
-    """The Memory that `buf` has, as `held` says. Of memory elsewhere a copy, if its bytes are only
-    looked at (`reading`), and else a DeviceError."""
+    """The Memory of `buf` on the host; see `held`. For memory on another device: a copy if the
+    caller only reads (`reading`), otherwise a DeviceError."""
     memory: Any = held(buf, what, reading)
     if isinstance(memory, Memory):
         return memory
@@ -257,7 +257,7 @@ def kept(buf: Any, what: str, reading: bool = False) -> Any:
 
 
 def copied(memory: Any) -> Any:
-    """A copy, on the host, of memory elsewhere."""
+    """A copy, on the host, of memory on another device."""
     itemsize = next(dtype.itemsize for dtype in TABLE if dtype.format == memory.format)
     copy = Memory(memory.count, itemsize, memory.format)
     copy.raw[:] = memoryview(asked(memory.device, memory.read)).cast("B")
@@ -265,11 +265,11 @@ def copied(memory: Any) -> Any:
 
 
 def held(buf: Any, what: str, reading: bool = False) -> Any:
-    """The memory that `buf` has, on whatever device. A promise is kept now, and what it comes to
-    takes its place.
+    """The memory of `buf`, on whatever device. A promise is fulfilled now, and replaced in `buf` by
+    its result.
 
-    `reading`: its bytes are looked at, and let go of, so a promise that tells these two apart may
-    stay. DTypeError, which begins with `what`, for anything that has no memory.
+    `reading`: the caller only looks at the bytes, so a promise that has `read()` may remain one.
+    DTypeError, beginning with `what`, for anything without memory.
     """
     found = "buf.memory"
     memory: Any = getattr(buf, "memory", None)
@@ -284,7 +284,7 @@ def held(buf: Any, what: str, reading: bool = False) -> Any:
         if not isinstance(buf, Holder):
             buf.memory = memory
         elif not exchange((buf,), "memory", (promise,), (memory,)):
-            memory = buf.memory  # which another thread has put there meanwhile
+            memory = buf.memory  # another thread has replaced it meanwhile
     if not _is_memory(memory):
         kind = type(memory).__name__ if hasattr(buf, "memory") else ""
         raise DTypeError(
@@ -300,14 +300,14 @@ def _is_memory(memory: Any) -> bool:
 
 
 def keep_ahead(buf: Any) -> None:
-    """Keep the promise that `buf` has, if it has one, before a kernel asks for it: what has to run
-    for it is then seen by who watches, and seen before that kernel."""
+    """Fulfill the promise in `buf`, if any, before a kernel needs it, so that observers see the
+    work this takes, and see it before that kernel."""
     if hasattr(getattr(buf, "memory", None), "is_waited_for"):
         held(buf, "the operand of a kernel")
 
 
 def _references(buf: Any) -> int:
-    """How many there are to its Memory; in plain Python, and to the view of its bytes, and them."""
+    """Counts references to its Memory; in plain Python also to its view and that view's bytes."""
     count = sys.getrefcount(buf.memory)
     if not _simd:
         count += sys.getrefcount(buf.memory.raw) + sys.getrefcount(buf.memory.raw.obj)
@@ -320,10 +320,10 @@ _FEWEST = _references(_alone)
 
 
 def is_alone(buf: Any) -> bool:
-    """Are the bytes of `buf`, which has a Memory, reached through `buf` alone? If not, an array of
-    another library, say, may read and write them, and asks nobody."""
+    """Can the bytes of `buf`, which has a Memory, be reached only through `buf`? If not, another
+    library's array, say, may read and write them unnoticed."""
     if is_elsewhere(buf.memory):
-        return sys.getrefcount(buf.memory) == 2  # that of `buf`, and that of the call
+        return sys.getrefcount(buf.memory) == 2  # one from `buf`, one from this call
     if buf.memory.owner is not None or getattr(buf.memory, "lent", False):
         return False
     return _references(buf) == _FEWEST
@@ -333,7 +333,7 @@ _before_bytes: Callable[[str], object] = str
 
 
 def set_before_bytes(call: Callable[[str], object]) -> None:
-    """`call(text)` each time before the bytes, or the address, of a Buffer are handed to Python."""
+    """Register `call(text)`, run before the bytes or address of any Buffer are given to Python."""
     global _before_bytes
     _before_bytes = call
     if _simd is not None:
@@ -341,6 +341,6 @@ def set_before_bytes(call: Callable[[str], object]) -> None:
 
 
 def set_buffers(buffers: list[Any]) -> None:
-    """Buffers made natively are to be copies of these: an empty one of each dtype."""
+    """Register the templates for Buffers made in C++: an empty one of each dtype."""
     if _simd is not None:
         _simd.set_buffers(buffers)

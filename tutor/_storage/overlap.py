@@ -1,6 +1,6 @@
-"""Overlap: do two elements of a view stand at one place in memory?
+"""Overlap: do two elements of a view share one place in memory?
 
-They do in an expanded view, whose strides are 0, and in windows that share numbers (`unfold`).
+They do in an expanded view, which has strides of 0, and in overlapping windows (`unfold`).
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ import math
 
 
 def is_one_to_one(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Has each element a place of its own in memory?"""
+    """Does each element have its own place in memory?"""
     if 0 in shape:
         return True
     axes = sorted((abs(s), n) for n, s in zip(shape, strides, strict=True) if n > 1)
-    span, nested = 0, True  # nested: one step along an axis goes beyond all that smaller ones reach
+    span, nested = 0, True  # nested: a step along an axis exceeds the span of all smaller ones
     for stride, size in axes:
         nested &= stride > span
         span += stride * (size - 1)
@@ -24,8 +24,8 @@ def is_one_to_one(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
 
 
 def _returns(axes: list[tuple[int, int]], position: int, moved: bool) -> bool:
-    """Do some steps along the axes, each given by its stride and its size, the longest stride
-    first, lead from `position` back to 0? Not those that never leave it, so they begin forward."""
+    """Can steps along the axes, given as (stride, size) with the longest stride first, lead from
+    `position` back to 0? Standing still does not count, so the first move goes forward."""
     if not axes:
         return moved and position == 0
     (stride, size), *rest = axes

@@ -1,1 +1,1 @@
-"""Small helpers that know nothing of tensors: checks of arguments, files, settings, types."""
+"""Small helpers independent of tensors: argument checks, files, settings, types."""

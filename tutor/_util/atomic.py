@@ -1,7 +1,7 @@
-"""Changing several attributes as if at one instant.
+"""Atomic operations: several changes as if at one instant.
 
 Between any two bytecodes an interrupt (Ctrl-C, an alarm) may end a function, and another thread may
-take its turn. Within one call of a function written in C neither can happen.
+run. Within one call of a C function neither can happen.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _call: Callable[[Any], Any] = call
 
 
 def exchange(owners: Sequence[Any], name: str, old: Sequence[Any], new: Sequence[Any]) -> bool:
-    """Give each owner's attribute `name` its `new` value, if all of them still are the `old` ones.
+    """Compare and swap: set each owner's attribute `name` to `new`, if all are still `old`.
 
-    Either all are set, and it is true, or none. Who gets False reads them again and tries again:
-    "compare and swap". The attributes must be plain ones, kept in slots or in `__dict__`.
+    Returns True if all were set. If none was, False: the caller reads them again and retries. The
+    attributes must be plain ones, stored in slots or in `__dict__`.
 
         >>> from types import SimpleNamespace
         >>> a, b = SimpleNamespace(n=1), SimpleNamespace(n=2)
@@ -34,14 +34,14 @@ def exchange(owners: Sequence[Any], name: str, old: Sequence[Any], new: Sequence
         (False, 10, 20)
     """
     unchanged = map(is_, map(attrgetter(name), owners), old)
-    are_set = map(is_, map(setattr, owners, repeat(name), new), repeat(None))  # as setattr returns
-    return all(chain(unchanged, are_set))  # `all` stops at the first False, and it is the one call
+    are_set = map(is_, map(setattr, owners, repeat(name), new), repeat(None))  # setattr's result
+    return all(chain(unchanged, are_set))  # one C call, which stops at the first False
 
 
 def advance(numbers: memoryview, index: int, by: int) -> int:
-    """Add `by` to one of some uint64 in memory, modulo 2**64, and return what it was.
+    """Fetch and add: add `by` to the uint64 at `index`, modulo 2**64, and return its old value.
 
-    Of several threads that do so each gets another number: "fetch and add".
+    Several threads that do so each get a different number.
 
         >>> from array import array
         >>> place = memoryview(array("Q", [7, 2**64 - 1]))
@@ -50,14 +50,14 @@ def advance(numbers: memoryview, index: int, by: int) -> int:
     """
     before: list[int] = []
     is_read = map(before.append, map(numbers.__getitem__, (index,)))
-    sums = map(mod, map(add, before, (by,)), (2**64,))  # of `before`, as it is when it is asked
-    any(chain(is_read, map(numbers.__setitem__, (index,), sums)))  # `any` is the one call
+    sums = map(mod, map(add, before, (by,)), (2**64,))  # lazily, after the read
+    any(chain(is_read, map(numbers.__setitem__, (index,), sums)))  # one C call
     return before[0]
 
 
 def at_once(*calls: Callable[[], Any]) -> None:
-    """Make the calls, one after another, as one: of functions written in C, no interrupt comes
-    between them, and no other thread unless one of them lets it. An error ends it.
+    """Make the calls in order, as one. If they are C functions, no interrupt comes between them,
+    nor another thread unless one of them releases the GIL. An error ends the sequence.
 
         >>> from functools import partial
         >>> done = []
@@ -69,10 +69,10 @@ def at_once(*calls: Callable[[], Any]) -> None:
 
 
 class Turns:
-    """One thread at a time: `turns.take(function)` calls it when nobody else is at theirs.
+    """Mutual exclusion: `turns.take(function)` calls it when no other thread is in its turn.
 
-    A lock that no interrupt leaves locked. A Context can be entered by one at a time, and is left,
-    in C, however that ends.
+    A reentrant lock that no interrupt leaves locked: only one thread at a time can enter a Context,
+    and C code leaves it however the call ends.
 
         >>> turns, order = Turns(), []
         >>> turns.take(lambda: (order.append(1), turns.take(lambda: order.append(2))))
@@ -83,13 +83,13 @@ class Turns:
     def __init__(self) -> None:
         self._forget()
         if hasattr(os, "register_at_fork"):  # Windows does not fork
-            os.register_at_fork(after_in_child=self._forget)  # whose turn it was is not there
+            os.register_at_fork(after_in_child=self._forget)  # the owner is not in the child
 
     def _forget(self) -> None:
         self.context, self.holder = Context(), 0
 
     def take(self, function: Callable[[], object]) -> None:
-        """Call the function; at once, if this thread is in its turn already."""
+        """Call the function; without waiting if this thread already has the turn."""
         me, begun = get_ident(), list[None]()
         calls = (
             partial(setattr, self, "holder", me),
@@ -99,7 +99,7 @@ class Turns:
         while not begun:
             try:
                 self.context.run(deque[Any], map(_call, calls), 0)
-            except RuntimeError:  # somebody is in it; or it is the function's own
+            except RuntimeError:  # another thread is in it; or the function raised it
                 if begun:
                     raise
             if not begun and self.holder == me:

@@ -1,4 +1,4 @@
-"""The user's own line, for messages that must name it."""
+"""The user's own line, for messages that name it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 def user_line() -> tuple[str, int]:
     """File and line number of the innermost caller that is not part of tutor.
 
-    Each change of a Tensor asks for it, often from many calls deep: so all is said in one loop.
+    Every in-place change of a Tensor calls this, often many calls deep: hence one plain loop.
     """
     frame = sys._getframe(1)
     while (back := frame.f_back) is not None:

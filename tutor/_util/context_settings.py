@@ -1,22 +1,22 @@
-"""Settings with a value of its own for each context, and the `with` blocks that change them.
+"""Settings with a separate value in each context, and the `with` blocks that change them.
 
 Is a graph recorded? Which backend is in use? Every thread and every asyncio task has its own answer
-(a ContextVar); a new thread starts with the default, a new task with what holds where it is made:
-made within a block, it is in that block until the block ends.
+(a ContextVar). A new thread starts with the default. A new task starts with its creator's value: if
+created inside a block, it is in that block until the block ends.
 
 No exception may leave a setting changed, and a KeyboardInterrupt can come between any two
-bytecodes. So `__enter__` and `__exit__` cannot be written in Python: it might come before the first
-one in them. What is written in C is not interrupted, and this is made of it:
+bytecodes. So `__enter__` and `__exit__` cannot be written in Python: the interrupt might come
+before their first bytecode. C code is not interrupted, and this design relies on it:
 
-- `with block:` first looks up `__enter__` and `__exit__`. Only these look-ups run Python: they make
-  a Block, which is in force for nobody yet. Entering then is a call of `ContextVar.set`, and
-  leaving a call of the `__exit__` of a lock.
-- A Block is in force as long as its lock is held. Who reads the setting passes by the others.
+- `with block:` first looks up `__enter__` and `__exit__`. Only these look-ups run Python: they
+  create a Block that is not in force yet. Entering is then a call of `ContextVar.set`, and leaving
+  a call of a lock's `__exit__`.
+- A Block is in force while its lock is locked. Reads skip inactive blocks.
 - From Python 3.14 on a `with` statement can be interrupted between entering and the block, and then
-  leaves nothing. But it has looked up `__exit__` before, and lets go of what it has found: so there
-  a Block is in force only as long as somebody holds that.
-- tutor itself changes a setting in a copy of the context only (`Setting.during`), as a decorated
-  function does. Nothing has to be put back then, however it ends.
+  never calls `__exit__`. But it has looked `__exit__` up before, and drops that reference: so there
+  a Block is in force only while the reference is alive.
+- tutor itself changes settings only in a copy of the context (`Setting.during`), as decorated
+  functions do. Nothing has to be restored then, however the call ends.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ from weakref import ref
 from tutor.errors import DomainError
 
 T = TypeVar("T")
-R = TypeVar("R")  # what a C function gives
+R = TypeVar("R")  # the result of a C function
 F = TypeVar("F", bound=Callable[..., Any])
 
 # From 3.14 on a `with` statement looks up __exit__ before __enter__.
 EXIT_FIRST = sys.version_info >= (3, 14)
 
 
-# In co_flags: generators, coroutines, asynchronous generators, and generators that can be awaited.
+# In co_flags: generators, coroutines, asynchronous generators, and awaitable generators.
 IN_STEPS = 0x20 | 0x80 | 0x200 | 0x100
 
 
 class Block(Generic[T]):
-    """One entering of a `with` block: it gives the setting a value while its lock is held."""
+    """One entry into a `with` block: it sets the value of the setting while its lock is locked."""
 
     __slots__ = ("before", "held", "release", "value")
-    before: T | Block[T]  # what held when it was entered
+    before: T | Block[T]  # the value when it was entered
     held: Callable[[], bool]
     release: Callable[..., None]
 
@@ -59,7 +59,7 @@ class Block(Generic[T]):
         self.held, self.release = lock.locked, lock.__exit__
 
     def handed_out(self) -> Callable[..., None]:
-        """What leaves it, which is now in the hands of whoever asked: without it, it is over."""
+        """The function that leaves the block; dropping this only reference ends it as well."""
         release, locked = self.release, self.held
         del self.release
         there = ref(release)
@@ -68,7 +68,7 @@ class Block(Generic[T]):
 
 
 class Setting(Generic[T]):
-    """`Setting(name, default)`: a value for each context."""
+    """`Setting(name, default)`: a separate value in each context."""
 
     def __init__(self, name: str, default: T, block: type[Block[T]] = Block) -> None:
         self.block = block
@@ -80,7 +80,7 @@ class Setting(Generic[T]):
         return found.value if isinstance(found, Block) else found
 
     def in_force(self) -> T | Block[T]:
-        """The innermost block in force, or the value where there is none."""
+        """The innermost block in force, or the value if there is no block."""
         last = found = self.variable.get()
         while isinstance(found, Block) and not found.held():
             found = found.before
@@ -89,7 +89,7 @@ class Setting(Generic[T]):
         return found
 
     def set(self, value: T) -> None:
-        """From here on; within a block, until it ends."""
+        """Set the value from here on; inside a block, until it ends."""
         found = self.in_force()
         if isinstance(found, Block):
             block = self.block(value, found.before)
@@ -99,22 +99,22 @@ class Setting(Generic[T]):
             self.variable.set(value)
 
     def context(self, value: T) -> Context:
-        """A copy of the present context, in which the setting has that value."""
+        """A copy of the current context in which the setting has that value."""
         context = copy_context()
         context.run(self.variable.set, value)
         return context
 
     def during(self, value: T, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """`function(*args, **kwargs)`, run in a copy of the context with that value: what it sets
-        there, in whatever ContextVar, ends with it."""
+        """Run `function(*args, **kwargs)` in a copy of the context with that value. Any ContextVar
+        that it sets is restored when it ends."""
         return self.context(value).run(function, *args, **kwargs)
 
     def entering(self, block: Block[T], within: Entered[T]) -> Callable[[], Any]:
-        """What enters the block, in C."""
+        """A C function that enters the block."""
         return partial(self.variable.set, block)
 
     def entered(self, block: Block[T]) -> bool:
-        """Was it entered, and is none of those around it over?"""
+        """Is the block among those in force here?"""
         found = self.in_force()
         while isinstance(found, Block):
             if found is block:
@@ -124,13 +124,13 @@ class Setting(Generic[T]):
 
 
 class Shared(Generic[T]):
-    """Blocks that are in force for the whole process, any number of them at once."""
+    """Blocks in force for the whole process, any number of them at once."""
 
     def __init__(self) -> None:
-        self.blocks: dict[Block[T], Entered[T]] = {}  # in the order in which they were entered
+        self.blocks: dict[Block[T], Entered[T]] = {}  # in order of entry
 
     def values(self) -> list[T]:
-        """Of the blocks in force, the first one first. Those that are over are forgotten."""
+        """The values of the blocks in force, oldest first. Removes blocks that have ended."""
         found = list(self.blocks)
         for block in found:
             if not block.held():
@@ -145,8 +145,8 @@ class Shared(Generic[T]):
 
 
 def runs_in_steps(function: Any, *kinds: str) -> bool:
-    """Is it a generator or a coroutine, or of those `kinds`? `inspect` tells, which takes as long
-    to import as half of the core: so it is not asked of a `def` that neither yields nor awaits."""
+    """Is it a generator or coroutine function, or one of these `kinds`? `inspect` takes as long to
+    import as half the core, so it is not used for a `def` that neither yields nor awaits."""
     plain = isinstance(function, types.FunctionType) and not function.__code__.co_flags & IN_STEPS
     if plain and "_is_coroutine_mark" not in vars(function):
         return False
@@ -159,7 +159,7 @@ def runs_in_steps(function: Any, *kinds: str) -> bool:
 
 
 class _LookUp(Generic[R]):
-    """What `with` finds under `__enter__` or `__exit__`: a C function, made by `find`."""
+    """The descriptor behind `__enter__` and `__exit__`: returns a C function made by `find`."""
 
     def __init__(self, find: Callable[[Entered[Any]], Callable[..., Any]]) -> None:
         self.find = find
@@ -168,7 +168,7 @@ class _LookUp(Generic[R]):
         self.name = name
 
     def __get__(self, instance: Entered[Any] | None, owner: type) -> Callable[..., R]:
-        if instance is None:  # contextlib.ExitStack asks the class
+        if instance is None:  # contextlib.ExitStack looks it up on the class
             return lambda within, *exception: getattr(within, self.name)(*exception)
         return self.find(instance)
 
@@ -187,7 +187,7 @@ def _enter(within: Entered[T]) -> Callable[[], Any]:
 def _leave(within: Entered[T]) -> Callable[..., None]:
     to_enter, to_leave = within.looked_up()
     while EXIT_FIRST and to_leave and not within.setting.entered(to_leave[-1]):
-        to_leave.pop()  # __enter__ was looked up, and never called
+        to_leave.pop()  # __enter__ was looked up but never called
     if to_leave:
         return to_leave.pop().release
     if not EXIT_FIRST:
@@ -197,7 +197,7 @@ def _leave(within: Entered[T]) -> Callable[..., None]:
 
 
 class Entered(Generic[T]):
-    """What `with` can enter, again and again, also within itself."""
+    """A reusable, reentrant context manager."""
 
     def __init__(self, setting: Setting[T] | Shared[T], value: T) -> None:
         self.setting, self.value = setting, value
@@ -207,17 +207,17 @@ class Entered(Generic[T]):
     __exit__: _LookUp[None] = _LookUp(_leave)
 
     def block(self) -> Block[T]:
-        """The Block of the next entering."""
+        """The Block for the next entry."""
         return Block(self.value, self.value)
 
     def looked_up(self) -> tuple[list[Block[T]], list[Block[T]]]:
-        """This thread's Blocks of which one half was looked up: __exit__ only, __enter__ only."""
+        """This thread's Blocks with one half looked up: only __exit__, only __enter__."""
         return self._looked_up.setdefault(get_ident(), ([], []))
 
 
 class Within(Entered[T]):
-    """`with Within(setting, value):`, or the same as a decorator of functions, of generators (each
-    of their steps) and of coroutines."""
+    """`with Within(setting, value):`, also a decorator of functions, generators (applied to each
+    of their steps) and coroutines."""
 
     setting: Setting[T]
 
@@ -256,8 +256,8 @@ class Within(Entered[T]):
 
 
 def _steps(context: Context, inner: Any) -> Generator[Any, Any, Any]:
-    """The generator or coroutine `inner`, each of whose steps runs in `context`; what happens
-    between them does not."""
+    """The generator or coroutine `inner`, with each of its steps run in `context`. Code between the
+    steps runs outside it."""
     step, value = inner.send, None
     try:
         while True:

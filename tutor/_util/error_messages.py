@@ -1,7 +1,7 @@
-"""What the Engine refuses, in words: gradients that could not be right, operands that are none.
+"""The texts of the Engine's errors: gradients that would be wrong, invalid operands.
 
-The Engine decides when; the errors are written here. `op` is an Op, `x` an input of it, `g` a
-gradient.
+The Engine decides when to raise; this file only builds the errors. `op` is an Op, `x` one of its
+inputs, `g` a gradient.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def freed(op: Any) -> GraphError:
 
 
 def stale(op: Any, state_of: Callable[[Any], tuple[Any, ...]]) -> GraphError:
-    """The first value that `op` saved and whose state is another now."""
+    """The error for the first value that `op` saved and whose state has changed since."""
     saved = zip(op.saves, op.saved, op.states, strict=True)
     name, t, state = next(entry for entry in saved if state_of(entry[1]) != entry[2])
     file, line = t.buf.changed_at or ("?", 0)
@@ -163,8 +163,8 @@ def no_tensor(op: Any) -> ShapeError | DTypeError:
 
 
 def check_operands(op: Any) -> None:
-    """ArgumentError for too few or too many operands; DTypeError if the first one must be a Tensor,
-    as the op brings nothing together, and is none."""
+    """ArgumentError for too few or too many operands. DTypeError if the op does not promote its
+    operands and the first one is not a Tensor."""
     count, least, most = len(op.inputs), op.least, op.most
     if not count and most is None:
         raise no_tensor(op)

@@ -1,9 +1,8 @@
-"""Files that are written whole or not at all, and read only where reading them must end.
+"""Atomic writes (a file is written whole or not at all), and reads that cannot block for ever.
 
-The new content goes into a part, a file of a name that nobody can foresee beside the old one, and
-takes the old one's place in one step when it is complete and on the disk. So whatever happens on
-the way (an error, a full disk, Ctrl-C, the end of the process or of the power), a reader finds the
-old content or the new one, never a mixture.
+New content goes into a part file, with an unpredictable name, beside the old file. Once complete
+and on the disk, it replaces the old file in one step. Whatever happens before (an error, a full
+disk, Ctrl-C, the end of the process, a power failure), readers find the old content or the new.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from typing import IO, Any, BinaryIO
 
 from tutor.errors import DataError, DTypeError
 
-STALE = 3600.0  # seconds after which a part that nobody writes to has lost its writer
-BEFORE, AFTER = ".tutor-", ".part"  # what a part's name begins and ends with
+STALE = 3600.0  # seconds without a write after which a part's writer is considered dead
+BEFORE, AFTER = ".tutor-", ".part"  # prefix and suffix of a part's name
 PIECE = bytes(1 << 20)
 SPECIAL = "a pipe or a device, not a regular file"
-NOTES = 1 << 30  # the most bytes of a file of notes (JSON), which needs many times that in memory
+NOTES = 1 << 30  # the maximum size of a JSON file, which takes many times that in memory
 
 
 @contextlib.contextmanager
@@ -34,10 +33,10 @@ def opened(
     path: str | os.PathLike[str], most: int | None = None,
     encoding: str | None = None, newline: str | None = None,
 ) -> Iterator[IO[Any]]:  # fmt: skip
-    """A file to be read, as bytes or in an encoding: a regular one of at most so many bytes (None:
-    of no more than the machine's memory).
+    """A regular file opened for reading, as bytes or in an encoding. It may have at most `most`
+    bytes (None: the size of the machine's memory).
 
-    OSError for all others: a pipe may keep its reader waiting for ever, a device may never end.
+    OSError for any other file: a pipe may block its reader for ever, a device may never end.
     """
     path = Path(path)
     if found := unnameable(path):
@@ -54,7 +53,7 @@ def opened(
 
 
 def unnameable(path: str | os.PathLike[str]) -> str:
-    """Why no file can have that name; empty if one can."""
+    """Why no file can have that name; empty if the name is valid."""
     if "\0" in str(path):
         return "a name with a NUL in it, which no file has"
     try:
@@ -65,12 +64,12 @@ def unnameable(path: str | os.PathLike[str]) -> str:
 
 
 def without_waiting(path: str, flags: int) -> int:
-    """A pipe is opened at once, even if nobody writes into it."""
+    """An opener that does not block on a pipe without a writer."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def memory() -> int:
-    """The bytes of memory that this machine has; where it does not say, more than any has."""
+    """The bytes of memory in this machine; 2**62, more than any has, if it does not say."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):  # Windows has no sysconf
@@ -78,12 +77,12 @@ def memory() -> int:
 
 
 def write_whole(path: str | os.PathLike[str], fill: Callable[[BinaryIO], object]) -> None:
-    """Write a file with `fill(file)`, and put it in the place of `path` when it is complete.
+    """Write a file with `fill(file)`, and move it to `path` when it is complete.
 
-    The folder is made where there is none. DataError where the file cannot be written, or where a
-    pipe or a device has that name, whose place no file may take; DTypeError for what is no path.
-    After an exception, KeyboardInterrupt included, no part is left; a process that is killed (or
-    interrupted once more while it removes the part) leaves one, which a later call removes.
+    Creates the folder if it is missing. DataError if the file cannot be written, or if `path` is a
+    pipe or a device, which must not be replaced; DTypeError if `path` is not a path. No part is
+    left after an exception, KeyboardInterrupt included. A process that is killed (or interrupted
+    again while it removes the part) leaves one, which a later call removes.
     """
     if not isinstance(path, (str, os.PathLike)) or unnameable(path):
         found = f"{type(path).__name__} {path!r:.60} is no path"
@@ -94,7 +93,7 @@ def write_whole(path: str | os.PathLike[str], fill: Callable[[BinaryIO], object]
         check_place(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         sweep(path.parent)
-        with open(part, "xb") as file:  # x: a new file, and no link placed there by another
+        with open(part, "xb") as file:  # x: a new file, not a link that someone else placed there
             fill(file)
             file.flush()
             os.fsync(file.fileno())
@@ -109,7 +108,7 @@ def write_whole(path: str | os.PathLike[str], fill: Callable[[BinaryIO], object]
 
 
 def check_place(path: Path) -> None:
-    """OSError if what has that name is no file and no folder: root could replace /dev/null."""
+    """OSError if `path` exists but is neither file nor folder: root could replace /dev/null."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
@@ -119,15 +118,15 @@ def check_place(path: Path) -> None:
 
 
 def check_room(folder: str | Path, size: int) -> None:
-    """Make `folder`, and see that a file of `size` bytes can be written there. DataError if not."""
+    """Create `folder` and check that it has room for a file of `size` bytes. DataError if not."""
     path = Path(folder)
     part = path / part_name()
     try:
         path.mkdir(parents=True, exist_ok=True)
         sweep(path)
-        if shutil.disk_usage(path).free < size:  # it would take long to find that out by writing
+        if shutil.disk_usage(path).free < size:  # faster than finding out by writing
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        with open(part, "xb") as file:  # there are quotas, and folders that one may not write to
+        with open(part, "xb") as file:  # there are quotas and read-only folders
             for start in range(0, size, len(PIECE)):
                 file.write(PIECE[: size - start])
             file.flush()
@@ -146,16 +145,16 @@ def part_name() -> str:
 
 
 def sweep(folder: Path) -> None:
-    """Remove parts whose writers were killed. Links among them go, what they name stays."""
+    """Remove parts whose writers were killed. Links are removed, their targets are not."""
     for part in folder.glob(f"{BEFORE}*{AFTER}"):
-        with contextlib.suppress(OSError):  # somebody else has removed it, or owns it
+        with contextlib.suppress(OSError):  # already removed, or owned by another user
             if time.time() - part.lstat().st_mtime > STALE:
                 part.unlink()
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the folder's new entry on the disk, too, where the system knows how to."""
-    with contextlib.suppress(OSError):  # Windows opens no folders, some file systems sync none
+    """Flush the folder's new entry to the disk, if the system can."""
+    with contextlib.suppress(OSError):  # not on Windows, nor on some file systems
         handle = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(handle)
@@ -168,7 +167,7 @@ NO_FOLDER = (errno.ENOTDIR, errno.EEXIST)
 
 
 def refused(path: Path, error: OSError, size: int | None = None) -> DataError:
-    """The error for a file that the system does not let us write, with what helps."""
+    """The error for a file that the system refuses to write, with the remedy."""
     asked = f"to write {path}" if size is None else f"to write {size:,} bytes into {path}"
     found = error.strerror or str(error)
     if error.errno in FULL:
@@ -186,15 +185,16 @@ def refused(path: Path, error: OSError, size: int | None = None) -> DataError:
     return DataError(asked, found, do)
 
 
-# ---- a folder for what one run writes ------------------------------------------------------------
+# ---- a folder for the output of one run ----------------------------------------------------------
 
 
 @contextlib.contextmanager
 def run_folder(wanted: Path, results: Iterable[str], own: Path | None = None) -> Iterator[Path]:
-    """A folder for this run alone: `wanted`, or with a number behind it the first one that has none
-    of these results, and in which no other run is at work. It is held until the end of the block.
+    """A folder for this run alone, locked until the end of the block: the first of `wanted`,
+    `wanted`-2, ... that contains none of `results` and is not in use by another run.
 
-    `own` is a result of this very run: the folder where it stands is taken as it is.
+    `own` is an earlier result of this same run: its folder is used as it is, or DataError if
+    another run is at work there.
     """
     for folder in numbered(wanted):
         try:
@@ -213,7 +213,7 @@ def run_folder(wanted: Path, results: Iterable[str], own: Path | None = None) ->
 
 
 def numbered(wanted: Path) -> Iterator[Path]:
-    """runs/mnist, runs/mnist-2, runs/mnist-3, ... without those that are files."""
+    """runs/mnist, runs/mnist-2, runs/mnist-3, ..., except those that are files."""
     yield wanted
     named = wanted if wanted.name.strip(".") else wanted.resolve()  # "." has no name to number
     others = (named.with_name(f"{named.name}-{n}") for n in itertools.count(2))
@@ -222,20 +222,20 @@ def numbered(wanted: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def held(folder: Path) -> Iterator[bool]:
-    """Whether no other process holds this folder; if so, this one does until the end of the block
-    or its own end, whatever ends it."""
+    """Lock the folder until the end of the block or of the process. Yields False if another process
+    has locked it."""
     try:
         import fcntl  # Unix has it
 
         handle = os.open(folder, os.O_RDONLY)
     except (ImportError, OSError):
-        yield True  # nobody can tell
+        yield True  # cannot be determined
         return
     try:
         free = True
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:  # a file system without locks can tell nothing, either
+        except OSError as error:  # nor on a file system without locks
             free = error.errno not in (errno.EAGAIN, errno.EACCES)
         yield free
     finally:

@@ -1,11 +1,11 @@
-"""Which interpreter this is: tutor works in a process's main one alone.
+"""Which interpreter this is: tutor works only in the main interpreter of a process.
 
-The kernels' extension and the callbacks of DLPack take Python's lock by `PyGILState_Ensure`, which
-knows the main interpreter only; in another one it waits for ever. So `import tutor` refuses there.
+The C++ extension and DLPack's callbacks take the GIL with `PyGILState_Ensure`, which knows only the
+main interpreter and deadlocks in any other. So `import tutor` raises an error there.
 
-The extension also counts on that lock: blocks of memory that wait to be used again, and what it
-has learned of ops, are guarded by nothing else. Python without it (a free-threaded build, such as
-`python3.14t`) turns it on for such an extension, and warns of that, unless it is told not to.
+The extension also relies on the GIL: nothing else protects its memory pool and its caches about
+ops. A free-threaded Python (such as `python3.14t`) enables the GIL for such an extension and warns
+about it, unless told otherwise.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from tutor.errors import InterpreterError
 
 
 def number() -> int:
-    """0 is the main interpreter; -1 another one, where not even this can be asked: Python 3.12 does
-    not load ctypes there."""
+    """The interpreter's ID: 0 for the main one, -1 for one whose ID is unavailable, because Python
+    3.12 cannot load ctypes there."""
     try:
         import ctypes
-    except ModuleNotFoundError:  # a Python that was built without it
+    except ModuleNotFoundError:  # a Python built without ctypes
         raise
     except ImportError:
         return -1
@@ -32,7 +32,7 @@ def number() -> int:
 
 
 def check() -> None:
-    """Raise InterpreterError, an ImportError, in any but the main interpreter."""
+    """Raise InterpreterError, an ImportError, unless this is the main interpreter."""
     if (found := number()) != 0:
         raise InterpreterError(
             "to import tutor",
@@ -44,5 +44,5 @@ def check() -> None:
 
 
 def has_lock() -> bool:
-    """Does one thread at a time run Python here? Only then may the extension be used."""
+    """Is the GIL enabled? The extension may only be used if it is."""
     return bool(getattr(sys, "_is_gil_enabled", lambda: True)())

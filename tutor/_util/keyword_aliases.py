@@ -1,13 +1,13 @@
-"""Keywords: PyTorch's spellings of ours, and what is said to one that nobody has.
+"""Keyword aliases: PyTorch's spellings of our parameters, and the errors for unknown keywords.
 
     >>> from tutor import Tensor
     >>> Tensor([[1, 2], [3, 4]]).sum(dim=0, keepdim=True)  # axis=0, keepdims=True
     Tensor([[4, 6]])
 
-`@spelled` stands above every class and function of the public surface. It puts a function of the
-same name, signature and docstring in front of each, which hands everything on as it comes. Only
-where Python then finds that the arguments do not fit the signature are the keywords looked at: a
-call with tutor's own names is never delayed by a search, and type checkers know one name only.
+`@spelled` decorates every public class and function. It wraps each function in one of the same
+name, signature and docstring, which passes all arguments through. Keywords are examined only if
+Python finds that the arguments do not fit the signature. So calls with tutor's own names are never
+slowed down by a search, and type checkers know only one name.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from tutor.errors import ArgumentError, TutorError
 
 T = TypeVar("T")
 
-# What others call these, wherever a function has a parameter of a name on the right: PyTorch's
-# spellings of array functions, and the short ones of what layers take and give.
+# Aliases, accepted wherever a function has a parameter named on the right: PyTorch's spellings in
+# array functions, and the short names for the sizes of a layer's inputs and outputs.
 SPELLINGS = {
     "dim": ("axis",), "keepdim": ("keepdims",), "start_dim": ("start",), "end_dim": ("end",),
     "inputs": ("in_features", "in_channels"), "outputs": ("out_features", "out_channels"),
     "num_classes": ("classes",), "diagonal": ("k",), "offset": ("k",), "steps": ("num",),
 }  # fmt: skip
 
-# What others call a thing. It is not accepted, as it may mean something else there, but it says
-# which of our names to look at first.
+# Names used elsewhere. They are not accepted, since they may mean something else there, but they
+# determine which of our names the error suggests first.
 MEANT = {
     "axes": "axis", "dims": "axis", "dim0": "a", "dim1": "b",
     "unbiased": "correction", "ddof": "correction", "p": "ord",
@@ -43,20 +43,20 @@ MEANT = {
 }  # fmt: skip
 
 
-# Methods that the library itself calls for every op or layer: nothing is put in front of these.
+# Methods that the library itself calls for every op or layer: these are not wrapped.
 INNER = {"alias", "forward", "is_contiguous", "like", "numel", "over", "wrap"}
 
 
 class Pair(NamedTuple):
-    """What `x.max(dim=1)` gives: the values, and where along the axis they stood."""
+    """The result of `x.max(dim=1)`: the values, and their positions along the axis."""
 
     values: Any
     indices: Any
 
 
 def paired(positions: str) -> Callable[[T], T]:
-    """For a method that gives values where PyTorch's gives a pair: the method that finds their
-    positions. Who writes `dim=` or `keepdim=` writes PyTorch, and gets the pair."""
+    """Marks a method that returns values where PyTorch's returns a pair, and names the method that
+    finds their positions. Calls with PyTorch's `dim=` or `keepdim=` get the pair."""
 
     def mark(method: T) -> T:
         method.__dict__["positions"] = positions
@@ -66,8 +66,8 @@ def paired(positions: str) -> Callable[[T], T]:
 
 
 def spelled(target: T) -> T:
-    """A function, or a class with all its public methods, that understands other spellings and
-    says what to do about unknown ones."""
+    """The function, or the class with all its public methods, made to accept the aliases and to
+    raise a helpful ArgumentError for unknown keywords."""
     if isinstance(target, FunctionType):
         understanding: T = _understanding(target)
         return understanding
@@ -83,7 +83,7 @@ def spelled(target: T) -> T:
 
 
 def _understanding(f: Any) -> Any:
-    """The function that is put in front of f; for one or two operands it is a faster one."""
+    """The wrapper of f; methods with no argument, or only `other`, get a faster one."""
     code = f.__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     anything = code.co_flags & 0x0C  # *args or **kwargs
@@ -116,7 +116,7 @@ def _understanding(f: Any) -> Any:
 
 
 def _signature(f: Any) -> Any:
-    import inspect  # takes longer to import than the rest of this file, and only mistakes need it
+    import inspect  # slow to import, and only needed for mistakes
 
     return inspect.signature(f)
 
@@ -130,7 +130,7 @@ def _fits(f: Any, args: tuple[Any, ...], given: dict[str, Any]) -> bool:
 
 
 def _respelled(f: Any, args: tuple[Any, ...], given: dict[str, Any]) -> Any:
-    """The call in our spelling, or the error that says how it would be written."""
+    """Make the call in our spelling, or raise the ArgumentError that shows the right one."""
     parameters = list(_signature(f).parameters)
     kept = {_ours(name, parameters): value for name, value in given.items()}
     unknown = {name: given[name] for name in given if _ours(name, parameters) not in parameters}
@@ -156,14 +156,14 @@ def _respelled(f: Any, args: tuple[Any, ...], given: dict[str, Any]) -> Any:
 
 
 def _ours(name: str, parameters: Iterable[str]) -> str:
-    """The parameter that `name` is another spelling of; the name itself where there is none."""
+    """The parameter that `name` is an alias of, or else the name itself."""
     if name in parameters:
         return name
     return next((ours for ours in SPELLINGS.get(name, ()) if ours in parameters), name)
 
 
 def _refuse(f: Any, unknown: dict[str, Any], names: Iterable[str], made: object = None) -> NoReturn:
-    import difflib  # as inspect: only mistakes need it
+    import difflib  # like inspect, only needed for mistakes
 
     known = [name for name in names if name not in ("self", "cls")]
     wrong = next(iter(unknown))
@@ -181,8 +181,8 @@ def _refuse(f: Any, unknown: dict[str, Any], names: Iterable[str], made: object 
 
 
 def _title(f: Any, made: object = None) -> str:
-    """As it is called: `Tensor.sum`, `Linear`, `mse_loss`; of a class that inherits its __init__
-    `made` says which it is."""
+    """The name it is called by: `Tensor.sum`, `Linear`, `mse_loss`. For an inherited __init__ the
+    object `made` determines the class."""
     if f.__name__ == "__init__" and made is not None:
         return type(made).__name__
     if f.__module__.startswith(("tutor.methods", "tutor.core.tensor")):  # Tensor inherits it
@@ -195,7 +195,7 @@ def _is_method(f: Any) -> bool:
 
 
 def _described(f: Any) -> str:
-    """`axis=None, keepdims=False, *, dtype=None`: as in the signature, without the types."""
+    """The signature without types: `axis=None, keepdims=False, *, dtype=None`."""
     signature = _signature(f)
     bare = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
     bare = [p for p in bare if p.name not in ("self", "cls")]

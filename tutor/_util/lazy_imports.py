@@ -1,11 +1,10 @@
-"""Modules that are loaded when they are first asked for.
+"""Lazy imports: modules that are loaded on first use.
 
-`t.explain()` draws a picture, `t.__array_namespace__()` gives the array API, `@tutor.jit` records
-and replays: they are built on all that a Tensor is, and many programs never need them. So the one
-who asks knows a name only, and `tutor/__init__.py`, which stands above everything, says which
-module that is.
+`t.explain()` draws a picture, `t.__array_namespace__()` returns the array API, `@tutor.jit` records
+and replays: all of them build on the complete Tensor, and many programs never need them. Callers
+therefore know only a name; `tutor/__init__.py`, the top of the package, maps it to a module.
 
-    TUTOR_IMPORT=all python train_mnist.py    # everything at once: before a server forks, say
+    TUTOR_IMPORT=all python train_mnist.py    # load everything at once, say before a server forks
 
 tests/test_imports.py lists what `import tutor` may load.
 """
@@ -21,5 +20,5 @@ AT_ONCE = os.environ.get("TUTOR_IMPORT") == "all"
 
 
 def load(name: str) -> Any:
-    """The module of that name."""
+    """The module registered under that name."""
     return importlib.import_module(PLACES[name])

@@ -1,8 +1,8 @@
-"""What the system under Python has."""
+"""Features of the platform."""
 
 from __future__ import annotations
 
 import sys
 
-# As WebAssembly, in the page of a browser, Python has no threads, no processes and no sockets.
+# On WebAssembly, in a browser, Python has no threads, processes or sockets.
 THREADS = sys.platform not in ("emscripten", "wasi")

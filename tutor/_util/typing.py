@@ -1,8 +1,8 @@
-"""The names that annotations have for what a caller may hand in.
+"""Type aliases for the arguments of public functions.
 
     def mse_loss(input: Tensor, target: TensorLike, reduction: str = "mean") -> Tensor: ...
 
-Where a function says TensorLike, a Tensor will do, or what `Tensor(...)` can be made of.
+TensorLike means a Tensor, or anything that `Tensor(...)` accepts.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from tutor.dtype import DType
 
 
 class HasBuffer(Protocol):
-    """Memory that can be looked at: `array.array`, `bytes`, an array of NumPy's."""
+    """An object with the buffer protocol: `array.array`, `bytes`, a NumPy array."""
 
     def __buffer__(self, flags: int, /) -> memoryview: ...
 
 
 class Walked(Protocol):
-    """Memory and how to walk it: a Tensor, or a registry.Operand."""
+    """Memory and its layout: a Tensor, or a registry.Operand."""
 
     @property
     def buf(self) -> Any: ...
@@ -35,7 +35,7 @@ class Walked(Protocol):
 
 
 class AnyTensor(Walked, Protocol):
-    """What the Engine, and ops, ask of a Tensor, whose class is built on them."""
+    """The part of Tensor that the Engine and ops use; the class itself is built on them."""
 
     op: Any
     requires_grad: bool
@@ -57,13 +57,13 @@ class AnyTensor(Walked, Protocol):
 
 
 class HasList(Protocol):
-    """What can give its numbers as a list: arrays and tensors of any library, NumPy's numbers."""
+    """An object with `tolist()`: arrays and tensors of any library, NumPy's numbers."""
 
     def tolist(self) -> Any: ...
 
 
 class HasDType(Protocol):
-    """What NumPy and other libraries have as dtypes: `np.dtype("f4")`, by its name."""
+    """A dtype of NumPy or another library, identified by its name: `np.dtype("f4")`."""
 
     @property
     def name(self) -> str: ...
@@ -79,7 +79,7 @@ class Drawing(Protocol):
 
 
 class HasDevice(Protocol):
-    """What can be given where the name of a device is: `tutor.device(...)`."""
+    """An object accepted instead of a device name: `tutor.device(...)`."""
 
     @property
     def name(self) -> str: ...
@@ -88,14 +88,14 @@ class HasDevice(Protocol):
 
 
 class Options(TypedDict, total=False):
-    """What every way to make a Tensor takes, beside a shape and a dtype."""
+    """Options of every function that creates a Tensor, besides shape and dtype."""
 
     requires_grad: bool
     device: DeviceLike | None
 
 
 class LikeOptions(Options, total=False):
-    """And a dtype, where the function has none of its own to begin with."""
+    """The same plus a dtype, for functions without a dtype parameter of their own."""
 
     dtype: DTypeLike
 
@@ -103,7 +103,7 @@ class LikeOptions(Options, total=False):
 Number: TypeAlias = bool | int | float
 Nested: TypeAlias = Sequence["Number | Walked | HasList | Nested"]
 TensorLike: TypeAlias = Walked | Number | Nested | HasList | HasBuffer
-Row: TypeAlias = Iterable[TensorLike]  # of several: a list of them, or a Tensor's rows
+Row: TypeAlias = Iterable[TensorLike]  # several of them: a list, or a Tensor's rows
 DeviceLike: TypeAlias = str | HasDevice
 DTypeLike: TypeAlias = DType | str | type[Any] | HasDType
 Axis: TypeAlias = SupportsIndex
@@ -111,6 +111,6 @@ Axes: TypeAlias = SupportsIndex | Sequence[SupportsIndex]  # one, or several
 ShapeLike: TypeAlias = SupportsIndex | Sequence[SupportsIndex]  # one size, or all of them
 Sizes: TypeAlias = SupportsIndex | Sequence[SupportsIndex]  # the same for all axes, or one for each
 Pairs: TypeAlias = Sequence[Sequence[SupportsIndex]]  # two numbers for each axis
-Padding: TypeAlias = Sizes | str  # the same of what is put around, or "same", or "valid"
+Padding: TypeAlias = Sizes | str  # as Sizes, or "same", or "valid"
 Item: TypeAlias = SupportsIndex | slice | EllipsisType | TensorLike | None
 Key: TypeAlias = Item | tuple[Item, ...]  # t[key]

@@ -1,14 +1,14 @@
-"""Devices: where memory can be, beside the host.
+"""Devices: places for memory besides the host.
 
     x = Tensor([1.0, 2.0], device="opencl")     # "opencl:0", the first one of that kind
-    with tutor.device("opencl:1"): ...          # what is made in the block is made there
+    with tutor.device("opencl:1"): ...          # the block creates new tensors there
     TUTOR_DEVICE=opencl python train.py         # in the whole process
     tutor.set_default_device("opencl")          # from here on, in this thread or task
 
-A device has a name, `kind:index`; "cpu" is the host. Results are where the operands are: so only
-what makes numbers from nothing asks for the default. A kind is an object with the methods of
-`Device`. Others bring one by the entry-point group `tutor.devices`: the name of the kind, and the
-object.
+A device has a name, `kind:index`; "cpu" is the host. A result is on the device of its operands, so
+the default matters only to functions that create tensors from scratch. A kind is an object with the
+methods of `Device`. Other packages add one through the entry-point group `tutor.devices`: the name
+of the kind, and the object.
 """
 
 from __future__ import annotations
@@ -37,34 +37,34 @@ CPU = registry.DEVICE
 
 
 class Device(Protocol):
-    """All devices of one kind, by their index."""
+    """All devices of one kind, addressed by index."""
 
     kind: str
 
     def count(self) -> int:
-        """How many there are."""
+        """The number of devices."""
 
     def name(self, index: int) -> str:
-        """What its maker calls it."""
+        """The manufacturer's name for it."""
 
     def empty(self, count: int, dtype: DType, index: int) -> Any:
-        """Memory for `count` numbers, contents undefined: tutor/_storage/memory.py. MemoryError, or
-        an OutOfMemoryError that says more, if there is no room."""
+        """Memory for `count` numbers, contents undefined: tutor/_storage/memory.py. If there is no
+        room, MemoryError or a more specific OutOfMemoryError."""
 
     def table(self, index: int) -> registry.Table:
-        """Its kernels. Their operands are in its memory; but an input that is a single number may
-        be in the host's, and is then taken by value. What they do may be done when they return."""
+        """Its kernels. Their operands are in its memory, except that a single number may be in host
+        memory, and is then passed by value. Kernels may return before their work is done."""
 
     def synchronize(self, index: int) -> None:
-        """Wait until all that was asked of it is done."""
+        """Wait until all queued work is done."""
 
-    # noting(index): if there is this method, what the kernel calls of a Program are noted in as it
-    # is run first, to be made again in the next runs: opencl/capture.py
+    # noting(index): an optional method. It starts recording the kernel calls of a Program's first
+    # run, to repeat them in later runs: opencl/capture.py
 
 
-IN_USE: dict[str, Device] = {}  # by kind: empty as long as nobody asked for any but the CPU
+IN_USE: dict[str, Device] = {}  # by kind: empty until a device other than the CPU is used
 _loaders: dict[str, Callable[[], Device]] = {}
-_found: dict[Any, str] = {CPU: CPU}  # what was asked for before, and is there
+_found: dict[Any, str] = {CPU: CPU}  # cache of `of`: existing devices by given name
 
 
 def _forget() -> None:
@@ -73,32 +73,32 @@ def _forget() -> None:
 
 
 def register(device: Device) -> None:
-    """Add a kind of device, or replace it."""
+    """Add or replace a kind of device."""
     IN_USE[device.kind] = device
     registry.forget_devices(device.kind)
     _forget()
 
 
 def unregister(kind: str) -> None:
-    """Forget a kind of device. What is on it stays there, and cannot be computed with."""
+    """Remove a kind of device. Its tensors remain there, but can no longer be computed with."""
     IN_USE.pop(kind, None)
     registry.forget_devices(kind)
     _forget()
 
 
 def register_loader(kind: str, loader: Callable[[], Device]) -> None:
-    """Add a kind of device that `loader()` gives when it is first asked for."""
+    """Add a kind of device that `loader()` creates on first use."""
     _loaders[kind] = loader
 
 
 def _entry_points() -> dict[str, Callable[[], Device]]:
-    from importlib import metadata  # it takes 30 ms, and few programs need it
+    from importlib import metadata  # takes 30 ms, and few programs need it
 
     return {point.name: point.load for point in metadata.entry_points(group="tutor.devices")}
 
 
 def kind_of(name: str) -> Device:
-    """The kind of device that a name begins with. DeviceError if there is none."""
+    """The kind of device in `name`, loaded if necessary. DeviceError if there is none."""
     kind = name.partition(":")[0].lower()
     if kind not in IN_USE:
         loader = _loaders.get(kind) or _entry_points().get(kind)
@@ -115,13 +115,13 @@ def kind_of(name: str) -> Device:
 
 
 def names() -> list[str]:
-    """All devices there are here, "cpu" first."""
+    """All devices available here, "cpu" first."""
     found = [CPU]
     for kind in sorted(kinds()):
         try:
             found += [f"{kind}:{i}" for i in range(kind_of(kind).count())]
         except TutorError:
-            continue  # it is not here
+            continue  # not available
     return found
 
 
@@ -131,8 +131,8 @@ def _refuse(name: object, found: str) -> NoReturn:
 
 
 def of(name: Any = None, like: Any = None) -> str:
-    """The device of that name as "kind:index", or "cpu". It may be a `tutor.device`, too; None is
-    where `like` is, if that is a Tensor, and else the default. DeviceError if there is none."""
+    """The device of that name as "kind:index", or "cpu". `name` may be a `tutor.device`; None means
+    the device of `like`, if that is a Tensor, else the default. DeviceError if there is none."""
     if name is None:
         if not IN_USE and _process.device is not None:
             return _process.device
@@ -148,14 +148,14 @@ def of(name: Any = None, like: Any = None) -> str:
         count = 1 if kind == CPU else asked(name, kind_of(name).count)
         if number not in range(count):
             if not count:
-                asked(name, kind_of(name).name, 0)  # it may say why there is none
+                asked(name, kind_of(name).name, 0)  # may raise an error with the reason
             _refuse(name, f"there are {count} of that kind, counted from 0")
         found = _found[name] = CPU if kind == CPU else f"{kind}:{number}"
     return found
 
 
 def check(buf: Any, name: Any) -> None:
-    """DeviceError if the Buffer is asked for on that device, and is on another; None: wherever."""
+    """DeviceError if the Buffer is not on the requested device; None accepts any device."""
     if name is not None and of(name) != buf.device:
         raise DeviceError(
             f"a Tensor on {of(name)!r} over a Buffer",
@@ -165,7 +165,7 @@ def check(buf: Any, name: Any) -> None:
 
 
 def still(name: str) -> str:
-    """That device, where numbers were once. If it is not here, the CPU, and it warns."""
+    """The saved device, or the CPU with a warning if that device is not available."""
     try:
         return of(name)
     except DeviceError as error:
@@ -178,19 +178,18 @@ def still(name: str) -> str:
 
 
 class _Process:
-    """The device of the process: TUTOR_DEVICE's; None until it is first asked for."""
+    """The device of the process, from TUTOR_DEVICE; None until its first use."""
 
     device: str | None = None
 
 
 _process = _Process()
 _setting: Setting[str | None] = Setting("tutor.device", None)
-choice = _setting.variable  # None where nothing is chosen; C++ asks it (programs/shortcut.py)
+choice = _setting.variable  # None if nothing is chosen; also read by C++ (programs/shortcut.py)
 
 
 def default() -> str:
-    """Where what is made from nothing goes: the block's device, else TUTOR_DEVICE's, else the
-    CPU."""
+    """The device for new tensors: the block's, else TUTOR_DEVICE's, else the CPU."""
     chosen = _setting.get()
     if chosen is not None:
         return chosen
@@ -200,9 +199,9 @@ def default() -> str:
 
 
 class device(Within[str | None]):  # noqa: N801 - read as a noun: with device("opencl:1")
-    """`with device(name):` makes what is made from nothing on that device: `Tensor([1.0])`,
-    `Tensor.zeros`, the parameters of a layer. Also as the decorator of a function, and to be given
-    wherever the name of a device is. DeviceError where there is none of that name."""
+    """`with device(name):` creates new tensors on that device: `Tensor([1.0])`, `Tensor.zeros`, the
+    parameters of a layer. Also a decorator of functions, and accepted wherever a device name is.
+    DeviceError if there is no such device."""
 
     def __init__(self, name: DeviceLike | None) -> None:
         self.name = of(name)
@@ -215,7 +214,7 @@ class device(Within[str | None]):  # noqa: N801 - read as a noun: with device("o
 
     @property
     def index(self) -> int | None:
-        """Which one of its kind; None for the CPU."""
+        """Its index among the devices of its kind; None for the CPU."""
         return None if self.name == CPU else _index(self.name)
 
     def __eq__(self, other: object) -> bool:
@@ -233,12 +232,12 @@ class device(Within[str | None]):  # noqa: N801 - read as a noun: with device("o
 
 @spelled
 def set_default_device(device: DeviceLike) -> None:
-    """Make what is made from nothing on that device from here on, in this thread or task; within a
-    block, until it ends. DeviceError where there is none of that name."""
+    """Create new tensors on that device from here on, in this thread or task; inside a block, until
+    it ends. DeviceError if there is no such device."""
     _setting.set(of(device))
 
 
-# ---- what a device is asked for ------------------------------------------------------------------
+# ---- requests to a device ------------------------------------------------------------------------
 
 
 def _index(name: str) -> int:
@@ -246,8 +245,8 @@ def _index(name: str) -> int:
 
 
 def empty(count: int, dtype: DType, name: str) -> Any:
-    """Memory for so many numbers on that device, contents undefined. OutOfMemoryError if there is
-    no room."""
+    """Memory for `count` numbers on that device, contents undefined. OutOfMemoryError if there is
+    no room, DTypeError for an invalid count or dtype."""
     try:
         if count < 0:
             raise error_messages.no_room_for(count, dtype)
@@ -271,8 +270,8 @@ def empty(count: int, dtype: DType, name: str) -> Any:
 
 @spelled
 def synchronize(device: DeviceLike | None = None) -> None:
-    """Wait until all that was asked of a device has been done; without a name, of each that was in
-    use. What reads numbers waits by itself: this is for measuring."""
+    """Wait until a device has done all its queued work; without a name, every device in use.
+    Reading numbers waits anyway: this is for timing code."""
     if device is None:
         for kind in tuple(IN_USE.values()):
             for i in range(kind.count()):
@@ -282,27 +281,27 @@ def synchronize(device: DeviceLike | None = None) -> None:
 
 
 def noting(name: str) -> Callable[[], Any] | None:
-    """What begins to note the kernel calls of a run on that device; None if it notes none."""
+    """The function that starts recording a run's kernel calls on that device; None if it cannot."""
     begin = getattr(kind_of(name), "noting", None)
     return begin and partial(asked, name, begin, _index(name))
 
 
 def table(name: str) -> registry.Table:
-    """The kernels of a device, each of which raises errors of ours only."""
+    """The kernels of a device, wrapped so that they raise only tutor's errors."""
     rows: registry.Table = asked(name, kind_of(name).table, _index(name))
     return _Guarded(name, rows)
 
 
 class _Guarded(dict[Any, Kernel]):
-    """A table of kernels, each behind a check that its operands stay within their memory; and
-    whatever else it raises becomes an error of ours."""
+    """A table of kernels. Each first checks that its operands stay within their memory; any other
+    exception becomes a DeviceError."""
 
     def __init__(self, name: str, rows: registry.Table) -> None:
         super().__init__({row: _guarded(name, row[0], kernel) for row, kernel in rows.items()})
         self.rows = rows
 
     def __getattr__(self, name: str) -> Any:
-        """What else the device's own table says of itself."""
+        """Any other attribute of the device's own table."""
         return getattr(self.rows, name)
 
 
@@ -310,12 +309,12 @@ def _guarded(device: str, name: str, kernel: Kernel) -> Kernel:
     def run(out: Walked, *ins: Walked, **params: Any) -> None:
         for i, x in enumerate((out, *ins)):
             memory = x.buf.memory
-            if hasattr(memory, "is_waited_for"):  # a promise is kept now
+            if hasattr(memory, "is_waited_for"):  # fulfill a promise now
                 memory = held(x.buf, f"kernel {name}, input {i}")
             if not 0 <= _reach(x.shape, x.strides, x.offset) <= memory.count or (
                 memory.format != x.buf.dtype.format
             ):
-                bounds_checks.fits(x, f"kernel {name}, {f'input {i}' if i else 'out'}")  # says what
+                bounds_checks.fits(x, f"kernel {name}, {f'input {i}' if i else 'out'}")  # raises
         try:
             kernel(out, *ins, **params)
         except Exception as error:
@@ -328,7 +327,7 @@ def _guarded(device: str, name: str, kernel: Kernel) -> Kernel:
 
 @functools.lru_cache(maxsize=4096)
 def _reach(shape: Any, strides: Any, offset: Any) -> int:
-    """How many numbers there must be for that walk; -1 if it is none."""
+    """The number of elements that this layout needs in memory; -1 if it is invalid."""
     whole = type(shape) is type(strides) is tuple and len(shape) == len(strides)
     if not whole or not all(type(n) is int for n in (*shape, *strides, offset)):
         return -1
@@ -339,7 +338,7 @@ def _reach(shape: Any, strides: Any, offset: Any) -> int:
 
 
 def kinds() -> set[str]:
-    """The kinds of devices that there may be here."""
+    """The kinds of devices that may be available here."""
     return {*IN_USE, *_loaders, *_entry_points()}
 
 

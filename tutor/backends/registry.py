@@ -1,17 +1,17 @@
-"""The registry: the arrow from an Op to the kernel that executes it.
+"""The registry: from an Op to the kernel that executes it.
 
 A backend is a table `{(kernel name, dtype): kernel}` for the memory of one device. `lookup` is the
-only place where a kernel is chosen, by name, dtype and device, and it never falls back in silence:
-what is missing raises `KernelNotFound`. What it finds is called by `emit` in step.py, which says
-who else may call it where nobody watches.
+only place where a kernel is chosen, by name, dtype and device. It never falls back silently: a
+missing kernel raises `KernelNotFound`. `emit` in step.py calls the kernel, and lists the other
+callers that are allowed while no observer watches.
 
     TUTOR_BACKEND=simd python train.py      # for a whole process
     with tutor.use_backend("python"): ...   # for a block, or as a decorator for a function
     tutor.set_backend("python")             # from here on
 
-The last two hold for the thread (and the asyncio task) that says so; a new thread starts with the
-process's own, whatever others have chosen. They are about memory of the host: for that of a device
-there are the device's own kernels, whatever backend is in use (tutor/backends/devices.py).
+The last two apply to the current thread or asyncio task; a new thread starts with the process's
+backend, whatever other threads have chosen. They concern host memory: memory on a device uses the
+device's own kernels, whatever backend is in use (tutor/backends/devices.py).
 
 Other packages add backends through the entry-point group `tutor.backends`: a function that returns
 such a table.
@@ -37,7 +37,7 @@ DEVICE = "cpu"  # the host
 
 
 class Operand(NamedTuple):
-    """What a kernel is handed: memory and how to walk it. A Tensor has the same four, and more."""
+    """A kernel's operand: memory and its layout. A Tensor has the same four fields, and more."""
 
     buf: Any
     shape: tuple[int, ...]
@@ -50,15 +50,15 @@ ALIASES = {"python": "python_ref", "simd": "simd_cpp"}
 _tables: dict[str, Table] = {}
 _devices: dict[str, str] = {}  # backend -> the device whose memory it works on
 _loaders: dict[str, Callable[[], Table]] = {}
-_more: dict[str, list[Callable[[], Table]]] = {}  # rows that others bring for a backend
+_more: dict[str, list[Callable[[], Table]]] = {}  # rows that other code adds to a backend
 _everywhere: dict[str, Kernel] = {}  # kernels that work on the memory of any device
-_brings: list[tuple[Callable[[str], Table], Callable[[], Collection[str]]]] = []  # of devices
+_brings: list[tuple[Callable[[str], Table], Callable[[], Collection[str]]]] = []  # by devices.py
 _unavailable: dict[str, str] = {}  # built-in backends that could not be loaded: name -> what to do
-_kernels: dict[tuple[str, str, DType, str], Kernel] = {}  # what lookup has found so far
+_kernels: dict[tuple[str, str, DType, str], Kernel] = {}  # the cache of lookup
 
 
 class Backend:
-    """A backend in use: its name, and what has been looked up of it so far."""
+    """A backend in use: its name, and its cache of kernels."""
 
     __slots__ = ("kernels", "name")
 
@@ -68,7 +68,7 @@ class Backend:
 
 
 class _Held(Block[Backend]):
-    """A `with use_backend(...)` block: it looks like the backend in force."""
+    """A `with use_backend(...)` block; its `kernels` are those of the backend in force."""
 
     __slots__ = ()
 
@@ -77,16 +77,16 @@ class _Held(Block[Backend]):
         return _setting.get().kernels
 
 
-_default = Backend(None)  # the process's own; it gets its name when it is first asked for
+_default = Backend(None)  # the process's own; named on first use
 _chosen: dict[str, Backend] = {}
 _setting = Setting("tutor.backend", _default, _Held)
 variable = _setting.variable
-in_use: Callable[[], Any] = variable.get  # in every call of an op: no Python is run here
+in_use: Callable[[], Any] = variable.get  # called for every op, so it runs no Python code
 
 
 def register(name: str, table: Table, device: str = DEVICE) -> None:
-    """Add the backend `name`, or replace it, for memory of that device. Rows that no signature
-    names are refused."""
+    """Add or replace the backend `name` for memory of that device. KernelNotFound if a row has no
+    signature in signatures.py."""
     unknown = sorted({kernel for kernel, _ in table} - set(SIGNATURES))
     if unknown:
         raise KernelNotFound(
@@ -99,26 +99,26 @@ def register(name: str, table: Table, device: str = DEVICE) -> None:
 
 
 def register_everywhere(name: str, kernel: Kernel) -> None:
-    """Add a kernel that all backends have, for the memory of any device."""
+    """Add a kernel to all backends, for the memory of any device."""
     _everywhere[name] = kernel
 
 
 def devices_bring(table: Callable[[str], Table], kinds: Callable[[], Collection[str]]) -> None:
-    """`table(device)` gives the kernels for the memory of a device, when it is first asked for;
-    `kinds()` are the kinds of devices."""
+    """Register two functions: `table(device)` returns a device's kernels, and is called on first
+    use; `kinds()` returns the kinds of devices."""
     _brings[:] = [(table, kinds)]
 
 
 def forget_devices(kind: str) -> None:
-    """Let go of the tables of that kind of device."""
+    """Drop the tables of that kind of device."""
     for name in [name for name, device in _devices.items() if device.startswith(f"{kind}:")]:
         del _tables[name], _devices[name]
     _forget()
 
 
 def backend_of(device: str) -> str:
-    """The backend whose kernels work on the memory of that device: the one in use, on the host;
-    else the device's own, by its kind, or by its name if it is not the first one of its kind."""
+    """The backend whose kernels work on that device's memory. On the host, the one in use; else the
+    device's own, named by its kind, or by its full name if it is not the first of its kind."""
     if device == DEVICE:
         return current()
     name = device.removesuffix(":0")
@@ -128,24 +128,24 @@ def backend_of(device: str) -> str:
 
 
 def register_loader(name: str, loader: Callable[[], Table]) -> None:
-    """Add a backend whose table is made by `loader()` when it is first asked for."""
+    """Add a backend whose table is created by `loader()` on first use."""
     _loaders[name] = loader
 
 
 def extend(name: str, loader: Callable[[], Table]) -> None:
-    """Add rows to the backend `name`, made by `loader()` when a kernel is asked for that its own
-    table has not."""
+    """Add rows to the backend `name`: `loader()` is called when a lookup finds no kernel in the
+    backend's own table."""
     _more.setdefault(name, []).append(loader)
     _forget()
 
 
 def register_unavailable(name: str, remedy: str) -> None:
-    """Remember why a built-in backend is not there, for the error that somebody will read."""
+    """Remember the remedy for a missing built-in backend, for the error message."""
     _unavailable[name] = remedy
 
 
 def _entry_points() -> dict[str, Callable[[], Table]]:
-    from importlib import metadata  # it takes 30 ms, and few programs need it
+    from importlib import metadata  # takes 30 ms, and few programs need it
 
     def loader(point: metadata.EntryPoint) -> Callable[[], Table]:
         return lambda: point.load()()
@@ -154,14 +154,14 @@ def _entry_points() -> dict[str, Callable[[], Table]]:
 
 
 def backends() -> list[str]:
-    """Names of all backends that can be used here: for the host's memory, as use_backend takes
-    them. A device brings its own: tutor/backends/devices.py."""
+    """The names of all backends available here for host memory, as use_backend accepts them.
+    Devices have backends of their own: tutor/backends/devices.py."""
     names = {*_tables, *_loaders, *_entry_points()}
     return sorted(name for name in names if _devices.get(name, DEVICE) == DEVICE)
 
 
 def table(name: str) -> Table:
-    """The kernel table of a backend, loaded if need be. KernelNotFound if there is none."""
+    """The kernel table of a backend, loaded if necessary. KernelNotFound if there is none."""
     name = ALIASES.get(name, name)
     if name not in _tables:
         loader = _loaders.get(name) or _entry_points().get(name)
@@ -179,12 +179,12 @@ def table(name: str) -> Table:
 
 
 def _is_device(name: str) -> bool:
-    """Is it the kind of a device, or the name of one?"""
+    """Is `name` a device, or a kind of device?"""
     return bool(_brings) and name.partition(":")[0] in _brings[0][1]()
 
 
 def current() -> str:
-    """The backend in use here: `use_backend`'s, else TUTOR_BACKEND's, else the fastest there is."""
+    """The backend in use here: from `use_backend`, else TUTOR_BACKEND, else the fastest one."""
     backend = _setting.get()
     if backend.name is None:
         wanted = os.environ.get("TUTOR_BACKEND")
@@ -211,14 +211,14 @@ def _choice(name: str) -> Backend:
 
 @spelled
 def set_backend(name: str) -> None:
-    """Use that backend from here on, in this thread or task; within a block, until it ends."""
+    """Use a backend from here on, in this thread or task; inside a block, until it ends."""
     _setting.set(_choice(name))
 
 
 class use_backend(Within[Backend]):  # noqa: N801 - read as a verb: with use_backend("simd")
-    """Use a backend for a `with` block, or for a decorated function. KernelNotFound: no such."""
+    """Use a backend for a `with` block, or a decorated function. KernelNotFound if unknown."""
 
-    used = True  # until it is known to be a backend
+    used = True  # until the name has been checked
 
     def __init__(self, name: str) -> None:
         super().__init__(_setting, _choice(name))
@@ -243,8 +243,8 @@ class use_backend(Within[Backend]):  # noqa: N801 - read as a verb: with use_bac
 
 
 def kernel(name: str, dtype: DType, device: str = DEVICE) -> Kernel:
-    """`lookup` on the backend in use, which remembers it; for memory of another device than the
-    host on that device's own."""
+    """`lookup`, cached, on the backend in use for host memory, or on the device's own backend for
+    memory on another device."""
     kernels: dict[tuple[str, DType, str], Kernel] = in_use().kernels
     found = kernels.get((name, dtype, device))
     if found is None:
@@ -254,9 +254,9 @@ def kernel(name: str, dtype: DType, device: str = DEVICE) -> Kernel:
 
 
 def _forget() -> None:
-    """Let go of all that has been looked up: what is found now may be another. By new dicts: who
-    has kept an old one notices, and a thread that has looked up in the tables of before, and only
-    now writes what it found, writes it where nobody looks any more."""
+    """Clear all caches, since lookups may now find other kernels. The dicts are replaced, not
+    emptied: code that has kept an old one notices, and a thread that looked up in the old tables
+    and only now stores its result stores it in a dict that is no longer read."""
     global _kernels
     _kernels = {}
     for backend in (_default, *_chosen.values()):
@@ -264,9 +264,9 @@ def _forget() -> None:
 
 
 def lookup(kernel: str, backend: str, dtype: DType, device: str = DEVICE) -> Kernel:
-    """The kernel of that name for that dtype and device, on that backend. DTypeError where
-    signatures.py has no such dtype, KernelNotFound where this backend has no such kernel, or works
-    on another device; all of them list what there is."""
+    """The kernel of that name for that dtype and device, on that backend. DTypeError if its
+    signature excludes the dtype; KernelNotFound if the backend lacks the kernel or works on another
+    device. The errors list the alternatives."""
     found = _kernels.get((kernel, backend, dtype, device))
     return found or _find(kernel, backend, dtype, device)
 
@@ -306,7 +306,7 @@ def _find(kernel: str, backend: str, dtype: DType, device: str) -> Kernel:
 
 
 def _brought(backend: str, kernel: str, dtype: DType) -> Kernel | None:
-    """The kernel among the rows that others have brought for that backend."""
+    """The kernel among the rows added to that backend by `extend`."""
     for loader in _more.get(ALIASES.get(backend, backend), ()) if kernel in MATRICES else ():
         if found := loader().get((kernel, dtype)):
             return found
@@ -315,7 +315,7 @@ def _brought(backend: str, kernel: str, dtype: DType) -> Kernel | None:
 
 def _no_such_dtype(signature: Signature, dtype: DType) -> DTypeError:
     kernel, last = signature.name, signature.dtypes[-1]
-    if not any(d.is_float for d in signature.dtypes):  # kernels on bits, which floats do not have
+    if not any(d.is_float for d in signature.dtypes):  # bitwise kernels, which exclude floats
         bools = bool_ in signature.dtypes
         return DTypeError(
             f"{kernel} of {dtype.name}",
@@ -331,7 +331,7 @@ def _no_such_dtype(signature: Signature, dtype: DType) -> DTypeError:
 
 
 def report() -> str:
-    """A printable table: each kernel with its formula and, per backend, how many dtypes it has."""
+    """A printable table: each kernel's formula and its number of dtypes per backend."""
     names = backends()
     lines = [f"{'kernel':<20}" + "".join(f"{name:>14}" for name in names) + "  formula"]
     for signature in SIGNATURES.values():

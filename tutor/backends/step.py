@@ -1,4 +1,4 @@
-"""Step: one kernel call as data; and `emit`, through which all kernel calls pass that are watched.
+"""Step: one kernel call as data; and `emit`, which every watched kernel call passes through.
 
     >>> from tutor import Tensor, watch
     >>> seen = []
@@ -7,14 +7,14 @@
     >>> seen
     ['exp float32 (2,) -> (2,)', 'sum float32 (2,) axis=(0,) -> ()']
 
-An op, a derivative, an optimizer's step, a random number, a cast, a value written in place, a
-Buffer's own arithmetic: whatever asks for a kernel makes a Step and emits it. So whoever
-wants to see what a process computes has one place to watch, and sees what really runs. Where nobody
-watches, C++ may call kernels past `emit`: the Engine's twin, a recorded Program's plan
-(tutor/programs/replay.py) and a step that was put off (tutor/programs/lazy_buffers.py). A transfer
-between devices is one Step, whose own copies are parts of it (transfers.py).
+All code that needs a kernel makes a Step and emits it: ops, derivatives, optimizers, random
+numbers, casts, in-place writes, a Buffer's own arithmetic. So there is one place to watch what a
+process computes, and it shows what really runs. While no observer watches, C++ may call kernels
+without `emit`: in the Engine's twin, in a recorded Program's plan (tutor/programs/replay.py) and in
+a deferred step (tutor/programs/lazy_buffers.py). A transfer between devices is one Step; the copies
+it makes are part of it (transfers.py).
 
-This file stands below the Engine, because a Buffer and the conformance suite emit Steps, too.
+This file is below the Engine, because Buffers and the conformance suite also emit Steps.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ NONE: Mapping[str, object] = {}
 
 
 class Step:
-    """`kernel`, looked up for `dtype`, fills `out` from `ins` as `params` say. `where` is the file
-    and line of the user's code that asked for it, if it was noted."""
+    """One call: `kernel`, looked up for `dtype`, fills `out` from `ins` with `params`. `where` is
+    the file and line of the user's code that caused it, if known."""
 
     __slots__ = ("dtype", "ins", "kernel", "operands", "out", "params", "reads", "signature",
                  "where", "writes")  # fmt: skip
     signature: Signature  # the kernel's row in signatures.py
     operands: tuple[Walked, ...]  # out, then the inputs
     reads: tuple[Walked, ...]  # the operands that it reads
-    writes: tuple[Walked, ...]  # those that it writes: out, then what it updates beside it
+    writes: tuple[Walked, ...]  # the operands that it writes: out, then others it updates
 
     def __init__(
         self, kernel: str, dtype: DType, out: Walked, ins: tuple[Walked, ...] = (),
@@ -61,7 +61,7 @@ class Step:
         self.where = where
 
     def __getattr__(self, name: str) -> Any:
-        """What is only computed when it is asked for the first time."""
+        """Computes the derived attributes on first use."""
         if name == "operands":
             self.operands = (self.out, *self.ins)
         elif name == "signature":
@@ -74,7 +74,7 @@ class Step:
 
     def _effects(self) -> tuple[tuple[Walked, ...], tuple[Walked, ...]]:
         row, out, ins = self.signature, self.out, self.ins
-        if row.form == "update":  # but for the first input, those of letter T
+        if row.form == "update":  # after the first input, those of letter T
             each = zip(ins[1:], row.types[2:], strict=False)
             return self.operands, (out, *[x for x, t in each if t == "T"])
         if row.form == "draw":
@@ -85,11 +85,11 @@ class Step:
 
     @property
     def device(self) -> str:
-        """Where out's memory is, and so where the kernel is to run."""
+        """The device of out's memory, which is where the kernel runs."""
         return str(self.out.buf.device)
 
     def over(self, operands: Sequence[Walked]) -> Step:
-        """The same call on other operands: out, then the inputs."""
+        """The same call on other `operands`: out, then the inputs."""
         out, *ins = operands
         return Step(self.kernel, self.dtype, out, tuple(ins), self.params, self.where)
 
@@ -101,13 +101,13 @@ class Step:
     @property
     def nbytes(self) -> int:
         """Bytes read and written: costs.nbytes."""
-        from tutor.backends import costs  # only who asks waits for it
+        from tutor.backends import costs  # imported only when needed
 
         return costs.nbytes(self.kernel, self.layouts)
 
     @property
     def flops(self) -> int | None:
-        """What is computed, None where that is open: costs.flops."""
+        """Floating-point operations, None if unknown: costs.flops."""
         from tutor.backends import costs
 
         return costs.flops(self.kernel, self.layouts, self.params)
@@ -119,8 +119,8 @@ class Step:
 
 
 def emit(step: Step, kernel: Kernel | None = None) -> None:
-    """Run the step, and show it to whoever watches. Give `kernel` to run another one than
-    that of the backend in use, to compare the two."""
+    """Run the step, and show it to all observers. Pass `kernel` to run another kernel than the one
+    of the backend in use, to compare the two."""
     run = kernel or registry.kernel(step.kernel, step.dtype, step.device)
     if WATCHES:
         _watched(step, run)
@@ -133,17 +133,17 @@ def emit(step: Step, kernel: Kernel | None = None) -> None:
 Observer = Callable[[Step, Callable[[], None]], object]
 
 _shared: Shared[Observer] = Shared()
-WATCHES = _shared.blocks  # empty unless somebody watches: then a step costs no more
+WATCHES = _shared.blocks  # empty without observers: then a step costs nothing extra
 _observing: ContextVar[bool] = ContextVar("tutor.observing", default=False)
 
 
 class watch(Entered[Observer]):  # noqa: N801 - read as a verb: with watch(observer)
     """`with watch(observer):` calls `observer(step, go)` for each kernel call of the process.
 
-    `go()` lets the kernel run, and must be called once: before it `step.out` is not yet filled,
-    after it the result stands there. What an observer raises, the call raises. Kernels that an
-    observer asks for itself are shown to nobody. All threads are watched, and watches may be
-    nested: the inner one is nearer to the kernel. Also `@watch(observer)` for a function.
+    `go()` runs the kernel and must be called exactly once (else DomainError): `step.out` is filled
+    after it, not before. An exception in the observer is raised by the call. Kernels that the
+    observer runs itself are not shown to any observer. All threads are watched. Watches may be
+    nested: the inner one is closer to the kernel. Also `@watch(observer)` for a function.
     """
 
     def __init__(self, observer: Observer) -> None:
@@ -160,7 +160,7 @@ class watch(Entered[Observer]):  # noqa: N801 - read as a verb: with watch(obser
 
 
 def _within(entered: Entered[Any], function: F, what: str) -> F:
-    """The function, each call of which is within that block."""
+    """The function, wrapped so that each call runs inside that block."""
     if runs_in_steps(function):
         name = type(entered).__name__
         raise DomainError(
@@ -178,7 +178,7 @@ def _within(entered: Entered[Any], function: F, what: str) -> F:
 
 
 def watchers() -> list[Observer]:
-    """The observers that watch at present, the outermost first."""
+    """The current observers, outermost first."""
     return [observer for observer in _shared.values() if callable(observer)]
 
 
@@ -197,7 +197,7 @@ def _watched(step: Step, kernel: Kernel) -> None:
 
 
 def _observed(observer: Observer, step: Step, go: Callable[[], None]) -> None:
-    """The observer, in a context of its own in which nobody watches."""
+    """Call the observer, in a context of its own in which no observer is called."""
     calls: list[None] = []
 
     def once() -> None:
@@ -224,10 +224,10 @@ Note = Callable[[Step, Kernel], None]
 
 
 class _Mode(Setting[Note | None]):
-    """What gets the steps of a context in place of their kernels; None: they run.
+    """The function that receives the steps of a context instead of their kernels; None: they run.
 
-    A block stands among WATCHES, too, with nobody who watches: there alone `emit` looks, and its
-    twin in C++. So this costs nothing where nobody is in such a block.
+    Each block is also entered into WATCHES, without an observer, since `emit` and its twin in C++
+    look only there. So this costs nothing outside such blocks.
     """
 
     def entering(self, block: Block[Note | None], within: Entered[Any]) -> Callable[[], Any]:
@@ -235,15 +235,15 @@ class _Mode(Setting[Note | None]):
         mark.held = block.held
         both: list[Callable[[], Any]]
         both = [partial(WATCHES.setdefault, mark, within), super().entering(block, within)]
-        return partial(deque[Any], map(call, both), 0)  # as at_once, but all of it is C
+        return partial(deque[Any], map(call, both), 0)  # as at_once, but entirely in C
 
 
 mode = _Mode("tutor.mode", None)
 
 
 class Noting(Within[Note | None]):
-    """`with Noting(note):` calls `note(step, kernel)` for each step of this context, which does
-    not run otherwise. Also as the decorator of a function."""
+    """`with Noting(note):` calls `note(step, kernel)` for each step of this context instead of
+    running it. Also a decorator of functions."""
 
     def __init__(self, note: Note) -> None:
         super().__init__(mode, note)

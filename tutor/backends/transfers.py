@@ -1,4 +1,4 @@
-"""Transfers: numbers that go from one device to another; and which device a call runs on."""
+"""Transfers of numbers between devices; and the choice of the device for a call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tutor.errors import DeviceError
 
 
 def on_host(x: Walked) -> Walked:
-    """The same elements in memory of the host: a copy, if they are elsewhere."""
+    """The same elements in host memory: a copy if they are on another device."""
     memory = held(x.buf, "numbers to be moved", reading=True)
     if not is_elsewhere(memory):
         return x
@@ -25,15 +25,15 @@ def on_host(x: Walked) -> Walked:
 
 
 class Held(Holder):  # type: ignore[misc]
-    """What has memory, of numbers of `dtype`: as little of a Buffer as a kernel asks for."""
+    """Memory with a `dtype`: the minimum of a Buffer that a kernel needs."""
 
     def __init__(self, memory: Any, dtype: DType) -> None:
         self.memory, self.dtype = memory, dtype
 
 
 def transfer(out: Walked, x: Walked) -> None:
-    """The kernel "transfer": z = x, from the memory of one device to that of another, or the same.
-    Both are of one shape and dtype."""
+    """The kernel "transfer": z = x, from one device's memory to that of another, or the same one.
+    Both have the same shape and dtype."""
     dtype, to = x.buf.dtype, held(out.buf, "to move numbers")
     source = on_host(x)
     if not is_elsewhere(to):
@@ -57,18 +57,18 @@ def transfer(out: Walked, x: Walked) -> None:
 registry.register_everywhere("transfer", transfer)
 
 
-# ---- which one a call runs on --------------------------------------------------------------------
+# ---- the device of a call ------------------------------------------------------------------------
 
 
 def is_constant(x: Walked) -> bool:
-    """Is it a single number, in the memory of the host? Such a one may stand beside operands on any
-    device: it is handed over by its value."""
+    """Is x a single number in host memory? It may be combined with operands on any device, as it is
+    passed by value."""
     alone = all(s == 0 or n == 1 for n, s in zip(x.shape, x.strides, strict=True))
     return alone and 0 not in x.shape and x.buf.device == CPU
 
 
 def common(what: str, operands: Any) -> str:
-    """The device that the operands of a call are on. DeviceError where they are on two."""
+    """The device of a call's operands. DeviceError if they are on two."""
     if not IN_USE:
         return CPU
     on = [x.buf.device for x in operands]

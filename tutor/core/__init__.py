@@ -1,4 +1,4 @@
-"""The four boxes, to be read in this order: buffer, tensor, op, engine."""
+"""The four boxes. Read them in this order: buffer, tensor, op, engine."""
 
 from tutor.core.buffer import Buffer
 from tutor.core.engine import Engine

@@ -1,13 +1,13 @@
-"""TensorBase: a Buffer plus walking instructions, and a place for a gradient.
+"""TensorBase: a Buffer, the instructions for walking it, and a place for a gradient.
 
     >>> from tutor import Buffer, Tensor
     >>> t = Tensor(Buffer([1.0, 2.0, 3.0, 4.0]), shape=(2, 2))
     >>> t.strides, t.T.strides, t.T.buf is t.buf
     ((2, 1), (1, 2), True)
 
-Shape, strides and offset say where element `[i, j, ...]` stands in the Buffer. This is all that ops
-and the Engine work with. What a user meets is the class Tensor, which inherits it: operators,
-`Tensor.zeros`, `x.sum(axis=0)` and all else that can be done with one stand in tutor/methods/.
+Shape, strides and offset locate element `[i, j, ...]` in the Buffer. Ops and the Engine work with
+nothing else. Users work with the subclass Tensor, whose operators and methods (`Tensor.zeros`,
+`x.sum(axis=0)` and so on) are in tutor/methods/.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tutor.errors import DTypeError, GraphError, ShapeError
 
 @spelled
 class TensorBase(array_like.IsTensor):
-    """What every Tensor is made of."""
+    """The base of every Tensor: its data, its layout and its place in the graph."""
 
     __slots__ = (
         "__weakref__", "_grad", "_hooks", "buf",
@@ -39,13 +39,13 @@ class TensorBase(array_like.IsTensor):
     )  # fmt: skip
     buf: Buffer
     shape: Shape
-    strides: Shape  # how far it is, in elements, to the next one along each axis
-    offset: int  # where the first element stands
+    strides: Shape  # the distance, in elements, to the next element along each axis
+    offset: int  # the position of the first element
     requires_grad: bool
     op: Any  # the Op that made it, as a node of the graph; None for a leaf
     _grad: Any
-    _hooks: list[Callable[[Any], Any]]  # only where there are any
-    public: ClassVar[type[Any]]  # the class of every result: Tensor puts itself here
+    _hooks: list[Callable[[Any], Any]]  # only set if there are any
+    public: ClassVar[type[Any]]  # the class of every result: Tensor registers itself here
 
     def __init__(
         self, data: TensorLike | Buffer, shape: ShapeLike | None = None,
@@ -75,7 +75,7 @@ class TensorBase(array_like.IsTensor):
             self.strides = layout.whole_numbers(strides, "strides")
         (self.offset,) = layout.whole_numbers((offset,), "an offset")
         if not isinstance(data, Buffer) and self.numel() != len(self.buf):
-            layout.fill_in(self.shape, len(self.buf))  # raises: says both sizes
+            layout.fill_in(self.shape, len(self.buf))  # raises, naming both sizes
         layout.check_inside(self.shape, self.strides, offset, len(self.buf))
         self._grad = self.op = None
         self.requires_grad = False
@@ -84,7 +84,7 @@ class TensorBase(array_like.IsTensor):
 
     @classmethod
     def over(cls, buf: Buffer, shape: Shape, strides: Shape | None = None, offset: int = 0) -> Self:
-        """A Tensor over `buf`, walked as told; for callers that know it fits (no checks here)."""
+        """A Tensor over `buf` with this layout; unchecked, for callers that know it fits."""
         t: Self = object.__new__(TensorBase.public)
         t.buf, t.shape, t.offset = buf, shape, offset
         t.strides = layout.contiguous_strides(shape) if strides is None else strides
@@ -92,34 +92,34 @@ class TensorBase(array_like.IsTensor):
         return t
 
     def alias(self) -> Self:
-        """The same elements, outside of any graph."""
+        """The same elements, outside any graph."""
         return self.over(self.buf, self.shape, self.strides, self.offset)
 
     detach = alias
 
     def wrap(self, value: TensorLike, dtype: DType | None = None, shape: Shape = ()) -> Self:
-        """`value` as a constant beside this Tensor; a number stretched to `shape`."""
+        """`value` as a constant operand for this Tensor; a number is expanded to `shape`."""
         if not array_like.is_number(value):
             made: Self = TensorBase.public(value, dtype=dtype, device=self.buf.device)
             return made
         dtype = dtypes.of_number(value) if dtype is None else dtype
-        if value == 0 and math.copysign(1, value) < 0:  # as a key of the cache -0.0 is 0.0
+        if value == 0 and math.copysign(1, value) < 0:  # as a cache key -0.0 equals 0.0
             constant: Self = _constant.__wrapped__(value, dtype, shape)
         else:
             constant = _constant(value, dtype, shape)
         return constant
 
-    # ---- what it is ------------------------------------------------------------------------------
+    # ---- properties ------------------------------------------------------------------------------
 
     @property
     def dtype(self) -> DType:
-        """What its numbers are: one of `tutor.DTYPES`."""
+        """The type of its numbers: one of `tutor.DTYPES`."""
         dtype: DType = bounds_checks.told(self, "dtype")
         return dtype
 
     @property
     def ndim(self) -> int:
-        """How many axes there are."""
+        """The number of axes."""
         try:
             return len(self.shape)
         except TypeError:
@@ -127,7 +127,7 @@ class TensorBase(array_like.IsTensor):
             raise
 
     def numel(self) -> int:
-        """How many numbers there are."""
+        """The number of elements."""
         try:
             return math.prod(self.shape)
         except TypeError:
@@ -135,15 +135,15 @@ class TensorBase(array_like.IsTensor):
             raise
 
     def stride(self, axis: int | None = None) -> Shape | int:
-        """Elements to step over per axis: all of them, or one axis's."""
+        """The strides in elements: of all axes as a tuple, or of one axis as an int."""
         return self.strides if axis is None else self.strides[layout.axis_of(axis, self.ndim)]
 
     def is_contiguous(self) -> bool:
-        """Do its numbers stand row by row, without a gap, from `offset` on?"""
+        """Are its elements stored row by row without gaps, starting at `offset`?"""
         return layout.is_contiguous(self.shape, self.strides)
 
     def item(self) -> Number:
-        """The number in a one-element tensor, as a Python number."""
+        """The only element as a Python number; ShapeError unless there is exactly one."""
         memory = bounds_checks.read(self, "item()")
         if self.numel() != 1:
             raise ShapeError(
@@ -155,16 +155,16 @@ class TensorBase(array_like.IsTensor):
         number: Number = bits.unpack(memory[start : start + size], self.dtype)[0]
         return number
 
-    # ---- its gradient ----------------------------------------------------------------------------
+    # ---- gradient --------------------------------------------------------------------------------
 
     @property
     def is_leaf(self) -> bool:
-        """Whether no recorded op has made it: a parameter is one, and so is what has no graph."""
+        """True if no recorded op made it: parameters are leaves, as are tensors without a graph."""
         return self.op is None
 
     @property
     def grad(self) -> Self | None:
-        """The gradient that backward() has added up here; None where there is none."""
+        """The gradient that backward() has accumulated here, or None."""
         grad: Self | None = self._grad
         return grad
 
@@ -180,7 +180,7 @@ class TensorBase(array_like.IsTensor):
         self._grad = value
 
     def requires_grad_(self, on: bool = True) -> Self:
-        """Ask for a gradient from here on (or no longer); returns the tensor itself."""
+        """Require a gradient from here on (or no longer); returns the tensor itself."""
         if on and not self.dtype.is_float:
             raise DTypeError(
                 f"requires_grad for a {self.dtype.name} Tensor",
@@ -195,7 +195,7 @@ class TensorBase(array_like.IsTensor):
 
 @functools.lru_cache(maxsize=1024, typed=True)
 def _constant(number: bool | int | float, dtype: DType, shape: Shape) -> Any:
-    """A number as an operand: `x * 2` happens in every loop. Its memory cannot be written to."""
+    """A number as an operand, cached: `x * 2` occurs in every loop. Its memory is read-only."""
     payload = array_like.pack([number], dtype)
     buf = Buffer.from_memory(payload, dtype=dtype, copy=False)
     return TensorBase.public(buf, shape, (0,) * len(shape))

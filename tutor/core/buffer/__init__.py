@@ -1,12 +1,12 @@
-"""Buffer: numbers of one dtype in a row. It has memory for them, and counts how often they change.
+"""Buffer: a row of numbers of one dtype. It has memory for them and counts in-place changes.
 
     >>> b = Buffer([1.0, 2.0, 3.0])
     >>> b[-1], len(b), b.dtype, b.nbytes
     (3.0, 3, tutor.float32, 12)
 
-Its memory (tutor/_storage/memory.py) is bytes on a device, or a promise of bytes, which is kept as
-soon as somebody asks for them. Shapes are the Tensor's business, gradients the Engine's. Arithmetic
-on whole Buffers, past every graph, stands in tutor/core/buffer/arithmetic.py.
+Its memory (tutor/_storage/memory.py) is bytes on a device, or a promise of bytes, which is
+fulfilled when a caller needs them. Shapes belong to the Tensor, gradients to the Engine. Arithmetic
+on whole Buffers, outside any graph, is in tutor/core/buffer/arithmetic.py.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class Buffer(Arithmetic):
     `data` is a number, a (nested) list, an array, or anything with the buffer protocol. Changing it
     later never changes the Buffer. Raises DTypeError, ShapeError (ragged) or NumberRangeError.
     The memory starts at a multiple of 64 bytes and can be read through `memoryview(buffer)`.
-    `p.buf.data -= 0.01 * p.grad.buf.data` and its like: tutor/core/buffer/arithmetic.py.
+    For arithmetic like `p.buf.data -= 0.01 * p.grad.buf.data` see tutor/core/buffer/arithmetic.py.
     """
 
     __slots__ = ("changed_at", "dtype", "version")
     memory: Any  # a Memory, or the promise of one, on some device
-    device: str  # where that is
+    device: str  # the device of that memory
     dtype: DType
-    version: int  # counts changes in place, so that a saved value can be known to be stale
+    version: int  # counts in-place changes, so that stale saved values can be detected
     changed_at: tuple[str, int] | None  # file and line of the latest change
 
     def __new__(cls, data: TensorLike, *, dtype: DTypeLike | None = None) -> Buffer:
@@ -50,13 +50,13 @@ class Buffer(Arithmetic):
 
     @classmethod
     def empty(cls, count: int, dtype: DType, device: str = devices.CPU) -> Buffer:
-        """Room for `count` numbers on that device, contents undefined. DTypeError where count or
-        dtype is none."""
+        """Room for `count` numbers on `device`, contents undefined. DTypeError for an invalid count
+        or dtype."""
         return cls.over(devices.empty(count, dtype, device), dtype)
 
     @classmethod
     def over(cls, memory: Any, dtype: DType) -> Buffer:
-        """A Buffer that has `memory`, or the promise of it, of numbers of `dtype`."""
+        """A Buffer of `dtype` over `memory`, which may be a promise."""
         self: Buffer = object.__new__(cls)
         self.memory, self.dtype, self.version, self.changed_at = memory, dtype, 0, None
         return self
@@ -66,11 +66,11 @@ class Buffer(Arithmetic):
         cls, owner: HasBuffer, *, dtype: DTypeLike | None = None, copy: bool = True,
         device: str = devices.CPU,
     ) -> Buffer:  # fmt: skip
-        """A Buffer of the numbers in `owner`'s memory, read as `dtype` (default: as it says).
+        """A Buffer of the numbers in `owner`'s memory, read as `dtype` (default: its own format).
 
-        With `copy=False` the Buffer shares the memory, which must be contiguous: a change on
-        either side is seen on the other. Raises ShapeError or DTypeError where that is impossible.
-        A copy may be on another device.
+        With `copy=False` the Buffer shares the memory, which must be contiguous: each side sees
+        changes made by the other. Raises ShapeError or DTypeError if that is impossible. A copy
+        may be on another `device`.
         """
         try:
             view = memoryview(owner)
@@ -97,7 +97,7 @@ class Buffer(Arithmetic):
 
     @property
     def nbytes(self) -> int:
-        """How many bytes its numbers take: its length times the itemsize of its dtype."""
+        """The size in bytes: its length times the itemsize of its dtype."""
         return len(self) * self.dtype.itemsize
 
     def _position(self, index: Any) -> int:
@@ -117,7 +117,7 @@ class Buffer(Arithmetic):
         return i % len(self) * self.dtype.itemsize
 
     def __getitem__(self, index: int) -> Any:
-        """`buf[i]`: one number. OutOfRangeError where there is no such item."""
+        """`buf[i]`: one number. OutOfRangeError if there is no such item."""
         memory, start = bounds_checks.numbers(self, "an item of a Buffer"), self._position(index)
         return bits.unpack(memory[start : start + self.dtype.itemsize], self.dtype)[0]
 
@@ -135,23 +135,23 @@ class Buffer(Arithmetic):
     get_item, set_item = __getitem__, __setitem__
 
     def tolist(self) -> list[Any]:
-        """All numbers, as a list of Python numbers."""
+        """All numbers as a list of Python numbers."""
         return bits.unpack(bounds_checks.numbers(self, "the numbers of a Buffer"), self.dtype)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.tolist())
 
     def overlaps(self, other: Buffer) -> bool:
-        """Have the two any byte in common?"""
+        """Do the two share any byte?"""
         return bounds_checks.overlap(self, other)
 
     def touch(self, at: tuple[str, int] | None = None) -> None:
-        """Say that the numbers are about to change, `at` a line: what a graph saved is out of date.
-        First this, then the change: so it is noticed even if the change is interrupted."""
+        """Announce that the numbers are about to change, at line `at`: values a graph has saved go
+        stale. Called before the change, so that even an interrupted change is noticed."""
         self.version += 1
         self.changed_at = at or user_line()
 
-    # ---- as text, and as a pickle ---------------------------------------------------------------
+    # ---- repr and pickle ------------------------------------------------------------------------
 
     def __repr__(self) -> str:
         shown = ", ".join(
@@ -170,4 +170,4 @@ def _restore(payload: bytes, dtype: DType, device: str = devices.CPU) -> Buffer:
     return Buffer.from_memory(payload, dtype=dtype, device=devices.still(device))
 
 
-set_buffers([Buffer.empty(0, dtype) for dtype in dtypes.TABLE])  # so are those made natively
+set_buffers([Buffer.empty(0, dtype) for dtype in dtypes.TABLE])  # templates for C++'s Buffers

@@ -1,7 +1,7 @@
-"""A Buffer's own arithmetic: `p.buf.data -= 0.01 * p.grad.buf.data`, past every graph.
+"""A Buffer's own arithmetic: `p.buf.data -= 0.01 * p.grad.buf.data`, outside any graph.
 
-Every element with the one at the same place, or with one number; two Buffers have the same length
-and dtype. The kernels are those that Tensors are calculated with.
+It is elementwise, between two Buffers of the same length and dtype or a Buffer and one number. The
+kernels are those of Tensor arithmetic.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from tutor.backends.step import Step, emit
 from tutor.errors import DeviceError, DTypeError, NumberRangeError, ShapeError
 
 
-class Arithmetic(Holder):  # type: ignore[misc]  # which of two is chosen when tutor is imported
-    """What Buffer inherits to be calculated with: itself what has memory."""
+class Arithmetic(Holder):  # type: ignore[misc]  # one of two, chosen at import
+    """The arithmetic that Buffer inherits, on top of the Holder of its memory."""
 
     __slots__ = ()
 
     @property
     def data(self) -> Self:
-        """The numbers to calculate with by hand, past every graph: the Buffer itself."""
+        """The Buffer itself, for arithmetic by hand outside any graph."""
         return self
 
     @data.setter
@@ -33,7 +33,7 @@ class Arithmetic(Holder):  # type: ignore[misc]  # which of two is chosen when t
             self._combine("copy", value, out=self)
 
     def _combine(self, kernel: str, *others: Any, out: Self | None = None) -> Self:
-        """`out = kernel(*others)`, element by element; numbers stand for all elements at once."""
+        """`out = kernel(*others)`, element by element; a number is broadcast to all elements."""
         to: Self = type(self).empty(len(self), self.dtype, self.device) if out is None else out
         whole = registry.Operand(to, (len(to),), (1,), 0)
         step = Step(kernel, self.dtype, whole, tuple([self._operand(other) for other in others]))

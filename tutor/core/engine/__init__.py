@@ -1,11 +1,11 @@
 """Engine: runs an Op, keeps the graph, walks it backward.
 
-Forward, `run` (forward.py): *prepare* a Step (bring the operands together, infer the result, take a
-Buffer), *emit* it (look the kernel up and let it fill the Buffer: tutor/backends/step.py, where all
-kernel calls of a process pass), and *remember* the Op if somebody may ask for a gradient.
+Forward, `run` (forward.py): *prepare* a Step (promote the operands, infer the result, allocate a
+Buffer), *emit* it (look up the kernel and let it fill the Buffer: tutor/backends/step.py, which all
+kernel calls of a process pass through), and *remember* the Op if a gradient may be wanted.
 
 Backward, `backward` (backward.py): visit the recorded Ops newest first, hand each the gradient of
-its result, and pass on what it returns, until only leaves are left. No formula is known here.
+its result, and pass on the gradients it returns, down to the leaves. The Engine has no formulas.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ def apply(name: str, x: Number | Nested, y: T, *others: TensorLike, **params: An
 @overload
 def apply(name: str, *inputs: TensorLike, **params: Any) -> Any: ...
 def apply(name: str, *inputs: TensorLike, **params: Any) -> Any:
-    """Run the op of that name from the catalogue: `apply("mul", x, y)` is `Mul(x, y).apply()`."""
+    """Run an op by its name in the catalogue: `apply("mul", x, y)` is `Mul(x, y).apply()`."""
     op = OPS.get(name)
     if op is None:
         raise unknown("the op", name, OPS, "tutor.OPS")
     try:
         return op(*inputs, **params).apply()
     except Exception:
-        bounds_checks.check_all(inputs, name)  # was it for an operand that was tampered with?
+        bounds_checks.check_all(inputs, name)  # names an operand that was tampered with
         raise
 
 
-apply = twins.of_engine(engine, apply)  # TUTOR_NATIVE=0 leaves the Engine as it is
+apply = twins.of_engine(engine, apply)  # TUTOR_NATIVE=0 keeps the Python Engine
 Op.execute = staticmethod(engine.run)

@@ -1,4 +1,4 @@
-"""The Engine backward: from a result to the gradients of what it was computed from."""
+"""The Engine backward: from a result to the gradients of the tensors it was computed from."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Share = tuple[AnyTensor, AnyTensor]  # an input, and its part of the gradient
 
 
 class Backward:
-    """What Engine inherits to walk the graph."""
+    """The part of Engine that walks the graph."""
 
     _unfold = staticmethod(lambda root: None)  # for create_graph: tutor/programs/backward.py
 
@@ -30,12 +30,12 @@ class Backward:
                  retain_graph: bool | None = None, create_graph: bool = False) -> None:  # fmt: skip
         """Add d root / d leaf to `.grad` of every leaf that requires one.
 
-        `gradient` is d (what you want) / d root; needed unless root holds one number, then 1.
-        `create_graph` records the walk itself, for derivatives of derivatives. Without
-        `retain_graph` (default: as create_graph) the graph is freed as the walk passes.
+        `gradient` is d (objective) / d root, in root's shape and dtype. If root holds one number it
+        may be omitted, and is 1. `create_graph` records the walk itself, for higher derivatives.
+        Without `retain_graph` (default: as create_graph) the walk frees the graph as it goes.
 
-        `.grad` is set when the walk is done: where it ends in an exception, an interrupt for
-        example, no `.grad` has changed; but the graph may be used up.
+        `.grad` is stored after the walk: if that ends in an exception, such as an interrupt, no
+        `.grad` has changed, but part of the graph may have been freed.
         """
         seed = self.seed(root, gradient)
         if create_graph:
@@ -47,7 +47,7 @@ class Backward:
 
     def arrivals(self, root: AnyTensor, gradient: AnyTensor, keep: bool, linked: bool,
                  ask: Ask | None) -> dict[AnyTensor, AnyTensor]:  # fmt: skip
-        """What a walk brings to each tensor that is to have a `.grad`."""
+        """The gradient that a walk computes for each tensor that is to have a `.grad`."""
         arrived: dict[AnyTensor, AnyTensor] = {}
         for node, g, _ in self.walk(root, self.order(root.op), gradient, keep, linked, ask):
             if not isinstance(node, Op):
@@ -59,14 +59,14 @@ class Backward:
     def walk(self, root: AnyTensor, ops: list[Op], gradient: AnyTensor, keep: bool,
              linked: bool, ask: Ask | None, only: set[Op | AnyTensor] | None = None,
              ) -> Iterator[tuple[Op | AnyTensor, AnyTensor, list[Share]]]:  # fmt: skip
-        """Each op with the gradient of its result and what it hands on; at last each leaf with its.
+        """Yields each op with the gradient of its result and its shares; last, leaves with theirs.
 
-        To be gone through where recording is on if the walk is to be part of a graph (`linked`) and
-        off if not. `ask(hook, g)` calls a hook; None calls none. With `only`, nothing is handed on
-        to others than these ops and leaves. A leaf with hooks need not wait for the end: it follows
-        the last op that reads it, so that its gradient can travel while the walk goes on.
+        Iterate with recording on if the walk is to become part of a graph (`linked`), otherwise
+        off. `ask(hook, g)` calls a hook; with None, hooks are skipped. With `only`, gradients are
+        passed on to these ops and leaves alone. A leaf with hooks comes right after the last op
+        that reads it, so that its gradient can be sent off while the walk continues.
         """
-        pending = {root.op or root: gradient}  # for each op and leaf, what has come in so far
+        pending = {root.op or root: gradient}  # the gradient so far of each op and leaf
         last = {x: op for op in ops for x in op.inputs if getattr(x, "_hooks", None)}
         for op in ops:
             g = pending.pop(op, None)
@@ -86,7 +86,7 @@ class Backward:
                 raise error_messages.gradient_changed(f"the backward of {type(op).__name__}")
             if len(grads) != len(op.needs):
                 raise error_messages.wrong_count(op, len(grads))
-            shares: list[Share] = []  # what op hands on to each input that wants a gradient
+            shares: list[Share] = []  # what op passes on to each input that needs a gradient
             for x, gx, needed in zip(op.inputs, grads, op.needs):  # noqa: B905 - just checked
                 if needed and gx is not None:
                     if (gx.shape != x.shape or gx.buf.dtype is not x.buf.dtype
@@ -101,7 +101,7 @@ class Backward:
             for x, _ in shares:
                 if ask and last.get(x) is op and x in pending:
                     yield x, self._after(getattr(x, "_hooks", ()), pending.pop(x), ask), []
-            if not keep:  # let go of what was saved, and of the graph behind
+            if not keep:  # free the saved values and the graph behind this op
                 op.saved, op.inputs, op.states = None, (), ()
         for leaf, g in pending.items():
             hooks = getattr(leaf, "_hooks", None)
@@ -109,7 +109,7 @@ class Backward:
 
     @staticmethod
     def _after(hooks: Iterable[Hook], g: AnyTensor, ask: Ask) -> AnyTensor:
-        """The gradient after each hook has seen it, and perhaps put another in its place."""
+        """The gradient after each hook has seen it, and perhaps replaced it."""
         for hook in tuple(hooks):
             version = g.buf.version
             other = ask(hook, g)
@@ -119,12 +119,12 @@ class Backward:
                 continue
             if getattr(other, "shape", None) != g.shape or other.dtype is not g.dtype:
                 raise error_messages.hooks_result(g, other)
-            g = other.copy()  # the hook may have kept its result, and change it later
+            g = other.copy()  # the hook may keep its result and change it later
         return g
 
     @staticmethod
     def hook(tensor: AnyTensor, hook: Hook) -> Callable[[], None]:
-        """Show `hook` each gradient of `tensor` in a backward() until the result is called."""
+        """Call `hook(gradient)` in each backward() through `tensor`; returns its remover."""
         if not callable(hook):
             raise error_messages.no_hook(hook)
         if not tensor.requires_grad:
@@ -137,10 +137,10 @@ class Backward:
         return lambda: hooks.remove(hook) if hook in hooks else None
 
     def order(self, root: Op | None) -> list[Op]:
-        """The recorded ops behind `root`, and it, newest first: each before all that it depends on.
+        """`root` and the recorded ops behind it, newest first: each before its dependencies.
 
-        An op is always recorded after the ops that made its inputs, so sorting by serial number is
-        a topological order. Raises GraphError, before anything has changed, where the graph was
+        An op is always recorded after the ops that made its inputs, so sorting by serial number
+        gives a topological order. Raises GraphError, before anything has changed, if the graph was
         freed or a saved value was overwritten.
         """
         if root is None:
@@ -160,7 +160,7 @@ class Backward:
 
     @staticmethod
     def _linked(op: Op) -> tuple[AnyTensor, ...]:
-        """What `op` saved. Its own output was kept without its op; a graph of the walk needs it."""
+        """The values `op` saved. Its own output was saved detached; here it is linked to `op`."""
         saved = list(op.saved or ())
         for i, position in enumerate(op.save_positions):
             if position < 0:
@@ -170,7 +170,7 @@ class Backward:
 
     @staticmethod
     def _fit(op: Op, x: AnyTensor, gx: AnyTensor) -> AnyTensor:
-        """Undo broadcasting: where x was stretched, its gradient is the sum over the copies."""
+        """Undo broadcasting: the gradient of a stretched x is the sum over its copies."""
         if gx.shape != x.shape:
             extra = len(gx.shape) - len(x.shape)
             axes = tuple(
@@ -189,8 +189,8 @@ class Backward:
 
     @staticmethod
     def owned(gradients: Iterable[AnyTensor], seed: AnyTensor) -> list[AnyTensor]:
-        """The gradients, copied where two of them, or the caller's seed, would own the same memory:
-        a later change in place of one would silently change the other."""
+        """The gradients, each with memory of its own. Those that share memory with another, or with
+        the caller's seed, are copied: a later in-place change of one would change the other."""
         owned, handed_out = [], {id(seed.buf)}
         for g in gradients:
             own = g.copy() if id(g.buf) in handed_out or 0 in g.strides else g
@@ -199,8 +199,8 @@ class Backward:
         return owned
 
     def store(self, arrived: dict[AnyTensor, AnyTensor], seed: AnyTensor) -> None:
-        """Add to the `.grad` of all tensors at once. If another thread has stored a gradient in the
-        meantime, begin again, and add to that."""
+        """Add to the `.grad` of all tensors atomically. If another thread has stored a gradient in
+        the meantime, start again and add to that one."""
         tensors, fresh, done = tuple(arrived), self.owned(arrived.values(), seed), False
         while not done:
             old = [t._grad for t in tensors]
@@ -209,7 +209,7 @@ class Backward:
 
     @staticmethod
     def seed(root: AnyTensor, gradient: TensorLike | None) -> AnyTensor:
-        """The gradient to begin with: the given one, or 1 for a single number."""
+        """The gradient of the root: `gradient`, or 1 if the root holds a single number."""
         if not getattr(root, "requires_grad", False):
             raise error_messages.no_graph()
         if gradient is None:

@@ -1,18 +1,18 @@
-"""Autocast: in which dtype the ops of this context compute. docs/amp.md shows it.
+"""Autocast: the dtype in which the ops of this context compute. docs/amp.md shows it.
 
     with autocast("bfloat16"): ...        # for a block; also as the decorator of a function
-    with autocast(enabled=False): ...     # within it: as without
+    with autocast(enabled=False): ...     # inside it: no casting
 
-16-bit floats take half the memory, and of bfloat16 and float16 products are the ops that lose
-little by them: each sum is formed in float32, and rounded once. What adds up many numbers for a
-result of its own, or has a steep slope, keeps float32 (Micikevicius et al. 2018, "Mixed precision
-training", section 3). RULES says it of every op, once, and why. All others, elementwise ones,
-views, choices, take operands as they come: float32 beside a 16-bit float gives float32.
+16-bit floats take half the memory. Matrix products lose little precision in bfloat16 or float16,
+because each sum is formed in float32 and rounded once. Ops that sum many numbers, or whose slope is
+steep, stay in float32 (Micikevicius et al. 2018, "Mixed precision training", section 3). REASONS
+lists these ops with the reason, RULES is the lookup. All other ops (elementwise, views, selection)
+take their operands as they come: float32 combined with a 16-bit float gives float32.
 
-Only the Engine asks (tutor/core/engine/forward.py, and its twin in C++), for an op of RULES and
-where CASTING is not empty: it costs nothing where nobody is in such a block. The casts are ops, so
-gradients find their way back to float32 through them. A walk backward is run without: each op's
-gradient is computed in the dtype in which the op was.
+Only the Engine (tutor/core/engine/forward.py, and its twin in C++) consults RULES, and only while
+CASTING is not empty, so autocast costs nothing while it is unused. The casts are ops, so gradients
+flow back through them to float32. A backward walk runs without autocast: each op's gradient is
+computed in the dtype the op ran in.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tutor.errors import DomainError
 F = TypeVar("F", bound=Callable[..., Any])
 LOWER, FULL = "lower", "full"
 
-REASONS: Mapping[str, tuple[str, str]] = {  # ops: (what becomes of their operands, why)
+REASONS: Mapping[str, tuple[str, str]] = {  # ops: (how their operands are cast, why)
     "matmul linear linear_relu conv2d attention": (
         LOWER,
         "products, where the time goes: each result is a sum formed in float32 and rounded once",
@@ -62,29 +62,29 @@ CASTING = _shared.blocks  # empty unless some context is in an autocast block
 
 
 class _Setting(Setting[DType | None]):
-    """A block stands in CASTING, too, so that the Engine looks at all."""
+    """Also enters each block into CASTING, which is how the Engine knows to look."""
 
     def entering(self, block: Block[DType | None], within: Entered[Any]) -> Callable[[], Any]:
         mark: Block[Any] = Block(None, None)
         mark.held = block.held
         both: list[Callable[[], Any]]
         both = [partial(CASTING.setdefault, mark, within), super().entering(block, within)]
-        return partial(deque[Any], map(call, both), 0)  # all of it is C
+        return partial(deque[Any], map(call, both), 0)  # runs entirely in C
 
 
 casting = _Setting("tutor.core.engine.casting", None)
 
 
 def autocast_dtype() -> DType | None:
-    """The dtype of the autocast block that is in force here; None: of none."""
+    """The dtype of the autocast block in force here; None if there is none."""
     if not CASTING:
         return None
-    _shared.values()  # forgets those that are over
+    _shared.values()  # drops the blocks that have ended
     return casting.get()
 
 
 def operands(rule: str, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The operands of an op with that rule, as it is to be computed here. float64 stays."""
+    """The operands of an op with that rule, cast as autocast requires here. float64 is not cast."""
     lower = autocast_dtype()
     if lower is None:
         return inputs
@@ -95,12 +95,12 @@ def operands(rule: str, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 class autocast(Within[DType | None]):  # noqa: N801 - read as a verb: with autocast("bfloat16")
-    """`with autocast("bfloat16"):` products, convolutions and attention compute on operands cast to
-    that dtype, sums, losses, norms and powers of e in float32: tutor.core.engine.casting.RULES.
+    """`with autocast("bfloat16"):` products, convolutions and attention cast their operands to that
+    dtype; sums, losses, norms, powers of e use float32 (tutor.core.engine.casting.RULES).
 
-    Blocks may be nested, `enabled=False` switches it off; each thread and asyncio task has its own.
-    Also a decorator of functions. `float16` has small gradients vanish: use a GradScaler with it.
-    DomainError for a dtype that is neither float16 nor bfloat16.
+    Blocks may be nested, and `enabled=False` switches casting off inside one. Each thread and
+    asyncio task has its own setting. Also a decorator. In float16 small gradients underflow: use a
+    GradScaler. DomainError for a dtype other than float16 and bfloat16.
     """
 
     def __init__(self, dtype: str | DType = bfloat16, enabled: bool = True) -> None:

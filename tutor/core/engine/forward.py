@@ -27,7 +27,7 @@ walk_of = operator.attrgetter("buf", "shape", "strides", "offset")
 
 
 class Forward:
-    """What Engine inherits to run Ops."""
+    """The part of Engine that runs Ops."""
 
     def run(self, op: Op) -> Any:
         """Execute `op` and return its result: prepare, emit, remember."""
@@ -50,8 +50,8 @@ class Forward:
         return self.remember(op, op.finish(out) if op.finishes else out)
 
     def prepare(self, op: Op) -> Step:
-        """The kernel call that does it: the result inferred and given a Buffer, the inputs as the
-        kernel is to walk them."""
+        """The kernel call for `op`: its result, inferred and allocated, and its inputs with the
+        strides by which the kernel walks them."""
         inputs, form = op.inputs, op.form
         if "axis" in op.kernel_params:
             shapes = [x.shape for x in inputs]
@@ -64,7 +64,7 @@ class Forward:
         return Step(op.kernel, inputs[op.key].buf.dtype, out, ins, params)
 
     def remember(self, op: Op, out: TensorBase) -> TensorBase:
-        """Make `op` the node of the graph that `out` came from, if a graph is wanted."""
+        """Make `op` the graph node of `out`, if a graph is wanted."""
         needs = tuple([x.requires_grad for x in op.inputs])
         if True in needs:
             graph = op.differentiable and out.buf.dtype.is_float and is_grad_enabled()
@@ -75,11 +75,11 @@ class Forward:
         return out
 
     def call(self, kernel: str, dtype: DType, out: Walked, *ins: Walked, **params: Any) -> None:
-        """Run one kernel by its name, for an op that has several."""
+        """Run one kernel by name, for an op that has several."""
         emit(Step(kernel, dtype, out, ins, params))
 
     def write(self, target: TensorBase, value: TensorLike) -> None:
-        """`target[...] = value` in place, cast and stretched to fit; no graph sees it."""
+        """`target[...] = value` in place, cast and broadcast to fit. No graph records it."""
         self.check_writable(target)
         source: Any = value
         if not is_tensor(value):  # a number must fit, an array is cast
@@ -97,12 +97,12 @@ class Forward:
         self.call("copy", target.buf.dtype, target, source)
 
     def run_into(self, op: Op, target: TensorBase) -> None:
-        """Execute `op`, elementwise, and write its result to `target`, whose shape it has."""
+        """Execute the elementwise `op` and write its result to `target`, which has its shape."""
         self.check_writable(target)
         dtype, inputs = target.buf.dtype, op.inputs
         transfers.common(op.name, inputs)
-        # Straight into it, unless a number is needed after it was overwritten. (Not integers: a
-        # kernel may refuse one halfway, as a division refuses 0.)
+        # Write straight into target, unless that overwrites a number still to be read. (Floats
+        # only: an integer kernel may fail halfway, as division by 0 does.)
         if dtype.is_float and inputs[op.key].buf.dtype is dtype and all(
             walk_of(x) == walk_of(target) or not x.buf.overlaps(target.buf) for x in inputs
         ):  # fmt: skip
@@ -114,21 +114,21 @@ class Forward:
 
     @staticmethod
     def check_writable(target: TensorBase) -> None:
-        """Raise where two elements are one number in memory, or the memory is read-only."""
+        """Raise if two elements share one place in memory, or if the memory is read-only."""
         bounds_checks.check_writable(target, "to write into a Tensor")
         if getattr(target.buf.memory, "readonly", False):
             raise error_messages.read_only(target)
 
     def bring_together(self, op: Op) -> None:
-        """Make Tensors of the operands that are none, and give those from `promotes` on one dtype.
+        """Turn all operands into Tensors, and promote those from `promotes` on to one dtype.
 
-        A Python number is weak: it takes the dtype beside it. An array or list keeps the one it
-        would have alone. Casting is an op, so gradients find their way back through it.
+        A Python number is weakly typed: it takes the dtype of the other operands. An array or list
+        has the dtype it would have alone. Casting is an op, so gradients flow back through it.
         """
         inputs, first = op.inputs, op.promotes
         if first is None:
             return
-        if all(map(is_tensor, inputs)):  # most often there is nothing to do
+        if all(map(is_tensor, inputs)):  # the usual case: nothing to do
             found = {x.buf.dtype for x in inputs[first:]}
             if len(found) == 1 and (not op.wants_float or found.pop().is_float):
                 return

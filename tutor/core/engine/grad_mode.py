@@ -1,10 +1,10 @@
-"""Is a graph recorded? Each thread and asyncio task says for itself; it is, unless told otherwise.
+"""Whether a graph is recorded: a setting of each thread and asyncio task, on by default.
 
     with no_grad(): ...        # for a block; also @no_grad() for a function
-    with enable_grad(): ...    # within the other: record again
+    with enable_grad(): ...    # inside no_grad(): record again
     set_grad_enabled(False)    # from here on, or for a block
 
-No exception leaves it changed, not even an interrupt at an arbitrary moment:
+A block restores the mode on any exception, even an interrupt at an arbitrary moment:
 tutor/_util/context_settings.py explains how.
 """
 
@@ -25,7 +25,7 @@ _found = recording.variable.get
 
 
 def is_grad_enabled() -> bool:
-    """Would an op that is run here and now be recorded, if an operand requires grad?"""
+    """Would an op that runs here and now be recorded if one of its operands requires grad?"""
     found = _found()
     return found is True or (found is not False and recording.get())
 
@@ -40,8 +40,8 @@ def no_grad(function: None = None) -> Within[bool]: ...
 @overload
 def no_grad(function: F) -> F: ...
 def no_grad(function: F | None = None) -> Within[bool] | F:
-    """`with no_grad():` or `@no_grad()`: compute without recording, as evaluation does. Results do
-    not require grad, and tensors may be changed in place."""
+    """`with no_grad():` or `@no_grad()`: compute without recording a graph, as for evaluation.
+    Results do not require grad, and tensors may be changed in place."""
     return _Recording(False) if function is None else _Recording(False)(function)
 
 
@@ -50,7 +50,7 @@ def enable_grad(function: None = None) -> Within[bool]: ...
 @overload
 def enable_grad(function: F) -> F: ...
 def enable_grad(function: F | None = None) -> Within[bool] | F:
-    """`with enable_grad():` or `@enable_grad()`: record, though it is within a `no_grad()`."""
+    """`with enable_grad():` or `@enable_grad()`: record again inside a `no_grad()`."""
     return _Recording(True) if function is None else _Recording(True)(function)
 
 
@@ -59,17 +59,17 @@ def inference_mode(mode: bool = True) -> Within[bool]: ...
 @overload
 def inference_mode(mode: F) -> F: ...
 def inference_mode(mode: bool | F = True) -> Within[bool] | F:
-    """`no_grad()` by another name: nothing is gained by a stricter mode here. (In PyTorch what was
-    computed in it can never take part in a graph later; here it can, as a leaf.)"""
+    """Another name for `no_grad()`: a stricter mode would gain nothing here. (In PyTorch a tensor
+    computed in inference mode can never join a graph later; here it can, as a leaf.)"""
     return no_grad(mode) if callable(mode) else _Recording(not mode)
 
 
 class set_grad_enabled(_Recording):  # noqa: N801 - a statement that reads as a verb
-    """`set_grad_enabled(mode)`: record or not, from here on; `with set_grad_enabled(mode):` only
-    for the block.
+    """`set_grad_enabled(mode)` sets the mode from here on, `with set_grad_enabled(mode):` for the
+    block.
 
-    In both spellings the call itself sets the mode: until its block is entered it is a statement,
-    and an exception in between leaves the mode as it was told. `no_grad` has no such moment.
+    In both spellings the call itself sets the mode. An exception between that call and the entry
+    of the block therefore leaves the new mode in force. `no_grad` has no such gap.
     """
 
     def __init__(self, mode: bool) -> None:
@@ -81,15 +81,15 @@ class set_grad_enabled(_Recording):  # noqa: N801 - a statement that reads as a 
         return Block(self.value, self.before.pop() if self.before else recording.in_force())
 
     def __call__(self, function: Any) -> Any:
-        """As a decorator it holds within the function alone."""
+        """As a decorator it sets the mode inside the function only."""
         if self.before:
             recording.variable.set(self.before.pop())
         return super().__call__(function)
 
 
 class _Walk(_local):
-    """What each thread is in the middle of: what is to follow its backward(); None outside of one,
-    and where what walks is another."""
+    """Per thread: the functions to call after the current backward(). None outside a backward()
+    and during any other kind of walk."""
 
     todo: list[Callable[[], object]] | None = None
 
@@ -98,9 +98,9 @@ _walk = _Walk()
 
 
 def walking(create_graph: bool, function: Callable[..., T], *args: Any, stores: bool = False) -> T:
-    """`function(*args)`, which walks a graph backward, in a context of its own: recorded or not,
-    and without autocast, since each gradient is computed in the dtype in which the op was.
-    `stores`: it is a backward(), which leaves a `.grad` behind."""
+    """Run `function(*args)`, which walks a graph backward, in a context of its own. It is recorded
+    if `create_graph`, and runs without autocast: each gradient is computed in the dtype its op ran
+    in. `stores` marks a backward(), which stores `.grad`."""
     context = recording.context(create_graph)
     if CASTING:
         context.run(casting.variable.set, None)
@@ -118,14 +118,14 @@ def walking(create_graph: bool, function: Callable[..., T], *args: Any, stores: 
 
 
 def following() -> list[Callable[[], object]] | None:
-    """For a hook: the functions that are to be called when the backward() that has called it has
-    stored each `.grad`; or None, where what walks is no backward(). It may add to them."""
+    """For a hook: the list of functions to call once the current backward() has stored every
+    `.grad`. The hook may append to it. None if the current walk is not a backward()."""
     return _walk.todo
 
 
 def asking(create_graph: bool) -> Callable[..., Any]:
-    """What calls the hooks of a walk, `ask(hook, g)`: where the walk is recorded, as part of it;
-    else in the mode of who asked for the walk, so that a hook may walk a graph of its own."""
+    """The function `ask(hook, g)` that calls the hooks of a walk. In a recorded walk they become
+    part of its graph; otherwise they run in the caller's mode, so a hook may walk its own graph."""
     return _call if create_graph else copy_context().run
 
 

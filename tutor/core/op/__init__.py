@@ -7,12 +7,12 @@
         def backward(self, g, x, y):
             return g * y, g * x
 
-An Op says *what* is computed. `kernel` names the row of the kernel table that does it; from the
-row's form follow shape and dtype of the result. `saves` is what backward needs. *How* and *where*
-it runs is the Engine's business: `Mul(x, y).apply()` hands it over, and so does `x * y`. Making an
-Op does nothing: whatever there is to do, to check or to find out is done when it runs.
+An Op says *what* is computed. `kernel` names a row of the kernel table; the row's form determines
+shape and dtype of the result. `saves` lists the values that backward needs. *How* and *where* it
+runs is the Engine's business: `Mul(x, y).apply()` hands the Op over, and so does `x * y`. Creating
+an Op computes and checks nothing: all of that happens when it runs.
 
-A recorded Op is a node of the graph: `inputs` are its edges, `saved` what it keeps for backward.
+A recorded Op is a node of the graph: `inputs` are its edges, `saved` the values for backward.
 """
 
 from __future__ import annotations
@@ -36,30 +36,30 @@ Gradients: TypeAlias = AnyTensor | tuple[AnyTensor | None, ...] | None
 Shape = tuple[int, ...]
 OPS: dict[str, type[Op]] = catalogue.OPS  # every Op class by its name
 
-# What a saved value was: its memory, how often that had been changed, and how it was walked.
+# The state of a saved value: its memory, the version of that memory, and its layout.
 state_of = attrgetter("buf", "buf.version", "shape", "strides", "offset")
 
 
 class Op(Edges):
     """`Op(*tensors, **params)`: tensors are positional, parameters are keyword-only.
 
-    What a subclass may state:
+    A subclass may define:
 
-    - `kernel`: a name in signatures.py. A view has none, it has a `layout` instead; an op that
-      needs several kernels has none either, and calls them in its own `forward`.
-    - `name`: in the catalogue; by default the kernel's, else the class's in lower case.
+    - `kernel`: a name in signatures.py. A view has a `layout` instead of a kernel; an op that needs
+      several kernels calls them in its own `forward`.
+    - `name`: in the catalogue; by default the kernel's, else the class's in snake case.
     - `takes`: names of the operands; by default those of its `infer`, `layout` or `forward`, else
       x, and y.
-    - `saves`: names among the operands, and "out", that `backward` gets after the gradient.
-    - `promotes`: the operands from this position on are brought to one dtype; None: as they are.
+    - `saves`: names of operands, and "out", whose values `backward` gets after the gradient.
+    - `promotes`: operands from this position on are cast to a common dtype; None: none are.
     - `wants_float`: integer operands become float32 first.
-    - `defaults`: parameters that may be left out.
-    - `infer(self, *inputs, **params) -> (shape, dtype)`: where the form's rule is not the op's.
-    - `settle(self)`: what is to be done to operands and parameters first.
-    - `backward(self, g, *saved)`: one gradient per input, None where there is none. It is written
+    - `defaults`: optional parameters and their defaults.
+    - `infer(self, *inputs, **params) -> (shape, dtype)`: if the form's rule does not fit the op.
+    - `settle(self)`: normalizes operands and parameters first.
+    - `backward(self, g, *saved)`: one gradient per input, or None for an input without one. Written
       with Tensor operators, so it can be differentiated again. `self.needs` says which are wanted.
-    - `gradcheck`: False, and the first backward is not compared with the forward, as it is for each
-      class that is not the library's own (tutor/functions/doubt.py).
+    - `gradcheck`: set to False to skip the comparison of the first backward with the forward, which
+      is made for every class outside the library (tutor/functions/doubt.py).
     """
 
     name: ClassVar[str]
@@ -71,11 +71,11 @@ class Op(Edges):
     defaults: ClassVar[Mapping[str, Any]] = {}
     gradcheck: ClassVar[bool] = True
 
-    # What follows from that is found out when the class is made: the kernel's row, with its form
-    # and its parameters; which parameters there may be (None: any), must be, and are checked by
-    # their names; the fewest and the most operands (None: any number); the operand whose dtype
-    # selects the kernel; the positions of what is saved among the inputs (-1 is the output), and a
-    # function that picks it; which of the methods below the op has of its own.
+    # Derived from these when the class is created: the kernel's row, its form and its parameters;
+    # which parameters are accepted (None: any), required, and checked by name; the minimum and
+    # maximum number of operands (None: any number); the operand whose dtype selects the kernel; the
+    # positions of the saved values among the inputs (-1 is the output), and a function that picks
+    # them; and which of the methods below the op overrides.
     signature: ClassVar[Signature]
     form: ClassVar[Form]
     kernel_params: ClassVar[tuple[str, ...]] = ()
@@ -92,8 +92,8 @@ class Op(Edges):
     is_view: ClassVar[bool] = False
     finishes: ClassVar[bool] = False
     differentiable: ClassVar[bool] = False
-    execute: ClassVar[Callable[[Op], Any]]  # how an Op is run: the Engine puts itself here
-    _doubt: ClassVar[Callable[[], None]] = lambda: None  # doubt.py puts itself here
+    execute: ClassVar[Callable[[Op], Any]]  # runs an Op: set by the Engine
+    _doubt: ClassVar[Callable[[], None]] = lambda: None  # set by doubt.py
 
     __slots__ = (
         "hooks", "kept", "needs", "params", "saved", "serial", "shape", "states",
@@ -111,21 +111,21 @@ class Op(Edges):
         self.saved: tuple[Any, ...] | None = None  # () or more once recorded, None again when freed
 
     def apply(self) -> Any:
-        """Run it: the resulting Tensor, which remembers this Op if a gradient may be wanted."""
+        """Run the Op and return its result, which remembers this Op if a gradient may be wanted."""
         return Op.execute(self)
 
-    # ---- what the Engine asks, in this order -----------------------------------------------------
+    # ---- called by the Engine, in this order -----------------------------------------------------
 
     def settle(self) -> Any:
-        """Called first: put `inputs` and `params` into the form that the rules below expect. If it
-        returns a Tensor, made by other ops, that is the result, and nothing else is done."""
+        """Called first: normalize `inputs` and `params` for the rules below. If it returns a
+        Tensor, computed by other ops, that is the result and nothing else is called."""
         return None
 
     def infer(self, *inputs: Any, **params: Any) -> tuple[Shape, DType]:
-        """Shape and dtype of the result, by the form of the kernel."""
+        """Shape and dtype of the result, from the kernel's form."""
         dtype = inputs[self.key].buf.dtype
         types, rule = self.signature.types, cast(Rule, self.form.rule)
-        if self.promotes != 0:  # else they are of one dtype
+        if self.promotes != 0:  # otherwise promotion has made the dtypes equal
             for i, x in enumerate(inputs):
                 wanted = dtype_of(types[min(i + 1, len(types) - 1)], dtype)
                 if wanted is not None and x.buf.dtype is not wanted:
@@ -134,12 +134,12 @@ class Op(Edges):
         return shape, dtype_of(types[0], dtype) or params["dtype"]
 
     def layout(self, *inputs: Any, **params: Any) -> tuple[Shape, Shape, int] | None:
-        """For a view: shape, strides and offset by which it walks x's Buffer; None where no strides
-        can do it, so that the view must be one of a copy."""
+        """For a view: its shape, strides and offset over x's Buffer; None if no strides can express
+        it, in which case x is copied first."""
         raise NotImplementedError(f"{type(self).__name__} has neither a kernel nor a layout")
 
     def forward(self, *inputs: Any, **params: Any) -> Any:
-        """The result of an op without a kernel. That of a view walks the Buffer of its operand."""
+        """The result of an op without a kernel. A view's result shares its operand's Buffer."""
         x: Any = inputs[0]
         while (found := self.layout(x, **params)) is None:
             x = OPS["copy"](x).apply()
@@ -147,7 +147,7 @@ class Op(Edges):
         return x.over(x.buf, *found)
 
     def finish(self, out: Any) -> Any:
-        """The result as it is handed out, over what the kernel has filled."""
+        """The result to return, made from the Tensor that the kernel has filled."""
         return out
 
     def backward(self, g: Any, /, *saved: Any) -> Gradients:
@@ -155,7 +155,7 @@ class Op(Edges):
         raise NotImplementedError(f"{type(self).__name__} has no derivative")
 
     def wrong_dtype(self, i: int, wanted: DType) -> DTypeError:
-        """The error for input i, which is not of the dtype that the kernel wants there."""
+        """The error for input i, whose dtype is not the `wanted` one of the kernel."""
         return error_messages.wrong_operand(self, i, wanted)
 
     # ---- as a node of the graph ------------------------------------------------------------------
@@ -164,12 +164,12 @@ class Op(Edges):
         """Become the node that made `out`. A later op has a higher `serial`, so sorting by it puts
         every op after the ops it depends on."""
         self.needs, self.serial, self.shape = needs, serial, out.shape
-        self.kept: weakref.ref[AnyTensor] | None = None  # the output, if it is to keep its gradient
-        self.hooks: list[Any] | None = None  # they see the output's gradient
-        # The output is saved as an alias without its op: `out -> op -> out` would be a cycle, and
-        # graphs are to be freed the moment the last name for them goes.
+        self.kept: weakref.ref[AnyTensor] | None = None  # the output, if it retains its gradient
+        self.hooks: list[Any] | None = None  # called with the output's gradient
+        # The output is saved as an alias without its op: `out -> op -> out` would be a cycle, and a
+        # graph should be freed as soon as the last reference to it is gone.
         self.saved = ()
-        self.states: tuple[tuple[Any, ...], ...] = ()  # of what was saved, to know what is stale
+        self.states: tuple[tuple[Any, ...], ...] = ()  # of the saved values, to detect stale ones
         if at := self.save_positions:
             saved = self.pick((*self.inputs, out.alias()) if -1 in at else self.inputs)
             self.saved = saved if len(at) > 1 else (saved,)

@@ -1,7 +1,7 @@
-"""The catalogue: every Op class by its name, and what follows from the little that it states.
+"""The catalogue: every Op class by its name, and the attributes derived from its declarations.
 
-A class is read once, when it is made. So the Engine, and its twin in C++, find all that they need
-to know of an op in plain attributes, and never look at the signatures of its methods.
+A class is read once, when it is created. The Engine and its twin in C++ therefore find everything
+about an op in plain attributes, and never inspect the signatures of its methods.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from tutor.backends.shape_rules import FORMS
 from tutor.backends.signatures import SIGNATURES
 
 STARRED, DOUBLY_STARRED = 4, 8  # *args and **kwargs in co_flags: inspect.CO_VARARGS, CO_VARKEYWORDS
-OPS: dict[str, Any] = {}  # tutor.core.op gives it its type: dict[str, type[Op]]
+OPS: dict[str, Any] = {}  # typed in tutor.core.op: dict[str, type[Op]]
 
-# Which methods are the class's own, not those of its base: True under the first name.
+# The flag on the left is True if the class overrides the method on the right.
 OWN = {
     "differentiable": "backward", "settles": "settle", "finishes": "finish", "infers": "infer",
     "is_view": "layout",
@@ -25,7 +25,7 @@ OWN = {
 
 
 def read(cls: Any, base: Any, abstract: bool) -> None:
-    """Set what follows from the statements of `cls`, and enter it; an abstract class is not."""
+    """Set the derived attributes of `cls` and enter it into OPS, unless it is abstract."""
     for mark, method in OWN.items():
         setattr(cls, mark, getattr(cls, method) is not getattr(base, method))
     cls.key = cls.promotes or 0
@@ -45,7 +45,7 @@ def read(cls: Any, base: Any, abstract: bool) -> None:
 
 
 def _read_rule(cls: Any) -> None:
-    """Which operands and parameters it takes: those of its kernel, or of its own method."""
+    """Derive the operands and parameters it takes, from its kernel or its own method."""
     known, required, anything = {*cls.defaults}, set(), False
     if cls.kernel is not None:
         cls.signature = SIGNATURES[cls.kernel]
@@ -73,5 +73,5 @@ def _read_rule(cls: Any) -> None:
         cls.takes = ("x", "y")[: cls.least]
     cls.required = frozenset(required)
     cls.accepts = None if anything else frozenset(known)
-    if cls.kernel is not None:  # of what has a default, the op takes care itself
+    if cls.kernel is not None:  # the op itself checks those with defaults
         cls.checked = tuple(sorted((KINDS.keys() & known) - cls.defaults.keys()))

@@ -1,7 +1,7 @@
-"""Edges: what an Op is built on. It has `inputs`, the operands that it was made of.
+"""Edges: the base class of Op. It has one slot, `inputs`, the operands of the Op.
 
-The C++ extension brings a type that shows Python's collector of cycles less of a long graph, and
-finds the same cycles: simd_cpp/engine/edges.cpp says how. Without it this is a plain slot.
+The C++ extension replaces it by a type that shows Python's cycle collector less of a long graph,
+yet lets it find the same cycles: simd_cpp/engine/edges.cpp explains how.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from tutor._storage import memory
 
 
 class Edges:
-    """What an Op was made of."""
+    """The operands of an Op: its edges in the graph."""
 
     __slots__ = ("inputs",)
     inputs: tuple[Any, ...]
 
 
 if memory._simd:
-    Edges = memory._simd.Edges  # type: ignore[misc]  # its twin takes its place
+    Edges = memory._simd.Edges  # type: ignore[misc]  # its twin in C++
