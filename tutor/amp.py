@@ -68,7 +68,7 @@ class GradScaler:
         self.cell = Tensor(start, dtype=float32, device="cpu")
         self.good = Tensor(0, dtype=int64, device="cpu")  # steps since the scale was changed
         self.found = Tensor(False, dtype=bool_, device="cpu")  # an infinite gradient, or nan?
-        # By the ids of optimizers. tutor.jit finds and compares a dict's items: a step recorded
+        # By the optimizers' ids. tutor.jit finds and compares a dict's items: a step recorded
         # with unscaled gradients is not replayed on scaled ones, nor the other way round.
         self._unscaled: dict[int, bool] = {}
 
@@ -90,8 +90,8 @@ class GradScaler:
 
     @no_grad()
     def unscale_(self, optimizer: Optimizer) -> None:
-        """Divide the gradients of its parameters by the scale, in place; call it before clipping.
-        DomainError if that was already done since the last update()."""
+        """Divide the gradients of the optimizer's parameters by the scale, in place; call it before
+        clipping. DomainError if that was already done since the last update()."""
         self._checked("GradScaler.unscale_(optimizer)", optimizer)
         if not self.enabled:
             return
@@ -108,8 +108,7 @@ class GradScaler:
 
     @no_grad()
     def step(self, optimizer: Optimizer) -> None:
-        """`optimizer.step()`, unless a gradient is infinite or nan. Unscales first, if
-        necessary."""
+        """`optimizer.step()`, unless a gradient is infinite or nan; unscales first if necessary."""
         self._checked("GradScaler.step(optimizer)", optimizer)
         if not self.enabled:
             return optimizer.step()

@@ -31,7 +31,7 @@ def grad(
     """d outputs / d x for each x of `inputs`, as a tuple: see `tutor.grad`
 
     Several outputs are summed, each weighted by its element of `grad_outputs` (None means 1, for a
-    single number). ArgumentError if their numbers differ.
+    single number). ArgumentError unless `grad_outputs` has one for each.
 
         >>> from tutor import Tensor
         >>> x = Tensor([1.0, 2.0], requires_grad=True)

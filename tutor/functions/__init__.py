@@ -66,8 +66,8 @@ def function(
 def operator(
     method: Callable[Concatenate[Tensor, P], R],
 ) -> Callable[Concatenate[TensorLike, P], R]:
-    """As `function`, for two operands: a number beside a Tensor stays a number, on either side, and
-    so never changes the dtype."""
+    """As `function`, for two operands: next to a Tensor, a number stays a number on either side,
+    and so never changes the dtype."""
 
     def called(x: TensorLike, /, *args: P.args, **options: P.kwargs) -> R:
         first: Any = x

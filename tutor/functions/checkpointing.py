@@ -1,4 +1,4 @@
-"""Activation checkpointing: backward recomputes the results of a part of a network.
+"""Activation checkpointing: backward recomputes a part of a network instead of storing it.
 
     h = tutor.checkpoint(block, h)      # instead of h = block(h)
 
@@ -23,7 +23,7 @@ from tutor.methods.tensor import Tensor
 
 
 def checkpoint(function: Callable[..., Tensor], *inputs: Any, **params: Any) -> Tensor:
-    """`function(*inputs, **params)`, a Tensor, but backward recomputes its intermediate results.
+    """`function(*inputs, **params)`, a Tensor; backward recomputes its intermediate results.
 
     Inputs and the parameters that it reads get the same gradients, also higher-order ones. The
     second run sees the same random numbers and the same autocast. The function must be repeatable,

@@ -41,8 +41,8 @@ class Function(Op, abstract=True):
     do, NumPy included. `ctx.save_for_backward(...)` saves Tensors; other attributes of `ctx` hold
     anything else. `backward(ctx, g)` returns one gradient per input, or None for an input without
     one. `tutor.testing.gradcheck(Cube.apply, x)` checks it. The first backward is compared with the
-    forward in any case, and a warning reports a difference, unless the class sets `gradcheck =
-    False` (tutor/functions/doubt.py).
+    forward in any case, and a warning reports a difference, unless the class sets
+    `gradcheck = False` (tutor/functions/doubt.py).
     """
 
     __slots__ = ("__dict__",)  # attributes of `ctx`: this object is the context

@@ -27,7 +27,7 @@ from tutor.dtype import float64, int64, uint32, uint64
 from tutor.errors import DomainError, DTypeError, OutOfRangeError, ShapeError
 from tutor.methods.tensor import Tensor
 
-WHOLE = 62  # bits of the sum of the weights of one draw, as integers
+WHOLE = 62  # bits that the sum of one draw's integer weights may have
 
 
 @spelled

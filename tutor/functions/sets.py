@@ -68,7 +68,7 @@ def unique_inverse(x: Tensor, /) -> UniqueInverse:
 def searchsorted(
     x1: TensorLike, x2: TensorLike, /, *, side: str = "left", sorter: Tensor | None = None
 ) -> Tensor:
-    """The number of elements of the ascending x1 (or x1[sorter]) < x2, or <= x2 for side="right".
+    """The number of elements of the ascending x1 (or x1[sorter]) below x2; <= x2 for side="right".
 
     A stable sort of the two together, x2 first ("left") or last, puts before each number of x2 just
     those elements, and the numbers of x2 that a sort of x2 alone puts before it.

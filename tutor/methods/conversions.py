@@ -1,6 +1,6 @@
 """Conversions to other dtypes and devices, and sizes, under PyTorch's names.
 
-All conversions of dtype are `cast` (views.py); gradients flow through them.
+All dtype conversions call `cast` (views.py); gradients flow through it.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from tutor.methods.comparisons import Comparisons
 class Size(int):
     """The number of elements: an int, which NumPy and the array API read as `x.size`.
 
-    PyTorch calls it instead: `x.size()` is the shape, `x.size(axis)` the size of one axis. It
-    computes, compares, hashes and prints as an int; a copy or a pickle of it is a plain int.
+    PyTorch calls it instead: `x.size()` is the shape, `x.size(axis)` the size of one axis. It is an
+    int in arithmetic, comparisons, hashing and printing; a copy or a pickle of it is a plain int.
     """
 
     _shape: Shape  # not `shape`: an object with a `shape` is taken for an array
@@ -64,8 +64,8 @@ class Conversions(Comparisons):
         dtype: DTypeLike | None = None, *, device: DeviceLike | None = None,
     ) -> Self:  # fmt: skip
         """x on another device, in another dtype, or both: `x.to("opencl")`, `x.to("float64")`,
-        `x.to("opencl", "float64")`; `x.to(y)` takes both from the Tensor y. Returns x itself if it
-        is there already. Gradients flow back. Raises DeviceError, DTypeError."""
+        `x.to("opencl", "float64")`; `x.to(y)` takes both from the Tensor y. Returns x itself if
+        nothing changes. Gradients flow back. Raises DeviceError, DTypeError."""
         wanted: Any = dtype
         if is_tensor(target):
             device, wanted = target.buf.device, target.dtype

@@ -327,15 +327,15 @@ class Elementwise(Create):
         return apply("where", self > 0, self, self * negative_slope)
 
     def hardtanh(self, min_val: float = -1.0, max_val: float = 1.0) -> Self:
-        """x clipped to min_val ... max_val; the derivative is 0 from the ends on. Integers keep
-        their dtype if both ends are whole numbers."""
+        """x clipped to min_val ... max_val; the derivative is 0 at the ends and beyond. Integers
+        keep their dtype if both ends are whole numbers."""
         if self.dtype.is_integer and float(min_val).is_integer() and float(max_val).is_integer():
             min_val, max_val = int(min_val), int(max_val)
         upper = apply("where", self >= max_val, max_val, self)
         return apply("where", upper <= min_val, min_val, upper)
 
     def relu6(self) -> Self:
-        """x clipped to 0 ... 6; the derivative is 0 from the ends on."""
+        """x clipped to 0 ... 6; the derivative is 0 at the ends and beyond."""
         return self.hardtanh(0.0, 6.0)
 
 

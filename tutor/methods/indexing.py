@@ -82,8 +82,7 @@ class Indexing(Views):
     ) -> Self:  # fmt: skip
         """self with, at [..., index[..., i, ...], ...] along axis, the "sum", "prod", "mean",
         "amax" or "amin" of all src[..., i, ...] that go there and, with include_self, of self's
-        element. If several are the largest or smallest, they share the gradient equally.
-        """
+        element. If several are the largest or smallest, they share the gradient equally."""
         checks.one_of("scatter_reduce(reduce=...)", reduce, scattering.REDUCE)
         at, given = self._source(index, src)
         return scattering.reduced(self, axis, at, given, reduce, include_self)
@@ -98,7 +97,7 @@ class Indexing(Views):
         given = src if is_tensor(src) else self.wrap(src, self.dtype)
         if not given.shape:
             given = given.expand(at.shape)
-        if given.shape != at.shape and given.ndim == at.ndim:  # beyond the index
+        if given.shape != at.shape and given.ndim == at.ndim:  # drop what is beyond the index
             ends = zip(given.shape, at.shape, strict=True)
             given = given.shrink(tuple((0, min(n, m)) for n, m in ends))
         return at, given

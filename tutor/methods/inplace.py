@@ -1,7 +1,7 @@
 """Changes in place: `x += y`, `x.add_(y)`, `x.zero_()`, `x.data = y`.
 
-The numbers change; the tensor keeps its shape, its dtype and its memory, which its views share. `x
-+= y` gives the bits of `x + y`. Every change is counted, so a graph that saved the old numbers
+The numbers change; the tensor keeps its shape, its dtype and its memory, which its views share.
+`x += y` gives the bits of `x + y`. Every change is counted, so a graph that saved the old numbers
 notices it. No change is recorded: if x or y requires a gradient, it is refused, and the remedy is
 `x = x + y`. Under `no_grad()` this is how parameters are updated.
 """
@@ -151,8 +151,8 @@ class InPlace(Elementwise):
     clip_ = clamp_
 
     def assign(self, value: TensorLike) -> Self:
-        """x[...] = value, whatever is recorded: a graph that saved the old numbers will refuse
-        backward(). Returns the tensor."""
+        """x[...] = value, even while a graph is recorded: a graph that saved the old numbers will
+        refuse backward(). Returns the tensor."""
         engine.write(self, value)
         return self
 

@@ -113,7 +113,7 @@ class Interop(Products):
     # ---- other libraries: DLPack and the array API -----------------------------------------------
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return 1, 0  # device type 1 (CPU), number 0; other devices are copied there
+        return 1, 0  # device type 1 (CPU), number 0: a tensor elsewhere is copied there
 
     def __dlpack__(
         self,
@@ -125,7 +125,7 @@ class Interop(Products):
     ) -> Any:
         """A capsule for another library's `from_dlpack`, which then shares this memory; the graph
         does not see its changes. With copy=True the consumer gets a copy, and by default also if an
-        axis is walked backwards, which can crash a consumer. Raises ExchangeError."""
+        axis is walked backwards, which crashes some consumers. Raises ExchangeError."""
         from tutor.methods import dlpack  # imports ctypes, which nothing else needs
 
         if self.requires_grad:
@@ -164,7 +164,7 @@ class Interop(Products):
             raise dlpack.not_on_cpu(place)
         if hasattr(x, "__dlpack_device__") and x.__dlpack_device__()[0] != dlpack.CPU[0]:
             raise dlpack.not_on_cpu(x.__dlpack_device__())
-        if copy is not False:  # PyTorch negates such a view only when it is read
+        if copy is not False:  # a PyTorch view may have a pending negation
             x = getattr(x, "resolve_neg", lambda: x)()
         elif getattr(x, "is_neg", bool)():
             raise dlpack.ExchangeError(

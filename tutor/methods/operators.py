@@ -32,7 +32,7 @@ def _unary(name: str) -> Callable[[T], T]:
 
 
 def _binary(name: str) -> tuple[Callable[[T, TensorLike], T], Callable[[T, TensorLike], T]]:
-    """`x + y` for a Tensor x, and the reflected operator for a y that is not one: `1 + x`."""
+    """`x + y` for a Tensor x, and the reflected operator for a y that is no Tensor: `1 + x`."""
 
     def operator(self: T, other: TensorLike) -> T:
         return apply(name, self, other)

@@ -30,7 +30,7 @@ def _leaves(nested: Any) -> list[Any]:
 
 
 def _formatter(numbers: list[Any]) -> Any:
-    """How to write each number: with as few digits as possible, in the same way for all."""
+    """How to write each number: with few digits, and in one format for all."""
     if not numbers or not isinstance(numbers[0], float):
         return str
     finite = [abs(x) for x in numbers if math.isfinite(x) and x != 0]

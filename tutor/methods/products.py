@@ -24,7 +24,7 @@ def beside(x: T, other: TensorLike) -> T:
 
 
 def of_axes(what: str, *wanted: tuple[Any, int]) -> None:
-    """ShapeError unless each Tensor has the number of axes beside it."""
+    """ShapeError unless each Tensor has as many axes as the number paired with it."""
     if any(t.ndim != axes for t, axes in wanted):
         raise ShapeError(
             f"{what} of shapes {', '.join(str(t.shape) for t, _ in wanted)}",

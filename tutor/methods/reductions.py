@@ -163,7 +163,7 @@ class Reductions(Indexing):
         return z if dtype is None else z.cast(dtype)
 
     def _summand(self, dtype: DTypeLike | None) -> Self:
-        """x in the dtype that its running sum adds up in; bools are counted."""
+        """x in the dtype of its running sum; bools count as integers."""
         x = self._as(dtype)
         return x.cast(accumulator(x.dtype)) if dtype is None or x.dtype.kind == "bool" else x
 

@@ -1,8 +1,8 @@
 """`t[key]` and `t[key] = value` where the key holds arrays of positions, or masks.
 
 NumPy's rules ("advanced indexing"): the arrays are broadcast to one shape. If the axes they index
-are adjacent, that shape replaces them; otherwise it comes first. An int beside arrays is one of
-them. A mask means the positions where it is true, one array for each of its axes. Slices, None and
+are adjacent, that shape replaces them; otherwise it comes first. An int beside arrays counts as an
+array. A mask means the positions where it is true, one array for each of its axes. Slices, None and
 Ellipsis work as usual. Positions may be negative; OutOfRangeError names one that is too large for
 its axis. Reading gives a copy, through which gradients flow.
 
@@ -101,7 +101,7 @@ def moved(x: T, count: int, place: int) -> T:
 
 
 def planned(t: T, key: Any, one_may_be_negative: bool = False) -> Plan[T]:
-    """The key split into basic indexing, applied here, and arrays of positions, which are left."""
+    """The key split into basic indexing, applied here, and arrays of positions, still to apply."""
     bounds_checks.fits(t, "an index by arrays")
     parts = [array_of(t, part) for part in (key if isinstance(key, tuple) else (key,))]
     named = sum(axes_taken(part) for part in parts)

@@ -46,11 +46,11 @@ class Statistics(Activations):
         return self.var(axis, correction, keepdims), self.mean(axis, keepdims)
 
     def amax(self, axis: Axes | None = None, keepdims: bool = False) -> Self:
-        """The largest element: `max`, but without positions also with PyTorch's `dim=`."""
+        """The largest element: `max` without positions, even with PyTorch's `dim=`."""
         return apply("max", self, axis=axis, keepdims=keepdims)
 
     def amin(self, axis: Axes | None = None, keepdims: bool = False) -> Self:
-        """The smallest element: `min`, but without positions also with PyTorch's `dim=`."""
+        """The smallest element: `min` without positions, even with PyTorch's `dim=`."""
         return apply("min", self, axis=axis, keepdims=keepdims)
 
     def aminmax(self, axis: Axes | None = None, keepdims: bool = False) -> Extremes:
@@ -94,7 +94,7 @@ class Statistics(Activations):
         In n sorted numbers it is the one at position q (n - 1), from 0. Between two numbers it is
         the linear interpolation ("linear"), the "lower", the "higher", the "nearest" or the
         "midpoint". Several q come first in the shape. A nan among the numbers gives nan.
-        DomainError if a q is not from 0 to 1.
+        DomainError if a q is not from 0 to 1, DTypeError unless x is a float.
         """
         checks.one_of("quantile(interpolation=...)", interpolation, BETWEEN)
         if not self.dtype.is_float:

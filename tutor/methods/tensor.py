@@ -29,8 +29,8 @@ from tutor.methods.interop import Interop
 class Tensor(Interop):
     """`Tensor(data, shape=None, strides=None, offset=0, requires_grad=False, *, dtype=None)`.
 
-    A number, (nested) lists, an array or another Tensor as `data` is copied. A Buffer is shared,
-    and walked by the given shape, strides (default: row-major) and offset, counted in elements.
+    `data` is a number, (nested) lists, an array or another Tensor, all copied, or a Buffer, which
+    is shared and walked by the shape, strides (default: row-major) and offset, counted in elements.
     Raises ShapeError if these reach outside the Buffer, DTypeError if data are not numbers.
     """
 

@@ -152,7 +152,7 @@ class Views(InPlace):
 
     def unfold(self, axis: int, size: int, step: int = 1, dilation: int = 1) -> Self:
         """Sliding windows of `size` elements, `dilation` apart, at every `step` positions along
-        axis: axis becomes the windows, their elements a new last axis. A view."""
+        axis: the windows lie along axis, their elements along a new last axis. A view."""
         if not self.shape:
             return apply("index", self.reshape(1).unfold(axis, size, step, dilation), key=0)
         return apply("windows", self, axis=axis, size=size, step=step, dilation=dilation)
@@ -205,7 +205,7 @@ class Views(InPlace):
     clone = copy
 
     def contiguous(self) -> Self:
-        """x itself if it is row-major in memory, otherwise a copy that is."""
+        """x itself if it is row-major in memory, otherwise a row-major copy."""
         return self if self.is_contiguous() else apply("copy", self)
 
     def cast(self, dtype: DTypeLike) -> Self:
@@ -219,8 +219,8 @@ class Views(InPlace):
         """`widths[a] = (before, after)`: the number of elements added around every axis.
 
         mode "constant" adds `value`, by default 0; "edge" repeats the outermost element; "reflect"
-        mirrors the elements behind it, c b | a b c | b a; "wrap" continues from the other end, b c
-        | a b c | a b.
+        mirrors the elements behind it, c b | a b c | b a; "wrap" continues from the other end,
+        b c | a b c | a b.
         """
         if mode == "constant":
             number = 0 if value is None else checks.number("pad(value=...)", value)

@@ -143,8 +143,8 @@ def conv_transpose(
     padding: Padding = 0, output_padding: Sizes = 0, groups: int = 1,
     dilation: Sizes = 1, *, dims: int,
 ) -> T:  # fmt: skip
-    """`conv` backwards: every x[n, c, p] adds weight[c, o, k] times itself at p * stride + k *
-    dilation - padding. weight (C, O / groups, *K). ShapeError if sizes do not match.
+    """`conv` backwards: every x[n, c, p] adds weight[c, o, k] times itself at
+    p * stride + k * dilation - padding. weight (C, O / groups, *K). Raises ShapeError.
     """
     x, was_batched = batched(x, dims, f"conv_transpose{dims}d")
     size, places = window_of(weight, dims), x.shape[2:]
