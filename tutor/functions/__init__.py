@@ -295,8 +295,8 @@ one_hot = function(Tensor.one_hot)
 
 # ---- the rest ------------------------------------------------------------------------------------
 
-# Every method of the elementwise family is a function. A line above, and its name in __all__, let
-# type checkers know it, too.
+# Every method of the elementwise family is a function. A line above, and its name in __all__, tell
+# type checkers as well.
 for _name, _method in vars(Elementwise).items():
     if not _name.startswith("_") and _name not in __all__:
         globals()[_name] = operator(_method)

@@ -119,7 +119,7 @@ def _computed(forward: Any) -> Any:
                 f"it returned {type(out).__name__}",
                 "return one Tensor, for example Tensor(array)",
             )
-        # Even if forward hands an input through, the result is a tensor of its own.
+        # Even if forward returns one of its inputs, the result is a new tensor.
         return out.alias()
 
     return run

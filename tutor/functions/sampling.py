@@ -64,7 +64,7 @@ def randint(
     drawn, span = _words(math.prod(sizes), device=devices.of(device)), stop - start
     if span < 2**64:
         drawn = _below(drawn.like(span), (2**64 % span).bit_length(), drawn)
-    return (drawn + start % 2**64).cast(int64).cast(found).reshape(sizes)  # wraps to what it is
+    return (drawn + start % 2**64).cast(int64).cast(found).reshape(sizes)  # wraps to its value
 
 
 @spelled
@@ -77,7 +77,7 @@ def randperm(n: int, *, dtype: DTypeLike = int64, device: DeviceLike | None = No
 @spelled
 @no_grad
 def bernoulli(p: TensorLike) -> Tensor:
-    """1 with probability p, else 0, for each p in a Tensor (or list, or a number), in its dtype."""
+    """1 with probability p, else 0, in p's shape and dtype. DomainError unless 0 <= p <= 1."""
     chance = p if isinstance(p, Tensor) else Tensor(p)
     if not chance.dtype.is_float and chance.dtype is not dtypes.bool_:
         raise DTypeError(

@@ -149,7 +149,7 @@ class Conversions(Comparisons):
         return self.view(checks.tensor("view_as", other).shape)
 
     def t(self) -> Self:
-        """The transpose of a matrix; a vector or a single number is returned as it is."""
+        """The transpose of a matrix, or a vector or number as it is; ShapeError for more axes."""
         checks.at_most("t()", self, 2)
         return self.T
 

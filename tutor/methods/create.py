@@ -43,7 +43,7 @@ class Create(Operators):
         number = value if is_number(value) else cls(value).item()
         _, _, found = array_like.read(
             number, None if dtype is None else dtypes.of(dtype)
-        )  # it fits
+        )  # checks that it fits
         sizes = layout.checked_shape(shape)
         out = cls.over(Buffer.empty(math.prod(sizes), found, devices.of(device)), sizes)
         engine.call("fill", found, out, value=number)
@@ -88,7 +88,8 @@ class Create(Operators):
         cls, *bounds: int | float, dtype: DTypeLike | None = None,
         requires_grad: bool = False, device: DeviceLike | None = None,
     ) -> Self:  # fmt: skip
-        """`arange([start,] stop[, step])`: start, start + step, ... before stop."""
+        """`arange([start,] stop[, step])`: start, start + step, ... before stop. ShapeError if step
+        is 0."""
         if not 1 <= len(bounds) <= 3 or not all(map(is_number, bounds)):
             raise ShapeError(f"arange{bounds}", "these are no bounds", "give one to three numbers")
         start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]

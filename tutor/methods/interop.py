@@ -246,9 +246,9 @@ class Interop(Products):
         whole, once for all its views that are copied together. `.grad` is copied as well, a graph
         and hooks are not: the copy of an op's result is a leaf."""
         bounds_checks.read(self, "a copy of a Tensor")
-        parts: Any = object.__reduce_ex__(self, 2)  # a str would be a global's name: no Tensor's
+        parts: Any = object.__reduce_ex__(self, 2)  # a str would name a global: never for a Tensor
         make, args, state, *others = parts
-        if isinstance(state, tuple):  # (__dict__ or None, slots): a subclass may have its own way
+        if isinstance(state, tuple):  # (__dict__ or None, slots), unless a subclass has its own
             kept = {name: value for name, value in state[1].items() if name != "_hooks"}
             state = state[0], {**kept, "op": None}
         return make, args, state, *others

@@ -122,7 +122,8 @@ class Products(Statistics):
         return self @ y
 
     def bmm(self, other: TensorLike) -> Self:
-        """Products of matrices, one for each index of the first axis: (b, m, k) @ (b, k, n)."""
+        """(b, m, k) @ (b, k, n), a product for each index of the first axis; otherwise
+        ShapeError."""
         y = beside(self, other)
         of_axes("bmm", (self, 3), (y, 3))
         if self.shape[0] != y.shape[0]:

@@ -208,7 +208,7 @@ class Statistics(Activations):
     def histc(self, bins: int = 100, min: Number = 0, max: Number = 0) -> Self:
         """The number of elements in each of `bins` equal intervals from min to max (both 0: from
         the smallest element to the largest). The last interval includes its end; elements outside
-        are ignored. In the dtype of x, as in PyTorch."""
+        are ignored. In the dtype of x, as in PyTorch. Raises DTypeError, DomainError."""
         if not self.dtype.is_float:
             raise DTypeError(
                 f"histc of {self.dtype.name}", "intervals have ends of any size", "cast to float32"
