@@ -84,8 +84,7 @@ class Activations(Learning):
         return kept
 
     def softshrink(self, lambd: float = 0.5) -> Self:
-        """x moved towards 0 by lambd >= 0, 0 where |x| <= lambd: soft thresholding, as in the
-        lasso."""
+        """x moved towards 0 by lambd, 0 where |x| <= lambd: soft thresholding, as in the lasso."""
         checks.number("softshrink(lambd=...)", lambd, 0, nan=False)
         return self - self.clip(-lambd, lambd)
 
@@ -106,8 +105,7 @@ class Activations(Learning):
         return apply("where", self > 0, self, w * self)
 
     def glu(self, axis: int = -1) -> Self:
-        """a sigmoid(b): a, b are the halves of x along axis (Dauphin et al. 2017). ShapeError if
-        odd."""
+        """a sigmoid(b), where a and b are the halves of x along axis (Dauphin et al. 2017)."""
         a = layout.axis_of(axis, self.ndim)
         if self.shape[a] % 2:
             raise ShapeError(

@@ -88,8 +88,7 @@ class Create(Operators):
         cls, *bounds: int | float, dtype: DTypeLike | None = None,
         requires_grad: bool = False, device: DeviceLike | None = None,
     ) -> Self:  # fmt: skip
-        """`arange([start,] stop[, step])`: start, start + step, ... before stop. ShapeError if step
-        is 0."""
+        """`arange([start,] stop[, step])`: start, start + step, ... before stop."""
         if not 1 <= len(bounds) <= 3 or not all(map(is_number, bounds)):
             raise ShapeError(f"arange{bounds}", "these are no bounds", "give one to three numbers")
         start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]

@@ -49,7 +49,7 @@ def _operator(name: str, sign: str) -> Callable[[Any, Any], Any]:
 
 def _imatmul(self: T, other: TensorLike) -> T:
     check_in_place(self, "x @= y", f"write x = x @ y, {NEW}", other)
-    product = self @ other  # complete before anything is written
+    product = self @ other  # read as a whole, before anything is written
     check_fits(self, (product.shape, product.dtype), "x @= y", "x = x @ y")
     engine.write(self, product)
     return self

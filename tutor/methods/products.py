@@ -122,8 +122,7 @@ class Products(Statistics):
         return self @ y
 
     def bmm(self, other: TensorLike) -> Self:
-        """(b, m, k) @ (b, k, n), a product for each index of the first axis; otherwise
-        ShapeError."""
+        """(b, m, k) @ (b, k, n): a product for each index of the first axis; else ShapeError."""
         y = beside(self, other)
         of_axes("bmm", (self, 3), (y, 3))
         if self.shape[0] != y.shape[0]:
