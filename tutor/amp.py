@@ -8,7 +8,7 @@
     scaler.step(optimizer)
     scaler.update()
 
-`autocast` stands in tutor/core/engine/casting.py, where the Engine asks for it.
+`autocast` is in tutor/core/engine/casting.py, where the Engine uses it.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ BACKOFF = Limit("a number above 0 and at most 1", 0, 1, "least", "0.5")
 
 @spelled
 class GradScaler:
-    """The loss is multiplied by `scale` before backward, and the gradients divided by it after: so
-    that those below 6e-8, which float16 rounds to 0, are there (Micikevicius et al. 2018, "Mixed
-    precision training", section 3.2).
+    """Loss scaling: the loss is multiplied by `scale` before backward, and the gradients are
+    divided by it afterwards, so that those below 6e-8, which float16 rounds to 0, survive
+    (Micikevicius et al. 2018, "Mixed precision training", section 3.2).
 
-    Where a gradient has become infinite or nan, `step` leaves everything as it is, and `update`
-    multiplies the scale by `backoff_factor`; after `growth_interval` steps without one, by
-    `growth_factor`. All of that stands in cells, so a function under tutor.jit may do it, too.
-    DomainError for factors out of their range.
+    If a gradient is infinite or nan, `step` changes nothing, and `update` multiplies the scale by
+    `backoff_factor`; after `growth_interval` steps without one, by `growth_factor`. All of this
+    state is in cells, so it works in a function under tutor.jit. DomainError for factors out of
+    range.
     """
 
     def __init__(
@@ -68,17 +68,17 @@ class GradScaler:
         self.cell = Tensor(start, dtype=float32, device="cpu")
         self.good = Tensor(0, dtype=int64, device="cpu")  # steps since the scale was changed
         self.found = Tensor(False, dtype=bool_, device="cpu")  # an infinite gradient, or nan?
-        # By the ids of optimizers. A dict's items are found and compared by tutor.jit: a step that
-        # was recorded with unscaled gradients is not replayed on others, nor the other way round.
+        # By the optimizers' ids. tutor.jit finds and compares a dict's items: a step recorded
+        # with unscaled gradients is not replayed on scaled ones, nor the other way round.
         self._unscaled: dict[int, bool] = {}
 
     def get_scale(self) -> float:
-        """The scale as it is now; 1 if not enabled."""
+        """The current scale; 1 if not enabled."""
         return float(self.cell.item()) if self.enabled else 1.0
 
     def scale(self, loss: Tensor) -> Tensor:
-        """loss * scale, in the loss's dtype: what backward() is to begin with. Give a loss in
-        float32, as autocast does: float16 ends at 65504, which the scale may be above."""
+        """loss * scale, in the loss's dtype: call backward() on it. Pass a loss in float32, as
+        autocast gives: float16 ends at 65504, which the scale may exceed."""
         checks.tensor("GradScaler.scale(loss)", loss)
         return loss * self.cell.cast(loss.dtype) if self.enabled else loss
 
@@ -90,8 +90,8 @@ class GradScaler:
 
     @no_grad()
     def unscale_(self, optimizer: Optimizer) -> None:
-        """Divide the gradients of its parameters by the scale, in place: to be called before
-        clipping. DomainError where that was done since the last update()."""
+        """Divide the gradients of the optimizer's parameters by the scale, in place; call it before
+        clipping. DomainError if that was already done since the last update()."""
         self._checked("GradScaler.unscale_(optimizer)", optimizer)
         if not self.enabled:
             return
@@ -108,8 +108,7 @@ class GradScaler:
 
     @no_grad()
     def step(self, optimizer: Optimizer) -> None:
-        """`optimizer.step()`, unless a gradient is infinite or nan. Unscales first, if that was not
-        done."""
+        """`optimizer.step()`, unless a gradient is infinite or nan; unscales first if necessary."""
         self._checked("GradScaler.step(optimizer)", optimizer)
         if not self.enabled:
             return optimizer.step()
@@ -117,7 +116,7 @@ class GradScaler:
             self.unscale_(optimizer)
         if bounds_checks.closed.get() is None:
             return None if self.found.item() else optimizer.step()
-        # Recorded: nobody can look. The step is made, and taken back where it should not have been.
+        # Recorded: nothing can be read. The step is made, and undone if a gradient was not finite.
         kept = [optimizer.counts, *[p for p in optimizer.params if p.grad is not None]]
         kept += [t for tensors in optimizer.state.values() for t in tensors]
         before = [t.detach().copy() for t in kept]
@@ -127,13 +126,13 @@ class GradScaler:
 
     @no_grad()
     def update(self) -> None:
-        """The scale for the next step."""
+        """Set the scale for the next step."""
         if not self.enabled:
             return
         good = apply("where", self.found, 0, self.good + 1)
         grows = good >= self.growth_interval
         grown = self.cell * self.growth_factor
-        # An infinite scale would make every gradient infinite, and never come back.
+        # An infinite scale would make every gradient infinite, and never recover.
         larger = apply("where", apply("bitwise_and", grows, grown.isfinite()), grown, self.cell)
         self.cell.assign(apply("where", self.found, self.cell * self.backoff_factor, larger))
         self.good.assign(apply("where", grows, 0, good))
@@ -141,12 +140,11 @@ class GradScaler:
         self._unscaled.clear()
 
     def state_dict(self) -> dict[str, Any]:
-        """`scale` and `good`, the steps since it was changed: Tensors, those that are in use."""
+        """`scale` and `good`, the steps since the scale changed: the Tensors in use, not copies."""
         return {"scale": self.cell, "good": self.good} if self.enabled else {}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what `state_dict` gave. DataError, and nothing is changed, for
-        anything else."""
+        """Load the result of `state_dict`. Anything else raises DataError and changes nothing."""
         own = self.state_dict()
         do = "load what state_dict() of a GradScaler gave"
         checks.state("to load a state into a GradScaler", state, do)

@@ -1,8 +1,8 @@
-"""Derivatives by PyTorch's names, so that `torch.autograd.grad(...)` moves by its import.
+"""Derivatives by PyTorch's names: code with `torch.autograd.grad(...)` only changes its import.
 
-`grad` gives a tuple, for one input, too, and takes PyTorch's keywords; `tutor.grad` gives a Tensor
-for one. `Function`, `backward`, `no_grad`, `enable_grad`, `set_grad_enabled` and `detect_anomaly`
-are those of `tutor`.
+`grad` returns a tuple, even for one input, and takes PyTorch's keywords; `tutor.grad` returns a
+Tensor for one. `Function`, `backward`, `no_grad`, `enable_grad`, `set_grad_enabled` and
+`detect_anomaly` are those of `tutor`.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def grad(
 ) -> tuple[Tensor | None, ...]:  # fmt: skip
     """d outputs / d x for each x of `inputs`, as a tuple: see `tutor.grad`
 
-    Of several outputs the sum, each weighed by its own of `grad_outputs` (None: the 1 of a single
-    number). ArgumentError where there are not as many of these.
+    Several outputs are summed, each weighted by its element of `grad_outputs` (None means 1, for a
+    single number). ArgumentError unless `grad_outputs` has one for each.
 
         >>> from tutor import Tensor
         >>> x = Tensor([1.0, 2.0], requires_grad=True)
@@ -55,6 +55,6 @@ def grad(
 
 
 def several(name: str, given: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """One Tensor, or those of a list, as a tuple. DTypeError for what is none."""
+    """One Tensor, or those of a list, as a tuple. DTypeError for anything else."""
     found = given if isinstance(given, (tuple, list)) else (given,)
     return tuple([checks.tensor(f"autograd.grad({name})", t) for t in found])

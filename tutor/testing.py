@@ -1,4 +1,4 @@
-"""For those who write ops and kernels: does a derivative agree with its function?"""
+"""For authors of ops and kernels: does a derivative agree with its function?"""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def gradcheck(
 ) -> None:
     """Raise GraphError unless f's derivatives of the first `orders` orders are right at `inputs`.
 
-    Everything is computed in float64, whatever the inputs are: at float32 the difference quotient
-    alone is off by more than a wrong derivative would be. f's result, of any shape, is weighted to
-    one number s(x) by random weights w; then, along a random direction d,
+    Everything is computed in float64, whatever the inputs are: in float32 the difference quotient
+    alone is off by more than a wrong derivative would be. Random weights w reduce f's result, of
+    any shape, to one number s(x); then, along a random direction d,
 
         (s(x + eps d) - s(x - eps d)) / (2 eps)   must be   sum_i d_i ds/dx_i
 
@@ -50,7 +50,7 @@ def gradcheck(
     wanted = layout.whole_number(orders, "gradcheck(orders=...)")
     last = checks.number("gradcheck(orders=...)", wanted, 1, 9)
     context = copy_context()
-    context.run(busy.set, True)  # here it is compared anyway
+    context.run(busy.set, True)  # the comparison is made here anyway
     context.run(_compare, s, xs, rng, last, eps, tolerance)
 
 

@@ -4,12 +4,12 @@
     >>> tutor.maximum([1.0, 5.0], 2)
     Tensor([2., 5.])
 
-Each has its method's signature and docstring, and takes numbers, (nested) lists and arrays, too,
-of which it makes a Tensor. What is a method only, since it is about the Tensor itself (`x.to(...)`,
-`x.view(...)`, `x.size`), is listed in tests/functions/test_functions.py, which holds this list and
-the methods together. Layers and losses are functions in tutor/nn/functional.
+Each has its method's signature and docstring, and also takes numbers, (nested) lists and arrays,
+which it turns into a Tensor. Methods about the Tensor itself (`x.to(...)`, `x.view(...)`, `x.size`)
+have no function: tests/functions/test_functions.py lists them, and checks this list against the
+methods. Layers and losses are functions in tutor/nn/functional.
 
-Some have the names of Python's own functions, which are `builtins.sum` and so on in this file.
+Some shadow Python's own functions, which are `builtins.sum` and so on in this file.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ R = TypeVar("R")
 def function(
     method: Callable[Concatenate[Tensor, P], R],
 ) -> Callable[Concatenate[TensorLike, P], R]:
-    """The method as a function of anything that a Tensor can be made of."""
+    """The method as a function of anything that can be made a Tensor."""
 
     def called(x: TensorLike, /, *args: P.args, **options: P.kwargs) -> R:
         return method(x if isinstance(x, Tensor) else Tensor(x), *args, **options)
@@ -66,8 +66,8 @@ def function(
 def operator(
     method: Callable[Concatenate[Tensor, P], R],
 ) -> Callable[Concatenate[TensorLike, P], R]:
-    """As `function`, for two operands: a number beside a Tensor stays a number, on either side, and
-    so never changes the dtype."""
+    """As `function`, for two operands: next to a Tensor, a number stays a number on either side,
+    and so never changes the dtype."""
 
     def called(x: TensorLike, /, *args: P.args, **options: P.kwargs) -> R:
         first: Any = x
@@ -295,8 +295,8 @@ one_hot = function(Tensor.one_hot)
 
 # ---- the rest ------------------------------------------------------------------------------------
 
-# Every method of the elementwise family is a function. A line above, and its name in __all__, let
-# type checkers know it, too.
+# Every method of the elementwise family is a function. A line above, and its name in __all__, tell
+# type checkers as well.
 for _name, _method in vars(Elementwise).items():
     if not _name.startswith("_") and _name not in __all__:
         globals()[_name] = operator(_method)

@@ -1,10 +1,10 @@
-"""Activation checkpointing: what a part of a network keeps for backward is computed again then.
+"""Activation checkpointing: backward recomputes a part of a network instead of storing it.
 
-    h = tutor.checkpoint(block, h)      # in place of h = block(h)
+    h = tutor.checkpoint(block, h)      # instead of h = block(h)
 
-Of the part only its inputs are kept; its forward runs twice (Chen et al. 2016, "Training deep nets
-with sublinear memory cost"). A network of n such parts keeps n inputs and, while it goes backward,
-what one part keeps.
+Only the part's inputs are stored; its forward runs twice (Chen et al. 2016, "Training deep nets
+with sublinear memory cost"). A network of n such parts stores n inputs and, during backward, the
+intermediate results of one part.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from tutor.methods.tensor import Tensor
 
 
 def checkpoint(function: Callable[..., Tensor], *inputs: Any, **params: Any) -> Tensor:
-    """`function(*inputs, **params)`, a Tensor; but what it keeps for backward is computed again.
+    """`function(*inputs, **params)`, a Tensor; backward recomputes its intermediate results.
 
-    Inputs and the parameters that it reads get the same gradients, also those of gradients. The
-    random numbers are the same again, and so is autocast. It must do the same each time: what it
-    changes beside (running means, counts) it changes twice. GraphError if it returns anything but
+    Inputs and the parameters that it reads get the same gradients, also higher-order ones. The
+    second run sees the same random numbers and the same autocast. The function must be repeatable,
+    and its side effects (running means, counts) happen twice. GraphError if it returns anything but
     one Tensor.
     """
     if not callable(function):
@@ -41,14 +41,14 @@ def checkpoint(function: Callable[..., Tensor], *inputs: Any, **params: Any) -> 
         raise GraphError(f"checkpoint({getattr(function, '__name__', 'function')}, ...)",
                          f"it returned {type(out).__name__}",
                          "let it return one Tensor; join several by cat or stack")  # fmt: skip
-    if out.op is None or out.op.serial < began:  # nothing was computed that a gradient passes
+    if out.op is None or out.op.serial < began:  # no gradient passes through it
         return out
     given = [x for x in inputs if isinstance(x, Tensor)]
     read = [x for x in _read(out, began) if all(x is not t for t in given)]
     lower = autocast_dtype()
 
     def again(tensors: tuple[Tensor, ...]) -> Tensor:
-        """The function once more, on these in place of its inputs."""
+        """The function once more, with these tensors as its inputs."""
         rest = iter(tensors)
         args = [next(rest) if isinstance(x, Tensor) else x for x in kept]
         now = _numbers().copy()
@@ -64,8 +64,8 @@ def checkpoint(function: Callable[..., Tensor], *inputs: Any, **params: Any) -> 
 
 
 class _Again(Function):
-    """z = out, whose gradient goes through `again`: on the first `given` inputs, reading the
-    others."""
+    """z = out, whose gradient comes from `again`: it runs on the first `given` tensors and reads
+    the others."""
 
     @staticmethod
     def forward(ctx: Any, *tensors: Tensor, out: Tensor, again: Any, given: int) -> Tensor:
@@ -76,8 +76,8 @@ class _Again(Function):
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
         tensors: tuple[Tensor, ...] = ctx.saved_tensors
-        linked = is_grad_enabled()  # is this walk to be a part of a graph?
-        if not linked:  # else the graph would go on behind the inputs
+        linked = is_grad_enabled()  # is this backward itself recorded?
+        if not linked:  # otherwise the graph would continue behind the inputs
             own = [x.detach() for x in tensors[: ctx.given]]
             for x, before in zip(own, tensors, strict=False):
                 x.requires_grad = before.requires_grad
@@ -91,16 +91,16 @@ class _Again(Function):
         return tuple(gradients)
 
 
-_EMPTY = Tensor(0.0, device="cpu")  # stands where an input is put
+_EMPTY = Tensor(0.0, device="cpu")  # a placeholder for an input
 
 
 def _numbers() -> Tensor:
-    """Where the random numbers stand: the seed and the counter, as a Tensor over their memory."""
+    """The state of the random stream: the seed and the counter, as a Tensor over their memory."""
     return Tensor(random.stream().buf, (2,), (1,), 0)
 
 
 def _read(out: Tensor, began: int) -> list[Tensor]:
-    """The tensors that require grad, and from which `out` was computed since `began`."""
+    """The tensors that require grad and from which `out` was computed since `began`."""
     found: dict[int, Tensor] = {}
     seen, unseen = {out.op}, [out.op]
     while unseen:

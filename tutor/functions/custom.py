@@ -14,8 +14,8 @@
     >>> x.grad
     Tensor([12.])
 
-It is a plain Op underneath. What is saved is watched as in every other op: where it has been
-changed in place before backward, an error says so.
+It is a plain Op underneath. Saved tensors are checked as in every other op: changing one in place
+before backward raises GraphError.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from tutor.errors import GraphError
 from tutor.functions import doubt  # noqa: F401 - it looks at each class once
 from tutor.methods.tensor import Tensor
 
-# What the backward that runs just now has saved, and whose it is: a ContextVar, so that nothing has
-# to be taken away again when it ends, however it ends.
+# The op whose backward is running, and its saved tensors: a ContextVar, so that nothing has to be
+# cleaned up, however backward ends.
 _saved: ContextVar[tuple[Any, tuple[Tensor, ...]]] = ContextVar("tutor.saved", default=(None, ()))
 
 
 class Function(Op, abstract=True):
     """A base class with two static methods to fill in.
 
-    `forward(ctx, *inputs, **params)` returns one Tensor. It is computed without a graph, so any
-    code will do, NumPy included. `ctx.save_for_backward(...)` keeps Tensors, other attributes of
-    `ctx` keep whatever else is needed. `backward(ctx, g)` returns one gradient per input, None
-    where there is none. `tutor.testing.gradcheck(Cube.apply, x)` tells whether it is right; the
-    first backward is compared with the forward in any case, and a warning says where they differ,
-    unless the class says `gradcheck = False` (tutor/functions/doubt.py).
+    `forward(ctx, *inputs, **params)` returns one Tensor. It runs without a graph, so any code will
+    do, NumPy included. `ctx.save_for_backward(...)` saves Tensors; other attributes of `ctx` hold
+    anything else. `backward(ctx, g)` returns one gradient per input, or None for an input without
+    one. `tutor.testing.gradcheck(Cube.apply, x)` checks it. The first backward is compared with the
+    forward in any case, and a warning reports a difference, unless the class sets
+    `gradcheck = False` (tutor/functions/doubt.py).
     """
 
     __slots__ = ("__dict__",)  # attributes of `ctx`: this object is the context
@@ -56,7 +56,7 @@ class Function(Op, abstract=True):
                 "write both with @staticmethod above, their first argument is ctx",
             )
         forward, backward = (f.__func__ for f in formulas)  # type: ignore[union-attr]
-        # An Op's own methods have the Op, here the context, as `self`.
+        # An Op's own methods get the Op, here the context, as `self`.
         cls.forward, cls.backward = _computed(forward), _differentiated(backward)  # type: ignore
         cls.name = f"{cls.__module__}.{cls.__qualname__}"
         cls.differentiable = True
@@ -64,7 +64,7 @@ class Function(Op, abstract=True):
 
     @classmethod
     def apply(cls, *inputs: Tensor, **params: Any) -> Tensor:
-        """Run it on these Tensors; whatever else `forward` needs is given by keyword."""
+        """Run it on these Tensors; pass everything else that `forward` needs by keyword."""
         others = [type(x).__name__ for x in inputs if not isinstance(x, Tensor)]
         if others or not inputs:
             raise GraphError(
@@ -77,7 +77,7 @@ class Function(Op, abstract=True):
 
     @property
     def saved_tensors(self) -> tuple[Tensor, ...]:
-        """What `save_for_backward` was given: there while `backward` runs."""
+        """The tensors passed to `save_for_backward`, available while `backward` runs."""
         whose, saved = _saved.get()
         if whose is not self:
             raise GraphError(
@@ -88,16 +88,16 @@ class Function(Op, abstract=True):
         return saved
 
     def save_for_backward(self, *tensors: Tensor) -> None:
-        """Keep these, inputs or the result or any others; `backward` finds them, in this order, in
-        `ctx.saved_tensors`."""
+        """Save these tensors: inputs, the result or any others. `backward` finds them, in this
+        order, in `ctx.saved_tensors`."""
         self.to_save = [(t, state_of(t)) for t in tensors]
 
     def record(self, out: Any, needs: tuple[bool, ...], serial: int) -> None:
-        """Put what was saved where every Op has it: the Engine checks and frees it there."""
+        """Store the saved tensors where every Op has them, for the Engine to check and free."""
         super().record(out, needs, serial)
         kept, inputs = self.__dict__.pop("to_save", []), {id(t.buf) for t in self.inputs}
         results = [t.buf is out.buf and id(t.buf) not in inputs for t, _ in kept]
-        # What is a statement of other classes is found out here in each call.
+        # Other classes declare these attributes; here they are set in each call.
         self.saves = tuple(  # type: ignore[misc]
             f"saved_tensors[{i}]" for i in range(len(kept))
         )
@@ -119,7 +119,7 @@ def _computed(forward: Any) -> Any:
                 f"it returned {type(out).__name__}",
                 "return one Tensor, for example Tensor(array)",
             )
-        # Even if forward hands an input through, the result is a tensor of its own.
+        # Even if forward returns one of its inputs, the result is a new tensor.
         return out.alias()
 
     return run

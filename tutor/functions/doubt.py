@@ -1,17 +1,17 @@
-"""Does the derivative of an op from elsewhere agree with its function?
+"""Does the derivative of a user's own op agree with its function?
 
-The library's own ops are compared in its tests. One that you write, as an Op or a Function, is
-compared when its `backward` is first called: at its inputs of that call, cut to at most 4 numbers
-along each axis, in float64, moved a little so that they lie on no kink, and along one direction, of
-the gradient's signs. That takes six forwards and one backward of so many numbers, once for each
-class; after that, its `backward` is what you wrote. A RuntimeWarning says where the two differ by
-more than a hundredth.
+The library's own ops are compared in its tests. An op that you write, as an Op or a Function, is
+compared when its `backward` is first called: at that call's inputs, cut to at most 4 numbers along
+each axis, in float64, moved a little so that they lie on no kink, and along one direction, with the
+gradient's signs. That takes six forwards and one backward on that many numbers, once per class;
+after that, its `backward` is what you wrote. A RuntimeWarning reports a difference of more than a
+hundredth.
 
-Nothing is said where nothing is known: where it cannot run on such inputs, gives something else
-each time (noise, a count), has no float64 result or no finite one, or is not smooth there. It waits
-for a call that is neither recorded (`tutor.jit`), put off (`tutor.lazy`) nor watched. What it draws
-comes from a stream of its own. `gradcheck = False` in a class, for an estimator that differs on
-purpose, or `Op.gradcheck = False` for all classes, leaves the comparison out.
+An inconclusive comparison gives no warning: the op cannot run on such inputs, gives another result
+each time (noise, a count), has no float64 result or no finite one, or is not smooth there. The
+comparison waits for a call that is neither recorded (`tutor.jit`), deferred (`tutor.lazy`) nor
+watched. Its random numbers come from a stream of its own. `gradcheck = False` in a class, for an
+estimator that differs on purpose, or `Op.gradcheck = False` for all classes, switches it off.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from tutor.functions.gradients import grad
 from tutor.methods.tensor import Tensor
 from tutor.random import Stream, drawing_from
 
-SIDE, MOST = 4, 4096  # numbers along an axis; and of all inputs, where they cannot be cut
-STEP = 1e-4  # so large that a float32 in between does no harm; ALIKE is for that, too
+SIDE, MOST = 4, 4096  # numbers along an axis; in all inputs, if they cannot be cut
+STEP = 1e-4  # large enough to tolerate a float32 inside the op, as is ALIKE
 ALIKE, SMOOTH = 1e-2, 1e-3
 
-# Set while ops are compared, so that none is compared within: each thread and task has its own.
+# True while an op is compared, so that comparisons do not nest; one for each thread and task.
 busy: ContextVar[bool] = ContextVar("tutor.doubt", default=False)
 
 
@@ -46,7 +46,7 @@ def doubted(cls: type[Op]) -> None:
     """Have the first call of `cls.backward` compared, unless the class is the library's own."""
     if cls.__module__.partition(".")[0] == "tutor" or not cls.differentiable:
         return
-    formula = getattr(cls.backward, "formula", cls.backward)  # a base's may be waiting, too
+    formula = getattr(cls.backward, "formula", cls.backward)  # a base class's may still be waiting
 
     @functools.wraps(formula)
     def backward(self: Op, g: Any, /, *saved: Any) -> Any:
@@ -55,11 +55,11 @@ def doubted(cls: type[Op]) -> None:
             done = not cls.gradcheck
             try:
                 done = done or looked_at(self)
-            except Warning:  # as an error: it has been said
+            except Warning:  # raised as an error: it has been reported
                 done = True
                 raise
             finally:
-                if not done:  # it waits, or was interrupted
+                if not done:  # postponed or interrupted
                     cls.backward = backward  # type: ignore[method-assign]
         return formula(self, g, *saved)
 
@@ -68,7 +68,7 @@ def doubted(cls: type[Op]) -> None:
 
 
 def looked_at(op: Op) -> bool:
-    """Compare `op`'s class, and warn. False where that has to wait for another call."""
+    """Compare `op`'s class, and warn of a difference. False if it has to wait for another call."""
     if busy.get() or bounds_checks.closed.get() or mode.get() is not None or watchers():
         return False
     found = copy_context().run(_apart, op)
@@ -85,21 +85,21 @@ def looked_at(op: Op) -> bool:
 
 
 def _apart(op: Op) -> tuple[float, float] | None:
-    """Difference quotient and derivative, where they differ."""
+    """Difference quotient and derivative if they differ, else None."""
     busy.set(True)
     recording.variable.set(True)
     casting.variable.set(None)
-    for side in (SIDE, None):  # what must have its own sizes is not cut
+    for side in (SIDE, None):  # if cut sizes fail, the whole is tried
         count = sum(x.numel() for x in op.inputs)
         if side is None and count > MOST:
             break
-        with contextlib.suppress(Exception):  # it cannot run on these: so nothing is known
+        with contextlib.suppress(Exception):  # it cannot run on these: inconclusive
             return drawing_from(Stream(0), _slopes, op, side)
     return None
 
 
 def _slopes(op: Op, side: int | None) -> tuple[float, float] | None:
-    import random  # whoever imports tutor does not wait for it
+    import random  # imported here, so that `import tutor` stays fast
 
     rng = random.Random(0)
     xs = [_beside(x, side, rng) for x in op.inputs]
@@ -119,8 +119,8 @@ def _slopes(op: Op, side: int | None) -> tuple[float, float] | None:
     found = grad(z, [xs[i] for i in wanted], w, allow_unused=True)
     ds, analytic = list(still), 0.0
     for i, g in zip(wanted, found, strict=True):
-        if g is not None:  # None is said on purpose: nothing flows there
-            lot = _drawn(g.shape, rng)  # of g's signs where it has any, so that nothing cancels
+        if g is not None:  # None is deliberate: no gradient flows there
+            lot = _drawn(g.shape, rng)  # with g's signs where g is not 0, so that nothing cancels
             along = lot.abs() * g.sign() + lot * (g == 0).cast("float64")
             ds[i] = along * xs[i].detach().abs()  # 0 is never crossed
             analytic += (g * ds[i]).sum().item()
@@ -140,7 +140,7 @@ def _slopes(op: Op, side: int | None) -> tuple[float, float] | None:
 
 
 def _beside(x: Any, side: int | None, rng: Any) -> Any:
-    """A leaf of some of x's numbers: floats in float64, each moved by up to a hundredth."""
+    """A leaf with some of x's numbers: floats in float64, each moved by up to a hundredth."""
     cut = x.detach().cpu()[(slice(0, side),) * x.ndim]
     if not cut.dtype.is_float:
         return cut.copy()

@@ -21,10 +21,10 @@ LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 def einsum(equation: str, *operands: TensorLike) -> Tensor:
     """`einsum("ij,jk->ik", x, y)`: one letter for each axis, operands separated by commas.
 
-    Letters that the result does not have are summed over; a letter twice in one operand walks its
-    diagonal; "..." stands for any axes in front, which broadcast. Without "->" the result has the
-    letters that occur once, in alphabetical order. Two operands at a time are brought to one matrix
-    product, from left to right. Raises ShapeError where the letters do not fit the shapes.
+    Letters missing from the result are summed over; a letter twice in one operand takes its
+    diagonal; "..." means any leading axes, which broadcast. Without "->" the result has the letters
+    that occur once, in alphabetical order. Operands are contracted from left to right, two at a
+    time, by one matrix product. Raises ShapeError if the letters do not match the shapes.
     """
     if not isinstance(equation, str):
         raise ShapeError("einsum", f"no equation: {equation!r:.40}", 'einsum("ij,jk->ik", x, y)')
@@ -44,8 +44,8 @@ def einsum(equation: str, *operands: TensorLike) -> Tensor:
 
 @spelled
 def tensordot(x: Tensor, y: Tensor, axes: Sizes | Sequence[Sizes] = 2) -> Tensor:
-    """The sum of products over the last `axes` axes of x and the first of y, or over the axes named
-    in a pair: each an axis or several."""
+    """The sum of products over the last `axes` axes of x and the first of y, or over a pair of axes
+    or of tuples of axes: (those of x, those of y). Raises ShapeError."""
     x, y = checks.tensor("tensordot(x)", x), checks.tensor("tensordot(y)", y)
     sides: Any = axes
     if is_number(axes):
@@ -68,7 +68,7 @@ def tensordot(x: Tensor, y: Tensor, axes: Sizes | Sequence[Sizes] = 2) -> Tensor
 
 
 def parsed(equation: str, ndims: list[int]) -> tuple[list[str], str]:
-    """The letters of each operand and of the result, with those that "..." stands for."""
+    """The letters of each operand and of the result, with letters for the axes of "..."."""
 
     def refuse(found: str) -> ShapeError:
         return ShapeError(
@@ -102,7 +102,7 @@ def parsed(equation: str, ndims: list[int]) -> tuple[list[str], str]:
 
 
 def diagonals(x: Tensor, names: str) -> tuple[Tensor, str]:
-    """Each letter once: where one stands twice, the diagonal of its two axes."""
+    """Each letter once: a repeated letter becomes the diagonal of its two axes."""
     for name in dict.fromkeys(names):
         while names.count(name) > 1:
             a = names.index(name)
@@ -119,7 +119,7 @@ def diagonals(x: Tensor, names: str) -> tuple[Tensor, str]:
 
 
 def sizes_of(equation: str, terms: list[tuple[Tensor, str]]) -> dict[str, int]:
-    """The one size that each letter means; an axis of size 1 stretches to it."""
+    """The size that each letter means; an axis of size 1 broadcasts to it."""
     sizes: dict[str, int] = {}
     for x, names in terms:
         for name, size in zip(names, x.shape, strict=True):
@@ -136,7 +136,7 @@ def sizes_of(equation: str, terms: list[tuple[Tensor, str]]) -> dict[str, int]:
 def contracted(
     x: Tensor, a: str, y: Tensor, b: str, needed: set[str], sizes: dict[str, int]
 ) -> tuple[Tensor, str]:
-    """The two as one: letters that nobody needs any more are summed over, in a matrix product."""
+    """Both as one Tensor, by a matrix product: letters not needed any more are summed over."""
     x, a = summed(x, a, needed | set(b))
     y, b = summed(y, b, needed | set(a))
     batch = [n for n in a if n in b and n in needed]
@@ -158,6 +158,6 @@ def contracted(
 
 
 def summed(x: Tensor, names: str, needed: set[str]) -> tuple[Tensor, str]:
-    """x summed over the letters that nobody else has and nobody needs."""
+    """x summed over the letters that are not in `needed`."""
     gone = tuple(axis for axis, name in enumerate(names) if name not in needed)
     return (x.sum(gone) if gone else x), "".join(n for n in names if n in needed)

@@ -1,5 +1,5 @@
-"""Gradients, asked for by a function: `backward(loss)` adds them to `.grad`, `grad(y, xs)` returns
-them, and touches no `.grad`."""
+"""Gradients by function call: `backward(loss)` adds them to `.grad`; `grad(y, xs)` returns them and
+does not touch `.grad`."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def grad(
 ) -> Tensor | tuple[Tensor | None, ...] | None:  # fmt: skip
     """d y / d x for each x of `xs`: a tuple for a tuple or list, one Tensor for one.
 
-    Any tensors that require grad will do, leaves or computed ones. Only what lies between y and xs
-    is walked. `gradient` is d (what you want) / d y; needed unless y holds one number. The graph is
-    freed as the walk passes, unless `retain_graph`; `create_graph` keeps it, and records the walk,
-    for derivatives of derivatives. GraphError where an x does not require grad, or y was not
-    computed from it; with `allow_unused` that one has None.
+    Any tensors that require grad will do, leaves or computed ones. Only the graph between y and xs
+    is walked. `gradient` is d (what you want) / d y, needed unless y holds one number. The walk
+    frees the graph unless `retain_graph`; `create_graph` keeps it and records the walk, for higher
+    derivatives. GraphError if an x does not require grad, or if y was not computed from it; with
+    `allow_unused` the latter gives None.
 
         >>> from tutor import Tensor
         >>> x = Tensor(3.0, requires_grad=True)
@@ -73,7 +73,7 @@ def grad(
     for i, node in enumerate(nodes):
         if node not in reached and not allow_unused:
             raise error_messages.unused(wanted[i], i)
-    between = set(targets)  # and what hands something on to them
+    between = set(targets)  # plus the ops that pass gradients on to them
     for op in reversed(ops):  # oldest first
         if any((x.op or x) in between for x in op.inputs):
             between.add(op)

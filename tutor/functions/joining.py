@@ -1,4 +1,4 @@
-"""Several tensors as one, and the positions of triangles, in the words of NumPy and PyTorch.
+"""Joining tensors, and the positions of triangles, by the names of NumPy and PyTorch.
 
 >>> import tutor
 >>> tutor.hstack([tutor.zeros(2, 1), tutor.ones(2, 2)])
@@ -19,27 +19,27 @@ from tutor.ops.movement import concatenate, meshgrid, row_of, stack
 
 @spelled
 def vstack(tensors: Row) -> Tensor:
-    """One below the other: along axis 0, a vector being a row."""
+    """Joined along axis 0, one below the other; a vector is a row."""
     return concatenate([t if t.ndim > 1 else t.reshape(1, -1) for t in row_of("vstack", tensors)])
 
 
 @spelled
 def hstack(tensors: Row) -> Tensor:
-    """Side by side: along axis 1, of vectors along their only axis."""
+    """Joined along axis 1, side by side; vectors are joined along their only axis."""
     rows = [t if t.ndim else t.reshape(1) for t in row_of("hstack", tensors)]
     return concatenate(rows, 0 if rows[0].ndim == 1 else 1)
 
 
 @spelled
 def dstack(tensors: Row) -> Tensor:
-    """One behind the other: along axis 2, a matrix being a slice of depth 1, a vector its row."""
+    """Joined along axis 2; a matrix is a slice of depth 1, a vector is one row of it."""
     rows = [t if t.ndim > 1 else t.reshape(1, -1) for t in row_of("dstack", tensors)]
     return concatenate([t if t.ndim > 2 else t.unsqueeze(-1) for t in rows], 2)
 
 
 @spelled
 def column_stack(tensors: Row) -> Tensor:
-    """Side by side, a vector being a column."""
+    """Joined along axis 1, side by side; a vector is a column."""
     rows = row_of("column_stack", tensors)
     return concatenate([t if t.ndim > 1 else t.reshape(-1, 1) for t in rows], 1)
 
@@ -58,7 +58,7 @@ def block_diag(*tensors: TensorLike) -> Tensor:
 
 @spelled
 def cartesian_prod(*tensors: TensorLike) -> Tensor:
-    """Every choice of one element from each vector, a row each, the last choice fastest."""
+    """All combinations of one element from each vector, one per row, the last varying fastest."""
     xs = row_of("cartesian_prod", tensors)
     if any(t.ndim != 1 for t in xs):
         raise ShapeError(
@@ -81,11 +81,11 @@ def _triangle(name: str, n: int, m: int | None, k: int, lower: bool) -> tuple[Te
 
 @spelled
 def tril_indices(n: int, m: int | None = None, k: int = 0) -> tuple[Tensor, Tensor]:
-    """Where the lower triangle of an n by m matrix stands, up to diagonal k: rows and columns."""
+    """The rows and columns of the lower triangle of an n by m matrix, up to diagonal k."""
     return _triangle("tril_indices", n, m, k, True)
 
 
 @spelled
 def triu_indices(n: int, m: int | None = None, k: int = 0) -> tuple[Tensor, Tensor]:
-    """Where the upper triangle of an n by m matrix stands, from diagonal k on."""
+    """The rows and columns of the upper triangle of an n by m matrix, from diagonal k on."""
     return _triangle("triu_indices", n, m, k, False)

@@ -1,4 +1,4 @@
-"""Tensors from what there is, by PyTorch's names."""
+"""Tensors from existing data, by PyTorch's names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def tensor(
 
 @spelled
 def from_numpy(array: TensorLike) -> Tensor:
-    """`from_dlpack(array)`: over the array's memory, so that a change on either side is seen on the
-    other; over a read-only one, it is only read. BufferError for what is none, and for dtypes that
-    are not here."""
+    """`from_dlpack(array)`: shares the array's memory, so that a change on either side is seen on
+    the other; a read-only array can only be read. BufferError if it is not an array, or for dtypes
+    that tutor does not have."""
     return Tensor.from_dlpack(array)

@@ -1,13 +1,13 @@
-"""Drawing whole numbers, orders and classes, from the generator that `tutor.manual_seed` sets.
+"""Random integers, permutations and classes, from the generator that `tutor.manual_seed` sets.
 
-Everything from the random bits on is integer arithmetic, or exact: the same seed gives the same
-draws on every backend, and every outcome has the probability that it should have, but for less than
-2**-64 (of `multinomial` and `bernoulli`: that of the weights as 53-bit numbers). `Tensor.rand`,
-`randn` and `glorot_uniform`, which fill a Tensor with floats, are in tutor/methods/create.py.
+From the random bits on, all arithmetic is on integers, or exact: the same seed gives the same draws
+on every backend, and every outcome has its proper probability to within 2**-64 (for `multinomial`
+and `bernoulli`: that of the weights as 53-bit numbers). `Tensor.rand`, `randn` and
+`glorot_uniform`, which fill a Tensor with floats, are in tutor/methods/create.py.
 
-No number is read back to Python: the same kernels run whatever is drawn and whatever the weights
-are, and invalid weights are refused by a kernel. So these functions can be recorded (tutor.jit),
-and a replay draws the next numbers, as a call of the function would.
+No number is read back to Python: the same kernels run whatever the draws and the weights are, and a
+kernel refuses invalid weights. So these functions can be recorded (tutor.jit), and a replay draws
+the next numbers, as a call of the function would.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tutor.dtype import float64, int64, uint32, uint64
 from tutor.errors import DomainError, DTypeError, OutOfRangeError, ShapeError
 from tutor.methods.tensor import Tensor
 
-WHOLE = 62  # bits that the weights of one draw may add up to, as whole numbers
+WHOLE = 62  # bits that the sum of one draw's integer weights may have
 
 
 @spelled
@@ -40,10 +40,10 @@ def randint(
     dtype: DTypeLike = int64,
     device: DeviceLike | None = None,
 ) -> Tensor:
-    """Whole numbers from low up to, but without, high, each equally likely: randint(0, 6, (2, 3)).
+    """Uniformly random integers from low up to, but excluding, high: randint(0, 6, (2, 3)).
 
     `randint(high, shape=...)` starts at 0, and so does PyTorch's `randint(high, shape)`. Raises
-    DomainError where there is no number to choose, or the dtype cannot hold all of them.
+    DomainError if the range is empty, or if the dtype cannot hold all of it.
     """
     if shape is None and high is not None and hasattr(high, "__iter__"):
         high, shape = None, high
@@ -64,12 +64,12 @@ def randint(
     drawn, span = _words(math.prod(sizes), device=devices.of(device)), stop - start
     if span < 2**64:
         drawn = _below(drawn.like(span), (2**64 % span).bit_length(), drawn)
-    return (drawn + start % 2**64).cast(int64).cast(found).reshape(sizes)  # wraps to what it is
+    return (drawn + start % 2**64).cast(int64).cast(found).reshape(sizes)  # wraps to its value
 
 
 @spelled
 def randperm(n: int, *, dtype: DTypeLike = int64, device: DeviceLike | None = None) -> Tensor:
-    """The numbers 0 to n - 1 in an order of which each is equally likely."""
+    """The numbers 0 to n - 1 in a uniformly random order."""
     (count,) = layout.checked_shape(layout.whole_number(n, "randperm(n)"))
     return _words(count, device=devices.of(device)).argsort().cast(dtype)
 
@@ -77,7 +77,7 @@ def randperm(n: int, *, dtype: DTypeLike = int64, device: DeviceLike | None = No
 @spelled
 @no_grad
 def bernoulli(p: TensorLike) -> Tensor:
-    """1 with probability p, else 0, for each p in a Tensor (or list, or a number), in its dtype."""
+    """1 with probability p, else 0, in p's shape and dtype. DomainError unless 0 <= p <= 1."""
     chance = p if isinstance(p, Tensor) else Tensor(p)
     if not chance.dtype.is_float and chance.dtype is not dtypes.bool_:
         raise DTypeError(
@@ -94,11 +94,11 @@ def bernoulli(p: TensorLike) -> Tensor:
 @spelled
 @no_grad
 def multinomial(weights: TensorLike, num_samples: int, replacement: bool = False) -> Tensor:
-    """Classes, each with a probability in proportion to its weight: int64 (..., num_samples).
+    """Classes with probabilities in proportion to their weights: int64 (..., num_samples).
 
-    `weights` (..., classes) are numbers >= 0, finite, not all 0. Without replacement no class comes
-    twice: after each draw its weight is 0, so there must be as many weights above 0 as samples (and
-    each sample takes a walk over the weights). Raises DomainError where that is not so.
+    `weights` (..., classes) are finite numbers >= 0, not all 0. Without replacement no class comes
+    twice: after each draw its weight becomes 0, so there must be as many weights above 0 as samples
+    (and each sample takes a pass over the weights). Raises DomainError otherwise.
     """
     given = weights if isinstance(weights, Tensor) else Tensor(weights)
     count = layout.positive(num_samples, "multinomial(num_samples)")
@@ -126,8 +126,8 @@ def multinomial(weights: TensorLike, num_samples: int, replacement: bool = False
 def _sure(holds: Tensor, asked: str, found: str, do: str) -> Tensor:
     """1 if all of `holds` is true, else DomainError.
 
-    The check is a kernel's, which refuses every position but 0. A caller that multiplies by the 1
-    makes the check a part of its result, so that a replay makes it, too.
+    The check is made by a kernel, which refuses every position except 0. A caller that multiplies
+    by the 1 makes the check a part of its result, so that a replay repeats it.
     """
     place = apply("where", holds.all(), 0, 1).reshape(1)
     try:
@@ -137,8 +137,8 @@ def _sure(holds: Tensor, asked: str, found: str, do: str) -> Tensor:
 
 
 def _words(*shape: int, device: str, cells: tuple[Walked, ...] = ()) -> Tensor:
-    """Random uint64, two of the generator's uint32 each; `cells` are another stream's, on the
-    host."""
+    """Random uint64, each made of two uint32 of the generator, or of another stream, whose `cells`
+    are on the host."""
     bits = Tensor(Buffer.empty(2 * math.prod(shape), uint32, device), (*shape, 2))
     cells = cells or random.stream().cells
     engine.call("random_bits", uint32, bits, *cells, blocks=-(-bits.numel() // 4))
@@ -147,13 +147,13 @@ def _words(*shape: int, device: str, cells: tuple[Walked, ...] = ()) -> Tensor:
 
 
 def _below(limits: Tensor, beyond: int, *spare: Tensor) -> Tensor:
-    """For each uint64 limit a number below it, all equally likely, in the same shape.
+    """For each uint64 limit a uniformly random number below it, in the same shape.
 
     The remainder of a random word by the limit is such a number, unless the word is one of the last
-    2**64 % limit ones (a number of at most `beyond` bits), which would make small numbers likelier.
-    Such a word is replaced: by a `spare` one, then by others, as many as it takes to find a good
+    2**64 % limit words (a count of at most `beyond` bits), which would make small numbers likelier.
+    Such a word is replaced, first by a `spare` one, then by others: enough of them to find a good
     one with a probability of 1 - 2**-64. The others come from a stream of their own, which begins
-    at a random word, so the numbers drawn later do not depend on how many were replaced.
+    at a random word, so later draws do not depend on how many were replaced.
     """
     words = _words(*limits.shape, device=limits.device)
     more = -(-64 // (64 - beyond)) - 1
@@ -169,7 +169,7 @@ def _below(limits: Tensor, beyond: int, *spare: Tensor) -> Tensor:
 
 
 def _whole_weights(w: Tensor) -> Tensor:
-    """Weights as int64 that add up to less than 2**WHOLE a row. None above 0 becomes 0."""
+    """Weights as int64 with a sum below 2**WHOLE in each row. No weight above 0 becomes 0."""
     sure = _sure(
         (w >= 0) & w.isfinite(),
         "multinomial(weights)",
@@ -186,11 +186,11 @@ def _whole_weights(w: Tensor) -> Tensor:
 
 
 def _picked(whole: Tensor, count: int) -> Tensor:
-    """`count` classes for each row of whole weights: where numbers below their sum fall.
+    """`count` classes for each row of integer weights: those where numbers below their sum fall.
 
-    Each class owns a run of numbers, as long as its weight; the class of a number is the count of
-    runs that end at or before it. A stable sort of ends and numbers together, ends first, counts
-    them.
+    Each class owns an interval of numbers, as long as its weight; the class of a number is the
+    count of intervals that end at or before it. A stable sort of ends and numbers together, ends
+    first, counts them.
     """
     ends = whole.cumsum(-1)
     total = ends[..., -1:].expand((*whole.shape[:-1], count))

@@ -1,5 +1,5 @@
-"""The different values of a Tensor, and the places of values in order: the array API's functions on
-sets and on searching, each made of two sorts."""
+"""Distinct values, and positions in sorted order: the array API's functions on sets and on
+searching, each made of two sorts."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class UniqueInverse(NamedTuple):
 
 
 def unique_all(x: Tensor, /) -> UniqueAll:
-    """The different values in rising order; where each is first, which one each element is, and how
-    often each occurs. Every nan is different from all others."""
+    """The distinct values in ascending order, where each first occurs, the index of each element's
+    value, and how often each occurs. Every nan counts as distinct."""
     flat = x.flatten()
     n, order = flat.size, flat.argsort()
     ordered = flat.index_select(0, order)
@@ -48,18 +48,18 @@ def unique_all(x: Tensor, /) -> UniqueAll:
 
 
 def unique_values(x: Tensor, /) -> Tensor:
-    """The different values, in rising order."""
+    """The distinct values, in ascending order."""
     return unique_all(x).values
 
 
 def unique_counts(x: Tensor, /) -> UniqueCounts:
-    """The different values, in rising order, and how often each occurs."""
+    """The distinct values, in ascending order, and how often each occurs."""
     found = unique_all(x)
     return UniqueCounts(found.values, found.counts)
 
 
 def unique_inverse(x: Tensor, /) -> UniqueInverse:
-    """The different values, in rising order, and which one each element of x is."""
+    """The distinct values, in ascending order, and the index of each element's value."""
     found = unique_all(x)
     return UniqueInverse(found.values, found.inverse_indices)
 
@@ -68,10 +68,10 @@ def unique_inverse(x: Tensor, /) -> UniqueInverse:
 def searchsorted(
     x1: TensorLike, x2: TensorLike, /, *, side: str = "left", sorter: Tensor | None = None
 ) -> Tensor:
-    """How many of the rising numbers x1 (or x1[sorter]) are < x2, with side="right" <= x2.
+    """The number of elements of the ascending x1 (or x1[sorter]) below x2; <= x2 for side="right".
 
     A stable sort of the two together, x2 first ("left") or last, puts before each number of x2 just
-    those, and the numbers of x2 that a sort of x2 alone puts before it.
+    those elements, and the numbers of x2 that a sort of x2 alone puts before it.
     """
     checks.one_of("searchsorted(side=...)", side, ("left", "right"))
     rising = x1 if isinstance(x1, Tensor) else Tensor(x1)
@@ -80,22 +80,22 @@ def searchsorted(
     sought = x2 if isinstance(x2, Tensor) else rising.wrap(x2, rising.dtype)
     flat, rising = sought.flatten(), rising if sorter is None else rising[sorter]
     both = apply("cat", *((flat, rising) if side == "left" else (rising, flat)), axis=0)
-    places = both.argsort().argsort()  # the inverse of a permutation is the order of its numbers
+    places = both.argsort().argsort()  # argsort inverts a permutation
     mine = places[: flat.size] if side == "left" else places[rising.size :]
     return (mine - flat.argsort().argsort()).reshape(sought.shape)
 
 
 @spelled
 def bucketize(input: TensorLike, boundaries: TensorLike, right: bool = False) -> Tensor:
-    """Into which interval between the rising boundaries each number falls: the i with
+    """The interval between the ascending boundaries that contains each number: the i with
     boundaries[i - 1] < x <= boundaries[i], or with `right` boundaries[i - 1] <= x < boundaries[i];
-    0 before the first, and their count behind the last. It is searchsorted the other way round."""
+    0 before the first, their count after the last. searchsorted with swapped arguments."""
     return searchsorted(boundaries, input, side="right" if right else "left")
 
 
 @spelled
 def isin(x: TensorLike, test: TensorLike) -> Tensor:
-    """True where x is one of the numbers in `test`; nan is none of them."""
+    """True where x equals one of the numbers in `test`; nan never does."""
     sought = x if isinstance(x, Tensor) else Tensor(x)
     known = (test if isinstance(test, Tensor) else sought.wrap(test)).detach().flatten()
     dtype = promote(sought.dtype, known.dtype)
@@ -108,8 +108,8 @@ def isin(x: TensorLike, test: TensorLike) -> Tensor:
 
 @spelled
 def interp(x: TensorLike, xp: Tensor, fp: Tensor) -> Tensor:
-    """The height at x of straight lines through the points (xp_i, fp_i), xp rising; before the
-    first point its height, after the last one that of the last. Gradients flow to all three."""
+    """Linear interpolation at x between the points (xp_i, fp_i), xp ascending; constant before the
+    first point and after the last. Gradients flow to all three. Raises ShapeError."""
     sought = x if isinstance(x, Tensor) else Tensor(x, dtype=checks.tensor("interp(xp)", xp).dtype)
     xp, fp = checks.tensor("interp(xp)", xp), checks.tensor("interp(fp)", fp)
     if xp.ndim != 1 or xp.shape != fp.shape or not xp.numel():

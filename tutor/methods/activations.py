@@ -1,7 +1,7 @@
-"""Activations beyond those of elementwise.py: what a layer puts behind its product.
+"""Activations beyond those of elementwise.py: the nonlinearities that follow a layer's product.
 
-Each is composed of a few ops, and so has their derivatives; where a formula has a kink, the
-docstring says which side the derivative there is taken from, or both sides agree.
+Each is composed of a few ops, which give its derivative as well. Where a formula has a kink, the
+docstring says from which side the derivative is taken, unless both sides agree.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from tutor.core.engine import apply
 from tutor.errors import DomainError, ShapeError
 from tutor.methods.learning import Learning
 
-# Klambauer, Unterthiner, Mayr and Hochreiter 2017, equation 14: with these, mean 0 and variance 1
-# of what comes in are mean 0 and variance 1 of what goes out.
+# Klambauer, Unterthiner, Mayr and Hochreiter 2017, equation 14: these keep mean 0 and variance 1
+# from a layer's inputs to its outputs.
 SELU_ALPHA = 1.6732632423543772848170429916717
 SELU_SCALE = 1.0507009873554804934193349852946
 
 
 @spelled
 class Activations(Learning):
-    """Functions with a bend, so that layers of products are more than one product."""
+    """Nonlinear functions: without them, stacked linear layers would be a single linear layer."""
 
     __slots__ = ()
 
@@ -37,8 +37,8 @@ class Activations(Learning):
         return self.elu(SELU_ALPHA) * SELU_SCALE
 
     def celu(self, alpha: float = 1.0) -> Self:
-        """x where x > 0, else alpha (e**(x / alpha) - 1) (Barron 2017): its slope at 0 is 1 from
-        both sides, whatever alpha. DomainError where that is 0."""
+        """x where x > 0, else alpha (e**(x / alpha) - 1) (Barron 2017): the slope at 0 is 1 from
+        both sides for every alpha. Raises DomainError if alpha is 0."""
         if not checks.number("celu(alpha=...)", alpha):
             raise DomainError("celu(alpha=0)", "x would be divided by it", "give another alpha")
         below = (apply("where", self > 0, 0.0, self) / alpha).expm1() * alpha
@@ -49,7 +49,7 @@ class Activations(Learning):
         return self * self.softplus().tanh()
 
     def logsigmoid(self) -> Self:
-        """ln(1 / (1 + e**-x)) = -ln(1 + e**-x): no x, however low, gives the logarithm of 0."""
+        """ln(1 / (1 + e**-x)) = -ln(1 + e**-x), which never takes the logarithm of 0."""
         return -(-self).softplus()
 
     def softsign(self) -> Self:
@@ -60,10 +60,10 @@ class Activations(Learning):
         """x - tanh(x)"""
         return self - self.tanh()
 
-    # ---- of straight pieces ----------------------------------------------------------------------
+    # ---- piecewise linear ------------------------------------------------------------------------
 
     def hardsigmoid(self) -> Self:
-        """0 up to -3, 1 from 3 on, x/6 + 1/2 between; at the ends it is flat."""
+        """0 for x <= -3, 1 for x >= 3, else x/6 + 1/2; the derivative at -3 and 3 is 0."""
         return (self + 3).relu6() / 6
 
     def hardswish(self) -> Self:
@@ -84,15 +84,15 @@ class Activations(Learning):
         return kept
 
     def softshrink(self, lambd: float = 0.5) -> Self:
-        """x moved towards 0 by lambd, and 0 where |x| <= lambd: the step of the lasso."""
+        """x moved towards 0 by lambd, 0 where |x| <= lambd: soft thresholding, as in the lasso."""
         checks.number("softshrink(lambd=...)", lambd, 0, nan=False)
         return self - self.clip(-lambd, lambd)
 
     # ---- with a weight, or along an axis ---------------------------------------------------------
 
     def prelu(self, weight: TensorLike) -> Self:
-        """x where x > 0, else weight * x (He et al. 2015). The weight, which is learned, is one
-        number, or one for each channel: those are axis 1 of x (..., C, ...). Else ShapeError."""
+        """x where x > 0, else weight * x (He et al. 2015). The weight is learned: one number, or
+        one per channel, on axis 1 of x (..., C, ...). Raises ShapeError for any other shape."""
         w = weight if is_tensor(weight) else self.wrap(weight)
         channels = self.shape[1] if self.ndim > 1 else 1
         if w.ndim > 1 or w.numel() not in (1, channels):

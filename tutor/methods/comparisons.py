@@ -1,4 +1,4 @@
-"""Comparing, element by element: the operators == != < <= > >= by name, and closeness."""
+"""Elementwise comparisons: the operators == != < <= > >= by name, and closeness."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tutor.methods.reductions import Reductions
 
 @spelled
 class Comparisons(Reductions):
-    """Yes or no, for each element. None of these has a derivative."""
+    """Comparisons, which give bools. None of them has a derivative."""
 
     __slots__ = ()
 
@@ -50,8 +50,8 @@ class Comparisons(Reductions):
         atol: float = 1e-8,
         equal_nan: bool = False,
     ) -> Self:
-        """|x - y| <= atol + rtol |y|. Infinities are close only to themselves, and nan to nothing,
-        or with equal_nan to nan. Computed in float64, unless both are float32 or narrower."""
+        """|x - y| <= atol + rtol |y|. An infinity is close only to itself; nan is close to nothing,
+        or to nan with equal_nan. Computed in float64, unless both are float32 or narrower."""
         checks.number("isclose(rtol=...)", rtol, 0, nan=False)
         checks.number("isclose(atol=...)", atol, 0, nan=False)
         x = self.detach()
@@ -61,7 +61,7 @@ class Comparisons(Reductions):
         to = "float32" if narrow else "float64"
         a, b = x.cast(to), y.detach().cast(to)
         near = (a - b).abs() <= b.abs() * rtol + atol
-        # On bools, + is or and * is and. What is equal as it stands needs no rounding to float64.
+        # On bools, + is or and * is and. Numbers that are equal need no rounding to float64.
         close = (x == y) + near * b.isfinite()
         return close + (x != x) * (y != y) if equal_nan else close
 
@@ -72,5 +72,5 @@ class Comparisons(Reductions):
         atol: float = 1e-8,
         equal_nan: bool = False,
     ) -> bool:
-        """Is every pair close (`isclose`)? True of none."""
+        """Is every pair close (`isclose`)? True for empty tensors."""
         return bool(self.isclose(other, rtol, atol, equal_nan).all())

@@ -1,6 +1,6 @@
-"""Other dtypes, and how large a Tensor is, by the names that PyTorch has for them.
+"""Conversions to other dtypes and devices, and sizes, under PyTorch's names.
 
-`cast` (views.py) is what all of these conversions are; gradients flow through it.
+All dtype conversions call `cast` (views.py); gradients flow through it.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from tutor.methods.comparisons import Comparisons
 
 
 class Size(int):
-    """How many numbers there are: an int, which NumPy and the array API read as `x.size`.
+    """The number of elements: an int, which NumPy and the array API read as `x.size`.
 
-    PyTorch calls it: `x.size()` is the shape, `x.size(axis)` one of its sizes. It calculates,
-    compares, hashes and prints as the int that it is; a copy or a pickle is a plain int.
+    PyTorch calls it instead: `x.size()` is the shape, `x.size(axis)` the size of one axis. It is an
+    int in arithmetic, comparisons, hashing and printing; a copy or a pickle of it is a plain int.
     """
 
-    _shape: Shape  # by another name: whatever has a `shape` is taken for an array
+    _shape: Shape  # not `shape`: an object with a `shape` is taken for an array
 
     def __new__(cls, shape: Shape) -> Size:
         self = super().__new__(cls, math.prod(shape))
@@ -45,8 +45,8 @@ class Size(int):
 
 
 def is_device(target: Any) -> builtins.bool:
-    """Is a device meant, and no dtype? A text that is none of either is read as a device's name,
-    unless it begins as a dtype does."""
+    """Does `target` name a device, not a dtype? A string that names neither counts as a device,
+    unless it starts like a dtype."""
     if not isinstance(target, str):
         return isinstance(target, devices.device)
     return not target.lower().startswith(("float", "int", "uint", "bool", "bfloat", "double",
@@ -55,7 +55,7 @@ def is_device(target: Any) -> builtins.bool:
 
 @spelled
 class Conversions(Comparisons):
-    """To other dtypes; sizes."""
+    """Conversions to other dtypes and devices; sizes."""
 
     __slots__ = ()
 
@@ -63,9 +63,9 @@ class Conversions(Comparisons):
         self, target: TensorBase | DTypeLike | DeviceLike | None = None,
         dtype: DTypeLike | None = None, *, device: DeviceLike | None = None,
     ) -> Self:  # fmt: skip
-        """On another device, in another dtype, or both: `x.to("opencl")`, `x.to("float64")`,
-        `x.to("opencl", "float64")`; and `x.to(y)` is where the Tensor y is, in its dtype. What is
-        there already is x itself. Gradients find their way back. DeviceError, DTypeError."""
+        """x on another device, in another dtype, or both: `x.to("opencl")`, `x.to("float64")`,
+        `x.to("opencl", "float64")`; `x.to(y)` takes both from the Tensor y. Returns x itself if
+        nothing changes. Gradients flow back. Raises DeviceError, DTypeError."""
         wanted: Any = dtype
         if is_tensor(target):
             device, wanted = target.buf.device, target.dtype
@@ -79,11 +79,11 @@ class Conversions(Comparisons):
         return moved
 
     def cpu(self) -> Self:
-        """In memory of the host: `x.to("cpu")`."""
+        """x in host memory: `x.to("cpu")`."""
         return self.to("cpu")
 
     def type_as(self, other: TensorLike) -> Self:
-        """In the dtype of `other`, a Tensor."""
+        """x in the dtype of `other`, a Tensor."""
         return self.cast(checks.tensor("type_as", other).dtype)
 
     def half(self) -> Self:
@@ -103,11 +103,11 @@ class Conversions(Comparisons):
         return self.cast("float64")
 
     def int(self) -> Self:
-        """As int32, cut towards 0."""
+        """As int32, truncated towards 0."""
         return self.cast("int32")
 
     def long(self) -> Self:
-        """As int64, cut towards 0."""
+        """As int64, truncated towards 0."""
         return self.cast("int64")
 
     def bool(self) -> Self:
@@ -118,11 +118,11 @@ class Conversions(Comparisons):
         """Is the dtype a float?"""
         return self.dtype.is_float
 
-    # ---- how large -------------------------------------------------------------------------------
+    # ---- sizes and shapes ------------------------------------------------------------------------
 
     @property
     def size(self) -> Size:
-        """How many numbers there are; `size()` is the shape, `size(axis)` one of its sizes."""
+        """The number of elements; `size()` is the shape, `size(axis)` the size of one axis."""
         return Size(self.shape)
 
     @property
@@ -131,29 +131,29 @@ class Conversions(Comparisons):
         return self.op
 
     def dim(self) -> builtins.int:
-        """How many axes: `ndim`, as PyTorch calls it."""
+        """The number of axes: `ndim` under PyTorch's name."""
         return self.ndim
 
     ndimension = dim
 
     def expand_as(self, other: TensorLike) -> Self:
-        """Stretched to the shape of `other`, a Tensor."""
+        """`expand` to the shape of `other`, a Tensor."""
         return self.expand(checks.tensor("expand_as", other).shape)
 
     def reshape_as(self, other: TensorLike) -> Self:
-        """In the shape of `other`, a Tensor."""
+        """`reshape` to the shape of `other`, a Tensor."""
         return self.reshape(checks.tensor("reshape_as", other).shape)
 
     def view_as(self, other: TensorLike) -> Self:
-        """In the shape of `other`, a Tensor; never a copy."""
+        """`view` in the shape of `other`, a Tensor; never a copy."""
         return self.view(checks.tensor("view_as", other).shape)
 
     def t(self) -> Self:
-        """A matrix with its rows as columns; a vector or a single number as it is."""
+        """The transpose of a matrix, or a vector or number as it is; ShapeError for more axes."""
         checks.at_most("t()", self, 2)
         return self.T
 
     def realize(self) -> Self:
-        """Itself, and its numbers are there: within `tutor.lazy()` they need not be before."""
+        """x itself, with its numbers computed, which `tutor.lazy()` may have put off."""
         bounds_checks.check(self, "realize()", reading=True)
         return self

@@ -1,7 +1,7 @@
 """Ways to make a Tensor, as class methods: `Tensor.zeros(2, 3)`, `Tensor.rand(4, dtype="float64")`.
 
 A shape is one tuple or separate numbers; `dtype`, `requires_grad` and `device` are keyword-only.
-Without a device it is the one that `tutor.device` says, and else the CPU.
+The default device is the one that `tutor.device` sets, otherwise the CPU.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tutor.methods.operators import Operators
 
 @spelled
 class Create(Operators):
-    """What Tensor inherits to be made in other ways than from data."""
+    """Ways to make a Tensor other than from data."""
 
     __slots__ = ()
 
@@ -70,14 +70,14 @@ class Create(Operators):
 
     @classmethod
     def zeros_like(cls, t: TensorLike, **options: Unpack[LikeOptions]) -> Self:
-        """As many zeros, in the shape and the dtype of `t`."""
+        """Zeros with the shape, dtype and device of `t`."""
         like = t if is_tensor(t) else cls(t)
         given: LikeOptions = {"dtype": like.dtype, "device": like.buf.device, **options}
         return cls.full(like.shape, 0, **given)
 
     @classmethod
     def ones_like(cls, t: TensorLike, **options: Unpack[LikeOptions]) -> Self:
-        """As many ones, in the shape and the dtype of `t`."""
+        """Ones with the shape, dtype and device of `t`."""
         like = t if is_tensor(t) else cls(t)
         given: LikeOptions = {"dtype": like.dtype, "device": like.buf.device, **options}
         return cls.full(like.shape, 1, **given)
@@ -113,8 +113,8 @@ class Create(Operators):
         dtype: DTypeLike | None = None, requires_grad: bool = False,
         device: DeviceLike | None = None,
     ) -> Self:  # fmt: skip
-        """`num` numbers at equal distances from start to stop, which, with endpoint=False, would be
-        the next one. Each is computed from its own position, so no error adds up."""
+        """`num` evenly spaced numbers from start to stop; with endpoint=False, stop is excluded: it
+        would be the next one. Each is computed from its own index, so errors do not add up."""
         count = layout.whole_number(num, "num")
         if count < 0:
             raise ShapeError(f"linspace(num={num})", "a negative count", "give 0 or more")
@@ -139,10 +139,10 @@ class Create(Operators):
         cls, count: int, start: int | float, step: int | float, parts: int, dtype: dtypes.DType,
         device: DeviceLike | None,
     ) -> Self:  # fmt: skip
-        """start + step * (i / parts) for each i < count; as integers only if they are whole and in
-        range, or else NumberRangeError."""
+        """start + step * (i / parts) for each i < count. For an integer dtype the numbers must be
+        whole and in range; otherwise NumberRangeError."""
         found = dtype
-        if dtype.is_float:  # large integers are counted as such, or they would be rounded first
+        if dtype.is_float:  # large integers count in int64: as floats they would be rounded first
             last = start + step * (count - 1) if parts == 1 else 0
             if isinstance(last, int) and 2**53 < max(abs(start), abs(last)) < 2**63:
                 found = dtypes.int64
@@ -204,8 +204,8 @@ class Create(Operators):
 
     @classmethod
     def glorot_uniform(cls, *shape: ShapeLike, **options: Unpack[LikeOptions]) -> Self:
-        """Uniform in +-sqrt(6 / (fan_in + fan_out)), for a weight (out, in, ...): each of the axes
-        behind multiplies both fans. Glorot & Bengio 2010, equation 16."""
+        """Uniform in +-sqrt(6 / (fan_in + fan_out)), for a weight (out, in, ...): trailing axes
+        multiply both fans. Glorot & Bengio 2010, equation 16. ShapeError for fewer than 2 axes."""
         sizes = layout.checked_shape(layout.sizes_of(shape))
         if len(sizes) < 2:
             raise ShapeError(
@@ -220,8 +220,8 @@ class Create(Operators):
 def _whole(
     start: int | float, step: int | float, count: int, parts: int, dtype: dtypes.DType
 ) -> tuple[int, int, int]:
-    """The first number, the step from each to the next, and 1 part, all of them whole."""
-    from fractions import Fraction  # with decimal, which few programs need
+    """The first number, the step and parts = 1, as whole numbers; otherwise NumberRangeError."""
+    from fractions import Fraction  # imports decimal, which few programs need
 
     if count == 0:
         return 0, 1, 1

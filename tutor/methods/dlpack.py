@@ -1,10 +1,10 @@
 """DLPack: two libraries share one array, without copying and without knowing each other.
 
-The producer puts the address, dtype, shape and strides into a C struct, and that into a "capsule",
-a Python object around a pointer. The consumer renames the capsule ("used_..."): from then on the
-struct is its own, and it calls the struct's `deleter`, once, when it needs the memory no more. The
-structs below are those of dmlc.github.io/dlpack, version 1.0 ("versioned", which can also say that
-the memory is read-only) and the one before; numbers are counted in elements, as in tutor.
+The producer puts the address, dtype, shape and strides into a C struct, and the struct into a
+"capsule", a Python object around a pointer. The consumer renames the capsule ("used_..."): from
+then on it owns the struct, whose `deleter` it calls, once, when it no longer needs the memory. The
+structs below are those of dmlc.github.io/dlpack: version 1.0 ("versioned", which can also mark
+memory as read-only) and the one before. Shapes and strides count elements, as in tutor.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tutor._storage import layout
 from tutor.dtype import TABLE, DType, bfloat16
 from tutor.errors import TutorError
 
-CPU = (1, 0)  # device type 1, the first of them
+CPU = (1, 0)  # device type 1, device number 0
 READ_ONLY, COPIED = 1, 2  # bits of the versioned struct's flags
 CODES = {"int": 0, "uint": 1, "float": 2, "bool": 6}
 BFLOAT = 4
@@ -60,7 +60,7 @@ class Versioned(ctypes.Structure):
 
 
 class Walk(NamedTuple):
-    """What a Tensor is made of: memory, and how to walk it. A memory that is `readonly` says so."""
+    """A Tensor's memory, and how to walk it. Memory that is read-only has `memory.readonly` set."""
 
     memory: memoryview
     dtype: DType
@@ -83,7 +83,7 @@ _rename = _function("PyCapsule_SetName", _int, _obj, _str)
 _get_buffer = _function("PyObject_GetBuffer", _int, _obj, _ptr, _int)
 _release_buffer = _function("PyBuffer_Release", None, _ptr)
 _keep = _function("Py_IncRef", None, _obj)
-_Deleter = ctypes.CFUNCTYPE(None, _ptr)  # takes the interpreter's lock: any thread may call it
+_Deleter = ctypes.CFUNCTYPE(None, _ptr)  # acquires the GIL: any thread may call it
 
 # A capsule points to its name and does not copy it: these live as long as the module.
 NAMES = {Managed: b"dltensor", Versioned: b"dltensor_versioned"}
@@ -91,14 +91,14 @@ USED = {Managed: b"used_dltensor", Versioned: b"used_dltensor_versioned"}
 
 
 def _kind_of(capsule: Any, names: dict[Any, bytes] = NAMES) -> Any:
-    """Managed or Versioned, by the capsule's name; None if it has none of `names`."""
+    """Managed or Versioned, by the capsule's name; None if the name is not in `names`."""
     return next((kind for kind, name in names.items() if _is_named(capsule, name)), None)
 
 
 # ---- as producer ---------------------------------------------------------------------------------
 
-_lent: dict[int, tuple[Any, ...]] = {}  # by the address of a struct: it, and what it points to
-_offered: set[Any] = set()  # the capsules that nobody has consumed yet
+_lent: dict[int, tuple[Any, ...]] = {}  # a struct's address: the struct and its referents
+_offered: set[Any] = set()  # the capsules not consumed yet
 
 
 def _forget(address: int, forget: Any = _lent.pop) -> None:  # bound here: at exit globals are gone
@@ -110,7 +110,7 @@ _keep(_delete)  # consumers may outlive this module
 
 
 def give(walk: Walk, versioned: bool, copied: bool = False) -> Any:
-    """A capsule through which a consumer shares the memory, which lives on until it has done."""
+    """A capsule that shares the memory with a consumer and keeps it until the consumer is done."""
     withdraw()
     if walk.memory.readonly and not versioned:
         raise ExchangeError(
@@ -144,19 +144,19 @@ def give(walk: Walk, versioned: bool, copied: bool = False) -> Any:
 
 
 def _holders(things: set[Any]) -> list[tuple[Any, int]]:
-    """Each thing, and how many references there are to it, those made in here included."""
+    """Each thing with its reference count, which includes the references made in here."""
     return [(thing, sys.getrefcount(thing)) for thing in tuple(things)]
 
 
-ALONE = _holders({object()})[0][1]  # what is counted where only the set has it
+ALONE = _holders({object()})[0][1]  # the count when only the set refers to it
 
 
 def withdraw(phase: str = "stop", info: dict[str, int] | None = None) -> None:
-    """Free what capsules hold that nobody has consumed, nor ever will: only `_offered` has them.
+    """Free the structs of unconsumed capsules to which only `_offered` still refers.
 
-    The usual place for this is the capsule's destructor. But that runs in the midst of a consumer
-    which has just refused the capsule, and an error on its way up does not survive a Python
-    function. So it is done at the next capsule, or garbage collection, whichever comes first.
+    The usual place for this is the capsule's destructor. But that runs inside a consumer that has
+    just refused the capsule, and an error being raised does not survive a call of a Python
+    function. So it is done at the next capsule or garbage collection, whichever comes first.
     """
     for capsule, count in _holders(_offered) if phase == "stop" else ():
         kind = _kind_of(capsule)
@@ -171,7 +171,7 @@ gc.callbacks.append(withdraw)
 
 
 def _address(memory: memoryview) -> int:
-    """Where the first byte stands, also of memory that ctypes itself must not write to."""
+    """The address of the first byte, also of read-only memory."""
     view = (ctypes.c_void_p * 32)()  # room for a Py_buffer, which starts with the address
     _get_buffer(memory, view, 0)
     address = view[0] or 0
@@ -185,8 +185,8 @@ def _address(memory: memoryview) -> int:
 def take(capsule: Any) -> Walk:
     """The memory behind `capsule`, shared; the struct's deleter is called when it is not needed.
 
-    Raises ExchangeError for what tutor cannot walk. That is found out before the capsule is taken,
-    so that it still is the producer's, who frees it.
+    Raises ExchangeError for memory that tutor cannot walk. This is checked before the capsule is
+    renamed, so the producer still owns the struct and frees it.
     """
     kind = _kind_of(capsule)
     if kind is None:
@@ -212,7 +212,7 @@ def take(capsule: Any) -> Walk:
 
 
 def _walk_of(tensor: DLTensor) -> tuple[int, int, Walk]:
-    """Where the memory starts, how many elements it reaches over, and how to walk them."""
+    """The address of the memory, the number of elements it spans, and how to walk them."""
     if tensor.device_type != CPU[0]:
         raise not_on_cpu((tensor.device_type, tensor.device_id))
     dtype = next((d for d in TABLE if _is_dtype(d, tensor)), None)
@@ -222,7 +222,7 @@ def _walk_of(tensor: DLTensor) -> tuple[int, int, Walk]:
         raise _refused(found, f"convert it first; tutor has {names}")
     shape = layout.checked_shape(tensor.shape[: tensor.ndim])
     strides = layout.contiguous_strides(shape)
-    if tensor.strides:  # in older structs row-major strides may be left out
+    if tensor.strides:  # older structs may omit row-major strides
         strides = tuple(tensor.strides[: tensor.ndim])
     reach = [(n - 1) * s for n, s in zip(shape, strides, strict=True)] if 0 not in shape else []
     before = -sum(r for r in reach if r < 0)

@@ -18,7 +18,7 @@ T = TypeVar("T", bound=Create)
 
 @spelled
 class Elementwise(Create):
-    """Functions of each element."""
+    """Elementwise functions."""
 
     __slots__ = ()
 
@@ -149,7 +149,7 @@ class Elementwise(Create):
         return apply("trunc", self)
 
     def isnan(self) -> Self:
-        """True where x is no number."""
+        """True where x is nan."""
         return self != self
 
     def isinf(self) -> Self:
@@ -161,7 +161,7 @@ class Elementwise(Create):
         return self.abs() < math.inf if self.dtype.is_float else self == self
 
     def bitwise_not(self) -> Self:
-        """~x, bit by bit; of bools, not."""
+        """~x, bit by bit; for bools, logical not."""
         return apply("bitwise_not", self)
 
     def logical_not(self) -> Self:
@@ -215,7 +215,7 @@ class Elementwise(Create):
         return apply("hypot", self, other)
 
     def atan2(self, other: TensorLike) -> Self:
-        """The angle of the point (other, self), self its height."""
+        """The angle of the point with x coordinate `other` and y coordinate `self`, in radians."""
         return apply("atan2", self, other)
 
     def logaddexp(self, other: TensorLike) -> Self:
@@ -270,9 +270,9 @@ class Elementwise(Create):
         return filled
 
     def clip(self, min: TensorLike | None = None, max: TensorLike | None = None) -> Self:
-        """x, but at least `min` and at most `max` (numbers or Tensors; None: no such end).
+        """x, but at least `min` and at most `max` (numbers or Tensors; None: no bound).
 
-        The gradient passes where x lies between them, the ends included.
+        The gradient passes where min <= x <= max.
         """
         low = self if min is None else apply("where", _or_nan(self < min, min), min, self)
         if max is not None:
@@ -282,7 +282,7 @@ class Elementwise(Create):
     clamp = clip
 
     def lerp(self, end: Self | Number, weight: TensorLike) -> Self:
-        """x + weight * (end - x), from the nearer end: exactly x at weight 0, `end` at 1."""
+        """x + weight * (end - x), from the nearer end: exactly x at weight 0, `end` at weight 1."""
         away = end - self
         if is_number(weight):
             return self + weight * away if weight < 0.5 else end - (1 - weight) * away
@@ -300,8 +300,8 @@ class Elementwise(Create):
         return apply("sigmoid", self)
 
     def softplus(self, beta: float = 1.0, threshold: float = math.inf) -> Self:
-        """ln(1 + e**(beta x)) / beta: a relu without the kink; x itself where beta x is above
-        `threshold`. Nothing overflows without one."""
+        """ln(1 + e**(beta x)) / beta: a smooth relu; x itself where beta x is above `threshold`.
+        Without a threshold nothing overflows either."""
         checks.number("softplus(threshold=...)", threshold)
         z = apply("logaddexp", self * beta, 0.0) / beta
         return z if threshold == math.inf else apply("where", self * beta > threshold, self, z)
@@ -311,15 +311,15 @@ class Elementwise(Create):
         return self * self.sigmoid()
 
     def gelu(self, approximate: str = "none") -> Self:
-        """x * P(X <= x) for a standard normal X (Hendrycks and Gimpel 2016): exact, by erf; or with
-        approximate="tanh" their formula x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x**3)))."""
+        """x * P(X <= x) for a standard normal X (Hendrycks and Gimpel 2016): exact, by erf; or,
+        with approximate="tanh", their formula x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x**3)))."""
         if approximate not in ("none", "tanh"):
             raise DomainError(f"gelu(approximate={approximate!r})", "no such way", "'none', 'tanh'")
         return apply("gelu" if approximate == "none" else "gelu_tanh", self)
 
     def elu(self, alpha: float = 1.0) -> Self:
         """x where x > 0, else alpha * (e**x - 1)."""
-        below = apply("where", self > 0, 0.0, self).expm1()  # nothing overflows where it is unused
+        below = apply("where", self > 0, 0.0, self).expm1()  # no overflow where it is unused
         return apply("where", self > 0, self, below * alpha)
 
     def leaky_relu(self, negative_slope: float = 0.01) -> Self:
@@ -327,23 +327,23 @@ class Elementwise(Create):
         return apply("where", self > 0, self, self * negative_slope)
 
     def hardtanh(self, min_val: float = -1.0, max_val: float = 1.0) -> Self:
-        """x between min_val and max_val, which it does not leave; from the ends on it is flat.
-        Integers stay what they are if both ends are whole numbers."""
+        """x clipped to min_val ... max_val; the derivative is 0 at the ends and beyond. Integers
+        keep their dtype if both ends are whole numbers."""
         if self.dtype.is_integer and float(min_val).is_integer() and float(max_val).is_integer():
             min_val, max_val = int(min_val), int(max_val)
         upper = apply("where", self >= max_val, max_val, self)
         return apply("where", upper <= min_val, min_val, upper)
 
     def relu6(self) -> Self:
-        """x between 0 and 6, which it does not leave."""
+        """x clipped to 0 ... 6; the derivative is 0 at the ends and beyond."""
         return self.hardtanh(0.0, 6.0)
 
 
 def _true(like: T, x: TensorLike) -> T:
-    """Where x, whatever stands for a Tensor, is not 0."""
+    """True where x, a Tensor or the data of one, is not 0."""
     return (x if is_tensor(x) else like.wrap(x)) != 0
 
 
 def _or_nan(beyond: T, bound: Any) -> T:
-    """Where x is beyond the bound, or the bound is nan, which must not be lost."""
+    """True where `beyond` is true, or where the bound is nan: nan must reach the result."""
     return beyond if is_number(bound) and bound == bound else beyond + (bound != bound)

@@ -1,4 +1,4 @@
-"""Choosing elements by position or by a mask, and writing to them. `t[...]`: selection.py."""
+"""Reading and writing elements by position or by a mask. For `t[...]` see selection.py."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Indexing(Views):
     __slots__ = ()
 
     def __getitem__(self, key: Key) -> Self:
-        """NumPy's indexing: ints, slices, None and Ellipsis give a view, arrays of positions and
+        """NumPy's indexing: ints, slices, None and Ellipsis give a view, arrays of positions or
         bools a copy (tutor/methods/selection.py)."""
         return apply("index", self, key=key)
 
@@ -39,12 +39,12 @@ class Indexing(Views):
             selection.assign(self, key, value)
 
     def gather(self, axis: int, index: TensorLike) -> Self:
-        """z[..., i, ...] = self[..., index[..., i, ...], ...] along axis. Here and below positions
-        are from -size to size - 1, negative ones counted from the end; else OutOfRangeError."""
+        """z[..., i, ...] = self[..., index[..., i, ...], ...] along axis. Here and below, positions
+        run from -size to size - 1, negative ones from the end; others raise OutOfRangeError."""
         return apply("gather", self, index, axis=axis)
 
     def take_along_axis(self, index: TensorLike, axis: int = -1) -> Self:
-        """`gather` as NumPy has it: beside axis the two are stretched to fit each other."""
+        """NumPy's `gather`: the two are broadcast along all axes except `axis`."""
         a = layout.axis_of(axis, self.ndim)
         at = index if is_tensor(index) else self.wrap(index, None)
         if at.ndim != self.ndim:
@@ -64,10 +64,9 @@ class Indexing(Views):
     def scatter(
         self, axis: int, index: TensorLike, src: TensorLike, reduce: str | None = None
     ) -> Self:
-        """self with src[..., i, ...] written to [..., index[..., i, ...], ...] along axis; of
-        several to one place, the last stays. `src` may be a number, or larger than index: then
-        what is beyond is left out. reduce="add" and "multiply" are `scatter_reduce` by "sum" and
-        "prod"."""
+        """self with src[..., i, ...] written to [..., index[..., i, ...], ...] along axis; if
+        several go to one place, the last wins. `src` may be a number, or larger than index: the
+        excess is ignored. reduce="add" and "multiply" are `scatter_reduce` by "sum" and "prod"."""
         if reduce is not None:
             checks.one_of("scatter(reduce=...)", reduce, scattering.BY)
             return self.scatter_reduce(axis, index, src, scattering.BY[reduce])
@@ -81,10 +80,9 @@ class Indexing(Views):
         self, axis: int, index: TensorLike, src: TensorLike, reduce: str = "sum",
         include_self: bool = True,
     ) -> Self:  # fmt: skip
-        """self with, at [..., index[..., i, ...], ...] along axis, the sum, "prod", "mean", "amax"
-        or "amin" of all src[..., i, ...] that go there, and, with include_self, of what stood there
-        before. Of several that are the largest or smallest each has an equal share of the gradient.
-        """
+        """self with, at [..., index[..., i, ...], ...] along axis, the "sum", "prod", "mean",
+        "amax" or "amin" of all src[..., i, ...] that go there and, with include_self, of self's
+        element. If several are the largest or smallest, they share the gradient equally."""
         checks.one_of("scatter_reduce(reduce=...)", reduce, scattering.REDUCE)
         at, given = self._source(index, src)
         return scattering.reduced(self, axis, at, given, reduce, include_self)
@@ -94,12 +92,12 @@ class Indexing(Views):
         if is_tensor(index):
             at = index
         else:
-            nothing = isinstance(index, Sized) and not len(index)  # a list of none is one of ints
+            nothing = isinstance(index, Sized) and not len(index)  # an empty list is one of ints
             at = self.wrap(index, int64 if nothing else None)
         given = src if is_tensor(src) else self.wrap(src, self.dtype)
         if not given.shape:
             given = given.expand(at.shape)
-        if given.shape != at.shape and given.ndim == at.ndim:  # what the index does not name
+        if given.shape != at.shape and given.ndim == at.ndim:  # drop what is beyond the index
             ends = zip(given.shape, at.shape, strict=True)
             given = given.shrink(tuple((0, min(n, m)) for n, m in ends))
         return at, given
@@ -109,7 +107,7 @@ class Indexing(Views):
         return apply("index_select", self, index, axis=axis)
 
     def masked_select(self, mask: TensorLike) -> Self:
-        """The elements where the bool `mask` is true, 1-D; the two are stretched to one shape."""
+        """The elements where the bool `mask` is true, 1-D; the two are broadcast to one shape."""
         chosen = mask if is_tensor(mask) else self.wrap(mask, None)
         if chosen.dtype.kind != "bool":
             raise DTypeError(f"a mask of {chosen.dtype.name}", "it must be bool", "compare: x > 0")
@@ -118,7 +116,7 @@ class Indexing(Views):
         return self.expand(shape).flatten().index_select(0, positions)
 
     def nonzero(self) -> tuple[Self, ...]:
-        """Where x is not 0: for each axis the positions along it, int64, in row-major order."""
+        """The positions where x is not 0: for each axis an int64 vector, in row-major order."""
         shape = self.shape or (1,)
         rest, found = apply("nonzero", self), []
         for size in reversed(shape):

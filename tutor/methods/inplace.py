@@ -1,9 +1,9 @@
-"""Changing a tensor where it is: `x += y`, `x.add_(y)`, `x.zero_()`, `x.data = y`.
+"""Changes in place: `x += y`, `x.add_(y)`, `x.zero_()`, `x.data = y`.
 
-The numbers change; the tensor stays, with its shape, its dtype, and its memory, which views of it
-share. `x += y` gives the bits of `x + y`. Every change is counted, so that a graph which saved the
-old numbers knows of it. But none is recorded: where a gradient is wanted of x or y it is refused,
-and `x = x + y` is what to write. Under `no_grad()` this is how parameters move.
+The numbers change; the tensor keeps its shape, its dtype and its memory, which its views share.
+`x += y` gives the bits of `x + y`. Every change is counted, so a graph that saved the old numbers
+notices it. No change is recorded: if x or y requires a gradient, it is refused, and the remedy is
+`x = x + y`. Under `no_grad()` this is how parameters are updated.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from tutor.errors import DTypeError, ShapeError
 from tutor.methods.elementwise import Elementwise
 
 T = TypeVar("T", bound=Elementwise)
-KINDS = ("bool", "uint", "int", "float")  # a dtype can hold what is of its kind or an earlier one
+KINDS = ("bool", "uint", "int", "float")  # a dtype can hold its own kind and the earlier ones
 NEW = "which makes a new tensor; to change a parameter by hand, do it under no_grad()"
 
 
 def _operator(name: str, sign: str) -> Callable[[Any, Any], Any]:
-    """`x += y`: the op of that name, whose result takes the place of x's numbers."""
+    """`x += y`: the op of that name, whose result overwrites x's numbers."""
     what, instead = f"x {sign}= y", f"x = x {sign} y"
 
     def operator(self: T, other: TensorLike) -> T:
-        if change(name, self, other):  # the twin of what follows, for what is simple
+        if change(name, self, other):  # the native twin of the lines below, for simple cases
             return self
         check_in_place(self, what, f"write {instead}, {NEW}", other)
         op = OPS[name](self, other)
@@ -56,13 +56,13 @@ def _imatmul(self: T, other: TensorLike) -> T:
 
 
 def check_in_place(x: TensorBase, what: str, instead: str, value: TensorLike | None = None) -> None:
-    """Raise GraphError where a gradient is wanted of the tensor, or of the value."""
+    """Raise GraphError if grad mode is on and the tensor or the value requires a gradient."""
     if is_grad_enabled() and (x.requires_grad or getattr(value, "requires_grad", False)):
         raise error_messages.in_place(x, what, instead)
 
 
 def check_fits(x: TensorBase, result: tuple[Shape, DType], what: str, instead: str) -> None:
-    """The result's shape must be x's; its dtype may be rounded to x's, but not change the kind."""
+    """ShapeError unless the result has x's shape; DTypeError if x's dtype cannot hold its kind."""
     shape, dtype = result
     if shape != x.shape:
         raise ShapeError(
@@ -85,7 +85,7 @@ def _overwrite(x: T, value: TensorLike, what: str) -> T:
 
 
 def _times(x: TensorBase, y: Any, alpha: float) -> Any:
-    """alpha * y, of a list as of the Tensor it stands for: 2 * [1, 2] is [1, 2, 1, 2] to Python."""
+    """alpha * y. A list becomes a Tensor first: in Python, 2 * [1, 2] is [1, 2, 1, 2]."""
     given: Any = y if is_number(y) or is_tensor(y) else x.wrap(y)
     return given * alpha
 
@@ -105,7 +105,7 @@ class InPlace(Elementwise):
     __ilshift__ = _operator("bitwise_left_shift", "<<")
     __irshift__ = _operator("bitwise_right_shift", ">>")
 
-    # ---- PyTorch's names for it ------------------------------------------------------------------
+    # ---- PyTorch's names -------------------------------------------------------------------------
 
     def add_(self, other: TensorLike, *, alpha: float = 1) -> Self:
         """x += alpha * y"""
@@ -132,7 +132,7 @@ class InPlace(Elementwise):
         return _overwrite(self, self.wrap(0, self.dtype), "x.zero_()")
 
     def fill_(self, value: TensorLike) -> Self:
-        """x[...] = value, one number, which the dtype must be able to hold."""
+        """x[...] = value, a single number, which the dtype must be able to hold."""
         number = value if is_tensor(value) else self.wrap(value, self.dtype)
         return _overwrite(self, number, "x.fill_(value)")
 
@@ -151,18 +151,18 @@ class InPlace(Elementwise):
     clip_ = clamp_
 
     def assign(self, value: TensorLike) -> Self:
-        """x[...] = value, whatever is recorded: a graph that saved the old numbers will refuse to
-        go on. Returns the tensor."""
+        """x[...] = value, even while a graph is recorded: a graph that saved the old numbers will
+        refuse backward(). Returns the tensor."""
         engine.write(self, value)
         return self
 
     @property
     def data(self) -> Self:
-        """The same numbers outside of any graph: `x.detach()`. A change of them is counted, so that
-        no gradient is computed from numbers that are no longer there.
+        """The same numbers outside any graph: `x.detach()`. Changes to them are counted, so no
+        gradient is computed from overwritten numbers.
 
-        `x.data = y` writes y's numbers to x's memory, as `x.assign(y)` does; y must have x's shape
-        and dtype. x does not become y: a later change of y is not seen in x.
+        `x.data = y` copies y's numbers to x's memory, as `x.assign(y)` does; y must have x's shape
+        and dtype (DTypeError). Later changes to y do not reach x.
         """
         return self.detach()
 

@@ -21,15 +21,15 @@ from tutor.methods.products import Products
 
 @spelled
 class Interop(Products):
-    """What Tensor inherits to be read by others."""
+    """Conversions to Python objects and to the arrays of other libraries."""
 
     __slots__ = ()
 
-    # ---- what it is ------------------------------------------------------------------------------
+    # ---- device ----------------------------------------------------------------------------------
 
     @property
     def device(self) -> str:
-        """Where its memory is: "cpu", or "kind:index"."""
+        """The device of its memory: "cpu", or "kind:index"."""
         return str(bounds_checks.told(self, "device"))
 
     # ---- numbers, lists, arrays ------------------------------------------------------------------
@@ -46,18 +46,18 @@ class Interop(Products):
         return nested if self.shape else nested[0]
 
     def is_whole(self) -> bool:
-        """True if this is its whole Buffer, row-major."""
+        """True if this Tensor covers its whole Buffer, row-major."""
         return self.is_contiguous() and self.offset == 0 and self.numel() == len(self.buf)
 
     def numpy(self) -> Any:
         """A NumPy array over the same memory: a change on either side is seen on the other.
 
-        NumPy's strides can walk whatever a Tensor can, so nothing is ever copied; but of a Tensor
-        on another device it is a copy. Raises DTypeError for bfloat16, which NumPy does not have,
-        MissingPackageError where NumPy is not installed.
+        NumPy's strides can walk whatever a Tensor can, so nothing is copied, except from another
+        device. Raises DTypeError for bfloat16, which NumPy does not have, and MissingPackageError
+        if NumPy is not installed.
         """
         try:
-            import numpy as np  # only who asks for arrays needs NumPy
+            import numpy as np  # only callers that need arrays need NumPy
         except ModuleNotFoundError as error:
             if error.name != "numpy":
                 raise
@@ -81,10 +81,10 @@ class Interop(Products):
         start = self.offset * size if self.numel() else 0
         return np.ndarray(self.shape, self.dtype.name, raw, start, steps)
 
-    to_numpy = numpy  # as data frames call it: what matplotlib looks for
+    to_numpy = numpy  # the data frames' name, which matplotlib looks for
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        """What np.asarray(t) calls; as np.array does, copy=False raises where a cast needs one."""
+        """Called by np.asarray(t). As in np.array, copy=False raises if a cast needs a copy."""
         array = self.numpy()
         if dtype is None or dtype == array.dtype:
             return array.copy() if copy else array
@@ -97,15 +97,15 @@ class Interop(Products):
         return array.astype(dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        """What NumPy calls for `np.sin(t)`, and for every operator of an array and a Tensor."""
+        """Called by NumPy for `np.sin(t)`, and for every operator of an array and a Tensor."""
         return lazy_imports.load("numpy_protocol").call_ufunc(ufunc, method, inputs, options)
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
-        """What NumPy calls for its other functions of Tensors: `np.mean(t)`, `np.stack([t, t])`."""
+        """Called by NumPy for its other functions of Tensors: `np.mean(t)`, `np.stack([t, t])`."""
         return lazy_imports.load("numpy_protocol").call_function(function, types, args, options)
 
     def explain(self, highlight: int | Sequence[int] | None = None) -> Drawing:
-        """A picture of where each element stands in memory: tutor/viz/memory.py."""
+        """A drawing of where each element is in memory: tutor/viz/memory.py."""
         bounds_checks.read(self, "a picture of a Tensor")
         picture: Drawing = lazy_imports.load("viz").explain(self, highlight)
         return picture
@@ -113,7 +113,7 @@ class Interop(Products):
     # ---- other libraries: DLPack and the array API -----------------------------------------------
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return 1, 0  # device type 1, the first of them: of what is elsewhere a copy there
+        return 1, 0  # device type 1 (CPU), number 0: a tensor elsewhere is copied there
 
     def __dlpack__(
         self,
@@ -123,10 +123,10 @@ class Interop(Products):
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """A capsule for another library's `from_dlpack`, which shares this memory from then on; its
-        changes are not seen by the graph. With copy=True it gets memory of its own, and by default
-        also where an axis is walked backwards, which not every consumer survives."""
-        from tutor.methods import dlpack  # with ctypes, which nothing else needs
+        """A capsule for another library's `from_dlpack`, which then shares this memory; the graph
+        does not see its changes. With copy=True the consumer gets a copy, and by default also if an
+        axis is walked backwards, which crashes some consumers. Raises ExchangeError."""
+        from tutor.methods import dlpack  # imports ctypes, which nothing else needs
 
         if self.requires_grad:
             raise dlpack.ExchangeError(
@@ -155,8 +155,8 @@ class Interop(Products):
     @classmethod
     def from_dlpack(cls, x: Any, /, *, device: str | None = None, copy: bool | None = None) -> Self:
         """A Tensor over the memory of `x`, an array of any library (or its capsule): a change on
-        either side is seen on the other. With copy=True it has memory of its own, and so it has
-        where PyTorch negates the numbers only when they are read (copy=False refuses that)."""
+        either side is seen on the other. With copy=True it is a copy, and so it is of a PyTorch
+        view whose negation is pending (with copy=False that raises ExchangeError)."""
         from tutor.methods import dlpack
 
         place = devices.CPU if device is None else devices.of(device)
@@ -164,7 +164,7 @@ class Interop(Products):
             raise dlpack.not_on_cpu(place)
         if hasattr(x, "__dlpack_device__") and x.__dlpack_device__()[0] != dlpack.CPU[0]:
             raise dlpack.not_on_cpu(x.__dlpack_device__())
-        if copy is not False:  # PyTorch's numbers that are negated only when they are read
+        if copy is not False:  # a PyTorch view may have a pending negation
             x = getattr(x, "resolve_neg", lambda: x)()
         elif getattr(x, "is_neg", bool)():
             raise dlpack.ExchangeError(
@@ -175,7 +175,7 @@ class Interop(Products):
         if hasattr(x, "__dlpack__"):
             try:
                 x = x.__dlpack__(max_version=(1, 0))
-            except TypeError:  # a producer of the time before versions
+            except TypeError:  # a producer that predates versions
                 x = x.__dlpack__()
         memory, dtype, shape, strides, offset = dlpack.take(x)
         buf = Buffer.from_memory(memory, dtype=dtype, copy=False)
@@ -189,7 +189,7 @@ class Interop(Products):
         return namespace
 
     def to_device(self, device: str, /, *, stream: Any = None) -> Self:
-        """On that device, as the array API spells `to`; itself, if it is there."""
+        """The array API's name for `to(device=...)`; x itself if it is there already."""
         if stream is not None:
             raise DomainError(f"to_device(stream={stream!r})", "no stream is known", "leave it out")
         return self.to(device=device)
@@ -206,7 +206,7 @@ class Interop(Products):
         return (self[i] for i in range(len(self)))
 
     def __contains__(self, value: object) -> bool:
-        equal: object = self == value  # False beside what holds no numbers
+        equal: object = self == value  # False if value holds no numbers
         return is_tensor(equal) and bool(equal.any())
 
     def __bool__(self) -> bool:
@@ -241,14 +241,14 @@ class Interop(Products):
         return printing.format_tensor(self, self)
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        """How `copy` and `pickle` take a tensor apart: its class, and all of its attributes, those
-        of a subclass among them. So `copy.copy` shares the Buffer, `copy.deepcopy` and pickle copy
-        it whole, once for all views of it that go along; `.grad` comes with it. A graph does not:
-        the copy of what an op computed is a leaf. Nor do hooks."""
+        """How `copy` and `pickle` take a tensor apart: its class and all its attributes, including
+        those of a subclass. So `copy.copy` shares the Buffer; `copy.deepcopy` and pickle copy it
+        whole, once for all its views that are copied together. `.grad` is copied as well, a graph
+        and hooks are not: the copy of an op's result is a leaf."""
         bounds_checks.read(self, "a copy of a Tensor")
-        parts: Any = object.__reduce_ex__(self, 2)  # a str would be a global's name: no Tensor's
+        parts: Any = object.__reduce_ex__(self, 2)  # a str would name a global: never for a Tensor
         make, args, state, *others = parts
-        if isinstance(state, tuple):  # (__dict__ or None, slots): a subclass may have its own way
+        if isinstance(state, tuple):  # (__dict__ or None, slots), unless a subclass has its own
             kept = {name: value for name, value in state[1].items() if name != "_hooks"}
             state = state[0], {**kept, "op": None}
         return make, args, state, *others

@@ -1,4 +1,4 @@
-"""Towards a loss: softmax, cross entropy, classes, convolution and pooling."""
+"""Softmax, cross entropy, one-hot classes, convolution and pooling."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class Learning(Conversions):
     # ---- classes ---------------------------------------------------------------------------------
 
     def one_hot(self, classes: int | None = None) -> Self:
-        """For each class number 0 ... classes - 1 a row (the last axis) of int64: 1 there, else 0.
-        Without `classes`: as many as the largest number asks for."""
+        """A row (the last axis) of int64 for each class number: 1 at that class, else 0. `classes`
+        defaults to the largest number + 1. Raises OutOfRangeError, DTypeError."""
         if not self.dtype.is_integer:
             raise DTypeError(
                 f"one_hot of {self.dtype.name}", "a class is a whole number", "cast it to int64"
             )
-        if classes is None:  # only the numbers themselves can say it
+        if classes is None:  # known only from the numbers themselves
             n = max(int(self.max().item()) + 1, 0) if self.numel() else 0
         else:
             (n,) = layout.checked_shape((classes,), "a number of classes")
@@ -77,7 +77,7 @@ class Learning(Conversions):
         self, weight: Self, bias: Self | None = None, stride: Sizes = 1,
         padding: Padding = 0, output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
     ) -> Self:  # fmt: skip
-        """`conv2d` backwards."""
+        """The transposed convolution: `conv2d` backwards."""
         return windows.conv_transpose(
             self, weight, bias, stride, padding, output_padding, groups, dilation, dims=2
         )
@@ -86,7 +86,7 @@ class Learning(Conversions):
         self, kernel_size: Sizes = 2, stride: Sizes | None = None, padding: Padding = 0,
         dilation: Sizes = 1, ceil_mode: bool = False,
     ) -> Self:  # fmt: skip
-        """The largest in each window."""
+        """The maximum of each window."""
         return windows.max_pool(self, kernel_size, stride, padding, dilation, ceil_mode, dims=2)
 
     def avg_pool2d(

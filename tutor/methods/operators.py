@@ -1,7 +1,7 @@
-"""Operators: each one is an op, on either side of which a number may stand.
+"""Operators: each one is an op, and either operand may be a number.
 
-`x + y` asks the Engine to apply the op "add"; tutor/ops/ has the formulas. `x += y` and its like:
-tutor/methods/inplace.py.
+`x + y` asks the Engine to apply the op "add"; tutor/ops/ has the formulas. For `x += y` and the
+like see tutor/methods/inplace.py.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _unary(name: str) -> Callable[[T], T]:
 
 
 def _binary(name: str) -> tuple[Callable[[T, TensorLike], T], Callable[[T, TensorLike], T]]:
-    """`x + y` for a Tensor x, and its reflection for a y that is no Tensor: `1 + x`."""
+    """`x + y` for a Tensor x, and the reflected operator for a y that is no Tensor: `1 + x`."""
 
     def operator(self: T, other: TensorLike) -> T:
         return apply(name, self, other)
@@ -45,8 +45,8 @@ def _binary(name: str) -> tuple[Callable[[T, TensorLike], T], Callable[[T, Tenso
 
 
 def _equality(name: str) -> Callable[[T, object], T]:
-    """`x == y` of each element. Beside what holds no numbers at all (None, a str, an object that
-    knows nothing of tensors), Python decides: it asks the other, and else says False."""
+    """Elementwise `x == y`. If y holds no numbers at all (None, a str, an object that does not know
+    tensors), Python decides: it tries y's own operator, then compares identity."""
 
     def operator(self: T, other: Any) -> Any:
         try:
@@ -61,7 +61,7 @@ def _equality(name: str) -> Callable[[T, object], T]:
 
 @spelled
 class Operators(TensorBase):
-    """What stands between Tensors."""
+    """The operators of Tensors."""
 
     __slots__ = ()
 
@@ -81,15 +81,15 @@ class Operators(TensorBase):
     __rshift__, __rrshift__ = _binary("bitwise_right_shift")
     __lt__, __gt__ = _binary("lt")[0], _binary("gt")[0]  # Python itself turns 1 < t into t > 1
     __le__, __ge__ = _binary("le")[0], _binary("ge")[0]
-    # typeshed has them give a bool, for every object
+    # typeshed declares that they return a bool for every object
     __eq__, __ne__ = _equality("eq"), _equality("ne")  # type: ignore[assignment]
-    __hash__ = object.__hash__  # == compares elements; as a dict key a tensor is itself
+    __hash__ = object.__hash__  # == compares elements; as a dict key a tensor is identified by id
 
     def __pos__(self) -> Self:
         return self
 
     def like(self, value: bool | int | float, shape: Shape | None = None) -> Self:
-        """A new Tensor of this dtype (and shape, if none is given), filled with `value`."""
+        """A new Tensor filled with `value`, of this dtype, device and (unless given) shape."""
         to = self.shape if shape is None else shape
         out = self.over(Buffer.empty(math.prod(to), self.dtype, self.buf.device), to)
         engine.call("fill", self.dtype, out, value=value)

@@ -12,7 +12,7 @@ WIDTH = 80  # characters of numbers in a line
 
 
 def summarize(tensor: Any, edges_only: bool) -> Any:
-    """The numbers as nested lists; if asked, of long axes only the edges, with "..." between."""
+    """The numbers as nested lists; with edges_only, only the edges of long axes around "..."."""
     if not tensor.shape:
         return tensor.item()
     size = tensor.shape[0]
@@ -30,7 +30,7 @@ def _leaves(nested: Any) -> list[Any]:
 
 
 def _formatter(numbers: list[Any]) -> Any:
-    """How to write each number: as few digits as tell the story, one width for all."""
+    """How to write each number: with few digits, and in one format for all."""
     if not numbers or not isinstance(numbers[0], float):
         return str
     finite = [abs(x) for x in numbers if math.isfinite(x) and x != 0]

@@ -1,4 +1,4 @@
-"""Sums of products: between vectors, between matrices, between all of two tensors."""
+"""Sums of products: of vectors, of matrices, of all pairs from two tensors."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ T = TypeVar("T", bound=Statistics)
 
 
 def beside(x: T, other: TensorLike) -> T:
-    """The other operand, as a Tensor beside x."""
+    """The other operand, as a Tensor."""
     found: T = other if is_tensor(other) else x.wrap(other)
     return found
 
 
 def of_axes(what: str, *wanted: tuple[Any, int]) -> None:
-    """ShapeError unless each Tensor has so many axes."""
+    """ShapeError unless each Tensor has as many axes as the number paired with it."""
     if any(t.ndim != axes for t, axes in wanted):
         raise ShapeError(
             f"{what} of shapes {', '.join(str(t.shape) for t, _ in wanted)}",
@@ -35,14 +35,14 @@ def of_axes(what: str, *wanted: tuple[Any, int]) -> None:
 
 @spelled
 class Products(Statistics):
-    """Products of more than numbers."""
+    """Products of vectors, matrices and elements."""
 
     __slots__ = ()
 
     # ---- of vectors ------------------------------------------------------------------------------
 
     def inner(self, other: TensorLike) -> Self:
-        """z[i..., j...] = sum_k x[i..., k] y[j..., k]; with a single number the product."""
+        """z[i..., j...] = sum_k x[i..., k] y[j..., k]; with a single number, the product."""
         y = beside(self, other)
         if not self.shape or not y.shape:
             return self * y
@@ -58,8 +58,8 @@ class Products(Statistics):
         return (rows @ columns.T).reshape((*self.shape[:-1], *y.shape[:-1]))
 
     def vecdot(self, other: TensorLike, axis: int = -1) -> Self:
-        """sum_k x_k y_k along axis, which is counted in each of the two and has one size there; the
-        others are stretched to one shape."""
+        """sum_k x_k y_k along axis, which is counted in each operand and must have one size (else
+        ShapeError); the other axes are broadcast."""
         y = beside(self, other)
         x, y = (t.movedim(layout.axis_of(axis, t.ndim), -1) for t in (self, y))
         if x.shape[-1] != y.shape[-1]:
@@ -71,7 +71,7 @@ class Products(Statistics):
         return (x * y).sum(-1)
 
     def cross(self, other: TensorLike, axis: int = -1) -> Self:
-        """(y_1 z_2 - z_1 y_2, ...): the vector at right angles to both, of three along axis."""
+        """(x_1 y_2 - x_2 y_1, ...), orthogonal to both: axis has size 3 (else ShapeError)."""
         x, y = self, beside(self, other)
         shape = layout.broadcast_shapes("cross", x.shape, y.shape)
         a = layout.axis_of(axis, len(shape))
@@ -85,7 +85,7 @@ class Products(Statistics):
         return x.roll(-1, a) * y.roll(-2, a) - x.roll(-2, a) * y.roll(-1, a)
 
     def kron(self, other: TensorLike) -> Self:
-        """Kronecker's product: each element of x times all of y, where x has the element."""
+        """The Kronecker product: each element of x becomes a block, that element times y."""
         y = beside(self, other)
         ndim = max(self.ndim, y.ndim)
         a, b = ((1,) * (ndim - t.ndim) + t.shape for t in (self, y))
@@ -94,8 +94,8 @@ class Products(Statistics):
         return (spread * inside).reshape(tuple(m * n for m, n in zip(a, b, strict=True)))
 
     def cdist(self, other: TensorLike, p: float = 2.0) -> Self:
-        """z_ij = the norm of order p of x_i - y_j, for rows x (..., m, d) and y (..., n, d). All
-        m n d differences are in memory at once."""
+        """z_ij = the p-norm of x_i - y_j, for rows x (..., m, d) and y (..., n, d). All m n d
+        differences are in memory at once."""
         y = beside(self, other)
         rows, columns = (checks.at_least("cdist", t, 2) for t in (self, y))
         if rows.shape[-1] != columns.shape[-1]:
@@ -110,19 +110,19 @@ class Products(Statistics):
     # ---- of matrices -----------------------------------------------------------------------------
 
     def mm(self, other: TensorLike) -> Self:
-        """The product of two matrices, and of nothing else."""
+        """The product of two matrices; anything else is a ShapeError."""
         y = beside(self, other)
         of_axes("mm", (self, 2), (y, 2))
         return self @ y
 
     def mv(self, other: TensorLike) -> Self:
-        """A matrix times a vector."""
+        """A matrix times a vector; anything else is a ShapeError."""
         y = beside(self, other)
         of_axes("mv", (self, 2), (y, 1))
         return self @ y
 
     def bmm(self, other: TensorLike) -> Self:
-        """Products of matrices, one for each index of the first axis: (b, m, k) @ (b, k, n)."""
+        """(b, m, k) @ (b, k, n): a product for each index of the first axis; else ShapeError."""
         y = beside(self, other)
         of_axes("bmm", (self, 3), (y, 3))
         if self.shape[0] != y.shape[0]:
@@ -134,7 +134,7 @@ class Products(Statistics):
         return self @ y
 
     def addmm(self, mat1: Self, mat2: Self, *, beta: float = 1, alpha: float = 1) -> Self:
-        """beta x + alpha (mat1 @ mat2); where beta is 0 nothing of x is seen, not even a nan."""
+        """beta x + alpha (mat1 @ mat2); if beta is 0, x is ignored, even a nan."""
         product = checks.tensor("addmm(mat1)", mat1).mm(checks.tensor("addmm(mat2)", mat2))
         return self._plus("addmm", product, beta, alpha)
 

@@ -1,4 +1,4 @@
-"""Reductions, running sums, and order: `axis` is None (all axes), an int, or a tuple of them."""
+"""Reductions, running sums, and sorting: `axis` is None (all axes), an int, or a tuple of them."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ T = TypeVar("T", bound=Indexing)
 
 @spelled
 class Reductions(Indexing):
-    """Many numbers become one, or come into order."""
+    """Methods that reduce, accumulate or sort along axes."""
 
     __slots__ = ()
 
-    # ---- many numbers become one -----------------------------------------------------------------
+    # ---- reductions ------------------------------------------------------------------------------
 
     def sum(
         self,
@@ -34,8 +34,8 @@ class Reductions(Indexing):
         *,
         dtype: DTypeLike | None = None,
     ) -> Self:
-        """The sum; of bools and integers as 64-bit integers. With `dtype` it is computed in that
-        dtype, which the result has: integers wrap, the sum of bools is or."""
+        """The sum; bools and integers are summed as 64-bit integers. With `dtype` it is computed
+        and returned in that dtype: integers wrap, the sum of bools is or."""
         z = apply("sum", self._as(dtype), axis=axis, keepdims=keepdims)
         return z if dtype is None else z.cast(dtype)
 
@@ -46,8 +46,8 @@ class Reductions(Indexing):
         *,
         dtype: DTypeLike | None = None,
     ) -> Self:
-        """The product; of bools and integers as 64-bit integers. With `dtype` it is computed in
-        that dtype, which the result has: integers wrap, the product of bools is and."""
+        """The product; bools and integers are multiplied as 64-bit integers. With `dtype` it is
+        computed and returned in that dtype: integers wrap, the product of bools is and."""
         z = apply("prod", self._as(dtype), axis=axis, keepdims=keepdims)
         return z if dtype is None else z.cast(dtype)
 
@@ -58,8 +58,8 @@ class Reductions(Indexing):
         *,
         dtype: DTypeLike | None = None,
     ) -> Self:
-        """The sum divided by how many there are. With `dtype` it is computed in that dtype, which
-        the result has: of integers the sum wraps, and the quotient loses its fraction."""
+        """The sum divided by the number of elements. With `dtype` it is computed and returned in
+        that dtype: an integer sum wraps, and the quotient is truncated."""
         if dtype is None or dtypes.of(dtype).is_float:
             return apply("mean", self._as(dtype), axis=axis, keepdims=keepdims)
         count = math.prod(self.shape[a] for a in layout.axes_of(axis, self.ndim))
@@ -79,47 +79,47 @@ class Reductions(Indexing):
         return apply("min", self, axis=axis, keepdims=keepdims)
 
     def argmax(self, axis: Axes | None = None, keepdims: bool = False) -> Self:
-        """Position of the (first) largest, int64."""
+        """The position of the (first) largest element, int64."""
         return apply("argmax", self, axis=axis, keepdims=keepdims)
 
     def argmin(self, axis: Axes | None = None, keepdims: bool = False) -> Self:
-        """Position of the (first) smallest, int64."""
+        """The position of the (first) smallest element, int64."""
         return apply("argmin", self, axis=axis, keepdims=keepdims)
 
     def count_nonzero(self, axis: Axes | None = None, keepdims: bool = False) -> Self:
-        """How many are not 0, int64."""
+        """The number of elements that are not 0, int64."""
         return (self != 0).sum(axis, keepdims)
 
     def any(self, axis: Axes | None = None, keepdims: bool = False) -> Self:
-        """Is at least one not 0? False of none."""
+        """Is at least one element not 0? False for an empty tensor."""
         return (self != 0).sum(axis, keepdims) > 0
 
     def all(self, axis: Axes | None = None, keepdims: bool = False) -> Self:
-        """Are all not 0? True of none."""
+        """Are all elements not 0? True for an empty tensor."""
         return (self == 0).sum(axis, keepdims) == 0
 
     def var(self, axis: Axes | None = None, correction: float = 0, keepdims: bool = False) -> Self:
-        """sum (x - mean)**2 / (n - correction): 0 for the variance of these n numbers, 1 (Bessel)
-        to estimate that of what they were drawn from."""
+        """sum (x - mean)**2 / (n - correction): correction 0 gives the variance of these n numbers,
+        1 (Bessel) estimates that of the distribution they were drawn from."""
         checks.number("var(correction=...)", correction)
         axes = layout.axes_of(axis, self.ndim)
         away = self - self.mean(axes, keepdims=True)
         n = math.prod(self.shape[a] for a in axes)
         total = (away * away).sum(axes, keepdims)
-        return total / max(n - correction, 0)  # of too few numbers 0 / 0: nan
+        return total / max(n - correction, 0)  # for too few numbers 0 / 0: nan
 
     def std(self, axis: Axes | None = None, correction: float = 0, keepdims: bool = False) -> Self:
-        """The square root of `var`. Of equal numbers the gradient is 0."""
+        """The square root of `var`. For equal numbers the gradient is 0."""
         return root(self.var(axis, correction, keepdims), 2)
 
     def norm(self, ord: float = 2, axis: Axes | None = None, keepdims: bool = False) -> Self:
-        """(sum |x|**ord)**(1/ord): the length of a vector at 2, the sum at 1, the largest at inf,
-        how many are not 0 at 0. The gradient of the length of nothing but zeros is 0."""
+        """(sum |x|**ord)**(1/ord): the Euclidean length at 2, the sum at 1, the largest at inf, the
+        number of nonzero elements at 0. For the length of a zero vector the gradient is 0."""
         checks.number("norm(ord=...)", ord)
         if ord == math.inf or ord == -math.inf:
             size = self.abs()
             return size.max(axis, keepdims) if ord > 0 else size.min(axis, keepdims)
-        if ord == 0:  # it is flat: the derivative is 0, and not missing
+        if ord == 0:  # flat: the derivative is 0, not missing
             return apply("where", self != 0, self.like(1, ()), self * 0).sum(axis, keepdims)
         if ord == 1:
             return self.abs().sum(axis, keepdims)
@@ -128,7 +128,7 @@ class Reductions(Indexing):
         return root(powers, ord)
 
     def logsumexp(self, axis: Axes | None = None, keepdims: bool = False) -> Self:
-        """ln sum e**x, with the largest taken out first so that nothing overflows; -inf of none."""
+        """ln sum e**x, with the largest x factored out to avoid overflow; -inf if empty."""
         x = self if self.dtype.is_float else self.cast("float32")
         axes = layout.axes_of(axis, self.ndim)
         some = all(self.shape[a] for a in axes)
@@ -141,18 +141,18 @@ class Reductions(Indexing):
         """The sum of the diagonal of the first two axes."""
         return self.diagonal().sum(-1)
 
-    # ---- running ---------------------------------------------------------------------------------
+    # ---- running sums and extremes ---------------------------------------------------------------
 
     def cumsum(self, axis: Axis, *, dtype: DTypeLike | None = None) -> Self:
-        """z_i = x_0 + ... + x_i along axis; bools and integers as 64-bit integers. With
-        `dtype` it is computed in that dtype, which the result has."""
+        """z_i = x_0 + ... + x_i along axis; bools and integers as 64-bit integers. With `dtype` it
+        is computed and returned in that dtype."""
         x, a = self._summand(dtype), layout.axis_of(axis, self.ndim or 1)
         z = apply("scan", x.like(1, ()), x, axis=a) if self.shape else x.copy()
         return z if dtype is None else z.cast(dtype)
 
     def cumprod(self, axis: Axis, *, dtype: DTypeLike | None = None) -> Self:
-        """z_i = x_0 * ... * x_i along axis; bools and integers as 64-bit integers. With
-        `dtype` it is computed in that dtype, which the result has."""
+        """z_i = x_0 * ... * x_i along axis; bools and integers as 64-bit integers. With `dtype` it
+        is computed and returned in that dtype."""
         z, a = self._summand(dtype), layout.axis_of(axis, self.ndim or 1)
         if self.numel() and self.shape:
             first, rest = z.split((1, z.shape[a] - 1), a)
@@ -163,24 +163,24 @@ class Reductions(Indexing):
         return z if dtype is None else z.cast(dtype)
 
     def _summand(self, dtype: DTypeLike | None) -> Self:
-        """What a running sum adds up: of bools, how many there are."""
+        """x in the dtype of its running sum; bools count as integers."""
         x = self._as(dtype)
         return x.cast(accumulator(x.dtype)) if dtype is None or x.dtype.kind == "bool" else x
 
     @paired("_latest_max")
     def cummax(self, axis: Axis) -> Self:
-        """z_i = the largest of x_0 ... x_i along axis. With `dim=` also where it was: a pair."""
+        """z_i = the largest of x_0 ... x_i along axis. With `dim=`, a pair with its positions."""
         return apply("cummax", self, axis=axis)
 
     @paired("_latest_min")
     def cummin(self, axis: Axis) -> Self:
-        """z_i = the smallest of x_0 ... x_i along axis. With `dim=` also where it was: a pair."""
+        """z_i = the smallest of x_0 ... x_i along axis. With `dim=`, a pair with its positions."""
         if self.dtype.is_float:
             return -(-self).cummax(axis)
-        return ~(~self).cummax(axis)  # ~ turns the order of all integers round, - not the lowest's
+        return ~(~self).cummax(axis)  # ~ reverses the order of all integers, - fails for the lowest
 
     def _latest_max(self, axis: Axis) -> Self:
-        """Where the largest of x_0 ... x_i was seen last (a nan stays the largest)."""
+        """The last position of the largest of x_0 ... x_i (a nan stays the largest)."""
         return self._latest(self.cummax(axis), axis)
 
     def _latest_min(self, axis: Axis) -> Self:
@@ -192,20 +192,20 @@ class Reductions(Indexing):
         here = type(self).arange(self.shape[a], device=self.buf.device).reshape(along)
         return apply("where", (self == z) + (self != self), here, 0).cummax(axis)  # + is or
 
-    # ---- in order --------------------------------------------------------------------------------
+    # ---- sorting ---------------------------------------------------------------------------------
 
     def argsort(self, axis: int = -1, descending: bool = False) -> Self:
-        """The positions that bring x into order along axis: stable, nan above all."""
+        """The positions that sort x along axis: stable, with nan as the largest."""
         return apply("argsort", self, axis=axis, descending=descending)
 
     @paired("argsort")
     def sort(self, axis: int = -1, descending: bool = False) -> Self:
-        """x in rising (or falling) order along axis. With `dim=` also where it was: a pair."""
+        """x in ascending (or descending) order along axis. With `dim=`, a pair with positions."""
         return self.gather(axis, self.argsort(axis, descending))
 
     def topk(self, k: int, axis: int = -1, largest: bool = True) -> tuple[Self, Self]:
-        """The k largest (or smallest) along axis, the most extreme first, and their positions:
-        a pair, `.values` and `.indices`."""
+        """The k largest (or smallest) along axis, the most extreme first, and their positions: a
+        pair, `.values` and `.indices`. ShapeError if k is out of range."""
         if not self.shape:  # a row of one
             values, positions = self.reshape(1).topk(k, axis, largest)
             shape = values.shape[1:] if k else values.shape
@@ -222,7 +222,7 @@ class Reductions(Indexing):
         return Pair(self.gather(a, positions), positions)
 
     def unique(self) -> Self:
-        """The different values, in rising order, 1-D. Each nan is different from all others."""
+        """The distinct values in ascending order, 1-D. Each nan counts as distinct."""
         x = self.flatten().sort()
         if x.numel() < 2:
             return x
@@ -237,7 +237,7 @@ class Reductions(Indexing):
     dot = matmul
 
     def outer(self, other: TensorLike) -> Self:
-        """z_ij = x_i y_j, of two vectors."""
+        """z_ij = x_i y_j, for two vectors; anything else is a ShapeError."""
         y = other if is_tensor(other) else self.wrap(other)
         if self.ndim != 1 or y.ndim != 1:
             raise ShapeError(
@@ -247,7 +247,7 @@ class Reductions(Indexing):
 
 
 def root(x: T, ord: float) -> T:
-    """x**(1/ord); where x is 0 and the root has no slope, the gradient is 0."""
+    """x**(1/ord); where x is 0 and the slope of the root is infinite, the gradient is 0."""
     zero = x == 0
     some = apply("where", zero, 1.0, x)
     at_zero = 0.0 if ord > 0 else math.inf

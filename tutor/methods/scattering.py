@@ -1,8 +1,8 @@
-"""`x.scatter_reduce(axis, index, src, reduce)`: what comes of several numbers that go to one place.
+"""`x.scatter_reduce(axis, index, src, reduce)`: combines the numbers that go to one place.
 
-Sums are the kernel scatter_add's, and means are sums divided by counts; the largest and smallest
-are an op of their own (tutor/ops/indexing.py). A product is made in a row: src is sorted by where
-it goes, and a scan multiplies until the next place begins.
+Sums use the kernel scatter_add, and means are sums divided by counts; the largest and smallest have
+an op of their own (tutor/ops/indexing.py). For a product, src is sorted by destination, and a scan
+multiplies until the next destination begins.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def reduced(x: T, axis: int, index: T, src: T, reduce: str, include_self: bool) 
             include_self=include_self,
         )  # fmt: skip
         return z
-    written: T = apply("scatter", x, index, src, axis=a)  # which checks everything
+    written: T = apply("scatter", x, index, src, axis=a)  # this checks all arguments
     if not index.numel():
         return written
     ones = index.like(1)
@@ -48,7 +48,7 @@ def reduced(x: T, axis: int, index: T, src: T, reduce: str, include_self: bool) 
 
 
 def products(x: T, axis: int, index: T, src: T) -> T:
-    """For each place of x the product of all src that go there, 1 where none does."""
+    """The product of all src that go to each place of x, 1 where none does."""
     at = apply("where", index < 0, index + x.shape[axis], index)
     order = apply("argsort", at, axis=axis)
     at, src = (apply("gather", t, order, axis=axis) for t in (at, src))

@@ -1,13 +1,13 @@
 """`t[key]` and `t[key] = value` where the key holds arrays of positions, or masks.
 
-NumPy's rules ("advanced indexing"): the arrays are stretched to one shape, which takes the place of
-the axes they index, if those stand side by side, else comes first. An int beside arrays is one of
-them. A mask stands for the positions where it is true, one array for each of its axes. Slices, None
-and Ellipsis mean what they always do. Positions may be negative; where one is too large for its
-axis, OutOfRangeError says which. Reading gives a copy, through which gradients flow.
+NumPy's rules ("advanced indexing"): the arrays are broadcast to one shape. If the axes they index
+are adjacent, that shape replaces them; otherwise it comes first. An int beside arrays counts as an
+array. A mask means the positions where it is true, one array for each of its axes. Slices, None and
+Ellipsis work as usual. Positions may be negative; OutOfRangeError names one that is too large for
+its axis. Reading gives a copy, through which gradients flow.
 
-No position is read back to Python on the way: the kernels count negative ones from the end, and
-refuse those that are none. `x[rows]` is one of them, index_select.
+No position is read back to Python: the kernels count negative ones from the end and refuse invalid
+ones. `x[rows]` is a single kernel, index_select.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ T = TypeVar("T", bound=Views)
 
 
 class Plan(NamedTuple, Generic[T]):
-    """A key, understood: its basic parts are done, the arrays are left."""
+    """A parsed key: its basic parts are applied, the arrays are left."""
 
     x: T
-    axes: tuple[int, ...]  # of x, that are indexed by
+    axes: tuple[int, ...]  # the axes of x that are indexed by
     positions: tuple[T, ...]  # int64, all of one shape; a single one may be negative
-    place: int  # where the axes of that shape come in the result
+    place: int  # where the axes of that shape go in the result
 
     @property
     def shape(self) -> layout.Shape:
@@ -42,7 +42,7 @@ class Plan(NamedTuple, Generic[T]):
 
 
 def select(t: T, key: Any) -> T:
-    """`t[key]`: slices of t, chosen along the indexed axes as if these were one."""
+    """`t[key]`: slices of t, selected along the indexed axes as if these were one axis."""
     if not isinstance(key, tuple):
         key = key if is_tensor(key) else array_of(t, key)
         if len(key.shape) == 1 and t.shape and key.dtype.is_integer:  # rows of a table, most often
@@ -70,8 +70,8 @@ def in_row(x: T) -> T:
 
 
 def assign(t: Views, key: Any, value: Any) -> None:
-    """`t[key] = value`: written straight to where the elements stand in t's Buffer; for one number
-    where a mask of all of t is true, nothing needs to be known of where that is."""
+    """`t[key] = value`: written straight to the elements in t's Buffer. One number where a mask of
+    t's shape is true needs no positions: that is a `where`."""
     key = key if is_tensor(key) or isinstance(key, tuple) else array_of(t, key)
     if is_number(value) and is_tensor(key) and key.dtype is bool_ and key.shape == t.shape:
         engine.run_into(OPS["where"](key, t.wrap(value, t.dtype), t), t)
@@ -96,12 +96,12 @@ def assign(t: Views, key: Any, value: Any) -> None:
 
 
 def moved(x: T, count: int, place: int) -> T:
-    """The first `count` axes moved behind the next `place` ones."""
+    """The first `count` axes moved behind the next `place` axes."""
     return x.movedim(tuple(range(count)), tuple(range(place, place + count))) if place else x
 
 
 def planned(t: T, key: Any, one_may_be_negative: bool = False) -> Plan[T]:
-    """The key as basic indexing, which is done here, and arrays of positions, which are left."""
+    """The key split into basic indexing, applied here, and arrays of positions, still to apply."""
     bounds_checks.fits(t, "an index by arrays")
     parts = [array_of(t, part) for part in (key if isinstance(key, tuple) else (key,))]
     named = sum(axes_taken(part) for part in parts)
@@ -113,8 +113,8 @@ def planned(t: T, key: Any, one_may_be_negative: bool = False) -> Plan[T]:
         )
     if not any(part is Ellipsis for part in parts):
         parts.append(Ellipsis)
-    # Whether the kernel that selects is to see the positions as they are: it names the axis in its
-    # errors, so there must be no new one before it.
+    # May the selecting kernel see the positions as they are? It names the axis in its errors, so no
+    # new axis may come before it.
     as_given = (
         one_may_be_negative
         and sum(map(is_tensor, parts)) == 1
@@ -160,7 +160,7 @@ def array_of(t: Views, part: Any) -> Any:
         if not isinstance(part, int):
             return part
     whole = type(part) is int or (isinstance(part, (list, tuple, range)) and not part)
-    try:  # an int, beside arrays, is an array, and so is a list of none
+    try:  # an int beside arrays is an array, and so is an empty list
         array = part if is_tensor(part) else t.wrap(part, int64 if whole else None)
     except NumberRangeError as error:
         raise OutOfRangeError(
@@ -178,28 +178,28 @@ def array_of(t: Views, part: Any) -> Any:
 
 
 def axes_taken(part: Any) -> int:
-    """How many axes of the indexed tensor a part of the key stands for."""
+    """The number of axes of the indexed tensor that a part of the key covers."""
     if part is None or part is Ellipsis:
         return 0
     return part.ndim if getattr(part, "dtype", int64).kind == "bool" else 1
 
 
 def positions_of_mask(mask: Any, shape: layout.Shape, axis: int) -> list[Any]:
-    """Where a mask is true: for each axis that it stands for an int64 array of positions."""
+    """The positions where a mask is true: an int64 array for each axis that it covers."""
     if mask.shape != shape:
         raise ShapeError(
             f"a mask of shape {mask.shape}",
             f"the axes it stands for, from {axis} on, have shape {shape}",
             "a mask must have the shape of what it chooses from",
         )
-    return list(mask.nonzero())  # of a single bool: position 0 on a new axis, or none
+    return list(mask.nonzero())  # a single bool gives position 0 on a new axis, or no position
 
 
 def positions_of(index: T, size: int, axis: int) -> T:
     """The index as positions from 0 to size - 1 along that axis.
 
-    The remainder counts negative ones from the end. Zeros are added, selected along an axis of that
-    size: a kernel that refuses what is no position, with an error that names the axis.
+    The remainder counts negative ones from the end. The zeros that are added are selected along an
+    axis of that size, by a kernel that refuses invalid positions with an error that names the axis.
     """
     n, ahead = index.numel(), (1,) * axis
     flat = in_row(index.cast(int64))

@@ -1,4 +1,4 @@
-"""What many numbers are like: spread, order, counts; and sums that leave out what is no number."""
+"""Statistics: spread, order and counts, and sums that skip nan."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BETWEEN = ("linear", "lower", "higher", "nearest", "midpoint")
 
 
 class Extremes(NamedTuple):
-    """What `aminmax` gives."""
+    """The result of `aminmax`."""
 
     min: Any
     max: Any
@@ -27,7 +27,7 @@ class Extremes(NamedTuple):
 
 @spelled
 class Statistics(Activations):
-    """Statistics of the elements, along axes or of all."""
+    """Statistics of the elements, along axes or over all of them."""
 
     __slots__ = ()
 
@@ -46,18 +46,18 @@ class Statistics(Activations):
         return self.var(axis, correction, keepdims), self.mean(axis, keepdims)
 
     def amax(self, axis: Axes | None = None, keepdims: bool = False) -> Self:
-        """The largest, and with PyTorch's `dim=`, too, no positions: `max`."""
+        """The largest element: `max` without positions, even with PyTorch's `dim=`."""
         return apply("max", self, axis=axis, keepdims=keepdims)
 
     def amin(self, axis: Axes | None = None, keepdims: bool = False) -> Self:
-        """The smallest, and with PyTorch's `dim=`, too, no positions: `min`."""
+        """The smallest element: `min` without positions, even with PyTorch's `dim=`."""
         return apply("min", self, axis=axis, keepdims=keepdims)
 
     def aminmax(self, axis: Axes | None = None, keepdims: bool = False) -> Extremes:
         """The smallest and the largest: (min, max)."""
         return Extremes(self.amin(axis, keepdims), self.amax(axis, keepdims))
 
-    # ---- without what is no number ---------------------------------------------------------------
+    # ---- without nan -----------------------------------------------------------------------------
 
     def nan_to_num(
         self, nan: Number = 0.0, posinf: Number | None = None, neginf: Number | None = None
@@ -73,11 +73,11 @@ class Statistics(Activations):
         return apply("where", self == -math.inf, low, z)
 
     def nansum(self, axis: Axes | None = None, keepdims: bool = False) -> Self:
-        """The sum of those that are not nan."""
+        """The sum of the elements that are not nan."""
         return apply("where", self != self, 0, self).sum(axis, keepdims)
 
     def nanmean(self, axis: Axes | None = None, keepdims: bool = False) -> Self:
-        """The mean of those that are not nan; nan where there are none."""
+        """The mean of the elements that are not nan; nan if there are none."""
         count = (self == self).sum(axis, keepdims)
         return self.nansum(axis, keepdims) / count.cast(
             self.dtype if self.dtype.is_float else "float32"
@@ -89,12 +89,12 @@ class Statistics(Activations):
         self, q: TensorLike, axis: Axes | None = None, keepdims: bool = False,
         interpolation: str = "linear",
     ) -> Self:  # fmt: skip
-        """The number below which a share q (0 to 1; several: a 1-D Tensor) of all numbers lies.
+        """The number below which a share q (0 to 1, or a 1-D Tensor of them) of all numbers lies.
 
-        Of n numbers in order it is the one at q (n - 1), counted from 0; between two, what is on
-        the straight line ("linear"), the "lower", the "higher", the "nearest" or the "midpoint".
-        Several q come first in the shape. nan where one is nan. DomainError where q is not from 0
-        to 1.
+        In n sorted numbers it is the one at position q (n - 1), from 0. Between two numbers it is
+        the linear interpolation ("linear"), the "lower", the "higher", the "nearest" or the
+        "midpoint". Several q come first in the shape. A nan among the numbers gives nan.
+        DomainError if a q is not from 0 to 1, DTypeError unless x is a float.
         """
         checks.one_of("quantile(interpolation=...)", interpolation, BETWEEN)
         if not self.dtype.is_float:
@@ -139,13 +139,13 @@ class Statistics(Activations):
         return ordered.index_select(-1, places.reshape(-1))
 
     def median(self, axis: Axes | None = None, keepdims: bool = False) -> Self:
-        """The number in the middle; of an even number the mean of the two there, as in NumPy."""
+        """The middle number; for an even count the mean of the two middle ones, as in NumPy."""
         x = self if self.dtype.is_float else self.cast("float32")
         return x.quantile(0.5, axis, keepdims, "midpoint")
 
     def mode(self, axis: Axis = -1, keepdims: bool = False) -> tuple[Self, Self]:
-        """(values, indices): of each row along axis the number that is there most often, the
-        smallest of several, and where it stands last. Every nan is different from all others."""
+        """(values, indices): the most frequent number of each row along axis, the smallest in a
+        tie, and its last position. Every nan counts as distinct."""
         a, x = layout.axis_of(axis, self.ndim or 1), self if self.shape else self.reshape(1)
         if not x.shape[a]:
             raise ShapeError(f"mode of shape {self.shape} along axis {a}", "no numbers",
@@ -165,8 +165,8 @@ class Statistics(Activations):
         return Pair(values.squeeze(a), at.squeeze(a))
 
     def logcumsumexp(self, axis: Axis) -> Self:
-        """z_i = ln(e**x_0 + ... + e**x_i) along axis, with the largest so far, m_i, taken out: the
-        recurrence s_i = e**(m_(i-1) - m_i) s_(i-1) + e**(x_i - m_i), z_i = ln s_i + m_i."""
+        """z_i = ln(e**x_0 + ... + e**x_i) along axis, with the largest so far, m_i, factored out:
+        the recurrence s_i = e**(m_(i-1) - m_i) s_(i-1) + e**(x_i - m_i), z_i = ln s_i + m_i."""
         x = self if self.dtype.is_float else self.cast("float32")
         a = layout.axis_of(axis, self.ndim or 1)
         if not self.shape:
@@ -181,8 +181,8 @@ class Statistics(Activations):
     # ---- counts ----------------------------------------------------------------------------------
 
     def bincount(self, weights: TensorLike | None = None, minlength: int = 0) -> Self:
-        """z_k = how many of the whole numbers x (1-D, none negative) are k, or the sum of their
-        weights; as long as the largest asks for, and at least `minlength`."""
+        """z_k = the number of elements of x (1-D, integers >= 0) equal to k, or the sum of their
+        weights; max(x) + 1 entries, at least `minlength`. DTypeError, DomainError, ShapeError."""
         if not self.dtype.is_integer or self.ndim != 1:
             raise DTypeError(
                 f"bincount of {self.dtype.name} of shape {self.shape}",
@@ -206,9 +206,9 @@ class Statistics(Activations):
         return w.like(0, (size,)).scatter_add(0, at, w)
 
     def histc(self, bins: int = 100, min: Number = 0, max: Number = 0) -> Self:
-        """How many elements lie in each of `bins` intervals of one length from min to max (both 0:
-        from the smallest to the largest); the last includes its end, and what lies beyond is left
-        out. In the dtype of x, as in PyTorch."""
+        """The number of elements in each of `bins` equal intervals from min to max (both 0: from
+        the smallest element to the largest). The last interval includes its end; elements outside
+        are ignored. In the dtype of x, as in PyTorch. Raises DTypeError, DomainError."""
         if not self.dtype.is_float:
             raise DTypeError(
                 f"histc of {self.dtype.name}", "intervals have ends of any size", "cast to float32"
@@ -247,7 +247,7 @@ class Statistics(Activations):
         return several
 
     def corrcoef(self) -> Self:
-        """r_ij = c_ij / sqrt(c_ii c_jj) of the covariances of the rows: from -1 to 1."""
+        """r_ij = c_ij / sqrt(c_ii c_jj), where c are the covariances of the rows: from -1 to 1."""
         c = self.cov()
         if not c.shape:
             return c / c

@@ -1,4 +1,4 @@
-"""Tensor: what a user makes, calculates with, and asks for gradients.
+"""Tensor: the class that users create, compute with and differentiate.
 
     >>> x = Tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     >>> x.T.strides, x.T.buf is x.buf
@@ -8,9 +8,9 @@
     Tensor([[2., 4.],
             [6., 8.]])
 
-It inherits the box of tutor/core/tensor.py, and floor by floor what hangs on it: operators, ways to
-make one, functions of each element, views, selection, reductions, and so on up to what other
-libraries ask. Each of these classes calls what its bases have, and none knows of this one.
+It inherits the box of tutor/core/tensor.py through a chain of classes, each of which adds methods:
+operators, constructors, elementwise functions, views, selection, reductions, and so on up to the
+protocols of other libraries. Each of these classes calls only its bases; none knows this one.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from tutor.methods.interop import Interop
 class Tensor(Interop):
     """`Tensor(data, shape=None, strides=None, offset=0, requires_grad=False, *, dtype=None)`.
 
-    `data` is a number, (nested) lists, an array, another Tensor: copied; or a Buffer: shared, and
-    walked by the given shape, strides (default: row-major) and offset, counted in elements. Raises
-    ShapeError where those reach outside of the Buffer, DTypeError for what is no number.
+    `data` is a number, (nested) lists, an array or another Tensor, all copied, or a Buffer, which
+    is shared and walked by the shape, strides (default: row-major) and offset, counted in elements.
+    Raises ShapeError if these reach outside the Buffer, DTypeError if data are not numbers.
     """
 
     __slots__ = ()
@@ -44,14 +44,14 @@ class Tensor(Interop):
         engine.backward(self, gradient, retain_graph, create_graph)
 
     def retain_grad(self) -> Tensor:
-        """Keep `.grad` here too in the next backward(), though this tensor is no leaf."""
+        """Keep `.grad` in the next backward(), although this tensor is not a leaf."""
         if self.op is not None:
             self.op.kept = weakref.ref(self)
         return self
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Callable[[], None]:
-        """Call `hook(gradient)` in each backward() that gets here; what it returns, unless None,
-        goes on in its place. Returns a function that removes the hook."""
+        """Call `hook(gradient)` in each backward() that reaches this tensor; a result other than
+        None replaces the gradient. Returns a function that removes the hook."""
         return engine.hook(self, hook)
 
 

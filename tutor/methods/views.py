@@ -1,4 +1,4 @@
-"""Other shapes: views, which only walk the same Buffer in another way, and copies."""
+"""Other shapes: views, which walk the same Buffer in another way, and copies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tutor.methods.inplace import InPlace
 
 @spelled
 class Views(InPlace):
-    """Shapes: what a Tensor inherits to be seen in other ways."""
+    """Methods that change the shape, as views or copies."""
 
     __slots__ = ()
 
@@ -32,7 +32,7 @@ class Views(InPlace):
         return apply("reshape", self, shape=layout.sizes_of(shape))
 
     def view(self, *shape: ShapeLike) -> Self:
-        """As `reshape`, but never a copy: ShapeError where no strides can walk the new shape."""
+        """As `reshape`, but never a copy: ShapeError if no strides can walk the new shape."""
         return apply("reshape", self, shape=layout.sizes_of(shape), copy=False)
 
     def flatten(self, start: int = 0, end: int = -1) -> Self:
@@ -68,7 +68,7 @@ class Views(InPlace):
     swapaxes = transpose
 
     def movedim(self, source: Sizes, destination: Sizes) -> Self:
-        """The axes `source` (an int or a tuple) moved to the places `destination`."""
+        """The axes `source` (an int or a tuple) moved to the positions `destination`."""
         ndim = self.ndim or 1
         froms = [layout.axis_of(a, ndim) for a in layout.whole_numbers(source, "axes")]
         tos = [layout.axis_of(a, ndim) for a in layout.whole_numbers(destination, "axes")]
@@ -112,7 +112,7 @@ class Views(InPlace):
         return apply("unsqueeze", self, axis=axis)
 
     def flip(self, axis: Axes | None = None) -> Self:
-        """The named axes (default: all) walked backwards."""
+        """The named axes (default: all) in reverse order. A view."""
         axes = layout.axes_of(axis, self.ndim)
         key = tuple(slice(None, None, -1 if a in axes else 1) for a in range(self.ndim))
         return apply("index", self, key=key)
@@ -137,7 +137,7 @@ class Views(InPlace):
         return apply("place", self, view="diagonal", shape=tuple(shape), k=by, axis1=a, axis2=b)
 
     def diag(self, k: int = 0) -> Self:
-        """Of a vector the matrix with it on diagonal k; of a matrix its diagonal k, a view."""
+        """For a vector, the matrix with it on diagonal k; for a matrix, its diagonal k, a view."""
         if self.ndim not in (1, 2):
             raise ShapeError(
                 f"diag of shape {self.shape}",
@@ -151,15 +151,15 @@ class Views(InPlace):
         return self.reshape(-1).diag_embed(k)
 
     def unfold(self, axis: int, size: int, step: int = 1, dilation: int = 1) -> Self:
-        """What a window of `size` elements, each `dilation` behind the one before, sees along axis,
-        moved on by `step`: its places along axis, its elements as a new last axis. A view."""
+        """Sliding windows of `size` elements, `dilation` apart, at every `step` positions along
+        axis: the windows lie along axis, their elements along a new last axis. A view."""
         if not self.shape:
             return apply("index", self.reshape(1).unfold(axis, size, step, dilation), key=0)
         return apply("windows", self, axis=axis, size=size, step=step, dilation=dilation)
 
     def split(self, sizes: Sizes, axis: int = 0) -> tuple[Self, ...]:
-        """Views side by side along axis: of `sizes` elements each (the last may be smaller), or
-        of the sizes in a tuple, which add up to the axis's."""
+        """Consecutive views along axis: of `sizes` elements each (the last may be smaller), or of
+        the sizes in a tuple; ShapeError unless these add up to the axis's size."""
         axis = layout.axis_of(axis, self.ndim)
         n = self.shape[axis]
         if hasattr(sizes, "__iter__"):
@@ -176,8 +176,8 @@ class Views(InPlace):
         return tuple(self._parts(each, axis))
 
     def _parts(self, sizes: Shape, axis: int) -> list[Self]:
-        """Many parts that need a gradient are taken from halves of halves: the gradient of a part
-        is as large as what it is taken from, so all from the whole would cost parts * size."""
+        """Cuts many parts that need a gradient from halves of halves: a part's gradient is as large
+        as what it is cut from, so cutting all from the whole would cost parts * size."""
         if len(sizes) > 4 and self.requires_grad:
             half = len(sizes) // 2
             left, right = sizes[:half], sizes[half:]
@@ -191,8 +191,8 @@ class Views(InPlace):
         ]
 
     def chunk(self, n: int, axis: int = 0) -> tuple[Self, ...]:
-        """Split into n parts along axis, as even as PyTorch's: ceil(size / n) each, the rest last;
-        fewer parts where that is enough."""
+        """Splits into n parts along axis, as PyTorch does: ceil(size / n) elements each, the rest
+        in the last; fewer parts if those suffice."""
         size = self.shape[layout.axis_of(axis, self.ndim)]
         return self.split(max(-(-size // layout.positive(n, "a number of parts")), 1), axis)
 
@@ -205,21 +205,21 @@ class Views(InPlace):
     clone = copy
 
     def contiguous(self) -> Self:
-        """Row-major in memory: itself if it is already, else a copy."""
+        """x itself if it is row-major in memory, otherwise a row-major copy."""
         return self if self.is_contiguous() else apply("copy", self)
 
     def cast(self, dtype: DTypeLike) -> Self:
-        """The numbers in another dtype; itself if it is that already. `astype` is the same."""
+        """x in another dtype; x itself if it has that one already. `astype` is the same."""
         wanted = dtypes.of(dtype)
         return self if wanted is self.dtype else apply("cast", self, dtype=wanted)
 
     astype = cast
 
     def pad(self, widths: Pairs, value: float | None = None, mode: str = "constant") -> Self:
-        """`widths[a] = (before, after)` for every axis: that many elements around.
+        """`widths[a] = (before, after)`: the number of elements added around every axis.
 
-        mode "constant": `value`, by default 0; "edge": the outermost element again; "reflect": what
-        is behind it, mirrored: c b | a b c | b a; "wrap": what is at the other end:
+        mode "constant" adds `value`, by default 0; "edge" repeats the outermost element; "reflect"
+        mirrors the elements behind it, c b | a b c | b a; "wrap" continues from the other end,
         b c | a b c | a b.
         """
         if mode == "constant":
@@ -243,7 +243,7 @@ class Views(InPlace):
         return x
 
     def tile(self, *repeats: ShapeLike) -> Self:
-        """The whole tensor again and again: repeats[a] times along axis a (new axes in front)."""
+        """The whole tensor repeated: repeats[a] times along axis a (new axes in front)."""
         times = layout.checked_shape(layout.sizes_of(repeats), "repeats")
         times = (1,) * (self.ndim - len(times)) + times
         shape = (1,) * (len(times) - self.ndim) + self.shape
@@ -279,8 +279,8 @@ class Views(InPlace):
     repeat_interleave = repeat
 
     def roll(self, shifts: Sizes, axis: Axes | None = None) -> Self:
-        """Moved on by `shifts` places along axis; what falls off comes in again in front. With
-        axis=None the flattened tensor is rolled. Tuples roll several axes."""
+        """x shifted by `shifts` positions along axis; elements that fall off the end return at the
+        front. With axis=None the flattened tensor is rolled. Tuples roll several axes."""
         by = layout.whole_numbers(shifts, "shifts")
         if axis is None:
             return self.flatten().roll(sum(by), 0).reshape(self.shape)
@@ -296,7 +296,7 @@ class Views(InPlace):
         return x if x is not self else self.copy()
 
     def rot90(self, k: int = 1, axes: Sizes = (0, 1)) -> Self:
-        """Turned by k right angles, from the first of the two axes towards the second."""
+        """x rotated by k right angles, from the first of the two axes towards the second."""
         turns, pair = layout.whole_number(k, "k") % 4, layout.whole_numbers(axes, "axes of rot90")
         if len(pair) != 2:
             raise AxisError(f"rot90(axes={pair})", f"{len(pair)} axes", "name two: (0, 1)")
@@ -308,18 +308,18 @@ class Views(InPlace):
         return turned.flip(flipped) if flipped else turned.copy()
 
     def tril(self, k: int = 0) -> Self:
-        """0 above diagonal k of the last two axes."""
+        """x with 0 above diagonal k of the last two axes."""
         return self._triangle(k, True)
 
     def triu(self, k: int = 0) -> Self:
-        """0 below diagonal k of the last two axes."""
+        """x with 0 below diagonal k of the last two axes."""
         return self._triangle(k, False)
 
     def _triangle(self, k: int, lower: bool) -> Self:
         if self.ndim < 2:
             raise ShapeError("a triangle", f"shape {self.shape}", "it takes rows and columns")
         here = self.buf.device
-        Buffer.empty(self.numel(), self.dtype, here)  # is there room? Asked before rows are counted
+        Buffer.empty(self.numel(), self.dtype, here)  # is there memory? Checked before the arange
         row = type(self).arange(self.shape[-2], device=here).unsqueeze(1)
         column = type(self).arange(self.shape[-1], device=here)
         by = layout.whole_number(k, "a diagonal")

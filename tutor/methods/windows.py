@@ -1,11 +1,11 @@
-"""Convolution and pooling: what a window sees from each place, weighted, averaged, or its largest.
+"""Convolution and pooling: the weighted sum, the mean or the maximum of a window at each place.
 
 Shapes: x (N, C, *S), or (C, *S) for a single example, with one to three spatial axes S. A parameter
-given as one number holds for every spatial axis; else it is a tuple with one for each.
+given as one number holds for every spatial axis; otherwise it is a tuple with one for each.
 
-Over one or two spatial axes kernels do it directly. The composed forms beside them serve any number
-of axes and integers: there the windows are views (Tensor.unfold), and only the matrix product needs
-them side by side in memory. They are also what the tests compare the kernels with.
+Over one or two spatial axes a kernel does it directly. The composed forms beside it serve any
+number of axes, and integers: there the windows are views (Tensor.unfold), and only the matrix
+product needs them side by side in memory. The tests compare the kernels with these forms.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ T = TypeVar("T", bound=Reductions)
 
 
 def each(number: Sizes | str, dims: int, name: str, least: int = 1) -> Shape:
-    """A parameter as one int per spatial axis, none below `least`."""
+    """A parameter as one int per spatial axis, each at least `least`; otherwise ShapeError."""
     found = whole_numbers(number, name)
     found = found * dims if len(found) == 1 else found
     if len(found) != dims or min(found) < least:
@@ -39,7 +39,7 @@ def each(number: Sizes | str, dims: int, name: str, least: int = 1) -> Shape:
 
 
 def batched(x: T, dims: int, name: str) -> tuple[T, bool]:
-    """x as (N, C, *S), and whether N was there."""
+    """x as (N, C, *S), and whether x had the axis N."""
     if checks.tensor(name, x).ndim not in (dims + 1, dims + 2):
         raise ShapeError(
             f"{name} of shape {x.shape}", f"{x.ndim} axes",
@@ -71,9 +71,9 @@ def conv(
 ) -> T:  # fmt: skip
     """z[n, o, p] = bias[o] + sum_c,k weight[o, c, k] * x[n, c, p * stride + k * dilation - padding]
 
-    weight (O, C / groups, *K); the channels are cut into `groups`, each seen by O / groups outputs.
-    padding "same" keeps the sizes S (at stride 1), "valid" is 0. (It is the cross-correlation that
-    every deep-learning library calls convolution.) Raises ShapeError where sizes do not fit.
+    weight (O, C / groups, *K): the channels are split into `groups`, each of which feeds O / groups
+    outputs. padding "same" keeps the sizes S (at stride 1), "valid" is 0. (Deep-learning libraries
+    call this cross-correlation a convolution.) Raises ShapeError if sizes do not match.
     """
     x, was_batched = batched(x, dims, f"conv{dims}d")
     size = window_of(weight, dims)
@@ -88,7 +88,7 @@ def conv(
 
 
 def conv_direct(x: T, weight: T, step: Shape, gap: Shape, groups: int) -> T:
-    """By the kernel for two spatial axes; a single one is a picture of one row."""
+    """By the kernel for two spatial axes; a single axis is treated as an image of one row."""
     flat = len(step) == 1
     x, weight = (t.unsqueeze(2) if flat else t for t in (x, weight))
     z = apply("conv2d", x, weight, **settings(step, gap), groups=groups)
@@ -102,10 +102,10 @@ def settings(step: Shape, gap: Shape) -> dict[str, int]:
 
 
 def conv2d_input(g: T, w: T, shape: Shape, **params: int) -> T:
-    """x's gradient, for an x of `shape`: every g[n, o, p, q] goes back to where its window was.
+    """The gradient of an x of `shape`: every g[n, o, p, q] goes back to its window.
 
-    That is a convolution again: of g with zeros between its elements (for the stride) and around
-    them, by the weights turned by half a turn, with inputs and outputs exchanged.
+    This is again a convolution: of g, with zeros between its elements (for the stride) and around
+    them, by the weights rotated by 180 degrees, with inputs and outputs exchanged.
     """
     sh, sw, dh, dw, groups = (params[name] for name in CONV)
     outputs, inputs, rows, columns = w.shape
@@ -143,8 +143,8 @@ def conv_transpose(
     padding: Padding = 0, output_padding: Sizes = 0, groups: int = 1,
     dilation: Sizes = 1, *, dims: int,
 ) -> T:  # fmt: skip
-    """What `conv` is, backwards: every x[n, c, p] writes weight[c, o, k] times itself to
-    p * stride + k * dilation - padding, and what meets is added up. weight (C, O / groups, *K).
+    """`conv` backwards: every x[n, c, p] adds weight[c, o, k] times itself at
+    p * stride + k * dilation - padding. weight (C, O / groups, *K). Raises ShapeError.
     """
     x, was_batched = batched(x, dims, f"conv_transpose{dims}d")
     size, places = window_of(weight, dims), x.shape[2:]
@@ -169,7 +169,7 @@ def conv_transpose(
 
 
 def transpose_direct(x: T, weight: T, lengths: Shape, step: Shape, gap: Shape, groups: int) -> T:
-    """As the gradient that a convolution by this weight has for its input."""
+    """The input gradient of a convolution by this weight."""
     flat = len(step) == 1
     x, weight = (t.unsqueeze(2) if flat else t for t in (x, weight))
     shape = (x.shape[0], weight.shape[1] * groups, *(1,) * flat, *lengths)
@@ -180,7 +180,7 @@ def transpose_direct(x: T, weight: T, lengths: Shape, step: Shape, gap: Shape, g
 def transpose_by_product(
     x: T, weight: T, lengths: Shape, step: Shape, gap: Shape, groups: int
 ) -> T:
-    """By one matrix product, whose rows are folded back to where their windows were."""
+    """By one matrix product, whose rows are folded back into their windows."""
     n, channels, outputs = x.shape[0], x.shape[1], weight.shape[1] * groups
     dims, size, places = len(step), weight.shape[2:], x.shape[2:]
     rows = x.reshape((n, groups, channels // groups, math.prod(places))).permute(1, 0, 3, 2)
@@ -198,7 +198,7 @@ def transpose_by_product(
 def conv_padding(
     padding: Padding, dims: int, size: Shape, step: Shape, gap: Shape
 ) -> tuple[Shape, Shape]:
-    """How much comes before and after each spatial axis."""
+    """The padding before and after each spatial axis."""
     if not isinstance(padding, str):
         both = each(padding, dims, "padding", 0)
         return both, both
@@ -241,8 +241,8 @@ def finished(z: T, bias: T | None, was_batched: bool) -> T:
 def pool_padding(
     shape: Shape, size: Shape, step: Shape, padding: Shape, gap: Shape, ceil_mode: bool
 ) -> Shape:
-    """How much comes after each axis. With ceil_mode the last window may reach beyond the end, but
-    it must begin inside of x or of the padding before it."""
+    """The padding after each axis. With ceil_mode the last window may reach beyond the end, but it
+    must begin inside x or inside the padding before it."""
     after = []
     for n, k, s, p, d in zip(shape, size, step, padding, gap, strict=True):
         if 2 * p > d * (k - 1) + 1:
@@ -259,7 +259,7 @@ def max_pool(
     x: T, kernel_size: Sizes, stride: Sizes | None = None, padding: Padding = 0,
     dilation: Sizes = 1, ceil_mode: bool = False, *, dims: int,
 ) -> T:  # fmt: skip
-    """The largest in each window of x (N, C, *S); stride None: as large as the window."""
+    """The maximum of each window of x (N, C, *S); stride None means the window's size."""
     x, was_batched = batched(x, dims, f"max_pool{dims}d")
     size = each(kernel_size, dims, "kernel_size")
     step = size if stride is None else each(stride, dims, "stride")
@@ -289,9 +289,9 @@ def avg_pool(
     ceil_mode: bool = False, count_include_pad: bool = True,
     divisor_override: int | None = None, *, dims: int,
 ) -> T:  # fmt: skip
-    """The mean of each window of x (N, C, *S). Padding counts as zeros, or, if not
-    count_include_pad, not at all; what ceil_mode adds never counts. divisor_override: the sum is
-    divided by that."""
+    """The mean of each window of x (N, C, *S). Padding counts as zeros, or, without
+    count_include_pad, not at all; what ceil_mode adds never counts. divisor_override replaces the
+    count."""
     x, was_batched = batched(x, dims, f"avg_pool{dims}d")
     size = each(kernel_size, dims, "kernel_size")
     step = size if stride is None else each(stride, dims, "stride")
@@ -310,15 +310,15 @@ def avg_pool(
 
 
 def asked_sizes(x: T, output_size: Sizes, dims: int) -> Shape:
-    """The sizes that an adaptive pool is to give; None keeps an axis as it is."""
+    """The output sizes of an adaptive pool; None keeps an axis as it is."""
     asked = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * dims
     sizes = tuple(n if m is None else m for m, n in zip(asked, x.shape[2:], strict=False))
     return each(sizes, dims, "output_size")
 
 
 def adaptive_avg_pool(x: T, output_size: Sizes, *, dims: int) -> T:
-    """The mean of output_size windows that cover each axis evenly: from floor(i n / m) up to
-    ceil((i + 1) n / m) for place i of m in an axis of n. None keeps an axis as it is."""
+    """The means of output_size windows that cover each axis evenly: window i of m, on an axis of n,
+    runs from floor(i n / m) up to ceil((i + 1) n / m). None keeps an axis as it is."""
     x, was_batched = batched(x, dims, f"adaptive_avg_pool{dims}d")
     for i, m in enumerate(asked_sizes(x, output_size, dims)):
         n = x.shape[2 + i]
@@ -332,7 +332,7 @@ def adaptive_avg_pool(x: T, output_size: Sizes, *, dims: int) -> T:
 
 
 def adaptive_max_pool(x: T, output_size: Sizes, *, dims: int) -> T:
-    """The largest of each of the windows of adaptive_avg_pool, one axis after the other."""
+    """The maximum of each window of adaptive_avg_pool, one axis after the other."""
     x, was_batched = batched(x, dims, f"adaptive_max_pool{dims}d")
     for i, m in enumerate(asked_sizes(x, output_size, dims)):
         x = covered(x, 2 + i, m).max(3 + i)
@@ -340,8 +340,8 @@ def adaptive_max_pool(x: T, output_size: Sizes, *, dims: int) -> T:
 
 
 def covered(x: T, axis: int, m: int) -> T:
-    """One axis of x as the m windows of adaptive_avg_pool: (..., m, the widest of them, ...); what
-    is beyond a window's end is its last, once more."""
+    """One axis of x as the m windows of adaptive_avg_pool: (..., m, the widest window, ...).
+    Shorter windows repeat their last element."""
     n, here = x.shape[axis], x.buf.device
     places = x.arange(m, device=here).unsqueeze(1)
     first, end = places * n // m, -((-n * (places + 1)) // m)
