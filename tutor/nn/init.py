@@ -32,10 +32,9 @@ MODES = ("fan_in", "fan_out")
 
 @spelled
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The factor by which the layer before this activation must scale to preserve the variance:
-    sqrt(2) for relu, which halves it, sqrt(2 / (1 + param**2)) for leaky_relu with slope param
-    (0.01), 5/3 for tanh, 3/4 for selu, else 1 (He et al. 2015; LeCun et al. 1998, "Efficient
-    BackProp")."""
+    """The scale of the layer before this activation that preserves the variance: sqrt(2) for relu,
+    which halves it, sqrt(2 / (1 + param**2)) for leaky_relu with slope param (0.01), 5/3 for tanh,
+    3/4 for selu, else 1 (He et al. 2015; LeCun et al. 1998, "Efficient BackProp")."""
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else checks.number("calculate_gain(param=...)", param)
         return math.sqrt(2 / (1 + slope * slope))
@@ -90,8 +89,8 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
 def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0
 ) -> Tensor:
-    """Normal, truncated to a ... b: mean + std z with z = sqrt(2) erfinv(u), u uniform between
-    2 P(X < a) - 1 and 2 P(X < b) - 1; erfinv by Newton's method. DomainError if a >= b or std <= 0"""
+    """Normal, truncated to a ... b: mean + std z, z = sqrt(2) erfinv(u), u uniform from
+    2 P(X < a) - 1 to 2 P(X < b) - 1; erfinv by Newton's method. DomainError if a >= b, std <= 0."""
     mean, std = finite("trunc_normal_(mean=...)", mean), finite("trunc_normal_(std=...)", std)
     low, high = finite("trunc_normal_(a=...)", a), finite("trunc_normal_(b=...)", b)
     if low >= high or std <= 0:

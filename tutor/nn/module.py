@@ -106,8 +106,8 @@ def Parameter(data: Tensor, requires_grad: bool = True) -> Tensor:  # noqa: N802
 
 @spelled
 class Module:
-    """An optional base class: `model(x)` calls `forward`, and the functions of `nn` for models, like
-    state_dict, are also methods.
+    """An optional base class: `model(x)` calls `forward`, and the functions of `nn` for models
+    (state_dict, for example) are also methods.
     It prints as the list of its layers, and in a notebook as a table: see tutor.nn.summary.
 
     Calling `super().__init__()` is optional: a Module's own attributes start with the class's
