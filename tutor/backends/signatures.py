@@ -53,7 +53,7 @@ class Signature(NamedTuple):
     params: tuple[str, ...] = ()
     form: str = "elementwise"
     work: str = "computes"  # or "moves", or "chooses"
-    results: int = 1  # out, and the last results - 1 inputs, which are written too
+    results: int = 1  # out and the last results - 1 inputs, all of them written
 
 
 # fmt: off

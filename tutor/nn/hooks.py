@@ -50,7 +50,7 @@ class Hooks:
 
     def call(self, module: Any, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """module.forward(*inputs, **options) between its hooks. A hook's return value, unless None,
-        replaces the value that it received."""
+        replaces the inputs (before forward) or the result (after it)."""
         for hook in tuple(self.before):
             other = hook(module, inputs)
             if other is not None:
@@ -69,7 +69,7 @@ class Passing:
     """One call of a module whose backward hooks wait for its gradients.
 
     The gradients of its results come first. Once those of all its inputs have come (at once, if no
-    input wants one), the hooks are called with tuples of gradients, None where there is none. A
+    input wants one), the hooks are called with tuples of gradients, None where one is missing. A
     hook may return other gradients of the inputs. With several inputs this changes only the last
     gradient to arrive: the earlier ones have already been passed on.
     """

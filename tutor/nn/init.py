@@ -216,7 +216,7 @@ def kaiming_normal_(
 @no_grad
 def orthogonal_(tensor: Tensor, gain: float = 1.0) -> Tensor:
     """gain Q, with orthonormal rows (or columns, if there are more rows), which preserves lengths
-    (Saxe, McClelland & Ganguli 2014). A weight (out, ...) counts as a matrix.
+    (Saxe, McClelland & Ganguli 2014). A weight (out, ...) is treated as a matrix (out, rest).
 
     Q is that of the QR decomposition of normal numbers, each column with the sign that makes R's
     diagonal positive, so that every rotation is equally likely (Mezzadri 2007).
@@ -249,7 +249,7 @@ def orthonormal(x: Tensor) -> Tensor:
 @spelled
 @no_grad
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01) -> Tensor:
-    """Normal, but a random fraction `sparsity` of the rows in each column is 0 (Martens 2010)."""
+    """Normal, but in each column a fraction `sparsity` of random rows is 0 (Martens 2010)."""
     share = checks.number("sparse_(sparsity=...)", sparsity, 0, 1, nan=False)
     if floats("sparse_", tensor).ndim != 2:
         raise ShapeError(f"sparse_ of {tensor.shape}", "it is no matrix", "give 2 axes")

@@ -55,7 +55,7 @@ class MaxPool2d(Op):
 
 
 class MaxPool2dGrad(Op):
-    """z = 0, then each window of x splits its g evenly among its largest elements, those equal m"""
+    """z = 0, then each window of x splits its g evenly among its elements equal to m, its max"""
 
     kernel, takes, saves = "max_pool2d_grad", ("x", "m", "g"), ("x", "m")
 

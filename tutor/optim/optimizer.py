@@ -162,7 +162,7 @@ class Optimizer:
         return group
 
     def _leaves(self, params: Any) -> list[Tensor]:
-        """The params as a list of Tensors that an optimizer can move. GraphError for any others."""
+        """The params as a list of distinct Tensors that an optimizer can move; else GraphError."""
         what = f"{type(self).__name__} over "
         if isinstance(params, (Tensor, str)) or not isinstance(params, Iterable):
             raise GraphError(

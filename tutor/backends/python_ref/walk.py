@@ -82,7 +82,7 @@ def packed(values: Sequence[Number], dtype: DType) -> bytes:
 
 
 def last(x: Operand, axis: int | tuple[int, ...]) -> Operand:
-    """x with the axes in `axis` moved behind all others."""
+    """x with the axes in `axis` moved after all others."""
     goes = axes_of(axis, len(x.shape))
     order = [a for a in range(len(x.shape)) if a not in goes] + list(goes)
     shape, strides = tuple(x.shape[a] for a in order), tuple(x.strides[a] for a in order)
