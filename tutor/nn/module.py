@@ -335,7 +335,7 @@ class Module:
 
 
 def attribute(asked: str, name: object) -> str:
-    """The name, if an attribute, and a part of a path, can have it."""
+    """The name, if it can be an attribute's and part of a path. ArgumentError otherwise."""
     if not isinstance(name, str) or not name or "." in name:
         raise ArgumentError(
             f"{asked}({name!r:.60})", "that is no name", "give a word without a dot"

@@ -132,5 +132,5 @@ def move(model: object, device: str) -> None:
             if buf.device == device:
                 continue
             if id(buf) not in moved:
-                moved[id(buf)] = Tensor(buf).to(device).buf, buf  # buf stays alive: so does its id
+                moved[id(buf)] = Tensor(buf).to(device).buf, buf  # buf lives: its id is not reused
             each.buf = moved[id(buf)][0]

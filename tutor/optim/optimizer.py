@@ -127,7 +127,7 @@ class Optimizer:
         return [cell.cast(like.dtype) for cell in self.cells[name]]
 
     def rests(self, name: str, like: Tensor) -> list[Tensor]:
-        """1 - x of the cells of a setting, computed in float64: for 0.999 it cancels 3 digits."""
+        """1 - x of a setting's cells, computed in float64, since 0.999 would lose three digits."""
         return [(1 - cell).cast(like.dtype) for cell in self.cells[name]]
 
     # ---- parameters ------------------------------------------------------------------------------
