@@ -2,29 +2,29 @@
 
     r0 = mul.float32 i0 i1; r1 = relu.float32 r0; o0 = add.float32 r1 i2
 
-Each instruction says which kernel makes what of which numbers, element by element:
+Each instruction names its destination, its kernel and its arguments, element by element:
 
     destination   r0, r1, ...  a register: numbers that never reach memory
                   o0, o1, ...  a result: `out`, and the last `results` - 1 inputs; written once
     kernel.dtype  a kernel of form elementwise without parameters, and the dtype it is looked up
-                  for; of a cast the one that it gives, for it takes any
+                  for; for a cast the dtype of its result, since it takes any
     arguments     i0, i1, ...  the other inputs; and any register or result written before
 
 The instruction that writes o0 may be a reduction, `o0 = sum.float32 r1`: over `axis` of the shape
-that all inputs have. What is reduced is read by nobody else.
+that all inputs have. No other instruction reads what it writes.
 
-The first one may be a product of the first inputs, which nobody else reads, to a register:
+The first one may be a product of the first inputs, which no other reads, to a register:
 
     r0 = matmul.float32 i0 i1; r1 = mul.float32 r0 i2; o0 = tanh.float32 r1
     r0 = linear.float32 i0 i1 i2; o0 = add.float32 r0 i3
 
-Then the other inputs and the results have the product's shape, nothing is reduced, and no kernel
-stands in the chain that may refuse a number. What stands behind a product is often called its
+Then the other inputs and the results have the product's shape, nothing is reduced, and the chain
+has no kernel that may refuse a number. The instructions after a product are often called its
 epilogue.
 
-What comes out has the bits that the kernels have one by one, each over all elements, with every
-register a Buffer of its own. In memory a result may be an input of its dtype, element for element:
-an input's numbers are those from before.
+The results equal to the bit those of the kernels run one by one, each over all elements, with every
+register a Buffer of its own. A result may share its memory with an input of its dtype, element for
+element: inputs are read as they were before the call.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from tutor.backends.signatures import SIGNATURES, Signature, dtype_of
 from tutor.dtype import BY_NAME, DType
 from tutor.errors import ArgumentError, DomainError, DTypeError, KernelNotFound, ShapeError
 
-MOST_INSTRUCTIONS = 64  # as simd_cpp/kernel.hpp has it, and so many operands, out among them
+MOST_INSTRUCTIONS = 64  # as in simd_cpp/kernel.hpp; out is one of the operands
 MOST_OPERANDS = 32
 
-PRODUCTS = ("matmul", "linear")  # what a chain may begin with; a linear layer without its relu
+PRODUCTS = ("matmul", "linear")  # a chain may begin with one; linear has no relu there
 DIVIDES = {"pow", "floor_divide", "remainder", "fmod", "bitwise_left_shift", "bitwise_right_shift"}
 
 PLACE = re.compile(r"[rio](0|[1-9][0-9]{0,3})")
@@ -68,7 +68,7 @@ class Instruction(NamedTuple):
 
     @property
     def may_refuse(self) -> bool:
-        """May it raise, depending on the numbers it finds?"""
+        """May it raise, depending on the numbers?"""
         return self.kernel in DIVIDES and self.dtype.is_integer
 
     def __str__(self) -> str:
@@ -76,15 +76,15 @@ class Instruction(NamedTuple):
 
 
 def text(instructions: Iterable[Instruction]) -> str:
-    """The instructions as `fused` takes them: what `parse` reads."""
+    """The instructions as the text that `fused` takes and `parse` reads."""
     return "; ".join(map(str, instructions))
 
 
 @functools.lru_cache(maxsize=1024)
 def parse(code: str) -> tuple[Instruction, ...]:
-    """The instructions of a text, in order. DTypeError if it is no str, DomainError for what is no
-    instruction, KernelNotFound or DTypeError for a kernel that is not there, or not for that
-    dtype, ArgumentError if it does not take as many arguments."""
+    """The instructions of a text, in order. DTypeError if it is no str, DomainError for an invalid
+    instruction, KernelNotFound or DTypeError for a kernel that does not exist, or not for that
+    dtype, ArgumentError for a wrong number of arguments."""
     if not isinstance(code, str):
         raise DTypeError(f"{FUSED}, code", type(code).__name__, "give its instructions as a str")
     if not code.isascii():
@@ -134,7 +134,7 @@ def _row(kernel: str) -> Signature:
     if signature is not None and (fits(signature) or kernel in PRODUCTS):
         return signature
     known = [row.name for row in SIGNATURES.values() if fits(row)]
-    import difflib  # only mistakes need it
+    import difflib  # only errors need it
 
     near = ", ".join(difflib.get_close_matches(kernel, known))
     raise KernelNotFound(
@@ -149,8 +149,8 @@ def _row(kernel: str) -> Signature:
 
 
 def made(row: Instruction, args: Sequence[DType]) -> DType:
-    """The dtype of what an instruction writes, given those of its arguments. DTypeError if it does
-    not take those."""
+    """The dtype of an instruction's result, given the dtypes of its arguments. DTypeError if it
+    does not take them."""
     letters = row.signature.types
     if letters[0] == "*":
         return row.dtype
@@ -168,14 +168,14 @@ def made(row: Instruction, args: Sequence[DType]) -> DType:
 
 
 def computing(code: str) -> int:
-    """How many instructions compute new numbers, or choose; the others move them. A product at the
-    beginning does not count."""
+    """How many instructions compute or choose numbers; the others move them. A product at the start
+    does not count."""
     rows = parse(code)[product(code) is not None :]
     return sum(row.signature.work != "moves" for row in rows)
 
 
 def product(code: str) -> Instruction | None:
-    """The product that a chain begins with, if it does."""
+    """The product that a chain begins with, or None."""
     first, *_ = parse(code)
     return first if first.kernel in PRODUCTS else None
 
@@ -186,12 +186,12 @@ def product(code: str) -> Instruction | None:
 def check(
     code: str, operands: Sequence[DType], results: int, shape: Shape = (), axis: Shape = ()
 ) -> list[tuple[Instruction, DType]]:
-    """Each instruction with the dtype of what it writes, for operands of those dtypes (out, then
-    the inputs; the last results - 1 of them are written) whose elements have that shape.
+    """Each instruction with the dtype of its result, for operands of these dtypes (out, then the
+    inputs; the last results - 1 of them are written) and this shape.
 
-    DomainError for what is written twice or never, or read before it is written; DTypeError for
-    dtypes that do not fit; ArgumentError for too much of anything; ShapeError for the largest of
-    no elements; and what `parse` raises.
+    DomainError for a name written twice or never, or read before it is written; DTypeError for
+    dtypes that do not fit; ArgumentError for too many instructions or operands; ShapeError for the
+    largest of no elements; and the errors of `parse`.
     """
     rows = parse(code)
     _check_counts(len(rows), len(operands), results)
@@ -231,7 +231,7 @@ def check(
 
 
 def explain(code: Any, formats: str, results: float, shape: Shape, axis: Shape) -> None:
-    """`check` for C++, which has refused the code: dtypes by their characters."""
+    """`check` for C++, after it has refused the code: `formats` are the dtypes' characters."""
     by_format = {dtype.format: dtype for dtype in BY_NAME.values()}
     whole = int(results) if results.is_integer() else 0
     check(code, [by_format[c] for c in formats], whole, shape, axis)
@@ -282,7 +282,7 @@ def _check_result(row: Instruction, dtype: DType, outs: Any, known: Any) -> None
 
 
 def _check_product(row: Instruction, first: bool) -> None:
-    """Of an instruction of a chain in which there is a product."""
+    """Check an instruction of a chain that contains a product."""
     asked = f"{FUSED}, instruction {row!s:.80}"
     if row.kernel in PRODUCTS:
         named = tuple([f"i{n}" for n in range(len(row.args))])
@@ -316,8 +316,8 @@ def _check_reduction(row: Instruction, shape: Shape, axis: Shape) -> None:
 
 
 def after_first(chain: Sequence[Instruction], inputs: int) -> list[Instruction]:
-    """The rest of a chain of so many inputs, as a chain of its own: the result of the first
-    instruction is its i0, and the inputs that the first one did not take follow."""
+    """A chain without its first instruction, as a chain of its own: its i0 is the first one's
+    result, and the inputs that the first one did not take follow."""
     first, *rest = chain
     count, found = len(first.args), []
     named = {f"i{n}": f"i{n - count + 1}" for n in range(count, inputs)} | {first.dest: "i0"}

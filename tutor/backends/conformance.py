@@ -3,16 +3,16 @@
     python -m tutor conformance simd_cpp --level avx2
 
 Each case (tutor/backends/cases) is run by python_ref's kernel and by the one under test, on memory
-that is the same to the bit. Then every operand's whole memory is compared: results by the class
-of agreement that signatures.py states, all else, the inputs and what stands around and between the
-elements of the result, to the bit.
+that is the same to the bit. Then every operand's whole memory is compared: results by the class of
+agreement that signatures.py states, everything else (the inputs, and the memory around and between
+the elements of the result) to the bit.
 
-exact   equal to the bit; any nan equals any other. So are integers in every class.
+exact   equal to the bit; any nan equals any other. Integers must be so in every class.
 ulp(n)  at most n units in the last place away, counted on the ladder of all numbers of the dtype;
         nan, infinities and the sign of zero as in `exact`.
 sum     equal where every order of adding gives the same sum (values that are small integers);
-        else within the bound of cases/bounds.py, of which the worst error is given as a fraction.
-residual  of kernels on matrices: tutor/backends/matrices/agreement.py, a fraction of its bound.
+        else within the bound of cases/bounds.py; the worst error is reported as a fraction of it.
+residual  for kernels on matrices: tutor/backends/matrices/agreement.py, a fraction of its bound.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from tutor.backends.signatures import SIGNATURES
 from tutor.dtype import DType
 from tutor.errors import KernelNotFound
 
-Bounds = Callable[[], dict[int, list[float]]]  # how far sums may be: cases/bounds.py
-BOUNDED = ("sum", "residual")  # classes whose error is given as a fraction of a bound
+Bounds = Callable[[], dict[int, list[float]]]  # the allowed error of sums: cases/bounds.py
+BOUNDED = ("sum", "residual")  # classes whose error is a fraction of a bound
 
 
 class Verdict(NamedTuple):
-    """What became of one row of signatures.py."""
+    """The outcome for one row of signatures.py and one dtype."""
 
     kernel: str
     dtype: DType
@@ -51,7 +51,7 @@ class Verdict(NamedTuple):
 
 
 def run(table: Table, kernels: Iterable[str] | None = None, seed: int = 0) -> list[Verdict]:
-    """Compare `table` with python_ref on the cases of all kernels, or of those named."""
+    """Compare `table` with python_ref on the cases of all kernels, or of the named ones."""
     names = list(SIGNATURES if kernels is None else kernels)
     must_be_listed(names)
     return [check(table, name, dtype, seed) for name in names for dtype in SIGNATURES[name].dtypes]
@@ -68,8 +68,8 @@ def must_be_listed(names: Iterable[str]) -> None:
 
 
 def check(table: Table, kernel: str, dtype: DType, seed: int = 0) -> Verdict:
-    """Compare one row. A table for the memory of a device says so: `room(count, dtype)` gives it,
-    and `looser` names the rows (kernel, dtype) of class ulp for which that device promises less."""
+    """Compare one row. A device's table has `room(count, dtype)`, which gives memory there, and
+    `looser`, the rows (kernel, dtype) of class ulp for which the device promises less."""
     kind, limit = agreement(kernel, dtype)
     room = getattr(table, "room", None)
     limit = max(limit, getattr(table, "looser", {}).get((kernel, dtype), 0.0))
@@ -82,7 +82,7 @@ def check(table: Table, kernel: str, dtype: DType, seed: int = 0) -> Verdict:
         layouts |= {spec.layout for spec in (case.out, *case.ins)}
         try:
             got = execute(through(kernel, dtype, table[kernel, dtype]), case, before, room)
-        except Exception as error:  # whatever it is, the reference did not raise it
+        except Exception as error:  # any kind: the reference did not raise
             first = first or f"raised {type(error).__name__}: {error}{signed(kernel, dtype, case)}"
             continue
         for off, say in differences(kernel, dtype, kind, case, before, expected, got, allowed):
@@ -93,14 +93,14 @@ def check(table: Table, kernel: str, dtype: DType, seed: int = 0) -> Verdict:
 
 
 def agreement(kernel: str, dtype: DType) -> tuple[str, float]:
-    """The class of agreement, and the largest error it allows. Integers are always exact."""
+    """The class of agreement and the largest error it allows. Integers are always exact."""
     agree = signature_of(kernel).agree
     if not dtype.is_float or agree == "exact":
         return "exact", 0.0
     return (agree, 1.0) if agree in BOUNDED else ("ulp", float(agree[4:-1]))
 
 
-@functools.lru_cache(maxsize=2)  # so that the levels of a backend share the reference's work
+@functools.lru_cache(maxsize=2)  # the levels of a backend share the reference's work
 def prepared(kernel: str, dtype: DType, seed: int) -> list[tuple[Case, list[bytes], list[bytes]]]:
     """Each case with the memory of its operands before and after python_ref's kernel."""
     reference, found = registry.table("python_ref")[kernel, dtype], []
@@ -112,7 +112,7 @@ def prepared(kernel: str, dtype: DType, seed: int) -> list[tuple[Case, list[byte
 
 @functools.lru_cache(maxsize=1000)  # more than the cases of a row, for the same reason
 def _allowed(kernel: str, dtype: DType, seed: int, number: int) -> dict[int, list[float]]:
-    """The bounds of the case of this number among those that are prepared."""
+    """The bounds of the prepared case with this number."""
     case, before, _ = prepared(kernel, dtype, seed)[number]
     return bounds(kernel, dtype, case, before)
 
@@ -130,8 +130,8 @@ def differences(
     got: list[bytes],
     allowed: Bounds | None = None,
 ) -> Iterator[tuple[float, Any]]:
-    """The error of whatever is not equal to the bit, and a function that puts it in words. Who asks
-    for a case again and again gives its bounds, which else are worked out anew."""
+    """The error of each element that is not equal to the bit, with a function that describes it.
+    Callers that repeat a case pass `allowed`; otherwise its bounds are computed each time."""
     to_write, limits = written(kernel, case), None
     for i, spec in enumerate((case.out, *case.ins)):
         if got[i] == expected[i]:
@@ -160,12 +160,12 @@ def differences(
 
 
 def ulps(x: float, y: float, x_bits: int, y_bits: int, width: int) -> float:
-    """How many numbers of the dtype lie from x to y; infinite where one of them is special."""
+    """The distance from x to y in numbers of the dtype; infinite if one of them is special."""
     if math.isnan(x) or math.isnan(y):
         return 0.0 if math.isnan(x) and math.isnan(y) else math.inf
     if (
         math.isinf(x) or math.isinf(y) or x == y == 0
-    ):  # with other bits: of another sign, or not alike
+    ):  # with other bits: of another sign, or different numbers
         return math.inf
     sign = 1 << (width - 1)
     place, other = ((sign - bits) if bits & sign else bits for bits in (x_bits, y_bits))
@@ -173,7 +173,7 @@ def ulps(x: float, y: float, x_bits: int, y_bits: int, width: int) -> float:
 
 
 def fraction(x: float, y: float, dtype: DType, allowed: float | None) -> float:
-    """|x - y| as a fraction of what is allowed; None allows nothing."""
+    """|x - y| as a fraction of the allowed error; None allows none."""
     if x == y or (math.isnan(x) and math.isnan(y)):
         return 0.0
     if allowed is None or not math.isfinite(x) or not math.isfinite(y):
@@ -182,9 +182,9 @@ def fraction(x: float, y: float, dtype: DType, allowed: float | None) -> float:
 
 
 def strayed(spec: Spec, before: bytes, got: bytes) -> int | None:
-    """The first item of the memory that has changed though no element stands there."""
+    """The first item of memory that changed although no element is there."""
     size, at = spec.dtype.itemsize, spec.positions()
-    if isinstance(at, range):  # then what lies around them is in two pieces, mostly as they were
+    if isinstance(at, range):  # then two pieces surround them, mostly unchanged
         low, high = size * at.start, size * at.stop
         if before[:low] == got[:low] and before[high:] == got[high:]:
             return None
@@ -198,7 +198,7 @@ def strayed(spec: Spec, before: bytes, got: bytes) -> int | None:
 
 
 def signed(kernel: str, dtype: DType, case: Case) -> str:
-    """The call that failed, in one line."""
+    """The failed call, in one line."""
     ins = [f"{x.dtype.name} {x.shape} {x.layout}" for x in case.ins]
     params = [f"{name}={value!r}" for name, value in case.params.items()]
     out = f"{case.out.dtype.name} {case.out.shape} {case.out.layout}"
@@ -214,7 +214,7 @@ def words(
     case: Case, before: list[bytes], spec: Spec, name: str, n: int, x: Any, y: Any,
     error: float, kind: str, limit: float,
 ) -> str:  # fmt: skip
-    """Where the first wrong element stands, what it was made of, what it should have been."""
+    """Where the first wrong element is, its inputs, and its expected value."""
     index: list[int] = []
     rest = n
     for size in reversed(spec.shape):
@@ -238,7 +238,7 @@ HEAD = ("kernel", "agreement", "dtypes", "layouts", "cases", "worst error", "ver
 
 
 def rows(verdicts: Iterable[Verdict]) -> Iterator[tuple[str, ...]]:
-    """What HEAD names, for each kernel."""
+    """The columns of HEAD for each kernel."""
     by_kernel: dict[str, list[Verdict]] = {}
     for verdict in verdicts:
         by_kernel.setdefault(verdict.kernel, []).append(verdict)

@@ -1,6 +1,6 @@
-"""What a kernel call costs: how many bytes it moves, and how much it computes.
+"""The cost of a kernel call: the bytes that it moves, and the operations that it computes.
 
-Both follow from the form of the kernel (shape_rules.py) and from how its operands lie in memory.
+Both follow from the form of the kernel (shape_rules.py) and the memory layout of its operands.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _terms_of_rows(out: Shape, ins: Sequence[Shape]) -> int:
     return 2 * math.prod(out) * ins[0][-1]
 
 
-# Additions, multiplications, and what takes their place, by form; of other forms that is open.
+# Additions, multiplications and their equivalents, by form; other forms have no count.
 FLOPS: dict[str, Work] = {
     "elementwise": _one_each,
     "reduce": _one_each_read,
@@ -39,17 +39,17 @@ FLOPS: dict[str, Work] = {
     "linear": _terms_of_rows,
     "conv": windows.terms,
     "conv_weight": windows.terms_of_weights,
-    "fused": _one_each_read,  # for each instruction that computes; and those of its product
+    "fused": _one_each_read,  # per instruction that computes, plus its product's
 }
 
 
 def flops(
     kernel: str, layouts: Sequence[Layout], params: Mapping[str, Any] = MappingProxyType({})
 ) -> int | None:
-    """One for each element of a map or reduction; of a product of sums, a multiplication and an
-    addition for each term: 2mnk for a matrix product. None where it is not known, or nothing is
-    computed. `layouts`: out's, then the inputs'. A fused kernel's `params` say what it is made of:
-    it costs what its instructions would."""
+    """Operations: one for each element of a map or reduction; for sums of products a multiplication
+    and an addition for each term, so 2mnk for a matrix product. None if unknown, or if nothing is
+    computed. `layouts`: out's, then the inputs'. A fused kernel costs as much as its instructions,
+    which its `params` contain."""
     signature = signature_of(kernel)
     count = FLOPS.get(signature.form)
     if count is None or signature.work == "moves" or (count is _one_each and signature.params):
@@ -66,18 +66,18 @@ def flops(
 
 
 def nbytes(kernel: str, layouts: Sequence[Layout]) -> int:
-    """Bytes read and written, each element counted once for each operand that it is in."""
+    """Bytes read and written; an element counts once for each operand that contains it."""
     types, form = signature_of(kernel).types, signature_of(kernel).form
     moved = [_elements(shape, strides) * dtype.itemsize for shape, strides, dtype in layouts]
     if form in ("gather", "index_select"):  # they read as many elements as they write
         moved[1] = moved[0]
-    if form == "update":  # reads what it writes, and writes the state, but no cell
+    if form == "update":  # out and the state are read and written, cells only read
         moved += [n for i, n in enumerate(moved) if types[i] == "T" and i != 1]
     return sum(moved)
 
 
 def _elements(shape: Shape, strides: Shape) -> int:
-    """How many elements an operand has in memory: an axis of stride 0 repeats the same ones."""
+    """The number of elements of an operand in memory: an axis of stride 0 repeats the same ones."""
     if 0 in shape:
         return 0
     return math.prod(n for n, stride in zip(shape, strides, strict=True) if stride)

@@ -1,7 +1,7 @@
-"""Parameters: which an op takes, and what a value must be, by the parameter's name.
+"""Parameters: which ones an op takes, and the values allowed for each name.
 
-An axis is not checked here, since that depends on the shapes (forms.counted_axis), nor what a view
-takes, which its own layout checks.
+An axis is not checked here, since that depends on the shapes (shape_rules.counted_axis), nor are
+the parameters of a view, which its own layout checks.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ KINDS: dict[str, Callable[[str, Any], Any]] = {
 
 
 def check(op: Any) -> None:
-    """ArgumentError for a parameter that is unknown or missing; another TutorError for a value that
-    the kernel, or the rule of its form, cannot use."""
+    """Raise ArgumentError for a parameter that is unknown or missing, another TutorError for a
+    value that the kernel, or the rule of its form, cannot use."""
     params = op.params
     if op.accepts is not None and not op.accepts.issuperset(params):
         wrong = next(n for n in params if n not in op.accepts)

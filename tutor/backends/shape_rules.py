@@ -1,37 +1,37 @@
-"""Forms: how the shapes of a kernel's operands go together, once for all kernels of one form.
+"""Forms: how the shapes of a kernel's operands fit together, once for all kernels of one form.
 
 Each form is a rule for the shape of the result, and a way to walk the inputs to it. An Op with a
-kernel needs no rule of its own: it takes that of its kernel's form. The names are those of `enum
-class Form` in simd_cpp/kernel.hpp, which states the same for C++. What it costs: costs.py.
+kernel needs no rule of its own: it uses that of its kernel's form. The names are those of `enum
+class Form` in simd_cpp/kernel.hpp, which states the same for C++. costs.py has the costs.
 
-    elementwise         operands are stretched to one shape, and so is the result
-    update              as out; those of letter T are written but for input 1, the others are cells
+    elementwise         operands are stretched to one shape, that of the result
+    update              as out; those of letter T are written, except input 1; the others are cells
     scan                as elementwise; each element depends on those before it along `axis`
-    fill, draw          out is given; to draw takes cells: seed, and counter, which is written
+    fill, draw          out is given; draw takes cells: seed, and counter, which is written
     reduce              x without the axes in `axis`
     mat_mul             (..., m, k), (..., k, n) -> (..., m, n); leading axes are stretched
     linear              x (..., k), w (n, k), b (n) -> (..., n)
     conv                x (n, c, h, w), w (o, c / groups, k, l) -> (n, o, p, q)
-    conv_weight         x (n, c, h, w), g (n, o, p, q) -> (o, c / groups, k, l), of the op's `size`
+    conv_weight         x (n, c, h, w), g (n, o, p, q) -> (o, c / groups, k, l), k, l the `size`
     pool                x (n, c, h, w) -> (n, c, p, q)
     pool_grad           x (n, c, h, w), m and g (n, c, p, q) -> (n, c, h, w)
-    nonzero             x -> (how many are not 0,): no rule can say it before they are counted
+    nonzero             x -> (number of nonzero elements,): no rule knows it before they are counted
     pad                 x with room around it: the op's `widths`
     cat                 the inputs side by side along `axis`
-    gather              index's shape; x reaches at least as far beside `axis`
-    scatter             x's shape; index and src are alike, and no larger than x beside `axis`
-    index_select        x's shape, but along `axis` as long as the 1-D index
-    cross_entropy       x (..., classes), t (...) -> (...), or () where the op adds them up
+    gather              index's shape, no larger than x along the axes other than `axis`
+    scatter             x's shape; index and src have one shape, no larger than x, as in gather
+    index_select        x's shape, with the 1-D index's length along `axis`
+    cross_entropy       x (..., classes), t (...) -> (...), or () if the op adds them up
     cross_entropy_grad  x (..., classes), t (...), g (...) -> (..., classes)
     attention           q (..., l, e), k (..., s, e), v (..., s, n), mask (..., l, s), logs (..., l)
                         -> (..., l, n)
     attention_grad      g as z, q, k, v, mask, z (..., l, n), logs, dk as k, dv as v -> as q
-    norm, norm_grad     x (..., n), and others (n) -> as x; of the gradient g comes first, as x
+    norm, norm_grad     x (..., n), and others (n) -> as x; norm_grad takes g, as x, first
     channel_norm, channel_norm_grad     the same for x (k, n, m)
-    fused               all inputs of one shape -> that shape, without the axes in `axis`; where it
-                        begins with a product, the others have the shape of that
+    fused               all inputs of one shape -> that shape, without the axes in `axis`; if it
+                        begins with a product, the other inputs have the product's shape
 
-An axis may be counted from the end, and is counted from the front from here on.
+An op's axis may be counted from the end; from here on it is counted from the front.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ Walks = Callable[[Shape, tuple[Any, ...], Params], tuple[Any, ...]]
 class Form(NamedTuple):
     """What all kernels of one form have in common."""
 
-    rule: Rule | None = None  # the result's shape; ShapeError where the operands do not fit
-    walks: Walks | None = None  # the inputs as the kernel is to walk them; None: as they are
-    params: tuple[str, ...] = ()  # what the rule asks for beside the kernel's own parameters
+    rule: Rule | None = None  # the result's shape; ShapeError if the operands do not fit
+    walks: Walks | None = None  # the inputs as the kernel walks them; None: as they are
+    params: tuple[str, ...] = ()  # of the rule, besides the kernel's own
 
 
 # ---- the result's shape --------------------------------------------------------------------------
@@ -145,7 +145,7 @@ def _joined(_: Signature, name: str, shapes: Sequence[Shape], params: Params) ->
 
 
 def is_beside(x: Shape, index: Shape, axis: int) -> bool:
-    """Has index x's axes, and does it reach no further than x beside `axis`?"""
+    """Has index x's axes, and is it no larger than x along the axes other than `axis`?"""
     return len(index) == len(x) and all(
         n <= m for a, (n, m) in enumerate(zip(index, x, strict=True)) if a != axis
     )
@@ -269,7 +269,7 @@ def _normed(signature: Signature, name: str, shapes: Sequence[Shape], params: Pa
 
 
 def stretch(x: Any, shape: Shape) -> Any:
-    """x as the kernel is to walk it: stride 0 along every axis it is stretched over."""
+    """x as the kernel walks it: stride 0 along every axis it is stretched over."""
     return x.over(x.buf, shape, broadcast_strides(x.shape, x.strides, shape), x.offset)
 
 
@@ -277,7 +277,7 @@ def _stretch_all(shape: Shape, inputs: tuple[Any, ...], params: Params) -> tuple
     for x in inputs:
         if x.shape != shape:
             return tuple([x if x.shape == shape else stretch(x, shape) for x in inputs])
-    return inputs  # most often there is nothing to stretch
+    return inputs  # usually there is nothing to stretch
 
 
 def _stretch_leading(shape: Shape, inputs: tuple[Any, ...], params: Params) -> tuple[Any, ...]:
@@ -325,8 +325,8 @@ FORMS: dict[str, Form] = {
 
 
 def counted_axis(form: str, axis: Any, shapes: Sequence[Shape]) -> Any:
-    """The parameter `axis` counted from the front: of a reduction a sorted tuple, of any other
-    form one axis; a single number has axis 0, as a row of one."""
+    """The parameter `axis` counted from the front: a sorted tuple for a reduction, one axis for any
+    other form. A 0-d operand has axis 0, as a row of one."""
     if form == "reduce":
         return axes_of(axis, len(shapes[0]))
     several = shapes if form in ("elementwise", "scan") else shapes[:1]

@@ -1,27 +1,27 @@
-"""Every kernel on one line: what a backend is asked for, and how closely two must agree.
+"""Every kernel on one line: what a backend must compute, and how closely two must agree.
 
 A kernel is `kernel(out, *ins, **params)`. It fills `out` and returns nothing. It never allocates
-its result, never decides a shape or a dtype and never broadcasts: whoever calls it has done so.
+its result, decides a shape or a dtype, or broadcasts: its caller has done so.
 Every operand has `buf`, `shape`, `strides` and `offset`, counted in elements; element
-`[i, j, ...]` stands at `buf[offset + i*strides[0] + j*strides[1] + ...]`. Strides may be negative
-or, for inputs, 0: transposed, sliced, reversed and expanded operands are all taken as they are.
+`[i, j, ...]` is at `buf[offset + i*strides[0] + j*strides[1] + ...]`. Strides may be negative or,
+for inputs, 0: transposed, sliced, reversed and expanded operands are all taken as they are.
 `out` overlaps an input only where the two are exactly the same elements.
 
 `types` spells the dtypes of `out` and the inputs, one letter each: `T` the dtype the kernel is
-registered for, `b` bool, `i` int64, `u` uint32, `*` any dtype, `S` what a sum of T gives (int64
-for bool and signed, uint64 for unsigned, T for floats), `C` what a float T is computed in (float32
-for 16 bits, else T). A trailing `+` repeats the last letter.
-`d` and `n` are cells, operands of shape () that hold one float64 or one uint64: what changes from
-call to call (a learning rate, a count) stands in memory, so the same call made again follows it.
+registered for, `b` bool, `i` int64, `u` uint32, `*` any dtype, `S` the dtype of a sum of T (int64
+for bool and signed, uint64 for unsigned, T for floats), `C` the dtype a float T is computed in
+(float32 for 16 bits, else T). A trailing `+` repeats the last letter.
+`d` and `n` are cells, operands of shape () that hold one float64 or one uint64. Numbers that change
+from call to call (a learning rate, a count) are in memory, so a repeated call reads the new ones.
 
 An index names a position from -size to size - 1 along `axis`; negative ones count from the end.
 
-A bool is true where its byte is not 0, whatever else it is (memory from elsewhere may hold any);
-those that a kernel writes are 0 or 1.
+A bool is true if its byte is not 0 (memory from other libraries may hold any value); kernels only
+write 0 or 1.
 
-`form` says how the shapes of the operands go together: tutor/backends/shape_rules.py has the rule
-of each form, and what it costs. `work` says what becomes of the numbers: new ones are computed, or
-they are moved as they are, or one of several is chosen (of none there is nothing to choose).
+`form` says how the operands' shapes fit together: tutor/backends/shape_rules.py has the rule of
+each form, tutor/backends/costs.py its cost. `work` says what happens to the numbers: new ones are
+computed, or they are moved unchanged, or one of several is chosen (so there must be at least one).
 
 `agree` says how close to `python_ref` every other backend must come:
 
@@ -53,7 +53,7 @@ class Signature(NamedTuple):
     params: tuple[str, ...] = ()
     form: str = "elementwise"
     work: str = "computes"  # or "moves", or "chooses"
-    results: int = 1  # how many it has: out, and the last results - 1 inputs, which are written
+    results: int = 1  # out and the last results - 1 inputs, all of them written
 
 
 # fmt: off
@@ -148,7 +148,7 @@ TABLE_OF_KERNELS = (
     Signature("mul_add", "TTTT", FLOATS, "exact",
         "z = x * y + w; the product is rounded, then the sum: of 16-bit floats to float32, then z"),
     Signature("where", "TbTT", ALL, "exact", "z = x if cond else y", work="moves"),
-    # ---- reductions: the axes in `axis` go; out.shape is what is left ----------------------------
+    # ---- reductions: out.shape is x's without the axes in `axis` ---------------------------------
     Signature("sum", "ST", ALL, "sum", "z = sum of x over axis; 0 where empty", ("axis",),
         form="reduce"),
     Signature("prod", "ST", ALL, "sum", "z = product of x over axis; 1 where empty", ("axis",),
@@ -226,7 +226,7 @@ TABLE_OF_KERNELS = (
     Signature("cross_entropy_grad", "TTiT", FLOATS, "sum",
         "z_j = scale * g * (softmax(x)_j - [j = t]) for each row of x and its g (...)", ("scale",),
         form="cross_entropy_grad"),
-    # Of a gradient's results out is that of x, dw and db are those of w and b, given g, that of z.
+    # The gradient kernels take g, the gradient of z; out is dx, and dw and db those of w and b.
     Signature("layer_norm", "TTTT", FLOATS, "sum",
         "z = h w + b, h = (x - mean) / sqrt(var + eps) for each row of x (..., n); ins = (x, w, b)",
         ("eps",), form="norm"),
@@ -310,7 +310,7 @@ SIGNATURES = {signature.name: signature for signature in TABLE_OF_KERNELS}
 
 
 def version() -> int:
-    """A number that changes with what C++ knows of this table. One that was built says its own."""
+    """A checksum of all that C++ knows of this table. A built extension reports its own."""
     rows = [
         f"{s.name} {s.types} {s.form} {s.params} {[d.index for d in s.dtypes]}"
         for s in TABLE_OF_KERNELS
@@ -319,7 +319,7 @@ def version() -> int:
 
 
 def dtype_of(letter: str, dtype: DType) -> DType | None:
-    """What a letter of `types` stands for, in a kernel for `dtype`; None for any."""
+    """The dtype that a letter of `types` denotes in a kernel for `dtype`; None for any."""
     if letter == "S":
         return accumulator(dtype)
     if letter == "C":

@@ -1,7 +1,7 @@
 """Windows that slide over images: the rules of the forms conv, conv_weight, pool and pool_grad.
 
-An image is (n, c, h, w), a window k elements high and l wide, `dilation` apart from each other; the
-next window begins `stride` further on. engine/windows.cpp in simd_cpp states the same for C++.
+An image is (n, c, h, w). A window is k elements high and l wide, `dilation` apart; the next window
+begins `stride` further on. engine/windows.cpp in simd_cpp states the same for C++.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Activations as layers: each applies the function of its name in tutor.nn.functional, where the
-formula stands. Parameters are those of the function.
+"""Activations as layers: each applies the function of the same name in tutor.nn.functional, with
+the same parameters; the formulas are there.
 
-`inplace` is understood where PyTorch has it, and changes nothing: no input is ever overwritten.
+`inplace` is accepted where PyTorch has it, and changes nothing: no input is ever overwritten.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ class Plain(Module):
     """An activation without parameters."""
 
     def __init__(self) -> None:
-        """There is nothing to set."""
+        """Takes no settings."""
 
 
 @spelled
 class InPlace(Module):
-    """One that PyTorch can compute in place."""
+    """An activation that PyTorch can compute in place."""
 
     def __init__(self, inplace: bool = False) -> None:
-        """There is nothing to set: see above."""
+        """Ignores `inplace`: see above."""
 
 
 def real(layer: Module, name: str, x: Any) -> float:
-    """A setting that is a number."""
+    """A setting as a float; an error unless it is a number."""
     return float(checks.number(f"{type(layer).__name__}({name}=...)", x))
 
 
@@ -97,8 +97,8 @@ class ReLU6(InPlace):
 
 @spelled
 class SELU(InPlace):
-    """y = scale (x if x > 0 else alpha (e**x - 1)), with which layers keep mean 0 and variance 1
-    (Klambauer et al. 2017, "Self-normalizing neural networks")"""
+    """y = scale (x if x > 0 else alpha (e**x - 1)), which keeps mean 0 and variance 1 from layer to
+    layer (Klambauer et al. 2017, "Self-normalizing neural networks")"""
 
     def forward(self, x: Tensor) -> Tensor:
         return F.selu(x)
@@ -160,7 +160,7 @@ class ELU(Module):
 
 @spelled
 class CELU(Module):
-    """y = x if x > 0 else alpha (e**(x / alpha) - 1): as ELU, but smooth at 0 (Barron 2017)"""
+    """y = x if x > 0 else alpha (e**(x / alpha) - 1): like ELU, but smooth at 0 (Barron 2017)"""
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         self.alpha = real(self, "alpha", alpha)
@@ -229,7 +229,7 @@ class Softshrink(Module):
 
 @spelled
 class Softmax(Module):
-    """y = e**x / sum of e**x along the axis: positive, and 1 together"""
+    """y = e**x / sum of e**x along the axis: positive numbers that sum to 1"""
 
     def __init__(self, axis: Axis = -1) -> None:
         self.axis = layout.whole_number(axis, "Softmax(axis=...)")
@@ -273,8 +273,8 @@ class GLU(Module):
 
 @spelled
 class GELU(Module):
-    """y = x times the normal distribution's share below x (Hendrycks & Gimpel 2016); with
-    approximate="tanh" by the formula with tanh."""
+    """y = x P(X <= x) for a standard normal X (Hendrycks & Gimpel 2016); approximate="tanh" uses
+    the formula with tanh."""
 
     def __init__(self, approximate: str = "none") -> None:
         self.approximate = checks.one_of("GELU(approximate=...)", approximate, ("none", "tanh"))
@@ -285,8 +285,8 @@ class GELU(Module):
 
 @spelled
 class PReLU(Module):
-    """y = x if x > 0 else w x, with a learnt w (num_parameters): one, or one for each channel of
-    x (N, C, ...) (He et al. 2015)"""
+    """y = x if x > 0 else w x, with a learnt w (num_parameters): a single number, or one for each
+    channel of x (N, C, ...) (He et al. 2015)"""
 
     def __init__(
         self, num_parameters: int = 1, init: float = 0.25, *, dtype: DTypeLike = "float32"

@@ -1,7 +1,7 @@
 """Attention as a layer.
 
-Each place of a sequence asks (query) what stands at others (key), and takes a mixture of what they
-tell (value): softmax(q kᵀ / sqrt(D)) v, in several heads at once, each with its own D numbers of
+Each place of a sequence compares its query with the keys of other places, and takes a weighted mean
+of their values: softmax(q kᵀ / sqrt(D)) v, in several heads at once, each with its own D numbers of
 every place (Vaswani et al. 2017, "Attention is all you need").
 """
 
@@ -28,9 +28,9 @@ class MultiheadAttention(Module):
     k, v are linear in query, key, value; then another linear layer, `out_proj`
 
     query (L, N, E), key and value (S, N, E) -> (L, N, E), and the mean weights (N, L, S); with
-    batch_first N comes first; without N for a single sequence. `in_proj_weight` (3 E, E) holds the
+    batch_first N comes first; a single sequence has no N. `in_proj_weight` (3 E, E) holds the
     weights of q, k and v one below the other. It starts Glorot-uniform, the biases at 0. ShapeError
-    where embed_dim does not divide by num_heads.
+    if embed_dim is not divisible by num_heads.
     """
 
     def __init__(
@@ -74,13 +74,13 @@ class MultiheadAttention(Module):
         attn_mask: Tensor | None = None, average_attn_weights: bool = True,
         is_causal: bool = False, cache: KVCache | None = None,
     ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
-        """(output, weights); without key and value they are the query: self-attention
+        """(output, weights); key and value default to the query: self-attention
 
-        key_padding_mask (N, S): True, or a number that is added, for keys that are no part of a
-        sequence. attn_mask (L, S), or (N * heads, L, S): True where a query must not look, or
-        numbers that are added. is_causal: each place sees itself and those before it, of all that
-        `cache` holds, too; beside attn_mask both hold. need_weights=False, which gives None for
-        them, is the quicker way.
+        key_padding_mask (N, S): True, or a number to add to the scores, for keys that are padding.
+        attn_mask (L, S), or (N * heads, L, S): True where a query must not look, or numbers to add
+        to the scores. is_causal: each place sees itself and earlier places, those in `cache`
+        included; with attn_mask, both apply. need_weights=False is faster and returns None for the
+        weights.
         """
         q, k, v = self.rows(query, key, value)
         q, k, v = (self.heads(t) for t in self.projected(q, k, v))
@@ -133,7 +133,7 @@ class MultiheadAttention(Module):
         return found[0], found[1], found[2]
 
     def projected(self, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """q, k and v after their linear layers: by one product where they are the same."""
+        """q, k and v after their linear layers; one product if they are the same Tensor."""
         if q is k and k is v:
             z = F.linear(q, self.in_proj_weight, self.in_proj_bias)
             a, b, c = z.chunk(3, -1)
@@ -153,7 +153,7 @@ class MultiheadAttention(Module):
         self, q: Tensor, k: Tensor, attn_mask: Tensor | None, padding: Tensor | None,
         is_causal: bool, cache: KVCache | None,
     ) -> Tensor | None:  # fmt: skip
-        """What is added to the scores (N, heads, L, S): -inf where a query must not look."""
+        """The mask to add to the scores (N, heads, L, S): -inf where a query must not look."""
         n, heads, length, _ = q.shape
         keys = k.shape[2]
         total: Tensor | None = None
@@ -180,7 +180,7 @@ class MultiheadAttention(Module):
     def given_back(
         self, z: Tensor, weights: Tensor | None, single: bool
     ) -> tuple[Tensor, Tensor | None]:
-        """The result with the axes in the order of the query's."""
+        """The result and the weights with their axes in the query's order."""
         if single:
             return z.squeeze(0), None if weights is None else weights.squeeze(0)
         return z if self.batch_first else z.transpose(0, 1), weights
@@ -190,7 +190,7 @@ MultiHeadAttention = MultiheadAttention  # as the paper spells it
 
 
 def added(name: str, mask: Tensor, shapes: tuple[tuple[int, ...], ...], q: Tensor) -> Tensor:
-    """A mask as numbers to add: -inf where one of bools is True."""
+    """A mask as numbers to add; a mask of bools has -inf where it is True."""
     if checks.tensor(f"MultiheadAttention({name})", mask).shape not in shapes:
         raise ShapeError(
             f"MultiheadAttention with {name} {mask.shape}", "it does not fit the scores",

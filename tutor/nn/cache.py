@@ -1,4 +1,4 @@
-"""What attention keeps of the places that were seen, so that it need not be computed again."""
+"""The cache of attention: keys and values of earlier places, computed only once."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tutor.ops.movement import cat
 
 @spelled
 class KVCache:
-    """The keys and values of the places that were seen: who writes one place after the other need
-    not compute them again. `attention(x, cache=cache)` takes new places only, and appends them.
+    """The keys and values of the places seen so far, so that generating one place after another
+    need not recompute them. `attention(x, cache=cache)` takes only new places, and appends them.
 
-    `KVCache()` grows: each call copies what is there, as much memory traffic as reading it.
-    `KVCache(places)` has memory for so many places at once, and each call writes into it. No shape
-    changes from call to call, and how many places were seen is a Tensor: so one function under
-    tutor.jit, recorded once, writes place after place. It keeps no graph: call it under no_grad.
+    `KVCache()` grows: each call copies its contents, as much memory traffic as reading them.
+    `KVCache(places)` allocates memory for that many places at once, and each call writes into it.
+    No shape changes from call to call, and the number of places seen is a Tensor, so one function
+    under tutor.jit, recorded once, writes every place. It keeps no graph: call it under no_grad.
 
     >>> from tutor import Tensor, nn, no_grad
     >>> cache, block = nn.KVCache(8), nn.TransformerBlock(4, 2)
@@ -30,32 +30,32 @@ class KVCache:
 
     def __init__(self, places: int | None = None) -> None:
         self.places = None if places is None else layout.positive(places, "KVCache(places=...)")
-        self.keys: Tensor | None = None  # (N, heads, S, D): S are `places`, or those that were seen
+        self.keys: Tensor | None = None  # (N, heads, S, D): S is `places`, or how many were seen
         self.values: Tensor | None = None
-        self.count = Tensor(0, device="cpu")  # of the places that were written into
+        self.count = Tensor(0, device="cpu")  # of the places written
 
     def __len__(self) -> int:
-        """How many places were seen."""
+        """The number of places seen."""
         if self.places is not None:
             return int(self.count.item())
         return 0 if self.keys is None else self.keys.shape[2]
 
     def positions(self, length: int) -> Tensor:
-        """The numbers of the next `length` places, from 0: (length,) int64."""
+        """The positions of the next `length` places, counted from 0: (length,) int64."""
         here = None if self.keys is None else self.keys.device
         at = Tensor.arange(length, device=here)
         return at + (len(self) if self.places is None else self.count)
 
     def reset(self) -> None:
-        """Begin with another sequence. The memory is kept: a recorded function goes on with it."""
+        """Begin another sequence. The memory is reused, so recorded functions still work."""
         if self.places is None or self.keys is None or self.values is None:
             self.keys = self.values = None
             return
         for held in (self.count, self.keys, self.values):
-            held.assign(held.like(0))  # what is hidden has weight 0, but 0 * nan would be nan
+            held.assign(held.like(0))  # hidden places have weight 0, but 0 * nan would be nan
 
     def extend(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """All keys and values, with the new ones behind those that are there."""
+        """All keys and values, with the new ones appended."""
         if self.keys is not None and self.keys.shape[:2] != keys.shape[:2]:
             raise ShapeError(
                 f"attention with a cache of {self.keys.shape[0]} sequences",
@@ -70,7 +70,7 @@ class KVCache:
         return keys, values
 
     def write(self, keys: Tensor, values: Tensor, places: int) -> tuple[Tensor, Tensor]:
-        """Put new keys and values into the memory that there is."""
+        """Write new keys and values into the allocated memory."""
         if keys.requires_grad or values.requires_grad:
             raise GraphError(
                 f"attention with KVCache({places}), which is written into",
@@ -96,7 +96,7 @@ class KVCache:
 
     def hidden(self, length: int, is_causal: bool) -> Tensor | None:
         """Where each of the last `length` places must not look, (length, S) bools; None: nowhere.
-        A place that is_causal does not look at those behind it, and none at what is not there."""
+        With is_causal no place looks at later ones; no place looks at unwritten memory."""
         if self.places is None:
             if self.keys is None or not is_causal or length == 1:
                 return None

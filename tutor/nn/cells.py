@@ -17,12 +17,12 @@ from tutor.nn.recurrent import KINDS, State, pair
 
 
 class Cell(Module):
-    """One step of a recurrent layer: x (N, input_size), or (input_size), and a state
-    (N, hidden_size), zeros unless given -> the new state."""
+    """One step of a recurrent layer: x (N, input_size) or (input_size), and a state
+    (N, hidden_size), by default zeros -> the new state."""
 
     cell: str  # one of KINDS
 
-    @spelled  # alone: what each call asks for has nothing in front of it
+    @spelled  # only this: a wrapper would slow down every call
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, *,
         dtype: DTypeLike = "float32",
@@ -55,7 +55,7 @@ class Cell(Module):
 
 
 class OneStateCell(Cell):
-    """Those whose state is h alone."""
+    """A cell whose state is h alone."""
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         (h,) = self.run(input, None if hx is None else (hx,))

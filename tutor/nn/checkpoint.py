@@ -1,12 +1,12 @@
 """Checkpoints: named Tensors in one safetensors file, written whole or not at all.
 
-A file is the length of its header (8 bytes, little-endian), the header (JSON, saying what stands
-where), then the numbers of all tensors, row-major. The format belongs to no program and no
+A file is the length of its header (8 bytes, little-endian), the header (JSON, which says where each
+tensor is), then the numbers of all tensors, row-major. The format belongs to no program and no
 language, and nothing in such a file is ever run. It is read and written here, without its package,
-so that a checkpoint needs nothing beside this library and every mistake in a file is explained.
+so that a checkpoint needs only this library and every mistake in a file is explained.
 
-Into the header's metadata goes the SHA-256 of the whole file, computed with zeros in the place of
-its 64 digits: one changed byte anywhere is noticed.
+The header's metadata contain the SHA-256 of the whole file, computed with zeros instead of its 64
+digits: one changed byte anywhere is noticed.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ CODES = {
     "U16": "uint16", "U32": "uint32", "U64": "uint64", "F16": "float16", "F32": "float32",
     "BF16": "bfloat16", "F64": "float64",
 }  # fmt: skip
-METADATA = "__metadata__"  # the one name in a header that is no tensor's
+METADATA = "__metadata__"  # the one name in a header that is not a tensor's
 
-# Two marks of our own among the notes, so that no damage to one of them makes a file of ours look
-# like another program's, which has none and is not checked.
+# Two marks of our own among the notes, so that damage to one of them cannot make our file look like
+# another program's, which has no marks and is not checked.
 FORMAT, CHECKSUM = "tutor.format", "tutor.sha256"
 ZEROS = "0" * 64
 
@@ -45,10 +45,10 @@ ZEROS = "0" * 64
 
 
 def save(path: str | Path, tensors: Mapping[str, Tensor], notes: Mapping[str, str]) -> None:
-    """Write tensors and notes (short texts) to `path`, replacing a file there only when done.
+    """Write tensors and notes (short texts) to `path`, replacing an old file only when done.
 
-    DataError where the file cannot be written (the old one is kept then), DataError or DTypeError
-    for names, notes or values that no such file can hold.
+    DataError if the file cannot be written (the old one is then kept), DataError or DTypeError for
+    names, notes or values that no such file can hold.
     """
     header = header_of(tensors, notes)
     digits_at = 8 + header.index(ZEROS.encode(), header.index(CHECKSUM.encode()))
@@ -68,7 +68,7 @@ def save(path: str | Path, tensors: Mapping[str, Tensor], notes: Mapping[str, st
 
 
 def header_of(tensors: Mapping[str, Tensor], notes: Mapping[str, str]) -> bytes:
-    """The header that says where each tensor stands, with zeros for the checksum."""
+    """The header with the place of each tensor, and zeros for the checksum."""
     codes = {dtype: code for code, dtype in CODES.items()}
     check_texts("the notes of a checkpoint", notes, (FORMAT, CHECKSUM))
     for text in notes.values():
@@ -89,7 +89,7 @@ def header_of(tensors: Mapping[str, Tensor], notes: Mapping[str, str]) -> bytes:
 
 
 def check_texts(what: str, named: Mapping[str, Any], reserved: tuple[str, ...]) -> None:
-    """Refuse names that `load` could not give back."""
+    """Refuse names that `load` could not return."""
     if not isinstance(named, Mapping):
         raise DTypeError(what, f"a {type(named).__name__}", "give a dict, from names to values")
     for name in named:
@@ -116,11 +116,11 @@ def check_text(what: str, text: object) -> None:
 def load(
     path: str | Path, checked: bool = False, device: DeviceLike | None = None
 ) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """The tensors and notes that `save` wrote, or that another program wrote in this format, on
-    that device (None: where all that is made from nothing goes).
+    """The tensors and notes that `save`, or another program, wrote in this format, on that device
+    (None: the default device for new tensors).
 
-    DataError for a file that is none, or is damaged. Another program's file has no checksum of
-    ours; with `checked` it is refused, too.
+    DataError for a file that is not a checkpoint, or is damaged; with `checked` also for another
+    program's file, which has no checksum of ours.
     """
     asked, place = f"to load the checkpoint {path}", devices.of(device)
     try:
@@ -142,7 +142,7 @@ def load(
     except (DataError, ShapeError) as bad:
         raise DataError(asked, bad.found, "use another copy, or give a file that training has "
                         "written") from bad  # fmt: skip
-    ours = any(name.startswith("tutor.") for name in notes)  # then it had a checksum once
+    ours = any(name.startswith("tutor.") for name in notes)  # then it once had a checksum
     if (checked or ours) and marks == (None, None):
         raise DataError(
             asked, "it has no checksum of tutor's: another program has written it",
@@ -157,7 +157,7 @@ def damaged(found: str) -> DataError:
 
 
 def read_header(payload: bytes) -> tuple[dict[str, Any], int]:
-    """The header as a dict, and where the numbers begin."""
+    """The header as a dict, and the offset of the numbers."""
     if len(payload) < 8:
         raise damaged(f"{len(payload)} bytes, where a safetensors file has at least 8")
     start = 8 + int.from_bytes(payload[:8], "little")
@@ -189,7 +189,7 @@ def read_notes(notes: Any) -> dict[str, str]:
 
 
 def verify(payload: bytes, marks: tuple[str | None, str | None]) -> None:
-    """That the file is as `save` has written it, to the bit."""
+    """Check that the file is as `save` wrote it, to the bit."""
     version, digest = marks
     if version is None or digest is None or len(digest) != len(ZEROS):
         raise damaged("one of the two marks of a checkpoint of tutor's; the other is damaged")
@@ -208,7 +208,7 @@ Row = tuple[dtypes.DType, tuple[int, ...], int, int]
 
 
 def read_row(name: str, row: Any) -> Row:
-    """dtype, shape, and where the numbers begin and end, of one line of the header."""
+    """The dtype, shape, and start and end of the numbers, from one entry of the header."""
     if not isinstance(row, dict) or row.keys() != {"dtype", "shape", "data_offsets"}:
         raise damaged(f"{name!r} is not described by dtype, shape and data_offsets")
     code, shape, offsets = row["dtype"], row["shape"], row["data_offsets"]
@@ -223,13 +223,13 @@ def read_row(name: str, row: Any) -> Row:
 
 
 def is_sizes(value: Any, most: int) -> bool:
-    """Whether it is a list of whole numbers (no bools), and not longer than it may be."""
+    """Is it a list of at most `most` whole numbers (no bools)?"""
     whole = isinstance(value, list) and all(type(n) is int and n >= 0 for n in value)
     return whole and len(value) <= most
 
 
 def check_cover(rows: Mapping[str, Row], size: int) -> None:
-    """That the tensors fill the bytes behind the header: one after the other, no gaps."""
+    """Check that the tensors fill the bytes after the header, one after another without gaps."""
     end = 0
     for name, (_, _, start, stop) in sorted(rows.items(), key=lambda item: item[1][2:]):
         if start != end:

@@ -19,18 +19,18 @@ Layer = Callable[[Tensor], Tensor]
 
 
 class Row(Module):
-    """What Sequential and ModuleList are: `layers`, a list. Its parts are named by their places,
-    `0.weight`, or, where the layers were given in a dict, by its keys."""
+    """The base of Sequential and ModuleList: `layers`, a list. Its parts are named by position,
+    `0.weight`, or by the keys if the layers came in a dict."""
 
     layers: list[Any]
-    names: list[str]  # of the layers; empty where they are counted
+    names: list[str]  # of the layers; empty if named by position
 
     def checked(self, layer: Any) -> Any:
-        """What may be in it: what can be called."""
+        """The layer; an error unless it can be called."""
         return checks.function(f"a layer of {type(self).__name__}", layer)
 
     def named_parts(self) -> Iterator[tuple[Any, Any]]:
-        """The layers, and what else was set as an attribute."""
+        """The layers, and all other attributes."""
         yield from zip(self.names or range(len(self)), self.layers, strict=True)
         yield from ((n, v) for n, v in vars(self).items() if n not in ("layers", "names"))
 
@@ -41,7 +41,7 @@ class Row(Module):
         return iter(self.layers)
 
     def at(self, place: SupportsIndex) -> int:
-        """A place, counted from the front."""
+        """An index, counted from the front."""
         found, n = layout.whole_number(place, f"{type(self).__name__}[...]"), len(self)
         if not -n <= found < n:
             raise OutOfRangeError(
@@ -51,7 +51,7 @@ class Row(Module):
         return found % n
 
     def __getitem__(self, place: SupportsIndex | slice) -> Any:
-        """One layer; or, of a slice, such a module of these layers (which it shares)."""
+        """One layer; for a slice, a module of the same kind that shares these layers."""
         if not isinstance(place, slice):
             return self.layers[self.at(place)]
         part = object.__new__(type(self))
@@ -66,18 +66,18 @@ class Row(Module):
         del self.layers[found], self.names[found : found + 1]
 
     def __getattr__(self, name: str) -> Any:
-        """A layer that was given by name."""
+        """A layer by its name."""
         if name in vars(self).get("names", ()):
             return self.layers[self.names.index(name)]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def append(self, module: Any) -> Self:
-        """One more at the end. Returns itself. DTypeError for what cannot be called (of a
-        ParameterList: for what is no Tensor)."""
+        """Append a layer. Returns self. DTypeError if it cannot be called (in a ParameterList: if
+        it is no Tensor)."""
         return self.insert(len(self), module)
 
     def insert(self, index: int, module: Any) -> Self:
-        """One more before the one at that place, as in a list. Returns itself."""
+        """Insert a layer before that index, as in a list. Returns self."""
         place = layout.whole_number(index, "insert(index)")
         self.layers.insert(place, self.checked(module))
         if self.names:
@@ -86,7 +86,7 @@ class Row(Module):
         return self
 
     def extend(self, modules: Iterable[Any]) -> Self:
-        """All of these at the end. Returns itself."""
+        """Append all of these. Returns self."""
         for module in several("extend(modules)", modules):
             self.append(module)
         return self
@@ -102,9 +102,9 @@ def several(asked: str, given: Any) -> list[Any]:
 class Sequential(Row):
     """One layer after another: z = layers[-1](... layers[1](layers[0](x)))
 
-    `Sequential(a, b, ...)`, or `Sequential({"first": a, "second": b})`, whose layers are then
-    attributes, too. `model[0]` is a layer, `model[1:]` a Sequential of the same layers. DTypeError
-    for what cannot be called.
+    `Sequential(a, b, ...)`, or `Sequential({"first": a, "second": b})`, whose layers are also
+    attributes. `model[0]` is a layer, `model[1:]` a Sequential of the same layers. DTypeError for
+    layers that cannot be called.
     """
 
     def __init__(self, *layers: Layer | Mapping[str, Layer]) -> None:
@@ -126,7 +126,7 @@ class Sequential(Row):
 
 @spelled
 class ModuleList(Row):
-    """Layers in a list: `model.blocks[0]`, `for block in model.blocks`. A plain list does, too."""
+    """Layers in a list: `model.blocks[0]`, `for block in model.blocks`. A plain list also works."""
 
     def __init__(self, modules: Iterable[Any] = ()) -> None:
         self.names = []
@@ -135,33 +135,33 @@ class ModuleList(Row):
 
 @spelled
 class ParameterList(Row):
-    """Tensors in a list; those that require a gradient are parameters. (A plain list does, too.)"""
+    """Tensors in a list; those that require a gradient are parameters. A plain list also works."""
 
     def __init__(self, values: Iterable[Tensor] = ()) -> None:
         self.names = []
         self.layers = [self.checked(value) for value in several("ParameterList", values)]
 
     def checked(self, layer: Any) -> Any:
-        """What may be in it: Tensors."""
+        """The Tensor; DTypeError for anything else."""
         return checks.tensor("a value of ParameterList", layer)
 
 
 @spelled
 class ModuleDict(Module):
-    """Layers by name: `model.heads["left"]`. (A plain dict does, too.)"""
+    """Layers by name: `model.heads["left"]`. A plain dict also works."""
 
     def __init__(self, modules: Mapping[str, Any] | None = None) -> None:
         self.layers: dict[str, Any] = {}
         self.update(modules or {})
 
     def named_parts(self) -> Iterator[tuple[str, Any]]:
-        """The layers, and what else was set as an attribute."""
+        """The layers, and all other attributes."""
         yield from self.layers.items()
         yield from ((name, v) for name, v in vars(self).items() if name != "layers")
 
     def update(self, modules: Mapping[str, Any]) -> None:
-        """Put all of these in, over those of the same names. DTypeError for what is no dict of
-        layers, ArgumentError for a name with a dot."""
+        """Add all of these, replacing layers of the same names. DTypeError for anything but a dict
+        of layers, ArgumentError for a name with a dot."""
         if not isinstance(modules, Mapping):
             raise DTypeError("ModuleDict", checks.said(modules), "give a dict of layers by name")
         for name, module in modules.items():
@@ -194,7 +194,7 @@ class ModuleDict(Module):
         return key in self.layers
 
     def keys(self) -> list[str]:
-        """The names, in the order in which they were put in."""
+        """The names, in the order of insertion."""
         return list(self.layers)
 
     def values(self) -> list[Any]:
@@ -211,7 +211,7 @@ class Identity(Module):
     """y = x"""
 
     def __init__(self) -> None:
-        """There is nothing to set."""
+        """Takes no settings."""
 
     def forward(self, x: Tensor) -> Tensor:
         return x
@@ -219,7 +219,7 @@ class Identity(Module):
 
 @spelled
 class Flatten(Module):
-    """(N, ...) -> (N, all the rest): the axes from `start` to `end` become one."""
+    """(N, ...) -> (N, product of the rest): the axes from `start` to `end` become one."""
 
     def __init__(self, start: int = 1, end: int = -1) -> None:
         self.start = layout.whole_number(start, "Flatten(start=...)")
@@ -227,15 +227,15 @@ class Flatten(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         checks.at_least("Flatten", x, 1)
-        if (self.start, self.end) == (1, -1):  # of (N,), which has no rest: (N, 1)
+        if (self.start, self.end) == (1, -1):  # (N,) has no rest: (N, 1)
             return x.reshape((x.shape[0], math.prod(x.shape[1:])))
         return x.flatten(self.start, self.end)
 
 
 @spelled
 class Unflatten(Module):
-    """The one axis `axis` becomes several, of `unflattened_size`: Flatten backwards. ShapeError
-    where that many numbers are not there."""
+    """The axis `axis` becomes several, of `unflattened_size`: the reverse of Flatten. ShapeError if
+    the sizes do not multiply to the axis's size."""
 
     def __init__(self, axis: Axis, unflattened_size: Sizes) -> None:
         self.axis = layout.whole_number(axis, "Unflatten(axis=...)")

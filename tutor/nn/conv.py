@@ -15,7 +15,7 @@ from tutor.nn.module import Module
 
 
 class Window(Module):
-    """What both kinds have: a weight with a window, a bias, and how the window moves.
+    """The base of both kinds: a weight with a window, a bias, and how the window moves.
 
     The weight starts uniform in +-sqrt(6 / (fan_in + fan_out)) (Glorot & Bengio 2010), the bias
     (out_channels) at 0.
@@ -49,8 +49,8 @@ class Window(Module):
 @spelled
 class Conv(Window):
     """A convolution, x (N, in_channels, *S) -> (N, out_channels, *S'): see
-    tutor.methods.windows.conv. `kernel_size`, `stride`, `padding` and `dilation` are one number, or
-    one for each axis of S; the weight is (out_channels, in_channels / groups, *kernel_size)."""
+    tutor.methods.windows.conv. `kernel_size`, `stride`, `padding` and `dilation` are one number or
+    one per axis of S; the weight is (out_channels, in_channels / groups, *kernel_size)."""
 
     def __init__(
         self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes = 1,
@@ -72,7 +72,7 @@ class Conv(Window):
 
 @spelled
 class ConvTranspose(Window):
-    """A convolution backwards, x (N, in_channels, *S) -> (N, out_channels, *S'), S' larger: see
+    """A transposed convolution, x (N, in_channels, *S) -> (N, out_channels, *S'), S' larger: see
     tutor.methods.windows.conv_transpose. The weight is (in_channels, out_channels / groups,
     *kernel_size)."""
 
@@ -102,7 +102,7 @@ class ConvTranspose(Window):
         )
 
 
-# ---- by how many axes they go over ---------------------------------------------------------------
+# ---- by number of axes ---------------------------------------------------------------------------
 
 
 class Conv1d(Conv):
@@ -124,18 +124,18 @@ class Conv3d(Conv):
 
 
 class ConvTranspose1d(ConvTranspose):
-    """A convolution backwards, of x (N, in_channels, L): see ConvTranspose."""
+    """A transposed convolution of x (N, in_channels, L): see ConvTranspose."""
 
     dims = 1
 
 
 class ConvTranspose2d(ConvTranspose):
-    """A convolution backwards, of x (N, in_channels, H, W): see ConvTranspose."""
+    """A transposed convolution of x (N, in_channels, H, W): see ConvTranspose."""
 
     dims = 2
 
 
 class ConvTranspose3d(ConvTranspose):
-    """A convolution backwards, of x (N, in_channels, D, H, W): see ConvTranspose."""
+    """A transposed convolution of x (N, in_channels, D, H, W): see ConvTranspose."""
 
     dims = 3

@@ -1,4 +1,4 @@
-"""Layers with a weight for every pair of an input and an output, and the table of an embedding."""
+"""Dense layers, with a weight for every pair of an input and an output, and embedding tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Linear(Module):
     """y = x Wᵀ + b, for x (..., in_features), W (out_features, in_features), b (out_features)
 
     W starts uniform in +-sqrt(6 / (in_features + out_features)) (Glorot & Bengio 2010), b at 0.
-    With `activation="relu"` the layer gives relu(y): the same as a ReLU after it, in one kernel.
+    With `activation="relu"` the layer returns relu(y): the same as a ReLU after it, in one kernel.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Linear(Module):
 class Bilinear(Module):
     """y[..., o] = a A[o] bᵀ + bias[o], for a (..., in1), b (..., in2), A (out, in1, in2)
 
-    A and the bias start uniform in +-1/sqrt(in1), as PyTorch's.
+    A and the bias start uniform in +-1/sqrt(in1), as in PyTorch.
     """
 
     def __init__(
@@ -61,10 +61,10 @@ class Bilinear(Module):
 
 @spelled
 class Embedding(Module):
-    """Row i of a table for each number i: x (...) of whole numbers -> (..., embedding_dim)
+    """Row i of a table for each integer i: x (...) of integers -> (..., embedding_dim)
 
     The table `weight` (num_embeddings, embedding_dim) starts normal, mean 0 and variance 1. The row
-    `padding_idx` starts at 0 and gets no gradient. OutOfRangeError for an i that is no row.
+    `padding_idx` starts at 0 and gets no gradient. OutOfRangeError for an i outside the table.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Embedding(Module):
     def from_pretrained(
         cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None
     ) -> Embedding:
-        """An Embedding with this table (rows, width), which is copied; trained unless `freeze`."""
+        """An Embedding with a copy of this table (rows, width); it is trained unless `freeze`."""
         table = checks.at_least("Embedding.from_pretrained(embeddings)", embeddings, 2)
         if table.ndim != 2:
             raise ShapeError(
@@ -113,8 +113,8 @@ def started(bound: float, shape: tuple[int, ...], dtype: DTypeLike) -> Tensor:
 
 
 def stacked(num_layers: int, what: str) -> int:
-    """How many layers stand one above the other: each is made, so a slip of the pen must not ask
-    for more than there is memory for."""
+    """The number of stacked layers. Each of them is built, so a typo must not ask for more than
+    memory can hold: ShapeError above MOST_LAYERS."""
     count = layout.positive(num_layers, what)
     if count > MOST_LAYERS:
         raise ShapeError(what, f"{count}", f"the most is {MOST_LAYERS}")

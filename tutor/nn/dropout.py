@@ -1,4 +1,4 @@
-"""Layers that set what passes them to 0 by chance, in training only."""
+"""Dropout layers: in training only, they set random elements to 0."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tutor.nn.module import Module
 
 
 class Chance(Module):
-    """What has a probability p. `inplace` is understood and changes nothing: no input is ever
+    """A layer with a probability p. `inplace` is accepted and changes nothing: no input is ever
     overwritten."""
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
@@ -20,8 +20,8 @@ class Chance(Module):
 
 @spelled
 class Dropout(Chance):
-    """In training each number is 0 with probability p, else x / (1 - p), so that its mean stays; in
-    eval() x itself (Srivastava et al. 2014). The draws are of the generator that
+    """In training each number is 0 with probability p, else x / (1 - p), which preserves its mean;
+    in eval() it is x (Srivastava et al. 2014). The random numbers come from the generator that
     `tutor.manual_seed` sets."""
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
@@ -43,8 +43,8 @@ def channels(name: str, x: Tensor, dims: int) -> Tensor:
 
 @spelled
 class Dropout1d(Chance):
-    """As Dropout, but of whole channels of x (N, C, L) (Tompson et al. 2015): neighbours in a
-    channel are so alike that one would stand in for the other."""
+    """Like Dropout, but for whole channels of x (N, C, L) (Tompson et al. 2015): neighbours in a
+    channel are so alike that one would replace the other."""
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__(p, inplace)
@@ -55,7 +55,7 @@ class Dropout1d(Chance):
 
 @spelled
 class Dropout2d(Chance):
-    """As Dropout, but of whole channels of x (N, C, H, W): see Dropout1d."""
+    """Like Dropout, but for whole channels of x (N, C, H, W): see Dropout1d."""
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__(p, inplace)

@@ -1,4 +1,4 @@
-"""Hooks: functions that are told when a layer is called, and when a gradient passes it."""
+"""Hooks: functions called whenever a layer is called, or a gradient passes it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Hook = Callable[..., Any]
 
 
 class Handle:
-    """What a hook is removed by: `handle.remove()`, or at the end of `with handle:`."""
+    """Removes a hook: by `handle.remove()`, or at the end of `with handle:`."""
 
     def __init__(self, hooks: list[Hook], hook: Hook) -> None:
         self.hooks, self.hook, self.is_there = hooks, hook, True
 
     def remove(self) -> None:
-        """Take the hook away; once is enough, a second time does nothing. A hook that was
-        registered twice has two handles, and is called until both are removed."""
+        """Remove the hook; a second call does nothing. A hook that was registered twice has two
+        handles, and is called until both are removed."""
         if self.is_there:
             del self.hooks[next(i for i, hook in enumerate(self.hooks) if hook is self.hook)]
         self.is_there = False
@@ -35,7 +35,7 @@ class Handle:
 
 class Hooks:
     """The hooks of one module. It has no attributes by name, so the walk over a model's parts, and
-    with it state_dict, finds nothing in it."""
+    thus state_dict, finds nothing in it."""
 
     __slots__ = ("after", "backward", "before")
 
@@ -49,8 +49,8 @@ class Hooks:
         return Handle(hooks, hook)
 
     def call(self, module: Any, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        """module.forward(*inputs, **options) between its hooks. What a hook returns, unless None,
-        goes on in the place of what it was shown."""
+        """module.forward(*inputs, **options) between its hooks. A hook's return value, unless None,
+        replaces the inputs (before forward) or the result (after it)."""
         for hook in tuple(self.before):
             other = hook(module, inputs)
             if other is not None:
@@ -68,20 +68,20 @@ class Hooks:
 class Passing:
     """One call of a module whose backward hooks wait for its gradients.
 
-    The gradients of its results come first. When those of all its inputs have come, too, or, if
-    none of them wants one, at once, the hooks are called, with tuples that have None for what has
-    no gradient. A hook may return other gradients of the inputs: what comes last goes on as the
-    hook says; of several inputs the earlier ones have gone on already, and only the last changes.
+    The gradients of its results come first. Once those of all its inputs have come (at once, if no
+    input wants one), the hooks are called with tuples of gradients, None where one is missing. A
+    hook may return other gradients of the inputs. With several inputs this changes only the last
+    gradient to arrive: the earlier ones have already been passed on.
     """
 
     def __init__(self, module: Any, hooks: tuple[Hook, ...]) -> None:
         self.module, self.hooks = module, hooks
-        self.inputs: list[Tensor | None] = []  # their gradients, as they come
+        self.inputs: list[Tensor | None] = []  # their gradients, as they arrive
         self.results: list[Tensor | None] = []
         self.wanted = 0
 
     def entering(self, x: Any) -> Any:
-        """The input under another name, whose gradient belongs to this call alone."""
+        """A view of the input, whose gradient belongs to this call alone."""
         self.inputs.append(None)
         if not isinstance(x, Tensor) or not x.requires_grad:
             return x
@@ -110,7 +110,7 @@ class Passing:
         return None if told is None else told[place]
 
     def tell(self) -> tuple[Tensor | None, ...] | None:
-        """Call the hooks; the gradients of the inputs that go on, or None if they are as before."""
+        """Call the hooks. Returns the inputs' new gradients, or None if they are unchanged."""
         given, changed = tuple(self.inputs), False
         for hook in self.hooks:
             other = hook(self.module, given, tuple(self.results))

@@ -1,9 +1,9 @@
-"""How weights start: each fills a Tensor in place and returns it.
+"""Initial weights: each function fills a Tensor in place and returns it.
 
-A signal keeps its size through many layers if each keeps the variance of what passes it: forwards
-that asks for a variance of 1 / fan_in, backwards of 1 / fan_out, times the gain of what comes after
-the layer. fan_in is how many inputs an output sees, fan_out how many outputs see an input: of a
-weight (out, in, *window) they are in and out, times the places of the window.
+A signal keeps its size through many layers if each layer preserves its variance. That requires
+weights of variance 1 / fan_in forwards and 1 / fan_out backwards, times the gain for the activation
+that follows. fan_in is the number of inputs an output sees, fan_out the number of outputs an input
+reaches: for a weight (out, in, *window), in and out times the size of the window.
 
     >>> from tutor import Tensor, nn
     >>> nn.init.constant_(Tensor.zeros(2), 0.5)
@@ -32,9 +32,9 @@ MODES = ("fan_in", "fan_out")
 
 @spelled
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """What a layer before this function must multiply by, so that the variance stays: sqrt(2) for
-    relu, which halves it, sqrt(2 / (1 + param**2)) for leaky_relu with that slope (0.01), 5/3 for
-    tanh, 3/4 for selu, else 1 (He et al. 2015; LeCun et al. 1998, "Efficient BackProp")."""
+    """The scale of the layer before this activation that preserves the variance: sqrt(2) for relu,
+    which halves it, sqrt(2 / (1 + param**2)) for leaky_relu with slope param (0.01), 5/3 for tanh,
+    3/4 for selu, else 1 (He et al. 2015; LeCun et al. 1998, "Efficient BackProp")."""
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else checks.number("calculate_gain(param=...)", param)
         return math.sqrt(2 / (1 + slope * slope))
@@ -78,7 +78,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0) -> Tensor:
 @spelled
 @no_grad
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
-    """Normal, with that mean and standard deviation."""
+    """Normal, with this mean and standard deviation."""
     mean, std = finite("normal_(mean=...)", mean), checks.number("normal_(std=...)", std, 0)
     x = Tensor.randn(floats("normal_", tensor).shape, dtype=tensor.dtype, device=tensor.device)
     return tensor.assign(x * finite("normal_(std=...)", std) + mean)
@@ -89,8 +89,8 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
 def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0
 ) -> Tensor:
-    """Normal, but only from a to b: mean + std z with z = sqrt(2) erfinv(u), u uniform between
-    the shares 2 P - 1 of the normal distribution below a and below b; erfinv by Newton's method."""
+    """Normal, truncated to a ... b: mean + std z, z = sqrt(2) erfinv(u), u uniform from
+    2 P(X < a) - 1 to 2 P(X < b) - 1; erfinv by Newton's method. DomainError if a >= b, std <= 0."""
     mean, std = finite("trunc_normal_(mean=...)", mean), finite("trunc_normal_(std=...)", std)
     low, high = finite("trunc_normal_(a=...)", a), finite("trunc_normal_(b=...)", b)
     if low >= high or std <= 0:
@@ -105,9 +105,9 @@ def trunc_normal_(
 
 
 def inverse_erf(y: Tensor) -> Tensor:
-    """x with erf(x) = y. From a start within 0.002 (Winitzki 2008) two of Newton's steps,
-    x - (erf(x) - y) / erf'(x), with erf'(x) = 2 / sqrt(pi) e**-x**2, reach 1e-12 where |y| is below
-    0.99; what lies further out is cut off first, at the |y| where x is 5."""
+    """x with erf(x) = y. From a start within 0.002 (Winitzki 2008), two Newton steps
+    x - (erf(x) - y) / erf'(x), with erf'(x) = 2 / sqrt(pi) e**-x**2, reach 1e-12 for |y| below
+    0.99; y is first clipped to the |y| where x is 5."""
     y = y.clip(-math.erf(5.0), math.erf(5.0))
     logs, a = (1 - y * y).log(), 0.147
     first = logs * 0.5 + 2 / (math.pi * a)
@@ -120,7 +120,7 @@ def inverse_erf(y: Tensor) -> Tensor:
 @spelled
 @no_grad
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """Every number is val."""
+    """Set every number to val."""
     checks.tensor("constant_(tensor)", tensor)
     number = checks.number("constant_(val)", val)
     return tensor.assign(tensor.wrap(number, tensor.dtype))
@@ -128,20 +128,20 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
 
 @spelled
 def zeros_(tensor: Tensor) -> Tensor:
-    """Every number is 0."""
+    """Set every number to 0."""
     return constant_(tensor, 0)
 
 
 @spelled
 def ones_(tensor: Tensor) -> Tensor:
-    """Every number is 1."""
+    """Set every number to 1."""
     return constant_(tensor, 1)
 
 
 @spelled
 @no_grad
 def eye_(tensor: Tensor) -> Tensor:
-    """1 on the diagonal, else 0: for a matrix, a layer that hands its inputs on."""
+    """1 on the diagonal of a matrix, else 0: a layer that passes its inputs through."""
     if floats("eye_", tensor).ndim != 2:
         raise ShapeError(f"eye_ of {tensor.shape}", "it is no matrix", "give 2 axes")
     return tensor.assign(Tensor.eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
@@ -151,7 +151,7 @@ def eye_(tensor: Tensor) -> Tensor:
 @no_grad
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """1 in the middle of the window where output and input are the same channel of a group, else 0:
-    a convolution that hands its channels on. For a weight (out, in, *window) of 3 to 5 axes."""
+    a convolution that passes its channels through. For weights (out, in, *window), 3 to 5 axes."""
     shape, groups = floats("dirac_", tensor).shape, layout.positive(groups, "dirac_(groups=...)")
     if not 3 <= len(shape) <= 5 or shape[0] % groups:
         raise ShapeError(
@@ -169,8 +169,8 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 @spelled
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0) -> Tensor:
-    """Uniform in +-gain sqrt(6 / (fan_in + fan_out)) (Glorot & Bengio 2010, equation 16): the
-    variance 2 / (fan_in + fan_out), between what forwards and what backwards ask for."""
+    """Uniform in +-gain sqrt(6 / (fan_in + fan_out)) (Glorot & Bengio 2010, equation 16). Its
+    variance, for gain 1, is 2 / (fan_in + fan_out), a compromise between forwards and backwards."""
     found = sum(fans("xavier_uniform_", tensor))
     bound = gained("xavier_uniform_", gain) * math.sqrt(6 / max(found, 1))
     return uniform_(tensor, -bound, bound)
@@ -188,7 +188,7 @@ def gained(name: str, gain: float) -> float:
 
 
 def spread(name: str, tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
-    """gain / sqrt(fan): the standard deviation that He et al. ask for."""
+    """gain / sqrt(fan): the standard deviation of He et al."""
     fan = fans(name, tensor)[MODES.index(checks.one_of(f"{name}(mode=...)", mode, MODES))]
     gain = calculate_gain(nonlinearity, finite(f"{name}(a=...)", a))
     return gain / math.sqrt(max(fan, 1))
@@ -198,7 +198,7 @@ def spread(name: str, tensor: Tensor, a: float, mode: str, nonlinearity: str) ->
 def kaiming_uniform_(
     tensor: Tensor, a: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu"
 ) -> Tensor:
-    """Uniform in +-gain sqrt(3 / fan), with the gain of a leaky_relu of slope a (or of another
+    """Uniform in +-gain sqrt(3 / fan), with the gain for a leaky_relu of slope a (or for another
     `nonlinearity`) (He et al. 2015, "Delving deep into rectifiers")."""
     bound = math.sqrt(3) * spread("kaiming_uniform_", tensor, a, mode, nonlinearity)
     return uniform_(tensor, -bound, bound)
@@ -215,11 +215,11 @@ def kaiming_normal_(
 @spelled
 @no_grad
 def orthogonal_(tensor: Tensor, gain: float = 1.0) -> Tensor:
-    """gain Q, whose rows (or columns, where there are more rows) are at right angles and of length
-    1: every length is kept (Saxe, McClelland & Ganguli 2014). For a weight (out, ...), as a matrix.
+    """gain Q, with orthonormal rows (or columns, if there are more rows), which preserves lengths
+    (Saxe, McClelland & Ganguli 2014). A weight (out, ...) is treated as a matrix (out, rest).
 
     Q is that of the QR decomposition of normal numbers, each column with the sign that makes R's
-    diagonal positive: so every rotation is equally likely (Mezzadri 2007).
+    diagonal positive, so that every rotation is equally likely (Mezzadri 2007).
     """
     gain = finite("orthogonal_(gain=...)", gain)
     fans("orthogonal_", tensor)
@@ -234,8 +234,8 @@ def orthogonal_(tensor: Tensor, gain: float = 1.0) -> Tensor:
 
 
 def orthonormal(x: Tensor) -> Tensor:
-    """Gram-Schmidt, twice, as once is not exact enough: from each column what lies along those
-    before it is taken away, and it gets length 1. R's diagonal is these lengths, so positive."""
+    """Gram-Schmidt: subtract from each column its projections on the columns before it, then scale
+    it to length 1. Twice, for accuracy. R's diagonal consists of these lengths, so is positive."""
     done: list[Tensor] = []
     for j in range(x.shape[1]):
         v = x[:, j]
@@ -249,7 +249,7 @@ def orthonormal(x: Tensor) -> Tensor:
 @spelled
 @no_grad
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01) -> Tensor:
-    """Normal, but in each column the share `sparsity` of the rows, drawn, is 0 (Martens 2010)."""
+    """Normal, but in each column a fraction `sparsity` of random rows is 0 (Martens 2010)."""
     share = checks.number("sparse_(sparsity=...)", sparsity, 0, 1, nan=False)
     if floats("sparse_", tensor).ndim != 2:
         raise ShapeError(f"sparse_ of {tensor.shape}", "it is no matrix", "give 2 axes")

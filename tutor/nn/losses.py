@@ -1,7 +1,7 @@
-"""Losses as layers: each applies the function of its name in tutor.nn.functional, where the formula
-stands, to an input and a target.
+"""Losses as layers: each applies the function of the same name in tutor.nn.functional, which has
+the formula, to an input and a target.
 
-`reduction` is "mean", "sum" or "none"; of KLDivLoss also "batchmean".
+`reduction` is "mean", "sum" or "none"; for KLDivLoss also "batchmean".
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ REDUCTIONS = ("mean", "sum", "none")
 
 
 class Loss(Module):
-    """What they have in common."""
+    """The base class of the losses."""
 
     def reduced_by(self, reduction: str, more: tuple[str, ...] = ()) -> None:
         what = f"{type(self).__name__}(reduction=...)"
         self.reduction = checks.one_of(what, reduction, (*REDUCTIONS, *more))
 
     def real(self, name: str, x: float, least: float = -float("inf")) -> float:
-        """A setting that is a number."""
+        """A setting as a float; an error unless it is a number of at least `least`."""
         return float(checks.number(f"{type(self).__name__}({name}=...)", x, least, nan=False))
 
     weight: Tensor | None
     pos_weight: Tensor | None
 
     def given(self, name: str, t: Tensor | None) -> None:
-        """A setting that is a Tensor, which is no parameter of the model, but saved with it."""
+        """A setting that is a Tensor: a buffer, saved with the model but not trained."""
         if t is not None:
             checks.tensor(f"{type(self).__name__}({name}=...)", t)
         self.register_buffer(name, t)
@@ -86,7 +86,7 @@ class SmoothL1Loss(Loss):
 
 @spelled
 class BCELoss(Loss):
-    """-(t ln p + (1 - t) ln(1 - p)) of probabilities p"""
+    """-(t ln p + (1 - t) ln(1 - p)) for probabilities p"""
 
     def __init__(self, weight: Tensor | None = None, reduction: str = "mean") -> None:
         self.given("weight", weight)
@@ -118,7 +118,7 @@ class BCEWithLogitsLoss(Loss):
 
 @spelled
 class KLDivLoss(Loss):
-    """t (ln t - x) of log-probabilities x; "batchmean" is the divergence itself"""
+    """t (ln t - x) for log-probabilities x; "batchmean" is the divergence itself"""
 
     def __init__(self, log_target: bool = False, reduction: str = "mean") -> None:
         self.log_target = bool(log_target)
@@ -246,8 +246,8 @@ class TripletMarginLoss(Loss):
 
 @spelled
 class CrossEntropyLoss(Loss):
-    """-ln softmax(x)[t], for logits x (N, C, *S) and class numbers t (N, *S), or probabilities: see
-    F.cross_entropy, whose settings these are. Do not put a softmax before it."""
+    """-ln softmax(x)[t], for logits x (N, C, *S) and class numbers t (N, *S), or probabilities. The
+    settings are those of F.cross_entropy. Do not put a softmax before it."""
 
     def __init__(
         self, weight: Tensor | None = None, ignore_index: int | None = None,

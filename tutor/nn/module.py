@@ -1,7 +1,7 @@
 """Modules: objects that hold parameters, found by walking attributes. No base class is needed.
 
-A Tensor that requires a gradient is a parameter: `parameters()` has it, and an optimizer moves it.
-Any other Tensor is state that is saved along with them, a buffer: the running mean of a batch norm.
+A Tensor that requires a gradient is a parameter: `parameters()` returns it, an optimizer moves it.
+Any other Tensor is a buffer, state that is saved with the parameters: a batch norm's running mean.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from tutor.nn.summary import Summary
 
 @spelled
 def get_parameters(model: object) -> list[Tensor]:
-    """The Tensors of a model that require a gradient: what an optimizer takes.
+    """The Tensors of a model that require a gradient, as an optimizer takes them.
 
-    `model` is any object: its attributes are walked, and lists, tuples and dicts in them.
+    `model` is any object: the walk visits its attributes, and lists, tuples and dicts in them.
     """
     return [t for _, t in named_tensors(model) if t.requires_grad]
 
@@ -39,7 +39,7 @@ def state_dict(model: object) -> dict[str, Tensor]:
 
 
 class Loaded(NamedTuple):
-    """The names that load_state_dict(strict=False) passed over."""
+    """The names that load_state_dict(strict=False) skipped."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
@@ -47,12 +47,12 @@ class Loaded(NamedTuple):
 
 @spelled
 def load_state_dict(model: object, state: Mapping[str, TensorLike], strict: bool = True) -> Loaded:
-    """Overwrite the model's Tensors with those of the same names, and say which have none. What a
-    model of PyTorch's gives as its state_dict() will do, and arrays.
+    """Overwrite the model's Tensors with those of the same names, and return the names that have no
+    counterpart. The state may also contain arrays, or be a PyTorch model's state_dict().
 
-    DataError where names or shapes differ; nothing is changed then. strict=False passes over names
-    that only one side has. Of a Tensor that the model has twice (tied weights) PyTorch's state has
-    both names: the second one is passed over, too, where it says the same.
+    DataError, and nothing is changed, if names or shapes differ. strict=False skips names that only
+    one side has. If a Tensor is in the model twice (tied weights), PyTorch's state has both names:
+    the second is skipped if its numbers are the same.
     """
     own = state_dict(model)
     found: Any = state
@@ -82,15 +82,15 @@ def load_state_dict(model: object, state: Mapping[str, TensorLike], strict: bool
 
 
 def alike(state: Mapping[str, Tensor], name: str, other: str) -> bool:
-    """Have both names the same numbers there?"""
+    """Do both names have the same numbers in the state?"""
     a, b = state[name].detach(), state.get(other)
     return b is not None and a.shape == b.shape and bool(((a == b) | (a != a) & (b != b)).all())
 
 
 @spelled
 def train(model: object, mode: bool = True) -> None:
-    """Tell every part of a model whether it is trained: dropout and batch norm then differ. Any
-    object will do; `Module.train` and `Module.eval` are the same as methods."""
+    """Set every part of a model to training (or evaluation) mode, which changes dropout and batch
+    norm. Works on any object; `Module.train` and `Module.eval` are the same as methods."""
     for _, part in parts.named_modules(model):
         if isinstance(part, Module) or hasattr(part, "training"):
             part.training = bool(mode)
@@ -98,24 +98,24 @@ def train(model: object, mode: bool = True) -> None:
 
 @spelled
 def Parameter(data: Tensor, requires_grad: bool = True) -> Tensor:  # noqa: N802 - PyTorch's name
-    """A Tensor over the same numbers, outside of any graph, that is trained: a new leaf. DTypeError
-    for what is no Tensor, or no float."""
+    """A trainable Tensor over the same numbers, outside any graph: a new leaf. DTypeError for
+    anything but a float Tensor."""
     leaf: Tensor = checks.tensor("Parameter(data)", data).detach()
     return leaf.requires_grad_(bool(requires_grad))
 
 
 @spelled
 class Module:
-    """An optional base class: `model(x)` calls `forward`, and what `nn` has functions for, the
-    state of a model for example, are methods, too.
+    """An optional base class: `model(x)` calls `forward`, and the functions of `nn` for models
+    (state_dict, for example) are also methods.
     It prints as the list of its layers, and in a notebook as a table: see tutor.nn.summary.
 
-    `super().__init__()` may be called, and need not be: what a Module keeps beside a subclass's
-    attributes starts as the class says below.
+    Calling `super().__init__()` is optional: a Module's own attributes start with the class's
+    defaults below.
     """
 
-    training: bool = True  # as train() and eval() set it
-    hooks: Hooks | None = None  # made when the first one is registered
+    training: bool = True  # set by train() and eval()
+    hooks: Hooks | None = None  # created with the first hook
     buffers_named: tuple[str, ...] = ()  # by register_buffer: never trained
     not_saved: tuple[str, ...] = ()  # those of them with persistent=False
 
@@ -126,30 +126,30 @@ class Module:
         return result
 
     def forward(self, *inputs: Any) -> Tensor:
-        """What a subclass writes: `model(x)` calls it, between the hooks. MissingForwardError where
-        it has none."""
+        """Defined by a subclass: `model(x)` calls it, between the hooks. MissingForwardError if it
+        is missing."""
         kind = type(self).__name__
         raise MissingForwardError(
             f"{kind}()(...)", f"{kind} has no forward(self, ...)", "write one: it is what a call of"
             " the module computes"
         )  # fmt: skip
 
-    # ---- what is in it ---------------------------------------------------------------------------
+    # ---- its parts -------------------------------------------------------------------------------
 
     def parameters(self) -> list[Tensor]:
         """The Tensors that require a gradient, each once."""
         return get_parameters(self)
 
     def named_parameters(self, prefix: str = "") -> Iterator[tuple[str, Tensor]]:
-        """(name, parameter) of each, `encoder.0.weight`; `prefix` stands before all names."""
+        """(name, parameter) of each, as in `encoder.0.weight`; all names start with `prefix`."""
         return ((name, t) for name, t in named_tensors(self, prefix) if t.requires_grad)
 
     def buffers(self) -> list[Tensor]:
-        """The Tensors that require no gradient: what is state, or was frozen."""
+        """The Tensors that require no gradient: state, and frozen parameters."""
         return [t for _, t in self.named_buffers()]
 
     def named_buffers(self, prefix: str = "") -> Iterator[tuple[str, Tensor]]:
-        """(name, buffer) of each; `prefix` stands before all names."""
+        """(name, buffer) of each; all names start with `prefix`."""
         return ((name, t) for name, t in named_tensors(self, prefix) if not t.requires_grad)
 
     def modules(self) -> list[Any]:
@@ -157,11 +157,11 @@ class Module:
         return [part for _, part in self.named_modules()]
 
     def named_modules(self, prefix: str = "") -> Iterator[tuple[str, Any]]:
-        """(path, module) of each, `encoder.0`: "" is the model itself."""
+        """(path, module) of each, as in `encoder.0`; "" is the model itself."""
         return parts.named_modules(self, prefix)
 
     def children(self) -> list[Any]:
-        """Those of its modules that are in no other of them."""
+        """The direct submodules: those inside no other submodule."""
         return [part for _, part in self.named_children()]
 
     def named_children(self) -> Iterator[tuple[str, Any]]:
@@ -173,7 +173,7 @@ class Module:
                 yield path, part
 
     def get_submodule(self, target: str) -> Any:
-        """The module at that path, `encoder.0`. OutOfRangeError where there is none."""
+        """The module at that path, as in `encoder.0`. OutOfRangeError if there is none."""
         found = dict(self.named_modules())
         if not isinstance(target, str) or target not in found:
             names = ", ".join(name for name in found if name) or "none"
@@ -183,20 +183,20 @@ class Module:
         return found[target]
 
     def add_module(self, name: str, module: Any) -> None:
-        """`setattr(model, name, module)`. ArgumentError for a name that has a dot, or is none."""
+        """`setattr(model, name, module)`. ArgumentError for an invalid name, or one with a dot."""
         setattr(self, attribute("add_module", name), module)
 
     register_module = add_module
 
     def register_parameter(self, name: str, param: Tensor | None) -> None:
-        """`setattr(model, name, param)`, of a Tensor or None. DTypeError for anything else."""
+        """`setattr(model, name, param)` for a Tensor or None. DTypeError for anything else."""
         if param is not None:
             checks.tensor("register_parameter(param)", param)
         setattr(self, attribute("register_parameter", name), param)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """An attribute that is state: never trained, and, unless persistent=False, saved. It is
-        the Tensor without its graph. DTypeError for what is no Tensor."""
+        """Set an attribute that is state: never trained, and saved unless persistent=False. It is
+        the Tensor without its graph. DTypeError for anything but a Tensor or None."""
         if tensor is not None:
             tensor = checks.tensor("register_buffer(tensor)", tensor).detach()
         setattr(self, attribute("register_buffer", name), tensor)
@@ -204,15 +204,15 @@ class Module:
         if not persistent:
             self.not_saved = (*self.not_saved, name)
 
-    # ---- what is done to all of it ---------------------------------------------------------------
+    # ---- changing every part ---------------------------------------------------------------------
 
     def train(self, mode: bool = True) -> Self:
-        """`training` of every part becomes `mode`. Returns the model."""
+        """Set `training` of every part to `mode`. Returns the model."""
         train(self, mode)
         return self
 
     def eval(self) -> Self:
-        """`train(False)`: dropout drops nothing, batch norm uses what it has seen in training."""
+        """`train(False)`: dropout drops nothing, batch norm uses its running statistics."""
         return self.train(False)
 
     def apply(self, fn: Callable[[Any], object]) -> Self:
@@ -227,7 +227,7 @@ class Module:
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget all gradients (or, with set_to_none=False, overwrite them with 0)."""
+        """Clear all gradients (or, with set_to_none=False, overwrite them with 0)."""
         for p in self.parameters():
             if set_to_none:
                 p.grad = None
@@ -235,8 +235,8 @@ class Module:
                 p.grad.zero_()
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Freeze all parameters, or train them (again): every float Tensor but those that were
-        registered as buffers. Returns the model."""
+        """Freeze all parameters, or make them trainable (again): every float Tensor except
+        registered buffers. Returns the model."""
         fixed: set[str] = set()
         for part in parts.parts_of(self):
             at = f"{part.path}." if part.path else ""
@@ -250,13 +250,13 @@ class Module:
         self, target: Tensor | DTypeLike | DeviceLike | None = None,
         dtype: DTypeLike | None = None, *, device: DeviceLike | None = None,
     ) -> Self:  # fmt: skip
-        """Every Tensor of the model, in place, on another device, every float one in another float
-        dtype, or both: `to("opencl")`, `to("float64")`, `to("opencl", "float64")`, and `to(x)` for
-        where the Tensor x is, in its dtype. Returns the model.
+        """Move every Tensor of the model, in place, to another device, cast every float one to
+        another float dtype, or both: `to("opencl")`, `to("float64")`, `to("opencl", "float64")`,
+        and `to(x)` for the Tensor x's device and dtype. Returns the model.
 
-        Gradients go along to another device; in another dtype they are forgotten. The state of an
-        optimizer follows to the device at its next step; it has the dtype that it began with, so
-        make the optimizer afterwards. DeviceError, DTypeError."""
+        Gradients move to the other device; a cast drops them. An optimizer's state follows to the
+        device at its next step but keeps its dtype, so create the optimizer after a cast.
+        DeviceError, DTypeError."""
         place, wanted = parts.wanted(target, dtype, device)
         if wanted is not None:
             self._cast(wanted)
@@ -299,14 +299,14 @@ class Module:
     # ---- hooks -----------------------------------------------------------------------------------
 
     def register_forward_pre_hook(self, hook: Hook) -> Handle:
-        """Call `hook(module, inputs)` before each call of this module; what it returns, unless
-        None, are the inputs instead. `handle.remove()` ends it."""
+        """Call `hook(module, inputs)` before each call of this module; its return value, unless
+        None, replaces the inputs. `handle.remove()` removes the hook."""
         self.hooks = self.hooks or Hooks()
         return self.hooks.add(self.hooks.before, hook)
 
     def register_forward_hook(self, hook: Hook) -> Handle:
-        """Call `hook(module, inputs, output)` after each call; what it returns, unless None, is the
-        output instead."""
+        """Call `hook(module, inputs, output)` after each call; its return value, unless None,
+        replaces the output."""
         self.hooks = self.hooks or Hooks()
         return self.hooks.add(self.hooks.after, hook)
 
@@ -316,15 +316,15 @@ class Module:
         self.hooks = self.hooks or Hooks()
         return self.hooks.add(self.hooks.backward, hook)
 
-    # ---- saving, and showing ---------------------------------------------------------------------
+    # ---- saving and showing ----------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Tensor]:
         """All Tensors by name, as they are (not copies)."""
         return state_dict(self)
 
     def load_state_dict(self, state_dict: Mapping[str, TensorLike], strict: bool = True) -> Loaded:
-        """Overwrite the Tensors by those of the same names: nn.load_state_dict(model, state).
-        DataError, and nothing is changed, where names or shapes differ."""
+        """Overwrite the Tensors with those of the same names: nn.load_state_dict(model, state).
+        DataError, and nothing is changed, if names or shapes differ."""
         return load_state_dict(self, state_dict, strict)
 
     def __repr__(self) -> str:
@@ -335,7 +335,7 @@ class Module:
 
 
 def attribute(asked: str, name: object) -> str:
-    """A name that an attribute, and a part of a path, can have."""
+    """The name, if it can be an attribute's and part of a path. ArgumentError otherwise."""
     if not isinstance(name, str) or not name or "." in name:
         raise ArgumentError(
             f"{asked}({name!r:.60})", "that is no name", "give a word without a dot"

@@ -1,8 +1,8 @@
 """Layers that give numbers mean 0 and variance 1, and then a learnt scale and shift.
 
-They differ in what is averaged over: batch norm over the examples and places of each channel, layer
-norm over the last axes of each example, group norm over groups of an example's channels, instance
-norm over the places of each example's channel. The formulas are those of tutor.nn.functional.
+They differ in what they average over: batch norm over the examples and places of each channel,
+layer norm over the last axes of each example, group norm over groups of an example's channels,
+instance norm over the places of each example's channel. tutor.nn.functional has the formulas.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tutor.nn.module import Module
 
 
 def learnt(shape: tuple[int, ...], wanted: bool, value: float, dtype: DTypeLike) -> Tensor | None:
-    """A learnt scale (starts at 1) or shift (starts at 0), where one is wanted."""
+    """A learnt scale (starts at 1) or shift (starts at 0), or None if not wanted."""
     return Tensor.full(shape, value, dtype=dtype, requires_grad=True) if wanted else None
 
 
@@ -28,16 +28,16 @@ def small(layer: Module, eps: float) -> float:
 
 
 class Running(Module):
-    """A norm that keeps a mean and a variance of what it has seen in training.
+    """A norm that keeps a running mean and variance of its inputs in training.
 
     `weight` and `bias` (num_features) start at 1 and 0; the state is `running_mean`, `running_var`
-    and `num_batches_tracked`. momentum=None averages all batches alike.
+    and `num_batches_tracked`. momentum=None weights all batches equally.
     """
 
     axes: tuple[int, ...] = ()  # how many axes an input may have
     shapes = ""
 
-    @spelled  # alone: what each call asks for has nothing in front of it
+    @spelled  # only this: a wrapper would slow down every call
     def __init__(
         self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1,
         affine: bool = True, track_running_stats: bool = True, *, dtype: DTypeLike = "float32",
@@ -62,7 +62,7 @@ class Running(Module):
     num_batches_tracked: Tensor | None
 
     def checked(self, x: Tensor) -> Tensor:
-        """x, of axes that this norm is for, with num_features channels."""
+        """x; ShapeError unless it has this norm's axes and num_features channels."""
         kind = type(self).__name__
         shape = checks.tensor(kind, x).shape
         if len(shape) not in self.axes:
@@ -78,12 +78,12 @@ class Running(Module):
         return x
 
     def channel_axis(self, ndim: int) -> int:
-        """Where the channels stand: behind the examples."""
+        """The axis of the channels: after the examples."""
         return 1
 
     @no_grad
     def counted(self) -> float | Tensor:
-        """The share that a batch has in the running numbers, after it has been counted."""
+        """Count a batch, and return its weight in the running statistics."""
         count = self.num_batches_tracked
         if count is None:
             return 0.0
@@ -92,8 +92,8 @@ class Running(Module):
 
 
 class BatchNorm(Running):
-    """In training the mean and variance are those of the batch, and the running ones move towards
-    them; in eval() they are the running ones (Ioffe & Szegedy 2015)."""
+    """In training it uses the batch's mean and variance, and moves the running ones towards them;
+    in eval() it uses the running ones (Ioffe & Szegedy 2015)."""
 
     def forward(self, x: Tensor) -> Tensor:
         self.checked(x)
@@ -123,10 +123,10 @@ class BatchNorm3d(BatchNorm):
 
 
 class InstanceNorm(Running):
-    """The mean and variance of each channel of each example, over its places (Ulyanov et al. 2016);
-    with track_running_stats their means over the batch are kept, and used in eval()."""
+    """Uses the mean and variance of each channel of each example, over its places (Ulyanov et al.
+    2016). track_running_stats keeps running averages of their means over the batch, for eval()."""
 
-    @spelled  # alone: what each call asks for has nothing in front of it
+    @spelled  # only this: a wrapper would slow down every call
     def __init__(
         self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1,
         affine: bool = False, track_running_stats: bool = False, *, dtype: DTypeLike = "float32",
@@ -143,7 +143,7 @@ class InstanceNorm(Running):
         return z.squeeze(0) if single else z
 
     def channel_axis(self, ndim: int) -> int:
-        """Where the channels stand: behind the examples, if there are any."""
+        """The axis of the channels: after the examples, if there are any."""
         return ndim - self.axes[0]
 
 
@@ -162,7 +162,7 @@ class InstanceNorm2d(InstanceNorm):
 @spelled
 class LayerNorm(Module):
     """(x - mean) / sqrt(var + eps) * weight + bias over the last axes, `normalized_shape`, of each
-    example; weight and bias have that shape, too (Ba, Kiros & Hinton 2016)."""
+    example; weight and bias also have that shape (Ba, Kiros & Hinton 2016)."""
 
     def __init__(
         self, normalized_shape: Sizes, eps: float = 1e-5, elementwise_affine: bool = True,
@@ -180,7 +180,7 @@ class LayerNorm(Module):
 @spelled
 class RMSNorm(Module):
     """x / sqrt(mean of x**2 + eps) * weight over the last axes, `normalized_shape` (Zhang &
-    Sennrich 2019); eps=None is the distance from 1 to the next number of the dtype."""
+    Sennrich 2019); eps=None means the distance from 1 to the next number of the dtype."""
 
     def __init__(
         self, normalized_shape: Sizes, eps: float | None = None, elementwise_affine: bool = True,
@@ -196,8 +196,8 @@ class RMSNorm(Module):
 
 @spelled
 class GroupNorm(Module):
-    """As a layer norm over each of `num_groups` groups of the channels of x (N, C, ...), and all
-    their places; weight (C), bias (C) (Wu & He 2018). ShapeError where C does not divide."""
+    """A layer norm over each of `num_groups` groups of the channels of x (N, C, ...), and all their
+    places; weight (C), bias (C) (Wu & He 2018). ShapeError if num_groups does not divide C."""
 
     def __init__(
         self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True,
@@ -224,7 +224,7 @@ class GroupNorm(Module):
 
 
 def sizes(kind: str, normalized_shape: Sizes) -> tuple[int, ...]:
-    """The sizes of the last axes, one at least."""
+    """The sizes of the last axes, at least one."""
     found = layout.checked_shape(
         layout.whole_numbers(normalized_shape, f"{kind}(normalized_shape)")
     )

@@ -1,4 +1,4 @@
-"""What a model is made of, found by walking attributes: any object will do."""
+"""The parts of a model, found by walking attributes: any object will do."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from tutor.methods.tensor import Tensor
 
 
 class Part(NamedTuple):
-    """What the walk through a model finds: a Tensor, a part that holds others, or a function."""
+    """An item of the walk through a model: a Tensor, a part that holds others, or a function."""
 
-    path: str  # the way there: `encoder.0.weight`
+    path: str  # as in `encoder.0.weight`
     value: Any
     holder: str  # the path of the part that it is an attribute or an item of
 
 
 def parts_of(value: Any, path: str = "") -> Iterator[Part]:
-    """`value` and what is reachable from it through attributes, lists, tuples and dicts, in the
-    order in which it was set; a Tensor (or a part) that is reachable twice is given once.
+    """`value` and everything reachable from it through attributes, lists, tuples and dicts, in the
+    order of insertion. A Tensor (or a part) that is reachable twice is yielded once.
 
-    An object with a method `named_parts` says itself what is in it, and by which names: so the
-    layers of a Sequential are `0.weight`, and not `layers.0.weight`.
+    An object with a method `named_parts` names its own parts: so the layers of a Sequential are
+    `0.weight`, not `layers.0.weight`.
     """
     return _walk(Part(path, value, ""), set())
 
@@ -43,7 +43,7 @@ def _walk(part: Part, seen: set[int]) -> Iterator[Part]:
 
 
 def _items(value: Any) -> Any:
-    """What is in a part, by its names; None for what is no part of a model."""
+    """The contents of a part, with their names; None for values that are no part of a model."""
     if isinstance(value, Tensor) or callable_value(value):
         return ()
     if isinstance(value, dict):
@@ -57,8 +57,8 @@ def _items(value: Any) -> Any:
 
 
 def reached(model: object, path: str) -> Any:
-    """What stands at the end of a path, also of one by which `parts_of` does not give it, as it was
-    there before; None where there is no such path."""
+    """The value at a path, or None if there is no such path. Unlike `parts_of`, it finds a value by
+    each of its paths, not only the first."""
     value: Any = model
     for key in path.split("."):
         value = {str(k): inner for k, inner in _items(value) or ()}.get(key)
@@ -66,7 +66,7 @@ def reached(model: object, path: str) -> Any:
 
 
 def checked_parts(model: object, prefix: str = "") -> Iterator[Part]:
-    """`parts_of(model)`. DTypeError for what can hold no Tensors."""
+    """`parts_of(model)`. DTypeError for an object that cannot hold Tensors."""
     if isinstance(model, (type, str)) or not (
         isinstance(model, (dict, list, tuple, Tensor)) or hasattr(model, "__dict__")
     ):
@@ -76,14 +76,14 @@ def checked_parts(model: object, prefix: str = "") -> Iterator[Part]:
 
 
 def named_tensors(model: object, prefix: str = "") -> Iterator[tuple[str, Tensor]]:
-    """Every Tensor reachable from `model` through attributes, lists, tuples and dicts, with the
-    way there as its name: `encoder.0.weight`. DTypeError for what can hold none."""
+    """Every Tensor reachable from `model` through attributes, lists, tuples and dicts, named by its
+    path: `encoder.0.weight`. DTypeError for an object that cannot hold Tensors."""
     found = checked_parts(model, prefix)
     return ((part.path, part.value) for part in found if isinstance(part.value, Tensor))
 
 
 def saved_tensors(model: object, prefix: str = "") -> Iterator[tuple[str, Tensor]]:
-    """As named_tensors, but for the buffers that were registered with persistent=False."""
+    """Like named_tensors, without the buffers that were registered with persistent=False."""
     left_out: set[str] = set()
     for part in checked_parts(model, prefix):
         at = f"{part.path}." if part.path else ""
@@ -93,8 +93,8 @@ def saved_tensors(model: object, prefix: str = "") -> Iterator[tuple[str, Tensor
 
 
 def named_modules(model: object, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """The model and every object in it that has attributes, with the way there: its layers, and
-    parts of plain classes; no Tensors, lists or functions."""
+    """The model and every object in it that has attributes, with its path: layers, and parts of
+    plain classes; no Tensors, lists or functions."""
     for part in checked_parts(model, prefix):
         if is_module(part.value):
             yield part.path, part.value
@@ -105,7 +105,7 @@ def is_module(value: object) -> bool:
 
 
 def callable_value(part: Any) -> bool:
-    """Functions carry attributes too, but they are no part of a model."""
+    """Is it a function? Functions have attributes, but hold no part of a model."""
     return hasattr(part, "__code__") or hasattr(part, "__func__")
 
 
@@ -113,7 +113,7 @@ def callable_value(part: Any) -> bool:
 
 
 def wanted(target: Any, dtype: Any, device: Any) -> tuple[str | None, Any]:
-    """The device and the dtype that `to(target, dtype, device=...)` asks for; None: as it is."""
+    """The device and the dtype that `to(target, dtype, device=...)` requests; None: unchanged."""
     if isinstance(target, Tensor):
         device, dtype = target.device, target.dtype
     elif target is not None and is_device(target):
@@ -124,7 +124,7 @@ def wanted(target: Any, dtype: Any, device: Any) -> tuple[str | None, Any]:
 
 
 def move(model: object, device: str) -> None:
-    """Every Tensor of the model, in place, to that device. What shared a Buffer still does."""
+    """Move every Tensor of the model, in place, to that device. Shared Buffers stay shared."""
     moved: dict[int, Any] = {}
     for t in {id(t): t for _, t in named_tensors(model)}.values():
         for each in (t, t._grad) if t._grad is not None else (t,):
@@ -132,5 +132,5 @@ def move(model: object, device: str) -> None:
             if buf.device == device:
                 continue
             if id(buf) not in moved:
-                moved[id(buf)] = Tensor(buf).to(device).buf, buf  # which so keeps its id
+                moved[id(buf)] = Tensor(buf).to(device).buf, buf  # buf lives: its id is not reused
             each.buf = moved[id(buf)][0]

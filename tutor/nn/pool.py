@@ -1,4 +1,4 @@
-"""Pools, and what makes pictures larger or smaller, as layers."""
+"""Pooling, and resizing pictures, as layers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tutor.nn.module import Module
 
 
 class Pool(Module):
-    """A window that moves over the last axes; without a `stride`, by its own size."""
+    """A window that moves over the last axes; the default `stride` is its size."""
 
     dims = 2
 
@@ -33,8 +33,8 @@ class Pool(Module):
 
 @spelled
 class MaxPool(Pool):
-    """The largest in each window: see tutor.methods.windows.max_pool; with return_indices, where it
-    stood, too."""
+    """The largest element of each window: see tutor.methods.windows.max_pool; with return_indices,
+    its position as well."""
 
     def __init__(
         self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
@@ -83,7 +83,7 @@ class MaxUnpool(Pool):
 
 @spelled
 class Adaptive(Module):
-    """A pool that gives `output_size` places, whatever there were; None keeps an axis."""
+    """A pool with `output_size` places, whatever the input's size; None keeps an axis."""
 
     dims = 2
 
@@ -94,15 +94,15 @@ class Adaptive(Module):
 
 
 class AdaptiveAvgPool(Adaptive):
-    """The mean of output_size windows that cover each axis behind (N, C) evenly"""
+    """The mean of output_size windows that cover each axis after (N, C) evenly"""
 
     def forward(self, x: Tensor) -> Tensor:
         return windows.adaptive_avg_pool(x, self.output_size, dims=self.dims)
 
 
 class AdaptiveMaxPool(Adaptive):
-    """The largest of output_size windows that cover each axis behind (N, C) evenly; with
-    return_indices, where it stood, too."""
+    """The largest element of each of output_size windows that cover each axis after (N, C) evenly;
+    with return_indices, its position as well."""
 
     @spelled
     def __init__(self, output_size: Sizes, return_indices: bool = False) -> None:
@@ -114,23 +114,23 @@ class AdaptiveMaxPool(Adaptive):
         return cast(Tensor, found)  # a pair, with indices
 
 
-# ---- by how many axes they go over ---------------------------------------------------------------
+# ---- by number of axes ---------------------------------------------------------------------------
 
 
 class MaxPool1d(MaxPool):
-    """The largest in each window of x (N, C, L): see MaxPool"""
+    """The largest element of each window of x (N, C, L): see MaxPool"""
 
     dims = 1
 
 
 class MaxPool2d(MaxPool):
-    """The largest in each window of x (N, C, H, W): see MaxPool"""
+    """The largest element of each window of x (N, C, H, W): see MaxPool"""
 
     dims = 2
 
 
 class MaxPool3d(MaxPool):
-    """The largest in each window of x (N, C, D, H, W): see MaxPool"""
+    """The largest element of each window of x (N, C, D, H, W): see MaxPool"""
 
     dims = 3
 
@@ -172,19 +172,19 @@ class AdaptiveAvgPool3d(AdaptiveAvgPool):
 
 
 class AdaptiveMaxPool1d(AdaptiveMaxPool):
-    """The largest of output_size windows that cover x (N, C, L) evenly"""
+    """The largest element of each of output_size windows that cover x (N, C, L) evenly"""
 
     dims = 1
 
 
 class AdaptiveMaxPool2d(AdaptiveMaxPool):
-    """The largest of output_size windows that cover x (N, C, H, W) evenly"""
+    """The largest element of each of output_size windows that cover x (N, C, H, W) evenly"""
 
     dims = 2
 
 
 class AdaptiveMaxPool3d(AdaptiveMaxPool):
-    """The largest of output_size windows that cover x (N, C, D, H, W) evenly"""
+    """The largest element of each of output_size windows that cover x (N, C, D, H, W) evenly"""
 
     dims = 3
 
@@ -210,7 +210,7 @@ class MaxUnpool3d(MaxUnpool):
 
 @spelled
 class Upsample(Module):
-    """x (N, C, *S) with other sizes: `size`, or S * scale_factor. See F.interpolate."""
+    """x (N, C, *S) resized to `size`, or to S * scale_factor. See F.interpolate."""
 
     def __init__(
         self, size: Sizes | None = None, scale_factor: float | Sequence[float] | None = None,
@@ -243,7 +243,7 @@ class PixelShuffle(Module):
 
 @spelled
 class PixelUnshuffle(Module):
-    """(N, C, H r, W r) -> (N, C r², H, W): PixelShuffle backwards"""
+    """(N, C, H r, W r) -> (N, C r², H, W): the reverse of PixelShuffle"""
 
     def __init__(self, downscale_factor: int) -> None:
         self.downscale_factor = layout.positive(downscale_factor, "PixelUnshuffle's factor")

@@ -1,4 +1,4 @@
-"""Recurrent layers: what they know so far, and what comes next, make what they know then.
+"""Recurrent layers: the state h so far and the next input x make the new state h'.
 
     RNN    h' = tanh(W x + U h)                                  (Elman 1990)
     LSTM   i, f, o = sigmoid(...), g = tanh(...), each of W x + U h
@@ -6,7 +6,7 @@
     GRU    r, z = sigmoid(...),  n = tanh(W x + r (U h))
            h' = (1 - z) n + z h                                  (Cho et al. 2014)
 
-each with its own weights and biases, which lie in one matrix, one gate below the other: W in
+Each gate has its own weights and biases, stacked in one matrix, one gate below the other: W in
 `weight_ih` (gates * hidden, inputs), U in `weight_hh` (gates * hidden, hidden), in PyTorch's order
 (i, f, g, o; r, z, n). All start uniform in +-1/sqrt(hidden_size).
 """
@@ -61,7 +61,7 @@ def after_gru(wx: Tensor, bias: Tensor | None, state: State, u: Tensor) -> State
 
 
 class Kind(NamedTuple):
-    """How many gates, of how many Tensors a state, and one step."""
+    """The number of gates, the number of Tensors in a state, and one step."""
 
     gates: int
     states: int
@@ -82,15 +82,15 @@ class Recurrent(Module):
     or (L, input_size) -> the last layer's h at each place, and the state after the last place,
     (layers * directions, N, hidden_size)
 
-    `num_layers` of them stand one above the other; `bidirectional` ones read from both ends, and
-    give both results side by side. `dropout` is applied, in training, to what each layer but the
-    last gives. W x of all places is one product; then there is one step for each place. Of packed
-    sequences (nn.utils.rnn) x is a PackedSequence, and so is what is given.
+    `num_layers` of them are stacked; `bidirectional` ones read from both ends and concatenate the
+    results. In training, `dropout` applies to the output of every layer except the last. W x of all
+    places is one product; then there is one step for each place. For packed sequences
+    (nn.utils.rnn) both x and the result are a PackedSequence.
     """
 
     cell: str  # one of KINDS
 
-    @spelled  # alone: what each call asks for has nothing in front of it
+    @spelled  # only this: a wrapper would slow down every call
     def __init__(
         self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
         batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
@@ -115,11 +115,11 @@ class Recurrent(Module):
                     setattr(self, f"bias_hh_{end}", started(bound, (gates,), dtype))
 
     def ends(self, layer: int) -> tuple[str, ...]:
-        """How the weights of a layer's directions end: `l0`, `l0_reverse`."""
+        """The name suffixes of a layer's directions: `l0`, `l0_reverse`."""
         return (f"l{layer}", f"l{layer}_reverse")[: 1 + self.bidirectional]
 
     def run(self, x: Sequences, state: State | None) -> tuple[Sequences, State]:
-        """The last layer's h at each place, and the state after the last."""
+        """The last layer's h at each place, and the state after the last place."""
         kind = type(self).__name__
         if isinstance(x, PackedSequence):
             return self.packed(x, state)
@@ -159,9 +159,9 @@ class Recurrent(Module):
         return x._replace(data=told), final
 
     def through(self, x: Tensor, sizes: list[int] | None, state: State) -> tuple[Tensor, State]:
-        """All layers over x (L, N, width); or, with sizes, over x (all places, width), the first
-        sizes[0] of them the first places of as many sequences, and so on: packed, as in
-        tutor/nn/utils/rnn.py."""
+        """All layers over x (L, N, width); or, with sizes, over packed x (all places, width): first
+        the first places of sizes[0] sequences, then the second places of sizes[1] of them, and so
+        on, as in tutor/nn/utils/rnn.py."""
         ended: list[State] = []
         for layer in range(self.num_layers):
             told = []
@@ -176,7 +176,7 @@ class Recurrent(Module):
         return x, tuple(stack(parts) for parts in zip(*ended, strict=True))
 
     def begun(self, x: Tensor, n: int, state: State | None, single: bool) -> State:
-        """The state of n sequences before the first place: zeros, unless it was given."""
+        """The state of n sequences before the first place: `state`, by default zeros."""
         shape = (self.num_layers * (1 + self.bidirectional), n, self.hidden_size)
         if state is None:
             return (x.detach().like(0, shape),) * KINDS[self.cell].states
@@ -192,8 +192,8 @@ class Recurrent(Module):
     def along(
         self, x: Tensor, sizes: list[int] | None, state: State, end: str
     ) -> tuple[Tensor, State]:
-        """One layer in one direction. Packed sequences end, the shortest first, and their state
-        stays; in the other direction they come in, with the state that they begin with."""
+        """One layer in one direction. Packed sequences end, the shortest first, and keep their last
+        state; in reverse they join, the longest first, with their initial state."""
         w, u = getattr(self, f"weight_ih_{end}"), getattr(self, f"weight_hh_{end}")
         b = getattr(self, f"bias_ih_{end}") if self.bias else None
         c = getattr(self, f"bias_hh_{end}") if self.bias else None
@@ -221,7 +221,7 @@ class Recurrent(Module):
 
 
 class OneState(Recurrent):
-    """Those whose state is h alone."""
+    """A layer whose state is h alone."""
 
     @overload  # type: ignore[override]  # what a call gives is a pair here
     def __call__(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]: ...
@@ -235,7 +235,7 @@ class OneState(Recurrent):
     def forward(  # type: ignore[override]
         self, input: Sequences, hx: Tensor | None = None
     ) -> tuple[Sequences, Tensor]:
-        """(h at each place, h after the last)"""
+        """(h at each place, h after the last place)"""
         told, (h,) = self.run(input, None if hx is None else (hx,))
         return told, h
 
@@ -284,7 +284,7 @@ class LSTM(Recurrent):
     def forward(  # type: ignore[override]
         self, input: Sequences, hx: tuple[Tensor, Tensor] | None = None
     ) -> tuple[Sequences, tuple[Tensor, Tensor]]:
-        """(h at each place, (h, c) after the last)"""
+        """(h at each place, (h, c) after the last place)"""
         told, (h, c) = self.run(input, None if hx is None else pair("LSTM", hx))
         return told, (h, c)
 

@@ -1,12 +1,12 @@
-"""What a training run is made of, in one file: `tutor.save` and `tutor.load`.
+"""Saving a whole training run in one file: `tutor.save` and `tutor.load`.
 
     tutor.save("run.safetensors", model=model, optimizer=adam, loader=loader, generator=True)
     tutor.load("run.safetensors", model=model, optimizer=adam, loader=loader, generator=True)
 
 The file is a checkpoint (tutor.nn.checkpoint: safetensors, written whole or not at all, with a
-checksum). The Tensors stand in it by their way there, "model.0.weight", so that any program that
-reads the format finds them; how they hang together, and what is no Tensor, is JSON among the notes.
-Nothing in such a file is ever run.
+checksum). The Tensors are named by their paths, "model.0.weight", so any program that reads the
+format finds them. Their structure, and all other data, are JSON among the notes. Nothing in such a
+file is ever run.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from tutor.nn import checkpoint
 from tutor.nn.module import load_state_dict, state_dict
 from tutor.nn.parts import callable_value
 
-PLAIN = (Tensor, Mapping, list, tuple, str, int, float, type(None))  # what is data already
-STATE = "tutor.state"  # the note that says how it all hangs together
+PLAIN = (Tensor, Mapping, list, tuple, str, int, float, type(None))  # already data
+STATE = "tutor.state"  # the note with the structure
 GIVE = "give Tensors, numbers, texts, None, lists, tuples and dicts of these, or what has a state"
 
 
@@ -37,9 +37,9 @@ def save(path: str | Path, state: Any = None, /, **parts: Any) -> None:
 
     A part is a model (any object that holds Tensors), an optimizer, a schedule, a DataLoader or
     anything else that has a `state_dict()`; or plain data: Tensors, numbers, texts, None, and
-    lists, tuples and dicts of these, however deep. `generator=True` is where the random numbers of
-    the process stand. DataError where the file cannot be written (the one there is kept),
-    DTypeError for what no such file can hold.
+    lists, tuples and dicts of these, however deep. `generator=True` saves the state of the
+    process's random numbers. DataError if the file cannot be written (an old file is then kept),
+    DTypeError for values that no such file can hold.
     """
     check_name("tutor.save", path)
     if (state is None) == (not parts):
@@ -60,14 +60,14 @@ def save(path: str | Path, state: Any = None, /, **parts: Any) -> None:
 
 @spelled
 def load(path: str | Path, /, *, device: DeviceLike | None = None, **parts: Any) -> Any:
-    """What `save` has written, as it was given: a dict of the parts (a state for each object), or
-    the one state. Of another program's file the dict of its Tensors.
+    """The contents of a file that `save` wrote: a dict of the parts (a state for each object), or
+    the single state. For another program's file, a dict of its Tensors.
 
-    A part that is given by name is also filled: a model, an optimizer, a DataLoader, whatever has
-    `load_state_dict`, and with `generator=True` the process's random numbers. All of them go on
-    exactly from there, or, where one of them does not fit, all are as they were: DataError. That is
-    raised for a file that is none, too, or is torn, or was altered since. What is filled stays on
-    the device that it is on; all else is loaded to `device`, or where `tutor.device` says.
+    Parts passed by name are also filled: a model, an optimizer, a DataLoader, any object with
+    `load_state_dict`, and with `generator=True` the process's random numbers. All of them continue
+    exactly from there; if one does not fit, all stay as they were: DataError. DataError also for a
+    file that is not a checkpoint, is truncated, or was altered. Filled parts stay on their devices;
+    everything else is loaded to `device`, by default the device of `tutor.device`.
     """
     check_name("tutor.load", path)
     tensors, notes = checkpoint.load(path, device=device)
@@ -90,7 +90,7 @@ def load(path: str | Path, /, *, device: DeviceLike | None = None, **parts: Any)
 
 
 def check_name(asked: str, path: object) -> None:
-    """That it may be the name of a file, and is not what the file is to hold."""
+    """Check that it can be a file's name, and is not the data to save."""
     if not isinstance(path, (str, Path)) or "\0" in str(path):
         found = f"its first argument is {checks.said(path)}"
         do = f"give the name of the file first: {asked}(path, model=model)"
@@ -98,7 +98,7 @@ def check_name(asked: str, path: object) -> None:
 
 
 def fill(parts: Mapping[str, Any], states: Mapping[str, Any]) -> None:
-    """Put its state into each of the parts, or, where one does not take it, into none."""
+    """Load its state into each of the parts, or, if one does not accept it, into none."""
     before: list[tuple[str, Any]] = []
     try:
         for name, part in parts.items():
@@ -117,7 +117,7 @@ def fill(parts: Mapping[str, Any], states: Mapping[str, Any]) -> None:
 
 
 def taken(name: str, part: Any) -> Any:
-    """The state of a part: what it says of itself, or its Tensors by name, or the data it is."""
+    """The state of a part: its own state, or its Tensors by name, or itself if it is data."""
     if name == "generator" and part is True:
         return random.get_state()
     if isinstance(part, random.Stream):
@@ -135,7 +135,7 @@ def taken(name: str, part: Any) -> Any:
 
 
 def put(name: str, part: Any, state: Any) -> None:
-    """Take over a state that `taken` gave."""
+    """Load a state that `taken` returned."""
     if name == "generator" and part is True:
         random.set_state(state)
     elif isinstance(part, random.Stream):
@@ -151,7 +151,7 @@ def put(name: str, part: Any, state: Any) -> None:
 
 
 def tensors_of(**parts: Any) -> dict[str, Tensor]:
-    """The Tensors that `save` would write, by the names that they would have in the file."""
+    """The Tensors that `save` would write, by their names in the file."""
     tensors: dict[str, Tensor] = {}
     packed({name: taken(name, part) for name, part in parts.items()}, "", tensors)
     return tensors
@@ -161,10 +161,10 @@ def tensors_of(**parts: Any) -> dict[str, Tensor]:
 
 
 def packed(value: Any, path: str, tensors: dict[str, Tensor]) -> Any:
-    """JSON for `value`; each Tensor in it goes into `tensors`, by its way there.
+    """JSON for `value`; each Tensor in it is added to `tensors`, by its path.
 
     A dict becomes {"dict": [[key, value], ...]}, a tuple {"tuple": [...]}, a Tensor
-    {"tensor": name}; lists, texts, numbers and None are what they are in JSON.
+    {"tensor": name}; lists, texts, numbers and None are themselves in JSON.
     """
     if isinstance(value, Tensor):
         name = path or "tensor"
@@ -190,7 +190,7 @@ def below(path: str, key: object) -> str:
 
 
 def unpacked(tree: Any, tensors: Mapping[str, Tensor]) -> Any:
-    """The value of which `packed` made this."""
+    """The value that `packed` turned into `tree`."""
     if isinstance(tree, list):
         return [unpacked(item, tensors) for item in tree]
     if not isinstance(tree, dict):

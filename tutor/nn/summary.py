@@ -1,4 +1,4 @@
-"""A model as a person sees it: its layers, what each holds, and how many numbers are trained.
+"""A model's summary: its layers, their Tensors, and how many numbers are trained.
 
 >>> from tutor import nn
 >>> nn.Sequential(nn.Linear(2, 16), nn.ReLU(), nn.Linear(16, 1))
@@ -18,7 +18,7 @@ from tutor.nn.parts import parts_of
 
 
 class Layer(NamedTuple):
-    """A part of a model that holds Tensors itself, or that is called: its row of the table."""
+    """A row of the table: a part of a model that holds Tensors itself, or can be called."""
 
     path: str
     kind: str
@@ -26,11 +26,11 @@ class Layer(NamedTuple):
 
     @property
     def parameters(self) -> int:
-        """How many numbers are trained."""
+        """The number of trained numbers."""
         return sum(t.numel() for t in self.tensors.values() if t.requires_grad)
 
     def holds(self) -> str:
-        """`weight (16, 2), bias (16)`; what is not trained is said to be fixed."""
+        """`weight (16, 2), bias (16)`; untrained Tensors are marked as fixed."""
         shapes = ((n, ", ".join(map(str, t.shape)), t) for n, t in self.tensors.items())
         return ", ".join(
             f"{n} ({shape})" + ("" if t.requires_grad else " fixed") for n, shape, t in shapes
@@ -50,7 +50,7 @@ class Summary:
         return f"{self.kind}: {self.count:,} parameter" + "s" * (self.count != 1)
 
     def rows(self) -> list[tuple[str, str, str, str]]:
-        """Path, kind, what it holds, how many; the model itself has no path."""
+        """Path, kind, Tensors and number of parameters; the model itself has no path."""
         return [(x.path, x.kind, x.holds(), f"{x.parameters:,}" if x.tensors else "")
                 for x in self.layers]  # fmt: skip
 
@@ -67,7 +67,7 @@ class Summary:
         return "\n".join([self.title(), *(line.rstrip() for line in lines)])
 
     def _repr_html_(self) -> str:
-        import html  # a notebook has loaded it anyhow
+        import html  # notebooks have already loaded it
 
         head = "".join(f"<th>{name}</th>" for name in ("part", "layer", "holds", "parameters"))
         body = "".join(

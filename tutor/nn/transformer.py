@@ -1,8 +1,8 @@
-"""Transformers: blocks of attention and a small network, one upon another, with sums around each
+"""Transformers: stacked blocks of attention and a small network, with a residual sum around each
 (Vaswani et al. 2017, "Attention is all you need").
 
-In front are the places that are seen (src); a decoder writes on from what was written (tgt), and
-looks at what an encoder made of the places that are seen (memory).
+An encoder reads the source (src); a decoder continues the target so far (tgt), and attends to the
+encoder's output (memory).
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def activation_of(kind: str, name: str | Callable[[Tensor], Tensor]) -> Callable
 
 @spelled
 class TransformerBlock(Module):
-    """x + attention(norm1(x)), and then x + mlp(norm2(x)), for x (N, places, embed_dim): what a GPT
-    is a stack of. The norms stand before, so that the sum that goes through all blocks is never
-    scaled (Xiong et al. 2020); mlp is linear to `hidden` (4 embed_dim), gelu, and back.
+    """x + attention(norm1(x)), and then x + mlp(norm2(x)), for x (N, places, embed_dim): a GPT is a
+    stack of these. The norms come first, so that the sum that runs through all blocks is never
+    scaled (Xiong et al. 2020). mlp is linear to `hidden` (4 embed_dim), gelu, linear to embed_dim.
 
     With is_causal, the default, each place sees itself and those before it.
     """
@@ -70,7 +70,7 @@ class TransformerBlock(Module):
 
 
 class Layer(Module):
-    """What a layer of an encoder and one of a decoder both do."""
+    """The base class of encoder and decoder layers."""
 
     self_attn: MultiheadAttention
     dropout1: Dropout
@@ -78,13 +78,13 @@ class Layer(Module):
     def told(
         self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool
     ) -> Tensor:
-        """What the places of x tell each other."""
+        """Self-attention among the places of x."""
         z, _ = self.self_attn(x, x, x, padding, False, mask, True, is_causal)
         return self.dropout1(z)
 
 
 class Stack(Module):
-    """Copies of a layer, one after another, and perhaps a norm behind the last."""
+    """Copies of a layer, one after another, and optionally a norm after the last."""
 
     def __init__(
         self, kind: str, layer_name: str, layer: Layer, num_layers: int, norm: Module | None
@@ -97,8 +97,8 @@ class Stack(Module):
 
 @spelled
 class TransformerEncoderLayer(Layer):
-    """norm1(x + attention(x)), then norm2(x + mlp(x)); with norm_first as TransformerBlock. Of a
-    name and with weights as PyTorch's: src (S, N, E), or (N, S, E) with batch_first."""
+    """norm1(x + attention(x)), then norm2(x + mlp(x)); with norm_first as TransformerBlock. Named
+    and parametrized as in PyTorch: src (S, N, E), or (N, S, E) with batch_first."""
 
     def __init__(
         self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
@@ -132,7 +132,7 @@ class TransformerEncoderLayer(Layer):
 
 @spelled
 class TransformerEncoder(Stack):
-    """`num_layers` copies of a layer, one after another, and a norm behind the last."""
+    """`num_layers` copies of a layer, one after another, and `norm`, if given, after the last."""
 
     def __init__(
         self, encoder_layer: TransformerEncoderLayer, num_layers: int, norm: Module | None = None
@@ -151,8 +151,8 @@ class TransformerEncoder(Stack):
 @spelled
 class TransformerDecoderLayer(Layer):
     """norm1(x + attention(x)), then norm2(x + attention of x to memory), then norm3(x + mlp(x));
-    with norm_first the norms stand before, as in TransformerBlock. Of a name and with weights as
-    PyTorch's: tgt (T, N, E) and memory (S, N, E), or N first with batch_first.
+    with norm_first the norms come first, as in TransformerBlock. Named and parametrized as in
+    PyTorch: tgt (T, N, E) and memory (S, N, E), or N first with batch_first.
 
     tgt_is_causal and memory_is_causal: each place sees itself and those before it.
     """
@@ -196,7 +196,7 @@ class TransformerDecoderLayer(Layer):
         self, x: Tensor, memory: Tensor, mask: Tensor | None, padding: Tensor | None,
         is_causal: bool,
     ) -> Tensor:  # fmt: skip
-        """What the memory tells them."""
+        """Attention of x to the memory."""
         z, _ = self.multihead_attn(x, memory, memory, padding, False, mask, True, is_causal)
         return self.dropout2(z)
 
@@ -206,8 +206,8 @@ class TransformerDecoderLayer(Layer):
 
 @spelled
 class TransformerDecoder(Stack):
-    """`num_layers` copies of a layer, one after another, and a norm behind the last; each looks at
-    the same memory."""
+    """`num_layers` copies of a layer, one after another, and `norm`, if given, after the last; each
+    attends to the same memory."""
 
     def __init__(
         self, decoder_layer: TransformerDecoderLayer, num_layers: int, norm: Module | None = None
@@ -230,9 +230,9 @@ class TransformerDecoder(Stack):
 
 @spelled
 class Transformer(Module):
-    """An encoder that reads src, and a decoder that writes tgt and looks at what it made of it:
-    both with a norm behind the last layer, their matrices Glorot-uniform. Of a name and with
-    weights as PyTorch's.
+    """An encoder that reads src, and a decoder that writes tgt and attends to the encoder's output;
+    both have a norm after the last layer, their matrices start Glorot-uniform. Named and
+    parametrized as in PyTorch.
 
     src (S, N, E) and tgt (T, N, E), or N first with batch_first -> as tgt.
     """
@@ -253,7 +253,7 @@ class Transformer(Module):
         self.decoder = TransformerDecoder(
             TransformerDecoderLayer(*settings, dtype=dtype), num_decoder_layers, norms[1]
         )
-        for p in self.parameters():  # copies of a layer begin each with numbers of their own
+        for p in self.parameters():  # each copy of a layer starts with its own numbers
             if p.ndim > 1:
                 xavier_uniform_(p)
 

@@ -1,6 +1,6 @@
 """The catalogue of ops, one file per family. Importing a family fills `tutor.core.op.OPS`.
 
-Every class is here by its name, too: `tutor.ops.Mul`, `from tutor.ops import MatMul, ReLU`.
+Every class is also an attribute here: `tutor.ops.Mul`, `from tutor.ops import MatMul, ReLU`.
 """
 
 from tutor.core.op import OPS

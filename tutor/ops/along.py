@@ -1,4 +1,4 @@
-"""What ops along one axis have in common."""
+"""The base class of ops along one axis."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from tutor.core.op import Op
 
 
 class Along(Op, abstract=True):
-    """An op along one axis of its first operand. A single number is treated as a row of one, as in
-    PyTorch, so that it has the axes 0 and -1."""
+    """An op along one axis of its first operand. A 0-d operand counts as a row of one, as in
+    PyTorch, so it has the axes 0 and -1."""
 
     def settle(self) -> Any:
         x, *others = self.inputs

@@ -1,7 +1,7 @@
-"""Attention: a softmax between two products, of which no whole matrix is kept.
+"""Attention: a softmax between two matrix products, without ever storing the score matrix.
 
-q (..., L, E) are queries, k (..., S, E) keys, v (..., S, V) values; z (..., L, V), and g its
-gradient. `mask` (..., L, S) is added to the scores.
+q (..., L, E) are queries, k (..., S, E) keys, v (..., S, V) values; z (..., L, V) is the result, g
+its gradient. `mask` (..., L, S) is added to the scores.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from tutor.ops.norm import empty
 class Attention(Op):
     """z = softmax(scale * q kᵀ + mask) v; with causal=True row i sees keys 0 to i
 
-    The kernel goes through the keys block by block and keeps no matrix of all scores (Dao et al.
+    The kernel reads the keys block by block and never stores the matrix of all scores (Dao et al.
     2022, FlashAttention): z_i = o_i / l_i, with l_i = sum_j e**(s_ij - m_i) and o_i = sum_j
-    e**(s_ij - m_i) v_j over the keys so far, m_i the largest score so far. A block that brings a
-    larger m' first multiplies l and o by e**(m - m'), for e**(s - m') = e**(s - m) e**(m - m').
-    What is kept is one number for each row, logs_i = m_i + ln l_i: from it backward finds a block's
-    weights again, p_ij = e**(s_ij - logs_i). With them
+    e**(s_ij - m_i) v_j over the keys so far, m_i the largest score so far. A block with a larger
+    maximum m' first multiplies l and o by e**(m - m'), as e**(s - m') = e**(s - m) e**(m - m').
+    One number per row is saved, logs_i = m_i + ln l_i: with it backward recomputes a block's
+    weights, p_ij = e**(s_ij - logs_i). Then
 
         dv_j = sum_i p_ij g_i
         dp_ij = g_i v_j,  ds_ij = p_ij (dp_ij - sum_j p_ij dp_ij),  sum_j p_ij dp_ij = g_i z_i
         dq_i = scale * sum_j ds_ij k_j,  dk_j = scale * sum_i ds_ij q_i,  dmask = ds
 
-    A row that sees no key, or whose scores are all -inf, is 0. A derivative that is to be
-    differentiated again, and that of the mask, is made of other ops, with all weights at hand.
+    A row that sees no key, or whose scores are all -inf, is 0. The mask's gradient, and gradients
+    that will be differentiated again, are composed of other ops with all weights in memory.
     """
 
     takes, saves, promotes = ("q", "k", "v", "mask"), ("q", "k", "v", "mask", "out"), 0
@@ -83,7 +83,7 @@ class Attention(Op):
         return (*grads, None)
 
     def composed(self, g, q, k, v, mask):
-        """The same of ops, which can be differentiated, the gradient of the mask included."""
+        """The same gradients and the mask's, computed by ops, which can be differentiated."""
         scale = self.params["scale"]
         p = weights(q, k, mask, **self.params)
         dp = g @ v.mT
@@ -92,7 +92,7 @@ class Attention(Op):
 
 
 def weights(q: Any, k: Any, mask: Any, *, scale: float, causal: bool) -> Any:
-    """softmax(scale * q kᵀ + mask), all of it; 0 in a row that sees no key."""
+    """softmax(scale * q kᵀ + mask), the whole matrix; 0 in a row that sees no key."""
     scores = q * scale @ k.mT + mask
     if causal:
         hidden = type(q).ones(scores.shape[-2:], dtype=bool_, device=q.buf.device).triu(1)

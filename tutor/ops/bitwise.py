@@ -1,4 +1,4 @@
-"""Bit by bit: not, and, or, xor, and shifts. On bools these are the words of logic."""
+"""Bitwise not, and, or, xor, and shifts. On bools the first four are the logical operations."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tutor.ops.elementwise import Binary, Unary
 
 
 class BitwiseNot(Unary):
-    """z = ~x: every bit turned; of a bool, not"""
+    """z = ~x: every bit flipped; on bools, not"""
 
     kernel = "bitwise_not"
 

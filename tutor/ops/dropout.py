@@ -1,4 +1,4 @@
-"""Dropout: numbers that become 0 by chance, drawn from a stream of random numbers."""
+"""Dropout: elements set to 0 at random, by words from a stream of random numbers."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from tutor.errors import ShapeError
 class Dropout(Op):
     """z_i = x_i / (1 - p) where a random word is p * 2**32 or more, else 0
 
-    No mask is kept, but where the stream stood: the same words are drawn again for the gradient,
-    which is a dropout, too, for z is linear in x. `at`, for that, are seed and counter in a Tensor
-    (2,); None draws from the stream of the process, and moves it on.
+    No mask is saved, only the stream's position: the gradient draws the same words again. It is
+    itself a dropout, since z is linear in x. `at` is such a position, seed and counter in a Tensor
+    (2,) of uint64; None draws from the process's stream and advances it.
     """
 
     takes, defaults = ("x",), {"at": None}
@@ -42,9 +42,9 @@ class Dropout(Op):
     def forward(self, x, *, p, at):
         here = random.stream().buf if at is None else Buffer.empty(2, uint64)
         stood = Operand(here, (2,), (1,), 0) if at is None else at
-        self.drawn = x.over(Buffer.empty(2, uint64), (2,))  # by a kernel: a replay does it, too
+        self.drawn = x.over(Buffer.empty(2, uint64), (2,))  # by a kernel: a replay repeats it
         engine.call("copy", uint64, self.drawn, stood)
-        if at is not None:  # drawing moves the counter, and that of `at` is to stay as it is
+        if at is not None:  # drawing advances the counter; that of `at` must not change
             engine.call("copy", uint64, Operand(here, (2,), (1,), 0), self.drawn)
         cells = [Operand(here, (), (), i) for i in range(2)]
         out = x.over(Buffer.empty(math.prod(x.shape), x.buf.dtype, x.buf.device), x.shape)

@@ -1,6 +1,6 @@
 """Elementwise ops: one number in (or two, or three), one number out, at every position.
 
-z is the result, g its gradient; x and y are the operands. Broadcasting needs no thought here: the
+z is the result, g its gradient; x and y are the operands. No op here handles broadcasting: the
 Engine stretches operands before the kernel and sums gradients back to the operand's shape.
 """
 
@@ -21,7 +21,7 @@ class Unary(Op, abstract=True):
 
 
 class OfBools(Op, abstract=True):
-    """On bools the op changes nothing: the result is a copy."""
+    """An op that changes nothing on bools: there the result is a copy."""
 
     def settle(self) -> Any:
         (x,) = self.inputs
@@ -93,7 +93,7 @@ class Pow(Binary):
         gx = gy = None
         if self.needs[0]:
             # At x = y = 0 the formula reads 0 * 0**-1; any exponent >= 0 gives the right 0 there.
-            # (On bools * is and. Where y is fixed, all y = 0 may go that way, which costs less.)
+            # (On bools * is and. If y needs no gradient, every y = 0 may use it, which is cheaper.)
             zero = (x == 0) * (y == 0) if self.needs[1] else y == 0
             gx = g * y * x ** apply("where", zero, y, y - 1)
         if self.needs[1]:
@@ -120,7 +120,7 @@ class Abs(OfBools, Unary):
 
 
 class Flat(Unary, abstract=True):
-    """A step function: its derivative is 0 wherever it has one."""
+    """A step function: its derivative is 0 wherever it exists."""
 
     def backward(self, g):
         return g.like(0)
@@ -133,7 +133,7 @@ class Sign(OfBools, Flat):
 
 
 class FloorDivide(Binary):
-    """z = the largest integer <= x / y, as Python's //; its derivative is 0 wherever it has one"""
+    """z = the largest integer <= x / y, like Python's //; its derivative is 0 wherever it exists"""
 
     kernel = "floor_divide"
 
@@ -142,7 +142,7 @@ class FloorDivide(Binary):
 
 
 class Remainder(Binary):
-    """z = x - y floor(x / y), as Python's %: it has the sign of y"""
+    """z = x - y floor(x / y), like Python's %: it has the sign of y"""
 
     kernel, saves = "remainder", ("x", "y")
 
@@ -151,7 +151,7 @@ class Remainder(Binary):
 
 
 class Fmod(Binary):
-    """z = x - y trunc(x / y), as C's %: it has the sign of x"""
+    """z = x - y trunc(x / y), like C's %: it has the sign of x"""
 
     kernel, saves = "fmod", ("x", "y")
 
@@ -258,7 +258,7 @@ class Ge(Binary):
 
 
 class Copy(Unary):
-    """z = x, in memory of its own"""
+    """z = x, in its own memory"""
 
     kernel = "copy"
 

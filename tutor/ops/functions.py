@@ -48,7 +48,7 @@ class Exp2(Function):
 
 
 class Expm1(Function):
-    """z = e**x - 1, precise where x is near 0"""
+    """z = e**x - 1, accurate near x = 0"""
 
     kernel, saves = "expm1", ("out",)
 
@@ -84,7 +84,7 @@ class Log10(Function):
 
 
 class Log1p(Function):
-    """z = ln(1 + x), precise where x is near 0"""
+    """z = ln(1 + x), accurate near x = 0"""
 
     kernel, saves = "log1p", ("x",)
 
@@ -168,7 +168,7 @@ class Atan(Function):
 
 
 class Atan2(Binary):
-    """z = the angle of the point (y, x), x its height; with derivative 0 at the origin"""
+    """z = the angle of the point (y, x), whose height is x; with derivative 0 at the origin"""
 
     kernel, saves, wants_float = "atan2", ("x", "y"), True
 
@@ -178,7 +178,7 @@ class Atan2(Binary):
         return g * y, -g * x if self.needs[1] else None
 
 
-# ---- hyperbolas, and what else is bent ---------------------------------------------------------
+# ---- hyperbolic functions, and activations -----------------------------------------------------
 
 
 class Sinh(Function):
@@ -293,7 +293,7 @@ class ReLUGrad(Binary):
 
 
 class Rounding(Flat, abstract=True):
-    """An integer near x, as a float; of an integer tensor x itself."""
+    """An integer near x, as a float; an integer x is returned as it is."""
 
     def settle(self):
         (x,) = self.inputs
@@ -313,7 +313,7 @@ class Ceil(Rounding):
 
 
 class Round(Rounding):
-    """z = the nearest integer, halves to the even one"""
+    """z = the nearest integer; halves round to even"""
 
     kernel = "round"
 

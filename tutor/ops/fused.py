@@ -1,6 +1,6 @@
-"""Fused ops: one kernel in place of a chain, where that is measurably faster or more precise.
+"""Fused ops: one kernel instead of a chain, where that is measurably faster or more precise.
 
-Each has its composed form in tests/ops/test_ops.py, which it must equal.
+Each must equal its composed form in tests/ops/test_ops.py.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class CrossEntropy(Op):
     """loss = ln sum_j e**x_j - x_t for each row of logits x and its target class t
 
     `CrossEntropy(x, t, reduction="mean")`: x (..., classes), t (...) integer; "mean" and "sum" give
-    one number, "none" one per row. The gradient is softmax(x) with 1 taken off at the target.
+    one number, "none" one per row. The gradient is softmax(x), minus 1 at the target.
     Raises OutOfRangeError for a target outside of 0 to classes - 1.
     """
 

@@ -1,7 +1,7 @@
 """gelu: x times the probability that a standard normal X is at most x (Hendrycks and Gimpel 2016).
 
-z is the result, g its gradient. Each form is one kernel, and so is its derivative; that of the
-derivative is made of other ops.
+z is the result, g its gradient. Each form is one kernel, and so is its derivative; the second
+derivative is composed of other ops.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class GeluTanhGrad(Binary):
 
 
 def bend(x: Any) -> Any:
-    """The second derivative, p(x) (2 - x**2), as p'(x) = -x p(x)"""
+    """The second derivative, p(x) (2 - x**2), since p'(x) = -x p(x)"""
     square = x * x
     return (square * -0.5).exp() * (2 - square) * (1 / math.sqrt(2 * math.pi))
 

@@ -1,7 +1,7 @@
-"""Selecting by index tensors (int64), and adding back to where something was selected from.
+"""Selecting by index tensors (int64), and the reverse: writing or adding at selected places.
 
 An index is a position from -size to size - 1 along the axis; the kernels count negative ones from
-the end, and refuse any other with an OutOfRangeError.
+the end and raise OutOfRangeError for any other.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def positions(op: Op, index: Any) -> Any:
 
 
 class Indexed(Along, abstract=True):
-    """x, an index and sometimes a source; the index is made an int64 Tensor."""
+    """x, an index and sometimes a source; the index becomes an int64 Tensor."""
 
     takes: ClassVar[tuple[str, ...]] = ("x", "index")
     saves: ClassVar[tuple[str, ...]] = ("index",)
@@ -39,11 +39,11 @@ class Indexed(Along, abstract=True):
     def settle(self) -> Any:
         x, index, *rest = self.inputs
         if not is_tensor(index):
-            empty = hasattr(index, "__len__") and len(index) == 0  # a list of none is one of ints
+            empty = hasattr(index, "__len__") and len(index) == 0  # an empty list counts as ints
             index = x.wrap(index, int64 if empty else None)
         rest = [t if is_tensor(t) else x.wrap(t, x.dtype) for t in rest]
         index = positions(self, index)
-        if len(x.shape) == 1 and not index.shape:  # a single number is a row of one
+        if len(x.shape) == 1 and not index.shape:  # a 0-d index is a row of one
             index, *rest = (t if t.shape else t.reshape((1,)) for t in (index, *rest))
             z = type(self)(x, index, *rest, **self.params).apply()
             return z.reshape(()) if self.kernel == "gather" else z
@@ -51,7 +51,7 @@ class Indexed(Along, abstract=True):
         return super().settle()
 
     def names_nothing(self) -> bool:
-        """Is the index empty, of a shape that does not fit x's? PyTorch accepts any such shape."""
+        """Is the index empty, with a shape that does not fit x's? PyTorch accepts any."""
         x, index, axis = *self.inputs[:2], self.params["axis"]
         return 0 in index.shape and bool(x.shape) and not is_beside(x.shape, index.shape, axis)
 
@@ -73,7 +73,7 @@ class Gather(Indexed):
 
 
 class Scattering(Indexed, abstract=True):
-    """z = x, but for the places that the index names."""
+    """z = x, except at the places that the index names."""
 
     takes = ("x", "index", "src")
 
@@ -105,13 +105,13 @@ class ScatterAdd(Scattering):
 class Scatter(Scattering):
     """z = x, then z[..., index[..., i, ...], ...] = src[..., i, ...] along axis
 
-    In row-major order of src: of several that go to one place, the last one stays.
+    src is written in row-major order: of several that go to one place, the last wins.
     """
 
     kernel = "scatter"
 
     def backward(self, g, index):
-        """What was overwritten has no gradient; of several in one place the last has it."""
+        """Overwritten elements get no gradient; of several in one place only the last gets it."""
         axis, x = self.params["axis"], self.inputs[0]
         order = type(x).arange(index.numel(), device=x.buf.device).reshape(index.shape)
         nobody = order.like(-1, x.shape)
@@ -122,13 +122,13 @@ class Scatter(Scattering):
 
 
 class ScatterExtreme(Scattering):
-    """z = x, and where the index names a place the largest (or smallest) of all src that go there,
-    with include_self of what stood there, too; several that are share the gradient evenly"""
+    """z = x; then each place that the index names takes the largest (or smallest) src that goes
+    there, x's own included if include_self. Ties share the gradient evenly"""
 
     name, saves = "scatter_extreme", ("x", "index", "src", "out")
 
     def forward(self, x, index, src, *, axis, largest, include_self):
-        """src is written in order, the most extreme (or a nan) last: so that is what stays."""
+        """Writes src in order, the most extreme (or a nan) last, so that one stays."""
         x, src = x.detach(), src.detach()
         turned = -src if not largest and src.dtype.is_float else src  # a nan is always last
         order = apply("argsort", turned, axis=axis, descending=not largest and turned is src)
@@ -149,7 +149,7 @@ class ScatterExtreme(Scattering):
 
 
 class Nonzero(Op):
-    """z = the row-major positions of what is not 0; how many there are depends on the numbers"""
+    """z = the row-major positions of the nonzero elements; their count depends on the numbers"""
 
     def forward(self, x):
         chosen = x if x.dtype is bool_ else x != 0
@@ -171,7 +171,7 @@ class OneHot(Op):
         (classes,) = checked_shape((classes,), "one_hot(classes=...)")
         place = x.detach().unsqueeze(-1)
         out = place.like(0, (*x.shape, classes))
-        place = apply("where", place < 0, classes, place)  # which is no class: the kernel refuses
+        place = apply("where", place < 0, classes, place)  # no class: the kernel refuses
         engine.call("scatter", int64, out, out, place, place.like(1), axis=len(x.shape))
         return out
 

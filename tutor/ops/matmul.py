@@ -1,4 +1,4 @@
-"""The matrix product, and the layer that is made of it."""
+"""The matrix product, and the linear layer."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tutor.errors import ShapeError
 class MatMul(Op):
     """z_ij = sum_k x_ik y_kj over the last two axes: (..., m, k) @ (..., k, n) -> (..., m, n)
 
-    Leading axes broadcast. A 1-D x is one row, a 1-D y one column; their axis is gone from z. Bools
-    add up as or, integers wrap.
+    Leading axes broadcast. A 1-D x is one row, a 1-D y one column; z lacks that axis. Bools add up
+    as or, integers wrap.
     """
 
     kernel, saves, promotes = "matmul", ("x", "y"), 0
@@ -39,8 +39,8 @@ class MatMul(Op):
         if self.needs[0]:
             gx = g @ y.transpose()
         if self.needs[1]:
-            # For a transposed y (a weight stored as (out, in)) the same product is taken the other
-            # way round, so that its gradient lies in memory as y does.
+            # For a transposed y (a weight stored as (out, in)), compute the transposed product, so
+            # that the gradient has y's memory layout.
             column_major = y.strides[-2] < y.strides[-1]
             gy = (g.transpose() @ x).transpose() if column_major else x.transpose() @ g
         return gx, gy
@@ -49,13 +49,13 @@ class MatMul(Op):
 class Linear(Op):
     """z = x wᵀ + b, or x wᵀ, for x (m, k), w (n, k), b (n)
 
-    The same as `x @ w.T + b`, in one op and, of floats, in one kernel: the bias is added where the
-    sums still are, in registers.
+    Equal to `x @ w.T + b`, in one op and, for floats, in one kernel: the bias is added while the
+    sums are still in registers.
     """
 
     saves: ClassVar[tuple[str, ...]] = ("x", "w")
     promotes = 0
-    relu: ClassVar[bool] = False  # is what lies below 0 cut off?
+    relu: ClassVar[bool] = False  # are negative results set to 0?
 
     def infer(self, x, w, b=None):
         fits = len(x.shape) == len(w.shape) == 2 and x.shape[1] == w.shape[1]
@@ -92,6 +92,6 @@ class Linear(Op):
 
 
 class LinearReLU(Linear):
-    """z = x wᵀ + b, or x wᵀ, where that is above 0, else 0; with derivative 0 at 0"""
+    """z = relu(x wᵀ + b), or relu(x wᵀ); with derivative 0 at 0"""
 
     name, saves, relu = "linear_relu", ("x", "w", "out"), True

@@ -1,7 +1,7 @@
-"""Movement: the same numbers in another order. Views change strides only and move nothing.
+"""Movement: the same numbers in another order. Views only change strides and move nothing.
 
-A view's derivative is the same movement backwards: what was permuted is permuted back, what was
-repeated is summed up, what was cut out is put back in place.
+A view's derivative is the same movement backwards: permuted axes are permuted back, repeated
+elements are summed, a slice is put back in place.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from tutor.errors import AxisError, DTypeError, ShapeError
 from tutor.methods import selection
 from tutor.methods.tensor import Tensor
 
-# ---- views: no kernel, only other walking instructions -------------------------------------------
+# ---- views: no kernel, only another layout -------------------------------------------------------
 
 
 class Reshape(Op):
     """z holds x's numbers, row-major, in another shape; one size may be -1. A view where strides
-    can walk it, else a view of a copy, or with `copy=False` a ShapeError"""
+    allow it, else a view of a copy; with `copy=False` a ShapeError instead"""
 
     def layout(self, x, *, shape, copy=True):
         to = fill_in(shape, math.prod(x.shape))
@@ -73,7 +73,7 @@ class Unsqueeze(Op):
 
 
 class Squeeze(Op):
-    """z is x without its axes of size 1, or without those named, which must have size 1"""
+    """z is x without its axes of size 1, or without the named ones, which must have size 1"""
 
     def layout(self, x, *, axis=None):
         axes = axes_of(axis, len(x.shape))
@@ -87,7 +87,7 @@ class Squeeze(Op):
 
 
 class Permute(Op):
-    """z[i_axes[0], i_axes[1], ...] = x[i_0, i_1, ...]; without `axes` all in reverse order"""
+    """z[i_axes[0], i_axes[1], ...] = x[i_0, i_1, ...]; by default the axes are reversed"""
 
     def layout(self, x, *, axes=None):
         order, shape, strides = order_of(axes, len(x.shape)), x.shape, x.strides
@@ -99,7 +99,7 @@ class Permute(Op):
 
 
 def order_of(axes, ndim):
-    """All axes, counted from the front, in the order given; None is the reverse one."""
+    """The axes counted from the front, in the given order; None reverses them."""
     if axes is None:
         return tuple(range(ndim - 1, -1, -1))
     order = tuple([axis_of(a, ndim) for a in (axes if hasattr(axes, "__iter__") else (axes,))])
@@ -139,8 +139,8 @@ class Expand(Op):
 
 
 class Index(Op):
-    """z = x[key]: a view for ints, slices, None and Ellipsis; for arrays of positions and bools a
-    copy (tutor/methods/selection.py)"""
+    """z = x[key]: a view for ints, slices, None and Ellipsis; a copy for arrays of positions or
+    bools (tutor/methods/selection.py)"""
 
     def settle(self):
         (x,), key = self.inputs, self.params["key"]
@@ -185,7 +185,7 @@ class Diagonal(Op):
 
 
 class Place(Op):
-    """z = 0 everywhere, then the `view` of z = x: what that view is, backwards"""
+    """z = 0 everywhere, then the `view` of z = x: the reverse of that view"""
 
     def forward(self, x, *, view, shape, **params):
         checks.one_of("place(view=...)", view, ("index", "diagonal"))
@@ -243,8 +243,8 @@ class Cat(Op):
 
 
 def without_nothing(xs: Any) -> Any:
-    """The tensors without those of shape (0,) where others have more axes, as in PyTorch: what is
-    collected may begin with a Tensor([]). Its dtype has been brought together with theirs."""
+    """The tensors without those of shape (0,) if others have more axes, as in PyTorch: code that
+    collects tensors may start from Tensor([]). Its dtype has already been promoted with theirs."""
     if len({len(x.shape) for x in xs}) == 1 or not any(x.shape == (0,) for x in xs):
         return xs
     return tuple([x for x in xs if x.shape != (0,)])
@@ -273,7 +273,7 @@ cat = concatenate
 
 
 def row_of(name: str, tensors: Row) -> list[Tensor]:
-    """The Tensors to be joined. Numbers, lists and arrays among them become Tensors beside one."""
+    """The Tensors to join. Numbers, lists and arrays become Tensors like the first Tensor."""
     if isinstance(tensors, str) or not hasattr(tensors, "__iter__"):
         raise DTypeError(
             f"{name}({tensors!r:.40})", "no list of tensors", f"{name}([x, y], axis=0)"
@@ -290,7 +290,7 @@ def row_of(name: str, tensors: Row) -> list[Tensor]:
 
 @spelled
 def meshgrid(*arrays: TensorLike, indexing: str = "xy") -> tuple[Tensor, ...]:
-    """The coordinates of a grid: for each 1-D x a tensor over the axes of all, in which x goes
+    """The coordinates of a grid: each 1-D x becomes a tensor over the axes of all, in which it runs
     along its own axis. With "xy" the first two axes are exchanged, as in pictures: rows are y."""
     checks.one_of("meshgrid(indexing=...)", indexing, ("xy", "ij"))
     xs = row_of("meshgrid", arrays)

@@ -1,13 +1,12 @@
-"""What the Engine's native twin is handed: the classes and functions it works with.
+"""The classes and functions that the Engine's native twin works with.
 
-The Engine in Python (tutor/core/engine) is complete, and defines what happens. Where the C++
-extension was built, its `apply` and `run` take the place of the Engine's, and do the same in a
-tenth of the time; a call that they refuse they hand to the Engine in Python, which says what is
-wrong with it.
-`TUTOR_NATIVE=0` leaves the Engine as it is. tests/ops/test_native_engine.py holds the two equal.
+The Engine in Python (tutor/core/engine) is complete and defines the behaviour. If the C++ extension
+was built, its `apply` and `run` replace the Engine's and do the same in a tenth of the time. Calls
+that they refuse go to the Engine in Python, which reports the error.
+`TUTOR_NATIVE=0` keeps the Engine in Python. tests/ops/test_native_engine.py checks that both agree.
 
-All that C++ knows of Python stands here: names of slots, functions, and which methods of ops have
-a twin in C++, so that it need not call them.
+Everything that C++ knows about Python is listed here: names of slots, functions, and the methods of
+ops that have a twin in C++, so that it need not call them.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ from tutor.core.op import OPS, Op
 from tutor.methods.tensor import Tensor
 from tutor.ops import along, elementwise, indexing, matmul, movement, reduce, window
 
-# Methods of ops that have a twin in C++, and what that is called there (engine/info.hpp). Where a
-# class has another method in place of one of them, that is called.
+# Methods of ops that have a twin in C++, and the twin's name there (engine/info.hpp). If a class
+# overrides one of them, its own method is called.
 VIEWS = {
     movement.Reshape.layout: "reshape", movement.Unsqueeze.layout: "unsqueeze",
     movement.Squeeze.layout: "squeeze", movement.Permute.layout: "permute",
@@ -45,7 +44,7 @@ SETTLES = {
 
 
 def plan(cls: type[Op]) -> dict[str, Any] | None:
-    """What a class of Op says about itself; None if it is made or run in a way of its own."""
+    """The declarations of an Op class; None if it is constructed or run in its own way."""
     own_rule = cls.kernel is not None and cls.infers
     if cls.apply is not Op.apply or cls.__init__ is not Op.__init__ or own_rule:
         return None
@@ -76,7 +75,7 @@ def plan(cls: type[Op]) -> dict[str, Any] | None:
 
 
 def things() -> dict[str, Any]:
-    """All that is handed over."""
+    """Everything that C++ receives."""
     buf = Buffer.empty(0, dtypes.float32)
     blank = Tensor(buf).over(buf, ())
     table = dtypes.TABLE
@@ -127,5 +126,5 @@ def things() -> dict[str, Any]:
 
 
 def hand_over() -> None:
-    """Hand them over, if the extension was built."""
+    """Give `things` to C++, if the extension was built."""
     simd_cpp.take_over(things())

@@ -1,7 +1,7 @@
 """Norms: h = (x - mean) / sqrt(var + eps) over rows or channels, then z = h * weight + bias.
 
-Each is one kernel, and so are all its derivatives together. A derivative that is to be
-differentiated again is made of other ops instead (`composed`). g is the gradient of z.
+Each is one kernel, and all its gradients together are another. Gradients that will be
+differentiated again are composed of other ops instead (`composed`). g is the gradient of z.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from tutor.errors import ShapeError
 
 
 def empty(x: Any, shape: tuple[int, ...], dtype: Any = None) -> Any:
-    """A Tensor beside x for a kernel to write."""
+    """An uninitialized Tensor on x's device, for a kernel to write."""
     return x.over(Buffer.empty(math.prod(shape), dtype or x.buf.dtype, x.buf.device), shape)
 
 
 def wide(x: Any) -> Any:
-    """As a norm is computed: half floats as float32."""
+    """x in the dtype that norms compute in: half floats as float32."""
     return x if x.buf.dtype in (float32, float64) else x.cast(float32)
 
 
 def slopes(a: Any, h: Any, root: Any, axes: Any, centred: bool = True) -> Any:
-    """(a - mean of a - h * mean of a h) / root, of ops."""
+    """(a - mean of a - h * mean of a h) / root, computed by ops."""
     level = a.mean(axes, keepdims=True) if centred else 0.0
     return (a - level - h * (a * h).mean(axes, keepdims=True)) / root
 
 
 class RowNorm(Op, abstract=True):
-    """A norm of each row of x (..., n), with one number of each parameter for each place (n)."""
+    """A norm of each row of x (..., n); every parameter is a vector (n)."""
 
     promotes, centred = 0, True
 
@@ -75,7 +75,7 @@ class RMSNorm(RowNorm):
 class BatchNorm(Op):
     """z = h * w + b with h = (x - mean) / sqrt(var + eps) for each channel of x (k, c, m); w, b (c)
 
-    mean and var, of the channels (c), are kept in `mean` and `var` of the op.
+    The op keeps mean and var (c) as its attributes `mean` and `var`.
     """
 
     name, takes, saves, promotes = "batch_norm", ("x", "w", "b"), ("x", "w"), 0

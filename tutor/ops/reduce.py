@@ -1,4 +1,4 @@
-"""Reductions: the axes in `axis` (None: all; an int; a tuple) are summed up, or searched through.
+"""Reductions: sum over the axes in `axis` (None: all; an int; a tuple), or search through them.
 
 x is the operand, z the result, g its gradient. With `keepdims` a reduced axis stays, with size 1.
 """
@@ -48,8 +48,8 @@ class Prod(Reduction):
     kernel, saves = "prod", ("x",)
 
     def backward(self, g, x):
-        """Times the product of all others, right also where x is 0: the product of those before
-        times the product of those after."""
+        """g times the product of all others, computed as the product of those before times that of
+        those after, so that it is right even where x is 0."""
         axis = self.params["axis"]
         order = (*(a for a in range(len(x.shape)) if a not in axis), *axis)
         last = x.permute(order)
@@ -66,7 +66,7 @@ def product_before(x: Any) -> Any:
 
 
 class Mean(Reduction):
-    """z = sum of x / their number; integers as float32"""
+    """z = sum of x / count; integers as float32"""
 
     kernel, wants_float = "mean", True
 
@@ -77,7 +77,7 @@ class Mean(Reduction):
 
 
 class Choice(Reduction, abstract=True):
-    """The largest or smallest; where several are, they share the gradient evenly."""
+    """The largest or smallest; ties share the gradient evenly."""
 
     saves = ("x", "out")
 

@@ -13,17 +13,17 @@ from tutor.ops.elementwise import Binary
 class Scan(Binary):
     """z_0 = y_0, z_i = x_i z_(i-1) + y_i along axis
 
-    With x = 1 that is the running sum, with y = x_0, 0, 0, ... the running product, with a constant
+    With x = 1 this is the running sum, with y = x_0, 0, 0, ... the running product, with a constant
     x < 1 the moving average: one recurrence, and one derivative, for all of them.
     """
 
     kernel, saves = "scan", ("x", "out")
 
     def backward(self, g, x, z):
-        """z_i is read by the result (g_i) and by z_(i+1), x_(i+1) times: the same recurrence, from
-        the end to the start."""
+        """z_i feeds the result (g_i) and, times x_(i+1), z_(i+1): the same recurrence, run from the
+        end to the start."""
         axis = self.params["axis"]
-        if x.buf.device != g.buf.device:  # a number, which is now to be one of many
+        if x.buf.device != g.buf.device:  # a plain number, expanded below
             x = x.to(g.buf.device)
         after = shifted(x.expand(z.shape), -1, axis)
         gy = apply("scan", after.flip(axis), g.flip(axis), axis=axis).flip(axis)
@@ -31,7 +31,7 @@ class Scan(Binary):
 
 
 def shifted(x: Any, by: int, axis: int) -> Any:
-    """x moved by one along axis, 0 where nothing comes in: z_i = x_(i - by), by = 1 or -1"""
+    """x moved by one along axis, 0 at the free end: z_i = x_(i - by), by = 1 or -1"""
     widths = [(0, 0)] * len(x.shape)
     widths[axis] = (1, 0) if by == 1 else (0, 1)
     key = [slice(None)] * len(x.shape)
@@ -40,7 +40,7 @@ def shifted(x: Any, by: int, axis: int) -> Any:
 
 
 class CumMax(Along):
-    """z_i = the largest of x_0 ... x_i along axis; of equal ones the last gets the gradient"""
+    """z_i = the largest of x_0 ... x_i along axis; of ties the last gets the gradient"""
 
     kernel, saves, promotes = "cummax", ("x", "out"), 0
 
@@ -53,9 +53,9 @@ class CumMax(Along):
 
 
 class ArgSort(Along):
-    """z = the positions along axis that bring x into rising (descending: falling) order
+    """z = the positions along axis that sort x in ascending (with `descending`: descending) order
 
-    Equal elements keep their order, nan counts as larger than all others.
+    The sort is stable, and nan counts as larger than all others.
     """
 
     kernel, promotes = "argsort", 0

@@ -1,4 +1,4 @@
-"""To another device."""
+"""Copying to another device."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tutor.core.op import Op
 
 
 class Transfer(Op):
-    """z = x, in memory of its own on another device; the gradient comes back to where x is"""
+    """z = x, in its own memory on another device; the gradient returns to x's device"""
 
     def settle(self):
         self.params["device"] = devices.of(self.params["device"])
 
     def forward(self, x, *, device):
         if x.buf.device != devices.CPU and math.prod(x.shape) < len(x.buf):
-            x = x.copy()  # of a part of a Buffer that part alone is read
+            x = x.copy()  # transfer only the part of the Buffer that x uses
         out = x.over(Buffer.empty(math.prod(x.shape), x.buf.dtype, device), x.shape)
         engine.call("transfer", x.buf.dtype, out, x)
         return out

@@ -1,5 +1,5 @@
-"""Windows that slide over images (N, C, H, W): convolution and the largest of each window; and
-along any one axis, as a view.
+"""Windows that slide over images (N, C, H, W), for convolution and max pooling; and windows along
+any one axis, as a view.
 
 Direct kernels, without padding, over two spatial axes; tutor/methods/windows.py pads and does the
 rest. The composed forms, by Tensor.unfold and a matrix product, are the oracles in tests/nn.
@@ -55,12 +55,12 @@ class MaxPool2d(Op):
 
 
 class MaxPool2dGrad(Op):
-    """z = 0, then each window of x shares its g evenly among those that are its largest, m"""
+    """z = 0, then each window of x splits its g evenly among its elements equal to m, its max"""
 
     kernel, takes, saves = "max_pool2d_grad", ("x", "m", "g"), ("x", "m")
 
     def backward(self, h, x, m):
-        """g's: the mean of h over those that are the largest. x and m only choose."""
+        """g's gradient: the mean of h over the largest elements. x and m only choose."""
         kh, kw, sh, sw, dh, dw = (self.params[name] for name in self.kernel_params)
         x, h = (t.unfold(2, kh, sh, dh).unfold(3, kw, sw, dw) for t in (x, h))
         chosen = (x == m.unsqueeze(-1).unsqueeze(-1)).cast(h.dtype)
@@ -73,8 +73,8 @@ class MaxPool2dGrad(Op):
 class Windows(Op):
     """z[..., i, ..., j] = x[..., i * step + j * dilation, ...]
 
-    What a window of `size` elements sees from each place i along axis; j is the last axis. Nothing
-    is copied, though most elements appear several times.
+    The windows of `size` elements that start at i * step along axis; j is the last axis. Nothing is
+    copied, though most elements appear several times.
     """
 
     def settle(self):
@@ -93,14 +93,14 @@ class Windows(Op):
 
 
 def sliding(given: Mapping[str, Any], shape: Shape) -> dict[str, int]:
-    """How windows slide over a tensor of that shape, as three ints."""
+    """axis, step and dilation of windows over a tensor of that shape, as checked ints."""
     axis = axis_of(given["axis"], len(shape))
     step, dilation = positive(given["step"], "a step"), positive(given["dilation"], "a dilation")
     return {"axis": axis, "step": step, "dilation": dilation}
 
 
 def windowed(shape: Shape, axis: int, size: int, step: int, dilation: int) -> Shape:
-    """The shape of the windows of a tensor of that shape."""
+    """The shape of the windows of a tensor of that shape; ShapeError if none fits."""
     span = dilation * (size - 1) + 1 if size else 0
     count = (shape[axis] - span) // step + 1
     if count < 1:
@@ -113,7 +113,7 @@ def windowed(shape: Shape, axis: int, size: int, step: int, dilation: int) -> Sh
 
 
 class Fold(Op):
-    """z = the windows x added up where they came from: what Windows is, backwards"""
+    """z = the windows x added up where they came from: the reverse of Windows"""
 
     def settle(self):
         shape, size = checked_shape(self.params["shape"]), self.inputs[0].shape[-1:] or (0,)

@@ -5,9 +5,9 @@ reads the gradient and updates the parameter and the optimizer's state in place;
 these in plain Python. The others are written with Tensor operations. The formulas are in the class
 docstrings, and in docs/optimizers.md with pictures.
 
-What changes between steps, the settings and the count of steps, stands in cells: Tensors of one
+The settings and the step count, which change between steps, are kept in cells: Tensors of one
 number, which the kernels read when they run. `optimizer.lr = 0.1` writes into such a cell, and the
-end of a step adds 1 to the count. So the same kernel calls, made again, are the next step.
+end of a step adds 1 to the count. So repeating the same kernel calls makes the next step.
 """
 
 from __future__ import annotations

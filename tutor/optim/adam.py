@@ -1,4 +1,4 @@
-"""Adam and its relatives: steps scaled by the size that gradients had lately."""
+"""Adam and its relatives: steps scaled by the recent size of the gradients."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ class Adam(Optimizer):
     d = g + weight_decay * p;  m <- b1 m + (1 - b1) d;  v <- b2 v + (1 - b2) d²
     p <- p - lr * (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + eps)   at step t = 1, 2, ...
 
-    With `amsgrad` the largest v so far stands in place of v in the last line (Reddi et al. 2018,
-    "On the convergence of Adam and beyond"); with `maximize` -g in place of g. DomainError for a
-    setting out of its range.
+    `amsgrad` uses the largest v so far instead of v in the last line (Reddi et al. 2018, "On the
+    convergence of Adam and beyond"); `maximize` uses -g instead of g. DomainError for a setting out
+    of its range.
     """
 
     slots: tuple[str, ...] = ("m", "v")
     limits: Mapping[str, Limit] = {
         "lr": RATE, "betas": BETAS, "eps": EPS, "weight_decay": RATE,
     }  # fmt: skip
-    decoupled = False  # is the decay of weights left out of the gradient?
+    decoupled = False  # is weight decay left out of the gradient?
 
     def __init__(
         self,
@@ -83,14 +83,14 @@ class Adam(Optimizer):
 
 @spelled
 class AdamW(Adam):
-    """Adam whose decay of weights is decoupled (Loshchilov & Hutter 2019, "Decoupled weight decay
+    """Adam with decoupled weight decay (Loshchilov & Hutter 2019, "Decoupled weight decay
     regularization", algorithm 2)
 
     m <- b1 m + (1 - b1) g;  v <- b2 v + (1 - b2) g²
     p <- (1 - lr * weight_decay) p - lr * (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + eps)
 
-    In Adam the decay is a part of the gradient, and so divided by its size: weights with large
-    gradients hardly decay. Here all do alike.
+    In Adam the decay is part of the gradient, and thus divided by its size: weights with large
+    gradients hardly decay. Here all weights decay equally.
     """
 
     decoupled = True
@@ -159,7 +159,7 @@ class NAdam(Adam):
 
 @spelled
 class RAdam(Adam):
-    """Adam rectified while v is not yet to be relied on (Liu et al. 2020, "On the variance of the
+    """Adam, rectified while v is still unreliable (Liu et al. 2020, "On the variance of the
     adaptive learning rate and beyond", algorithm 2)
 
     R = 2 / (1 - b2) - 1;  r = R - 2 t b2^t / (1 - b2^t);  m and v as in Adam
@@ -187,7 +187,7 @@ class RAdam(Adam):
         t, b2 = self.count.cast(float64) + 1, self.cells["betas"][1]
         far, rest2 = 2 / (1 - b2) - 1, 1 - b2**t
         r = far - 2 * t * b2**t / rest2
-        sure = apply("maximum", r, 5.0)  # where it is not, the result is not used
+        sure = apply("maximum", r, 5.0)  # below 5 the result is not used
         factor = (sure - 4) * (sure - 2) * far / ((far - 4) * (far - 2) * sure) * rest2
         self.remember(g + decay * p, m, v)
         scaled = factor.sqrt().cast(p.dtype) / (v.sqrt() + eps)

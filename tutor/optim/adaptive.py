@@ -1,4 +1,4 @@
-"""RMSprop, Adagrad, Adadelta: rates of their own for all numbers, by their gradients."""
+"""RMSprop, Adagrad, Adadelta: each number has its own rate, which follows from its gradients."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tutor.optim.optimizer import Optimizer, Params
 
 @spelled
 class RMSprop(Optimizer):
-    """RMSprop (Tieleman & Hinton 2012, "Lecture 6.5"): a step over the recent size of gradients
+    """RMSprop (Tieleman & Hinton 2012, "Lecture 6.5"): steps divided by the gradients' recent size
 
     d = g + weight_decay * p;  v <- alpha * v + (1 - alpha) * d²
     p <- p - lr * d / (sqrt(v) + eps)
 
     `centered` (Graves 2013, "Generating sequences with recurrent neural networks") divides by
-    sqrt(v - a²) + eps, with the mean a <- alpha * a + (1 - alpha) * d. With a momentum b <-
+    sqrt(v - a²) + eps, with the mean a <- alpha * a + (1 - alpha) * d. With momentum, b <-
     momentum * b + (that quotient), and p <- p - lr * b.
     """
 
@@ -76,9 +76,9 @@ class RMSprop(Optimizer):
 @spelled
 class Adagrad(Optimizer):
     """Adagrad (Duchi, Hazan & Singer 2011, "Adaptive subgradient methods for online learning"):
-    rates that fall with all that a gradient was so far
+    rates that fall with the sum of all squared gradients so far
 
-    d = g + weight_decay * p;  s <- s + d²   from initial_accumulator_value on
+    d = g + weight_decay * p;  s <- s + d²   starting from initial_accumulator_value
     p <- p - lr / (1 + (t - 1) lr_decay) * d / (sqrt(s) + eps)   at step t = 1, 2, ...
     """
 
@@ -113,8 +113,8 @@ class Adagrad(Optimizer):
 
 @spelled
 class Adadelta(Optimizer):
-    """Adadelta (Zeiler 2012, "ADADELTA: an adaptive learning rate method"): steps as large as steps
-    were lately
+    """Adadelta (Zeiler 2012, "ADADELTA: an adaptive learning rate method"): steps scaled to the
+    size of recent steps
 
     d = g + weight_decay * p;  v <- rho * v + (1 - rho) * d²
     s = sqrt(u + eps) / sqrt(v + eps) * d;  u <- rho * u + (1 - rho) * s²;  p <- p - lr * s

@@ -1,12 +1,12 @@
-"""Averages of weights: what a network is, averaged over its last steps, is often better than what
-it is.
+"""Averages of weights: a network averaged over its last steps is often better than that of the last
+step.
 
     average = EMA(model.parameters(), decay=0.999)
     for x, y in batches:
         ...
         optimizer.step()
         average.update()
-    with average.swapped():        # the model has the averages here
+    with average.swapped():        # here the model has the averages
         evaluate(model)
 """
 
@@ -29,13 +29,13 @@ from tutor.optim.optimizer import alike
 
 @spelled
 class Average:
-    """`Average(parameters)`: the mean of all that they were at each `update()` (Izmailov et al.
-    2018, "Averaging weights leads to wider optima and better generalization", SWA)
+    """`Average(parameters)`: the mean of their values at each `update()` (Izmailov et al. 2018,
+    "Averaging weights leads to wider optima and better generalization", SWA)
 
     a <- a + (p - a) / t   at the t-th update
 
-    All stands in cells, so that an update may be a part of a step under tutor.jit. In PyTorch it is
-    AveragedModel, which keeps a copy of the model; here the averages are swapped into the model.
+    Its state is in Tensors, so an update may be part of a step under tutor.jit. PyTorch's
+    AveragedModel keeps a copy of the model; here the averages are swapped into the model.
     """
 
     def __init__(self, parameters: Iterable[Tensor]) -> None:
@@ -48,12 +48,12 @@ class Average:
         self.count = Tensor(0, dtype=uint64, device="cpu")
 
     def share(self) -> Tensor:
-        """How much of what the parameters are now goes into the averages, at this update."""
+        """The weight of the current parameters in the averages, at this update."""
         return 1 / (self.count.cast(float64) + 1)
 
     @no_grad()
     def update(self) -> None:
-        """Take in what the parameters are now."""
+        """Update the averages with the current parameters."""
         share = self.share()
         for p, average in zip(self.params, self.averages, strict=True):
             average.add_((p.detach() - average) * share.cast(p.dtype))
@@ -61,8 +61,7 @@ class Average:
 
     @no_grad()
     def swap(self) -> None:
-        """The parameters become the averages, and the averages the parameters. Twice is as
-        before."""
+        """Swap the parameters and the averages. A second swap undoes it."""
         for p, average in zip(self.params, self.averages, strict=True):
             before = p.detach().copy()
             p.assign(average)
@@ -70,7 +69,7 @@ class Average:
 
     @contextmanager
     def swapped(self) -> Iterator[None]:
-        """A block within which the parameters are the averages."""
+        """A context in which the parameters are the averages."""
         self.swap()
         try:
             yield
@@ -78,11 +77,11 @@ class Average:
             self.swap()
 
     def state_dict(self) -> dict[str, Tensor]:
-        """The averages, `average.i`, and `count`, how many updates there were."""
+        """The averages, `average.i`, and `count`, the number of updates."""
         return {"count": self.count, **{f"average.{i}": t for i, t in enumerate(self.averages)}}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what `state_dict` gave. DataError for anything else; then nothing changes."""
+        """Load a `state_dict`. DataError, and nothing is changed, for anything else."""
         own = self.state_dict()
         asked = f"to load a state into {type(self).__name__} over {len(self.params)} parameters"
         do = "load what state_dict() over the same model gave"
@@ -98,9 +97,9 @@ class Average:
 
 @spelled
 class EMA(Average):
-    """`EMA(parameters, decay=0.999)`: an exponential moving average, of the last 1 / (1 - decay)
-    updates about (Polyak & Juditsky 1992; Tarvainen & Valpola 2017, "Mean teachers are better role
-    models")
+    """`EMA(parameters, decay=0.999)`: an exponential moving average, over about the last
+    1 / (1 - decay) updates (Polyak & Juditsky 1992; Tarvainen & Valpola 2017, "Mean teachers are
+    better role models")
 
     a <- d a + (1 - d) p,   d = min(decay, (1 + t) / (10 + t)) at the t-th update with `warm_up`
     """

@@ -1,10 +1,10 @@
-"""Clipping: gradients that are too large are made smaller, before a step.
+"""Clipping: gradients that are too large are scaled down before a step.
 
     loss.backward()
     norm = clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
 
-All is done with Tensors, in place: a function under tutor.jit may clip, and follows the gradients.
+It works on Tensors, in place, so a function under tutor.jit may clip, and follows the gradients.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def several(name: str, parameters: Tensor | Iterable[Tensor]) -> tuple[Tensor, .
 
 
 def gradients(name: str, parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
-    """Those that there are."""
+    """The gradients of the parameters that have one."""
     return [p.grad for p in several(name, parameters) if p.grad is not None]
 
 
@@ -43,7 +43,7 @@ def gradients(name: str, parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
 @no_grad()
 def get_total_norm(tensors: Iterable[Tensor], norm_type: float = 2.0) -> Tensor:
     """The norm of all numbers of all tensors, (sum |x|^p)^(1/p), as one Tensor of shape (); for
-    `norm_type=inf` the largest |x|. 16-bit floats are added in float32. 0 of no tensors."""
+    `norm_type=inf` the largest |x|. 16-bit floats are added in float32. 0 for no tensors."""
     asked = f"a norm of type {norm_type!r}"
     order = Limit("a number above 0, or inf", 0, math.inf, "least", "2.0").checked(asked, norm_type)
     given = several("get_total_norm", tensors)
@@ -82,14 +82,14 @@ def clip_grad_norm_(
     norm_type: float = 2.0,
     error_if_nonfinite: bool = False,
 ) -> Tensor:
-    """Scale all gradients, in place, so that their norm together is max_norm at most; returns the
-    norm that they had, a Tensor of shape () (Pascanu et al. 2013, "On the difficulty of training
+    """Scale all gradients, in place, so that their total norm is at most max_norm; returns the norm
+    before scaling, a Tensor of shape () (Pascanu et al. 2013, "On the difficulty of training
     recurrent neural networks").
 
     A nan among them makes all of them nan; an infinity becomes nan, and all others 0.
-    `error_if_nonfinite=True` raises DomainError instead, and changes nothing; it looks at the
-    number, which a recorded function (tutor.jit) cannot. DomainError for a max_norm of 0, too, with
-    which nothing would be learnt, or below, or nan.
+    `error_if_nonfinite=True` raises DomainError instead, and changes nothing; it reads the number,
+    which a recorded function (tutor.jit) cannot. DomainError also for a max_norm that is nan, below
+    0, or 0, which would stop all learning.
     """
     LARGEST.checked(f"clipping with max_norm={max_norm!r}", max_norm)
     params = several("clip_grad_norm_", parameters)
@@ -109,7 +109,7 @@ def clip_grad_norm_(
 @spelled
 @no_grad()
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float) -> None:
-    """g <- each number of the gradients brought to between -clip_value and clip_value, in place"""
+    """g <- min(max(g, -clip_value), clip_value) for each number of the gradients, in place"""
     largest = LARGEST.checked(f"clip_grad_value_ with clip_value={clip_value!r}", clip_value)
     for g in gradients("clip_grad_value_", parameters):
         g.clamp_(-largest, largest)

@@ -15,8 +15,8 @@ Cells = dict[str, list[Tensor]]
 
 
 def write(cells: Cells, limits: Mapping[str, Limit], of: str, name: str, value: Any) -> None:
-    """Put a setting into its cells, which are made where there are none. DomainError where it is
-    out of its limit."""
+    """Write a setting into its cells, which are created if missing. DomainError if it is out of its
+    limit."""
     limit = limits[name]
     checked = limit.checked(f"{of} with {name}={value!r}", value)
     numbers = checked if limit.pair else (checked,)
@@ -27,18 +27,18 @@ def write(cells: Cells, limits: Mapping[str, Limit], of: str, name: str, value: 
 
 
 def number(cells: Cells, limits: Mapping[str, Limit], name: str) -> Any:
-    """A setting, as float or tuple of floats: what its cells hold now."""
+    """The current value of a setting's cells, as float or tuple of floats."""
     bounds_checks.opened(f"the setting {name} of an optimizer")
     numbers = tuple([cell.buf[0] for cell in cells[name]])
     return numbers if limits[name].pair else numbers[0]
 
 
 class Group(MutableMapping[str, Any]):
-    """`optimizer.param_groups[i]`: reads and writes as a dict, `group["lr"] = 0.1`.
+    """`optimizer.param_groups[i]`: reads and writes like a dict, `group["lr"] = 0.1`.
 
-    "params" are its Tensors; the other keys are the settings of its optimizer, which stand in
-    cells, and "name" and "initial_lr", for whoever wants them (schedules note the rate that they
-    begin with). DomainError for a setting that the optimizer does not have, or out of its limits.
+    "params" are its Tensors; the other keys are the settings of its optimizer, stored in cells, and
+    optionally "name" and "initial_lr" (where schedules note their initial rate). DomainError for a
+    setting that the optimizer does not have, or out of its limits.
     """
 
     def __init__(self, of: str, limits: Mapping[str, Limit], params: list[Tensor]) -> None:

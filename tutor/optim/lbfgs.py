@@ -1,4 +1,4 @@
-"""L-BFGS: steps that know the curvature, from the gradients of the last steps alone."""
+"""L-BFGS: steps that use the curvature, estimated from the gradients of the last steps."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tutor.optim.line_search import Point, strong_wolfe
 from tutor.optim.optimizer import Optimizer, Params, alike
 
 T = TypeVar("T")
-CURVED = 1e-10  # a pair whose product is not above it says nothing about the curvature
+CURVED = 1e-10  # pairs with a product up to it say nothing about the curvature
 
 
 @spelled
@@ -30,15 +30,15 @@ class LBFGS(Optimizer):
     p <- p - t H g,   H about the inverse of the second derivative of the loss
 
     H is never formed. With the last `history_size` pairs s = p - p_before and y = g - g_before, it
-    is (I - r s yᵀ) H_before (I - r y sᵀ) + r s sᵀ with r = 1 / yᵀs, and begins as yᵀs / yᵀy times I
+    is (I - r s yᵀ) H_before (I - r y sᵀ) + r s sᵀ with r = 1 / yᵀs, and starts as yᵀs / yᵀy times I
     (algorithm 7.4). Each step makes up to `max_iter` such moves, with up to `max_eval` calls of
-    `closure` (1.25 max_iter if None; one more where a search has begun). It ends sooner where no
-    number of g is above `tolerance_grad`, or where the parameters or the loss changed by less than
+    `closure` (1.25 max_iter if None; one more if a search has begun). It ends earlier if no number
+    of g is above `tolerance_grad`, or if the parameters or the loss changed by less than
     `tolerance_change`.
 
-    t is lr (for the very first move min(1, 1 / Σ|g|) lr); with line_search_fn="strong_wolfe" it is
-    where such a search, which begins there, ends. There is one group of parameters, all of one
-    dtype; those without a gradient stay. It looks at numbers, so it cannot be recorded.
+    t is lr (for the very first move min(1, 1 / Σ|g|) lr); line_search_fn="strong_wolfe" starts a
+    line search there and uses its result. There is one group of parameters, all of one dtype;
+    those without a gradient do not move. It reads numbers, so it cannot be recorded.
     """
 
     limits: Mapping[str, Limit] = {"lr": RATE, "tolerance_grad": RATE, "tolerance_change": RATE}
@@ -64,12 +64,12 @@ class LBFGS(Optimizer):
         self.line_search_fn = line_search_fn
         super().__init__(params, lr)
         self._check_dtypes(self.params)
-        self.moves = 0  # how many were made, in all steps
+        self.moves = 0  # made in all steps
         self.pairs: list[tuple[Tensor, Tensor]] = []  # s and y, the oldest first
         self.last: tuple[Tensor, Tensor] | None = None  # the last move, and the gradient before it
 
     def add_param_group(self, param_group: Mapping[str, Any]) -> None:
-        """GraphError: there is one group."""
+        """Raises GraphError: there is only one group."""
         raise GraphError("LBFGS with another group of parameters",
                          "its curvature is that of all parameters together",
                          "give all of them when it is made")  # fmt: skip
@@ -90,10 +90,10 @@ class LBFGS(Optimizer):
     @overload
     def step(self, closure: Callable[[], T]) -> T: ...
     def step(self, closure: Callable[[], T] | None = None) -> T:
-        """Up to `max_iter` moves. `closure` forgets the gradients, computes the loss and calls
-        backward(), and returns the loss; what it returned at first, before any move, is returned.
+        """Make up to `max_iter` moves. `closure` clears the gradients, computes the loss, calls
+        backward() and returns the loss. Returns the closure's first result, before any move.
 
-        Where it is interrupted, the parameters are where the last whole move left them.
+        If it is interrupted, the parameters are where the last complete move left them.
         """
         if closure is None:
             raise GraphError("LBFGS.step() without a closure",
@@ -110,7 +110,7 @@ class LBFGS(Optimizer):
         evaluations, moves = 0, 0
 
         def look(row: Tensor, d: Tensor, t: float) -> Point:
-            """The loss where row + t d is."""
+            """The point at row + t d."""
             nonlocal evaluations
             evaluations += 1
             self._put(row + t * d, here)
@@ -133,7 +133,7 @@ class LBFGS(Optimizer):
                 if self.line_search_fn is not None:
                     rest = self.max_eval - evaluations
                     now = strong_wolfe(partial(look, row, d), start, t, largest(d), rest)
-                else:  # after the last move nobody asks for the loss there
+                else:  # nobody needs the loss after the last move
                     now = Point(t, 0.0, 0.0, g) if last else look(row, d, t)
             except BaseException:
                 self._put(row, here)
@@ -150,7 +150,7 @@ class LBFGS(Optimizer):
         return largest(move) <= least or abs(change) < least
 
     def _direction(self, g: Tensor) -> Tensor:
-        """- H g, by the two loops of algorithm 7.4; what the last move showed is taken in first."""
+        """- H g, by the two loops of algorithm 7.4, after adding the pair of the last move."""
         if self.last is not None:
             s, y = self.last[0], g - self.last[1]
             if dot(s, y) > CURVED:
@@ -176,7 +176,7 @@ class LBFGS(Optimizer):
         return row
 
     def _gradient(self) -> Tensor:
-        """That of all parameters; 0 where there is none."""
+        """The gradient of all parameters as one row; 0 for those without one."""
         grads = [p.like(0) if p.grad is None else p.grad for p in self.params]
         row: Tensor = cat([g.detach().flatten() for g in grads])
         return row
@@ -192,7 +192,7 @@ class LBFGS(Optimizer):
 
     def state_dict(self) -> dict[str, Any]:
         """Steps and moves made, the settings, the pairs `s.i` and `y.i`, and the last move and the
-        gradient before it, `move` and `gradient`: what an exact continuation needs."""
+        gradient before it, `move` and `gradient`: enough for an exact continuation."""
         state = {**super().state_dict(), "moves": self.moves}
         for i, (s, y) in enumerate(self.pairs):
             state |= {f"s.{i}": s, f"y.{i}": y}
@@ -201,8 +201,8 @@ class LBFGS(Optimizer):
         return state
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what `state_dict` gave. DataError, and nothing is changed, if it is not of an
-        LBFGS over as many numbers of this dtype."""
+        """Load a `state_dict`. DataError, and nothing is changed, unless it is from an LBFGS over
+        equally many numbers of this dtype."""
         row = self._row()
         asked = f"to load a state into LBFGS over {row.numel()} numbers"
         do = "load what state_dict() of an LBFGS over the same model gave"

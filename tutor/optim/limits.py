@@ -1,4 +1,4 @@
-"""What a setting of an optimizer may be."""
+"""The limits of an optimizer's settings."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from tutor.errors import DomainError
 
 
 class Limit(NamedTuple):
-    """What a setting of an optimizer may be: a number from `least` to `most`, or two."""
+    """The values allowed for a setting: a number from `least` to `most`, or two of them."""
 
     words: str
     least: float
     most: float
-    open: str  # which ends do not belong to it: "", "least", "most" or "both"
+    open: str  # which ends are excluded: "", "least", "most" or "both"
     example: str
-    pair: bool = False  # whether it is two numbers
+    pair: bool = False  # is it two numbers?
 
     def allowed(self, number: float) -> bool:
-        """Does it lie between `least` and `most`? nan never does."""
+        """Is it between `least` and `most`? nan never is."""
         above = number > self.least if self.open in ("least", "both") else number >= self.least
         below = number < self.most if self.open in ("most", "both") else number <= self.most
         return above and below
 
     def checked(self, asked: str, value: Any) -> Any:
-        """The value, as float or tuple of floats. DomainError for any other."""
+        """The value as float or tuple of floats. DomainError if it is not allowed."""
         given = value if self.pair and isinstance(value, (tuple, list)) else (value,)
         numbers = [float_or_nan(v) for v in given]
         if len(numbers) != 1 + self.pair or not all(map(self.allowed, numbers)):
@@ -37,7 +37,7 @@ class Limit(NamedTuple):
 
 
 def float_or_nan(value: object) -> float:
-    """A number as float; nan, which lies in no range, for what is none (bools and texts, too)."""
+    """A number as float; for anything else (bools and texts included) nan, which is in no range."""
     if not isinstance(value, Real) or isinstance(value, bool):
         return math.nan
     try:
@@ -47,17 +47,17 @@ def float_or_nan(value: object) -> float:
 
 
 RATE = Limit("a finite number of 0 or more", 0, math.inf, "most", "0.01")
-# Above 1 the velocity grows by itself, whatever the gradients are.
+# Above 1 the velocity grows by itself, whatever the gradients.
 MOMENTUM = Limit("a number from 0 to 1", 0, 1, "", "0.9")
 BETAS = Limit("two numbers, at least 0 and below 1", 0, 1, "most", "(0.9, 0.999)", True)
-# With 0, a parameter whose gradient was always 0 would become 0 / 0.
+# With 0, the step of a parameter whose gradient was always 0 would be 0 / 0.
 EPS = Limit("a finite number above 0", 0, math.inf, "both", "1e-8")
-# Of a mean that is kept: with 1 it would never move.
+# The share of the old value in a running mean: with 1 the mean would never move.
 SHARE = Limit("a number of at least 0 and below 1", 0, 1, "most", "0.99")
 
 
 def flag(asked: str, value: object) -> bool:
-    """True or False. DomainError for anything else, which would be taken for one of them."""
+    """True or False. DomainError for anything else, which Python would read as one of them."""
     if isinstance(value, bool):
         return value
     raise DomainError(f"{asked}={value!r}", "it must be True or False", "use one of the two")

@@ -1,4 +1,4 @@
-"""How far to go along a direction: a step length that fulfils the strong Wolfe conditions."""
+"""Line search: a step length along a direction that satisfies the strong Wolfe conditions."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 from tutor.methods.tensor import Tensor
 
-# Enough decrease, and a slope that is clearly flatter: the constants that Nocedal & Wright (2006,
-# page 62) give for quasi-Newton directions.
+# Sufficient decrease, and a clearly flatter slope: the constants of Nocedal & Wright (2006, page
+# 62) for quasi-Newton directions.
 ENOUGH, FLATTER = 1e-4, 0.9
-CLOSE = 1e-9  # two points between which the parameters move by less are one
+CLOSE = 1e-9  # points whose parameters differ by less count as one
 
 
 class Point(NamedTuple):
-    """A trial: how far it is along the direction, and what was found there."""
+    """A trial: its distance along the direction, and the loss and gradient there."""
 
     t: float
     value: float  # the loss
@@ -27,8 +27,8 @@ Look = Callable[[float], Point]
 
 
 def cubic_minimum(a: Point, b: Point, least: float, most: float) -> float:
-    """Where the cubic through the values and slopes of two points has its minimum, brought to
-    between `least` and `most`; their middle, where it has none (Nocedal & Wright, formula 3.59)
+    """The minimum of the cubic through the values and slopes of two points, clamped to `least` ...
+    `most`; the middle of these if it has none (Nocedal & Wright, formula 3.59)
 
     d = a' + b' - 3 (a - b) / (t_a - t_b);  e = sqrt(d² - a' b')
     t = t_b - (t_b - t_a) (b' + e - d) / (b' - a' + 2 e)   for t_a < t_b
@@ -51,12 +51,12 @@ def strong_wolfe(look: Look, start: Point, t: float, longest: float, most: int =
 
     f(t) <= f(0) + 1e-4 t f'(0)   and   |f'(t)| <= 0.9 |f'(0)|
 
-    (Nocedal & Wright, algorithms 3.5 and 3.6), or the best that was found: after the first trial
-    there are up to `most` others. `look(t)` evaluates, `start` is the point t = 0, where f' < 0,
-    and t the first trial. It also ends where the interval times `longest`, the largest number of
-    the direction, is below 1e-9.
+    (Nocedal & Wright, algorithms 3.5 and 3.6), or the best point found: after the first trial there
+    are up to `most` others. `look(t)` evaluates, `start` is the point t = 0, where f' < 0, and t is
+    the first trial. It also ends when the interval times `longest`, the largest number of the
+    direction, is below 1e-9.
 
-    A value that is nan or infinite counts as too high: the step is then taken to be too long.
+    A value that is nan or infinite counts as too high: the step was too long.
     """
     before, now, trials = start, look(t), 0
     while trials < most:
@@ -72,20 +72,20 @@ def strong_wolfe(look: Look, start: Point, t: float, longest: float, most: int =
 
 
 def too_high(point: Point, start: Point) -> bool:
-    """Is the decrease not enough? So it is where the value is nan."""
+    """Is the decrease insufficient? A value of nan always is."""
     return not point.value <= start.value + ENOUGH * point.t * start.slope
 
 
 def zoomed(look: Look, start: Point, low: Point, high: Point, most: int, longest: float) -> Point:
-    """A point between two that have one with the strong Wolfe conditions between them: `low` and
-    `high` come closer, low being the one with the smaller value, in up to `most` trials."""
+    """A point that satisfies the strong Wolfe conditions between `low` and `high`, which bracket
+    one. low has the smaller value; both come closer in up to `most` trials."""
     low, high = (high, low) if high.value < low.value else (low, high)
     at_edge = False  # was the last trial near an end of the interval?
     while most > 0 and abs(high.t - low.t) * longest >= CLOSE:
         left, right = sorted((low.t, high.t))
         t, margin = cubic_minimum(low, high, left, right), 0.1 * (right - left)
         near = min(right - t, t - left) < margin
-        if near and (at_edge or not left < t < right):  # it would come closer too slowly
+        if near and (at_edge or not left < t < right):  # else it would converge too slowly
             t, near = (right - margin if right - t < t - left else left + margin), False
         at_edge = near
         now, most = look(t), most - 1

@@ -1,4 +1,4 @@
-"""Lion: of a gradient, and what it was lately, the sign alone counts."""
+"""Lion: steps by the sign of the momentum alone."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Lion(Optimizer):
 
     u = sign(b1 m + (1 - b1) g);  p <- (1 - lr * weight_decay) p - lr * u;  m <- b2 m + (1 - b2) g
 
-    Every number moves by lr: so its lr is 3 to 10 times smaller than AdamW's, and its weight_decay
-    as many times larger. It keeps half as much as Adam.
+    Every number moves by lr, so its lr is 3 to 10 times smaller than AdamW's, and its weight_decay
+    larger by the same factor. Its state is half as large as Adam's.
     """
 
     slots = ("m",)

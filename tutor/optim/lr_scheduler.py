@@ -1,5 +1,5 @@
-"""All schedules by PyTorch's names: those of one formula, and here those made of several, the one
-that goes up and down once, and the one that waits for the loss."""
+"""All schedules under PyTorch's names: those of one formula (schedules.py), and here those made of
+several, the one-cycle schedule, and the one that waits for the loss."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ __all__ = [
 
 @spelled
 class OneCycleLR(LRScheduler):
-    """Up to max_lr and down to almost nothing within total_steps (Smith & Topin 2019,
+    """Up to max_lr and down to almost 0 within total_steps (Smith & Topin 2019,
     "Super-convergence: very fast training of neural networks using large learning rates")
 
     From max_lr / div_factor to max_lr within pct_start of the steps, then down to max_lr /
     (div_factor * final_div_factor), each as half a cosine or, with `anneal_strategy="linear"`, as a
-    line. `three_phase` goes down to where it began as fast as it went up, and then on. With
-    `cycle_momentum` the momentum (of Adam beta1) goes the other way, from max_momentum to
+    line. `three_phase` first falls to the initial rate as fast as it rose, then to the final one.
+    With `cycle_momentum` the momentum (for Adam beta1) moves the other way, from max_momentum to
     base_momentum and back. DomainError for more than total_steps steps.
     """
 
@@ -77,7 +77,7 @@ class OneCycleLR(LRScheduler):
         self.first = 1 / within(f"{of}div_factor", div_factor, 1)
         self.last = self.first / within(f"{of}final_div_factor", final_div_factor, 1)
         low, top = (within(f"{of}a momentum", m, 0, 1) for m in (base_momentum, max_momentum))
-        # Where each phase ends, and the shares of max_lr and of the momenta between which it goes.
+        # Where each phase ends, its first and last share of max_lr, its first and last momentum.
         end = self.total_steps - 1.0
         self.phases = [(start - 1, self.first, 1.0, top, low)]
         if flag(f"{of}three_phase", three_phase):
@@ -94,11 +94,11 @@ class OneCycleLR(LRScheduler):
         super().__init__(optimizer)
 
     def share(self, t: int) -> tuple[float, float]:
-        """Of max_lr, and the momentum, after t steps."""
+        """The share of max_lr, and the momentum, after t steps."""
         ends = [0.0, *(phase[0] for phase in self.phases)]
         i = sum(t > end for end in ends[1:-1])
         begin, (end, first, last, m_first, m_last) = ends[i], self.phases[i]
-        # A phase of a single step is at its end; so is the last one when all steps are made.
+        # A phase of a single step is at its end; so is the last phase after all steps.
         share = min(1.0, (t - begin) / (end - begin)) if end > begin else 1.0
         if self.linear:
             return first + (last - first) * share, m_first + (m_last - m_first) * share
@@ -108,7 +108,7 @@ class OneCycleLR(LRScheduler):
         return self.max_lrs[0] * self.share(t)[0]
 
     def write(self) -> None:
-        if self.last_epoch > self.total_steps:  # the last step of a loop is followed by one of ours
+        if self.last_epoch > self.total_steps:  # a loop's last step is followed by ours
             self.last_epoch -= 1
             raise DomainError(f"step {self.last_epoch + 1} of a OneCycleLR",
                               f"it was made for total_steps={self.total_steps}",
@@ -141,7 +141,7 @@ class ChainedScheduler(LRScheduler):
 
 @spelled
 class SequentialLR(LRScheduler):
-    """One schedule after the other: the i-th from milestones[i - 1] on, where its t is 0"""
+    """One schedule after another: the i-th from milestones[i - 1] on, where its t is 0"""
 
     def __init__(self, optimizer: Optimizer, schedulers: Sequence[LRScheduler],
                  milestones: Sequence[int]) -> None:  # fmt: skip
@@ -159,7 +159,7 @@ class SequentialLR(LRScheduler):
 
 
 def checked(of: str, schedulers: Sequence[LRScheduler], optimizer: Any) -> list[LRScheduler]:
-    """The schedules, if there are any, all of one optimizer, and each known by its `at` alone."""
+    """The schedules. DomainError unless all are of one formula, `at`, over one optimizer."""
     found = list(schedulers)
     alike = all(isinstance(s, LRScheduler) and type(s).write is LRScheduler.write for s in found)
     if not found or not alike or len({id(s.optimizer) for s in found}) > 1 or (
@@ -173,14 +173,14 @@ def checked(of: str, schedulers: Sequence[LRScheduler], optimizer: Any) -> list[
 
 @spelled
 class ReduceLROnPlateau:
-    """rate <- max(factor * rate, min_lr) when `step(metric)` has seen nothing better for more than
+    """rate <- max(factor * rate, min_lr) when `step(metric)` has seen no improvement for more than
     `patience` steps
 
-    Better is less (`mode="min"`, or "max": more) than the best so far by `threshold` of it (or,
-    with `threshold_mode="abs"`, by threshold). After a change `cooldown` steps do not count. A rate
-    that would change by less than `eps` stays.
+    An improvement is below the best so far (`mode="max"`: above it) by the fraction `threshold` of
+    it (with `threshold_mode="abs"`, by threshold itself). After a change `cooldown` steps do not
+    count. A rate that would change by less than `eps` stays.
 
-    `best` is the best so far, by its sign the less the better: of `mode="max"` it is negative.
+    `best` is the best metric so far, negated for `mode="max"`, so that less is always better.
     """
 
     def __init__(
@@ -215,7 +215,7 @@ class ReduceLROnPlateau:
         self.best, self.bad, self.resting, self.last_epoch = math.inf, 0, 0, 0
 
     def step(self, metrics: Any) -> None:
-        """What the metric is now: a number, or a Tensor of one. DTypeError for anything else."""
+        """Take the current metric: a number, or a Tensor of one. DTypeError for anything else."""
         metric = metrics.item() if hasattr(metrics, "item") else metrics
         value = self.sign * float(checks.number("ReduceLROnPlateau.step(metrics)", metric))
         self.last_epoch += 1
@@ -234,15 +234,15 @@ class ReduceLROnPlateau:
             self.resting, self.bad = self.cooldown, 0
 
     def get_last_lr(self) -> list[float]:
-        """The rates that hold now, of each group."""
+        """The current rate of each group."""
         return [group["lr"] for group in self.optimizer.param_groups]
 
     def state_dict(self) -> dict[str, Any]:
-        """The best so far and what is counted; the rates are in the optimizer's own state."""
+        """The best so far and the counts; the rates are in the optimizer's own state."""
         return {name: getattr(self, name) for name in ("best", "bad", "resting", "last_epoch")}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what `state_dict` gave. DataError for anything else; then nothing changes."""
+        """Load a `state_dict`. DataError, and nothing is changed, for anything else."""
         asked = "to load a state into ReduceLROnPlateau"
         do = "load what state_dict() of such a schedule gave"
         if checks.state(asked, state, do).keys() != self.state_dict().keys():

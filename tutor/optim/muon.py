@@ -1,4 +1,4 @@
-"""Muon: the step of a weight matrix is made orthogonal."""
+"""Muon: orthogonalized steps for weight matrices."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from tutor.methods.tensor import Tensor
 from tutor.optim.limits import BETAS, EPS, MOMENTUM, RATE, Limit, flag
 from tutor.optim.optimizer import Optimizer, Params
 
-# x -> a x + b x³ + c x⁵ takes every x of (0, 1] to about 1 when it is repeated: the coefficients
-# have the steepest slope at 0 for which it stays there, between 0.7 and 1.2 (Jordan 2024).
+# Repeating x -> a x + b x³ + c x⁵ takes every x in (0, 1] to about 1: these coefficients have the
+# steepest slope at 0 for which it stays there, between 0.7 and 1.2 (Jordan 2024).
 QUINTIC = (3.4445, -4.775, 2.0315)
 
 
 def orthogonalized(g: Tensor, steps: int = 5, eps: float = 1e-7) -> Tensor:
-    """The orthogonal matrix next to g (m, n), about: U Vᵀ of its singular value decomposition
-    g = U S Vᵀ, by Newton-Schulz iteration, which needs products only (Jordan et al. 2024, "Muon: an
-    optimizer for hidden layers in neural networks")
+    """Approximately the orthogonal matrix nearest to g (m, n): U Vᵀ of the singular value
+    decomposition g = U S Vᵀ, by Newton-Schulz iteration, which needs only products (Jordan et al.
+    2024, "Muon: an optimizer for hidden layers in neural networks")
 
     X = g / |g|;  then, `steps` times, A = X Xᵀ and X <- a X + (b A + c A²) X
 
-    Its singular values come to lie between 0.7 and 1.2 each. Computed in g's dtype, float16 and
-    bfloat16 in float32. DomainError for what is no matrix.
+    Each of its singular values ends between 0.7 and 1.2. Computed in g's dtype, but in float32 for
+    float16 and bfloat16. DomainError unless g is a matrix.
     """
     if len(g.shape) != 2:
         raise DomainError(f"orthogonalized(g) for g of shape {g.shape}", "it is no matrix",
@@ -49,11 +49,11 @@ class Muon(Optimizer):
     v <- momentum * v + (1 - momentum) * g;  u = (1 - momentum) * g + momentum * v (nesterov), or v
     p <- (1 - lr * weight_decay) p - lr * sqrt(max(1, m / n)) * orthogonalized(u)   for p (m, n)
 
-    All that is no matrix (biases, scales of norms, filters) is moved by AdamW with the same lr,
-    weight_decay, `betas` and eps 1e-8. Its author moves the embedding and the last layer by AdamW,
-    too: give these to an AdamW of their own. With `adjust_lr_fn="match_rms_adamw"` the factor is
-    0.2 * sqrt(max(m, n)), so that a lr found for AdamW fits (Liu et al. 2025, "Muon is scalable for
-    LLM training"). PyTorch's is the same, but takes matrices only, and computes in bfloat16.
+    AdamW moves everything that is not a matrix (biases, scales of norms, filters), with the same
+    lr, weight_decay, `betas` and eps 1e-8. Muon's author also moves the embedding and the last
+    layer by AdamW: give these to a separate AdamW. With `adjust_lr_fn="match_rms_adamw"` the factor
+    is 0.2 * sqrt(max(m, n)), so that a lr tuned for AdamW fits (Liu et al. 2025, "Muon is scalable
+    for LLM training"). PyTorch's Muon takes only matrices, and computes in bfloat16.
     """
 
     slots = ("m", "v")
@@ -88,7 +88,7 @@ class Muon(Optimizer):
         super().__init__(params, lr)
 
     def start(self, name: str, p: Tensor) -> Tensor:
-        """A matrix has no second moment: a single 0 stands there."""
+        """A matrix has no second moment: its slot holds a single 0."""
         one = name == "v" and len(p.shape) == 2
         return Tensor(0.0, dtype=p.dtype, device="cpu") if one else super().start(name, p)
 

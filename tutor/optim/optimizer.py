@@ -1,4 +1,4 @@
-"""What all optimizers share: groups of parameters, their state, settings, the loop of a step."""
+"""The base of all optimizers: groups of parameters, their state, settings, the loop of a step."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ GIVE = "pass get_parameters(model), or a list of Tensors"
 class Optimizer:
     """`Optimizer(params, lr)`: params are the Tensors to move, lr the learning rate (step size).
 
-    Or params are groups with settings of their own: `[{"params": weights, "lr": 0.01},
-    {"params": biases, "weight_decay": 0}]`; what a group leaves out is as for the others.
-    `param_groups` are these groups, to be read and written as dicts.
+    params may also be groups with their own settings: `[{"params": weights, "lr": 0.01},
+    {"params": biases, "weight_decay": 0}]`; settings that a group omits have the common values.
+    `param_groups` are these groups, which read and write like dicts.
 
-    A subclass states `slots` (the names of its state per parameter), `limits` (what its settings
-    may be, whenever they are set) and `update`. The state starts at zero, unless `start` says
+    A subclass defines `slots` (the names of its state per parameter), `limits` (the values allowed
+    for its settings, at any time) and `update`. The state starts at zero, unless `start` says
     otherwise. GraphError for params that cannot be moved, DomainError for a setting out of its
     limits.
 
-    `cells[name]` are the cells of a setting, one float64 each: of the first group, and within
-    `update` of the group whose parameter is moved. `count` is that of `steps`, and within `update`
-    how often that parameter was moved: not in steps in which it had no gradient.
+    `cells[name]` are the cells of a setting, one float64 each: those of the first group, and within
+    `update` those of the group whose parameter moves. `count` is the cell of `steps`, and within
+    `update` that parameter's number of moves, which skips steps in which it had no gradient.
     """
 
     slots: tuple[str, ...] = ()
     limits: Mapping[str, Limit] = {"lr": RATE}
-    maximize: bool = False  # go up, along the gradient, and not down
+    maximize: bool = False  # go up, along the gradient, instead of down
     cells: Cells
-    defaults: Cells  # for groups that do not say otherwise
+    defaults: Cells  # for settings that a group omits
     param_groups: list[Group]
 
     def __new__(cls, *args: Any, **options: Any) -> Self:
@@ -69,12 +69,12 @@ class Optimizer:
         self.state = {name: [self.start(name, p) for p in self.params] for name in self.slots}
 
     def kept(self) -> tuple[str, ...]:
-        """Which slots are kept, the settings of all groups being known."""
+        """The slots that are needed, given the settings of all groups."""
         return self.slots
 
     def narrow(self, name: str, example: str) -> None:
-        """From here on a setting must stay 0: what it needs is not kept. `example` is another
-        optimizer, that does keep it."""
+        """From here on a setting must stay 0, since its state is not kept. `example` names an
+        optimizer that does keep it."""
         words = f"0: it was made without {name}, and has kept no velocity"
         only = Limit(words, 0, 0, "", f"another one: {example}")
         self.limits = {**self.limits, name: only}
@@ -82,12 +82,12 @@ class Optimizer:
             group.limits = self.limits
 
     def start(self, name: str, p: Tensor) -> Tensor:
-        """What a slot of p holds before the first step: zeros, of p's shape and dtype."""
+        """The initial value of a slot of p: zeros, of p's shape and dtype."""
         return p.detach().like(0)
 
     def _count_from(self, numbers: list[int]) -> None:
-        """Make the counts, that of steps first, then those of the parameters. They stand side by
-        side, so that a step adds to all of them at once."""
+        """Create the counts, first that of steps, then those of the parameters. They are adjacent
+        in memory, so that a step adds to all of them at once."""
         self.counts = Tensor(numbers, dtype=uint64, device="cpu")
         over, buf = self.counts.over, self.counts.buf
         self._each_count = tuple([over(buf, (), (), i) for i in range(len(numbers))])
@@ -97,7 +97,7 @@ class Optimizer:
 
     @property
     def steps(self) -> int:
-        """How many steps were taken. Setting it sets the count of each parameter."""
+        """The number of steps taken. Setting it sets the count of each parameter."""
         return int(self.counts.buf[0])
 
     @steps.setter
@@ -106,14 +106,14 @@ class Optimizer:
             self.counts.buf[i] = count
 
     def __getattr__(self, name: str) -> Any:
-        """A setting, as float or tuple of floats: what its cells hold now. Of several groups, that
-        of the first."""
+        """The current value of a setting's cells, as float or tuple of floats; with several groups,
+        that of the first."""
         if name not in self.limits or name not in self.cells:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return number(self.cells, self.limits, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """A setting is set in all groups; the first time, where a group does not have its own."""
+        """Set a setting in all groups; the first time, only in groups without their own."""
         if name not in self.limits:
             return super().__setattr__(name, value)
         first = name not in self.defaults
@@ -127,14 +127,14 @@ class Optimizer:
         return [cell.cast(like.dtype) for cell in self.cells[name]]
 
     def rests(self, name: str, like: Tensor) -> list[Tensor]:
-        """1 - x of the cells of a setting, computed in float64: of 0.999 three digits would go."""
+        """1 - x of a setting's cells, computed in float64, since 0.999 would lose three digits."""
         return [(1 - cell).cast(like.dtype) for cell in self.cells[name]]
 
     # ---- parameters ------------------------------------------------------------------------------
 
     def add_param_group(self, param_group: Mapping[str, Any]) -> None:
-        """More parameters, `{"params": tensors, "lr": 0.1}`: they are moved from now on, with what
-        they leave out as it was last set for all."""
+        """Add parameters, `{"params": tensors, "lr": 0.1}`: they move from now on. Settings that
+        the group omits have the values last set for all."""
         group = self._group(param_group)
         self.param_groups.append(group)
         self.params.extend(group.params)
@@ -143,7 +143,7 @@ class Optimizer:
             tensors.extend(self.start(name, p) for p in group.params)
 
     def _group(self, given: Any) -> Group:
-        """A group of `given`, with all its settings. Nothing else is changed."""
+        """A group from `given`, with all its settings. Nothing else is changed."""
         of = type(self).__name__
         if not isinstance(given, Mapping) or "params" not in given:
             raise GraphError(
@@ -162,7 +162,7 @@ class Optimizer:
         return group
 
     def _leaves(self, params: Any) -> list[Tensor]:
-        """The params as a list of Tensors that an optimizer can move, each of them once."""
+        """The params as a list of distinct Tensors that an optimizer can move; else GraphError."""
         what = f"{type(self).__name__} over "
         if isinstance(params, (Tensor, str)) or not isinstance(params, Iterable):
             raise GraphError(
@@ -188,7 +188,7 @@ class Optimizer:
     # ---- a step ----------------------------------------------------------------------------------
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients, so that the next backward() starts from none; or, with
+        """Clear the gradients, so that the next backward() starts without any; or, with
         set_to_none=False, overwrite them with 0."""
         for p in self.params:
             if set_to_none:
@@ -201,11 +201,11 @@ class Optimizer:
     @overload
     def step(self, closure: Callable[[], T]) -> T: ...
     def step(self, closure: Callable[[], T] | None = None) -> T | None:
-        """Move every parameter that has a gradient. `closure`, if given, is called first: it is to
-        compute the loss and the gradients, and its result is handed on.
+        """Move every parameter that has a gradient. `closure`, if given, is called first to compute
+        the loss and the gradients, and its result is returned.
 
-        Where it is interrupted, some have moved and others not; `steps` counts whole steps only,
-        and of each that has moved it is known that it changed (its version).
+        If it is interrupted, some parameters have moved and others not; `steps` counts complete
+        steps only, and the version of each moved parameter shows that it changed.
         """
         here = user_line()
         if closure is not None:
@@ -216,7 +216,7 @@ class Optimizer:
 
     def _move(self, here: tuple[str, int] | None) -> None:
         i, state, own, counts = 0, self.state, vars(self), self._each_count
-        still = [0]  # where, among the counts, those stand that do not go on
+        still = [0]  # the indices of the counts that do not advance
         if IN_USE:
             self._follow()
         try:
@@ -236,7 +236,7 @@ class Optimizer:
         self._go_on([*still, i + 1])
 
     def _go_on(self, still: list[int]) -> None:
-        """Add 1 to the count of steps, and to all between those that do not go on."""
+        """Add 1 to the count of steps, and to all counts between those that do not advance."""
         one, buf = self.counts.wrap(1, uint64), self.counts.buf
         for before, end in itertools.pairwise(still):
             start = before + (before > 0)
@@ -246,7 +246,7 @@ class Optimizer:
                 engine.call("add", uint64, stretch, stretch, ones)
 
     def _follow(self) -> None:
-        """Bring the state to where the parameters are, if they were moved. (One number beside a
+        """Move the state to the parameters' device, if they changed it. (A single number for a
         parameter of several is a cell, and stays on the host.)"""
         for tensors in self.state.values():
             for p, t in zip(self.params, tensors, strict=True):
@@ -262,8 +262,8 @@ class Optimizer:
 
     def state_dict(self) -> dict[str, Any]:
         """Steps taken, the state per parameter, `slot.i`, the settings, `groups.i.name.k`, and
-        `count.i` of each parameter that had no gradient in some step: what an exact continuation
-        needs. All but `steps` are Tensors, those that are in use."""
+        `count.i` of each parameter that had no gradient in some step: enough for an exact
+        continuation. All except `steps` are the Tensors in use, not copies."""
         named = {f"{n}.{i}": t for n in self.slots for i, t in enumerate(self.state[n])}
         steps, *counts = self.counts.tolist()
         others = [i for i, count in enumerate(counts) if count != steps]
@@ -271,7 +271,7 @@ class Optimizer:
         return {"steps": self.steps, **named, **{name: t for name, (t, _) in self._set().items()}}
 
     def _set(self) -> dict[str, tuple[Tensor, Limit]]:
-        """All cells by name, each with what it may hold."""
+        """All cells by name, each with its limit."""
         return {
             f"groups.{i}.{name}.{k}": (cell, group.limits[name])
             for i, group in enumerate(self.param_groups)
@@ -280,9 +280,9 @@ class Optimizer:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what `state_dict` gave; without settings, these stay. DataError, and nothing is
-        changed, if it is not of an optimizer of this type over parameters of these shapes and
-        dtypes, in such groups."""
+        """Load a `state_dict`; without settings in it, these stay. DataError, and nothing is
+        changed, unless it is from an optimizer of this type over parameters of these shapes and
+        dtypes, in the same groups."""
         asked = f"to load a state into {type(self).__name__} over {len(self.params)} parameters"
         do = "load what state_dict() of the same optimizer over the same model gave"
         checks.state(asked, state, do)

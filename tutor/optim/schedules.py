@@ -1,4 +1,4 @@
-"""Schedules: learning rates that change with the steps, or with what they have led to.
+"""Schedules: learning rates that change with the steps, or with the loss.
 
     schedule = OneCycleLR(optimizer, max_lr=0.1, total_steps=1000)
     for x, y in batches:
@@ -7,10 +7,10 @@
         schedule.step()
 
 A schedule writes into the cells of the optimizer's groups, so a step that tutor.jit has recorded
-follows it; `schedule.step()` itself stands outside of the recorded function. Each rate is computed
-from the count of steps by a closed form, `at`, and not from the rate before: so it can be asked for
-any step, drawn (`schedule.curve(100)`), and set to one (`load_state_dict`). What schedules do is
-PyTorch's, and so are their names; t counts steps, from 0.
+follows it; `schedule.step()` itself is called outside the recorded function. Each rate is computed
+from the step count in closed form, `at`, and not from the previous rate: so a schedule can be
+evaluated at any step, drawn (`schedule.curve(100)`), and set to one (`load_state_dict`). Schedules
+have PyTorch's names and behaviour; t counts steps, from 0.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Function = Callable[[int], float]
 
 
 def whole(asked: str, value: object, least: int = 1) -> int:
-    """The value, if it is a whole number of `least` or more. DomainError else."""
+    """The value, if it is a whole number of at least `least`; DomainError otherwise."""
     if type(value) is int and value >= least:
         return value
     raise DomainError(f"{asked}={value!r:.40}", f"it counts steps: a whole number from {least} on",
@@ -37,7 +37,7 @@ def whole(asked: str, value: object, least: int = 1) -> int:
 
 
 def within(asked: str, value: Any, low: float = 0.0, high: float = math.inf) -> float:
-    """The value as float, if it is a number from low to high. DomainError else."""
+    """The value as float, if it is a number from low to high; DomainError otherwise."""
     number = float_or_nan(value)
     if low <= number <= high and number < math.inf:
         return number
@@ -47,7 +47,7 @@ def within(asked: str, value: Any, low: float = 0.0, high: float = math.inf) -> 
 
 
 def scheduled(of: object, optimizer: Any) -> Optimizer:
-    """What a schedule is over: an optimizer. DomainError for anything else."""
+    """The optimizer of a schedule. DomainError for anything else."""
     if isinstance(optimizer, Optimizer):
         return optimizer
     raise DomainError(f"{type(of).__name__} over {checks.said(optimizer)}",
@@ -56,11 +56,11 @@ def scheduled(of: object, optimizer: Any) -> Optimizer:
 
 @spelled
 class LRScheduler:
-    """A schedule over the groups of an optimizer. A subclass has `at(t, base)`: the rate after t
-    steps of a group that began with the rate `base`.
+    """A schedule over the groups of an optimizer. A subclass defines `at(t, base)`: the rate after
+    t steps of a group that began with the rate `base`.
 
-    `base_lrs` are the rates at the beginning, of each group; `last_epoch` is how many steps the
-    schedule has made, and `get_last_lr()` the rates that hold now.
+    `base_lrs` are the initial rates of each group, `last_epoch` is the number of steps that the
+    schedule has made, and `get_last_lr()` returns the current rates.
     """
 
     def __init__(self, optimizer: Optimizer) -> None:
@@ -71,34 +71,34 @@ class LRScheduler:
         self.write()
 
     def at(self, t: int, base: float) -> float:
-        """The rate after t steps of a group that began with `base`: what a subclass writes."""
+        """The rate after t steps of a group that began with `base`: defined by subclasses."""
         raise NotImplementedError(f"{type(self).__name__} has no at(self, t, base)")
 
     def step(self) -> None:
-        """One step on: write the rates of the next step of the optimizer."""
+        """Advance one step: write the rates for the optimizer's next step."""
         self.last_epoch += 1
         self.write()
 
     def write(self) -> None:
-        """Write what holds after `last_epoch` steps."""
+        """Write the rates after `last_epoch` steps."""
         for group, base in zip(self.optimizer.param_groups, self.base_lrs, strict=False):
             group["lr"] = self.at(self.last_epoch, base)
 
     def get_last_lr(self) -> list[float]:
-        """The rates that hold now, of each group."""
+        """The current rate of each group."""
         return [group["lr"] for group in self.optimizer.param_groups]
 
     def curve(self, steps: int) -> list[float]:
-        """The rates of the first group for so many steps from the beginning on: to be drawn."""
+        """The rates of the first group for that many steps from the beginning, for plotting."""
         return [self.at(t, self.base_lrs[0]) for t in range(whole("a curve with steps", steps))]
 
     def state_dict(self) -> dict[str, Any]:
-        """Where it stands: what an exact continuation needs beside the same arguments."""
+        """Its position: with the same arguments, enough for an exact continuation."""
         return {"last_epoch": self.last_epoch, "base_lrs": list(self.base_lrs)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what `state_dict` gave, and write the rates. DataError, and nothing is changed,
-        for anything else."""
+        """Load a `state_dict`, and write the rates. DataError, and nothing is changed, for anything
+        else."""
         asked = f"to load a state into {type(self).__name__}"
         do = "load what state_dict() of the same schedule gave"
         checks.state(asked, state, do)
@@ -127,7 +127,7 @@ class StepLR(LRScheduler):
 
 @spelled
 class MultiStepLR(LRScheduler):
-    """base * gamma^(how many of the milestones are <= t)"""
+    """base * gamma^(number of milestones <= t)"""
 
     def __init__(self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1) -> None:
         self.milestones = [whole("MultiStepLR with a milestone", m, 0) for m in milestones]
@@ -207,13 +207,13 @@ class CosineAnnealingLR(LRScheduler):
 
 
 def cosine(start: float, end: float, share: float) -> float:
-    """Half a wave from start, at share 0, to end, at share 1."""
+    """Half a cosine wave from start, at share 0, to end, at share 1."""
     return end + (start - end) * (1 + math.cos(math.pi * share)) / 2
 
 
 @spelled
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """The same over T_0 steps, then from the beginning over T_0 * T_mult, T_0 * T_mult² ..."""
+    """CosineAnnealingLR over T_0 steps, then again over T_0 * T_mult, T_0 * T_mult² ..."""
 
     def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1,  # noqa: N803
                  eta_min: float = 0.0) -> None:  # fmt: skip
@@ -253,10 +253,10 @@ class LambdaLR(LRScheduler):
 def warmup_cosine(optimizer: Optimizer, warmup_steps: int, total_steps: int,
                   end_factor: float = 0.0) -> LambdaLR:  # fmt: skip
     """From 0 to the rate within warmup_steps, as a line; then down to end_factor of it at
-    total_steps, as half a cosine: what most language models are trained with.
+    total_steps, as half a cosine: the schedule of most language models.
 
     base * (t + 1) / warmup_steps, then base * (end_factor + (1 - end_factor) * (1 + cos(pi s)) / 2)
-    with s = (t - warmup_steps) / (total_steps - warmup_steps), 1 at most.
+    with s = (t - warmup_steps) / (total_steps - warmup_steps), at most 1.
     """
     warm, total = whole("warmup_steps", warmup_steps, 0), whole("total_steps", total_steps)
     end = within("end_factor", end_factor, 0, 1)

@@ -19,12 +19,11 @@ class SGD(Optimizer):
 
     d = g + weight_decay * p;  v <- momentum * v + d;  p <- p - lr * v
 
-    Without momentum v is d, and nothing is kept. From the second step on d is made smaller before
-    it is added to v, `(1 - dampening) * d`. With `nesterov` the parameter moves by what v is going
-    to be, p <- p - lr * (d + momentum * v) (Sutskever et al. 2013, "On the importance of
-    initialization and momentum in deep learning", as PyTorch writes it). With `maximize` -g stands
-    in place of g. DomainError for a setting out of its range, and for nesterov without momentum or
-    with dampening.
+    Without momentum v is d, and no state is kept. From the second step on, v adds
+    `(1 - dampening) * d` instead of d. With `nesterov` the parameter looks ahead to the next v,
+    p <- p - lr * (d + momentum * v) (Sutskever et al. 2013, "On the importance of initialization
+    and momentum in deep learning", in PyTorch's form). With `maximize` -g replaces g. DomainError
+    for a setting out of its range, and for nesterov without momentum or with dampening.
     """
 
     limits: Mapping[str, Limit] = {"lr": RATE, "momentum": MOMENTUM, "weight_decay": RATE}

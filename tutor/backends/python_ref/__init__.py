@@ -1,9 +1,9 @@
 """The reference backend: what every kernel must compute, in the shortest plain Python.
 
 It is the specification. Operands are read as lists of Python numbers (floats are float64), the
-formula is applied, and each result is rounded once to the dtype of `out`. Read `walk` first: how an
-operand becomes a list and a list an operand. Every other file is a family of kernels and ends in
-its rows of the table.
+formula is applied, and each result is rounded once to the dtype of `out`. Read `walk` first: it
+turns operands into lists and back. Every other file is a family of kernels and ends with its rows
+of the table.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ KERNELS = {
 
 
 def table() -> registry.Table:
-    """`{(name, dtype): kernel}` for every line of signatures.py: one kernel serves all dtypes, and
-    gets operands that stay within their memory: whoever calls it, it never reads beyond."""
+    """`{(name, dtype): kernel}` for every line of signatures.py. One kernel serves all dtypes;
+    `guarded` checks that its operands stay within their memory, whoever the caller is."""
     kernels = {row.name: guarded(row.name, KERNELS[row.name]) for row in TABLE_OF_KERNELS}
     return {
         (row.name, dtype): kernels[row.name] for row in TABLE_OF_KERNELS for dtype in row.dtypes

@@ -1,4 +1,4 @@
-"""Attention, and its gradient: each matrix as rows, all scores of a row at hand."""
+"""Attention and its gradient: matrices as lists of rows, with all scores of a row at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Rows = list[list[Any]]
 
 
 def matrices(x: Operand) -> list[Rows]:
-    """For each index of the leading axes the rows of its matrix."""
+    """The rows of the matrix at each index of the leading axes."""
     values, (m, n) = read(x), x.shape[-2:]
     rows = [values[i * n : (i + 1) * n] for i in range(math.prod(x.shape[:-1]))]
     return [rows[b * m : (b + 1) * m] for b in range(math.prod(x.shape[:-2]))]
@@ -28,8 +28,8 @@ def weighed(
     i: int, query: list[Any], keys: Rows, mask: list[Any], scale: float, causal: bool,
     log_norm: float | None = None,
 ) -> tuple[list[float], float]:  # fmt: skip
-    """e**(s_j - logs) with s_j = scale * q k_j + mask_j, and logs = ln sum_j e**s_j; keys that row
-    i does not see have s_j = -inf, and a row of nothing else weighs nothing"""
+    """e**(s_j - logs) with s_j = scale * q k_j + mask_j, and logs = ln sum_j e**s_j. Keys that row
+    i does not see have s_j = -inf; a row of -inf alone has weights 0."""
     pairs = enumerate(zip(keys, mask, strict=True))
     s = [-math.inf if causal and j > i else scale * dot(query, k) + m for j, (k, m) in pairs]
     if log_norm is None:

@@ -1,7 +1,7 @@
 """Elementwise kernels: a formula for one element, lifted to all of them.
 
-Python follows IEEE 754 but for one habit: where the standard gives an infinity or nan, division and
-the functions of `math` raise. Here they give what the standard says: see `ieee` and `div`.
+Python follows IEEE 754 except in one habit: where the standard gives an infinity or nan, division
+and the functions of `math` raise. Here they follow the standard: see `ieee` and `div`.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def lift(f: Callable[..., Number]) -> Kernel:
 
 
 def ieee(f: Callable[..., float], *poles: tuple[float, float]) -> Callable[..., float]:
-    """f of `math`, with infinities and nan for its exceptions: what is too large is infinite with
-    the sign of x; outside of f's domain is nan, but at a pole (x, f(x)) what is given
+    """f of `math`, with infinities and nan instead of exceptions: overflow gives infinity with the
+    sign of x; a point outside f's domain gives nan, except at a pole (x, f(x)), which gives f(x)
     """
 
     def function(x: float, *y: float) -> float:
@@ -69,7 +69,7 @@ def cosh(x: float) -> float:
 
 
 def acosh(x: float) -> float:
-    """ln(x + sqrt(x**2 - 1)), nan for x < 1: some C libraries (musl's) have numbers there"""
+    """ln(x + sqrt(x**2 - 1)), nan for x < 1, where some C libraries (musl's) give numbers"""
     return math.nan if x < 1 else ieee(math.acosh)(x)
 
 
@@ -79,7 +79,7 @@ def whole(f: Callable[[float], int]) -> Callable[[float], float]:
 
 
 def bitwise_not(x: Any) -> Any:
-    """~x, all bits turned; of a bool: not"""
+    """~x, all bits flipped; on bools, not"""
     return not x if isinstance(x, bool) else ~x
 
 
@@ -88,7 +88,7 @@ def sigmoid(x: float) -> float:
     return exp(x) / (1 + exp(x)) if x < 0 else 1 / (1 + exp(-x))
 
 
-FAR = 40.0  # e**-(FAR * FAR / 2) is 0. (At -FAR a slope is -(0 - 0), for it comes from below 0.)
+FAR = 40.0  # e**-(FAR * FAR / 2) is 0. (At -FAR a slope is -(0 - 0): it comes from below 0.)
 
 
 def below(x: float) -> float:
@@ -142,7 +142,7 @@ def div(x: float, y: float) -> float:
 
 
 def power(x: Any, y: Any) -> Any:
-    """x**y; for integers modulo 2**64, of which a narrower dtype keeps the low bits"""
+    """x**y; integers modulo 2**64, of which a narrower dtype keeps the low bits"""
     if isinstance(x, int):
         if y < 0:
             found = "an integer to a negative power is no integer"
@@ -158,21 +158,21 @@ def power(x: Any, y: Any) -> Any:
 
 
 def floor_divide(x: Any, y: Any) -> Any:
-    """floor(x / y) as Python's //; floats by 0 give x / y"""
+    """floor(x / y) like Python's //; floats by 0 give x / y"""
     if y == 0:
         return div(x, y) if isinstance(y, float) else by_zero(f"floor_divide: {x} // 0")
     return x // y
 
 
 def remainder(x: Any, y: Any) -> Any:
-    """x - y * floor(x / y) as Python's %, which has the sign of y; floats by 0 give nan"""
+    """x - y * floor(x / y) like Python's %, with the sign of y; floats by 0 give nan"""
     if y == 0:
         return math.nan if isinstance(y, float) else by_zero(f"remainder: {x} % 0")
     return x % y
 
 
 def fmod(x: Any, y: Any) -> Any:
-    """x - y * trunc(x / y) as C's %, which has the sign of x; floats by 0 give nan"""
+    """x - y * trunc(x / y) like C's %, with the sign of x; floats by 0 give nan"""
     if isinstance(y, float):
         return ieee(math.fmod)(x, y)
     size = abs(x) % abs(y) if y else by_zero(f"fmod: {x} by 0")
@@ -193,7 +193,7 @@ def logaddexp(x: float, y: float) -> float:
 
 
 def shifted(f: Callable[[int, int], int], name: str) -> Callable[[int, int], int]:
-    """x << y or x >> y; beyond 64 bits nothing is left that could change"""
+    """x << y or x >> y; shifts by more than 64 bits change nothing further. DomainError if y < 0"""
 
     def shift(x: int, y: int) -> int:
         if y < 0:
@@ -219,7 +219,7 @@ def minimum(x: Any, y: Any) -> Any:
 
 
 def mul_add(out: Operand, x: Operand, y: Operand, w: Operand) -> None:
-    """z = x * y + w, where the product is rounded first; 16-bit floats as float32 would be"""
+    """z = x * y + w, with the product rounded first; 16-bit floats are computed in float32"""
     dtype = float64 if out.buf.dtype is float64 else float32
     products = unpack(packed(list(map(operator.mul, read(x), read(y))), dtype), dtype)
     sums = list(map(operator.add, products, read(w)))
@@ -245,15 +245,15 @@ def cast(out: Operand, x: Operand) -> None:
 
 
 def cut(x: float, low: int, high: int) -> int:
-    """x without its fraction; 0 for nan, the nearest end for what lies beyond"""
+    """x without its fraction, clamped to low ... high; 0 for nan"""
     return 0 if math.isnan(x) else int(min(max(x, low), high))
 
 
 def sticky(x: int) -> int:
     """x with 53 significant bits, the last one set if any lower bit was.
 
-    float64 holds that exactly, and float32 rounds it as it would round x: rounding x to float64
-    first and to float32 then could round a number just above a tie down (Boldo and Melquiond 2008,
+    float64 holds that exactly, and float32 rounds it as it would round x. Rounding x to float64 and
+    then to float32 could round a number just above a tie down (Boldo and Melquiond 2008,
     "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd").
     """
     lost = max(abs(x).bit_length() - 53, 0)

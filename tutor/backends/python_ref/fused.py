@@ -1,4 +1,4 @@
-"""Softmax, the cross entropy, and chains of any kernels: each one in place of several."""
+"""Softmax, cross entropy, and chains of any kernels: each is one kernel instead of several."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def cross_entropy_grad(
 
 
 def fused(out: Operand, *ins: Operand, code: str, results: int, axis: int | Shape) -> None:
-    """o0, o1, ... = what the instructions of `code` make of i0, i1, ..., one after another"""
+    """o0, o1, ... = the results of the instructions of `code` on i0, i1, ..., run in order"""
     first = len(ins) + 1 - results
     shape = out.shape if bytecode.product(code) else ins[0].shape
     axis, dtypes = axes_of(axis, len(shape)), [x.buf.dtype for x in (out, *ins)]

@@ -24,7 +24,7 @@ from tutor.errors import OutOfRangeError, ShapeError
 
 
 def pad(out: Operand, x: Operand, *, before: tuple[int, ...], value: Number) -> None:
-    """z = value everywhere, x written from index `before` on"""
+    """z = value everywhere, with x written at index `before`"""
     values = read(x)
     fill(out, value=value)
     write(window(out, dict(enumerate(before)), x.shape), values)
@@ -45,7 +45,7 @@ def gather(out: Operand, x: Operand, index: Operand, *, axis: int | tuple[int, .
 
 
 def scattering(kernel: str, f: Callable[[list[Any]], Any]) -> Kernel:
-    """The kernel z = f of all that meets at one place: x, then what src has for it, in its order"""
+    """The kernel z = f(values at one place): x's, then those that src puts there, in src's order"""
 
     def scatter(
         out: Operand, x: Operand, index: Operand, src: Operand, *, axis: int | tuple[int, ...]
@@ -59,7 +59,7 @@ def scattering(kernel: str, f: Callable[[list[Any]], Any]) -> Kernel:
 
 
 def nonzero(out: Operand, x: Operand) -> None:
-    """z = the positions of what is true in x, row-major; ShapeError if out has another length"""
+    """z = the row-major positions of x's true elements; ShapeError if out has another length"""
     found = [position for position, value in enumerate(read(x)) if value]
     if len(found) != out.shape[0]:
         raise ShapeError(
@@ -91,7 +91,7 @@ def checked(
     kernel: str, index: Operand, x: Operand, axis: int, low: int | None = None
 ) -> list[int]:
     """The positions along axis of x that index names, negative ones (down to `low`, by default
-    -size) counted from the end; OutOfRangeError for the first that is none."""
+    -size) counted from the end; OutOfRangeError for the first invalid one."""
     size, indices = x.shape[axis], read(index)
     low = -size if low is None else low
     for i in indices:

@@ -1,4 +1,4 @@
-"""Norms, and their gradients: of rows of numbers, or of channels."""
+"""Norms of rows and of channels, and their gradients."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def layer_norm(out: Operand, x: Operand, w: Operand, b: Operand, *, eps: float) 
 def layer_norm_grad(
     out: Operand, g: Operand, x: Operand, w: Operand, dw: Operand, db: Operand, *, eps: float
 ) -> None:
-    """With a = g w: dx = (a - mean of a - h * mean of a h) / sqrt(var + eps), dw = sum over the
-    rows of g h, db = that of g"""
+    """With a = g w: dx = (a - mean of a - h * mean of a h) / sqrt(var + eps), dw = sum of g h over
+    the rows, db = sum of g over the rows"""
     dx, ws, gs, parts = [], read(w), groups(g, -1), []
     for slope, row in zip(gs, groups(x, -1), strict=True):
         mean, var = moments(row)
@@ -103,7 +103,7 @@ def batch_norm_grad(
     out: Operand, g: Operand, x: Operand, w: Operand, mean: Operand, var: Operand, dw: Operand,
     db: Operand, *, eps: float,
 ) -> None:  # fmt: skip
-    """As layer_norm_grad for each channel, of which w is one number"""
+    """As layer_norm_grad for each channel, with one number of w per channel"""
     dx, dws, gs = [], [], groups(g, (0, 2))
     each = zip(gs, groups(x, (0, 2)), read(w), read(mean), read(var), strict=True)
     for slope, channel, wc, m, v in each:

@@ -1,7 +1,7 @@
 """Optimizer steps: the parameter and its state are updated in place.
 
 Each is written, and so rounded to its dtype, before the next formula reads it. The settings and the
-count of steps are cells, operands of one number. d is g + weight_decay * p.
+step count are cells, operands of one number. d is g + weight_decay * p.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ def nesterov(p: Operand, g: Operand, v: Operand, *cells: Operand) -> None:
 
 
 def adam(p: Operand, g: Operand, m: Operand, v: Operand, *cells: Operand) -> None:
-    """p <- p - s by the moments of d (Kingma and Ba 2015, algorithm 1)"""
+    """p <- p - s, s from the moments of d (Kingma and Ba 2015, algorithm 1)"""
     write(p, by_moments(decayed(g, p, number(cells[4])), p, m, v, 1, *cells))
 
 
 def adamw(p: Operand, g: Operand, m: Operand, v: Operand, *cells: Operand) -> None:
-    """p <- (1 - lr * weight_decay) * p - s by the moments of g (Loshchilov and Hutter 2019)"""
+    """p <- (1 - lr * weight_decay) * p - s, s from the moments of g (Loshchilov and Hutter 2019)"""
     kept = 1 - number(cells[0]) * number(cells[4])
     write(p, by_moments(read(g), p, m, v, kept, *cells))
 
@@ -84,7 +84,7 @@ def decayed(g: Operand, p: Operand, weight_decay: float) -> list[float]:
 def by_moments(d: list[float], p: Operand, m: Operand, v: Operand, kept: float, *cells: Operand
                ) -> list[float]:  # fmt: skip
     """t = count + 1;  m <- beta1 * m + (1 - beta1) * d;  v <- beta2 * v + (1 - beta2) * d * d;
-    kept * p - s, s = lr / (1 - beta1**t) * m / (sqrt(v) / sqrt(1 - beta2**t) + eps)"""
+    returns kept * p - s, s = lr / (1 - beta1**t) * m / (sqrt(v) / sqrt(1 - beta2**t) + eps)"""
     lr, beta1, beta2, eps, _, count = map(number, cells)
     lr = div(lr, 1 - power(beta1, count + 1.0))
     correction = sqrt(1 - power(beta2, count + 1.0))

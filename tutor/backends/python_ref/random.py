@@ -1,8 +1,8 @@
-"""Random numbers: a hash of their place in the stream, which two cells say: (seed, counter).
+"""Random numbers: a hash of their place in the stream, given by two cells: (seed, counter).
 
 Philox4x32-10 turns (seed, counter) into a block of four 32-bit words (Salmon, Moraes, Dror and
 Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3"). Element i of `out`, row-major, takes its
-words from block counter + i//4, or + i//2 where it needs two of them.
+words from block counter + i//4, or + i//2 if it needs two of them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def drawn(
     out: Operand, numbers_of: Callable[[Words], Sequence[Number]], seed: Operand, counter: Operand,
     blocks: int,
 ) -> list[Any]:  # fmt: skip
-    """For each element of out a number of block `counter`, of the next one, and so on; move it."""
+    """A number for each element of out, from block `counter` on; adds `blocks` to the counter."""
     (key,), (_,), count, values = read(seed), read(counter), math.prod(out.shape), list[Number]()
     block = advance(counter.buf.raw.cast("Q"), counter.offset, blocks)
     while len(values) < count:
@@ -52,7 +52,7 @@ def random_bits(out: Operand, seed: Operand, counter: Operand, *, blocks: int) -
     write(out, drawn(out, tuple, seed, counter, blocks))
 
 
-# dtype -> the numbers in [0, 1) of one block: as many bits of a word, or of two, as it can hold.
+# dtype -> the numbers in [0, 1) of one block, from as many bits of a word, or of two, as it holds.
 UNIFORM: dict[DType, Callable[[Words], Sequence[float]]] = {
     float16: lambda words: [(word >> 21) * 2.0**-11 for word in words],
     bfloat16: lambda words: [(word >> 24) * 2.0**-8 for word in words],

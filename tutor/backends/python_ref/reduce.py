@@ -1,4 +1,4 @@
-"""Reductions: each element of out is one number made of a group of x's elements."""
+"""Reductions: each element of out is computed from a group of x's elements."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def along_axis(f: Callable[[list[Any]], Any]) -> Kernel:
 
 
 def total(terms: list[Any]) -> Any:
-    """The sum of all terms; of floats the exact sum, rounded once (`math.fsum`)"""
+    """The sum of all terms; for floats the exact sum, rounded once (`math.fsum`)"""
     if not terms or isinstance(terms[0], int):
         return sum(terms)
     try:
         return math.fsum(terms)
     except ValueError:  # inf - inf
         return math.nan
-    except OverflowError:  # on the way: add up smaller terms; the factor is a power of two
+    except OverflowError:  # in a partial sum: scale the terms by a power of two, which is exact
         return math.fsum(term * 2.0**-64 for term in terms) * 2.0**64
 
 
@@ -38,7 +38,7 @@ def mean(values: list[float]) -> float:
 
 
 def argmax(values: list[Any]) -> int:
-    """The position of the first largest; the first nan wins"""
+    """The position of the first largest element; the first nan wins"""
     for position, value in enumerate(values):
         if value != value:
             return position
@@ -46,7 +46,7 @@ def argmax(values: list[Any]) -> int:
 
 
 def argmin(values: list[Any]) -> int:
-    """The position of the first smallest; the first nan wins"""
+    """The position of the first smallest element; the first nan wins"""
     return argmax([-value for value in values])
 
 

@@ -1,4 +1,4 @@
-"""Scans: along one axis, each element depends on those before it; sorting, where on all of them."""
+"""Scans along one axis, where each element depends on those before it; and sorting."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tutor.backends.python_ref.walk import Kernel, Operand, groups, last, write
 
 
 def recurrence(x: Iterable[Any], y: Iterable[Any]) -> list[Any]:
-    """z_0 = y_0, z_i = x_i * z_(i-1) + y_i; of integers modulo 2**64, lest they grow on the way"""
+    """z_0 = y_0, z_i = x_i * z_(i-1) + y_i; integers modulo 2**64, so that they cannot grow"""
     z: list[Any] = []
     for a, b in zip(x, y, strict=True):
         value = a * z[-1] + b if z else b
@@ -20,7 +20,7 @@ def recurrence(x: Iterable[Any], y: Iterable[Any]) -> list[Any]:
 
 
 def order(x: list[Any], descending: bool) -> list[int]:
-    """The positions that bring x into order; equals keep theirs, nan is above all"""
+    """The positions that sort x; the sort is stable, and nan is above all"""
 
     def key(i: int) -> tuple[bool, Any]:
         return (True, 0) if x[i] != x[i] else (False, x[i])
@@ -40,7 +40,7 @@ def cummax(out: Operand, x: Operand, *, axis: int | tuple[int, ...]) -> None:
 
 
 def argsort(out: Operand, x: Operand, *, axis: int | tuple[int, ...], descending: bool) -> None:
-    """z = the positions along axis that bring x into rising (descending: falling) order"""
+    """z = the positions along axis that sort x in ascending (`descending`: descending) order"""
     write(last(out, axis), [z for group in groups(x, axis) for z in order(group, descending)])
 
 

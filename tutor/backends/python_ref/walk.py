@@ -1,10 +1,10 @@
 """Walking operands: from strided memory to a list of Python numbers, and back.
 
-    positions(x)            where the elements of x stand in its Buffer, row-major
+    positions(x)            where the elements of x are in its Buffer, row-major
     read(x), write(x, ...)  all elements of x, as a list in that order
     pick, put               the same for any positions of a Buffer
 
-Numbers are rounded in `packed` and nowhere else: once, when they are written.
+Numbers are rounded only in `packed`: once, when they are written.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from tutor._storage.bits import UNSIGNED, pack, unpack
 from tutor._storage.layout import axes_of, is_contiguous
-from tutor.backends.registry import Operand as Operand  # for those who import from here, too
+from tutor.backends.registry import Operand as Operand  # re-exported
 from tutor.dtype import DType
 
 Number = bool | int | float
@@ -82,7 +82,7 @@ def packed(values: Sequence[Number], dtype: DType) -> bytes:
 
 
 def last(x: Operand, axis: int | tuple[int, ...]) -> Operand:
-    """x with the axes in `axis` moved behind all others."""
+    """x with the axes in `axis` moved after all others."""
     goes = axes_of(axis, len(x.shape))
     order = [a for a in range(len(x.shape)) if a not in goes] + list(goes)
     shape, strides = tuple(x.shape[a] for a in order), tuple(x.strides[a] for a in order)
@@ -90,7 +90,7 @@ def last(x: Operand, axis: int | tuple[int, ...]) -> Operand:
 
 
 def groups(x: Operand, axis: int | tuple[int, ...]) -> list[list[Any]]:
-    """For each index of the other axes, row-major: the elements along `axis`, row-major."""
+    """The elements along `axis`, row-major, for each index of the other axes, row-major."""
     moved, kept = last(x, axis), len(x.shape) - len(axes_of(axis, len(x.shape)))
     total, count = math.prod(moved.shape[:kept]), math.prod(moved.shape[kept:])
     values = read(moved)

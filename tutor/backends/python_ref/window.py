@@ -10,7 +10,7 @@ from tutor.backends.python_ref.walk import Operand, groups, positions, read, wri
 
 
 def seen(x: Operand, z: Operand, high: int, wide: int, groups: int = 1, **steps: int) -> Operand:
-    """x as (n, groups, c / groups, p, q, high, wide): what the windows of z see"""
+    """x as (n, groups, c / groups, p, q, high, wide): the window of each place (p, q) of z"""
     (n, c), (image, channel, row, column) = x.shape[:2], x.strides
     shape = (n, groups, c // groups, *z.shape[2:], high, wide)
     by = (row * steps["stride_h"], column * steps["stride_w"])
@@ -47,7 +47,7 @@ def conv2d_weight(out: Operand, x: Operand, g: Operand, **params: int) -> None:
 
 
 def max_pool2d(out: Operand, x: Operand, *, size_h: int, size_w: int, **steps: int) -> None:
-    """z[n, c, p, q] = the largest in its window; nan if any is nan"""
+    """z[n, c, p, q] = the largest element of its window; nan if any is nan"""
     windows = groups(seen(x, out, size_h, size_w, **steps), (5, 6))
     write(out, [reduce(maximum, window) for window in windows])
 
@@ -55,7 +55,7 @@ def max_pool2d(out: Operand, x: Operand, *, size_h: int, size_w: int, **steps: i
 def max_pool2d_grad(
     out: Operand, x: Operand, m: Operand, g: Operand, *, size_h: int, size_w: int, **steps: int
 ) -> None:
-    """Each window of x shares its g evenly among its elements that equal its largest m"""
+    """Each window of x splits its g evenly among its elements that equal its largest, m"""
     found: dict[int, list[float]] = {position: [] for position in positions(out)}
     at = iter(positions(seen(out, m, size_h, size_w, **steps)))
     windows = groups(seen(x, m, size_h, size_w, **steps), (5, 6))
