@@ -7,8 +7,8 @@
     Tensor([1., 2.])
 
 The same program on four ranks: `python -m tutor ranks 4 train.py`, or, with an MPI installed,
-`mpiexec -n 4 python train.py`. Read ranks.py (who am I), collectives.py (what we do together),
-sums.py (in which order), group.py (in turn, and what if one is missing), and a transport.
+`mpiexec -n 4 python train.py`. Read ranks.py (this rank's number), collectives.py (communication),
+sums.py (the order of additions), group.py (call order and failures), and one of the transports.
 """
 
 from tutor.distributed.collectives import all_gather, all_reduce, barrier, broadcast, reduce_scatter

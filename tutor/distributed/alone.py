@@ -1,5 +1,5 @@
-"""One rank: a program that nobody has launched several times. All collectives work, and move
-nothing to anybody, so that the same program runs with one rank and with many."""
+"""One rank: a program started without a launcher. All collectives work and send nothing, so the
+same program runs with one rank and with many."""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
-"""Buckets: gradients that go from rank to rank together.
+"""Buckets: gradients that are reduced together, in one message.
 
-A message has a price of its own, however short it is (docs/scaling.md): a bias of ten numbers by
-itself would cost nearly what a million cost. So gradients are put one after another into buckets of
-about a megabyte, and each bucket is one all_reduce. It starts as soon as all gradients in it are
-there, while backward still computes those of the next:
+Every message has a fixed cost, however short it is (docs/scaling.md): sending a bias of ten numbers
+alone costs nearly as much as sending a million. So gradients are packed into buckets of about a
+megabyte, with one all_reduce each. It starts as soon as all gradients of the bucket are ready,
+while backward still computes those of the next:
 
     backward:    layer 3 | layer 2 | layer 1 |
     all_reduce:          | bucket of 3 and 2 | bucket of 1 |
 
-Ranks must call collectives in one order. So the buckets go in a fixed one, from the last parameter
-to the first, as backward mostly comes by; one that is ready too early waits for those before it.
+All ranks must call collectives in the same order. So buckets are sent in a fixed order, from the
+last parameter to the first, mostly that of backward; one that is ready early waits for its turn.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from tutor.distributed.ranks import size
 from tutor.methods.tensor import Tensor
 from tutor.ops.movement import concatenate
 
-BYTES = 1 << 20  # of a bucket, unless one gradient alone has more
-# What stands for a gradient that a rank does not have. x + -0.0 is x to the bit, for every x there
-# is; 0.0 would turn -0.0 into 0.0, and ranks without rows would change the bits of the others.
+BYTES = 1 << 20  # the size of a bucket, unless a single gradient is larger
+# Replaces a gradient that this rank lacks. x + -0.0 is x to the bit, for every x; 0.0 would turn
+# -0.0 into 0.0, so ranks without rows would change the bits of the others.
 NOTHING = -0.0
 
 
 def bucketed(tensors: Sequence[Tensor], most: int = BYTES) -> list[list[int]]:
-    """The positions of the tensors in each bucket, the last tensors first; of one dtype each.
+    """The positions of the tensors in each bucket, last tensors first; one dtype per bucket.
 
     >>> bucketed([Tensor.zeros(4), Tensor.zeros(3), Tensor.zeros(2)], most=20)
     [[2, 1], [0]]
     """
     buckets: list[list[int]] = []
-    room: dict[str, int] = {}  # in the bucket of each dtype that is being filled
+    room: dict[str, int] = {}  # bytes left in the open bucket of each dtype
     filling: dict[str, list[int]] = {}
     for i, t in reversed([*enumerate(tensors)]):
         kind, wanted = t.dtype.name, t.numel() * t.dtype.itemsize
@@ -49,7 +49,7 @@ def bucketed(tensors: Sequence[Tensor], most: int = BYTES) -> list[list[int]]:
 
 
 class Reduction:
-    """The sums over all ranks of tensors like these, each of which comes when it is ready."""
+    """Sums over all ranks of tensors shaped as `like`; each is sent when its bucket is complete."""
 
     def __init__(self, like: Sequence[Tensor], buckets: Sequence[Sequence[int]]) -> None:
         self.like, self.buckets = like, buckets
@@ -59,14 +59,14 @@ class Reduction:
         self.sent: list[tuple[Tensor, Any]] = []  # a bucket, and the handle of its all_reduce
 
     def put(self, i: int, own: Tensor) -> None:
-        """This rank's part of the i-th sum is there; nobody will change it."""
+        """Add this rank's part of the i-th sum; nobody may change it afterwards."""
         self.own[i] = own
         self.missing[self.bucket_of[i]] -= 1
         while len(self.sent) < len(self.buckets) and not self.missing[len(self.sent)]:
             self.send()
 
     def send(self) -> None:
-        """Start the next bucket, with nothing in the place of what has not come."""
+        """Start the next bucket, with NOTHING for the gradients that this rank lacks."""
         if size() == 1:
             self.sent.append((self.like[0], None))
             return
@@ -78,13 +78,12 @@ class Reduction:
         self.sent.append((flat, all_reduce(flat, wait=False)))
 
     def flush(self) -> None:
-        """Start what is left, though not all gradients have come."""
+        """Start the remaining buckets, complete or not."""
         while len(self.sent) < len(self.buckets):
             self.send()
 
     def finish(self) -> list[Tensor | None]:
-        """The sums, when all have come. With one rank, what it has itself; with more, views of the
-        buckets."""
+        """Wait for all sums and return them: views of the buckets; on one rank, its own tensors."""
         self.flush()
         if size() == 1:
             return self.own

@@ -1,19 +1,18 @@
-"""The collectives: what all ranks do together with their tensors.
+"""The collectives: communication in which all ranks take part.
 
     with 3 ranks that have          a0        a1        a2
     broadcast(a, root=1)            a1        a1        a1
     all_reduce(a)                   s         s         s           s = (a0 + a1) + a2
-    reduce_scatter(a)               s[0:k]    s[k:2k]   s[2k:3k]    its rows, a third for each
+    reduce_scatter(a)               s[0:k]    s[k:2k]   s[2k:3k]    a third of the rows for each
     all_gather(a)                   stack([a0, a1, a2]) on each of them
-    barrier()                       nobody goes on before all have come
+    barrier()                       returns when all ranks have called it
 
-`broadcast` and `all_reduce` change the Tensor, or Buffer, that they are given, past every graph, as
-`p.buf.data` does. All of them move memory from where it is to where it is wanted: no number becomes
-a Python object on its way.
+`broadcast` and `all_reduce` write into the Tensor or Buffer they are given, outside any graph, as
+`p.buf.data` does. All collectives copy memory directly; no number becomes a Python object.
 
-Large tensors go in pieces. Of each piece every rank is dealt an n-th part of every rank's numbers,
-adds them, and hands the sum round: so each rank sends 2 (n - 1) / n times what it has, whatever n.
-Of a small one every rank gets all numbers at once and adds them itself: one exchange, not two.
+Large tensors are sent in pieces. Each rank receives an n-th part of every rank's piece, adds these
+parts, and sends the sum to all: so each rank sends 2 (n - 1) / n times its data, whatever n is. For
+a small tensor every rank receives all numbers and adds them itself: one exchange, not two.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ Order = Literal["tree", "line"]
 
 
 class Given:
-    """A Tensor, or Buffer, whose numbers stand in a row: its memory, and what a note says of it."""
+    """A contiguous Tensor or Buffer: its memory, shape and dtype, as its note describes it."""
 
     __slots__ = ("dtype", "shape", "view", "x")
     shape: tuple[int, ...]
@@ -82,7 +81,7 @@ class Given:
         return Note(call, self.shape, self.dtype.name, how, *user_line())
 
     def touch(self) -> None:
-        """Say that the numbers change; what a graph has saved of them is out of date."""
+        """Mark the numbers as changed: values that a graph has saved of them are out of date."""
         (self.x if isinstance(self.x, Buffer) else self.x.buf).touch()
 
 
@@ -93,10 +92,10 @@ def broadcast(x: X, root: int = 0, *, wait: Literal[True]) -> X: ...
 @overload
 def broadcast(x: X, root: int = 0, *, wait: Literal[False]) -> Handle[X]: ...
 def broadcast(x: X, root: int = 0, *, wait: bool = True) -> X | Handle[X]:
-    """x of rank `root` in x of every rank; x itself.
+    """Copy x of rank `root` into x of every rank; returns x.
 
     x: a contiguous Tensor or Buffer of any dtype, of one shape on all ranks. `wait=False`: a Handle
-    at once. Raises DistError where the ranks do not agree; OutOfRangeError for a root that is none.
+    at once. Raises DistError if the ranks do not agree, OutOfRangeError for an invalid root.
     """
     group, given = ranks.group(), Given("broadcast", x, True)
     if not isinstance(root, int) or not 0 <= root < group.size:
@@ -122,12 +121,12 @@ def all_reduce(
     x: X, op: Op = "sum", *, order: Order = "tree", wait: Literal[False]
 ) -> Handle[X]: ...
 def all_reduce(x: X, op: Op = "sum", *, order: Order = "tree", wait: bool = True) -> X | Handle[X]:
-    """The sum, mean or maximum of all ranks' x in x of every rank, the same bits on each; x itself.
+    """Put the sum, mean or maximum of all ranks' x into x of every rank, bit for bit; returns x.
 
-    x: a contiguous Tensor or Buffer of any dtype (a mean is of floats), of one shape on all ranks.
-    Additions are those of x + y, rounded to x's dtype each, in a fixed order: "tree" adds
-    neighbours, ((x0 + x1) + (x2 + x3)) + ..., "line" goes from the left. `wait=False`: a Handle at
-    once. Raises DistError where the ranks do not agree, DTypeError for a mean of integers.
+    x: a contiguous Tensor or Buffer of any dtype (floats for a mean), with one shape on all ranks.
+    Each addition is that of x + y, rounded to x's dtype, in a fixed order: "tree" adds neighbours,
+    ((x0 + x1) + (x2 + x3)) + ..., "line" adds from the left. `wait=False` returns a Handle at once.
+    Raises DistError if the ranks do not agree, DTypeError for a mean of integers.
     """
     group, given = ranks.group(), Given("all_reduce", x, True)
     check_op("all_reduce", given.dtype, op, order)
@@ -166,11 +165,11 @@ def reduce_scatter(
 def reduce_scatter(
     x: X, op: Op = "sum", *, order: Order = "tree", wait: bool = True
 ) -> X | Handle[X]:
-    """This rank's rows of the sum, mean or maximum of all ranks' x: a new Tensor, or Buffer.
+    """This rank's rows of the sum, mean or maximum of all ranks' x: a new Tensor or Buffer.
 
-    x (n * k, ...), on n ranks, gives (k, ...): rank r has rows r * k to (r + 1) * k of what
-    all_reduce would give, to the bit. x is left as it is. Raises what all_reduce raises, and
-    ShapeError where the first axis cannot be cut into n.
+    x (n * k, ...) on n ranks gives (k, ...): rank r gets rows r * k to (r + 1) * k of the result of
+    all_reduce, to the bit. x is not changed. Raises the errors of all_reduce, and ShapeError if n
+    does not divide the first axis.
     """
     group, given = ranks.group(), Given("reduce_scatter", x, False)
     check_op("reduce_scatter", given.dtype, op, order)
@@ -202,10 +201,10 @@ def all_gather(x: X, *, wait: Literal[True]) -> X: ...
 @overload
 def all_gather(x: X, *, wait: Literal[False]) -> Handle[X]: ...
 def all_gather(x: X, *, wait: bool = True) -> X | Handle[X]:
-    """All ranks' x, one after the other: x (...) on n ranks gives a new Tensor (n, ...).
+    """All ranks' x, in the order of ranks: x (...) on n ranks gives a new Tensor (n, ...).
 
-    x: a contiguous Tensor or Buffer of any dtype, of one shape on all ranks; of Buffers of k
-    numbers a Buffer of n * k. Raises DistError where the ranks do not agree.
+    x: a contiguous Tensor or Buffer of any dtype, with one shape on all ranks; Buffers of k numbers
+    give a Buffer of n * k. Raises DistError if the ranks do not agree.
     """
     group, given = ranks.group(), Given("all_gather", x, False)
 
@@ -223,7 +222,7 @@ def all_gather(x: X, *, wait: bool = True) -> X | Handle[X]:
 
 
 def barrier() -> None:
-    """Return when all ranks have called it. Raises DistError where one does not come."""
+    """Return when all ranks have called it. Raises DistError if one does not."""
     bounds_checks.opened("dist.barrier()")
     group = ranks.group()
     group.call(Note("barrier", None, "", "", *user_line()), lambda: None)
@@ -237,13 +236,13 @@ def run(group: Group, note: Note, move: Callable[[], R], wait: bool) -> R | Hand
 
 
 def pieces(group: Group, given: Given) -> list[memoryview]:
-    """What is moved at once; none of an empty Tensor."""
+    """The parts of x that are moved in one call; an empty Tensor has no parts."""
     view, step = given.view, group.transport.piece
     return [view[start : start + step] for start in range(0, view.nbytes, step)]
 
 
 def made(x: X, dtype: DType, shape: tuple[int, ...]) -> tuple[X, memoryview]:
-    """A new one of x's kind, and its bytes."""
+    """A new Tensor or Buffer, as x is, and its bytes."""
     buf = Buffer.empty(prod(shape), dtype)
     result: Any = buf if isinstance(x, Buffer) else Tensor.over(buf, shape)
     return result, buf.raw

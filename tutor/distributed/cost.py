@@ -1,22 +1,22 @@
-"""What a step on several ranks costs: a model of it, for machines that are not at hand.
+"""The cost of a training step on several ranks: a model, for machines that are not at hand.
 
 A message of m bytes takes  latency + m / bandwidth  (Hockney 1994, "The communication challenge for
-MPP"). From this follows what an all_reduce takes on n ranks, by the way in which it is done
-(Thakur, Rabenseifner & Gropp 2005, "Optimization of collective communication operations in MPICH";
-Patarasuk & Yuan 2009, "Bandwidth optimal all-reduce algorithms for clusters of workstations"):
+MPP"). This gives the time of an all_reduce on n ranks for each algorithm (Thakur, Rabenseifner &
+Gropp 2005, "Optimization of collective communication operations in MPICH"; Patarasuk & Yuan 2009,
+"Bandwidth optimal all-reduce algorithms for clusters of workstations"):
 
-    ring       2 (n - 1) messages one after another, each of m / n bytes: the ranks stand in a
-               circle, and hand parts of the sum on, once round to add, once round to tell
-    tree       2 log2 n messages of m bytes: up a tree to add, and down again to tell
+    ring       2 (n - 1) messages one after another, each of m / n bytes: the ranks form a circle
+               and pass parts of the sum along it, one round to add, one to share the sums
+    tree       2 log2 n messages of m bytes: up a tree to add, down again to share the sum
     doubling   log2 n messages of m bytes: with the neighbour, then with the one 2 away, 4 away, ...
-    halving    2 log2 n messages, 2 m (n - 1) / n bytes in all: doubling, but each time of the half
-               that one is left with, and back (Rabenseifner 2004)
-    direct     each with each, twice: 2 (n - 1) messages of m / n bytes. What collectives.py does,
-               after a note of each to each, n - 1 more messages
+    halving    2 log2 n messages, 2 m (n - 1) / n bytes in all: as doubling, but each exchange
+               sends half of the remaining part, and then all the way back (Rabenseifner 2004)
+    direct     each with each, twice: 2 (n - 1) messages of m / n bytes. collectives.py does this,
+               after each rank has sent each other a note: n - 1 more messages
 
-And from that what a step takes: backward fills bucket after bucket, and each travels while the next
-is filled; at the end one short message more says how many rows there were. Additions are not
-counted: memory is faster than all of these links.
+The time of a step follows: backward fills one bucket after another, and each is sent while the next
+is filled; at the end one more short message counts the rows. Additions are not counted: memory is
+faster than all of these links.
 
     >>> work = gpt(parameters=124e6, tokens=8192, flops=100e12)
     >>> print(f"{step(work, 64, LINKS['InfiniBand HDR']).efficiency:.0%}")
@@ -36,10 +36,10 @@ from tutor.errors import DomainError, unknown
 
 
 class Link(NamedTuple):
-    """What ranks are joined by."""
+    """The connection between ranks."""
 
-    latency: float  # seconds of a message without content
-    bandwidth: float  # bytes in a second, each way
+    latency: float  # seconds for an empty message
+    bandwidth: float  # bytes per second, in each direction
     source: str
 
 
@@ -90,8 +90,8 @@ ALGORITHMS: dict[str, Callable[[float, int, Link], float]] = {
 
 
 def all_reduce(nbytes: float, ranks: int, link: Link, algorithm: str = "best") -> float:
-    """The seconds of an all_reduce of so many bytes; of the fastest algorithm, or of one that is
-    named. DomainError for less than one rank, or less than no byte."""
+    """The seconds of an all_reduce of `nbytes` bytes by the named algorithm, or by the fastest.
+    DomainError for fewer than one rank or a negative number of bytes."""
     if ranks < 1 or nbytes < 0:
         asked = f"an all_reduce of {nbytes} bytes on {ranks} ranks"
         raise DomainError(asked, "there is none", "give 1 rank or more, and 0 bytes or more")
@@ -111,19 +111,19 @@ def fastest(nbytes: float, ranks: int, link: Link) -> str:
 
 
 class Work(NamedTuple):
-    """A step of training, on one rank."""
+    """A training step on one rank."""
 
     nbytes: float  # of all gradients
-    rows: int  # of a batch: images, or tokens
-    row: float  # seconds that each of them takes, forward and backward
-    fixed: float = 0.0  # seconds that a step takes besides, however many rows
-    forward: float = 1 / 3  # the share of the time before the first gradient is there
+    rows: int  # in a batch: images or tokens
+    row: float  # seconds for each of them, forward and backward
+    fixed: float = 0.0  # more seconds for each step, independent of the rows
+    forward: float = 1 / 3  # the share of the time before the first gradient is ready
 
 
 def gpt(parameters: float, tokens: int, flops: float) -> Work:
     """A language model: 6 operations for each parameter and token (Kaplan et al. 2020, "Scaling
-    laws for neural language models", 2.1), on ranks that do `flops` of them in a second; gradients
-    in float32."""
+    laws for neural language models", 2.1), on ranks that do `flops` operations per second;
+    gradients in float32."""
     return Work(4 * parameters, tokens, 6 * parameters / flops)
 
 
@@ -132,28 +132,28 @@ MLP = Work(4 * 101_770, 512, row=2.06e-6, fixed=0.17e-3)
 
 
 class Step(NamedTuple):
-    """What a step takes, in seconds, on so many ranks, with so many rows on all of them."""
+    """The time of a step, in seconds, for a number of ranks and the rows of all of them."""
 
     ranks: int
     rows: int
     compute: float
     messages: float  # all all_reduces, one after another
-    waiting: float  # that part of them which nothing hides
-    alone: float  # rows in a second that one rank does by itself, with the batch as it is given
+    waiting: float  # the part of `messages` that no computation hides
+    alone: float  # rows per second of a single rank, with the batch as given
 
     @property
     def rate(self) -> float:
-        """Rows in a second, of all ranks."""
+        """Rows per second, of all ranks together."""
         return self.rows / (self.compute + self.waiting)
 
     @property
     def efficiency(self) -> float:
-        """1 where n ranks do n times what one does."""
+        """1 where n ranks are n times as fast as one."""
         return self.rate / (self.ranks * self.alone)
 
     @property
     def dominates(self) -> str:
-        """Where most of the time goes."""
+        """The part that takes most of the time."""
         return "computing" if self.compute >= self.waiting else "waiting"
 
 
@@ -161,14 +161,14 @@ def step(
     work: Work, ranks: int, link: Link, *, grows: bool = True, bucket: float = BYTES,
     leaves: int = 1, overlap: bool = True, algorithm: str = "best", slower: float = 1.0,
 ) -> Step:  # fmt: skip
-    """A step of training on so many ranks.
+    """A training step on `ranks` ranks.
 
-    grows    each rank has `work.rows` rows, and the batch grows with the ranks; or, False, it is
-             of so many rows, of which each rank has its part
+    grows    True: each rank has `work.rows` rows, so the batch grows with the ranks; False: the
+             batch has that many rows, and each rank computes its share
     bucket   bytes of gradients in one message
-    leaves   of each rank: only of the last one gradients travel while it is computed
-    overlap  whether they do; what is replayed (jit) hands all of them over when it is done
-    slower   how many times longer computing takes than on one rank: where 4 ranks share 2 cores, 2
+    leaves   per rank: only the gradients of the last one are sent while it is computed
+    overlap  whether they are; a replayed step (jit) sends all gradients at its end
+    slower   factor by which computing is slower than on one rank: 2 if 4 ranks share 2 cores
     """
     rows = work.rows * ranks if grows else work.rows
     compute = (work.fixed + work.row * rows / ranks) * slower
@@ -176,7 +176,7 @@ def step(
     one = all_reduce(work.nbytes / count, ranks, link, algorithm)
     last = all_reduce(8, ranks, link, algorithm)
     backward, end = compute * (1 - work.forward) / leaves if overlap else 0.0, 0.0
-    for i in range(1, count + 1):  # when it is full, and the one before has gone
+    for i in range(1, count + 1):  # when it is full and the one before is sent
         end = max(end, compute - backward * (1 - i / count)) + one
     alone = work.rows / (work.fixed + work.row * work.rows)
     return Step(ranks, rows, compute, count * one + last, end + last - compute, alone)

@@ -1,9 +1,9 @@
-"""Walks: what the hooks of parameters do with gradients that come by.
+"""Walks: the parameters' hooks, and what they do with each gradient.
 
-In a plain training loop, `loss = model(x).cross_entropy(y); loss.backward()`, nobody says how many
-rows there were, or when all gradients have come. So what the model returns is watched: when its
-gradient comes by, the rows of that call count. Each parameter's gradient then goes into its bucket;
-and what is left to do follows the walk (tutor.core.engine.grad_mode.following).
+A plain training loop, `loss = model(x).cross_entropy(y); loss.backward()`, does not say how many
+rows there were or when all gradients are computed. So the model's result is watched: when its
+gradient arrives, the rows of that call are counted. Each parameter's gradient then goes into its
+bucket; the rest is done after the walk (tutor.core.engine.grad_mode.following).
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from tutor.errors import DomainError
 from tutor.methods.tensor import Tensor
 from tutor.nn.parts import named_tensors
 
-Listener = Callable[[int, Tensor], None]  # of the i-th parameter the gradient
+Listener = Callable[[int, Tensor], None]  # gets the index of a parameter and its gradient
 
 
 class Walk(NamedTuple):
     """A loss.backward() in progress."""
 
-    after: list[Callable[[], object]]  # what is to follow it; it is known by that
+    after: list[Callable[[], object]]  # to run after this walk, which it identifies
     current: Round
-    before: dict[int, Tensor | None]  # each .grad that it will add to
+    before: dict[int, Tensor | None]  # each .grad that this walk adds to
 
 
 class Walks:
-    """The parameters of a model, and the gradients that come to them."""
+    """The parameters of a model, and the gradients that arrive for them."""
 
     reduces: Setting[bool] = Setting("tutor.distributed.reduces", True)
 
@@ -46,10 +46,10 @@ class Walks:
     ) -> None:
         self.params, self.buckets = params, buckets
         self.statistics = Statistics(state)
-        self.listener: Listener | None = None  # of_a_loss, which holds no cycle this way
+        self.listener: Listener | None = None  # None: of_a_loss, avoiding a reference cycle
         self.walk: Walk | None = None
-        self.rows: float | None = None  # that were seen since the last reduction
-        self.apart = False  # whether .grad holds what was not reduced
+        self.rows: float | None = None  # seen since the last reduction
+        self.apart = False  # whether .grad holds gradients that were not reduced
         self.waited = 0.0
         self.hooks: list[Callable[[Tensor], None]] = []
         self.listen()
@@ -58,14 +58,14 @@ class Walks:
         return Round(self.params, self.buckets, self.statistics)
 
     def write(self, before: Sequence[Tensor | None], result: Result | None) -> None:
-        """Each `.grad` as it was, and what is to be added to it."""
+        """Set each `.grad` to its earlier value plus the gradient in `result`."""
         found = result.gradients if result else [None] * len(before)
         for p, old, new in zip(self.params, before, found, strict=True):
             p._grad = old if new is None else new if old is None else old + new
         self.waited += result.waited if result else 0.0
 
     def listen(self) -> None:
-        """Let the own hooks be the last ones: what a user's hook has made of a gradient counts."""
+        """Register the hooks again, last, so that they see the results of users' hooks."""
         if not self.hooks:
             self.hooks = [_Arrived(self, i) for i in range(len(self.params))]
         for p, hook in zip(self.params, self.hooks, strict=True):
@@ -79,7 +79,7 @@ class Walks:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Let gradients pass."""
+        """Ignore gradients in this block."""
         self.listener = _pass
         try:
             yield
@@ -88,7 +88,7 @@ class Walks:
 
     @contextmanager
     def listening(self, current: Round | None) -> Iterator[None]:
-        """Hand gradients to a round, if there is one."""
+        """Pass gradients to a round, if there is one, in this block."""
         self.listener = functools.partial(_hand_on, current) if current else _pass
         try:
             yield
@@ -96,7 +96,7 @@ class Walks:
             self.listener = _pass
 
     def refuse_apart(self) -> None:
-        """Where `.grad` is this rank's own, it cannot be added to what all have."""
+        """DomainError where `.grad` is this rank's own, not a reduced gradient."""
         self.apart = self.apart and any(p._grad is not None for p in self.params)
         if self.apart or not self.reduces.get():
             raise DomainError(
@@ -109,8 +109,8 @@ class Walks:
     # ---- loss.backward() -------------------------------------------------------------------------
 
     def watch(self, inputs: object, result: object) -> None:
-        """Let the rows of this call count when its gradient comes by: those of the first Tensor
-        that went in, by position or by name, or within a list, tuple or dict."""
+        """Count the rows of this call when its gradient arrives: those of the first Tensor among
+        its inputs, positional or named, or inside a list, tuple or dict."""
         if self.listener is not None or size() == 1:
             return
         self.listen()
@@ -121,12 +121,12 @@ class Walks:
                 return
 
     def count(self, rows: int, g: Tensor) -> None:
-        """A hook of what a call returned."""
+        """The hook of a call's result."""
         if self.listener is None and following() is not None:
             self.rows = (self.rows or 0.0) + rows
 
     def of_a_loss(self, i: int, g: Tensor) -> None:
-        """A gradient of a loss.backward()."""
+        """Handle a parameter's gradient from loss.backward()."""
         after = following()
         if after is None or size() == 1:  # tutor.grad leaves no .grad
             return
@@ -146,12 +146,12 @@ class Walks:
 
     @property
     def weight(self) -> float:
-        """What this rank counts: the rows that it has seen; where the model was called past the
-        DataParallel, and nobody has counted them, as much as the others."""
+        """The weight of this rank: the rows it has seen. If the model was called directly, not
+        through DataParallel, no rows were counted, and all ranks have equal weight."""
         return 1.0 if self.rows is None else self.rows
 
     def finish(self, walk: Walk) -> None:
-        """loss.backward() has stored what this rank has: now what all have."""
+        """Replace the gradients of this rank, which loss.backward() has stored, by those of all."""
         self.walk, walk.current.rows = None, self.weight
         missing: Sums = [None] * len(self.params)
         for i, p in enumerate(self.params):
@@ -166,11 +166,11 @@ class Walks:
 
 
 def _pass(i: int, g: Tensor) -> None:
-    """Nobody listens."""
+    """The listener that ignores gradients."""
 
 
 class _Arrived:
-    """The hook of a parameter, which does not keep the DataParallel alive."""
+    """A parameter's hook, which does not keep the DataParallel alive."""
 
     def __init__(self, walks: Walks, i: int) -> None:
         self.walks, self.i = weakref.ref(walks), i
@@ -182,7 +182,7 @@ class _Arrived:
 
 
 def _hand_on(current: Round, i: int, g: Tensor) -> None:
-    """A gradient of a leaf; not one that tutor.grad has computed on the way, as a checkpoint does:
-    that one is a part of it."""
+    """Pass on a gradient of a leaf, except one that tutor.grad computed on the way, as a checkpoint
+    does: that one is only a part of it."""
     if following() is not None:
         current.arrived(i, g)

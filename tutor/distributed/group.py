@@ -1,16 +1,16 @@
-"""Group: all ranks of a program, as one of them sees the others; and the collectives in order.
+"""Group: all ranks of a program, as one of them sees the others; it keeps collectives in order.
 
-Each collective gets a number. Before a byte of a Tensor moves, the ranks exchange notes of what
-they call, with what, and where (note.py); where one differs, or does not come in time, each of them
-raises DistError, which says who, what and in which line. After that no rank can know what the
-others have, so the group stays broken: every further call raises the same error at once.
+Each collective gets a number. Before a byte of a Tensor moves, the ranks exchange notes: which
+call, with what, and where (note.py). If the notes differ, or one does not come in time, every rank
+raises DistError, which names the rank, the difference and the line. After that no rank can know
+what the others have, so the group stays broken: every further call raises the same error at once.
 
-    with wait=False: [all_reduce #7] [all_reduce #8]          a thread works them off in order,
+    with wait=False: [all_reduce #7] [all_reduce #8]          a thread runs them in order,
     backward: ------------------------------------->          beside the program
 
-It is a thread of ours in every transport, because MPI moves most bytes only while somebody calls
-it, and because the additions between two exchanges are ours: a request of MPI's own would wait for
-the program to come by. Kernels and waiting let other threads of Python run.
+Every transport uses this thread, rather than MPI's own requests, because MPI moves most bytes only
+during calls, and because the additions between two exchanges are ours: such a request would wait
+for the program's next call. Kernels and waiting let other Python threads run.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ SAME = "let all ranks make the same calls in the same order, with the same shape
 
 
 class Handle(Generic[R]):
-    """A collective that may still be on its way: `wait()` gives what it gives, or raises what it
-    raises. Until then nobody may touch the tensors that it is about. Where it fails and nobody
-    waits, the rank says so at its end."""
+    """A collective that may still be in progress: `wait()` returns its result or raises its error.
+    Do not touch its tensors until then. If it fails and nobody waits for it, the rank prints the
+    error at its end."""
 
     def __init__(self, group: Group, note: Note) -> None:
         self._group, self._note, self._process = group, note, os.getpid()
@@ -59,13 +59,13 @@ class Handle(Generic[R]):
 
     @property
     def done(self) -> bool:
-        """Whether it is over, well or not: then `wait()` returns at once."""
+        """Whether it is over, successfully or not: then `wait()` returns at once."""
         return self._done.is_set()
 
     def wait(self) -> R:
-        """The result, as soon as it is there."""
+        """Wait for the result and return it."""
         if not self._done.is_set():
-            if self._process != os.getpid():  # the thread that would do it is the parent's
+            if self._process != os.getpid():  # its thread exists only in the parent
                 raise self._group.refusal(self._note, CHILD, IN_THE_RANK)
             self._done.wait()
         if self._error is not None:
@@ -76,7 +76,7 @@ class Handle(Generic[R]):
     def _run(self, work: Callable[[], R]) -> None:
         try:
             self._result = work()
-        except BaseException as error:  # it is raised where somebody waits
+        except BaseException as error:  # raised in wait()
             self._error = error
             self._group.unheard = self._group.unheard or error
         self._done.set()
@@ -88,30 +88,30 @@ class Group:
     def __init__(self, transport: Transport, timeout: float) -> None:
         self.transport, self.timeout = transport, timeout
         self.rank, self.size = transport.rank, transport.size
-        self.number = 0  # of the collective that was called last
-        self.latest: dict[int, Note] = {}  # of each rank
+        self.number = 0  # of the latest collective
+        self.latest: dict[int, Note] = {}  # by rank
         self.broken: DistError | None = None
-        self.unheard: BaseException | None = None  # the first one of a Handle
-        self.is_heard = False  # has the program been told that the group is broken?
-        self.is_child = False  # is this the child of a fork, which is no rank?
+        self.unheard: BaseException | None = None  # the first error of a Handle
+        self.is_heard = False  # has the program seen the error?
+        self.is_child = False  # is this a forked child, which is no rank?
         self._begin()
         atexit.register(self._end)
         if self.size > 1:
             sys.excepthook = self._raised(sys.excepthook)
 
     def _begin(self) -> None:
-        """Without a thread, and with nothing to do for it."""
-        self._turn = threading.RLock()  # who has it runs a collective
+        """Start with an empty queue and no thread."""
+        self._turn = threading.RLock()  # its owner runs a collective
         self._callers = Callers()
         self._queue: queue.SimpleQueue[tuple[Handle[Any], Callable[[], Any]] | None]
         self._queue = queue.SimpleQueue()
         self._counting = threading.Lock()
-        self._left = 0  # collectives that the thread has not yet done
+        self._left = 0  # collectives the thread has still to do
         self._thread: threading.Thread | None = None
-        self._context = Context()  # nobody's lazy block or recording: these kernels run now
+        self._context = Context()  # outside any lazy block or recording: these kernels run now
 
     def forked(self) -> None:
-        """Called in the child of a fork: the thread, and who held a lock, are the parent's."""
+        """Reset in the child of a fork: the thread and the lock owners stayed in the parent."""
         self._begin()
         self.unheard = None
         if self.size > 1:
@@ -122,21 +122,21 @@ class Group:
     # ---- one after the other ---------------------------------------------------------------------
 
     def call(self, note: Note, move: Callable[[], R]) -> R:
-        """Take part in a collective: what `move()` gives once all ranks have come to it."""
+        """Run a collective: the result of `move()`, once all ranks have come to it."""
         with self._called(note):
-            if self._left:  # those before it come first
+            if self._left:  # earlier ones come first
                 return self._started(note, move).wait()
             return self._take_turn(note, move, registry.current())
 
     def start(self, note: Note, move: Callable[[], R]) -> Handle[R]:
-        """The same, beside the program."""
+        """The same in the background; returns a Handle."""
         with self._called(note):
             return self._started(note, move)
 
     @contextlib.contextmanager
     def _called(self, note: Note) -> Iterator[None]:
-        """This thread calls a collective; refused in a child, and where another thread has its
-        turn."""
+        """This thread calls a collective. Refused in a forked child, and if another thread is the
+        caller."""
         if self.is_child:
             raise self.refusal(note, CHILD, IN_THE_RANK)
         try:
@@ -174,7 +174,7 @@ class Group:
             handle._run(work)
 
     def _next(self, note: Note, move: Callable[[], R], backend: str) -> R:
-        """What is next in the queue; before its handle is done, it is not in it any more."""
+        """Run the next job of the queue; it is counted until just before its handle is done."""
         try:
             return self._take_turn(note, move, backend)
         finally:
@@ -197,7 +197,7 @@ class Group:
                 self.transport.tell(absent.reasons)
                 raise self.broken from None
             except BaseException as error:
-                if not self.broken:  # an interrupt, or memory that is not there
+                if not self.broken:  # an interrupt, or no memory
                     error.add_note(f"in {self._asked(note)}")
                     why = f"has left {note}, by {_told(error)}"
                     self.broken = self._missed(note, {self.rank: why})
@@ -205,7 +205,7 @@ class Group:
                 raise
 
     def _compare(self, note: Note) -> None:
-        """Let all ranks say what they call; raise where it is not the same."""
+        """Compare the calls of all ranks; DistError if they differ."""
         notes = [Note.read(said) for said in self.transport.meet(note.written(), self.timeout)]
         self.latest = dict(enumerate(notes))
         others = {r: said for r, said in enumerate(notes) if said.agreed != note.agreed}
@@ -221,7 +221,7 @@ class Group:
         return f"{note}, on rank {self.rank} of {self.size}"
 
     def _missed(self, note: Note, reasons: Reasons) -> DistError:
-        """The error for ranks that do not come."""
+        """The error for ranks that did not come."""
         said = []
         for rank, why in [*reasons.items()][:3]:
             last = self.latest.get(rank)
@@ -239,13 +239,13 @@ class Group:
         return self.refusal(note, found, AGAIN)
 
     def refusal(self, note: Note, found: str, do: str) -> DistError:
-        """The error for a collective that is not begun."""
+        """The error for a collective that was not started."""
         return DistError(self._asked(note._replace(number=self.number + 1)), found, do)
 
     # ---- the end of the program ------------------------------------------------------------------
 
     def _raised(self, hook: Callable[..., Any]) -> Callable[..., Any]:
-        """Tell the others of an exception that ends this rank, then print it as ever."""
+        """Print an exception that ends this rank as usual, then report it to the others."""
 
         def told(kind: type[BaseException], error: BaseException, trace: TracebackType) -> None:
             hook(kind, error, trace)
@@ -261,7 +261,7 @@ class Group:
         return told
 
     def _say_unheard(self) -> bool:
-        """Print the error of a Handle that nobody waits for, unless the program knows of it."""
+        """Print the error of a Handle that was never waited for, unless the program has seen it."""
         if self.unheard is None or self.is_heard:
             return False
         print("In a collective with wait=False, which nobody has waited for:", file=sys.stderr)
@@ -269,15 +269,15 @@ class Group:
         return True
 
     def _end(self) -> None:
-        """What was started is brought to its end: other ranks take part in it. Not after a failure.
-        Where that is told here first, the program ends with code 1; no other way leads to it from
-        here than to end at once, as MPI_Abort does."""
+        """Finish the started collectives, since other ranks take part in them; not after a failure.
+        If the failure is first reported here, exit with code 1: this late, only ending at once, as
+        MPI_Abort does, can set the code."""
         if self._thread:
             self._queue.put(None)
             self._thread.join(1.0 if self.broken else None)
         is_news = self._say_unheard()
         for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(AttributeError, OSError, ValueError):  # there is none any more
+            with contextlib.suppress(AttributeError, OSError, ValueError):  # the stream is gone
                 stream.flush()
         self.transport.close(self.broken is None)
         if is_news:
@@ -307,7 +307,7 @@ def _place(trace: TracebackType | None) -> str:
 
 
 def seconds(given: float | None) -> float:
-    """How long to wait for others: as it is given, else as TUTOR_DIST_TIMEOUT says."""
+    """The seconds to wait for others: `given`, else TUTOR_DIST_TIMEOUT. DomainError unless > 0."""
     said = os.environ.get(VARIABLE) or TIMEOUT if given is None else given
     try:
         found = float(said)

@@ -1,10 +1,10 @@
 """Guard: the process that ends the ranks when their launcher cannot, because it was killed itself.
 
-The launcher writes "+pid" for each rank that it starts, and "-pid" when that one has ended. Where
-it is killed (`kill -9`, or memory that ran out), the system closes the pipe: then what still runs
-gets SIGTERM, and a moment later SIGKILL. It is a process of its own because nothing inside a rank
-would do on every system: a rank may not have come to tutor.distributed yet, or be stopped. It is
-started as a file, without the library, so that it costs ten milliseconds.
+The launcher writes "+pid" for each rank that it starts, and "-pid" when that rank has ended. If the
+launcher is killed (`kill -9`, or out of memory), the system closes the pipe: then all running ranks
+get SIGTERM, and a moment later SIGKILL. The guard is a separate process because nothing inside a
+rank would work on every system: the rank may not have imported tutor.distributed yet, or may be
+stopped. It starts as a file, without the library, and so costs ten milliseconds.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from collections.abc import Iterable
 
 
 def running(lines: Iterable[str]) -> set[int]:
-    """The ranks that run when there is nothing more to read."""
+    """The ranks still running at the end of the input."""
     there: set[int] = set()
     for line in lines:
         (there.add if line[0] == "+" else there.discard)(int(line[1:]))
@@ -24,7 +24,7 @@ def running(lines: Iterable[str]) -> set[int]:
 
 
 def hears(rank: int, number: int) -> bool:
-    """Send a signal to a rank and to what it has started; is anybody left of them?"""
+    """Send a signal to a rank and its child processes; is any of them left?"""
     try:
         os.killpg(rank, number)
     except ProcessLookupError:
@@ -35,11 +35,11 @@ def hears(rank: int, number: int) -> bool:
 
 
 def end(ranks: set[int], seconds: float) -> None:
-    """End them: those that have not done so after so many seconds by SIGKILL."""
+    """Send SIGTERM, and SIGKILL to those still running after `seconds` seconds."""
     until = time.monotonic() + seconds
     for rank in ranks:
         hears(rank, signal.SIGTERM)
-        hears(rank, signal.SIGCONT)  # one that was stopped hears it, too
+        hears(rank, signal.SIGCONT)  # wakes a stopped one, so that it gets SIGTERM
     while ranks and time.monotonic() < until:
         time.sleep(0.02)
         ranks = {rank for rank in ranks if hears(rank, 0)}

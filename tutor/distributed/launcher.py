@@ -1,13 +1,13 @@
 """`python -m tutor ranks 4 train.py --epochs 2`: the same program as four processes.
 
-The launcher makes what they need to find each other (shared.py says what), starts them, and hands
-on what they print, line by line, each with its rank in front. It waits for all. Where one ends with
-an error, it tells the others, gives them a few seconds to say what they were waiting for, and ends
-them. It restarts nothing: what has been trained since the last checkpoint is gone either way. Where
-it is killed itself, another process ends them (guard.py).
+The launcher creates the memory and sockets that connect the ranks (shared.py), starts them, and
+prints their output line by line, each with its rank in front. It waits for all. If one ends with an
+error, it tells the others, gives them a few seconds to report what they were waiting for, and ends
+them. It restarts nothing: any training since the last checkpoint is lost either way. If the
+launcher itself is killed, another process ends the ranks (guard.py).
 
-Each rank may use its share of the CPUs (TUTOR_NUM_THREADS, unless it is set), and reads nothing
-from the terminal. Ctrl-C reaches the launcher alone, which hands it on to each of them, once.
+Each rank may use its share of the CPUs (TUTOR_NUM_THREADS, unless it is set) and reads nothing from
+the terminal. Ctrl-C reaches only the launcher, which sends it once to each rank.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from tutor.distributed import ranks as environment
 from tutor.distributed.shared import FAILED, VARIABLE, Shared, framed
 from tutor.errors import DomainError
 
-GRACE = 2.0  # seconds that the other ranks have, to end by themselves, when one has failed
-MOST = 32  # ranks: each two of them have a socket
+GRACE = 2.0  # seconds for the other ranks to end by themselves after a failure
+MOST = 32  # ranks: each pair has a socket
 
 
 class Rank:
-    """A process that has been started, and what it has printed of a line that is not whole."""
+    """A running process, and the incomplete lines of its output."""
 
     def __init__(self, rank: int, process: subprocess.Popen[bytes], control: socket.socket) -> None:
         self.rank, self.process, self.control = rank, process, control
@@ -45,7 +45,7 @@ class Rank:
         self.pipes = {process.stdout: sys.stdout, process.stderr: sys.stderr}
         self.begun = dict.fromkeys(self.pipes, b"")
         self.is_known = False  # do the others know that it has failed?
-        self.is_guarded = False  # would it be ended if the launcher were killed?
+        self.is_guarded = False  # does the guard know it as running?
 
     @property
     def is_running(self) -> bool:
@@ -53,7 +53,7 @@ class Rank:
 
     @property
     def how(self) -> str:
-        """How it failed, in words; "" where it has not."""
+        """How it failed, in words; "" if it has not."""
         code = self.process.poll() or 0
         if code >= 0:
             return f"has ended with exit code {code}" if code else ""
@@ -61,7 +61,7 @@ class Rank:
         return f"was ended by {names.get(-code, f'signal {-code}')}"
 
     def print(self, pipe: IO[bytes], data: bytes) -> None:
-        """Hand on what it has printed, in whole lines; at the end of it (no data) what is left."""
+        """Print its output in whole lines; at its end (no data) the incomplete line, too."""
         *lines, self.begun[pipe] = (self.begun[pipe] + data).split(b"\n")
         if not data and self.begun[pipe]:
             lines, self.begun[pipe] = [self.begun[pipe]], b""
@@ -70,15 +70,15 @@ class Rank:
             print(f"[rank {self.rank}] {text}", file=self.pipes[pipe], flush=True)
 
     def signal(self, number: int) -> None:
-        """Send a signal to it, and to what it has started itself."""
+        """Send a signal to it and its child processes."""
         if self.is_running:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, number)
-                os.killpg(self.process.pid, signal.SIGCONT)  # one that was stopped hears it, too
+                os.killpg(self.process.pid, signal.SIGCONT)  # wakes a stopped one to get the signal
 
 
 class Launcher:
-    """Starts `count` ranks of a program, and looks after them."""
+    """Starts `count` ranks of a program and supervises them."""
 
     def __init__(self, count: int, program: list[str], timeout: float | None = None) -> None:
         if not 1 <= count <= MOST:
@@ -95,11 +95,11 @@ class Launcher:
             )
         self.count, self.program, self.timeout = count, program, timeout
         self.ranks: list[Rank] = []
-        self.failed: list[Rank] = []  # the first one first
+        self.failed: list[Rank] = []  # in the order of their failures
         self.guard: subprocess.Popen[bytes] | None = None
 
     def run(self) -> int:
-        """Start all, wait for all; the exit code: 0, or that of the first that failed."""
+        """Start all ranks and wait for them; the exit code: 0, or that of the first one to fail."""
         with _raising(signal.SIGTERM, signal.SIGHUP):
             try:
                 self.start()
@@ -118,11 +118,11 @@ class Launcher:
     # ---- the start -------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """One after the other. Each pair's socket is made with the first of the two, and each end
-        is closed here as soon as its rank has it: so a rank that ends is the last to have it."""
+        """Start the ranks in order. Each pair's socket is created with the first of the two, and an
+        end is closed here once its rank has it: when the rank ends, no other process holds it."""
         self.guard = _guard()
         memory = _memory(self.count * 2 * Shared.piece)
-        ends: dict[tuple[int, int], socket.socket] = {}  # (whose, to whom)
+        ends: dict[tuple[int, int], socket.socket] = {}  # (owner, peer)
         for rank in range(self.count):
             for other in range(rank + 1, self.count):
                 ends[rank, other], ends[other, rank] = socket.socketpair()
@@ -140,7 +140,7 @@ class Launcher:
         share = max(1, _cpus() // self.count)
         variables = {"TUTOR_NUM_THREADS": str(share), **os.environ, "PYTHONUNBUFFERED": "1"}
         variables[VARIABLE] = " ".join(map(str, [os.getpid(), rank, self.count, *files]))
-        variables.pop(environment.VARIABLE, None)  # it is known by the one above
+        variables.pop(environment.VARIABLE, None)  # VARIABLE of shared.py identifies the launcher
         if self.timeout is not None:
             variables["TUTOR_DIST_TIMEOUT"] = str(self.timeout)
         return subprocess.Popen(
@@ -153,8 +153,8 @@ class Launcher:
     # ---- while they run --------------------------------------------------------------------------
 
     def look_after(self, seconds: float | None) -> None:
-        """Hand on what the ranks print until all have ended, or for so long; where one fails, not
-        longer than GRACE."""
+        """Print the ranks' output until all have ended, or for `seconds`; after a failure at most
+        GRACE seconds."""
         end = None if seconds is None else time.monotonic() + seconds
         poll, pipes = select.poll(), {p.fileno(): (r, p) for r in self.ranks for p in r.pipes}
         for file in pipes:
@@ -166,12 +166,12 @@ class Launcher:
                 end = time.monotonic() + GRACE
             if end is not None and time.monotonic() > end:
                 return
-        while self._read(poll, pipes, 0):  # what the last of them printed at the end
+        while self._read(poll, pipes, 0):  # the last output
             pass
         self._tell_of_failures()
 
     def _read(self, poll: Any, pipes: dict[int, tuple[Rank, IO[bytes]]], seconds: float) -> bool:
-        """Hand on what has been printed, waiting so long for it; was there anything?"""
+        """Print the output so far, waiting at most `seconds` for it; was there any?"""
         found = poll.poll(1000 * seconds)
         for file, _ in found:
             rank, pipe = pipes[file]
@@ -182,17 +182,17 @@ class Launcher:
         return bool(found)
 
     def _tell_guard(self) -> None:
-        """Say which ranks run, where that is no longer what was said last."""
+        """Tell the guard which ranks have started or ended since last time."""
         assert self.guard and self.guard.stdin
         for rank in self.ranks:
             if rank.is_guarded is not rank.is_running:
                 rank.is_guarded = not rank.is_guarded
                 word = f"{'+' if rank.is_guarded else '-'}{rank.process.pid}\n"
-                with contextlib.suppress(BrokenPipeError):  # it was killed
+                with contextlib.suppress(BrokenPipeError):  # the guard was killed
                     self.guard.stdin.write(word.encode())
 
     def _tell_of_failures(self) -> bool:
-        """Tell the ranks of those among them that have failed; is there one?"""
+        """Tell the ranks which of them have failed; has any?"""
         for rank in sorted(self.ranks, key=lambda rank: rank.process.poll() or 0):
             if rank.how and not rank.is_known:
                 rank.is_known = True
@@ -207,23 +207,23 @@ class Launcher:
         return bool(self.failed)
 
     def end(self, number: int) -> None:
-        """End those that still run: by this signal, and if need be by SIGKILL."""
+        """End the running ranks with this signal, and if necessary with SIGKILL."""
         for last in (number, signal.SIGKILL):
             for rank in self.ranks:
-                rank.is_known = rank.is_known or rank.is_running  # it does not fail: it is ended
+                rank.is_known = rank.is_known or rank.is_running  # ended by us: no failure
                 rank.signal(last)
             self.look_after(GRACE)
 
 
 def _cpus() -> int:
-    """Those that this process may run on; where the system does not say it, all."""
+    """The CPUs that this process may use; all of them if the system does not tell."""
     told = getattr(os, "sched_getaffinity", None)
     return len(told(0)) if told else os.cpu_count() or 1
 
 
 def _guard() -> subprocess.Popen[bytes]:
-    """The process that ends the ranks where this one is killed; no signal of a terminal comes to
-    it, and nobody who reads what the ranks print waits for it."""
+    """Start the process that ends the ranks if this one is killed. It gets no signals from the
+    terminal and does not hold the output open."""
     return subprocess.Popen(
         [sys.executable, "-I", "-S", guard.__file__, str(GRACE)], start_new_session=True,
         stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, bufsize=0,
@@ -231,8 +231,8 @@ def _guard() -> subprocess.Popen[bytes]:
 
 
 def _memory(nbytes: int) -> int:
-    """The file of a memory for all ranks, which has no name."""
-    if hasattr(os, "memfd_create"):  # in Linux, and not of the size of /dev/shm, often 64 MB
+    """A file for the memory of all ranks, without a name."""
+    if hasattr(os, "memfd_create"):  # Linux; not limited by /dev/shm, often 64 MB
         file = os.memfd_create("tutor.distributed")
     else:
         with tempfile.TemporaryFile() as made:
@@ -243,7 +243,7 @@ def _memory(nbytes: int) -> int:
 
 @contextlib.contextmanager
 def _raising(*numbers: int) -> Iterator[None]:
-    """Let these signals end the launcher by an exception, so that it ends the ranks first."""
+    """Turn these signals into an exception in the launcher, so that it ends the ranks first."""
 
     def ended(number: int, frame: FrameType | None) -> None:
         raise SystemExit(128 + number)

@@ -1,17 +1,17 @@
-"""Leaves: the parts of a batch whose gradients are computed one by one, and added as a tree adds.
+"""Leaves: the parts of a batch whose gradients are computed separately and added as a binary tree.
 
-Floating-point addition is not associative, so a sum over a batch depends on how it is bracketed. A
-matrix product brackets it as its blocks have it, and its blocks depend on how many rows there are:
-the gradient of 64 rows, and the sum of the gradients of two times 32, differ in their last bits.
-So a batch is cut into as many leaves whatever the number of ranks, each leaf is computed by itself,
-and what is added up is bracketed like this, of 8 leaves:
+Floating-point addition is not associative, so a sum over a batch depends on its bracketing. A
+matrix product brackets by its blocks, and its blocks depend on the number of rows: the gradient of
+64 rows and the sum of the gradients of two times 32 rows differ in their last bits. So a batch is
+cut into the same leaves whatever the number of ranks, each leaf is computed separately, and the
+results are added with this bracketing, here for 8 leaves:
 
     ((0 + 1) + (2 + 3)) + ((4 + 5) + (6 + 7))
 
     1 rank:   all of it
-    2 ranks:  each one half, ((0 + 1) + (2 + 3)); the + in the middle is their all_reduce
-    4 ranks:  each a pair, (0 + 1); the rest is the tree in which all_reduce adds four of them
-    8 ranks:  each a leaf; all of it is the tree in which all_reduce adds
+    2 ranks:  each adds one half, ((0 + 1) + (2 + 3)); the middle + is their all_reduce
+    4 ranks:  each adds a pair, (0 + 1); the rest is the tree of an all_reduce over four ranks
+    8 ranks:  each has a leaf; all additions are the tree of the all_reduce
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from typing import Any
 
 from tutor.errors import DomainError
 
-LEAVES = 8  # of a batch, where nobody says otherwise: the same bits on 1, 2, 4 and 8 ranks
-Sums = list[Any]  # Tensors or numbers; None where there is nothing to add
+LEAVES = 8  # per batch, by default: the same bits on 1, 2, 4 and 8 ranks
+Sums = list[Any]  # Tensors or numbers; None: nothing to add
 
 
 def own_leaves(leaves: int | None, ranks: int) -> int:
-    """How many leaves each rank has; None: one. DomainError where they cannot be dealt out so that
-    the bits are those of one rank."""
+    """The number of leaves on each rank; 1 for None. DomainError if `leaves` is no power of two or
+    no multiple of `ranks`: the bits would not be those of one rank."""
     if leaves is None:
         return 1
     other = "or leaves=None: one for each rank, and other bits on another number of ranks"
@@ -43,11 +43,11 @@ def own_leaves(leaves: int | None, ranks: int) -> int:
 
 
 class Tree:
-    """Adds lists, one leaf after another, and keeps no more of them than it must: of 7 leaves three
+    """Adds lists, one leaf after another, and stores as few of them as possible: for 7 leaves three
     lists, the sums of 4, of 2 and of 1."""
 
     def __init__(self) -> None:
-        self.branches: list[tuple[int, Sums]] = []  # (leaves, their sums), the larger ones first
+        self.branches: list[tuple[int, Sums]] = []  # (leaves, their sums), larger ones first
 
     def add(self, leaf: Sums) -> None:
         count = 1
@@ -58,12 +58,12 @@ class Tree:
         self.branches.append((count, leaf))
 
     def with_last(self, i: int, last: Any) -> Any:
-        """The i-th sum, when `last` is what the last leaf has there."""
+        """The i-th sum, including `last`, the i-th entry of the last leaf."""
         for _, sums in reversed(self.branches):
             last = both(sums[i], last)
         return last
 
 
 def both(x: Any, y: Any) -> Any:
-    """x + y, where both are there."""
+    """x + y; if one is None, the other."""
     return y if x is None else x if y is None else x + y

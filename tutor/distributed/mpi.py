@@ -1,20 +1,20 @@
-"""Ranks that an MPI has started, on one machine or many: `mpiexec -n 4 python train.py`.
+"""Ranks started by an MPI, on one machine or many: `mpiexec -n 4 python train.py`.
 
-Any MPI will do that mpi4py can load (`pip install "tutorgrad[dist]"` brings mpi4py, `pip install
-mpich` an MPI, where the system has none). Of MPI we use messages between two ranks, Isend and
-Irecv, and its sums not at all: additions are tutor's, in the order that sums.py states.
+Any MPI that mpi4py can load will do (`pip install "tutorgrad[dist]"` installs mpi4py, `pip install
+mpich` an MPI, if the system has none). We use only MPI's messages between two ranks, Isend and
+Irecv, and none of its reductions: tutor does the additions, in the order that sums.py defines.
 
-MPI itself waits for ever. So nothing here blocks: all requests are started, then asked in turns
-whether they are done, until the time is over; between two turns the CPU is left to others, longer
-and longer. Requests know their rank: so it is known who has not come. What a rank has to say of
-failures comes as a message of another tag, which is looked for in each turn.
+MPI itself waits forever. So nothing here blocks: all requests are started, then polled in turn
+until the timeout; between two rounds this rank yields the CPU, for longer and longer. Each request
+knows its rank, so an error can name the missing ranks. Reports of failures are messages with
+another tag, which every round also looks for.
 
-Two things that MPI does for ever are kept away from: MPI_Init, which waits for all ranks, runs in a
-thread that can be given up; and after a failure there is no MPI_Finalize, but, as soon as all ranks
-have printed what they have to say, MPI_Abort, so that a rank that hangs is ended, too.
+Two calls of MPI that may never return are avoided: MPI_Init, which waits for all ranks, runs in a
+thread that can be abandoned; and after a failure we do not call MPI_Finalize but, as soon as all
+ranks have printed their errors, MPI_Abort, which also ends a rank that hangs.
 
-A rank that is killed says nothing. Open MPI's mpiexec then sends SIGTERM to the others, and SIGKILL
-a second later: in between, those that wait say for whom. (MPICH's mpiexec gives no time.)
+A rank that is killed sends nothing. Open MPI's mpiexec then sends SIGTERM to the others, and
+SIGKILL a second later: in between, waiting ranks report the missing one. (MPICH's gives no time.)
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from tutor.distributed.note import LONGEST
 from tutor.distributed.transport import ENDED_WELL, SMALL, Absent, Reasons, Transport, split
 from tutor.errors import DistError, MissingPackageError
 
-DATA, WORD = 7301, 7302  # tags; those of a program's own messages should be others
-GRACE = 2.0  # seconds that others may need to say, and print, why they end
-TOLD = "had not come when this rank was told to end (SIGTERM)"  # by its launcher, most likely
-EAGER = 0.0005  # seconds in which a rank that waits asks again at once
+DATA, WORD = 7301, 7302  # tags, which a program's own messages should not use
+GRACE = 2.0  # seconds for other ranks to report and print their errors
+TOLD = "had not come when this rank was told to end (SIGTERM)"  # most likely by its launcher
+EAGER = 0.0005  # seconds during which a waiting rank polls again at once
 let_others: Callable[[], object] = getattr(os, "sched_yield", lambda: time.sleep(0))
 Views = Mapping[int, memoryview]  # by rank
 
@@ -50,17 +50,17 @@ class Mpi(Transport):
     def __init__(self, timeout: float) -> None:
         self.mpi, self.is_ours = _started(timeout)
         self.comm = self.mpi.COMM_WORLD
-        self.comm.Set_errhandler(self.mpi.ERRORS_RETURN)  # as exceptions
+        self.comm.Set_errhandler(self.mpi.ERRORS_RETURN)  # raises exceptions
         self.rank, self.size = self.comm.Get_rank(), self.comm.Get_size()
         self.others = [r for r in range(self.size) if r != self.rank]
-        self.exchanges = 0  # those that this rank has done: all ranks do the same ones
-        self.reasons: dict[int, Reasons] = {}  # rank -> what it said of its end
-        self.did: dict[int, int] = {}  # rank -> how many exchanges it had done by then
-        self.ended: set[int] = set()  # those that have nothing more to say
-        self.lost: set[int] = set()  # those that have been waited for in vain
-        self.kept: list[Any] = []  # what MPI may still read, or write
+        self.exchanges = 0  # done by this rank: all ranks do the same ones
+        self.reasons: dict[int, Reasons] = {}  # rank -> why it ends, in its own words
+        self.did: dict[int, int] = {}  # rank -> the number of exchanges it had done by then
+        self.ended: set[int] = set()  # ranks that will send nothing more
+        self.lost: set[int] = set()  # ranks that did not come in time
+        self.kept: list[Any] = []  # memory that MPI may still read or write
         self.rows = bytearray()
-        self.lock = threading.Lock()  # MPI is called by one thread at a time
+        self.lock = threading.Lock()  # one thread at a time calls MPI
         self.word = bytearray(4 * LONGEST)
         self.listening = self._listen()
         self.waits = self.is_told = False  # SIGTERM came while this rank waited for others
@@ -82,8 +82,8 @@ class Mpi(Transport):
         return [bytes(notes[r]).rstrip(b"\0") for r in range(self.size)]
 
     def broadcast(self, data: memoryview, root: int, timeout: float) -> None:
-        """Of much data, the root sends each rank a part, which that one sends to all others: so no
-        rank sends more than twice what there is."""
+        """For large data the root sends each rank a part, which that rank sends to all others: so
+        no rank sends more than twice the data."""
         if data.nbytes <= SMALL or self.size == 2:
             self._from_root(dict.fromkeys(range(self.size), data), root, timeout)
             return
@@ -97,7 +97,7 @@ class Mpi(Transport):
             self._exchange(dict.fromkeys(them, parts[self.rank]), received, timeout)
 
     def _from_root(self, parts: Views, root: int, timeout: float) -> None:
-        """parts[r] to rank r."""
+        """Send parts[r] from the root to rank r."""
         if self.rank == root:
             self._exchange({r: parts[r] for r in self.others}, {}, timeout)
         else:
@@ -121,12 +121,12 @@ class Mpi(Transport):
         return rows
 
     def tell(self, reasons: Reasons) -> None:
-        few = dict([*reasons.items()][:4])  # as many as the room for a word takes
+        few = dict([*reasons.items()][:4])  # as many as fit into a word
         self._say(json.dumps([self.exchanges, few]).encode())
 
     def close(self, well: bool) -> None:
-        """Wait until the others are done, too, as MPI_Finalize does; after a failure not for long,
-        and end them all."""
+        """Wait until the others are done, as MPI_Finalize does; after a failure wait only briefly,
+        then end all ranks."""
         if well:
             self.tell({self.rank: ENDED_WELL})
         self._say(b"")
@@ -138,8 +138,8 @@ class Mpi(Transport):
             time.sleep(0.001)
         all_well = all(said == {r: ENDED_WELL} for r, said in self.reasons.items())
         with self.lock, contextlib.suppress(self.mpi.Exception):
-            if not (well and all_well):  # what they have sent may be unread for ever
-                time.sleep(GRACE / 4)  # until mpiexec has read what was printed: it drops the rest
+            if not (well and all_well):  # messages may remain unread forever
+                time.sleep(GRACE / 4)  # mpiexec needs time to read the output: it drops the rest
                 self.comm.Abort(1)
             self.listening.Cancel()
             self.listening.Wait()
@@ -153,7 +153,7 @@ class Mpi(Transport):
     # ---- messages --------------------------------------------------------------------------------
 
     def _exchange(self, sent: Views, received: Views, timeout: float) -> None:
-        """Send these views, and fill those, each to and from its rank."""
+        """Send these views and fill those; the keys are the ranks to send to and receive from."""
         mpi, left = self.mpi, {}
         try:
             with self.lock:
@@ -164,20 +164,20 @@ class Mpi(Transport):
             self._finish(left, timeout)
             self.exchanges += 1
         except (Exception, KeyboardInterrupt):
-            self.kept += [left, sent, received]  # MPI may still write into what it was given
+            self.kept += [left, sent, received]  # MPI may still write into these
             with self.lock, contextlib.suppress(mpi.Exception):
                 for request in left.values():
                     request.Cancel()
             raise
 
     def _finish(self, left: dict[Any, Any], timeout: float) -> None:
-        """Ask the requests until all are done; Absent where a rank does not do its part."""
+        """Poll the requests until all are done; Absent if a rank does not do its part."""
         self.waits = True
         try:
             self._until_done(left, timeout)
         finally:
             self.waits = False
-        if self.is_told:  # all came in time: so it ends as it would have
+        if self.is_told:  # all came in time: end as the signal would have
             os.kill(os.getpid(), signal.SIGTERM)
 
     def _until_done(self, left: dict[Any, Any], timeout: float) -> None:
@@ -194,20 +194,20 @@ class Mpi(Transport):
             self._hear()
             absent = {r for r, _ in left}
             for r in absent & {*self.reasons}:
-                if self.did[r] <= self.exchanges:  # else its word came faster than its bytes
+                if self.did[r] <= self.exchanges:  # else its word overtook its bytes
                     raise Absent(self.reasons[r])
             if self.is_told and absent:
                 self.lost |= absent
                 raise Absent(dict.fromkeys(absent, TOLD))
             waited = time.monotonic() - begin
-            if waited > timeout + GRACE / 4:  # a little more: one of them may know of whom it waits
+            if waited > timeout + GRACE / 4:  # a bit longer: one of them may report why
                 self.lost |= absent
                 raise Absent(dict.fromkeys(absent, f"has not come within {timeout:g} s"))
             if not done:
                 let_others() if waited < EAGER else time.sleep(min(waited / 10, 0.001))
 
     def _told(self, *_: object) -> None:
-        """SIGTERM: a rank that waits raises, and says for whom; else it ends as it would have."""
+        """On SIGTERM: raise and name the missing ranks if waiting; else end as by default."""
         if self.waits:
             self.is_told = True
         else:
@@ -215,14 +215,14 @@ class Mpi(Transport):
             signal.raise_signal(signal.SIGTERM)
 
     def _say(self, word: bytes) -> None:
-        """A word to all others, for which nobody waits."""
+        """Send a word to all others, without waiting."""
         with self.lock, contextlib.suppress(self.mpi.Exception):
             view = bytearray(word)
             requests = [self.comm.Isend([view, self.mpi.BYTE], r, WORD) for r in self.others]
             self.kept += [view, requests]
 
     def _hear(self) -> None:
-        """Read the words that have come: why a rank ends, and that it has nothing more to say."""
+        """Read the words that have arrived: why a rank ends, or that it will send nothing more."""
         with self.lock, contextlib.suppress(self.mpi.Exception):
             status = self.mpi.Status()
             while self.listening.Test(status):
@@ -240,12 +240,12 @@ class Mpi(Transport):
 
 
 def _is_main() -> bool:
-    """May this thread say what a signal does?"""
+    """Is this the main thread, the only one that may set signal handlers?"""
     return threading.current_thread() is threading.main_thread()
 
 
 def _started(timeout: float) -> tuple[Any, bool]:
-    """mpi4py's MPI, with MPI started; was it we who did?"""
+    """mpi4py's MPI, initialized, and whether we initialized it."""
     is_ours = "mpi4py.MPI" not in sys.modules
     try:
         import mpi4py
@@ -276,8 +276,8 @@ def _started(timeout: float) -> tuple[Any, bool]:
 
 
 def _initialize(mpi: Any) -> None:
-    """MPI_Init_thread, by way of ctypes, which lets other threads run meanwhile."""
-    for library in (mpi.__file__, None):  # linked to MPI, or found by who loaded MPI before
+    """Call MPI_Init_thread through ctypes, which lets other threads run meanwhile."""
+    for library in (mpi.__file__, None):  # linked to MPI, or MPI was loaded before
         start = getattr(ctypes.CDLL(library), "MPI_Init_thread", None)
         if start is not None:
             start(None, None, ctypes.c_int(mpi.THREAD_MULTIPLE), ctypes.byref(ctypes.c_int()))

@@ -1,4 +1,4 @@
-"""Note: what a rank says of a collective before it takes part in it.
+"""Note: a rank's description of a collective, sent before it takes part.
 
     >>> note = Note("all_reduce", (2, 3), "float32", "sum", "train.py", 12, 7)
     >>> print(note)
@@ -6,8 +6,8 @@
     >>> Note.read(note.written()) == note
     True
 
-Ranks compare notes first. So a rank that asks for something else is found before a byte of a Tensor
-has moved, and each of them can say what the other has asked for, and in which line.
+Ranks compare notes first. So a rank that makes a different call is detected before a byte of a
+Tensor moves, and every rank can report the other's call and its line.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
-LONGEST = 2000  # bytes of a note, written: every transport has room for that
+LONGEST = 2000  # bytes of an encoded note: every transport has room for this
 
 
 class Note(NamedTuple):
     call: str
     shape: tuple[int, ...] | None = None
     dtype: str = ""
-    how: str = ""  # what else the ranks must agree on: "sum", "root 0"
+    how: str = ""  # other settings that must agree: "sum", "root 0"
     file: str = "?"
     line: int = 0
-    number: int = 0  # of the collective: how many this rank has called, with this one
+    number: int = 0  # how many collectives this rank has called, including this one
 
     @property
     def agreed(self) -> tuple[object, ...]:
-        """What must be the same on all ranks: all but the place."""
+        """The fields that must be equal on all ranks: all except the place."""
         return self.call, self.shape, self.dtype, self.how, self.number
 
     def written(self) -> bytes:
-        """The note as bytes. Of a very long path, its end says where it is."""
+        """The note as bytes. A very long path is cut to its end."""
         text = json.dumps(self._replace(file=self.file[-400:])).encode()
         return text if len(text) <= LONGEST else json.dumps(self._replace(file="?")).encode()
 

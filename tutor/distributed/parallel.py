@@ -1,4 +1,4 @@
-"""DataParallel: a model on several ranks, each of which computes with its part of every batch.
+"""DataParallel: a model on several ranks, each of which processes its part of every batch.
 
     model = dist.DataParallel(model)                    # rank 0's parameters, on every rank
     loader = DataLoader(samples, 64, shuffle=True, seed=0, shard=(dist.rank(), dist.size()))
@@ -7,9 +7,9 @@
         loss = model.backward(lambda x, y: model(x).cross_entropy(y), x, y)
         optimizer.step()                                # the same step on every rank
 
-`backward` leaves in every `.grad` the gradient of the mean loss over the whole batch, the rows of
-all ranks. It has the same bits on 1, 2, 4 and 8 ranks: leaves.py says how. What a training loop
-says otherwise, `loss.backward()`, works as well, with one leaf a rank: ddp_hooks.py.
+`backward` sets every `.grad` to the gradient of the mean loss over the whole batch, the rows of all
+ranks. It has the same bits on 1, 2, 4 and 8 ranks: leaves.py explains how. The usual call in a
+training loop, `loss.backward()`, works as well, with one leaf per rank: ddp_hooks.py.
 """
 
 from __future__ import annotations
@@ -38,23 +38,23 @@ from tutor.nn.parts import named_tensors
 from tutor.programs.jit import Jitted, jit
 
 LossOf = Callable[..., Tensor]
-APART = 48  # leaves draw random numbers so many bits of the counter apart
-MOST_FUNCTIONS = 8  # of which a recording is kept
+APART = 48  # each leaf's random numbers start 2**48 counter values after those before
+MOST_FUNCTIONS = 8  # whose recordings are stored
 
 
 class DataParallel(Module):
     """A model whose gradients are those of the whole batch, of which each rank has a part.
 
     `model` is any object with parameters; it is called as before, `parallel(x)`, and its parameters
-    keep their names. When it is made, every rank takes over rank 0's parameters, buffers and state
-    of the random numbers.
+    keep their names. On creation every rank copies rank 0's parameters, buffers and random number
+    state.
 
-    leaves    the parts into which the batch of all ranks is cut: a power of two, a multiple of the
-              number of ranks. None: one a rank, which is faster, and gives other bits on another
-              number of ranks
-    bucket    how many bytes of gradients go together in one message
-    jit       replay what a leaf does, as tutor.jit: the loss function that is given to `backward`
-              must then be the same one each time
+    leaves    the number of parts of the whole batch: a power of two and a multiple of the number
+              of ranks. None: one per rank, which is faster, but the bits depend on the number
+              of ranks
+    bucket    bytes of gradients in one message
+    jit       replay each leaf, as tutor.jit does: `backward` must then get the same loss function
+              each time
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class DataParallel(Module):
         return result
 
     def named_parts(self) -> Iterator[tuple[Any, Any]]:
-        """The model's parts, by the names that they have there."""
+        """The model's parts, under the model's own names."""
         model = self.model
         if hasattr(type(model), "named_parts"):
             yield from model.named_parts()
@@ -103,19 +103,19 @@ class DataParallel(Module):
         return running_of(self).walks.waited
 
     def no_sync(self) -> Within[bool]:
-        """`with model.no_sync():`: each loss.backward() adds to this rank's `.grad` alone. The
-        first one after it reduces them all: on each rank the sum of the means that it has seen."""
+        """`with model.no_sync():`: each loss.backward() adds only to this rank's `.grad`. The first
+        one afterwards reduces all gradients: on each rank the sum of the means it has seen."""
         return Within(Walks.reduces, False)
 
     # ---- a batch, leaf by leaf -------------------------------------------------------------------
 
     def backward(self, loss_of: LossOf, *batch: Any, gradient: float | Tensor = 1.0) -> Tensor:
-        """The mean loss over the batch of all ranks; its gradients are added to each `.grad`.
+        """The mean loss over the batch of all ranks; adds its gradients to each `.grad`.
 
-        `batch` are this rank's rows of it: Tensors of one length, which may be 0, or what a
-        DataLoader makes of them. `loss_of(*part)` is the mean loss over some of the rows, one
-        number. `gradient` is what backward begins with: `scaler.scale(Tensor(1.0))`, say. DistError
-        where the ranks do not come together, DomainError where no rank has a row.
+        `batch` is this rank's rows: Tensors of one length, possibly 0, or a batch from a
+        DataLoader. `loss_of(*part)` returns the mean loss over some of the rows, one number.
+        `gradient` is the initial gradient of backward, for example `scaler.scale(Tensor(1.0))`.
+        DistError if the ranks do not come together, DomainError if no rank has a row.
         """
         bounds_checks.opened("to reduce gradients over ranks")
         running = running_of(self)
@@ -139,13 +139,13 @@ class DataParallel(Module):
     def _leaves(
         self, running: Running, loss_of: LossOf, batch: Any, gradient: float | Tensor
     ) -> Result:
-        """All leaves of this rank, and the reduction over all ranks."""
+        """Compute all leaves of this rank and reduce over all ranks."""
         seed, counter = random.get_state()
         ends, current = edges(rows_of(batch), running.own), running.walks.round()
         leaf: Sums = []
         for k in range(running.own):
             start, end = ends[k], ends[k + 1]
-            own = (rank() * running.own + k) << APART  # numbers of its own, on whatever rank
+            own = (rank() * running.own + k) << APART  # the leaf's own numbers, on any rank
             random.set_state((seed, (counter + own) % 2**64))
             last = current if k == running.own - 1 else None
             scale = Tensor(float(end - start)) * gradient
@@ -159,8 +159,8 @@ class DataParallel(Module):
     def _leaf(
         self, running: Running, last: Round | None, loss_of: LossOf, part: Any, scale: Tensor
     ) -> Sums:
-        """What one leaf adds to the sums. `last` is given for the last one, whose gradients are
-        handed on as they come."""
+        """One leaf's terms of the sums. `last` is given for the last leaf, whose gradients are
+        passed on as they are computed."""
         walks, rows = running.walks, rows_of(part)
         if not rows:
             return [None] * (len(walks.params) + len(walks.statistics.tensors) + 1)
@@ -179,14 +179,14 @@ class DataParallel(Module):
 
 
 class Running:
-    """What a DataParallel is in the middle of."""
+    """The state of a DataParallel in use."""
 
     def __init__(self, own: int, walks: Walks) -> None:
         self.own, self.walks = own, walks
         self.jitted: dict[LossOf, Jitted] = {}
 
     def replayed(self, loss_of: LossOf) -> Jitted:
-        """The gradients of a leaf, as a function that can be replayed."""
+        """The gradients of a leaf, as a function that tutor.jit replays."""
         if loss_of in self.jitted:
             return self.jitted[loss_of]
         params = self.walks.params
@@ -203,7 +203,7 @@ class Running:
         return self.jitted[loss_of]
 
 
-# Not among the attributes: what changes there would make tutor.jit record again.
+# Not attributes of the DataParallel: a change there would make tutor.jit record again.
 _running: weakref.WeakKeyDictionary[DataParallel, Running] = weakref.WeakKeyDictionary()
 
 
@@ -225,7 +225,7 @@ def check(loss: object) -> None:
 
 
 def agree(tensors: Sequence[Tensor]) -> None:
-    """Let all ranks have rank 0's numbers, and its state of the random numbers."""
+    """Copy rank 0's tensors and random number state to all ranks."""
     if size() == 1:
         return
     for t in tensors:

@@ -1,10 +1,10 @@
-"""Which rank this is, and of how many: `init`, `rank`, `size`.
+"""This rank's number and the number of ranks: `init`, `rank`, `size`.
 
     python train.py                           # rank 0 of 1
     python -m tutor ranks 4 train.py          # processes of this machine, over shared memory
     mpiexec -n 4 python train.py              # any MPI, any number of machines
 
-The launcher is known by what it puts into the environment; TUTOR_DIST, or `init`, says otherwise.
+Environment variables show which launcher was used; TUTOR_DIST or `init` overrides them.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from tutor.distributed.transport import Transport
 from tutor.errors import DistError, DomainError, unknown
 
 VARIABLE = "TUTOR_DIST"
-TRANSPORTS = ("alone", "shared", "mpi")  # the module of each has a class of its name
-# What mpiexec, or srun, tells the processes that it starts: how many there are.
+TRANSPORTS = ("alone", "shared", "mpi")  # each is a module, with a class of the same name
+# Set by mpiexec or srun for each process: the number of processes.
 LAUNCHED = (
     "PMI_SIZE", "PMIX_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE", "MPI_LOCALNRANKS",
 )  # fmt: skip
 
 _group: Group | None = None
 _lock = threading.Lock()
-_before, _is_child = "alone", False  # of a fork: how the parent would find the others; after it
+_before, _is_child = "alone", False  # the parent's transport before a fork; is this the child?
 
 
 def init(transport: str | None = None, *, timeout: float | None = None) -> None:
-    """Find the other ranks. Without it, the first call of `tutor.distributed` does that.
+    """Find the other ranks. Otherwise the first call of `tutor.distributed` does so.
 
-    `transport`: "alone", "shared" or "mpi"; None: TUTOR_DIST's, else what launched this program.
+    `transport`: "alone", "shared" or "mpi"; None: TUTOR_DIST, else the one of the launcher.
     `timeout`: the seconds that a rank waits for others before it raises DistError (default:
-    TUTOR_DIST_TIMEOUT's, else 30). Raises DomainError where the program was not launched so, and
-    where it has begun otherwise, MissingPackageError where mpi4py is wanted and not there,
-    DistError in a child that a rank has forked off.
+    TUTOR_DIST_TIMEOUT, else 30). Raises DomainError if the program was not launched for this
+    transport or has already started with other settings, MissingPackageError if mpi4py is needed
+    and missing, DistError in a forked child of a rank.
     """
     global _group
     with _lock:
@@ -58,7 +58,7 @@ def init(transport: str | None = None, *, timeout: float | None = None) -> None:
 
 
 def launched() -> str:
-    """The transport of what started this program."""
+    """The transport of the launcher that started this program."""
     from tutor.distributed import shared
 
     if shared.is_launched():
@@ -83,7 +83,7 @@ def _before_fork() -> None:
 
 
 def _in_child() -> None:
-    """What was forked off is no rank, whatever the environment says."""
+    """A forked child is no rank, whatever the environment says."""
     global _lock, _is_child
     _lock, _is_child = threading.Lock(), True
     if _group is not None:
@@ -95,7 +95,7 @@ if hasattr(os, "register_at_fork"):  # Windows does not fork
 
 
 def group() -> Group:
-    """All ranks, as this one sees them."""
+    """The group of all ranks."""
     if _group is None:
         init()
     assert _group is not None
@@ -103,10 +103,10 @@ def group() -> Group:
 
 
 def rank() -> int:
-    """Which of the ranks this is: 0 to size() - 1."""
+    """The number of this rank: 0 to size() - 1."""
     return group().rank
 
 
 def size() -> int:
-    """How many ranks there are."""
+    """The number of ranks."""
     return group().size

@@ -1,4 +1,4 @@
-"""Round: one reduction of everything: gradients, statistics, the loss; over leaves, then ranks."""
+"""Round: one reduction of gradients, statistics and the loss, over leaves, then over ranks."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from tutor.methods.tensor import Tensor
 class Result(NamedTuple):
     gradients: list[Tensor | None]  # of the mean over all rows; None: no leaf of any rank had one
     loss: float  # the mean over all rows
-    drawn: int  # blocks of random numbers, by all leaves together
+    drawn: int  # blocks of random numbers drawn by all leaves together
     waited: float  # seconds
 
 
 class Round:
-    """What the leaves of this rank have, summed up as they come.
+    """The running sums over the leaves of this rank.
 
-    A leaf is a list: its gradients, what became of the statistics, and its loss, all of them times
-    the number of its rows. Of the last one the gradients may come one by one (`arrived`), and go on
-    their way while the others are computed. An empty leaf is a list of None.
+    A leaf is a list: its gradients, its new statistics, and its loss, all multiplied by its number
+    of rows. The gradients of the last leaf may come one by one (`arrived`) and be sent while the
+    others are computed. An empty leaf is a list of None.
     """
 
     def __init__(
@@ -40,13 +40,13 @@ class Round:
         self.rows, self.drawn = 0.0, 0
 
     def arrived(self, i: int, gradient: Tensor | None) -> None:
-        """The i-th gradient of the last leaf."""
+        """Add the i-th gradient of the last leaf."""
         own = self.tree.with_last(i, gradient)
         if own is not None:
             self.reduction.put(i, own)
 
     def finish(self, last: Sums) -> Result:
-        """All of it, over all ranks. DomainError where none of them has had a row."""
+        """Finish the sums over all ranks. DomainError if no rank has had a row."""
         count = len(self.params)
         for i, own in enumerate(list(self.reduction.own)):
             if own is None:

@@ -5,10 +5,10 @@ memory optimizations toward training trillion parameter models", stage 1).
     rank 0's, of 2                  | w w w w w w |
     rank 1's                                      | w w w w | b b |
 
-With DataParallel every rank has the same gradients, makes the same step, and keeps the same state:
-for Adam two numbers for each parameter. Here a rank keeps that of its part only, moves its part
-only, and then all hand their parts round. An optimizer that moves each number by itself does not
-notice: the bits are the same. It costs one all_gather of the parameters in each step.
+With DataParallel every rank has the same gradients, takes the same step, and stores the same state:
+for Adam two numbers per parameter. Here each rank stores and updates only its own part; then all
+ranks share the updated parts. If the optimizer updates each number independently, the result is the
+same to the bit. The price is one all_gather of the parameters in each step.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ from tutor.methods.tensor import Tensor
 from tutor.ops.movement import concatenate
 from tutor.optim import SGD, Adadelta, Adagrad, Adam, AdamW, Lion, NAdam, Optimizer, RAdam, RMSprop
 
-# Those that move each number of a parameter by its own gradient and state.
+# These update each number of a parameter from its own gradient and state.
 ELEMENTWISE = (SGD, Adam, AdamW, NAdam, RAdam, RMSprop, Adagrad, Adadelta, Lion)
 
 
 class Piece(NamedTuple):
-    """What a rank has of a parameter: the numbers `start` to `end` of it, in a row."""
+    """A rank's part of a parameter: its numbers `start` to `end`, flattened."""
 
     whole: Tensor
     start: int
     end: int
-    own: Tensor  # over the same memory
+    own: Tensor  # a view of the same memory
 
 
 class Sharded(Optimizer):
-    """`Sharded(optim.Adam, params, lr=0.001)`: that optimizer, with its state dealt out.
+    """`Sharded(optim.Adam, params, lr=0.001)`: that optimizer, its state split among ranks.
 
-    It is used as the optimizer itself: `step`, `zero_grad`, `lr`, `param_groups`; `params` are
-    Tensors or groups, as there. `state_dict` is that of the optimizer as a whole, and good for any
-    number of ranks: all ranks have to call it together, as they do `step`. DomainError for an
-    optimizer that does not move each number by itself.
+    It is used like the optimizer itself: `step`, `zero_grad`, `lr`, `param_groups`; `params` are
+    Tensors or groups, too. `state_dict` is that of the whole optimizer and loads on any number of
+    ranks; all ranks must call it together, as they do `step`. DomainError for an optimizer that
+    does not update each number independently.
     """
 
-    inner: Optimizer  # over the pieces; settings, state and the count of steps are its own
+    inner: Optimizer  # over the pieces; it has the settings, the state and the step count
     pieces: list[Piece]
 
     def __new__(cls, *args: Any, **options: Any) -> Self:
@@ -71,7 +71,7 @@ class Sharded(Optimizer):
         vars(self).update(inner=kind(dealt, **settings), pieces=pieces)
 
     def __getattribute__(self, name: str) -> Any:
-        """All that is not written here is the inner optimizer's."""
+        """Everything not defined here is the inner optimizer's."""
         if name in OWN or name.startswith("__"):
             return object.__getattribute__(self, name)
         return getattr(object.__getattribute__(self, "inner"), name)
@@ -81,16 +81,16 @@ class Sharded(Optimizer):
 
     @property
     def params(self) -> list[Tensor]:  # type: ignore[override]
-        """The parameters as wholes."""
+        """The whole parameters."""
         return [piece.whole for piece in self.pieces]
 
     def add_param_group(self, param_group: Mapping[str, Any]) -> None:
-        """DomainError: all parameters are cut together."""
+        """DomainError: the parameters have already been cut, all together."""
         raise DomainError("to add parameters to a Sharded optimizer", "the others are cut already",
                           "make it with all groups of parameters")  # fmt: skip
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients."""
+        """Drop the gradients, or with set_to_none=False set them to zero."""
         for piece in self.pieces:
             piece.own._grad = None
             if set_to_none:
@@ -99,8 +99,8 @@ class Sharded(Optimizer):
                 piece.whole._grad.zero_()
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Move this rank's part of the parameters that have a gradient, and take the others' from
-        them. All ranks have to have the same gradients."""
+        """Update this rank's part of the parameters that have a gradient, and get the rest from
+        others. Gradients must be the same on all ranks. GraphError if a parameter has moved."""
         if closure is not None:
             checks.function("Sharded.step(closure)", closure)
         result = None if closure is None else recording.during(True, closure)
@@ -121,7 +121,7 @@ class Sharded(Optimizer):
         return result
 
     def state_dict(self) -> dict[str, Any]:
-        """What `state_dict` of the optimizer would give without shards, gathered from all ranks."""
+        """The `state_dict` of the optimizer without shards, gathered from all ranks."""
         state = self.inner.state_dict()
         for name in self.inner.slots:
             own = self.inner.state[name]
@@ -131,8 +131,8 @@ class Sharded(Optimizer):
         return state
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take this rank's part of what `state_dict` gave, on however many ranks, or that of the
-        optimizer itself. DataError, and nothing is changed, where it does not fit."""
+        """Load this rank's part of a state from `state_dict`, of any number of ranks or of the
+        optimizer itself. DataError, with nothing changed, if it does not fit."""
         own = dict(state)
         for name in self.inner.slots:
             for i, (t, piece) in enumerate(zip(self.inner.state[name], self.pieces, strict=True)):
@@ -153,12 +153,12 @@ OWN = {*vars(Sharded), "inner", "pieces"}
 
 
 def share(count: int) -> int:
-    """How many of so many numbers a rank has; the last ones may have less."""
+    """How many of `count` numbers each rank has; the last ranks may have fewer."""
     return -(-count // size())
 
 
 def cut(wholes: list[Tensor]) -> list[Piece]:
-    """This rank's piece of each parameter. The parameters of each dtype are cut as one row."""
+    """This rank's piece of each parameter. All parameters of one dtype are cut as one row."""
     totals: dict[DType, int] = {}
     for p in wholes:
         if not isinstance(p, Tensor) or not p.is_contiguous():
@@ -178,7 +178,7 @@ def cut(wholes: list[Tensor]) -> list[Piece]:
 
 
 def gathered(pieces: list[Piece], own: list[Tensor]) -> list[Tensor]:
-    """The wholes of which each rank has these pieces."""
+    """The whole tensors, gathered from the pieces of all ranks."""
     wholes: list[Tensor] = [piece.whole for piece in pieces]
     for dtype in dict.fromkeys(piece.whole.dtype for piece in pieces):
         members = [i for i, piece in enumerate(pieces) if piece.whole.dtype is dtype]

@@ -1,21 +1,21 @@
-"""Ranks that are processes of one machine: bytes go through memory that all of them have mapped,
-words through a socket between each two.
+"""Ranks that are processes of one machine: bytes move through memory that all of them map, messages
+through a socket between each two.
 
-`python -m tutor ranks 4 train.py` makes both before it starts the ranks (launcher.py), which find
-them in the environment. The memory is a file that never had a name: whatever ends the ranks, in
-whatever order, the system takes it back, and nothing is left over in /dev/shm.
+`python -m tutor ranks 4 train.py` creates both before it starts the ranks (launcher.py), which find
+them through the environment. The memory is a file without a name: however and in whatever order the
+ranks end, the system frees it, and nothing is left in /dev/shm.
 
-Each rank has a window in that memory, which it alone writes, and all read:
+Each rank has a window in that memory, which it alone writes and all ranks read:
 
     rank 0: | half 0 | half 1 |   rank 1: | half 0 | half 1 |   ...
 
-What is to move is copied into the own window. Then the ranks meet. Then everybody reads from the
-windows of others what is meant for him; sums are computed straight from there. Calls take turns
-with the halves: who writes half 0 again has met all others since, so they have read what was there.
+Each rank copies its outgoing data into its own window. Then the ranks meet. Then each reads its
+data from the windows of the others; sums are computed straight from there. Calls alternate between
+the halves: before a rank writes half 0 again it has met all others since, so they have read it.
 
-A meeting is a few bytes through each socket. Sockets rather than flags in the memory: a rank that
-waits sleeps, and leaves the CPU to those it waits for; and the system closes the sockets of a
-process that ends, however it ends, so that the others know it within a millisecond.
+A meeting is a few bytes through each socket. Sockets are better than flags in the memory: a waiting
+rank sleeps and leaves the CPU to those it waits for; and the system closes the sockets of a process
+that ends, however it ends, so that the others notice within a millisecond.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from itertools import accumulate, pairwise
 from tutor.distributed.transport import ENDED_WELL, Absent, Reasons, Transport
 from tutor.errors import DomainError
 
-# "12345 rank size launcher memory socket ...": the launcher's process, who we are, and open files
+# "12345 rank size launcher memory socket ...": the launcher's process, this rank, and open files
 VARIABLE = "TUTOR_DIST_SHARED"
-NOTE, FAILED, ENDED = b"n", b"f", b"e"  # what a message is
-WORD = 0.5  # seconds that the launcher may need to say how a rank ended
+NOTE, FAILED, ENDED = b"n", b"f", b"e"  # kinds of messages
+WORD = 0.5  # seconds for the launcher to report how a rank ended
 LAUNCHER = -1
 
 
 class Shared(Transport):
-    """One of several ranks, as the launcher has started it."""
+    """One of several ranks that the launcher started."""
 
     name = "shared"
 
@@ -61,13 +61,13 @@ class Shared(Transport):
         os.close(files[1])
         cuts = [(i * self.piece, (i + 1) * self.piece) for i in range(self.size * 2)]
         windows = [memory[start:end] for start, end in cuts]
-        self.halves = windows[::2], windows[1::2]  # each a window of every rank
+        self.halves = windows[::2], windows[1::2]  # each has one window for every rank
         self.turn = 0
         self.others = [r for r in range(self.size) if r != self.rank]
         self.notes: dict[int, deque[bytes]] = {r: deque() for r in self.sockets}
         self.unread: dict[int, bytearray] = {r: bytearray() for r in self.sockets}
         self.closed: dict[int, float] = {}  # rank -> when its socket closed
-        self.reasons: dict[int, Reasons] = {}  # rank -> what it, or the launcher, said
+        self.reasons: dict[int, Reasons] = {}  # rank -> reasons from it or from the launcher
         self.sending = threading.Lock()
         self.waiting = select.poll()
         self.ranks = {s.fileno(): r for r, s in self.sockets.items()}
@@ -125,18 +125,18 @@ class Shared(Transport):
     # ---- windows and sockets ---------------------------------------------------------------------
 
     def _next(self) -> list[memoryview]:
-        """The halves whose turn it is: all of them have been read."""
+        """The halves to write next: all ranks have read them."""
         self.turn ^= 1
         return self.halves[self.turn]
 
     def _send(self, rank: int, kind: bytes, body: bytes) -> None:
-        """A message is short, and few are on their way: so there is always room for it."""
-        # An OSError: it has ended, as reading from it will say.
+        """Send a message. Messages are short and few, so the socket always has room."""
+        # An OSError means that the rank has ended; the next read will find out.
         with self.sending, contextlib.suppress(OSError):
             self.sockets[rank].sendall(framed(kind, body))
 
     def _receive(self, seconds: float) -> None:
-        """Sleep until somebody says something, or for so long, and read all that was said."""
+        """Sleep until a message arrives or the time is over, then read all messages."""
         for file, _ in self.waiting.poll(max(0, 1000 * seconds)):
             rank = self.ranks[file]
             try:
@@ -150,7 +150,7 @@ class Shared(Transport):
             self._read(rank)
 
     def _read(self, rank: int) -> None:
-        """Take the messages out of what has come from a rank, but for one that is not yet whole."""
+        """Take the complete messages out of the bytes received from a rank."""
         data = self.unread[rank]
         while len(data) > 4 and len(data) >= (end := 5 + int.from_bytes(data[:4], "big")):
             kind, body = bytes(data[4:5]), bytes(data[5:end])
@@ -164,7 +164,7 @@ class Shared(Transport):
             self.reasons.update(dict.fromkeys(about, reasons))
 
     def _raise_if_in_vain(self, absent: list[int], end: float, timeout: float) -> None:
-        """Raise Absent where one of these ranks will not come, or not in time."""
+        """Raise Absent if one of these ranks will not come, or not in time."""
         now = time.monotonic()
         for rank in absent:
             if rank in self.reasons:
@@ -180,17 +180,17 @@ class Shared(Transport):
 
 
 def framed(kind: bytes, body: bytes) -> bytes:
-    """A message as it goes through a socket."""
+    """A message in the format of the sockets."""
     return len(body).to_bytes(4, "big") + kind + body
 
 
 def is_launched() -> bool:
-    """Has the launcher started this very process? What that one starts in turn is no rank."""
+    """Has the launcher started this very process? The processes it starts in turn are no ranks."""
     return os.environ.get(VARIABLE, "").partition(" ")[0] == str(os.getppid())
 
 
 def _given() -> list[int]:
-    """What the launcher has put into the environment, taken out of it."""
+    """The numbers that the launcher put into the environment, removed from it."""
     if not is_launched():
         raise DomainError(
             "a rank over shared memory",

@@ -1,11 +1,11 @@
-"""Statistics: what a forward pass changes in a model beside its parameters, such as the running
-mean of a batch norm.
+"""Statistics: tensors other than parameters that a forward pass changes, such as the running mean
+of a batch norm.
 
 Each leaf normalizes by the mean and variance of its own rows, as each rank does in other libraries
 (and as the small batches of Hoffer et al. 2017, "Train longer, generalize better", do on purpose).
-What it makes of the running numbers starts, for every leaf, from what they were before the batch;
-the mean over the leaves, weighted by rows as gradients are, is what they become. So they too have
-the same bits on any number of ranks.
+Every leaf updates the running numbers from their values before the batch; their new values are the
+mean over the leaves, weighted by rows as gradients are. So they, too, have the same bits on any
+number of ranks.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tutor.methods.tensor import Tensor
 
 
 class Statistics:
-    """The tensors of a model that are no parameters, over one batch."""
+    """The tensors of a model that are not parameters, during one batch."""
 
     def __init__(self, tensors: Sequence[Tensor]) -> None:
         self.tensors = tensors
@@ -26,17 +26,17 @@ class Statistics:
         self.note()
 
     def note(self) -> None:
-        """From here on changes count."""
+        """Count changes from here on."""
         self.versions = [t.buf.version for t in self.tensors]
 
     def begin(self) -> None:
-        """Keep what they are before the batch."""
+        """Save the values from before the batch."""
         self.before = [t.detach().copy() for t in self.tensors]
         self.note()
 
     def take(self, rows: float) -> list[Tensor | None]:
-        """What has become of each, times the rows that it has seen; None if it is as it was. A
-        counter becomes a float64, which holds it exactly."""
+        """The new value of each, times `rows`; None if it has not changed. A counter becomes a
+        float64, which represents it exactly."""
         taken: list[Tensor | None] = []
         for t, version in zip(self.tensors, self.versions, strict=True):
             now = None if t.buf.version == version else as_float(t) * rows
@@ -44,14 +44,14 @@ class Statistics:
         return taken
 
     def restore(self) -> None:
-        """As they were before the batch."""
+        """Restore the values from before the batch."""
         for t, before, version in zip(self.tensors, self.before, self.versions, strict=True):
             if t.buf.version != version:
                 t.assign(before)
         self.note()
 
     def settle(self, own: Sequence[Tensor | None], changed: Sequence[bool], rows: float) -> None:
-        """Let each become the mean over all rows of what the leaves of all ranks made of it."""
+        """Set each tensor to the mean, over all rows, of its new values on all leaves."""
         tensors = [t for t, c in zip(self.tensors, changed, strict=True) if c]
         like = [as_float(t) for t in tensors]
         reduction = Reduction(like, bucketed(like))

@@ -1,13 +1,13 @@
 """The order of additions, and the kernels that do them.
 
-Floating-point addition is not associative: who adds in another order gets other bits. So the order
-is fixed. `tree` adds neighbours in pairs, then neighbouring pairs, and so on:
+Floating-point addition is not associative: another order gives other bits. So the order is fixed.
+`tree` adds neighbours in pairs, then neighbouring pairs, and so on:
 
     ((r0 + r1) + (r2 + r3)) + ((r4 + r5) + (r6 + r7))
 
-Where their number is no power of two, what is left over joins as it is: (r0 + r1) + r2. A rank that
-has itself added the first half of such a tree is a leaf of a smaller one: that is why 1, 2, 4 and
-8 ranks can give the same bits. `line` adds from the left, as a loop over the ranks would.
+If their number is no power of two, the rest joins unpaired: (r0 + r1) + r2. A rank that has already
+added its half of such a tree is a leaf of a smaller tree: that is why 1, 2, 4 and 8 ranks can give
+the same bits. `line` adds from the left, as a loop over the ranks would.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ Combine = Callable[[Buffer, Buffer], Buffer]
 
 
 def tree(rows: Sequence[Buffer], combine: Combine) -> Buffer:
-    """Neighbours in pairs, then pairs of pairs."""
+    """Add neighbours in pairs, then pairs of pairs."""
     if len(rows) == 1:
         return rows[0]
-    half = 1 << (len(rows) - 1).bit_length() - 1  # the largest power of two that leaves something
+    half = 1 << (len(rows) - 1).bit_length() - 1  # the largest power of two below len(rows)
     return combine(tree(rows[:half], combine), tree(rows[half:], combine))
 
 
 def line(rows: Sequence[Buffer], combine: Combine) -> Buffer:
-    """From the left, one after the other."""
+    """Add from the left, one after another."""
     return reduce(combine, rows)
 
 
@@ -44,14 +44,14 @@ ORDERS = {"tree": tree, "line": line}
 def combined(
     rows: Sequence[memoryview], out: memoryview, dtype: DType, op: str, order: str
 ) -> None:
-    """Fill `out` with the sum, mean or maximum of the rows, which it must not overlap."""
+    """Fill `out` with the sum, mean or maximum of the rows, which must not overlap it."""
     if not out.nbytes:
         return
     kernel, count, last = KERNELS[op], out.nbytes // dtype.itemsize, over(out, dtype)
     left = len(rows) - 1
 
     def combine(a: Buffer, b: Buffer) -> Buffer:
-        """The last result is the whole: it goes where it is wanted."""
+        """Combine two rows; the last result goes straight to `out`."""
         nonlocal left
         left -= 1
         to = Buffer.empty(count, dtype) if left else last
@@ -72,5 +72,5 @@ def over(view: memoryview, dtype: DType) -> Buffer:
 
 
 def whole(buf: Buffer) -> Operand:
-    """All numbers of a Buffer, in a row."""
+    """All numbers of a Buffer, as a contiguous operand."""
     return Operand(buf, (len(buf),), (1,), 0)

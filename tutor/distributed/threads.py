@@ -1,15 +1,15 @@
-"""Threads: in which of them a rank calls collectives.
+"""Threads: which thread of a rank may call collectives.
 
-Ranks call collectives in one order. Two threads of a rank have none: which of them comes first is
-another one on each rank, and where both call the same thing, nobody would notice that the numbers
-of one are added to those of the other. So there is one caller at a time:
+All ranks must call collectives in the same order. Two threads of a rank have no fixed order: it may
+differ between ranks, and if both make the same call, the numbers of one would be added to those of
+the other unnoticed. So there is one caller at a time:
 
     the main thread, or the first thread that calls         is the caller
     a thread that was started after the caller's last call  takes over
-    the caller before                                       goes on when that thread has ended
+    the earlier caller                                      continues when that thread has ended
 
-Whoever else calls, or calls while another thread is in a collective, is refused: nothing says that
-it does so at the same place on all ranks.
+Calls from any other thread, or while another thread is in a collective, are refused: nothing
+ensures that they come at the same place on all ranks.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Reference = weakref.ref[threading.Thread]
 
 
 class UnorderedError(Exception):
-    """Another thread, of this name, is the caller."""
+    """The caller is another thread; the argument is its name."""
 
 
 class Callers:
@@ -32,12 +32,12 @@ class Callers:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.turns = [weakref.ref(threading.main_thread())]
-        self.there: set[Reference] = set()  # threads there were when the last call was over
-        self.inside = 0  # calls that are not over
+        self.there: set[Reference] = set()  # threads alive when the last call ended
+        self.inside = 0  # calls in progress
 
     @contextmanager
     def calling(self) -> Iterator[None]:
-        """This thread calls a collective. UnorderedError where it is not its turn."""
+        """Call a collective in this block. UnorderedError if it is not this thread's turn."""
         with self.lock:
             self._come(weakref.ref(threading.current_thread()))
             self.inside += 1
