@@ -1,8 +1,8 @@
 """OpenCL: devices of any kind, with memory of their own, behind the same registry.
 
-`DEVICE` is what tutor knows of them, `table(index)` the kernels of one. That needs pyopencl; the
-kernels do not, which CUDA has too (../cuda), so both names are made when they are first asked for.
-Nothing of this is imported by `import tutor`.
+`DEVICE` describes these devices, `table(index)` returns the kernels of one. Both need pyopencl; the
+kernels, which CUDA shares (../cuda), do not, so both names are created on first use. `import tutor`
+imports nothing of this.
 """
 
 from typing import Any

@@ -1,8 +1,8 @@
-"""What the kernels of this folder ask of a device and its driver: all that differs between drivers.
+"""The interface between the kernels of this folder and a device: everything that drivers differ in.
 
-OpenCL's answer is device_context.py, CUDA's is ../cuda/device_context.py; the kernels, the pool of
-memory and the lists of commands know neither. A block is a piece of memory there, as kernels are
-given it; an event is a copy that has begun.
+device_context.py implements it for OpenCL, ../cuda/device_context.py for CUDA; the kernels, the
+memory pool and the command lists know neither. A block is a piece of device memory, as kernels
+receive it; an event is a copy in progress.
 """
 
 from __future__ import annotations
@@ -12,82 +12,81 @@ from typing import Any, Protocol
 
 from tutor.backends.codegen.dialect import Dialect
 
-# How many work-items there are in each dimension; how many in a group, None where the driver may
-# choose; the number of the first, None for 0, which it is wherever `is_cpu` is not.
+# The number of work-items in each dimension; the size of a group, None where the driver may choose;
+# the first work-item, None for 0, as always unless `is_cpu`.
 Grid = tuple[tuple[int, ...], tuple[int, ...] | None, tuple[int, ...] | None]
 
 
 class AnyPlace(Protocol):
-    """One device. All that runs on it passes one queue, in order; copies may pass a second one.
-    What goes wrong is an error in three parts: faults.py."""
+    """One device. All its work goes through one queue, in order; copies may use a second one.
+    Errors have three parts: faults.py."""
 
     name: str  # "opencl:0"
-    label: str  # what its maker calls it
+    label: str  # the vendor's name for it
     is_cpu: bool
     has_double: bool
-    c: Dialect  # the language that it compiles
+    c: Dialect  # the language of its compiler
     total: int  # bytes of its memory
-    most: int  # bytes of it in one piece
-    lock: Any  # the arguments of a kernel are set, then it is queued
-    programs: dict[Any, Any]  # what was compiled for it
+    most: int  # the most bytes of one block
+    lock: Any  # held while a kernel's arguments are set and it is queued
+    programs: dict[Any, Any]  # the programs compiled for it
 
     @property
     def lanes(self) -> int:
-        """Of a CPU, how many floats a vector register has."""
+        """For a CPU: the number of floats in a vector register."""
 
     # ---- memory ----------------------------------------------------------------------------------
 
     def allocate(self, nbytes: int) -> Any:
-        """A block, until `free`. MemoryError if there is no room."""
+        """A new block, valid until `free`. MemoryError if there is no room."""
 
     def free(self, blocks: Sequence[Any]) -> None:
-        """Give blocks back to the driver, when all that is queued has run. It raises nothing: there
-        may be nobody who waits for it."""
+        """Return blocks to the driver once all queued work is done. Raises nothing: there may be
+        nobody to catch it."""
 
     def read(self, host: bytearray, block: Any, start: int = 0) -> None:
-        """Bytes of a block to the host, behind all that is queued. Waits."""
+        """Copy bytes of a block to the host, after all queued work. Waits."""
 
     def copy_in(self, block: Any, host: bytes, start: int = 0, beside: bool = False) -> Any:
-        """Begin to copy bytes of the host to a block from byte `start` on; the event of it, which
-        keeps `host`. `beside`: through the second queue."""
+        """Start copying bytes of the host into a block from byte `start` on. Returns the event,
+        which keeps `host` alive. `beside`: through the second queue."""
 
     def copy_out(self, host: bytearray, block: Any) -> Any:
-        """Begin to copy the first bytes of a block to the host, behind all that is queued; the
-        event of it, which keeps `host`."""
+        """Start copying the first bytes of a block to the host, after all queued work. Returns the
+        event, which keeps `host` alive."""
 
     def arrived(self, event: Any) -> bool:
-        """Has that copy been made?"""
+        """Is that copy complete?"""
 
     def wait(self, event: Any) -> None:
-        """Until that copy has been made."""
+        """Wait until that copy is complete."""
 
     def fork(self) -> None:
-        """What passes the second queue from now on waits for what is in the first."""
+        """Make later work in the second queue wait for the work now in the first."""
 
     def join(self, event: Any) -> None:
-        """What passes the first queue from now on waits for that copy."""
+        """Make later work in the first queue wait for that copy."""
 
     def flush(self) -> None:
-        """Nothing that is queued waits for more to come."""
+        """Start all queued work now."""
 
     def synchronize(self) -> None:
-        """Wait until all that is queued has run."""
+        """Wait until all queued work is done."""
 
     # ---- kernels ---------------------------------------------------------------------------------
 
     def build(self, name: str, text: str) -> Any:
-        """The program of a source, whose kernel has that name. DeviceError where the compiler does
-        not take it."""
+        """Compile a source whose kernel has that name. DeviceError if the compiler rejects it."""
 
     def kernel(self, program: Any, name: str, types: Sequence[str | None]) -> Any:
-        """A kernel of a program, with arguments of its own: `set_arg(at, block)` sets one.
-        `types`: of each argument, None for memory."""
+        """A kernel of a program, with its own arguments: `set_arg(at, block)` sets one. `types`:
+        the type of each argument, None for memory."""
 
     def set_number(self, kernel: Any, at: int, number: bytes) -> None:
-        """Set that argument to the bytes of a number."""
+        """Set an argument to the bytes of a number."""
 
     def launch(self, kernel: Any, grid: Grid, args: Any = None) -> None:
-        """Queue it over that grid: with these arguments, blocks and numbers, or as they are set."""
+        """Queue a kernel over a grid, with `args` (blocks and numbers), or its arguments as set."""
 
     def launch_all(self, launches: Sequence[tuple[Any, Grid]]) -> None:
-        """Queue kernels, each over its grid, with their arguments as they are set."""
+        """Queue kernels, each over its grid, with their arguments as set."""

@@ -1,7 +1,7 @@
-"""Attention, and its gradient: products of whole matrices, and one kernel for each row of scores.
+"""Attention and its gradient: matrix products, and one kernel for each row of scores.
 
-Scores, weights and their gradients are held as (batch, l, s) in the width that the dtype is
-computed in: what the products do fast is worth more here than what they need.
+Scores, weights and their gradients are stored as (batch, l, s) in the dtype of the computation: the
+speed of the products matters more here than the memory.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ kernel void NAME(
 
 
 def turned(x: Operand) -> Operand:
-    """The last two axes swapped."""
+    """x with its last two axes swapped."""
     return permuted(x, (*range(len(x.shape) - 2), len(x.shape) - 1, len(x.shape) - 2))
 
 
@@ -87,7 +87,7 @@ class Attention:
     def weights(
         self, q: Any, k: Any, mask: Any, logs: Any, scale: float, causal: bool, known: bool
     ) -> Operand:
-        """e**(s - logs) for all rows; logs are known, or written."""
+        """e**(s - logs) for all rows; writes logs if they are not given."""
         pool = self.pool
         p = fresh(pool, (*q.shape[:-1], k.shape[-2]), self.acc)
         product(pool, p, q, turned(k))

@@ -1,21 +1,21 @@
-"""Noting: kernels are called, they run, and what they ask of their device is noted.
+"""Noting: kernels run as usual, and each request to their device is recorded.
 
     noting = Noting(pool)
     with noting.on(buffers, still, early, constants):
-        noting.begin(0)             # for each step of the Program: then its temps are made
+        noting.begin(0)             # for each step of the Program, before its temps are created
         noting.step(step)
     noting.commands                 # commands.py; None if `noting.lost`
 
-- Memory that is taken meanwhile is the list's own and goes back to the pool with it: all passes one
-  queue, so one run does not disturb the next.
-- A number of the host is no constant: it is a `Live`, and asked for again in each run.
-- An `ask` waits for an answer of the device, as where an index may be refused. If it is about
-  memory that no step writes, it is asked at the beginning, once, and waited for by the first launch
-  that is given that memory: the device need not stand still meanwhile.
-- A step that depends on such memory alone goes to the beginning, too, with memory of its own: so
-  what is asked about an index that was cast can be asked early.
-- What reads or writes memory of the device in any other way cannot be noted: `lost` says so, and
-  the steps are called one by one as before.
+- Memory taken meanwhile belongs to the command list and returns to the pool with it: all work goes
+  through one queue, so one run does not disturb the next.
+- A number on the host is not a constant: it becomes a `Live`, read again in each run.
+- An `ask` waits for an answer from the device, for example whether an index is valid. If it is
+  about memory that no step writes, it is asked once, at the beginning, and only the first launch
+  that uses that memory waits for the answer: meanwhile the device is not idle.
+- A step that depends only on such memory moves to the beginning as well, with memory of its own: so
+  questions about an index that was cast can be asked early.
+- Any other access to memory of the device cannot be recorded: it sets `lost`, and the steps are
+  then called one by one as before.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tutor.backends.step import Step, emit
 
 
 class _Now(threading.local):
-    """What this thread notes its launches in; None: in nothing."""
+    """The Noting that records this thread's launches; None: they are not recorded."""
 
     noting: Noting | None = None
 
@@ -42,7 +42,7 @@ NOW = _Now()
 
 @contextlib.contextmanager
 def unnoted() -> Iterator[Noting | None]:
-    """Nothing in the block is noted. It is given what would have noted it."""
+    """Record nothing in this block; yields the Noting that would have."""
     noting, NOW.noting = NOW.noting, None
     try:
         yield noting
@@ -51,7 +51,7 @@ def unnoted() -> Iterator[Noting | None]:
 
 
 def live(buf: Any, read: Callable[[Any], Any]) -> Any:
-    """The number `read(buf)`, for an argument of a launch."""
+    """The number `read(buf)`, as an argument of a launch; a Live while recording."""
     noting = NOW.noting
     if noting is None or id(buf) in noting.constants:
         return read(buf)
@@ -59,27 +59,27 @@ def live(buf: Any, read: Callable[[Any], Any]) -> Any:
 
 
 def decided(buf: Any) -> None:
-    """Which launches there are depends on what stands in this Buffer of the host."""
+    """Declare that the choice of launches depends on the contents of this host Buffer."""
     if NOW.noting is not None and NOW.noting.commands.index(buf) is not None:
         NOW.noting.lost = True
 
 
 class Noting:
-    """One run of a Program that is noted."""
+    """One run of a Program that is being recorded."""
 
     def __init__(self, pool: Any) -> None:
         self.arena = pool.arena()
         self.commands = Commands(pool)
         self.commands.kept.append(self.arena)
-        self.first: list[Callable[[Commands], None]] = []  # what comes before all else
+        self.first: list[Callable[[Commands], None]] = []  # commands before all others
         self.then: list[Callable[[Commands], None]] = []
-        self.to = self.then  # where launches are noted
+        self.to = self.then  # the list that launches are appended to
         self.asked: set[Any] = set()
-        self.open: dict[int, Question] = {}  # by the memory that it is about, by id; and those
-        self.met: set[int] = set()  # of them that are waited for, but not at the beginning
-        self.number = 0  # of the step that is being noted
+        self.open: dict[int, Question] = {}  # by id of the memory asked about
+        self.met: set[int] = set()  # those awaited, except at the beginning
+        self.number = 0  # the step being recorded
         self.lost = False
-        self.still: set[int] = set()  # memory that no step writes, as long as it has it, by id
+        self.still: set[int] = set()  # ids of memory that no step writes, while it holds it
         self.early: Collection[int] = ()
         self.constants: frozenset[int] = frozenset()
 
@@ -88,9 +88,9 @@ class Noting:
         self, buffers: Sequence[Any], still: Collection[int], early: Collection[int],
         constants: Sequence[Any],
     ) -> Iterator[None]:  # fmt: skip
-        """Note what this thread launches. `buffers`: what a run is given each time; `still` are the
-        numbers of those that no step writes, `early` those of this device's steps that depend on
-        them alone, and write a temp. `constants` are never written by anybody."""
+        """Record this thread's launches. `buffers`: the arguments of each run; `still`: the indexes
+        of those that no step writes; `early`: the numbers of this device's steps that depend only
+        on them and write a temp; `constants` are never written at all."""
         commands = self.commands
         commands.kept.append(constants)
         self.constants = frozenset(map(id, constants))
@@ -102,7 +102,7 @@ class Noting:
         there = [(id(m), i) for i, m in enumerate(memories) if m is not None]
         commands.indexes |= dict(there)
         self.still, self.early = {id(memories[i]) for i in still}, early
-        self.lost = len(dict(there)) != len(there)  # two in the same memory: which one is meant?
+        self.lost = len(dict(there)) != len(there)  # two share memory: ambiguous
         NOW.noting, self.arena.let_go = self, self.ended
         try:
             yield
@@ -115,7 +115,7 @@ class Noting:
     # ---- what kernels tell it --------------------------------------------------------------------
 
     def launch(self, compiled: Any, grid: Sequence[Any], args: Sequence[Any]) -> None:
-        """Note a launch over work-items, in groups, from one on; and run it."""
+        """Record a launch over `grid`, and run it."""
         for arg in args:
             self.wait_for(id(arg))
         made = Launch(compiled, grid, args)
@@ -129,7 +129,7 @@ class Noting:
         made(self.commands)
 
     def wait_for(self, about: int) -> None:
-        """Wait, before what is noted next, for the answer to what was asked about that memory."""
+        """Wait, before the next command, for the answer to the question about that memory."""
         if about not in self.open or (about in self.met and self.to is not self.first):
             return
         self.to.append(self.open[about].answered)
@@ -139,7 +139,7 @@ class Noting:
             self.met.add(about)
 
     def put(self, memory: Any, payload: bytes) -> None:
-        """Note that these bytes, which are the same in each run, go to the device."""
+        """Record a copy of these bytes, which are the same in each run, to the device."""
 
         def again(commands: Commands) -> None:
             commands.copies.write(memory.data, memoryview(payload), 0)
@@ -149,11 +149,11 @@ class Noting:
         again(self.commands)
 
     def begin(self, number: int) -> None:
-        """The step of that number is next; from here on memory is taken for it."""
+        """Start the step with that number: memory taken from here on is for it."""
         self.number, self.arena.fresh = number, number in self.early
 
     def step(self, step: Step) -> None:
-        """Note a step, and run it: its launches, or all of it where the host has a part in it."""
+        """Record a step and run it: its launches, or the whole step if the host is involved."""
         if step.device == self.commands.place.name and step.kernel != "transfer":
             if self.number in self.early:
                 self.to = self.first
@@ -169,15 +169,15 @@ class Noting:
                 emit(step)
 
     def ended(self, block: Any) -> None:
-        """A temp has gone: whoever has that memory next may write it."""
+        """A temp has been freed: the next owner of its memory may write it."""
         self.still.discard(id(block))
 
     def ask(
         self, memory: Any, run: Callable[[], None], refuse: Callable[[bytes], None], about: Any,
         key: Any,
     ) -> None:  # fmt: skip
-        """Note a question: `run` makes an answer in `memory`, which holds zeros before, and after
-        any answer that is not refused. `about`: the memory that it is about."""
+        """Record a question: `run` puts an answer into `memory`, which is zero before, and after
+        every answer that is not refused. `about`: the memory that it asks about."""
         early = id(about) in self.still
         if early and (id(about), key) in self.asked:
             return
@@ -201,6 +201,6 @@ class Noting:
 
 
 def _emitted(step: Step, commands: Commands) -> None:
-    """That step on what is there now."""
+    """Run that step on the current Buffers."""
     over = [Operand(commands.current(x.buf), x.shape, x.strides, x.offset) for x in step.operands]
     emit(step.over(over))

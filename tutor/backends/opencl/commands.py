@@ -1,13 +1,12 @@
-"""Commands: what a device was asked for in one run of a Program, to be asked for again.
+"""Commands: the requests to a device from one run of a Program, ready to be repeated.
 
-    commands = noting.commands      # capture.py: kernels were called, they ran, and were noted
+    commands = noting.commands      # capture.py: kernels were called, ran, and were recorded
     commands.run(buffers)           # the same on other memory
 
-Much of what a kernel call costs is Python: which text, which arguments, memory for what is between.
-All that is the same each time. So each launch is kept as a kernel object of its own, whose
-arguments stay set, and a run sets those that are others than in the run before: the memory of what
-goes in and comes out, and numbers of the host. (OpenCL calls the like a command buffer, CUDA a
-graph.)
+Much of the cost of a kernel call is Python: choosing its text, its arguments, temporary memory. All
+that is the same each time. So each launch has a kernel object of its own, whose arguments stay set,
+and a run sets only those that changed since the run before: memory of inputs and outputs, and
+numbers on the host. (OpenCL calls this a command buffer, CUDA a graph.)
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from typing import Any
 
 
 class Live:
-    """A number that a launch takes from the host: `read(buf)`, in each run."""
+    """A number on the host, read by `read(buf)` in each run, as an argument of a launch."""
 
     __slots__ = ("buf", "read")
 
@@ -29,7 +28,7 @@ class Live:
 
 
 class Launch:
-    """One kernel object, which keeps its arguments. `lives`: which of them are asked for."""
+    """A kernel object of its own, with its arguments. `lives`: those read again in each run."""
 
     __slots__ = ("grid", "kernel", "lives")
 
@@ -52,7 +51,7 @@ class Launch:
 
 
 def in_rows(commands: Iterable[Any]) -> Iterator[Callable[[Commands], None]]:
-    """The same, with launches whose arguments all stay as they are put together to one command."""
+    """The same commands, with consecutive launches without Live arguments merged into one."""
     for plain, some in groupby(commands, lambda c: type(c) is Launch and not c.lives):
         if plain:
             yield partial(_launched, [(c.kernel, c.grid) for c in some])
@@ -65,7 +64,7 @@ def _launched(launches: list[tuple[Any, Any]], commands: Commands) -> None:
 
 
 class Question:
-    """Ask for an answer: called, it has the answer copied to the host, and does not wait."""
+    """A question to the device: calling it starts copying the answer, without waiting."""
 
     def __init__(self, memory: Any, refuse: Callable[[bytes], None], number: int) -> None:
         self.memory, self.refuse, self.number = memory, refuse, number
@@ -76,7 +75,7 @@ class Question:
         self.copied = commands.place.copy_out(self.host, self.memory.data)
 
     def answered(self, commands: Commands) -> None:
-        """Wait for the answer. `refuse` raises if it is a bad one, for the step that asked."""
+        """Wait for the answer. If it is bad, `refuse` raises, for the step that asked."""
         commands.place.wait(self.copied)
         if any(self.host):
             try:
@@ -88,37 +87,37 @@ class Question:
 
 
 class Commands:
-    """What was noted. Several threads may run it: one after another."""
+    """A recorded run. Several threads may run it, one at a time."""
 
     def __init__(self, pool: Any) -> None:
         self.copies, self.place = pool.copies, pool.place
-        self.all: list[Callable[[Commands], None]] = []  # in the order in which they are run
-        self.kept: list[Any] = []  # memory that arguments are set to
-        self.buffers: Sequence[Any] = ()  # those of the run in progress, or of the latest
-        self.held: list[Any] = []  # the memory of each Buffer, as arguments are set now
-        self.uses: list[list[tuple[Any, int]]] = []  # of each Buffer: kernel, argument
-        self.indexes: dict[int, int] = {}  # of a Buffer or its memory, by id: which one it is
+        self.all: list[Callable[[Commands], None]] = []  # in the order in which they run
+        self.kept: list[Any] = []  # memory that arguments refer to
+        self.buffers: Sequence[Any] = ()  # of the current or latest run
+        self.held: list[Any] = []  # the memory of each Buffer, as set in the arguments
+        self.uses: list[list[tuple[Any, int]]] = []  # for each Buffer: kernel, argument
+        self.indexes: dict[int, int] = {}  # id of a Buffer or its memory -> its index
 
     def index(self, thing: Any) -> int | None:
-        """Which of the Buffers that a run is given this is, or whose memory; None: none of them."""
+        """The index of this Buffer, or of the one with this memory, in a run; None if not there."""
         return self.indexes.get(id(thing))
 
     def current(self, buf: Any) -> Any:
-        """What stands where that Buffer stood while this was noted."""
+        """The Buffer of this run that corresponds to the recorded one."""
         i = self.index(buf)
         return buf if i is None else self.buffers[i]
 
     def data(self, buf: Any) -> Any:
-        """The memory of a Buffer, as kernels are given it; None if it is the host's."""
+        """A Buffer's memory as kernels receive it; None if it is on the host."""
         memory = buf.memory.keep()
         return memory.data if memory.device == self.place.name else None
 
     def clear(self, memory: Any) -> None:
-        """Zeros into all of it."""
+        """Fill the memory with zeros."""
         self.copies.write(memory.data, memoryview(bytes(memory.nbytes)), 0)
 
     def run(self, buffers: Sequence[Any]) -> None:
-        """All of it again. What a kernel refuses is raised, with the number of its step."""
+        """Run all commands again. An error of a kernel has the number of its step."""
         with self.place.lock:
             self.buffers = tuple(buffers)
             for i, buf in enumerate(buffers):

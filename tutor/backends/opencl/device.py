@@ -1,4 +1,4 @@
-"""DEVICE: what tutor knows of all OpenCL devices.
+"""DEVICE: all OpenCL devices, as tutor sees them.
 
 >>> from tutor.backends.opencl import DEVICE  # doctest: +SKIP
 >>> DEVICE.count(), DEVICE.name(0)  # doctest: +SKIP

@@ -1,7 +1,7 @@
-"""Place: one OpenCL device of this machine, with its queues and its programs.
+"""Place: one OpenCL device of this machine, with its queues and programs.
 
-All that runs on it passes one queue, in order: what is queued later finds what came before. Copies
-that shall run beside the kernels pass a second one, and are joined by an event.
+All its work goes through one queue, in order: later work sees the results of earlier work. Copies
+that run beside the kernels use a second queue and are joined by an event.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from tutor.errors import DeviceError, TutorError
 
 # No option loosens arithmetic: no -cl-fast-relaxed-math, no -cl-mad-enable, no denormals as zero.
 OPTIONS = ["-cl-std=CL1.2", "-w"]
-# How bytes become an argument. pyopencl's public way asks first whether they are a block, and takes
-# a hundred times as long: 6.5 us against 0.06 with pyopencl 2026.1.
+# Turns bytes into an argument. pyopencl's public method first checks for a block, which takes a
+# hundred times as long: 6.5 us against 0.06 with pyopencl 2026.1.
 SET_BYTES = getattr(cl.Kernel, "_set_arg_buf", cl.Kernel.set_arg)
-ROUNDED = "-cl-fp32-correctly-rounded-divide-sqrt"  # where the device offers it
+ROUNDED = "-cl-fp32-correctly-rounded-divide-sqrt"  # if the device supports it
 COMPLETE = cl.command_execution_status.COMPLETE
 LANES = """
 #ifdef __AVX512F__
@@ -37,22 +37,22 @@ kernel void lanes(global uchar *n) { n[get_global_id(0)] = N; }
 
 @functools.cache
 def listed() -> list[Any]:
-    """The devices of all drivers: those that are not a CPU first, as the driver lists them."""
+    """The devices of all drivers: CPUs last, otherwise in the driver's order."""
     try:
         devices = [d for platform in cl.get_platforms() for d in platform.get_devices()]
-    except cl.Error:  # no driver at all, or one without a device
+    except cl.Error:  # no driver, or one without a device
         devices = []
     return sorted(devices, key=lambda d: bool(d.type & cl.device_type.CPU))
 
 
 @functools.cache
 def found() -> list[Any]:
-    """Those of them whose driver can compile for them, as far as it says."""
+    """The devices whose driver reports that it can compile for them."""
     return [device for device in listed() if not UNKNOWN.search(device.version.strip())]
 
 
 class Place:
-    """One device. All that runs on it passes `queue`, in order; copies of `stage` pass `second`."""
+    """One device. All its work goes through `queue`, in order; copies of `stage` use `second`."""
 
     def __init__(self, index: int, device: Any) -> None:
         self.index, self.name, self.device = index, f"opencl:{index}", device
@@ -71,7 +71,7 @@ class Place:
         self.extensions = frozenset(device.extensions.split())
         self.has_double = "cl_khr_fp64" in self.extensions
         self.is_cpu = bool(device.type & cl.device_type.CPU)
-        self.lock = threading.RLock()  # the arguments of a kernel are set, then it is queued
+        self.lock = threading.RLock()  # held while arguments are set and a kernel is queued
         self.c = OPENCL
         rounded = device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT
         self.options = [*OPTIONS, ROUNDED] if rounded else OPTIONS
@@ -79,11 +79,11 @@ class Place:
         self.lanes = self.tried()
 
     def tried(self) -> int:
-        """Of a CPU, how many floats a vector register has. The driver's compiler is asked: what
-        PoCL 3.0 says of the device is of its processor, even if it compiles for an older one.
+        """For a CPU: the number of floats in a vector register. The driver's compiler is asked:
+        PoCL 3.0 describes the processor, even if it compiles for an older one.
 
-        It is the first program, so it also shows whether the driver compiles here at all: nothing
-        has been made on the device yet. DeviceError if it does not."""
+        This is the first program, so it also shows whether the driver can compile here at all,
+        before anything is created on the device. DeviceError if it cannot."""
         host = bytearray(1)
         try:
             answer = cl.Buffer(self.context, cl.mem_flags.WRITE_ONLY, 1)
@@ -108,17 +108,17 @@ class Place:
             raise said(error, self.name, f"{nbytes:,} bytes on it") from None
 
     def free(self, blocks: Sequence[Any]) -> None:
-        """Nothing: a Buffer goes back with its last reference, and the queue has one."""
+        """Do nothing: a Buffer is freed with its last reference, and the queue holds one."""
 
     def read(self, host: bytearray, block: Any, start: int = 0) -> None:
-        """Bytes of a block to the host, behind all that is queued. Waits."""
+        """Copy bytes of a block to the host, after all queued work. Waits."""
         try:
             cl.enqueue_copy(self.queue, host, block, src_offset=start, is_blocking=True)
         except cl.Error as error:
             raise said(error, self.name, f"to read {len(host):,} bytes of it") from None
 
     def copy_in(self, block: Any, host: bytes, start: int = 0, beside: bool = False) -> Any:
-        """The event of a copy to a block that has begun; `beside`: through the second queue."""
+        """Start a copy into a block and return its event; `beside`: through the second queue."""
         queue = self.second if beside else self.queue
         try:
             event = cl.enqueue_copy(queue, block, host, dst_offset=start, is_blocking=False)
@@ -128,7 +128,7 @@ class Place:
         return event
 
     def copy_out(self, host: bytearray, block: Any) -> Any:
-        """The event of a copy to the host that has begun, behind all that is queued."""
+        """Start a copy to the host, after all queued work, and return its event."""
         try:
             event = cl.enqueue_copy(self.queue, host, block, is_blocking=False)
             self.queue.flush()
@@ -137,29 +137,29 @@ class Place:
         return event
 
     def arrived(self, event: Any) -> bool:
-        """Has that copy been made?"""
+        """Is that copy complete?"""
         return bool(event.command_execution_status == COMPLETE)
 
     def wait(self, event: Any) -> None:
-        """Until that copy has been made."""
+        """Wait until that copy is complete."""
         event.wait()
 
     def fork(self) -> None:
-        """What passes the second queue from now on waits for what is in the first."""
+        """Make later work in the second queue wait for the work now in the first."""
         before = cl.enqueue_marker(self.queue)
         self.queue.flush()
         cl.enqueue_barrier(self.second, wait_for=[before])
 
     def join(self, event: Any) -> None:
-        """What passes the first queue from now on waits for that copy."""
+        """Make later work in the first queue wait for that copy."""
         cl.enqueue_barrier(self.queue, wait_for=[event])
 
     def flush(self) -> None:
-        """Nothing that is queued waits for more to come."""
+        """Start all queued work now."""
         self.queue.flush()
 
     def synchronize(self) -> None:
-        """Wait until all that is queued has run."""
+        """Wait until all queued work is done."""
         try:
             self.queue.finish()
             self.second.finish()
@@ -169,14 +169,14 @@ class Place:
     # ---- kernels ---------------------------------------------------------------------------------
 
     def build(self, name: str, text: str) -> Any:
-        """The program of a source. DeviceError where the driver's compiler does not take it."""
+        """Compile a source. DeviceError if the driver's compiler rejects it."""
         try:
             return cl.Program(self.context, text).build(options=self.options)
         except cl.Error as error:
             raise not_built(self.name, name, str(error)) from None
 
     def kernel(self, program: Any, name: str, types: Sequence[str | None]) -> Any:
-        """A kernel of a program, with arguments of its own."""
+        """A kernel of a program, with its own arguments."""
         try:
             kernel = cl.Kernel(program, name)
             kernel.set_scalar_arg_dtypes(list(types))
@@ -185,11 +185,11 @@ class Place:
         return kernel
 
     def set_number(self, kernel: Any, at: int, number: bytes) -> None:
-        """Set that argument to the bytes of a number."""
+        """Set an argument to the bytes of a number."""
         SET_BYTES(kernel, at, number)
 
     def launch(self, kernel: Any, grid: Grid, args: Any = None) -> None:
-        """Queue it over so many work-items in groups of `local`."""
+        """Queue a kernel over a grid, with `args` or its arguments as set."""
         try:
             with self.lock:
                 if args is not None:
@@ -199,7 +199,7 @@ class Place:
             raise said(error, self.name, f"kernel {kernel.function_name}") from None
 
     def launch_all(self, launches: Sequence[tuple[Any, Grid]]) -> None:
-        """Queue kernels, each over its grid, with their arguments as they are set."""
+        """Queue kernels, each over its grid, with their arguments as set."""
         queue, enqueue = self.queue, cl.enqueue_nd_range_kernel
         try:
             with self.lock:
@@ -210,14 +210,14 @@ class Place:
 
 
 def said(error: Any, name: str, asked: str) -> TutorError:
-    """The error to raise in the place of OpenCL's own. `name` is the device's."""
+    """tutor's error for one of OpenCL's. `name` is the device's."""
     code = error.code if isinstance(error, cl.Error) else 0
     return refusal(code, str(error).strip().partition("\n")[0], name, asked)
 
 
 @functools.cache
 def place(index: int) -> Place:
-    """The device of that number. DeviceError where there is none."""
+    """The device with that number. DeviceError if there is none."""
     devices = found()
     if not devices and listed():
         device = listed()[0]

@@ -1,8 +1,8 @@
-"""Random numbers: Philox4x32-10, the same numbers as everywhere.
+"""Random numbers: Philox4x32-10, the same numbers as on all backends.
 
-One work-item makes one block of four words of (seed, counter + its number), and all elements that
-take their words from it. The counter is a cell: on the host it is moved there, at once; on the
-device by a kernel of its own behind the one that has read it.
+One work-item computes one block of four words from (seed, counter + its number), and all elements
+that use these words. The counter is a cell: on the host it is advanced at once; on the device by
+another kernel, queued after the one that reads it.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ kernel void NAME(
 }
 """
 
-BITS = {float16: (21, 11), bfloat16: (24, 8), float32: (8, 24)}  # bits that go, and stay
+BITS = {float16: (21, 11), bfloat16: (24, 8), float32: (8, 24)}  # bits dropped, and kept
 NORMAL = """const double u = (double)(top(w[0], w[1]) + 1) * 0x1p-53;
         const double angle = 6.283185307179586477 * ((double)top(w[2], w[3]) * 0x1p-53);
         const double radius = sqrt(-2 * log(u));
@@ -80,7 +80,7 @@ DROPOUT = """for (int k = 0; k < 4; k++) {
 
 
 def made(kernel: str, dtype: DType) -> tuple[int, str, str]:
-    """How many elements a block gives, the statements that make them, and definitions."""
+    """How many elements a block gives, the statements that compute them, and definitions."""
     halves = dtype.itemsize == 2
     odd = f"#define ROUND(x) {'round_to_odd(x)' if halves else '(Z_t)(x)'}\n"
     if kernel == "random_bits":
@@ -128,7 +128,7 @@ class Draw:
             run(hand(pool, "advance", ADVANCE, {}, types), 1, *begin, blocks % 2**64)
 
     def moved(self, counter: Any, blocks: int) -> Any:
-        """Where a counter of the host stands, which is moved on."""
+        """The counter's value; a counter on the host is then advanced."""
 
         def move(buf: Any) -> int:
             return advance(memoryview(buf.raw).cast("B").cast("Q"), counter.offset, blocks)

@@ -1,20 +1,19 @@
-"""Elementwise kernels: the text for each of them, made from the table of expressions, and the call.
+"""Elementwise kernels: their texts, generated from the table of expressions, and their calls.
 
-One work-item is one element. Axes that all operands walk as one are joined first
-(codegen/loops.py); what is left decides which of few texts is taken:
+One work-item computes one element. Axes that all operands traverse as one are merged first
+(codegen/loops.py); the remaining axes decide between a few texts:
 
-- one axis along which every operand lies side by side or stands still: `p1[b1 + i]`, `p2[b2]`;
-- up to three axes, any strides, which are arguments: `p1[b1 + i * s1_0 + j * s1_1 + k * s1_2]`;
-- more: the axes beyond the third are counted off by division.
+- one axis along which every operand is contiguous or constant: `p1[b1 + i]`, `p2[b2]`;
+- up to three axes with any strides, which are arguments: `p1[b1 + i * s1_0 + j * s1_1 + k * s1_2]`;
+- more: the axes beyond the third are indexed by division.
 
-So a kernel is compiled a few times, not for each shape. A single number on the host is handed over
-by value, and takes the place of an operand.
+So a kernel is compiled a few times, not once per shape. A single number on the host is passed by
+value instead of an operand.
 
-Work-groups of one size may reach beyond the end of an axis, and each work-item asks whether it has
-an element. On a CPU that question keeps the compiler from computing several elements at once, which
-costs a factor of four. But PoCL makes another program of a text for each size of a group. So there
-much work is launched in groups that end where the elements do, without that question, and little
-work, or the last few elements of a row, with it.
+Work-groups of a fixed size may extend beyond an axis, so each work-item checks whether it has an
+element. On a CPU this check prevents vectorization, which costs a factor of four. But PoCL compiles
+a text again for each group size. So on a CPU, large launches use groups that end where the elements
+do, without the check; small launches, or the last elements of a row, use the check.
 """
 
 from __future__ import annotations
@@ -45,28 +44,28 @@ from tutor.dtype import DType, uint8
 from tutor.errors import DomainError
 
 LINE, SQUARE = (256, 1, 1), (16, 16, 1)  # work-groups: for long last axes, and for short ones
-MUCH = 1024  # elements: with so many a CPU would lose time by asking
-MOST_PLANS = 256  # of a kernel: one for each layout of its operands; the oldest one goes
+MUCH = 1024  # elements: from here on the check would slow a CPU down
+MOST_PLANS = 256  # per kernel, one for each layout of its operands; the oldest is dropped
 
-# Of a launch: may there be work-items beyond the end; how many there are; the shape of a group; and
-# the first work-item, None: (0, 0, 0).
+# A launch: may work-items lie beyond the end; how many there are; the shape of a group; and the
+# first work-item, None: (0, 0, 0).
 Grid = tuple[bool, tuple[int, ...], tuple[int, ...], tuple[int, ...] | None]
 
-# From the text of each operand's element to the statements that make the results of them.
+# Maps the text of each operand's element to the statements that compute the results.
 Body = Callable[[Sequence[str]], list[str]]
 
 
 class Pattern(NamedTuple):
-    """How operands are walked: for each one "1" (side by side), "0" (it stands still), "s" (any
-    strides) or "v" (a number, by value); the number of axes; and whether there may be work-items
-    beyond their ends."""
+    """How operands are traversed: for each one "1" (contiguous), "0" (constant), "s" (any strides)
+    or "v" (a number, by value); the number of axes; and whether work-items may lie beyond their
+    ends."""
 
     codes: str
     rank: int
     guarded: bool = True
 
     def place(self, k: int) -> str:
-        """The element of operand k."""
+        """The text for the element of operand k."""
         code = self.codes[k]
         if code == "v":
             return f"v{k}"
@@ -83,7 +82,7 @@ def text(
     name: str, dtypes: Sequence[DType], written: Sequence[int], pattern: Pattern, body: Body,
     c: Dialect,
 ) -> str:  # fmt: skip
-    """The source of one kernel over elements."""
+    """The source of one elementwise kernel."""
     arguments = []
     for k, dtype in enumerate(dtypes):
         kind = c.stored[dtype]
@@ -118,7 +117,7 @@ def text(
 
 
 def body_of(kernel: str, dtype: DType, dtypes: Sequence[DType], c: Dialect) -> Body:
-    """The statements of one element, from the table of expressions."""
+    """The statements for one element, from the table of expressions."""
 
     def body(places: Sequence[str]) -> list[str]:
         out, *ins = places
@@ -141,12 +140,12 @@ def body_of(kernel: str, dtype: DType, dtypes: Sequence[DType], c: Dialect) -> B
 
 
 def walked(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> list[Axis]:
-    """The axes that are left when all operands' walks are joined, the innermost last."""
+    """The axes left after merging, the innermost last."""
     return joined(ordered(axes_of(shape, *strides))) or [Axis(1, (0,) * len(strides))]
 
 
 def pattern_of(axes: Sequence[Axis], values: Sequence[bool]) -> Pattern:
-    """The text to take. `values`: which operands are handed over by value."""
+    """The Pattern for these axes. `values`: which operands are passed by value."""
     rank = len(axes)
     strides = list(zip(*[axis.strides for axis in axes], strict=True))
     flat = rank == 1 and all(v or s[0] in (0, 1) for s, v in zip(strides, values, strict=True))
@@ -158,8 +157,8 @@ def pattern_of(axes: Sequence[Axis], values: Sequence[bool]) -> Pattern:
 
 
 def grids(axes: Sequence[Axis], is_cpu: bool) -> list[Grid]:
-    """The launches for these axes, of which the innermost comes first: one, or two where not all
-    elements come in whole groups."""
+    """The launches for these axes, the innermost first: one, or two if the elements do not fill
+    whole groups."""
     sizes = [axis.size for axis in reversed(axes)]
     sizes += [1] * (3 - len(sizes))
     n, m, rest = sizes[0], sizes[1], math.prod(sizes[2:])
@@ -178,8 +177,8 @@ def grids(axes: Sequence[Axis], is_cpu: bool) -> list[Grid]:
 
 
 class Plan:
-    """What a call with these layouts comes to: launches of texts, which operands are handed over by
-    value, and their strides. The last item of `fixed` is the sizes of the axes."""
+    """A call with certain layouts: its launches, which operands are passed by value, and their
+    strides. The last item of `fixed` is the sizes of the axes."""
 
     __slots__ = ("fixed", "launches", "values")
 
@@ -188,13 +187,13 @@ class Plan:
 
 
 class Elements:
-    """`kernel(out, *ins)` for what is computed element by element."""
+    """`kernel(out, *ins)` for elementwise operations."""
 
     def __init__(
         self, pool: Pool, name: str, dtypes: Sequence[DType], body: Body,
         written: Sequence[int] = (0,), key: Any = None,
     ) -> None:  # fmt: skip
-        """`key`: what tells its text from others of that name and dtypes."""
+        """`key` distinguishes its text from others with the same name and dtypes."""
         self.pool, self.name, self.body, self.key = pool, name, body, key
         self.dtypes, self.written = tuple(dtypes), tuple(written)
         self.plans: dict[Any, Plan] = {}
@@ -225,7 +224,7 @@ class Elements:
         if 0 in shape:
             plan = Plan((), None, None)
         else:
-            still = (0,) * len(shape)  # cells are walked by nothing
+            still = (0,) * len(shape)  # cells have stride 0
             axes = walked(shape, [x.strides if x.shape else still for x in operands])
             pattern = pattern_of(axes, values)
             inside = list(reversed(axes))
@@ -264,7 +263,7 @@ class Elements:
 
 
 class Refusing(Elements):
-    """Integers have no result for some second operands: asked before anything is written."""
+    """Integer operations without a result for some second operands: checked before any write."""
 
     def __init__(self, pool: Pool, kernel: str, dtype: DType, condition: str) -> None:
         super().__init__(pool, kernel, (dtype,) * 3, body_of(kernel, dtype, (dtype,) * 3,
@@ -283,7 +282,7 @@ class Refusing(Elements):
         super().__call__(out, *ins)
 
     def question(self, y: Any) -> None:
-        """Is any of these a number that it has no result for?"""
+        """DomainError if any of these numbers has no result."""
 
         def refuse(answer: Any) -> NoReturn:
             if self.condition == "== 0":
@@ -315,7 +314,7 @@ NEGATIVES = "keep the second operand at 0 or more; shift the other way instead"
 
 
 class Casts:
-    """`cast(out, x)`: out may be of any dtype."""
+    """`cast(out, x)` from one dtype; out may have any dtype."""
 
     def __init__(self, pool: Pool, of: DType) -> None:
         self.pool, self.of = pool, of
@@ -330,7 +329,7 @@ class Casts:
 
 
 def kernels(pool: Pool) -> Rows:
-    """All that has an expression, and casts."""
+    """All kernels that have an expression, and casts."""
     rows: Rows = {}
     for name in EXPRESSIONS:
         row = SIGNATURES[name]

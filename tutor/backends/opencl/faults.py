@@ -1,9 +1,8 @@
-"""Errors of a device, in the three parts that errors have here.
+"""Device errors in three parts, as everywhere in tutor.
 
-A driver answers with a number: OpenCL's are below 0 (khronos: CL/cl.h), those of CUDA above
-(cuda.h, enum CUresult). What it means for who reads it is one of few things: there is no room; the
-source did not compile; the device is gone, or has given up; all else is a mistake of this backend's
-own.
+A driver answers with a number: OpenCL's are negative (khronos: CL/cl.h), CUDA's positive (cuda.h,
+enum CUresult). To the user it means one of a few things: there is no room; the source did not
+compile; the device is gone or has given up; anything else is a bug in this backend.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ LOST: tuple[int, ...] = (-1, -2, -5, -14, -33, -34, -36)
 # MISALIGNED_ADDRESS, INVALID_ADDRESS_SPACE, INVALID_PC, LAUNCH_FAILED, SYSTEM_NOT_READY, UNKNOWN
 LOST += (4, 46, 100, 201, 214, 700, 702, 709, 714, 715, 716, 717, 718, 719, 802, 999)
 
-# How PoCL before 3.1 names its device where its LLVM is older than the processor, which LLVM then
-# calls "generic". Clang knows no x86 processor of that name, and compiles nothing for it.
+# The name that PoCL before 3.1 gives its device if its LLVM is older than the processor: LLVM calls
+# such a CPU "generic". Clang knows no x86 processor of that name and compiles nothing for it.
 UNKNOWN = re.compile(r"PoCL .*-x86_64-\S+-generic$")
 INSTALL = (
     "install a driver that knows this processor, as PoCL 3.1 or later: apt-get install"
@@ -34,7 +33,7 @@ INSTALL = (
 
 
 def useless(name: str, label: str, why: str) -> DeviceError:
-    """The error for a device whose driver runs no program."""
+    """The error for a device whose driver cannot run any program."""
     return DeviceError(
         f"the device {name} ({label})",
         f"its driver runs no program: {why}",
@@ -52,7 +51,7 @@ def out_of_memory(place: AnyPlace, nbytes: int, in_use: int) -> OutOfMemoryError
 
 
 def refusal(code: int, first: str, name: str, asked: str) -> TutorError:
-    """What a driver has answered, for the error to raise: its number, and in words. `name` is the
+    """The error for a driver's answer: its number, with its message's first line. `name` is the
     device's."""
     if code in ROOM:
         return OutOfMemoryError(
@@ -75,13 +74,13 @@ def refusal(code: int, first: str, name: str, asked: str) -> TutorError:
 
 
 def first_error(log: str) -> str:
-    """Of what a compiler says the line that matters."""
+    """The decisive line of a compiler's log."""
     lines = [line.strip() for line in log.splitlines() if "error:" in line]
     return lines[0] if lines else log.strip().partition("\n")[0]
 
 
 def not_built(name: str, kernel: str, log: str) -> DeviceError:
-    """A source that the device's compiler does not take."""
+    """The error for a source that the device's compiler rejects."""
     found = first_error(log)
     return DeviceError(
         f"to compile kernel {kernel} for {name}",

@@ -1,9 +1,9 @@
-"""`fused`: a chain of kernels as one kernel, generated from its bytecode and kept by it.
+"""`fused`: a chain of kernels as one kernel, generated from its bytecode and cached under it.
 
 All instructions are statements of one work-item, so no intermediate number reaches memory. A
-product at the beginning, or a reduction at the end, is a launch of its own before or behind that. A
-chain in which a kernel may refuse a number is run one by one, so that it refuses before anything is
-written.
+product at the start or a reduction at the end is a separate launch before or after it. If a kernel
+of a chain may refuse a number, its instructions run one by one, so that it refuses before anything
+is written.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from tutor.dtype import DType
 
 
 class Chain:
-    """One chain on operands of these dtypes. `elements` fills the results of its instructions: `to`
-    names what goes to each place that is written."""
+    """One chain for operands of these dtypes. `elements` computes its instructions; `to` names the
+    result that goes to each output."""
 
     def __init__(
         self, pool: Pool, name: str, rows: Sequence[Instruction], ins: Sequence[DType],
@@ -111,7 +111,7 @@ class Fused:
     def begun(
         self, rows: list[Instruction], inputs: list[Any], shape: Any
     ) -> tuple[list[Instruction], list[Any]]:
-        """The product, and the rest of the chain with its result for the first input."""
+        """Compute the product; returns the rest of the chain, whose first input it is."""
         begins = rows[0]
         count = len(begins.args)
         z = fresh(self.pool, shape, begins.dtype)
@@ -122,7 +122,7 @@ class Fused:
         self, outs: Sequence[Any], inputs: Sequence[Any], rows: Sequence[Instruction], shape: Any,
         goes: Any,
     ) -> None:  # fmt: skip
-        """Each instruction as the kernel that it names, every register a memory of its own."""
+        """Run each instruction as the kernel it names; every register has its own memory."""
         known: dict[str, Any] = {f"i{n}": x for n, x in enumerate(inputs)}
         for row in rows:
             args = [known[arg] for arg in row.args]

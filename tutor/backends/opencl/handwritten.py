@@ -1,12 +1,12 @@
-"""What kernels that are written by hand have in common.
+"""The common parts of handwritten kernels.
 
-Their text is OpenCL C with a few words for what differs between dtypes. For each letter that a
-kernel has for a dtype, say X, these are defined: X_m its type in memory, X_t the type that it is
-computed in, LOAD_X(x[i]) and STORE_X(value) between the two. So one text serves all dtypes.
+Their text is OpenCL C plus a few words for the differences between dtypes. For each letter that a
+kernel uses for a dtype, say X, these are defined: X_m, its type in memory; X_t, the type used to
+compute; LOAD_X(x[i]) and STORE_X(value), which convert. So one text serves all dtypes.
 
-They walk memory side by side: an operand that is not contiguous is copied first (`dense`), by the
-generated kernel `copy`; a result that is not is computed beside it and copied there (`filled`).
-One exception is the product, whose operands are transposed more often than not.
+They expect contiguous memory: an operand that is not contiguous is first copied (`dense`) by the
+generated kernel `copy`; such a result is computed elsewhere and then copied to its place
+(`filled`). The one exception is the product, whose operands are usually transposed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tutor.backends.opencl.memory import DeviceMemory, Part, Pool, held
 from tutor.backends.registry import Operand
 from tutor.dtype import DType, float32, float64
 
-GROUP = 64  # work-items of a group, where they do nothing together
+GROUP = 64  # work-items per group, where they do not cooperate
 
 
 def words(kinds: Mapping[str, DType], c: Dialect) -> str:
@@ -44,7 +44,7 @@ def words(kinds: Mapping[str, DType], c: Dialect) -> str:
 
 
 def source(name: str, text: str, kinds: Mapping[str, DType], more: str, c: Dialect) -> str:
-    """The whole source of one kernel."""
+    """The complete source of one kernel."""
     code = words(kinds, c) + more + "\n" + text.replace("NAME", name)
     code = re.sub(r"\bglobal ", c.pointer[0], code)
     return f"{c.head}{needed(code, c)}\n{code}"
@@ -54,7 +54,7 @@ def hand(
     pool: Pool, name: str, text: str, kinds: Mapping[str, DType], types: Sequence[Any],
     more: str = "",
 ) -> Compiled:  # fmt: skip
-    """The kernel NAME of `text`, compiled for these dtypes once."""
+    """The kernel NAME of `text`, compiled once for these dtypes."""
     place = pool.place
     key = (name, *kinds.items(), more)
     found: Compiled | None = place.programs.get(key)
@@ -66,7 +66,7 @@ def hand(
 
 
 def run(kernel: Compiled, count: int, *args: Any) -> None:
-    """One work-item for each of `count` things; the kernel's last argument is `count`."""
+    """Run one work-item for each of `count` things; the kernel's last argument is `count`."""
     if count:
         kernel((rounded_up(count, GROUP),), (GROUP,), *args, count)
 
@@ -76,7 +76,7 @@ def longs(count: int) -> list[Any]:
 
 
 def width(dtype: DType) -> DType:
-    """What a float of that dtype is computed in."""
+    """The dtype in which floats of that dtype are computed."""
     return float64 if dtype is float64 else float32
 
 
@@ -89,7 +89,7 @@ def at(x: Any) -> tuple[Any, int]:
 
 
 def fresh(pool: Pool, shape: Shape, dtype: DType) -> Operand:
-    """Room for an operand, contiguous."""
+    """A new contiguous operand, contents undefined."""
     memory = DeviceMemory(pool, math.prod(shape), dtype.format)
     return Operand(Part(memory, dtype), shape, contiguous_strides(shape), 0)
 
@@ -102,12 +102,12 @@ def mover(pool: Pool, dtype: DType) -> Elements:
 
 
 def lies(x: Any) -> bool:
-    """Does it stand on the device, side by side?"""
+    """Is it contiguous and on the device?"""
     return isinstance(held(x.buf), DeviceMemory) and is_contiguous(x.shape, x.strides)
 
 
 def dense(pool: Pool, x: Any) -> Any:
-    """x itself, or a copy whose elements stand side by side."""
+    """x itself, or a contiguous copy."""
     return x if lies(x) else copied(pool, x)
 
 
@@ -118,7 +118,7 @@ def copied(pool: Pool, x: Any) -> Operand:
 
 
 def as_dtype(pool: Pool, x: Any, dtype: DType) -> Any:
-    """x in another dtype, side by side."""
+    """x in another dtype, contiguous."""
     of = x.buf.dtype
     if of is dtype:
         return dense(pool, x)
@@ -133,7 +133,7 @@ def casting(pool: Pool, to: DType, of: DType) -> Elements:
 
 
 def filled(pool: Pool, out: Any, fill: Callable[[Any], None]) -> None:
-    """`fill` writes to out, or beside it where that is not contiguous."""
+    """Let `fill` write to out, or to a copy if out is not contiguous."""
     z = out if lies(out) else fresh(pool, out.shape, out.buf.dtype)
     fill(z)
     if z is not out:
@@ -146,13 +146,13 @@ def permuted(x: Any, order: Sequence[int]) -> Operand:
 
 
 def lines(x: Any, axis: int) -> tuple[int, int, int]:
-    """(outer, n, inner) of a contiguous shape: n elements along axis, inner apart."""
+    """(outer, n, inner) of a contiguous shape: n elements along axis, with a step of inner."""
     shape = x.shape or (1,)
     return math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
 
 
 def one(axis: Any, x: Any) -> int:
-    """The one axis named, counted from the front; a single number has axis 0."""
+    """The axis, counted from the front; a single number has axis 0."""
     found = axis if isinstance(axis, int) else axis[0] if axis else 0
     return found % max(len(x.shape), 1)
 

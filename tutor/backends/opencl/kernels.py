@@ -1,4 +1,4 @@
-"""The table of kernels of a device: by name and dtype, as every backend has one."""
+"""A device's table of kernels, by name and dtype, as every backend has one."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ FAMILIES = (
 
 
 class DeviceTable(Rows):
-    """The kernels of one device, and what conformance asks: where its memory comes from, and which
-    rows promise less."""
+    """The kernels of one device, and two facts for conformance: where its memory comes from, and
+    which rows promise less."""
 
     def __init__(
         self, rows: Rows, room: Callable[[int, DType], DeviceMemory],
@@ -40,7 +40,7 @@ class DeviceTable(Rows):
 
 
 def rows_of(where: Pool) -> Rows:
-    """All kernels, over the memory of that pool."""
+    """All kernels, using the memory of that pool."""
     rows: Rows = {}
     for family in FAMILIES:
         rows |= family.kernels(where)

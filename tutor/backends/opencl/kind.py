@@ -1,7 +1,7 @@
-"""Kind: what tutor knows of all devices of one kind whose kernels are those of this folder.
+"""Kind: all devices of one kind that use the kernels of this folder, as tutor sees them.
 
-How many there are, memory on one, its kernels, waiting for one. A driver is asked for nothing
-before the first of them is used, and opens a device once, however many threads ask for it.
+It counts the devices, and provides memory, kernels and waiting for each. No driver is called before
+its first device is used, and each device is opened once, however many threads ask for it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def forked(name: str) -> DeviceError:
 
 
 class Forked:
-    """What a place becomes in a forked process: its driver would never answer."""
+    """Replaces a place in a forked process, where its driver would never answer."""
 
     name: str
 
@@ -41,12 +41,12 @@ class Forked:
         raise forked(self.name)
 
     def free(self, blocks: Any) -> None:
-        """Nothing: they are the other process's."""
+        """Do nothing: the blocks belong to the parent process."""
 
 
 class Kind:
-    """All devices of one kind, as tutor asks for them. `count()`: how many there are; `place(i)`:
-    one of them, DeviceError where there is none; `name(place)`: what it is called."""
+    """All devices of one kind. `count()`: how many there are; `place(i)`: one of them, DeviceError
+    if there is none; `name(place)`: its name."""
 
     def __init__(
         self, kind: str, count: Callable[[], int], place: Callable[[int], Any],
@@ -61,9 +61,8 @@ class Kind:
             os.register_at_fork(after_in_child=self.fork)
 
     def fork(self) -> None:
-        """This process was forked from one that may have loaded the driver: here nobody may ask it
-        for anything, and nothing of it may be let go of, since a driver waits for its threads then,
-        too."""
+        """After a fork of a process that may have loaded the driver, the child must not call the
+        driver, nor free any of its objects, because that, too, waits for the driver's threads."""
         self.lock = RLock()
         if not self.is_loaded or self.is_forked:
             return
@@ -74,13 +73,13 @@ class Kind:
             pool.place.__class__ = Forked
 
     def count(self) -> int:
-        """How many there are."""
+        """The number of devices."""
         with self.lock:
             self.is_loaded = True
             return self.counted()
 
     def pool(self, index: int) -> Pool:
-        """The memory of the device of that number. DeviceError where there is none."""
+        """The memory of the device with that number. DeviceError if there is none."""
         found = self.pools.get(index)
         if found is None:
             with self.lock:
@@ -90,7 +89,7 @@ class Kind:
         return found
 
     def place(self, index: int) -> AnyPlace:
-        """The device of that number, opened. DeviceError where there is none."""
+        """The device with that number, opened. DeviceError if there is none."""
         with self.lock:
             if self.is_forked and index not in self.pools:
                 raise forked(f"{self.kind}:{index}")
@@ -99,12 +98,12 @@ class Kind:
             return place
 
     def name(self, index: int) -> str:
-        """What its driver calls it."""
+        """Its name, from its driver."""
         return self.called(self.place(index))
 
     def empty(self, count: int, dtype: DType, index: int = 0) -> DeviceMemory:
-        """Memory for so many numbers, contents undefined. OutOfMemoryError where there is no room,
-        DTypeError for doubles where the device has none."""
+        """Memory for `count` numbers, contents undefined. OutOfMemoryError if there is no room,
+        DTypeError for doubles if the device has none."""
         where = self.pool(index)
         if dtype is float64 and not where.place.has_double:
             raise DTypeError(
@@ -115,7 +114,7 @@ class Kind:
         return DeviceMemory(where, count, dtype.format)
 
     def table(self, index: int = 0) -> Table:
-        """All kernels of the device of that number."""
+        """All kernels of the device with that number."""
 
         def room(count: int, dtype: DType) -> DeviceMemory:
             return self.empty(count, dtype, index)
@@ -130,15 +129,15 @@ class Kind:
         return found
 
     def stage(self, data: Any, dtype: DType, index: int = 0) -> Staged:
-        """Begin to copy bytes of the host beside what runs; `.memory()` of it is theirs."""
+        """Start copying bytes of the host in parallel to kernels; `.memory()` holds them."""
         return Staged(self.pool(index), data, dtype.format)
 
     def noting(self, index: int = 0) -> Noting:
-        """What one run of a Program is noted in, to be run again."""
+        """A recorder for one run of a Program, to be replayed."""
         return Noting(self.pool(index))
 
     def synchronize(self, index: int = 0) -> None:
-        """Wait until all that is queued has run."""
+        """Wait until all queued work is done."""
         where = self.pool(index)
         where.place.synchronize()
         where.copies.settle(0)
@@ -147,19 +146,19 @@ class Kind:
     # ---- what tutor.memory shows and sets --------------------------------------------------------
 
     def stats(self, index: int = 0) -> Stats:
-        """The counts of its memory, as tutor.memory.stats() has them for the host."""
+        """Its memory counts, in the format of tutor.memory.stats() for the host."""
         return self.pool(index).stats()
 
     def reset_peak(self, index: int = 0) -> None:
         self.pool(index).reset_peak()
 
     def trim(self, index: int = 0) -> int:
-        """Give back to the driver all that waits unused; how many bytes that was."""
+        """Return all unused blocks to the driver; returns their bytes."""
         return self.pool(index).trim()
 
     def config(self, index: int = 0) -> Config:
         return self.pool(index).config()
 
     def configure(self, limit: int, index: int = 0) -> None:
-        """How many bytes may wait unused."""
+        """Set how many unused bytes the pool may hold."""
         self.pool(index).configure(limit)

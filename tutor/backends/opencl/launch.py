@@ -1,4 +1,4 @@
-"""From a source to work in a device's queue: compiled once, kept, called with little Python."""
+"""From a source to a launch in a device's queue: compiled once, then called with little Python."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ LONG = "q"
 
 
 def scalar(dtype: DType) -> str:
-    """The type in which one number of that dtype is handed to a kernel, as `struct` calls it: as
-    memory holds it."""
+    """The `struct` format in which a number of that dtype is passed to a kernel: the bytes of its
+    memory format."""
     return "B" if dtype is bool_ else "H" if dtype in HALVES else dtype.format
 
 
 def number(buf: Any, offset: int) -> Any:
-    """The number at that place of memory of the host, for an argument of type `scalar`."""
+    """The number at that offset of host memory, for an argument of type `scalar`."""
     return live(buf, lambda buf: read(buf, offset))
 
 
@@ -47,14 +47,14 @@ class Compiled:
         self.kernel = self.again()
 
     def again(self) -> Any:
-        """A kernel object of its own, with its own arguments."""
+        """A separate kernel object, with its own arguments."""
         return self.place.kernel(self.program, self.name, self.types)
 
     def __call__(
         self, sizes: tuple[int, ...], local: tuple[int, ...] | None, *args: Any,
         first: tuple[int, ...] | None = None,
     ) -> None:  # fmt: skip
-        """Queue it over so many work-items, in groups of `local`, from the number `first` on."""
+        """Queue it over `sizes` work-items, in groups of `local`, starting with number `first`."""
         if NOW.noting is not None:
             NOW.noting.launch(self, (sizes, local, first), args)
         else:
@@ -62,8 +62,8 @@ class Compiled:
 
 
 def compiled(place: AnyPlace, name: str, text: str, types: Sequence[Any]) -> Compiled:
-    """The kernel `name` of that text, as this place compiles. KernelNotFound where the text has
-    doubles and the device has none."""
+    """The kernel `name` of that text, compiled for this place. KernelNotFound if the text has
+    doubles and the device does not."""
     if not place.has_double and re.search(r"\bdouble\b", text):
         raise KernelNotFound(
             f"kernel {name} on {place.name}",

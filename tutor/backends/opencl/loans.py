@@ -1,9 +1,9 @@
-"""Loans: who has a block of memory, until when.
+"""Loans: which object holds a block of memory, and until when.
 
-A `__del__` that gives it back would be Python, and Python may run a signal's handler in the midst
-of it: what the handler raises there, as Ctrl-C does, is lost. So nothing is run as a holder goes.
-Its loan is a weak reference, which C puts on a list at that moment, and whoever lends looks at the
-list when next asked for anything.
+A `__del__` that returns the block would be Python code, and Python may run a signal handler in the
+middle of it: an exception of the handler, as from Ctrl-C, is then lost. So nothing runs when a
+holder is freed. Its loan is a weak reference, which C then appends to a list, and the lender reads
+the list at its next call.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from weakref import ref
 
 
 class Loan(ref[Any]):
-    """A block, and how long somebody has it: as long as this weak reference to them holds."""
+    """A block on loan for as long as the object of this weak reference lives."""
 
     __slots__ = ("block", "nbytes", "size")
     block: Any
@@ -23,22 +23,22 @@ class Loan(ref[Any]):
 
 
 class Lender:
-    """Who lends blocks, and learns at the next `settle` which of them are back."""
+    """Lends blocks, and at the next `settle` finds out which of them are back."""
 
     def __init__(self) -> None:
-        self.loans: dict[int, Loan] = {}  # by id; kept here, for one that is gone tells nobody
+        self.loans: dict[int, Loan] = {}  # by id; a weak reference must live to be called
         self.ended: deque[Loan] = deque()
         self.free: dict[int, list[Any]] = {}
 
     def lend(self, holder: Any, block: Any, size: int, nbytes: int) -> Any:
-        """The block, which comes back as the holder goes."""
+        """The block, which returns when the holder is freed."""
         loan = Loan(holder, self.ended.append)
         loan.block, loan.size, loan.nbytes = block, size, nbytes
         self.loans[id(loan)] = loan
         return block
 
     def settle(self) -> None:
-        """Take back what has ended."""
+        """Take back the blocks of loans that have ended."""
         while self.ended:
             loan = self.ended.popleft()
             self.loans.pop(id(loan), None)

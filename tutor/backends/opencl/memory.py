@@ -1,21 +1,21 @@
-"""Memory on a device: what a Buffer has there, and the pool that it comes from.
+"""Memory on a device: a Buffer's memory there, and the pool that it comes from.
 
-    count, format, device, keep()    as tutor/_storage/memory.py says of every memory
-    read()                           a copy of the bytes on the host; waits for what is queued
+    count, format, device, keep()    as for every memory: tutor/_storage/memory.py
+    read()                           a copy of the bytes on the host; waits for queued work
     write(data, start=0)             bytes to the device, from byte `start` on; does not wait
-    put(payload)                     the same of bytes that depend on shapes alone
-    data                             the block that kernels are given: anyplace.py
+    put(payload)                     the same for bytes that depend on shapes alone
+    data                             the block that kernels receive: anyplace.py
 
-All that a place does passes one queue, in order. So memory may go back to the pool while a kernel
-that uses it is still queued: whoever gets it next is behind that kernel. Copies that shall run
-beside the kernels take a second queue: `stage`.
+All work of a place goes through one queue, in order. So memory may return to the pool while a
+kernel that uses it is still queued: its next user is queued after that kernel. Copies that run
+beside the kernels use a second queue: `stage`.
 
-A block has the size of its class, of which there are four to each power of two, so at most a
-quarter of it is not used. What was given back waits for the next of its class, up to `limit` bytes
-in all.
+A block has the size of its class; each power of two has four classes, so at most a quarter of a
+block is unused. A returned block waits for the next request of its class, up to `limit` bytes in
+all.
 
-Memory has no `__del__`: what was given back is seen when the pool is next asked for anything, by
-loans.py, which says why.
+Memory has no `__del__`: the pool notices returned blocks at its next call, by loans.py, which
+explains why.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from tutor.memory import Config, Stats
 
 ITEMSIZE = {dtype.format: dtype.itemsize for dtype in TABLE}
 SMALLEST = 256  # bytes of the smallest class
-PENDING = 1 << 26  # bytes of the host that may wait to be copied
+PENDING = 1 << 26  # bytes on the host that may wait to be copied
 
 
 def size_class(nbytes: int) -> int:
-    """The bytes of the block for so many: a power of two, or 5/4, 6/4 or 7/4 of one."""
+    """The block size for `nbytes` bytes: a power of two, or 5/4, 6/4 or 7/4 of one."""
     if nbytes <= SMALLEST:
         return SMALLEST
     step = 1 << max((nbytes - 1).bit_length() - 3, 0)
@@ -48,7 +48,7 @@ def size_class(nbytes: int) -> int:
 
 
 class Copies:
-    """What is on its way from the host: kept alive until it has arrived."""
+    """Copies from the host in progress: their bytes are kept alive until they arrive."""
 
     def __init__(self, place: AnyPlace) -> None:
         self.place, self.nbytes = place, 0
@@ -56,7 +56,7 @@ class Copies:
         self.lock = RLock()
 
     def write(self, block: Any, view: memoryview, start: int, beside: bool = False) -> Any:
-        """The event of a copy that has begun; `beside`: through the second queue."""
+        """Start a copy and return its event; `beside`: through the second queue."""
         nbytes = view.nbytes
         host = view.obj if type(view.obj) is bytes and len(view.obj) == nbytes else view.tobytes()
         with self.lock:
@@ -67,7 +67,7 @@ class Copies:
         return event
 
     def settle(self, most: int) -> None:
-        """Let go of what has arrived; wait until no more than `most` bytes are under way."""
+        """Release what has arrived; wait until at most `most` bytes are in progress."""
         while self.pending:
             event, nbytes = self.pending[0]
             if self.nbytes > most:
@@ -79,7 +79,7 @@ class Copies:
 
 
 class Pool(Lender):
-    """The blocks of one place, and what was asked for so far."""
+    """The blocks of one place, and statistics about them."""
 
     def __init__(self, place: AnyPlace) -> None:
         super().__init__()
@@ -90,7 +90,7 @@ class Pool(Lender):
         self.limit = place.total // 4
 
     def take(self, nbytes: int, holder: Any) -> Any:
-        """A block of at least so many bytes, as long as the holder is there."""
+        """A block of at least `nbytes` bytes, for as long as the holder lives."""
         size = size_class(nbytes)
         with self.lock:
             try:
@@ -121,7 +121,7 @@ class Pool(Lender):
                 raise
 
     def count_again(self) -> None:
-        """A handler of a signal may have struck between two of the counts."""
+        """Recompute the counts, which a signal handler may have interrupted halfway."""
         known = {id(loan) for loan in self.ended}
         loans = self.loans.values()
         self.ended += [loan for loan in loans if loan() is None and id(loan) not in known]
@@ -129,7 +129,7 @@ class Pool(Lender):
         self.held = sum(size * len(blocks) for size, blocks in self.free.items())
 
     def fresh(self, nbytes: int, size: int) -> Any:
-        """A new block. Where there is no room, all that waits unused goes first."""
+        """A new block. If there is no room, all unused blocks are freed first."""
         place = self.place
         if nbytes <= place.most and self.in_use + nbytes <= place.total:
             for _ in range(2):
@@ -149,11 +149,11 @@ class Pool(Lender):
             self.place.free([block])
 
     def arena(self) -> Arena:
-        """Room for a list of commands, which comes from here and goes back with the list."""
+        """Memory for a command list, taken from this pool and returned with the list."""
         return Arena(self)
 
     def trim(self) -> int:
-        """Give back to the device all that waits unused, and return how many bytes that was."""
+        """Return all unused blocks to the device; returns their bytes."""
         with self.lock:
             self.settle()
             given, self.held = self.held, 0
@@ -177,7 +177,7 @@ class Pool(Lender):
         return Config("pool", self.limit)
 
     def configure(self, limit: int) -> None:
-        """How many bytes may wait unused from here on."""
+        """Set how many unused bytes the pool may hold. DomainError for an invalid number."""
         if not isinstance(limit, int) or isinstance(limit, bool) or limit < 0:
             raise DomainError(
                 f"memory of {self.place.name} with limit={limit!r:.40}",
@@ -192,14 +192,14 @@ class Pool(Lender):
 
 
 class Arena(Lender):
-    """Memory of one list of commands, lent to it by a Pool: what was given back is taken again by
-    the same list alone."""
+    """The memory of one command list, lent by a Pool: returned blocks are reused by the same list
+    only."""
 
     def __init__(self, pool: Pool) -> None:
         super().__init__()
         self.pool, self.place, self.copies = pool, pool.place, pool.copies
-        self.fresh = False  # is memory wanted that nothing has used before?
-        self.let_go: Callable[[Any], None] | None = None  # told of each block that is given back
+        self.fresh = False  # must new memory come from the pool, unused so far?
+        self.let_go: Callable[[Any], None] | None = None  # called for each returned block
 
     def take(self, nbytes: int, holder: Any) -> Any:
         size = size_class(nbytes)
@@ -228,14 +228,14 @@ class DeviceMemory:
         self.data = self.pool.take(self.nbytes, self)
 
     def keep(self) -> DeviceMemory:
-        """The memory itself: bytes that are there."""
+        """The memory itself: its bytes exist."""
         return self
 
     def __repr__(self) -> str:
         return f"DeviceMemory({self.count} x {self.format!r} on {self.device!r})"
 
     def read(self) -> bytearray:
-        """A copy of the bytes on the host, as they are when all that is queued has run."""
+        """A copy of the bytes on the host, after all queued work."""
         host = bytearray(self.nbytes)
         if NOW.noting is not None:
             NOW.noting.lost = True
@@ -244,9 +244,9 @@ class DeviceMemory:
         return host
 
     def write(self, data: Any, start: int = 0) -> None:
-        """Bytes of the host to the device, from byte `start` on, behind all that is queued.
+        """Copy bytes of the host to the device, from byte `start` on, after all queued work.
 
-        It does not wait: what can change meanwhile is copied first. OutOfRangeError beyond the end.
+        Does not wait: data that may change is copied first. OutOfRangeError beyond the end.
         """
         view = memoryview(data).cast("B")
         if start < 0 or start + view.nbytes > self.nbytes:
@@ -261,7 +261,7 @@ class DeviceMemory:
             self.pool.copies.write(self.data, view, start)
 
     def put(self, payload: bytes) -> None:
-        """Bytes that depend on shapes alone, and so are the same whenever this is replayed."""
+        """Write bytes that depend only on shapes, and so are the same in every replay."""
         if NOW.noting is not None:
             NOW.noting.put(self, payload)
         else:
@@ -269,7 +269,7 @@ class DeviceMemory:
 
 
 class Part:
-    """What kernels expect of `buf`: it has memory, and knows its dtype."""
+    """The part of `buf` that kernels use: its memory and its dtype."""
 
     __slots__ = ("dtype", "memory")
 
@@ -278,13 +278,13 @@ class Part:
 
     @property
     def raw(self) -> memoryview:
-        """Of a number on the host its bytes."""
+        """The bytes of a number on the host."""
         raw: memoryview = self.memory.raw
         return raw
 
 
 def held(buf: Any) -> Any:
-    """The memory that `buf` has; of a promise what it comes to."""
+    """The memory of `buf`; a promised one is materialized."""
     memory = buf.memory
     return memory if type(memory) is DeviceMemory else memory.keep()
 
@@ -293,11 +293,11 @@ def ask(
     pool: Pool, count: int, dtype: DType, run: Callable[[DeviceMemory], None],
     refuse: Callable[[Any], None], about: Any, key: Any,
 ) -> None:  # fmt: skip
-    """`run(answer)` leaves numbers in memory of zeros; if any is no zero, `refuse(numbers)` is
-    called, and raises. `about`, `key`: the memory asked about, and what tells the question from
-    others about it."""
+    """Check a condition on the device: `run(answer)` writes into zeroed memory; if any number is
+    not zero, `refuse(numbers)` is called and raises. `about`: the memory checked; `key`
+    distinguishes the question from others about it."""
     with unnoted() as noting:
-        answer = DeviceMemory(pool, count, dtype.format)  # of no arena: it stays as it is
+        answer = DeviceMemory(pool, count, dtype.format)  # outside any arena: it lasts
 
     def judged(host: bytes) -> None:
         cells: Any = memoryview(host)
@@ -317,14 +317,14 @@ Rows = dict[tuple[str, DType], Kernel]
 
 
 class Staged:
-    """Bytes on their way to a device beside its kernels: `memory()` is theirs for kernels that are
-    queued from then on, which wait for them; the host does not."""
+    """Bytes on their way to a device in parallel to its kernels: kernels queued after `memory()`
+    wait for them; the host does not."""
 
     def __init__(self, pool: Pool, data: Any, format: str) -> None:
         view = memoryview(data).cast("B")
         place = self.place = pool.place
         self.held = DeviceMemory(pool, view.nbytes // ITEMSIZE[format], format)
-        # the block may be one that a queued kernel still reads: the copy waits for those alone
+        # a queued kernel may still read the block: the copy waits for the kernels queued so far
         place.fork()
         self.event = pool.copies.write(self.held.data, view, 0, beside=True)
 

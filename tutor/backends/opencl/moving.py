@@ -1,11 +1,11 @@
-"""Moving elements, filling, and choosing by index.
+"""Moving elements, filling, and selecting by index.
 
-pad and cat are views of the result and the generated kernel `copy`. gather and index_select are one
-work-item for each element of the result. scatter and scatter_add have one for each line across the
-axis, which takes src in order: so the last one stays, and sums have the same bits every time.
+pad and cat are views of the result and the generated kernel `copy`. gather and index_select have
+one work-item per element of the result. scatter and scatter_add have one per line across the axis,
+which processes src in order: so the last value wins, and sums have the same bits every time.
 
-Indices are looked at before anything is written, and the answer is waited for, as an error must
-come from the call that made it.
+Indices are checked before anything is written, and the call waits for the answer, because an error
+must come from the call that caused it.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ CHUNK = 1024  # elements that one work-item counts
 
 
 def checked(pool: Pool, kernel: str, index: Any, size: int, axis: int, low: int) -> Any:
-    """The index side by side; OutOfRangeError for one that names nothing along the axis."""
+    """The index, contiguous; OutOfRangeError if one of its numbers is outside the axis."""
     found = dense(pool, index)
     count = math.prod(found.shape)
     if count:
@@ -149,7 +149,7 @@ class Kernel:
         self.pool, self.dtype = pool, dtype
 
     def take(self, z: Any, x: Any, index: Any, axis: int, each: bool) -> None:
-        """z of x side by side at the index: one for each element, or one for each slice."""
+        """z from contiguous x at the index: one for each element, or one for each slice."""
         outer, n, inner = lines(z, axis)
         size = lines(x, axis)[1]
         kernel = hand(self.pool, "take", TAKE, {"Z": self.dtype},
@@ -214,7 +214,7 @@ class Gather(Kernel):
 
     def __call__(self, out: Any, x: Any, index: Any, *, axis: Any) -> None:
         a = one(axis, x)
-        # x may reach further than the index beside the axis: only that part is taken
+        # x may be larger than the index along the other axes: only that part is used
         sizes = (*index.shape[:a], *x.shape[a : a + 1], *index.shape[a + 1 :])
         x = dense(self.pool, Operand(x.buf, sizes, x.strides, x.offset))
         found = checked(self.pool, "gather", index, lines(x, a)[1], a, -lines(x, a)[1])
@@ -260,7 +260,7 @@ class Scatter(Kernel):
         kernel = hand(pool, name, SCATTER, {"Z": dtype},
                       [None, LONG, None, LONG, None, LONG, None, *longs(5)],
                       f"#define PUT {place} = {value};\n")  # fmt: skip
-        # where each line of src begins in z, which may reach further beside the axis
+        # where each line of src begins in z, which may be larger along the other axes
         shape = (*src.shape[:a], *src.shape[a + 1 :])
         steps = (*z.strides[:a], *z.strides[a + 1 :])
         begins = [0]
@@ -297,7 +297,7 @@ class Arange(Kernel):
 
 
 class Nonzero(Kernel):
-    """`kernel(out, x)`: counted in pieces, the counts added up, then each piece written."""
+    """`kernel(out, x)`: counted in chunks, the counts added up, then each chunk written."""
 
     def __call__(self, out: Any, x: Any) -> None:
         pool, x = self.pool, dense(self.pool, x)

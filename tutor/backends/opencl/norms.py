@@ -1,8 +1,8 @@
-"""Norms, and their gradients: of rows of numbers, or of channels.
+"""Norms and their gradients, over rows or channels.
 
-One work-item is one row (or channel): the mean, then the mean of the squares of what is left, then
-the results. A gradient for w and b is added over rows by a second kernel, one work-item for each of
-their numbers, from the mean and the root that the first one has left.
+One work-item computes one row (or channel): the mean, then the mean of the squared differences,
+then the results. The gradients of w and b are summed over rows by a second kernel, one work-item
+for each of their numbers, from the mean and the root that the first one stored.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tutor.backends.registry import Operand
 from tutor.backends.signatures import FLOATS
 from tutor.dtype import DType, float64
 
-# How w (and what belongs to it) goes with the numbers: for each place of a row, or one for a row.
+# How w (and related operands) is indexed: by the position in a row, or one number per row.
 MOMENTS = """
         const int64_t first = x0 + at * n;
         A_t mean = 0, var = 0;
@@ -132,7 +132,7 @@ def chosen(centred: bool, shifted: bool, per_row: bool) -> str:
 
 
 class Norm:
-    """`kernel(out, x, w, b, eps=)`, or without b; of rows."""
+    """`kernel(out, x, w, b, eps=)`, or without b; over rows."""
 
     def __init__(self, pool: Pool, dtype: DType, centred: bool) -> None:
         self.pool, self.dtype, self.centred = pool, dtype, centred
@@ -153,7 +153,7 @@ class Norm:
 
 
 class NormGrad(Norm):
-    """`kernel(out, g, x, w, dw, db, eps=)`, or without db; of rows."""
+    """`kernel(out, g, x, w, dw, db, eps=)`, or without db; over rows."""
 
     def __call__(  # type: ignore[override]
         self, out: Any, g: Any, x: Any, w: Any, *written: Any, eps: float
@@ -227,7 +227,7 @@ class BatchNormGrad(Norm):
 
 
 def as_begun(pool: Pool, x: Any) -> Operand:
-    """x side by side, from the beginning of its memory."""
+    """x, contiguous and starting at the beginning of its memory."""
     found: Operand = dense(pool, x)
     if found.offset:
         z = fresh(pool, found.shape, found.buf.dtype)

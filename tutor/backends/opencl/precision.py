@@ -1,10 +1,10 @@
-"""How many units in the last place a device may be off, where that is more than signatures.py says.
+"""The errors allowed to a device, in units in the last place, where signatures.py allows less.
 
-`STATED` is what OpenCL promises of its functions (The OpenCL C Specification, version 3.0, section
-7.4 "Relative Error as ULPs", full profile). `COMPOSED` is made of several of those: what each may
-be off by is added up, and a unit for each rounding between them. `MEASURED` is neither: what a
-driver was seen to do, and a margin. A row that is not here must agree as closely as on the CPU; so
-must 16-bit floats, which are computed in float and rounded once.
+`STATED` is OpenCL's guarantee for its functions (The OpenCL C Specification, version 3.0, section
+7.4 "Relative Error as ULPs", full profile). `COMPOSED` combines several of them: their errors are
+added up, plus one unit for each rounding in between. `MEASURED` is neither: the errors observed
+with a driver, and a margin. Rows not listed here must agree as closely as on the CPU; so must
+16-bit floats, which are computed in float and rounded once.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ COMPOSED = {
     ("gelu_tanh_grad", float64): 20,  # twice that, and a difference
     ("normal", float64): 8,  # half of log (3), cos (4), three roundings
 }
-MEASURED = {  # what makes them is erfc, 16, and below the smallest normal number PoCL's is worse
-    ("gelu", float64): 48,  # 38 were seen, at x = -37.7
-    ("gelu_grad", float64): 48,  # 30 were seen
+MEASURED = {  # built on erfc, 16, and PoCL's is worse below the smallest normal number
+    ("gelu", float64): 48,  # 38 observed, at x = -37.7
+    ("gelu_grad", float64): 48,  # 30 observed
 }
 
 

@@ -1,12 +1,12 @@
 """Products: (..., m, k) @ (..., k, n), with any strides, and linear layers.
 
-Three texts. `TILES` is what a device with local memory wants: a group of 16 x 16 work-items brings
-tiles of x and y, 64 x 16 and 16 x 64 numbers, to local memory, from where each work-item takes what
-its 4 x 4 results need: each number is read from global memory once for 64 results. `VECTORS` is for
-devices that call themselves a CPU, where local memory is memory like any other: a work-item
-keeps ROWS rows of two vectors of results in registers and walks k once, with one multiply-add for
-each vector. It takes y's rows side by side; others are copied so first, as large as y alone. `DOTS`
-is for what is side by side along k in both, as in x @ w.T: SIDE x SIDE results, each as a vector of
+Three texts. `TILES` suits devices with local memory: a group of 16 x 16 work-items loads tiles of x
+and y, 64 x 16 and 16 x 64 numbers, into local memory, from which each work-item reads the inputs of
+its 4 x 4 results: each number is read from global memory once per 64 results. `VECTORS` is for
+devices that report to be a CPU, whose local memory is ordinary memory: a work-item keeps ROWS rows
+of two vectors of results in registers and iterates over k once, with one multiply-add per vector.
+It needs y's rows contiguous; otherwise y is copied first, at the cost of y's size. `DOTS` is for
+operands that are both contiguous along k, as in x @ w.T: SIDE x SIDE results, each as a vector of
 sums.
 """
 
@@ -74,10 +74,10 @@ TILES = (
 """
 )
 
-# Vectors as clang has them, with which all drivers for CPUs compile: as an operand, and as memory
-# holds it, at the address of any number. The functions of OpenCL for vectors are not taken: where
-# PoCL 3.0 does not know a processor with AVX-512, they are compiled for that, but the kernel for an
-# older one, and each call breaks. With contraction allowed, a += x * y is one fma.
+# Vectors in clang's syntax, which all drivers for CPUs use: as an operand, and as memory holds it,
+# at the address of any number. OpenCL's vector functions are avoided: if PoCL 3.0 does not know a
+# processor with AVX-512, it compiles them for AVX-512 but the kernel for an older processor, and
+# each call breaks. With contraction allowed, a += x * y is one fma.
 SIMD = """
 typedef Z_m A_v __attribute__((ext_vector_type(LANES)));
 typedef Z_m A_u __attribute__((ext_vector_type(LANES), aligned(sizeof(Z_m))));
@@ -177,13 +177,13 @@ DOTS = (
 """
 )
 TYPES = [None, LONG, None, *longs(4), None, *longs(4), None, *longs(5)]
-# By the floats of a vector: SIDE of `DOTS`, each of SIDE * SIDE results a vector; and ROWS of
-# `VECTORS`, each two of them. With 8 floats there are 16 registers, with 16 there are 32.
+# By floats per vector: SIDE of `DOTS`, with SIDE * SIDE vectors of results; and ROWS of `VECTORS`,
+# with two vectors each. With 8 floats there are 16 registers, with 16 there are 32.
 BLOCKS = {8: (3, 6), 16: (4, 8)}
 
 
 def across(number: str, lanes: int) -> str:
-    """The sum of a vector's lanes: one half is added to the other, until one number is left."""
+    """The sum of a vector's lanes: add one half to the other until one number is left."""
     lines = ["static inline A_t across(const A_v v) {"]
     now = "v"
     while lanes > 1:
@@ -195,7 +195,7 @@ def across(number: str, lanes: int) -> str:
 
 
 def accumulated(dtype: DType) -> DType:
-    """What products are added in: integers wrap as unsigned ones."""
+    """The accumulator dtype of products: integers wrap as unsigned ones."""
     if dtype.is_float:
         return width(dtype)
     return uint64 if dtype.itemsize == 8 else uint32
@@ -204,7 +204,7 @@ def accumulated(dtype: DType) -> DType:
 def product(
     pool: Pool, z: Operand, x: Operand, y: Operand, bias: Any = None, relu: bool = False
 ) -> None:
-    """z = x @ y (+ bias, cut at 0), z contiguous, with the same leading axes."""
+    """z = x @ y (+ bias, clamped at 0), z contiguous, with the same leading axes."""
     m, k, n = z.shape[-2], x.shape[-1], z.shape[-1]
     dtype, batch = z.buf.dtype, math.prod(z.shape[:-2])
     if not batch * m * n:
@@ -245,7 +245,7 @@ def product(
 
 
 def batched(pool: Pool, x: Operand) -> tuple[Operand, int]:
-    """x, and the step from one matrix to the next: the leading axes walked as one."""
+    """x, and the step from one matrix to the next, with the leading axes merged."""
     lead = [(n, s) for n, s in zip(x.shape[:-2], x.strides[:-2], strict=True) if n != 1]
     if lead and any(s != n * t for (_, s), (n, t) in itertools.pairwise(lead)):
         if all(s == 0 for _, s in lead):

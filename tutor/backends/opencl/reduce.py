@@ -1,9 +1,9 @@
-"""Reductions: many numbers become one, as a tree of launches.
+"""Reductions: many numbers to one, as a tree of launches.
 
-x is seen as (outer, n, inner), its n terms to each result. One launch folds them into P lanes: lane
-p takes the terms p, p + P, p + 2P, ...; the next one folds the lanes, until one is left. Neighbours
-among work-items read neighbours in memory, no work-item waits for another, and which term meets
-which depends on the shape alone: the bits are the same for each run and each device.
+x is viewed as (outer, n, inner), with n terms per result. One launch folds them into P lanes: lane
+p takes the terms p, p + P, p + 2P, ...; the next launch folds the lanes, until one is left.
+Neighbouring work-items read neighbouring memory, no work-item waits for another, and the order of
+terms depends on the shape alone: every run and every device gives the same bits.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tutor.backends.signatures import SIGNATURES
 from tutor.dtype import DType, int64, uint64
 
 ENOUGH = 2048  # work-items that keep a device busy
-SHORT = 64  # terms that one work-item adds alone in any case
+SHORT = 64  # terms that one work-item always adds alone
 
 FOLD = """
 kernel void NAME(
@@ -76,7 +76,7 @@ kernel void NAME(
 
 
 def seen(pool: Pool, x: Any, axis: Any) -> tuple[Any, int, int, int]:
-    """x side by side, and (outer, n, inner): the axes that go are made neighbours."""
+    """x, contiguous, and (outer, n, inner): the reduced axes are made adjacent."""
     goes = axes_of(axis, len(x.shape))
     kept = [a for a in range(len(x.shape)) if a not in goes]
     wide = [a for a in goes if x.shape[a] != 1]
@@ -92,21 +92,21 @@ def seen(pool: Pool, x: Any, axis: Any) -> tuple[Any, int, int, int]:
 
 
 def lanes_of(outer: int, n: int, inner: int) -> int:
-    """In how many lanes to fold n terms."""
+    """The number of lanes into which n terms are folded."""
     if n <= SHORT or (inner > 1 and outer * inner >= ENOUGH):
         return 1
     return max(16, -(-int(math.sqrt(n)) // 16) * 16) if n < 1 << 16 else n // 256
 
 
 def accumulator(kernel: str, dtype: DType) -> DType:
-    """What terms are folded in."""
+    """The dtype in which terms are folded."""
     if kernel in ("max", "min"):
         return dtype
     return width(dtype) if dtype.is_float else uint64
 
 
 def folding(kernel: str, dtype: DType, acc: DType, c: Dialect) -> tuple[str, str]:
-    """What a fold begins with, and how two become one."""
+    """The initial value of a fold, and the expression that combines two terms."""
     if kernel in ("max", "min"):
         name = "maximum" if kernel == "max" else "minimum"
         ends = limits(dtype) if dtype.is_integer else ("0", "1")
@@ -140,7 +140,7 @@ class Fold:
         filled(self.pool, out, lambda z: self.fold(z, found, outer, n, inner))
 
     def fold(self, z: Any, x: Any, outer: int, n: int, inner: int) -> None:
-        """z (outer, inner) of x (outer, n, inner)"""
+        """z (outer, inner) from x (outer, n, inner)."""
         terms = n
         while (lanes := lanes_of(outer, n, inner)) > 1:
             part = fresh(self.pool, (outer, lanes, inner), self.acc)
@@ -152,7 +152,7 @@ class Fold:
 
 
 class Position:
-    """`kernel(out, x, axis=)`: argmax, argmin. What goes from launch to launch are positions."""
+    """`kernel(out, x, axis=)`: argmax, argmin. Launches pass positions to each other."""
 
     def __init__(self, pool: Pool, kernel: str, dtype: DType) -> None:
         self.pool, self.kernel, self.dtype = pool, kernel, dtype

@@ -1,9 +1,9 @@
 """Scans and sorting, along one axis.
 
-scan and cummax are one work-item for each line: what an element is depends on all before it.
-argsort merges: after pass w each run of 2w positions is in order, since every work-item finds its
-element's place among the neighbouring run by bisection. Equals keep their places: of two runs the
-left one's come first.
+scan and cummax have one work-item per line: each element depends on all before it. argsort merges:
+after pass w each run of 2w positions is sorted, since every work-item finds its element's place in
+the neighbouring run by bisection. The sort is stable: of two equal elements, that of the left run
+comes first.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Scores: softmax, log_softmax, cross entropy and its gradient. One work-item is one line.
+"""Scores: softmax, log_softmax, cross entropy and its gradient. One work-item computes one line.
 
-The largest score is taken off first, so that no power of e is too large. The losses of all rows,
-where they are added up, are added by the tree of `sum`.
+The largest score is subtracted first, so that no exponential overflows. The losses of all rows, if
+summed, are added by the tree of `sum`.
 """
 
 from __future__ import annotations

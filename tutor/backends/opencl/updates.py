@@ -1,8 +1,8 @@
-"""The steps of optimizers, from the same formulas that the CPU's source is made of.
+"""Optimizer steps, from the same formulas as the CPU's source.
 
-What is the same for all elements and costs much (lr / (1 - beta1**t), say) is computed once for
-each parameter, by one work-item, and stays on the device: no launch waits for the host to know it.
-No parameter takes what was computed for another: each counts its own steps.
+Expensive values that are the same for all elements (lr / (1 - beta1**t), say) are computed once per
+parameter, by one work-item, and stay on the device: no launch waits for the host to know them.
+Parameters do not share them: each counts its own steps.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Update:
         self.count, many = len(self.letters), len(self.cells)
         types = [dtype_of(letter, dtype) for letter in SIGNATURES[kernel].types[self.count :]]
         of = [dtype or float64 for dtype in types]
-        # what is costly (a power) is computed once, by a launch of its own
+        # expensive operations (a power) are computed once, by a separate launch
         self.costly = any(word in cell for cell in self.cells for word in ("pow", "/"))
         self.once = Elements(pool, f"{kernel}_cells", [self.wide] * many + of, self.settings,
                              range(many))  # fmt: skip

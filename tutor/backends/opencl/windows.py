@@ -1,10 +1,10 @@
 """Windows over images: convolutions as products, pools as gathering.
 
-What the windows see is a view of the image with strides of its own (python_ref calls it `seen`). A
-copy of it, made by the generated kernel `copy`, has a column for each place, and a convolution is
-the weights times that matrix; its gradient for the weights is the other product. The largest of a
-window is gathered by the work-item of its place. Its gradient is gathered, too: the work-item of an
-element of the image looks at each window that it is in, so nobody adds to what another one writes.
+The contents of all windows are a view of the image with special strides (`seen` in python_ref). A
+copy of it, made by the generated kernel `copy`, has one column per position, and a convolution is
+the weights times that matrix; its gradient for the weights is the other product. The maximum of a
+window is computed by the work-item of its position. Its gradient is gathered as well: the work-item
+of an image element reads each window that contains it, so no two work-items add to one number.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ kernel void NAME(
 def seen(
     x: Any, places: tuple[int, ...], window: tuple[int, ...], groups: int, how: Any
 ) -> Operand:
-    """x as (n, groups, c / groups, p, q, high, wide): what each window sees."""
+    """x as (n, groups, c / groups, p, q, high, wide): the contents of each window."""
     (n, c), (image, channel, row, column) = x.shape[:2], x.strides
     shape = (n, groups, c // groups, *places, *window)
     by = (row * how["stride_h"], column * how["stride_w"])
@@ -117,7 +117,7 @@ class Conv(Windows):
         w = dense(self.pool, w)
         each = o // groups
         weights = Operand(w.buf, (n, groups, each, terms), (0, each * terms, terms, 1), w.offset)
-        if n > 1 and groups > 1:  # one step from matrix to matrix: there is none for both axes
+        if n > 1 and groups > 1:  # both axes together have no single step between matrices
             weights = copied(self.pool, weights)
 
         def fill(z: Any) -> None:
@@ -129,7 +129,7 @@ class Conv(Windows):
 
 
 class ConvWeight(Windows):
-    """`kernel(out, x, g, ...)`: for each group, g (o, n p q) @ what was seen (n p q, c k l)."""
+    """`kernel(out, x, g, ...)`: for each group, g (o, n p q) @ windows (n p q, c k l)."""
 
     def __call__(self, out: Any, x: Any, g: Any, *, groups: int, **how: int) -> None:
         if 0 in out.shape:
