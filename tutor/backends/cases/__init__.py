@@ -1,9 +1,9 @@
-"""The table of cases: for every kernel of signatures.py, on which operands backends must agree.
+"""The table of cases: for every kernel of signatures.py, the operands on which backends must agree.
 
 `CASES` maps a kernel's name to two functions. The first yields its cases: every layout on either
-side, no element and one, lengths up to 70 (vectors and what is left behind them), 0-d, in place,
-and whatever is particular to the kernel. The second makes one case that is large enough for a
-backend to share it out among threads.
+side, no element and one, lengths up to 70 (vectors and the remainder behind them), 0-d, in place,
+and any special cases of the kernel. The second returns one case large enough for a backend to split
+among threads.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tutor.backends.signatures import SIGNATURES, TABLE_OF_KERNELS
 from tutor.dtype import DType, float32
 from tutor.errors import KernelNotFound
 
-LARGE = 70_001  # elements; more than the largest piece of work that a thread of simd_cpp takes
+LARGE = 70_001  # elements; more than the largest piece of work for a thread of simd_cpp
 
 Small = Callable[[Draw], Iterator[Case]]
 Large = Callable[[Draw, int], Case]
@@ -42,7 +42,7 @@ SHIFTS = ("bitwise_left_shift", "bitwise_right_shift")
 REDUCTIONS = ("sum", "prod", "mean", "max", "min", "argmax", "argmin")
 
 CASES: dict[str, tuple[Small, Large]] = {
-    **{  # all that are elementwise, but for those below, which need operands of their own
+    **{  # all elementwise kernels, except those below, which need special operands
         row.name: (elementwise.basic, elementwise.large)
         for row in TABLE_OF_KERNELS
         if row.form == "elementwise"
@@ -95,9 +95,9 @@ def _entry(kernel: str) -> tuple[Small, Large]:
 
 
 def draw(kernel: str, dtype: DType, seed: int = 0) -> Iterator[Case]:
-    """The cases of one row of signatures.py. KernelNotFound for a kernel that has no entry.
+    """The cases of one row of signatures.py. KernelNotFound for a kernel without an entry.
 
-    python_ref is slow, so it meets the large case only where most work is done: in float32.
+    python_ref is slow, so only float32, where most work is done, gets the large case.
     """
     small, _ = _entry(kernel)
     yield from small(Draw(kernel, dtype, seed))

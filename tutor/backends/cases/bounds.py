@@ -1,20 +1,20 @@
-"""How far sums may be from the reference's: |got - expected| <= 2 u |expected| + c v S + s.
+"""The error allowed in sums: |got - expected| <= 2 u |expected| + c v S + s.
 
 u  unit roundoff of the dtype, 2**-p for p bits: the reference and the kernel each round once.
 s  the smallest subnormal of the dtype.
 S  the sum of the magnitudes of all terms, computed by python_ref in float64.
 v  unit roundoff of the additions. 16-bit floats are added in float32, except where each partial
-   result is itself an element in memory (scatter_add, optimizers that keep something).
+   result is itself an element in memory (scatter_add, optimizers with state).
 c  k + 2 for k terms, each the product of at most two numbers, added in any order (Higham 2002,
-   "Accuracy and stability of numerical algorithms", section 4.2); k + 8 where they are powers of e,
-   each within a unit or two; 12 for the formulas of an optimizer; for a product k + 2, too, where
-   S is its magnitude (the same book, section 3.1); for a scan of n steps 2 n + 2, since no term is
+   "Accuracy and stability of numerical algorithms", section 4.2); k + 8 if they are exponentials,
+   each within a unit or two; 12 for the formulas of an optimizer; also k + 2 for a product, where
+   S is its magnitude (the same book, section 3.1); 2 n + 2 for a scan of n steps, since no term is
    rounded more than twice in a step, and S is the scan of the magnitudes.
 
-e**(x - max) inherits the error of x - max, u |x - max|; so in softmax S contains the term
-(1 + |x - max|) e**(x - max), where |ln softmax(x)|, which is larger, stands for |x - max|. The
-smallest normal number is added to it, since below that a power of e has fewer bits. What c and S
-are for norms and attention is said in network.py.
+e**(x - max) inherits the error of x - max, u |x - max|; so in softmax S contains the term (1 + |x -
+max|) e**(x - max), with |ln softmax(x)|, which is larger, instead of |x - max|. The smallest normal
+number is added to it, since smaller exponentials have fewer bits. network.py defines c and S for
+norms and attention.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from tutor.dtype import DType, float32, float64
 
 ROUNDOFF = {dtype: dtype.eps / 2 for dtype in FLOATS}
 SMALLEST = {dtype: dtype.smallest_subnormal for dtype in FLOATS}
-COMPUTED = {dtype: dtype if dtype is float64 else float32 for dtype in FLOATS}  # in what width
+COMPUTED = {dtype: dtype if dtype is float64 else float32 for dtype in FLOATS}  # dtype of the sums
 NORMAL = {dtype: COMPUTED[dtype].smallest_normal for dtype in FLOATS}
 UPDATES = {row.name: row.types.count("T") for row in SIGNATURES.values() if row.form == "update"}
-WRITTEN = {  # the operands a kernel writes; else out alone
-    **{kernel: (0, *range(2, moved)) for kernel, moved in UPDATES.items()},  # all but the gradient
+WRITTEN = {  # the operands a kernel writes; others write only out
+    **{kernel: (0, *range(2, moved)) for kernel, moved in UPDATES.items()},  # except the gradient
     **{name: (0, 2) for name, row in SIGNATURES.items() if row.form == "draw"},
     **{name: (0, *range(len(row.types) + 1 - row.results, len(row.types)))
        for name, row in SIGNATURES.items() if row.results > 1},
@@ -62,7 +62,7 @@ def bounds(kernel: str, dtype: DType, case: Case, before: list[bytes]) -> dict[i
 
 
 def factor(kernel: str, case: Case) -> int:
-    """c: it grows with the number of terms."""
+    """c, which grows with the number of terms."""
     if kernel in UPDATES:
         return 12
     if kernel in network.KERNELS:
@@ -79,7 +79,7 @@ def factor(kernel: str, case: Case) -> int:
         return math.prod(case.ins[1].shape[1:]) + 2
     if kernel == "conv2d_weight":
         return x[0] * math.prod(case.ins[1].shape[2:]) + 2
-    if kernel == "max_pool2d_grad":  # a share is rounded, too
+    if kernel == "max_pool2d_grad":  # a share is rounded as well
         return int(case.params["size_h"] * case.params["size_w"]) + 3
     if kernel == "scatter_add":
         return case.ins[2].shape[axis] + 3
@@ -103,7 +103,7 @@ def magnitudes(kernel: str, case: Case, before: list[bytes]) -> dict[int, list[f
         wide(spec, v and [abs(x) for x in v] if spec.dtype.is_float and i not in kept else v)
         for i, (spec, v) in enumerate(zip(specs, values, strict=True))
     )
-    at = SIGNATURES[kernel].types.find("d") - 1  # the learning rate: so that nothing is taken away
+    at = SIGNATURES[kernel].types.find("d") - 1  # the learning rate: negated, so nothing cancels
     if at >= 0:
         ins[at] = wide(ins[at], [-x for x in ins[at].values or ()])
     absolute = Case(out, tuple(ins), case.params)
@@ -133,7 +133,7 @@ def of_softmax(kernel: str, case: Case, x: list[float], *rest: list[Any]) -> lis
 
 
 def wide(spec: Spec, values: list[Any] | None) -> Spec:
-    """The operand as contiguous float64; integers stay what they are."""
+    """The operand as contiguous float64; integers keep their dtype."""
     dtype = float64 if spec.dtype.is_float else spec.dtype
     count = math.prod(spec.shape)
     return Spec(dtype, spec.shape, values, "contiguous", contiguous_strides(spec.shape), 0, count)

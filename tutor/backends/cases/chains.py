@@ -12,8 +12,8 @@ from tutor.backends.shape_rules import without
 from tutor.backends.signatures import FLOATS, SIGNATURES, TABLE_OF_KERNELS
 from tutor.dtype import TABLE, DType, accumulator, bool_
 
-# All that can stand in a chain; of these, what gives the same bits everywhere, whatever it is given
-# (integers are not divided, and the sign of nan is left open); and what keeps small whole numbers.
+# All kernels of chains; those with the same bits everywhere on any input (no integer division, and
+# the sign of nan is not defined); and those that keep small whole numbers small and whole.
 ALL = tuple(row.name for row in TABLE_OF_KERNELS if bytecode.fits(row) and row.form != "reduce")
 EXACT = tuple(
     row.name
@@ -24,7 +24,7 @@ WHOLE = ("neg", "abs", "copy", "relu", "sign", "maximum", "minimum", "where", "l
 
 
 class Chain:
-    """Instructions in the making, and the dtype of every value that there is."""
+    """A chain under construction, and the dtype of each of its values."""
 
     def __init__(self, d: Draw, inputs: Sequence[DType], kernels: Sequence[str]) -> None:
         self.rng, self.names = d.rng, kernels
@@ -43,7 +43,7 @@ class Chain:
         return [name for name, found in self.dtypes.items() if found is dtype]
 
     def any(self, dest: str) -> DType:
-        """Any instruction that what is there can be given to."""
+        """Add a random instruction that accepts the existing values."""
         while True:
             kernel, first = self.rng.choice(self.names), self.rng.choice(list(self.dtypes))
             dtype = self.dtypes[first]
@@ -57,7 +57,7 @@ class Chain:
             return self.add(dest, kernel, dtype, *args)
 
     def end(self, dtype: DType, reduction: str | None) -> None:
-        """o0, of that dtype: from a value there is, reduced if so."""
+        """Add o0, of that dtype, from an existing value, optionally reduced."""
         alike = self.of(dtype)
         if reduction:
             self.add("r99", "cast", dtype, self.rng.choice(alike or list(self.dtypes)))
@@ -73,7 +73,7 @@ def chain(
     axis: Shape | None = None, reductions: Sequence[str] = (), domain: str = "any",
 ) -> Case:  # fmt: skip
     """A chain of up to eight of `kernels` over operands of that shape, in these layouts (results,
-    inputs) or any. With an `axis`, one of `reductions` ends it."""
+    inputs) or any. With an `axis`, it ends in one of `reductions`."""
     rng = d.rng
     others = TABLE if domain == "any" else FLOATS
     inputs = [rng.choice((d.dtype, d.dtype, *others)) for _ in range(rng.randrange(1, 4))]
@@ -91,8 +91,8 @@ def chain(
 
 
 def reduced(d: Draw, shape: Shape, axis: Shape, layouts: Sequence[str] = ()) -> Case:
-    """A chain that ends in a reduction whose result does not depend on any order."""
-    if d.dtype.is_float:  # whose sums are exact
+    """A chain that ends in a reduction whose result is the same in any order."""
+    if d.dtype.is_float:  # whose sums are exact here
         return chain(d, shape, layouts, WHOLE, axis, ("max", "min", "sum", "sum"), "whole")
     more = ("sum", "prod") if accumulator(d.dtype) is d.dtype else ()
     return chain(d, shape, layouts, EXACT, axis, ("max", "min", *more))
@@ -102,8 +102,8 @@ def behind(
     d: Draw, batch: Shape, sizes: Shape, layouts: Sequence[str] = (),
     kernels: Sequence[str] = WHOLE, domain: str = "whole",
 ) -> Case:  # fmt: skip
-    """A chain of `kernels` behind a product of sizes m, k, n: a matmul, or of floats now and then a
-    linear layer. Of whole numbers all sums are exact."""
+    """A chain of `kernels` after a product of sizes m, k, n: a matmul or, for floats, sometimes a
+    linear layer. With whole numbers all sums are exact."""
     rng, (m, k, n) = d.rng, sizes
     layer = d.dtype.is_float and not batch and rng.random() < 0.5
     name, factors = "matmul", [(*batch, m, k), (*batch, k, n)]

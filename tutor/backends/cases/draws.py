@@ -1,4 +1,4 @@
-"""What the conformance cases are made of: values, layouts, operands.
+"""The parts of conformance cases: values, layouts, operands.
 
 Everything comes from one `random.Random` per kernel and dtype, so a seed always gives the same
 cases, on every machine.
@@ -25,12 +25,12 @@ Shape = tuple[int, ...]
 # ---- layouts: where the elements of an operand stand ---------------------------------------------
 
 OUT_LAYOUTS = ("contiguous", "offset", "transposed", "window", "sliced", "reversed", "mixed")
-LAYOUTS = (*OUT_LAYOUTS, "expanded")  # several indices for one element: for inputs alone
-MARGIN = 9  # elements behind the last one that no kernel may touch
+LAYOUTS = (*OUT_LAYOUTS, "expanded")  # several indices for one element: only for inputs
+MARGIN = 9  # elements after the last one that no kernel may touch
 
 
 def strides_of(shape: Shape, layout: str, rng: random.Random) -> tuple[Shape, int]:
-    """Strides in that layout, and how many elements are left free in front.
+    """Strides in that layout, and the number of elements left free in front.
 
     contiguous  row-major, aligned          window    rows with gaps between them: x[:, 2:9]
     offset      row-major, but unaligned    sliced    every second element: x[::2, ::2]
@@ -64,7 +64,7 @@ def strides_of(shape: Shape, layout: str, rng: random.Random) -> tuple[Shape, in
 
 
 class Spec(NamedTuple):
-    """An operand to be: its elements, row-major, and where they stand. An output has no values."""
+    """A planned operand: its elements, row-major, and their layout. An output has no values."""
 
     dtype: DType
     shape: Shape
@@ -90,7 +90,7 @@ class Spec(NamedTuple):
         return cls(dtype, shape, values, layout, strides, offset, count)
 
     def positions(self) -> Sequence[int]:
-        """Where the elements stand, row-major."""
+        """The positions of the elements, row-major."""
         if self.strides == contiguous_strides(self.shape):
             return range(self.offset, self.offset + math.prod(self.shape))
         return _walk(self.shape, self.strides, self.offset)
@@ -108,8 +108,8 @@ def _walk(shape: Shape, strides: Shape, offset: int) -> Sequence[int]:
 class Case(NamedTuple):
     """One call of a kernel.
 
-    `exact`: though the kernel may round, on these values every order of adding gives the same sum.
-    `in_place`: out is the first input.
+    `exact`: with these values every order of additions gives the same sum, even if the kernel
+    rounds. `in_place`: out is the first input.
     """
 
     out: Spec
@@ -119,7 +119,7 @@ class Case(NamedTuple):
     in_place: bool = False
 
     def laid(self, layout: str, rng: random.Random) -> Case:
-        """The same call on operands that all have this layout."""
+        """The same call with all operands in this layout."""
         out, *ins = (
             Spec.laid(s.dtype, s.shape, s.values, layout, rng) for s in (self.out, *self.ins)
         )
@@ -136,11 +136,11 @@ def representable(values: Sequence[float], dtype: DType) -> list[Any]:
 
 
 def specials(dtype: DType) -> list[Any]:
-    """The values at which kernels go wrong: ends, edges, ties, and what is no number."""
+    """The values at which kernels go wrong: ends, edges, ties, infinities and nan."""
     if dtype is bool_:
         return [False, True]
     if dtype.is_integer:
-        # Ends, and where conversions to narrower integers and to floats wrap or tie.
+        # Ends, and the points where conversions to narrower integers and to floats wrap or tie.
         ends = [2**n + d for n in (7, 8, 15, 16, 31, 32, 63) for d in (-1, 0, 1)]
         ties = [2049, 2051, 65519, 65520, 2**24 + 1, 2**24 + 3, 2**53 + 1, 2**53 + 3]
         ties += [2**62 + 2**38 + 1, 2**62 + 2**38, 2**62 + 3 * 2**38]
@@ -160,8 +160,8 @@ def edges(dtype: DType) -> list[float]:
     found = [
         2.0**n + d for n in (7, 8, 15, 16, 31, 32, 63, 64) for d in (-1, -0.5, -0.25, 0, 0.5, 1)
     ]
-    # float16, bfloat16, float32: bits behind the point, exponent of the smallest subnormal, and the
-    # tie between the largest number and what rounds to infinity.
+    # float16, bfloat16, float32: fraction bits, exponent of the smallest subnormal, and the tie
+    # between the largest number and those that round to infinity.
     for precision, least, end in (
         (10, -24, 65520.0), (7, -133, 2.0**128 - 2.0**119), (23, -149, 2.0**128 - 2.0**103)
     ):  # fmt: skip
@@ -175,7 +175,7 @@ def edges(dtype: DType) -> list[float]:
 
 
 class Repeated(list[Any]):
-    """`count` values: a prime number of them, over and over, so that they are quickly packed."""
+    """`count` values: a prime number of them, repeated, so that packing is fast."""
 
     def __init__(self, values: list[Any], count: int) -> None:
         super().__init__(itertools.islice(itertools.cycle(values), count))
@@ -186,16 +186,16 @@ class Repeated(list[Any]):
         return whole[: len(self) * dtype.itemsize]
 
 
-# What a domain leaves out of `any`, and what it draws instead.
+# For each domain, the values of `any` that it accepts, and how it replaces the others.
 LEGAL: dict[str, tuple[Callable[[Any, DType], bool], Callable[[random.Random, DType], Any]]] = {
     # for powers: no negative integers
     "exponent": (lambda v, t: t.is_float or v >= 0, lambda rng, t: rng.randrange(8)),
     # for divisions: no integer 0
     "divisor": (lambda v, t: t.is_float or v != 0, lambda rng, t: rng.randint(1, 9)),
-    # for shifts: none that is negative, and as often as not up to the width and a little beyond
+    # for shifts: no negative count; half of the time up to the width and slightly beyond
     "count": (lambda v, t: v >= 0, lambda rng, t: rng.randrange(8 * t.itemsize + 4)),
     # for logaddexp in float64: where max + ln(1 + e**-|x - y|) is near 0, its two terms cancel,
-    # their rounding errors are large beside the sum, and there is no wider type to compute them in
+    # their rounding errors are large relative to the sum, and no wider type exists
     "tame": (lambda v, t: t is not float64 or not -1.4 < v < 0, lambda rng, t: rng.random()),
 }
 
@@ -211,7 +211,7 @@ FLOAT_DOMAINS: dict[str, Callable[[random.Random], float]] = {
 
 
 class Draw:
-    """A generator of random numbers, and what signatures.py says of one kernel at one dtype."""
+    """A random number generator, and the signature of one kernel at one dtype."""
 
     def __init__(self, kernel: str, dtype: DType, seed: int) -> None:
         self.kernel, self.dtype = kernel, dtype
@@ -221,7 +221,7 @@ class Draw:
         ]
 
     def meaning(self, letter: str) -> DType:
-        """What a letter of `Signature.types` stands for."""
+        """The dtype for a letter of `Signature.types`."""
         if letter == "S":
             kind = self.dtype.kind
             return self.dtype if kind == "float" else uint64 if kind == "uint" else int64
@@ -235,16 +235,16 @@ class Draw:
     def values(self, count: int, domain: str = "any", dtype: DType | None = None) -> list[Any]:
         """`count` values of a domain:
 
-        any        all that the dtype can hold: special values, small integers, any bits
-        small      floats up to 4 in magnitude; of integers any
-        whole      floats that are small integers, so that their sums are exact; of integers any
+        any        all values of the dtype: special values, small integers, random bits
+        small      floats up to 4 in magnitude; any integers
+        whole      floats that are small integers, so that their sums are exact; any integers
         positive   floats from 0.25 to 4
         factor     floats of either sign from 0.5 to 2, whose product stays far from both ends
         two        floats that are +-0.5, 1 or 2, so that their products are exact
-        decay      floats up to 1.2 in magnitude: what is multiplied by them one by one dies away
+        decay      floats up to 1.2 in magnitude: a long product of them decays
         sign       floats that are -1, 0 or 1
         part       floats above 0 and below 1
-        exponent, divisor, count, tame    as any, but only what LEGAL allows
+        exponent, divisor, count, tame    as any, but only the values that LEGAL allows
         """
         dtype, rng = dtype or self.dtype, self.rng
         if count > 5000:
@@ -264,7 +264,7 @@ class Draw:
         return [FLOAT_DOMAINS[domain](rng) for _ in range(count)]
 
     def factors(self, count: int) -> list[float]:
-        """Each leads the product of all before it back towards 1."""
+        """Factors, each of which brings the product so far back towards 1."""
         exponent, found = 0.0, []
         for _ in range(count):
             step = -math.copysign(self.rng.random(), exponent)
@@ -310,11 +310,11 @@ class Draw:
         return Spec.laid(dtype or self.out, shape, None, layout, self.rng)
 
     def cell(self, value: float, dtype: DType) -> Spec:
-        """An input of one number, in any place."""
+        """An input of one number, in any layout."""
         return self.spec((), [value], self.rng.choice(LAYOUTS), dtype)
 
     def layouts(self, inputs: int) -> Iterator[tuple[str, ...]]:
-        """(layout of out, of input 1, ...): each alone on either side, then any mixture."""
+        """(layout of out, of input 1, ...): each layout alone on either side, then mixtures."""
         for layout in LAYOUTS:
             yield ("contiguous", *[layout] * inputs)
         for layout in OUT_LAYOUTS[1:]:

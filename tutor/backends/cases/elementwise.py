@@ -1,4 +1,4 @@
-"""Cases of the kernels that treat every element alike."""
+"""Cases of the elementwise kernels."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def alike(d: Draw, shape: Shape, layouts: tuple[str, ...], **params: Any) -> Cas
 
 
 def listed(d: Draw, rows: list[tuple[Any, ...]]) -> Case:
-    """One element of out for each row: the operands' values side by side."""
+    """A case with one element per row; a row has one value for each operand."""
     columns = zip(*rows, strict=True)
     ins = (d.spec((len(rows),), values, dtype=t) for values, t in zip(columns, d.ins, strict=True))
     return Case(d.result((len(rows),)), tuple(ins))
@@ -84,16 +84,16 @@ def large(d: Draw, count: int) -> Case:
 
 
 def function(d: Draw) -> Iterator[Case]:
-    """Elementwise, and a sweep over the whole range: of 16-bit floats all there are."""
+    """Elementwise, and a sweep over the whole range: for 16-bit floats all values."""
     yield from basic(d)
     if d.dtype.is_float:
         yield listed(d, [(x,) for x in sweep(d)])
 
 
 def sweep(d: Draw) -> list[float]:
-    """All exponents, and wherever a function has an edge, a zero or a pole: at 0 and +-1, at whole
-    and half numbers, at multiples of pi/2, at powers of 2 and 10, where e**x and 2**x leave the
-    range, and where others round to +-1.
+    """All exponents, and every edge, zero or pole of a function: at 0 and +-1, at whole and half
+    numbers, at multiples of pi/2, at powers of 2 and 10, where e**x and 2**x leave the range, and
+    where others round to +-1.
     """
     if d.dtype.itemsize == 2:
         return unpack(struct.pack("=65536H", *range(65536)), d.dtype)
@@ -111,8 +111,8 @@ def sweep(d: Draw) -> list[float]:
 
 
 def pairs(d: Draw) -> Iterator[Case]:
-    """Elementwise with two operands, and pairs of floats that have something to do with each other:
-    of like size, almost equal, and near a whole multiple."""
+    """Elementwise with two operands, and pairs of related floats: of similar size, almost equal,
+    and near a whole multiple."""
     yield from basic(d)
     if not d.dtype.is_float:
         return
@@ -130,7 +130,7 @@ def pairs(d: Draw) -> Iterator[Case]:
 
 
 def gradient(d: Draw) -> Iterator[Case]:
-    """Elementwise, and results that come close to -1, 0 and 1, where tanh and sigmoid are flat."""
+    """Elementwise, and results close to -1, 0 and 1, where tanh and sigmoid are flat."""
     yield from basic(d)
     uniform = d.rng.uniform
     near = [uniform(0, 1) * 2.0**-e for e in range(8 * d.dtype.itemsize) for _ in range(8)]
@@ -138,7 +138,7 @@ def gradient(d: Draw) -> Iterator[Case]:
 
 
 def mul_add(d: Draw) -> Iterator[Case]:
-    """Elementwise, and y and w that stand still along rows of x, as the numbers of channels do."""
+    """Elementwise, and y and w that are constant along rows of x, as per-channel numbers are."""
     yield from basic(d)
     for n in (*range(1, 71), 200):
         yield by_rows(d, (n % 4, n), d.any_layouts(3))
@@ -164,7 +164,7 @@ def large_mul_add(d: Draw, count: int) -> Case:
 
 
 def shift(d: Draw) -> Iterator[Case]:
-    """Elementwise, and every count from none to beyond the width."""
+    """Elementwise, and every count from zero to beyond the width."""
     yield from basic(d)
     counts = range(8 * d.dtype.itemsize + 3)
     yield listed(d, list(itertools.product(specials(d.dtype), counts)))
@@ -187,7 +187,7 @@ def power(d: Draw) -> Iterator[Case]:
 
 
 def cast(d: Draw) -> Iterator[Case]:
-    """Every shape into one dtype, the special values and many others into all of them."""
+    """Every shape to one dtype; the special values and many others to all dtypes."""
     d.out = d.rng.choice(TABLE)
     yield from basic(d)
     known = specials(d.dtype) + (edges(d.dtype) if d.dtype.is_float else [])
@@ -222,7 +222,7 @@ def large_fill(d: Draw, count: int) -> Case:
 
 
 def counted(d: Draw, shape: Shape, layout: str) -> Case:
-    """Any start and step; of integers also such as wrap, of floats such as overflow."""
+    """Any start and step; also integers that wrap and floats that overflow."""
     whole = d.dtype.is_integer
     start, step = (d.rng.choice(specials(d.dtype)) for _ in range(2))
     if d.rng.random() < 0.7:

@@ -13,7 +13,7 @@ from tutor.dtype import float64, int64, uint64
 
 
 def logits(d: Draw, shape: Shape, layout: str, poison: float | None = None) -> Spec:
-    """Small numbers, or ones so far apart that most powers of e vanish; `poison` is one of them."""
+    """Small numbers, or ones so far apart that most exponentials vanish; one is `poison`."""
     spread = d.rng.choice((1, 1, 30))
     values = [spread * x for x in d.values(math.prod(shape), "small")]
     if poison is not None and values:
@@ -86,9 +86,9 @@ def large_cross_entropy(d: Draw, count: int) -> Case:
 
 
 def step(d: Draw, shape: Shape, layouts: tuple[str, ...], still: bool = False) -> Case:
-    """One step. With weight decay, g has p's sign, for d = g + weight_decay * p must not cancel:
-    adam divides by its size; and m has it, of whose sum with g lion takes the sign. `still`: where
-    nothing has ever moved, nothing may move."""
+    """One step. With weight decay, d = g + weight_decay * p must not cancel, since adam divides by
+    its size: so g has p's sign; so has m, since lion takes the sign of its sum with g. `still`: no
+    gradient and no state, so nothing may move."""
     count, decay = math.prod(shape), d.rng.choice((0.0, 0.01))
     momentum = d.rng.choice((0.0, 0.9))
     p = d.values(count, "small")
@@ -114,7 +114,7 @@ def step(d: Draw, shape: Shape, layouts: tuple[str, ...], still: bool = False) -
 
 
 def moved(kernel: str) -> int:
-    """How many operands have the parameter's shape: itself, its gradient and the state."""
+    """How many operands have the parameter's shape: the parameter, its gradient and the state."""
     return SIGNATURES[kernel].types.count("T")
 
 
@@ -123,7 +123,7 @@ ODDLY_MOVED: tuple[Shape, ...] = ((), (0,), (3, 0), (1, 1), (1031,))
 
 
 def optimizer(d: Draw) -> Iterator[Case]:
-    """Every operand but the gradient is written, so only that one can be expanded."""
+    """Every operand except the gradient is written, so only the gradient can be expanded."""
     inputs = moved(d.kernel) - 1
 
     def writable(layouts: tuple[str, ...]) -> tuple[str, ...]:
@@ -147,7 +147,7 @@ def large_optimizer(d: Draw, count: int) -> Case:
 
 
 def numbered(d: Draw, shape: Shape, layout: str = "contiguous") -> Case:
-    """Any seed of 64 bits; counters also where their lowest 32 bits run over."""
+    """Any seed of 64 bits; counters also where their lowest 32 bits overflow."""
     seed = d.rng.choice((0, 1, 2**64 - 1, d.rng.getrandbits(64)))
     counter = d.rng.choice((0, 1, 2**32 - 3, 2**64 - 2, d.rng.getrandbits(63)))
     cells = d.cell(seed, uint64), d.cell(counter, uint64)

@@ -1,4 +1,4 @@
-"""Cases of the kernels that move elements and choose them by index."""
+"""Cases of the kernels that move elements or select them by index."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def large_cat(d: Draw, count: int) -> Case:
 
 
 def indices(d: Draw, shape: Shape, size: int, layout: str) -> Spec:
-    """Positions, in half of the cases from either end."""
+    """Positions, in half of the cases counted from either end."""
     low = d.rng.choice((0, -size))
     return d.spec(
         shape, [d.rng.randrange(low, size) for _ in range(math.prod(shape))], layout, int64
@@ -93,7 +93,7 @@ def large_gather(d: Draw, count: int) -> Case:
 
 
 def scattered(d: Draw, shape: Shape, axis: int, n: int, layouts: tuple[str, ...]) -> Case:
-    beside = tuple(d.rng.randint(m // 2, m) for m in shape)  # src may be smaller beside the axis
+    beside = tuple(d.rng.randint(m // 2, m) for m in shape)  # src may be smaller on the other axes
     of = replaced(beside, axis, n)
     domain = d.rng.choice(("small", "whole") if d.kernel == "scatter_add" else ("any",))
     x, src = d.spec(shape, domain, layouts[1]), d.spec(of, domain, layouts[3])
@@ -119,9 +119,9 @@ def large_scatter(d: Draw, count: int) -> Case:
 
 
 def true(d: Draw, shape: Shape, layouts: tuple[str, ...], chance: float) -> Case:
-    """The positions of what is true, which of all elements is a part of about `chance`."""
+    """The positions of true elements, a share of about `chance`."""
     values = [d.rng.random() < chance for _ in range(math.prod(shape))]
-    if "expanded" in layouts:  # one element at several indices has one value
+    if "expanded" in layouts:  # several indices share one element
         values = values[:1] * len(values)
     return Case(d.result((sum(values),), layouts[0]), (d.spec(shape, values, layouts[1]),))
 

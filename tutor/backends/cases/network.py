@@ -1,4 +1,4 @@
-"""Cases of norms, attention and dropout, and how large the terms are that they add up."""
+"""Cases of norms, attention and dropout, and the sizes of the terms in their sums."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Numbers = Sequence[Any]
 
 
 def normed(d: Draw, x: Shape, layouts: tuple[str, ...]) -> Case:
-    """A norm, or its gradient, of x with these layouts (out's, then the inputs')."""
+    """A norm of x, or its gradient, with these layouts (out's, then the inputs')."""
     kernel, results = d.kernel, SIGNATURES[d.kernel].results
     n = x[1:2] if kernel.startswith("batch") else x[-1:]
     wholes = 2 if kernel.endswith("_grad") else 1
@@ -42,7 +42,7 @@ def norm(d: Draw) -> Iterator[Case]:
     for layouts in d.layouts(count):
         yield normed(d, (3, 5, 4) if channels else (2, 3, 19), layouts)
     for shape in ((5, 35, 1), (0, 2, 3), (3, 0, 2), (2, 3, 0), (70, 2, 2), (2, 2, 70)):
-        if not (channels and 0 in (shape[0], shape[2])):  # whose mean is nan: 0 / 0
+        if not (channels and 0 in (shape[0], shape[2])):  # else the mean is nan: 0 / 0
             yield normed(d, shape, d.any_layouts(count))
 
 
@@ -81,7 +81,7 @@ def attended(
 
 
 def sums(q: Spec, k: Spec, mask: Spec, scale: float, causal: bool) -> list[float]:
-    """ln sum e**score of each row: so that no weight is above 1."""
+    """ln sum e**score for each row: so no weight is above 1."""
     (rows, e), keys, found = q.shape[-2:], k.shape[-2], []
     qs, ks, masks = (elements(x, image(x)) for x in (q, k, mask))  # where some stand for several
     for row in range(math.prod(q.shape[:-1])):
@@ -150,7 +150,7 @@ Terms = dict[int, list[float]]
 
 
 def factor(kernel: str, case: Case) -> int:
-    """c of bounds.py: how many terms there are, and a few for what is done with their sums."""
+    """c of bounds.py: the number of terms, plus a few for the operations on their sums."""
     shapes = [spec.shape for spec in case.ins]
     if kernel.startswith("attention"):
         q, k, v = shapes[kernel.endswith("grad") :][:3]
@@ -160,8 +160,8 @@ def factor(kernel: str, case: Case) -> int:
 
 
 def magnitudes(kernel: str, case: Case, values: list[Any]) -> Terms:
-    """The S of bounds.py for each element of each result, by the position of its operand; `values`
-    are those of the inputs."""
+    """S of bounds.py for each element of each result, by the position of its operand; `values` are
+    those of the inputs."""
     return (of_attention if kernel.startswith("attention") else of_norm)(kernel, case, values)
 
 
@@ -170,7 +170,7 @@ def average(x: Numbers) -> float:
 
 
 def of_attention(kernel: str, case: Case, values: list[Any]) -> Terms:
-    """By the largest numbers there are: a weight is off by as much as its score is large."""
+    """S from the largest values: the error of a weight grows with the size of its score."""
 
     def largest(x: Numbers) -> float:
         return max((abs(v) for v in x if math.isfinite(v)), default=0.0)
@@ -184,7 +184,7 @@ def of_attention(kernel: str, case: Case, values: list[Any]) -> Terms:
     *_, rows, e = case.ins[grad].shape
     keys, n = case.ins[grad + 2].shape[-2:]
     scale = case.params["scale"]
-    off = 1 + scale * e * q * k + mask  # of a weight that is 1
+    off = 1 + scale * e * q * k + mask  # for a weight of 1
     if not grad:
         return {0: all_of(0, off * v), 5: all_of(5, off)}
     slope = scale * off * largest(g) * n * (v + largest(values[5]))
@@ -195,9 +195,9 @@ def of_attention(kernel: str, case: Case, values: list[Any]) -> Terms:
 
 
 def of_norm(kernel: str, case: Case, values: list[Any]) -> Terms:
-    """Row by row, or channel by channel. h = (x - mean) / root is off by what mean and x are off
-    by, which is counted in their sizes and may be much where they cancel; 1 / root by `far`. By
-    what the mean is off, squared, is the variance: that of equal numbers need not be 0."""
+    """Row by row, or channel by channel. The error of h = (x - mean) / root is that of mean and x,
+    counted by their sizes, which may be large where they cancel; that of 1 / root is `far`. The
+    variance has the squared error of the mean: for equal numbers it need not be 0."""
     grad, channels = kernel.endswith("_grad"), kernel.startswith("batch")
     slopes, x, w, *rest = values if grad else [[1.0] * len(values[0]), *values]
     shape, eps = case.ins[grad].shape, case.params["eps"]
@@ -235,7 +235,7 @@ def of_norm(kernel: str, case: Case, values: list[Any]) -> Terms:
 
 
 def positions(shape: Shape, channels: bool) -> list[list[int]]:
-    """For each row, or channel, where its numbers stand in row-major order."""
+    """For each row, or channel, the row-major positions of its numbers."""
     if not channels:
         n = shape[-1]
         return [list(range(r * n, r * n + n)) for r in range(math.prod(shape[:-1]))]

@@ -1,4 +1,4 @@
-"""From the description of an operand to memory that a kernel can be given, and back."""
+"""From the description of an operand to memory for a kernel, and back."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tutor.dtype import DType
 
 
 class Block(Holder):  # type: ignore[misc]  # the base is chosen when tutor is imported
-    """What kernels expect of `buf`: it has memory, and knows its dtype."""
+    """The part of `buf` that kernels use: its memory and its dtype."""
 
     __slots__ = ("dtype",)
     memory: Any
@@ -26,9 +26,9 @@ class Block(Holder):  # type: ignore[misc]  # the base is chosen when tutor is i
 
 
 def image(spec: Spec) -> bytes:
-    """The memory of one operand, filled with a pattern where no element stands."""
+    """The memory of one operand, with a pattern between the elements."""
     size, count = spec.dtype.itemsize, math.prod(spec.shape)
-    # Around inputs nan, so that reading too far is found out; else what no kernel would write.
+    # nan around inputs, to detect reads out of bounds; otherwise bytes that no kernel would write.
     guard = b"\xff" if spec.values is not None and spec.dtype.is_float else b"\xa5"
     raw = bytearray(guard * (spec.room * size))
     if spec.values is not None:
@@ -49,12 +49,12 @@ def images(case: Case) -> list[bytes]:
     return [image(spec) for spec in (case.out, *case.ins)]
 
 
-# Room for so many numbers on a device: what has `write` and `read` (tutor/_storage/memory.py).
+# Allocates numbers on a device: memory with `write` and `read` (tutor/_storage/memory.py).
 Room = Callable[[int, DType], Any]
 
 
 def operand(spec: Spec, memory: bytes, room: Room | None = None) -> Operand:
-    """The operand itself, over a copy of `memory`: on the host, or where there is `room`."""
+    """The operand over a copy of `memory`: on the host, or allocated by `room`."""
     dtype = spec.dtype
     if room is None:
         block = Block(Memory(spec.room, dtype.itemsize, dtype.format), dtype)
@@ -66,14 +66,14 @@ def operand(spec: Spec, memory: bytes, room: Room | None = None) -> Operand:
 
 
 def through(name: str, dtype: DType, kernel: Kernel) -> Kernel:
-    """The kernel of that name, called as every other is: as a Step."""
+    """The kernel of that name, called as a Step, as all kernels are."""
     return lambda out, *ins, **params: emit(Step(name, dtype, out, ins, params), kernel)
 
 
 def execute(
     kernel: Kernel, case: Case, before: Sequence[bytes], room: Room | None = None
 ) -> list[bytes]:
-    """Call the kernel, and return the memory of the operands after it."""
+    """Call the kernel; returns the memory of the operands afterwards."""
     specs = (case.out, *case.ins)
     operands = [operand(*each, room) for each in zip(specs, before, strict=True)]
     if case.in_place:
@@ -85,7 +85,7 @@ def execute(
 
 
 def elements(spec: Spec, memory: bytes, *, bits: bool = False) -> list[Any]:
-    """The elements that stand in `memory`, row-major: as numbers or as their bits."""
+    """The elements in `memory`, row-major: as numbers or as their bits."""
     size = spec.dtype.itemsize
     at = spec.positions()
     if isinstance(at, range):

@@ -18,7 +18,7 @@ def poisoned(d: Draw, shape: Shape) -> list[float]:
     return values
 
 
-# What adds up, or multiplies: values on which it rounds, values on which it does not.
+# For sums and products: values on which they round, and values on which they do not.
 DOMAINS = {"sum": ("small", "whole"), "mean": ("small", "whole"), "prod": ("factor", "two")}
 
 
@@ -58,7 +58,7 @@ def reduction(d: Draw) -> Iterator[Case]:
         for shape, axis in POISONED:
             if d.dtype.is_float:
                 yield reduced(d, shape, axis, d.any_layouts(1), poisoned(d, shape))
-    else:  # where equal numbers, signed zeros and nan meet
+    else:  # with equal numbers, signed zeros and nan
         for x in itertools.product(specials(d.dtype)[:12], repeat=2):
             yield reduced(d, (2,), 0, d.any_layouts(1), list(x))
         for _ in range(9):
@@ -127,7 +127,7 @@ def linear(d: Draw) -> Iterator[Case]:
     for lead in ((), (0,), (3, 0), (2, 2, 3)):
         yield case(lead, 9, 17)
     for m, k, n in ((3, 4, 0), (33, 70, 35), (3, 600, 5), (1, 800, 40), (20, 1000, 33)):
-        yield case((m,), k, n)  # sums of 600 and more are cut into blocks
+        yield case((m,), k, n)  # sums of 600 and more terms are split into blocks
     for _ in range(4):
         yield layer(d, (9,), 17, 18, d.any_layouts(3), "nan")
 

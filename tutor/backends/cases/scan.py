@@ -1,4 +1,4 @@
-"""Cases of the kernels that go along one axis: scans and sorting."""
+"""Cases of the kernels that work along one axis: scans and sorting."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from tutor.backends.cases.draws import Case, Draw, Shape, specials
 
-Along = tuple[Shape, int]  # a shape, and the axis to go along
+Along = tuple[Shape, int]  # a shape, and the axis to work along
 SHAPES: tuple[Along, ...] = (((3, 5, 11), 0), ((3, 5, 11), 1), ((3, 5, 11), -1), ((37, 3), 0),
                              ((3, 37), 1))  # fmt: skip
 ODD_SHAPES: tuple[Along, ...] = (
@@ -30,7 +30,7 @@ def along(d: Draw, shape: Shape, axis: int, layouts: tuple[str, ...], values: An
 def recurrent(
     d: Draw, shape: Shape, axis: int, layouts: tuple[str, ...], poison: float | None = None
 ) -> Case:
-    """One call of scan: numbers that round, or such that every z is a small integer."""
+    """One call of scan: numbers that round, or numbers for which every z is a small integer."""
     exact, count = poison is None and d.rng.random() < 0.5, math.prod(shape)
     x, y = (
         d.values(count, domain) for domain in (("sign", "whole") if exact else ("decay", "small"))
@@ -56,7 +56,7 @@ def scan(d: Draw) -> Iterator[Case]:
 
 
 def ordered(d: Draw) -> Iterator[Case]:
-    """cummax and argsort: any values, few different ones, and only such as compare oddly."""
+    """cummax and argsort: any values, a few different values, and values with odd comparisons."""
     odd = [v for v in specials(d.dtype) if v == 0 or v - v != 0]
     for n in range(1, 71):
         yield along(d, (n,), 0, d.any_layouts(1))

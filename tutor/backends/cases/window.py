@@ -12,7 +12,7 @@ from tutor.backends.signatures import SIGNATURES
 
 
 class Window(NamedTuple):
-    """How many taps along each axis, how far from window to window, how far from tap to tap."""
+    """Per axis: the number of taps, the step between windows, the step between taps."""
 
     size: tuple[int, int] = (3, 3)
     stride: tuple[int, int] = (1, 1)
@@ -77,7 +77,7 @@ def conv(d: Draw) -> Iterator[Case]:
         ((40, 1, 4, 4), 2, 1), ((1, 1, 70, 40), 1, 1), ((1, 40, 3, 5), 2, 1),
     ):  # fmt: skip
         yield convolution(d, x, outputs, Window((2, 3)), d.any_layouts(2), groups)
-    for _ in range(6):  # between two rows of outputs there may be anything
+    for _ in range(6):  # the gap between two rows of outputs is arbitrary
         yield convolution(d, (2, 2, 6, 7), 2, d.rng.choice(WINDOWS), d.any_layouts(2), 1, "nan")
 
 
@@ -99,8 +99,8 @@ def pool(d: Draw) -> Iterator[Case]:
 
 
 def pooling(d: Draw, shape: tuple[int, ...], window: Window, layouts: tuple[str, ...]) -> Case:
-    """max_pool2d of any values; its gradient for x of few different ones, whose largest number m
-    is one that some windows have."""
+    """max_pool2d of any values; its gradient for x with few different values: m, drawn separately,
+    occurs in some windows."""
     z, params = (*shape[:2], *window.outputs(shape[2:])), window.params(d.kernel, 1)
     if d.kernel == "max_pool2d":
         return Case(d.result(z, layouts[0]), (d.spec(shape, "any", layouts[1]),), params)

@@ -1,7 +1,7 @@
-"""What a kernel is for one element, as text: once for every language that kernels are written in.
+"""Kernels for one element as text: written once for all languages of kernels.
 
-dialect.py spells types, numbers and functions; expressions.py is the table from a kernel's name to
-its expression; updates.py the same for the steps of optimizers; helpers.py the functions that they
-call; loops.py the walks around them. programs/source/ makes C of a whole Program with these,
-opencl/ kernels for a device.
+dialect.py spells types, numbers and functions; expressions.py maps a kernel's name to its
+expression; updates.py does so for optimizer steps; helpers.py has the functions that they call;
+loops.py the loops around them. programs/source/ uses these to write a whole Program in C, opencl/
+to write kernels for a device.
 """

@@ -14,10 +14,10 @@ class Values:
     def __init__(self, c: Dialect) -> None:
         self.c = c
         self.values: dict[str, tuple[str, DType]] = {}
-        self.taken: dict[str, int] = {}  # how often a name was given: a register may be used again
+        self.taken: dict[str, int] = {}  # uses of each name: a register may be reused
 
     def statement(self, each: Instruction) -> str:
-        """The constant that an instruction makes of those before it."""
+        """The definition of an instruction's result as a constant."""
         c, (to, kernel, dtype, _) = self.c, each
         args = [self.values[arg] for arg in each.args]
         found = made(each, [of for _, of in args])

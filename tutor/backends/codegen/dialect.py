@@ -1,10 +1,10 @@
-"""A dialect of C: how types, numbers and functions are spelled where the source is compiled.
+"""A dialect of C: the spelling of types, numbers and functions for one compiler.
 
-The table of expressions (expressions.py) and the loops around them are written once. What differs
-from one kind of C to another is a Dialect: one small object. `C99` is what the CPU's compiler
-takes. A device whose programs are OpenCL C has other names for integers, writes `exp` where C99 has
-`expf`, and `global` in front of a pointer: that is OPENCL, a second object and nothing else. CUDA
-is a third: it has C's names, and by a few definitions at its head the words of OpenCL C.
+The table of expressions (expressions.py) and the loops around them are written once. The
+differences between kinds of C are a Dialect: one small object. `C99` is for the CPU's compiler.
+OpenCL C has other names for integers, writes `exp` where C99 has `expf`, and `global` before a
+pointer: that is OPENCL, a second object and nothing else. CUDA is a third: it has C's names, and a
+few definitions at the head of its sources provide the words of OpenCL C.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ HALVES = (float16, bfloat16)  # 16 bits in memory, computed as float32
 
 
 class Dialect(NamedTuple):
-    """`head`: what a source begins with, so that it has the names of types and limits used here.
-    `function`: how a function of the C library is spelled for floats, and for doubles. `pointer`:
-    what stands before and behind the `*` of a pointer to memory that no other pointer of the
-    function leads to. `stored`: dtype -> the type of its numbers in memory. `helpers`: its own text
-    for those of helpers.py that C spells in a way it does not know. `spelled`: its names for
-    functions that do not follow `function`; (name, is it for doubles?)."""
+    """`head`: the beginning of a source, which defines the names of types and limits used here.
+    `function`: the spelling of a C library function for floats and for doubles. `pointer`: the text
+    before and after the `*` of a pointer to memory that no other pointer of the function refers to.
+    `stored`: dtype -> the type of its numbers in memory. `helpers`: its own text for those of
+    helpers.py whose C it does not know. `spelled`: its names for functions that do not follow
+    `function`; (name, is it for doubles?)."""
 
     head: str
     function: tuple[str, str]
@@ -36,22 +36,22 @@ class Dialect(NamedTuple):
     spelled: Mapping[tuple[str, bool], str] = {}
 
     def computed(self, dtype: DType) -> str:
-        """The type of a number of that dtype while it is computed with."""
+        """The type in which numbers of that dtype are computed."""
         if dtype in HALVES:
             return self.stored[float32]
         return "bool" if dtype is bool_ else self.stored[dtype]
 
     def unsigned(self, dtype: DType) -> str:
-        """What integers of that dtype are computed in where they wrap: signed ones may not, in C,
-        and narrow ones would become int."""
+        """The type in which integers of that dtype are computed if they may wrap: in C signed ones
+        may not, and narrow ones would become int."""
         return self.stored[BY_NAME["uint64" if dtype.itemsize == 8 else "uint32"]]
 
     def called(self, name: str, double: bool) -> str:
-        """The function of the C library for floats or for doubles: `exp` -> `expf`."""
+        """The C library function for floats or doubles: `exp` -> `expf`."""
         return self.spelled.get((name, double)) or self.function[double].format(name)
 
     def number(self, value: float, dtype: DType) -> str:
-        """The number as dtype holds it, rounded as python_ref does, while it is computed with."""
+        """The number rounded to dtype, as python_ref rounds, in the type used to compute."""
         if dtype is bool_:
             return str(int(value != 0))
         if dtype.is_integer:
@@ -60,14 +60,14 @@ class Dialect(NamedTuple):
         return real(rounded, float32 if dtype in HALVES else dtype)
 
     def memory(self, value: float, dtype: DType) -> str:
-        """The number as it stands in memory."""
+        """The number in its memory format."""
         if dtype not in HALVES:
             return self.number(value, dtype)
         (bits,) = memoryview(pack([value], dtype)).cast("H")
         return f"0x{bits:04x}"
 
     def whole(self, value: int, dtype: DType) -> str:
-        """An integer, wrapped to what dtype holds."""
+        """An integer, wrapped to the range of dtype."""
         bits = 8 * dtype.itemsize
         value %= 2**bits
         value -= 2**bits * (dtype.kind == "int" and value >= 2 ** (bits - 1))
@@ -80,7 +80,7 @@ class Dialect(NamedTuple):
 
 
 def real(value: float, dtype: DType) -> str:
-    """A float as a constant of C, with as few digits as tell it from its neighbours."""
+    """A float as a C constant, with the fewest digits that distinguish it from its neighbours."""
     suffix = "f" if dtype is float32 else ""
     if value != value:
         return "NAN"
@@ -127,8 +127,8 @@ _CL_HEAD = "".join(
     for name, kind in _ENDS.items() for end in ("MIN", "MAX")
 )  # fmt: skip
 _CL_HEAD += "".join(f"#define U{name.upper()}_MAX U{kind}_MAX\n" for name, kind in _ENDS.items())
-# Of an overloaded function a float's own is taken, so what C computes in double, because its
-# function is one of doubles, is computed in float here: backends/opencl/precision.py says how well.
+# OpenCL's functions are overloaded, and floats get the float version: so `double(...)` expressions
+# are computed in float here. backends/opencl/precision.py gives the accuracy.
 OPENCL = C99._replace(
     head=f"#pragma OPENCL FP_CONTRACT OFF\n{_CL_HEAD}",
     function=("{}", "{}"),
@@ -156,9 +156,9 @@ _CU_HEAD = "".join(
         ("int8", 8, ""), ("int16", 16, ""), ("int32", 32, ""), ("int64", 64, "ll"),
     )
 )  # fmt: skip
-# The words of OpenCL C as CUDA has them: so kernels written by hand are one text for both. `global`
-# cannot be one of them, for __global__ is a macro that ends in that word: `pointer` stands for it.
-# Of a launch in parts, `first_group` is where a part begins: backends/cuda/launches.py.
+# The words of OpenCL C, defined for CUDA: so handwritten kernels are one text for both. `global` is
+# not one of them, since __global__ is a macro that ends in that word: `pointer` is used instead.
+# `first_group` is the start of a part of a split launch: backends/cuda/launches.py.
 _CU_WORDS = """\
 __constant__ unsigned int first_group[2];
 #define kernel extern "C" __global__

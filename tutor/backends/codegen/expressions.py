@@ -1,20 +1,20 @@
-"""The table from a kernel's name to the expression for one element, once for all dialects.
+"""The table from a kernel's name to its expression for one element, once for all dialects.
 
-An expression is C with words for what differs: the operands (`x`, `y`, and other letters where
-NAMES says so), `T` for the type that is computed with, `U` for the unsigned one, `BITS` for the
-width of U, and `exp`, `floor`, ... for the functions of the C library in the width of T. One kernel
-has a variant for each kind of dtype: float, int, uint, bool. Each says what it is computed in:
+An expression is C with placeholders: the operands (`x`, `y`, and other letters where NAMES says
+so), `T` for the type of the computation, `U` for the unsigned one, `BITS` for the width of U, and
+`exp`, `floor`, ... for the C library functions in the width of T. A kernel has one variant for each
+kind of dtype: float, int, uint, bool. Each names the type of its computation:
 
     own(...)      the dtype itself; 16-bit floats are widened to float and rounded once
     wraps(...)    unsigned integers, which wrap: signed ones may not, in C
-    double(...)   a function of doubles, for floats too, whose result is rounded to float; where it
-                  is `exact`, quotients and rests of 16-bit floats are too far from any tie for the
+    double(...)   a function of doubles, also for floats, whose result is rounded to float; if it is
+                  `exact`, quotients and remainders of 16-bit floats are too far from a tie for the
                   second rounding to matter (Figueroa 1995, "When is double rounding innocuous?")
 
-Which of them differ from python_ref, and by how much, is what signatures.py allows: `exact` kernels
-give the same bits, those of `ulp(n)` are the C library's functions. `exp`, `log`, `sin`, `cos` and
-`pow` are asked for in the width of T, where every C library of today errs by less than one unit in
-the last place; the others are asked for in double, which leaves the error of one rounding.
+How far they may differ from python_ref is defined in signatures.py: `exact` kernels give the same
+bits, `ulp(n)` kernels use the C library's functions. `exp`, `log`, `sin`, `cos` and `pow` are
+called in the width of T, where the error of every current C library is below one unit in the last
+place; the others are called in double, which leaves one rounding error.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ def everything(variant: Variant) -> Variants:
     return dict.fromkeys(("float", "int", "uint", "bool"), variant)
 
 
-# C leaves open what x / y is where it does not fit: the lowest integer by -1 wraps here. By 0 the
-# step has refused before; should another thread write a 0 meanwhile, the process must not end.
-_DOWN = "(x % y != 0 && (x % y < 0) != (y < 0))"  # C cuts towards 0, Python goes down
+# C does not define x / y where it overflows: the lowest integer by -1 wraps here. Division by 0 was
+# refused before the step; if another thread writes a 0 meanwhile, the process must not crash.
+_DOWN = "(x % y != 0 && (x % y < 0) != (y < 0))"  # C truncates, Python rounds down
 _FLOOR = f"y == 0 ? 0 : y == -1 ? (T)(0 - (U)x) : (T)(x / y - {_DOWN})"
 _MODULO = f"y == 0 || y == -1 ? 0 : (T)(x % y + ({_DOWN} ? y : 0))"
 
@@ -77,7 +77,7 @@ EXPRESSIONS: dict[str, Variants] = {
         | integers(own("(x > 0) - (x < 0)")),
     "floor": floats(own("floor(x)")),
     "ceil": floats(own("ceil(x)")),
-    "round": floats(own("rint(x)")),  # halves to the even one, as the processor is set
+    "round": floats(own("rint(x)")),  # ties to even, the processor's default
     "trunc": floats(own("trunc(x)")),
     "bitwise_not": integers(own("~x")) | {"bool": own("!x")},
     "exp": floats(own("exp(x)")),
@@ -131,8 +131,8 @@ EXPRESSIONS: dict[str, Variants] = {
     "bitwise_left_shift": integers(wraps("y < BITS ? x << y : 0")),
     "bitwise_right_shift": {"int": own("x >> (y < BITS ? y : BITS - 1)"),
                             "uint": own("y < BITS ? x >> y : 0")},
-    # equal numbers differ at most in the sign of a zero; what is neither larger, smaller nor equal
-    # is nan, and so is its sum
+    # equal numbers differ at most in the sign of a zero; if x is neither larger, smaller nor equal,
+    # one is nan, and so is the sum
     "maximum": floats(own("x > y ? x : x < y ? y : x == y && x != 0 ? x : x + y"))
         | integers(own("x > y ? x : y")) | {"bool": own("x | y")},
     "minimum": floats(own("x < y ? x : x > y ? y : x == y && x != 0 ? x : -(-x - y)"))
@@ -148,7 +148,7 @@ EXPRESSIONS: dict[str, Variants] = {
 }
 # fmt: on
 
-MOVES = ("copy", "where")  # they take 16-bit floats as they are
+MOVES = ("copy", "where")  # they copy 16-bit floats without conversion
 NAMES = {
     "where": "cxy", "mul_add": "xyw",
     **dict.fromkeys(("relu_grad", "tanh_grad", "sigmoid_grad"), "gz"),
@@ -158,22 +158,22 @@ FUNCTIONS = {
     "fabs", "sqrt", "floor", "ceil", "rint", "trunc", "exp", "log", "sin", "cos", "pow", "fmod",
     "copysign",
 }  # fmt: skip
-REFUSED = {  # integers that have no result: what the second operand must not be, where signed only
+REFUSED = {  # invalid second operands of integers; "< 0" for signed ones only
     **dict.fromkeys(("floor_divide", "remainder", "fmod"), "== 0"),
     **dict.fromkeys(("pow", "bitwise_left_shift", "bitwise_right_shift"), "< 0"),
 }
 
 
 def refused(kernel: str, dtype: DType) -> str | None:
-    """What must not be true of the second operand: `== 0`, `< 0`, or None."""
+    """The condition for an invalid second operand: `== 0`, `< 0`, or None."""
     condition = REFUSED.get(kernel) if dtype.is_integer else None
     return None if condition == "< 0" and dtype.kind == "uint" else condition
 
 
 def expression(kernel: str, dtype: DType, args: Sequence[str], c: Dialect) -> str:
-    """The kernel's value for one element, in the type that out's dtype is computed in.
+    """The kernel's value for one element, in the type in which out's dtype is computed.
 
-    `args` are names or other short expressions, each of the type that its dtype is computed in.
+    `args` are names or other short expressions, each in the type in which its dtype is computed.
     """
     text, computed = EXPRESSIONS[kernel][dtype.kind]
     names = NAMES.get(kernel, "xy")
@@ -195,7 +195,7 @@ def expression(kernel: str, dtype: DType, args: Sequence[str], c: Dialect) -> st
 
 
 def operands(kernel: str) -> str:
-    """The letters that stand for the operands in the expression."""
+    """The letters of the operands in the expression."""
     return NAMES.get(kernel, "xy")[: len(SIGNATURES[kernel].types) - 1]
 
 
@@ -203,8 +203,8 @@ def operands(kernel: str) -> str:
 
 
 def cast(to: DType, of: DType, x: str, c: Dialect) -> str:
-    """x of one dtype as another, both as they are computed with. Floats to integers saturate, and
-    nan gives 0; integers wrap; whatever is not 0 is true."""
+    """x converted from one dtype to another, both in the types used to compute. Floats to integers
+    saturate, and nan gives 0; integers wrap; any nonzero number is true."""
     if to is of:
         return x
     target = c.computed(to)
@@ -219,7 +219,7 @@ def cast(to: DType, of: DType, x: str, c: Dialect) -> str:
     if to in HALVES and of.is_integer and of.itemsize >= 4:
         name = "odd_from_int64" if of.kind == "int" else "odd_from_uint64"
         return f"{name}({x})"
-    if c.computed(of) == target:  # a float, as 16 bits are computed with
+    if c.computed(of) == target:  # a float, the type used for 16 bits
         return x
     return f"({target}){x}"
 
@@ -233,17 +233,17 @@ def uses(kernel: str, dtype: DType, letter: str) -> int:
 
 
 def loaded(dtype: DType, place: str) -> str:
-    """What stands at a place in memory, as it is computed with."""
-    if dtype is bool_:  # memory from elsewhere may hold other bytes than 0 and 1
+    """The number at a place in memory, in the type used to compute."""
+    if dtype is bool_:  # foreign memory may hold bytes other than 0 and 1
         return f"({place} != 0)"
     return f"from_{dtype.name}({place})" if dtype in HALVES else place
 
 
 def stored(dtype: DType, value: str) -> str:
-    """A computed value as it is written to memory: rounded, where it has 16 bits."""
+    """A computed value in its memory format: rounded, if it has 16 bits."""
     return f"to_{dtype.name}({value})" if dtype in HALVES else value
 
 
 def rounded(dtype: DType, value: str) -> str:
-    """What would be read back from memory."""
+    """The value as it would be read back from memory."""
     return f"from_{dtype.name}(to_{dtype.name}({value}))" if dtype in HALVES else value

@@ -1,7 +1,7 @@
-"""Functions of C that the expressions call: those that a Program needs stand above its steps.
+"""C functions that the expressions call: those that a Program needs come before its steps.
 
-They are written for the reader, and for the compiler to vectorise: without branches where that is
-as plain. `BITS` of a float are copied out and in by memcpy, which costs nothing.
+They are written to be readable, and so that the compiler can vectorize them: without branches where
+that is as clear. The `BITS` of a float are copied by memcpy, which costs nothing.
 """
 
 from __future__ import annotations
@@ -229,7 +229,7 @@ _ABOVE_0 = """
 /* relu: what is not above 0 is 0, but nan stays. */
 static inline {type} above_0_{type}({type} x) {{ return x <= 0 ? 0 : x; }}"""
 
-HELPERS = {  # in the order in which C must see them
+HELPERS = {  # in the order that C requires
     "bits_of": _BITS,
     "float_of": _FLOAT_OF,
     "from_float16": _FROM_FLOAT16,
@@ -284,9 +284,9 @@ _WORDS = {name: set(re.findall(r"\w+", text)) for name, text in HELPERS.items()}
 
 
 def needed(code: str, c: Dialect = C99) -> str:
-    """The helpers that the code calls, and those that they call, one after another."""
+    """The helpers that the code calls, directly or indirectly, in order."""
     words = set(re.findall(r"\w+", code))
-    for name in reversed(HELPERS):  # a helper calls those above it
+    for name in reversed(HELPERS):  # a helper calls earlier ones
         if name in words:
             words |= _WORDS[name]
     return "".join(

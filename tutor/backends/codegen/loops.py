@@ -1,8 +1,8 @@
-"""Loops: which memory is walked in which order, as text.
+"""Loops: which memory is traversed in which order, as text.
 
-An operand of a step is a walk: element [i, j] stands at offset + i*strides[0] + j*strides[1]. So a
-view (a transposed, sliced, reversed or stretched operand) is nothing but another index. Axes that
-all operands walk as one are made one, so what lies side by side comes out as a single loop.
+An operand of a step is a strided walk: element [i, j] is at offset + i*strides[0] + j*strides[1].
+So a view (a transposed, sliced, reversed or expanded operand) is just another index. Axes that all
+operands traverse as one are merged, so contiguous memory becomes a single loop.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-Lines = list[str]  # a statement of C
+Lines = list[str]  # C statements
 LETTERS = "ijklmn"
 
 
 class Axis(NamedTuple):
-    """One loop: `size` rounds, in each of which operand k moves by strides[k]."""
+    """One loop: `size` iterations, each of which moves operand k by strides[k]."""
 
     size: int
     strides: tuple[int, ...]
@@ -35,7 +35,7 @@ def axes_of(shape: Sequence[int], *strides: Sequence[int]) -> list[Axis]:
 
 
 def joined(axes: Iterable[Axis]) -> list[Axis]:
-    """The same walk with as few loops as possible: neighbours are one where the outer's steps are
+    """The same walk with as few loops as possible: two neighbours merge if the outer's stride is
     the inner's whole length, for every operand."""
     found: list[Axis] = []
     for size, strides in axes:
@@ -47,23 +47,23 @@ def joined(axes: Iterable[Axis]) -> list[Axis]:
 
 
 def ordered(axes: Iterable[Axis]) -> list[Axis]:
-    """The axis with the smallest steps last, for who may walk in any order: by the steps of the
+    """The axes sorted, the smallest strides last, for loops in any order: by the strides of the
     first operand, then by those of the others."""
     return sorted(axes, key=lambda axis: [-abs(s) for s in axis.strides])
 
 
 def named(axes: Iterable[Axis], letters: str = LETTERS) -> list[Var]:
-    """i, j, k, ...; at6, at7 where these are used up."""
+    """i, j, k, ...; at6, at7 when the letters run out."""
     return [Var(letters[n] if n < len(letters) else f"at{n}", axis) for n, axis in enumerate(axes)]
 
 
 def index(operand: int, variables: Iterable[Var], offset: int = 0) -> str:
-    """The place of an element of that operand: `i * 128 + j + 3`."""
+    """The index expression of an element of that operand: `i * 128 + j + 3`."""
     return summed([(v.name, v.axis.strides[operand]) for v in variables], offset)
 
 
 def summed(terms: Iterable[tuple[str, int]], offset: int = 0) -> str:
-    """`i * 128 - j + 3` of (i, 128), (j, -1) and 3; what counts nothing is left out."""
+    """`i * 128 - j + 3` from (i, 128), (j, -1) and 3; zero terms are omitted."""
     text = ""
     for name, stride in terms:
         if stride:
@@ -76,7 +76,7 @@ def summed(terms: Iterable[tuple[str, int]], offset: int = 0) -> str:
 
 
 def flat(name: str, axes: Sequence[Axis], operand: int) -> str:
-    """The place of term number `name` of a walk over several axes, counted row-major."""
+    """The index of term number `name` in a walk over several axes, counted row-major."""
     own = joined(Axis(axis.size, (axis.strides[operand],)) for axis in axes)
     terms: list[tuple[str, int]] = []
     inner = 1
@@ -96,7 +96,7 @@ def indented(lines: Iterable[str]) -> Lines:
 
 
 def block(head: str, *body: Lines, braces: bool = False) -> Lines:
-    """`head` over its statements: in braces, if they are several, or where it must be."""
+    """`head` over its statements: in braces if there are several, or if `braces`."""
     inside = indented(line for statement in body for line in statement)
     if len(body) == 1 and not braces:
         return [head, *inside]
@@ -109,7 +109,7 @@ def loop(var: Var, *body: Lines, first: str = "0", step: int = 1, index: str = "
 
 
 def loops(variables: Sequence[Var], *body: Lines) -> list[Lines]:
-    """One loop in another, the last one over the statements; these alone, where there is none."""
+    """Nested loops, the innermost over the statements; without loops, only the statements."""
     found = list(body)
     for var in reversed(variables):
         found = [loop(var, *found)]

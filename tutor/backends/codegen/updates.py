@@ -1,9 +1,9 @@
-"""The steps of optimizers as text: what each does to one element of a parameter and its state."""
+"""Optimizer steps as text: the update of one element of a parameter and its state."""
 
 from __future__ import annotations
 
-# What is the same for all elements, made of the cells in double; then the formula for one element.
-# `->` rounds to the dtype, as if the result had been written to memory and read again.
+# Values common to all elements, computed from the cells in double; then the formula for one
+# element. `->` rounds to the dtype, as if the result had been written to memory and read back.
 MOMENTS = (
     "beta1 = {1}", "beta2 = {2}", "eps = {3}", "rest1 = 1 - {1}", "rest2 = 1 - {2}",
     "rate = {0} / (1 - pow({1}, (double){5} + 1))",

@@ -1,4 +1,4 @@
-"""kind(): what tutor knows of all CUDA devices.
+"""kind(): all CUDA devices, as tutor sees them.
 
 >>> from tutor.backends.cuda import kind  # doctest: +SKIP
 >>> kind().count(), kind().name(0)  # doctest: +SKIP
@@ -22,7 +22,7 @@ def called(one: Place) -> str:
 
 @functools.cache
 def kind() -> Kind:
-    """All of them. DeviceError where there is no driver, or none with a device."""
+    """All CUDA devices. DeviceError if there is no driver, or none with a device."""
     count = driver().count()
 
     @functools.cache

@@ -1,9 +1,8 @@
-"""Place: one CUDA device, with its streams and its programs. ../opencl/anyplace.py says what of it
-the kernels ask.
+"""Place: one CUDA device, with its streams and programs; it implements ../opencl/anyplace.py.
 
-All is done in the device's primary context, which the other libraries of the process share. It must
-be the current one of the thread that calls, whatever they have made current before: so each method
-begins with `enter`.
+All work is done in the device's primary context, which the other libraries of the process share. It
+must be current in the calling thread, whatever those libraries have made current before: so each
+method begins with `enter`.
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ NON_BLOCKING = (
     1  # CU_STREAM_NON_BLOCKING: other libraries' work on the default stream is not awaited
 )
 DISABLE_TIMING = 2  # CU_EVENT_DISABLE_TIMING
-NOT_READY = 600  # CUDA_ERROR_NOT_READY, of an event
+NOT_READY = 600  # CUDA_ERROR_NOT_READY, for an event
 # CUDA_ERROR_: NO_BINARY_FOR_GPU, INVALID_PTX, UNSUPPORTED_PTX_VERSION, JIT_COMPILER_NOT_FOUND
 NOT_TAKEN = (209, 218, 222, 221)
 
 
 class Block:
-    """Memory of the device. It has no `__del__`: where one has run on a block of a cycle, the pool
-    could be given that block by the `__del__` of who had it, and would hand it out again."""
+    """Memory of the device. It has no `__del__`: if a block of a cycle had run its own, the
+    `__del__` of its holder could still return it to the pool, which would hand it out again."""
 
     __slots__ = ("address",)
 
@@ -43,8 +42,8 @@ class Block:
 
 
 class Event:
-    """A point in a stream, which is reached when all before it has run. `host`: what a copy before
-    it reads or fills, kept as long as the event is."""
+    """A point in a stream, reached when all work before it is done. `host`: the bytes that a copy
+    before it reads or fills, kept alive with the event."""
 
     __slots__ = ("handle", "host", "place")
 
@@ -63,7 +62,7 @@ class Event:
 
 
 class Program:
-    """A module of the driver. It stays until the process ends, as what was compiled does here."""
+    """A module of the driver. It lives until the process ends, as compiled programs do here."""
 
     __slots__ = ("module", "ptx")
 
@@ -72,7 +71,7 @@ class Program:
 
 
 class Asking:
-    """`with place.asking("to read it"):` what the driver refuses is an error in three parts."""
+    """`with place.asking("to read it"):` turns the driver's errors into errors in three parts."""
 
     __slots__ = ("asked", "place")
 
@@ -88,7 +87,7 @@ class Asking:
 
 
 class Place:
-    """One device. All that runs on it passes `stream`, in order; copies beside it, `second`."""
+    """One device. All its work goes through `stream`, in order; parallel copies use `second`."""
 
     c, is_cpu, has_double, lanes = CUDA, False, True, 1
 
@@ -119,7 +118,7 @@ class Place:
         return nvrtc(self.capability)
 
     def enter(self) -> None:
-        """Make its context the one of this thread."""
+        """Make its context current in this thread."""
         self.driver.call("cuCtxSetCurrent", self.context)
 
     def asking(self, asked: str) -> Asking:
@@ -133,7 +132,7 @@ class Place:
             return Block(self.driver.made("cuMemAlloc_v2", ADDRESS, nbytes))
 
     def free(self, blocks: Sequence[Block]) -> None:
-        """Give blocks back to the driver, when all that may use them has run."""
+        """Return blocks to the driver once all work that may use them is done."""
         with contextlib.suppress(
             DriverError, AttributeError
         ):  # at the end the driver is gone first
@@ -144,7 +143,7 @@ class Place:
                 self.driver.call("cuMemFree_v2", block.address)
 
     def read(self, host: bytearray, block: Block, start: int = 0) -> None:
-        """Bytes of a block to the host, behind all that is queued. Waits."""
+        """Copy bytes of a block to the host, after all queued work. Waits."""
         there = (ctypes.c_char * len(host)).from_buffer(host)
         with self.asking(f"to read {len(host):,} bytes of it"):
             self.driver.call(
@@ -153,21 +152,21 @@ class Place:
             self.driver.call("cuStreamSynchronize", self.stream)
 
     def copy_in(self, block: Block, host: bytes, start: int = 0, beside: bool = False) -> Event:
-        """The event of a copy to a block that has begun; `beside`: through the second stream."""
+        """Start a copy into a block and return its event; `beside`: through the second stream."""
         stream = self.second if beside else self.stream
         with self.asking(f"to copy {len(host):,} bytes to it"):
             self.driver.call("cuMemcpyHtoDAsync_v2", block.address + start, host, len(host), stream)
             return Event(self, stream, host)
 
     def copy_out(self, host: bytearray, block: Block) -> Event:
-        """The event of a copy to the host that has begun, behind all that is queued."""
+        """Start a copy to the host, after all queued work, and return its event."""
         there = (ctypes.c_char * len(host)).from_buffer(host)
         with self.asking(f"to read {len(host):,} bytes of it"):
             self.driver.call("cuMemcpyDtoHAsync_v2", there, block.address, len(host), self.stream)
             return Event(self, self.stream, there)
 
     def arrived(self, event: Event) -> bool:
-        """Has that copy been made?"""
+        """Is that copy complete?"""
         with self.asking("to ask for a copy"):
             try:
                 self.driver.call("cuEventQuery", event.handle)
@@ -178,26 +177,26 @@ class Place:
         return True
 
     def wait(self, event: Event) -> None:
-        """Until that copy has been made."""
+        """Wait until that copy is complete."""
         with self.asking("to wait for a copy"):
             self.driver.call("cuEventSynchronize", event.handle)
 
     def fork(self) -> None:
-        """What passes the second stream from now on waits for what is in the first."""
+        """Make later work in the second stream wait for the work now in the first."""
         with self.asking("to wait for its kernels"):
             before = Event(self, self.stream)
             self.driver.call("cuStreamWaitEvent", self.second, before.handle, 0)
 
     def join(self, event: Event) -> None:
-        """What passes the first stream from now on waits for that copy."""
+        """Make later work in the first stream wait for that copy."""
         with self.asking("to wait for a copy"):
             self.driver.call("cuStreamWaitEvent", self.stream, event.handle, 0)
 
     def flush(self) -> None:
-        """Nothing: a stream begins by itself."""
+        """Do nothing: a stream starts by itself."""
 
     def synchronize(self) -> None:
-        """Wait until all that is queued has run."""
+        """Wait until all queued work is done."""
         with self.asking("to wait for it"):
             self.driver.call("cuStreamSynchronize", self.stream)
             self.driver.call("cuStreamSynchronize", self.second)
@@ -205,7 +204,7 @@ class Place:
     # ---- kernels ---------------------------------------------------------------------------------
 
     def build(self, name: str, text: str) -> Program:
-        """The program of a source. DeviceError where NVRTC or the driver does not take it."""
+        """Compile a source. DeviceError if NVRTC or the driver rejects it."""
         ptx = self.compiler.ptx(text, name)
         with self.asking(f"to load kernel {name}"):
             try:
@@ -219,7 +218,7 @@ class Place:
                 ) from None  # fmt: skip
 
     def kernel(self, program: Program, name: str, types: Sequence[str | None]) -> Kernel:
-        """A kernel of a program, with arguments of its own."""
+        """A kernel of a program, with its own arguments."""
         with self.asking(f"kernel {name}"):
             function = self.driver.made(
                 "cuModuleGetFunction", HANDLE, program.module, name.encode()
@@ -227,11 +226,11 @@ class Place:
         return Kernel(function, program.module, name, types)
 
     def set_number(self, kernel: Kernel, at: int, number: bytes) -> None:
-        """Set that argument to the bytes of a number."""
+        """Set an argument to the bytes of a number."""
         kernel.set_number(at, number)
 
     def launch(self, kernel: Kernel, grid: Grid, args: Any = None) -> None:
-        """Queue it over that grid: with these arguments, or as they are set."""
+        """Queue a kernel over a grid, with `args` or its arguments as set."""
         groups, block = groups_of(*grid)
         with self.asking(f"kernel {kernel.name}"), self.lock:
             if args is not None:
@@ -245,7 +244,7 @@ class Place:
             self.begin(kernel, (0, 0))
 
     def launch_all(self, launches: Sequence[tuple[Kernel, Grid]]) -> None:
-        """Queue kernels, each over its grid, with their arguments as they are set."""
+        """Queue kernels, each over its grid, with their arguments as set."""
         for kernel, grid in launches:
             self.launch(kernel, grid)
 
@@ -256,7 +255,7 @@ class Place:
         )  # fmt: skip
 
     def begin(self, kernel: Kernel, first: Sequence[int]) -> None:
-        """Where the groups of the next launch begin in their second and third dimension."""
+        """Set the first group of the next launch in the second and third dimension."""
         address = kernel.first_group
         if address is None:
             found, nbytes = ADDRESS(), c_size_t()

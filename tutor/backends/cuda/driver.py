@@ -1,8 +1,8 @@
 """The CUDA driver: a shared library with C functions, called through ctypes.
 
-Which functions, with what arguments, is the table below, from NVIDIA's cuda.h; each returns 0, or a
-number that says what is wrong (enum CUresult). Names end in _v2 where cuda.h has that behind the
-shorter one.
+The table below lists the functions and their arguments, from NVIDIA's cuda.h; each returns 0 or an
+error number (enum CUresult). Names end in _v2 where cuda.h defines the shorter name as that
+version.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
 
 
 class DriverError(Exception):
-    """A driver has answered with a number other than 0."""
+    """A driver has returned an error number."""
 
     def __init__(self, code: int, words: str) -> None:
         self.code, self.words = code, words
@@ -66,8 +66,8 @@ class DriverError(Exception):
 
 
 class Driver:
-    """The functions of one library, with the types of their arguments. DriverError where it does
-    not start."""
+    """The functions of one library, with the types of their arguments. DriverError if it does not
+    start."""
 
     def __init__(self, library: Any) -> None:
         self.functions: dict[str, Any] = {}
@@ -78,19 +78,19 @@ class Driver:
         self.call("cuInit", 0)
 
     def call(self, name: str, *args: Any) -> None:
-        """That function. DriverError if it answers with a number other than 0."""
+        """Call that function. DriverError if it returns an error number."""
         code = self.functions[name](*args)
         if code:
             raise DriverError(code, f"{name}: {self.words(code)}")
 
     def made(self, name: str, kind: Any, *args: Any) -> Any:
-        """What that function writes to its first argument, which is of this type."""
+        """Call that function and return its first argument, an output of type `kind`."""
         found = kind()
         self.call(name, ctypes.byref(found), *args)
         return found.value
 
     def words(self, code: int) -> str:
-        """What the number means: CUDA_ERROR_..., and a sentence."""
+        """The meaning of the number: CUDA_ERROR_..., and a sentence."""
         said = []
         for name in ("cuGetErrorName", "cuGetErrorString"):
             text = c_char_p()
@@ -99,14 +99,14 @@ class Driver:
         return ", ".join(said) or f"error {code}"
 
     def count(self) -> int:
-        """How many devices there are. DeviceError if there is none."""
+        """The number of devices. DeviceError if there is none."""
         count = int(self.made("cuDeviceGetCount", c_int))
         if count == 0:
             raise none(f"the driver ({LIBRARY}) finds no device", HIDDEN)
         return count
 
     def version(self) -> str:
-        """The newest CUDA that it knows: "12.4"."""
+        """The newest CUDA version it supports: "12.4"."""
         number = int(self.made("cuDriverGetVersion", c_int))
         return f"{number // 1000}.{number % 1000 // 10}"
 
@@ -120,7 +120,7 @@ def none(found: str, do: str) -> DeviceError:
 
 @functools.cache
 def driver() -> Driver:
-    """The driver of this machine. DeviceError where there is none, or it does not start."""
+    """The driver of this machine. DeviceError if there is none, or it does not start."""
     try:
         return Driver(ctypes.CDLL(LIBRARY))
     except OSError:

@@ -1,9 +1,9 @@
-"""From OpenCL's sizes of a launch to CUDA's, and the arguments of one.
+"""Launches: from OpenCL's sizes to CUDA's, and a kernel's arguments.
 
-OpenCL says how many work-items there are and how many stand in a group; CUDA says how many groups,
-which it calls blocks. Of those there may be 2^31 - 1 in the first dimension, but 65535 in the
-second and third: a launch of more is made in parts, and where a part begins stands in a variable of
-the program, which get_group_id adds (codegen/dialect.py).
+OpenCL gives the number of work-items and the size of a group; CUDA the number of groups, which it
+calls blocks. There may be 2^31 - 1 groups in the first dimension, but only 65535 in the second and
+third: a larger launch is split into parts, and a variable of the program holds the start of the
+part, which get_group_id adds (codegen/dialect.py).
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Any
 
 Three = tuple[int, int, int]
 MOST = 65535  # groups in the second and third dimension
-FIRST_GROUP = b"first_group"  # the variable of the program: the second dimension's, the third's
-UNASKED = 256  # work-items of a group, where the kernel leaves that open
-# A number as `struct` calls its type; None is memory: a CUdeviceptr.
+FIRST_GROUP = b"first_group"  # the program's variable: second dimension, then third
+UNASKED = 256  # work-items per group, where the kernel leaves that open
+# The ctypes type for a `struct` format; None is memory: a CUdeviceptr.
 CELLS: dict[str | None, Any] = {
     None: ctypes.c_uint64, "b": ctypes.c_int8, "B": ctypes.c_uint8, "h": ctypes.c_int16,
     "H": ctypes.c_uint16, "i": ctypes.c_int32, "I": ctypes.c_uint32, "q": ctypes.c_int64,
@@ -27,8 +27,8 @@ CELLS: dict[str | None, Any] = {
 
 
 class Kernel:
-    """A function of a module, with its arguments. `pointers`: to each of them, as cuLaunchKernel
-    takes them; it copies what they point to."""
+    """A function of a module, with its arguments. `pointers` point to them, as cuLaunchKernel
+    expects; it copies the arguments."""
 
     __slots__ = ("cells", "first_group", "function", "module", "name", "pointers")
 
@@ -37,19 +37,19 @@ class Kernel:
         self.cells = [CELLS[kind]() for kind in types]
         addresses = [ctypes.addressof(cell) for cell in self.cells]
         self.pointers = (ctypes.c_void_p * len(addresses))(*addresses)
-        self.first_group: int | None = None  # the address of that variable, once it was needed
+        self.first_group: int | None = None  # the address of that variable, once needed
 
     def set_args(self, *args: Any) -> None:
-        """All of them: blocks and numbers."""
+        """Set all arguments: blocks and numbers."""
         for cell, arg in zip(self.cells, args, strict=True):
             cell.value = getattr(arg, "address", arg)
 
     def set_arg(self, at: int, block: Any) -> None:
-        """One of them, a block."""
+        """Set one argument to a block."""
         self.cells[at].value = block.address
 
     def set_number(self, at: int, number: bytes) -> None:
-        """One of them: the bytes of a number."""
+        """Set one argument to the bytes of a number."""
         cell = self.cells[at]
         ctypes.memmove(ctypes.addressof(cell), number, ctypes.sizeof(cell))
 
@@ -58,11 +58,11 @@ class Kernel:
 def groups_of(
     sizes: tuple[int, ...], local: tuple[int, ...] | None, first: tuple[int, ...] | None = None
 ) -> tuple[Three, Three]:
-    """How many groups there are, and work-items in one, in three dimensions each. ValueError if
-    they do not begin at the first work-item, as they do but on a CPU."""
+    """The number of groups, and the work-items of one, in three dimensions each. ValueError if they
+    do not start at the first work-item, as they always do except on a CPU."""
     if first is not None:
         raise ValueError(f"work-items from {first} on: CUDA counts from 0")
-    if local is None:  # as many as divide them, for the kernel does not ask where they end
+    if local is None:  # must divide the sizes: the kernel does not check its ends
         local = (math.gcd(sizes[0], UNASKED),)
     x, y, z = (*sizes, 1, 1)[:3]
     a, b, c = (*local, 1, 1)[:3]
@@ -72,8 +72,8 @@ def groups_of(
 
 
 def parts(groups: Three) -> Iterator[tuple[tuple[int, int], Three]]:
-    """The launches that make up one of so many groups: where each begins in the second and third
-    dimension, and how many groups it has."""
+    """Split a launch into parts: where each starts in the second and third dimension, and how many
+    groups it has."""
     x, y, z = groups
     for first_z in range(0, z, MOST):
         for first_y in range(0, y, MOST):

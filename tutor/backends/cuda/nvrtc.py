@@ -1,7 +1,7 @@
-"""NVRTC: NVIDIA's compiler of CUDA at run time, a shared library with C functions.
+"""NVRTC: NVIDIA's run-time compiler for CUDA, a shared library with C functions.
 
-It is in the wheel nvidia-cuda-nvrtc-cu12, and in an installed CUDA; it needs no driver. What it
-makes is PTX, an assembly that the driver translates for the device there is.
+It comes with the wheel nvidia-cuda-nvrtc-cu12 or an installed CUDA, and needs no driver. Its output
+is PTX, an assembly language that the driver translates for the device.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any
 
 from tutor.errors import DeviceError, MissingPackageError
 
-# Nothing is contracted, nothing is fast: no -use_fast_math, and -ftz=false, -prec-div=true and
-# -prec-sqrt=true are what it does unasked.
+# No contraction and no fast math: no -use_fast_math, and -ftz=false, -prec-div=true and
+# -prec-sqrt=true are the defaults.
 OPTIONS = ("-fmad=false", "-std=c++17")
-# Of the wheels, for CUDA 12 and 13, Linux and Windows; then of what is installed.
+# In the wheels, for CUDA 12 and 13, Linux and Windows; then in an installed CUDA.
 WHEELS = (
     "cuda_nvrtc/lib/libnvrtc.so.[0-9]*", "cu13/lib/libnvrtc.so.[0-9]*",
     "cuda_nvrtc/bin/nvrtc64_*0_0.dll", "cu13/bin/x86_64/nvrtc64_*0_0.dll",
@@ -35,8 +35,8 @@ class Nvrtc:
         self.options = (*OPTIONS, f"-arch=compute_{self.newest(capability)}")
 
     def newest(self, capability: Sequence[int]) -> int:
-        """The newest architecture that it knows and the device has: 80 for (8, 0). The driver
-        translates PTX of an older one."""
+        """The newest architecture that both it and the device support: 80 for (8, 0). The driver
+        also translates PTX for older ones."""
         count = ctypes.c_int()
         self.call("nvrtcGetNumSupportedArchs", ctypes.byref(count))
         known = (ctypes.c_int * count.value)()
@@ -52,7 +52,7 @@ class Nvrtc:
         return max(found)
 
     def call(self, name: str, *args: Any) -> None:
-        """That function. DeviceError if it answers with a number other than 0."""
+        """Call that function. DeviceError if it returns an error number."""
         if code := self.library[name](*args):
             words = self.library.nvrtcGetErrorString(code).decode(errors="replace")
             raise DeviceError(
@@ -61,13 +61,13 @@ class Nvrtc:
             )  # fmt: skip
 
     def version(self) -> str:
-        """As in "12.9"."""
+        """Its version: "12.9"."""
         major, minor = ctypes.c_int(), ctypes.c_int()
         self.call("nvrtcVersion", ctypes.byref(major), ctypes.byref(minor))
         return f"{major.value}.{minor.value}"
 
     def ptx(self, text: str, name: str) -> bytes:
-        """The assembly of a source. DeviceError with the compiler's first error."""
+        """The PTX of a source. DeviceError with the compiler's first error."""
         program, options = ctypes.c_void_p(), [option.encode() for option in self.options]
         file = f"{name}.cu".encode()
         self.call("nvrtcCreateProgram", ctypes.byref(program), text.encode(), file, 0, None, None)
@@ -95,12 +95,12 @@ class Nvrtc:
 
 @functools.cache
 def nvrtc(capability: Sequence[int] = (7, 5)) -> Nvrtc:
-    """The library, for devices of that compute capability. MissingPackageError where there is
-    none."""
+    """The library, for devices of that compute capability. MissingPackageError if it is not
+    installed."""
     for name in libraries():
         try:
             return Nvrtc(ctypes.CDLL(name), capability)
-        except OSError:  # not here, or not of this system
+        except OSError:  # not found, or for another system
             continue
     raise MissingPackageError(
         "to compile kernels as CUDA",
@@ -110,11 +110,11 @@ def nvrtc(capability: Sequence[int] = (7, 5)) -> Nvrtc:
 
 
 def libraries() -> Iterator[str]:
-    """Where it may be: the wheel first."""
+    """Its possible paths: the wheel first."""
     spec = importlib.util.find_spec("nvidia")
     for folder in spec.submodule_search_locations or [] if spec else []:
         for pattern in WHEELS:
             for path in pathlib.Path(folder).glob(pattern):
-                if ".alt." not in path.name:  # the same, for processes with another allocator
+                if ".alt." not in path.name:  # a variant for processes with another allocator
                     yield str(path)
     yield from NAMES

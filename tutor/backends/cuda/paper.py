@@ -1,12 +1,12 @@
-"""Paper: a device that is none. Its kernels are compiled, and a launch of one does nothing.
+"""Paper: a device that does not exist. Its kernels are compiled, and a launch does nothing.
 
     >>> from tutor.backends.cuda.paper import Paper  # doctest: +SKIP
     >>> paper = Paper()  # doctest: +SKIP
     >>> paper.rows["add", float32](*operands)  # nothing runs, it is compiled  # doctest: +SKIP
     >>> list(paper.place.programs.values())[0].program[:40]  # its PTX  # doctest: +SKIP
 
-Memory on it holds nothing. So all that the table of kernels would launch on a GPU can be compiled
-where there is neither a GPU nor a driver.
+Memory on it holds nothing. So all kernels that the table would launch on a GPU can be compiled
+without a GPU or a driver.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tutor.backends.registry import Operand
 
 
 class PaperPlace:
-    """What kernels ask of a place, and no device."""
+    """The interface of a place, without a device."""
 
     name = label = "cuda:0"
     is_cpu, has_double, c, lanes, total, most = False, True, CUDA, 1, 0, 0
@@ -33,7 +33,7 @@ class PaperPlace:
         self.compiler = nvrtc()
 
     def build(self, name: str, text: str) -> bytes:
-        """Its PTX."""
+        """The PTX of the source."""
         return self.compiler.ptx(text, name)
 
     def kernel(self, program: bytes, name: str, types: Any) -> str:
@@ -47,9 +47,9 @@ class PaperPlace:
 
 
 class Paper(Pool):
-    """Memory that holds nothing, and the table of kernels over it."""
+    """Memory that holds nothing, and the table of its kernels."""
 
-    def __init__(self) -> None:  # not Pool's: there is no device to ask
+    def __init__(self) -> None:  # instead of Pool's: there is no device to ask
         self.place: Any = PaperPlace()
         self.copies: Any = self
         self.rows = rows_of(self)
@@ -61,6 +61,6 @@ class Paper(Pool):
         return None
 
     def operand(self, spec: Any) -> Operand:
-        """An operand as a case of the conformance suite describes it."""
+        """The operand that a case of the conformance suite describes."""
         memory = DeviceMemory(self, spec.room, spec.dtype.format)
         return Operand(Part(memory, spec.dtype), spec.shape, spec.strides, spec.offset)

@@ -1,8 +1,8 @@
-"""Kernels on matrices, which no backend's own table has: `reference`, in plain Python, is for
-python_ref, and `lapack`, by way of NumPy, for simd_cpp.
+"""Matrix kernels, which the backends' own tables lack: `reference`, in plain Python, is for
+python_ref, and `lapack`, through NumPy, for simd_cpp.
 
-Both are tables of rows like any other. The registry asks for them when tutor.linalg does, and is
-told here which backend they are for.
+Both are tables of rows like any other. The registry loads them when tutor.linalg needs them, and
+learns here which backend they belong to.
 """
 
 from tutor.backends import registry

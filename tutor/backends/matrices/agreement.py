@@ -1,12 +1,12 @@
-"""Do the kernels on matrices of a backend do what signatures.py says of them?
+"""Do a backend's matrix kernels satisfy signatures.py?
 
-What a matrix is made into is not known to the last bit: two good kernels differ by as much as the
-matrix is badly conditioned. So what came out is put into its own equation, as Q R - A, QᵀQ - I and
-"R is zero below its diagonal"; where that says nothing (det, slogdet, svdvals), it is held against
-python_ref's. All that is left over must stay within 16 (m + n) u |A| (u half a unit in the last
-place, |A| the largest sum of a row), a bound that backward stable algorithms keep with room to
-spare (Higham 2002, "Accuracy and stability of numerical algorithms"). What stands around the
-result, and the inputs, must stay as they were, to the bit.
+The results are not determined to the last bit: two good kernels differ by as much as the matrix is
+ill-conditioned. So each result is put into its own equation, as Q R - A, QᵀQ - I and "R is zero
+below its diagonal"; where no equation helps (det, slogdet, svdvals), it is compared with
+python_ref's. All residuals must be within 16 (m + n) u |A| (u: half a unit in the last place; |A|:
+the largest absolute row sum), a bound that backward stable algorithms keep with room to spare
+(Higham 2002, "Accuracy and stability of numerical algorithms"). The memory around the result and
+the inputs must not change by a bit.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from tutor.backends.matrix_signatures import MATRICES
 from tutor.dtype import DType
 from tutor.errors import KernelNotFound
 
-SHAPES = ((1, 1), (2, 2), (3, 3), (5, 5), (4, 2), (2, 5))  # the last two where none must be square
+SHAPES = ((1, 1), (2, 2), (3, 3), (5, 5), (4, 2), (2, 5))  # the last two if none must be square
 SQUARE = {"solve", "det", "slogdet", "cholesky", "eigh"}
 LAYOUTS: dict[str, Callable[[int, int], tuple[int, int, int, int]]] = {
-    # from rows and columns to both strides, where the first number stands, and how many there are
+    # from rows and columns to both strides, the first number's position, and the memory's size
     "contiguous": lambda m, n: (n, 1, 0, m * n),
     "offset": lambda m, n: (n, 1, 3, m * n + 5),
     "transposed": lambda m, n: (1, m, 0, m * n),
@@ -37,14 +37,14 @@ LAYOUTS: dict[str, Callable[[int, int], tuple[int, int, int, int]]] = {
     "sliced": lambda m, n: (4 * n, 2, 0, 4 * m * n),
     "reversed": lambda m, n: (-n, -1, m * n - 1, m * n),
 }
-AROUND = 7.25  # what stands between and beside the numbers
+AROUND = 7.25  # fills the memory between and around the numbers
 
 
 class Placed(NamedTuple):
     """A matrix in memory."""
 
     operand: registry.Operand
-    cells: list[int]  # where its numbers are, row by row
+    cells: list[int]  # positions of its numbers, row by row
     shape: tuple[int, int]
 
     def memory(self) -> list[float]:
@@ -81,7 +81,7 @@ def turned(a: Matrix) -> Matrix:
 
 
 def apart(a: Matrix, b: Matrix) -> float:
-    """The largest difference; infinite where there is a nan."""
+    """The largest difference; infinite if there is a nan."""
     found = [abs(x - y) for r, q in zip(a, b, strict=True) for x, y in zip(r, q, strict=True)]
     return max((d if d == d else math.inf for d in found), default=0.0)
 
@@ -97,7 +97,7 @@ def skew(q: Matrix) -> float:
 
 
 def falls(values: list[float]) -> bool:
-    """And is none negative?"""
+    """Are the values descending and not negative?"""
     return all(x >= y for x, y in zip(values, [*values[1:], 0.0], strict=True))
 
 
@@ -110,8 +110,8 @@ def scaled(a: Matrix, values: list[float]) -> Matrix:
 
 
 def left_over(kernel: str, z: Matrix, known: Matrix, a: Matrix, *more: Matrix) -> Iterator[float]:
-    """What is left of the equations of a kernel whose result for `a` is z, python_ref's `known`;
-    as a share of |A|, or of what else the numbers are made of."""
+    """The residuals of a kernel's equations, for its result z for `a`, and python_ref's `known`;
+    relative to |A|, or to the size of the other operands."""
     m, size = len(a), size_of(a)
     if kernel == "solve":
         yield apart(product(a, z), more[0]) / (size * size_of(z) + size_of(more[0]))
@@ -150,8 +150,8 @@ def left_over(kernel: str, z: Matrix, known: Matrix, a: Matrix, *more: Matrix) -
 
 
 def drawn(kernel: str, m: int, n: int, rng: Random) -> Matrix:
-    """Numbers from -1/2 to 1/2 in sixteenths; on the diagonal m more, so that no such matrix is
-    singular; symmetric where the kernel wants it."""
+    """Numbers from -1/2 to 1/2 in sixteenths; the diagonal is larger by m, so that no such matrix
+    is singular; symmetric if the kernel needs it."""
     a = [[rng.randrange(-8, 9) / 16 + m * (i == j) for j in range(n)] for i in range(m)]
     if kernel in ("cholesky", "eigh"):
         a = [[a[max(i, j)][min(i, j)] for j in range(n)] for i in range(m)]
@@ -167,13 +167,13 @@ def result_shape(kernel: str, m: int, n: int) -> tuple[int, int]:
 
 
 def run(backend: str, kernels: Iterable[str] | None = None, seed: int = 0) -> list[Verdict]:
-    """A verdict for each kernel, or those named, and each of its dtypes."""
+    """A verdict for each kernel, or the named ones, in each of its dtypes."""
     names = list(MATRICES if kernels is None else kernels)
     return [check(backend, name, dtype, seed) for name in names for dtype in MATRICES[name].dtypes]
 
 
 def check(backend: str, kernel: str, dtype: DType, seed: int = 0) -> Verdict:
-    """One kernel in one dtype: every shape in every layout, of inputs and of the result."""
+    """One kernel in one dtype: every shape in every layout, for inputs and result."""
     reference = registry.lookup(kernel, "python_ref", dtype)
     try:
         tested = registry.lookup(kernel, backend, dtype)
@@ -187,7 +187,7 @@ def check(backend: str, kernel: str, dtype: DType, seed: int = 0) -> Verdict:
             given = [drawn(kernel, m, n, rng)]
             if kernel == "solve":
                 given.append(drawn("", m, 2, rng))
-            if kernel == "cholesky":  # positive definite: the diagonal outweighs each row
+            if kernel == "cholesky":  # positive definite: diagonally dominant
                 given[0] = [[x + m * (r == c) for c, x in enumerate(row)]
                             for r, row in enumerate(given[0])]  # fmt: skip
             count += 1
@@ -203,8 +203,8 @@ def check(backend: str, kernel: str, dtype: DType, seed: int = 0) -> Verdict:
 def compared(
     kernel: str, dtype: DType, both: tuple[Any, Any], given: list[Matrix], layout: str, out: str
 ) -> float:
-    """The largest part of the bound that is left over; infinite where anything was changed that is
-    not the result, or the kernel raised."""
+    """The largest residual as a fraction of the bound; infinite if other memory was changed, or the
+    kernel raised."""
     m, n = len(given[0]), len(given[0][0])
     rows, columns = result_shape(kernel, m, n)
     params = {"columns": min(m, n)} if MATRICES[kernel].params else {}
@@ -216,7 +216,7 @@ def compared(
         z = placed(empty, (rows, columns), out, dtype)
         try:
             f(z.operand, *[x.operand for x in ins], **params)
-        except Exception:  # whatever it is, of such a matrix there is a result
+        except Exception:  # any error: such a matrix has a result
             return math.inf
         beside = [x for cell, x in enumerate(z.memory()) if cell not in z.cells]
         if before != [bytes(x.operand.buf.raw) for x in ins] or {*beside} - {AROUND}:

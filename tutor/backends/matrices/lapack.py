@@ -1,7 +1,7 @@
-"""Matrices by LAPACK, which NumPy brings: it reads the operands where they stand, without a copy.
+"""Matrices by LAPACK, which NumPy includes: it reads the operands in place, without a copy.
 
-LAPACK's signs of eigenvectors, singular vectors and of R are whatever its reflections make of them.
-Here they follow the rule of `reference`, so that both give the same. Without NumPy these rows raise
+LAPACK leaves the signs of eigenvectors, singular vectors and of R to its reflections. Here they
+follow the rule of `reference`, so that both give the same. Without NumPy these rows raise
 KernelNotFound: `with use_backend("python")` does the same, slowly.
 """
 
@@ -20,7 +20,7 @@ from tutor.errors import KernelNotFound
 
 
 def numpy() -> Any:
-    """The package, imported when a kernel is first called."""
+    """The package, imported at the first call of a kernel."""
     try:
         return importlib.import_module("numpy")
     except ImportError:
@@ -32,7 +32,7 @@ def numpy() -> Any:
 
 
 def array(np: Any, name: str, x: Any) -> Any:
-    """The operand as NumPy's array of the same memory."""
+    """The operand as a NumPy array over the same memory."""
     raw = bounds_checks.check(x, f"kernel {name}")
     if 0 in x.shape:
         return np.empty(x.shape, x.buf.dtype.name)
@@ -44,7 +44,7 @@ def array(np: Any, name: str, x: Any) -> Any:
 def called(name: str, f: Callable[..., Any], out: Any, *ins: Any, **params: Any) -> None:
     np = numpy()
     z = array(np, name, out)
-    with np.errstate(all="ignore"):  # an overflow is inf, without a word, as everywhere
+    with np.errstate(all="ignore"):  # an overflow silently gives inf, as everywhere
         found = f(np, *[array(np, name, x) for x in ins], **params)
     if z.size:
         z[...] = found
@@ -96,8 +96,8 @@ def upright(np: Any, x: Any) -> Any:
 
 
 def finite(np: Any, a: Any) -> tuple[Any, Any]:
-    """The matrices, zeros in place of those with a nan or infinity, which LAPACK would not end
-    with; and nan to be added to what becomes of these."""
+    """The matrices, with zeros for those with a nan or infinity, on which LAPACK would not
+    terminate; and nan to add to the results of these."""
     good = np.isfinite(a).all((-2, -1), keepdims=True)
     return np.where(good, a, 0), np.where(good, 0, np.nan).astype(a.dtype)
 
@@ -109,7 +109,7 @@ def eigh(np: Any, a: Any) -> Any:
 
 
 def svd(np: Any, a: Any) -> Any:
-    """Of a wide matrix by its transpose, so that the same columns are made upright as there."""
+    """Transpose wide matrices, so that signs follow the same columns as in `reference`."""
     a, bad = finite(np, a)
     u, s, vt = np.linalg.svd(a, full_matrices=False)
     v = np.swapaxes(vt, -2, -1)

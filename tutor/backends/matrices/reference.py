@@ -1,10 +1,10 @@
-"""Matrices in plain Python: the textbook's algorithms, which define what is right.
+"""Matrices in plain Python: the textbook algorithms, which define the right results.
 
-A matrix is a list of rows of Python floats. Source: Golub and Van Loan 2013, "Matrix
-computations": elimination 3.4, Cholesky 4.2, Householder 5.2, Jacobi for eigenvalues 8.5 and,
-one-sided, for singular values 8.6. Signs that an algorithm leaves open follow a rule: the diagonal
-of R is not negative, and the largest number (the first of equals) of each eigenvector, and of each
-column of U, is positive.
+A matrix is a list of rows of Python floats. Source: Golub and Van Loan 2013, "Matrix computations":
+elimination 3.4, Cholesky 4.2, Householder 5.2, Jacobi for eigenvalues 8.5 and, one-sided, for
+singular values 8.6. Signs that an algorithm leaves open follow a rule: the diagonal of R is not
+negative, and the largest number (the first if equal) of each eigenvector, and of each column of U,
+is positive.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from tutor.backends.python_ref.walk import Kernel, Operand, read, write
 from tutor.errors import DomainError
 
 Matrix = list[list[float]]
-SMALL = 2.0**-52  # what is smaller than this part of its neighbours is 0 to float64
-SWEEPS = 60  # far more than Jacobi's method takes, which doubles the right digits in each
+SMALL = 2.0**-52  # relative to its neighbours, a smaller number is 0 in float64
+SWEEPS = 60  # far more than Jacobi's method needs: each doubles the correct digits
 
 
 def matrices(x: Operand) -> list[Matrix]:
-    """The last two axes, for each index of the others."""
+    """The matrices of the last two axes, one for each index of the others."""
     (m, n), values = x.shape[-2:], read(x)
     rows = [values[i * n : (i + 1) * n] for i in range(math.prod(x.shape[:-1]))]
     return [rows[b * m : (b + 1) * m] for b in range(math.prod(x.shape[:-2]))]
 
 
 def each(out: Operand, f: Callable[..., Matrix], *ins: Operand) -> None:
-    """f of each matrix, or of each pair."""
+    """Apply f to each matrix, or to each pair."""
     found = [f(*several) for several in zip(*map(matrices, ins), strict=True)]
     write(out, [value for z in found for row in z for value in row])
 
@@ -53,8 +53,8 @@ def dot(x: list[float], y: list[float]) -> float:
 
 
 def eliminated(rows: Matrix, n: int) -> tuple[Matrix, float]:
-    """The first n columns made upper triangular by adding multiples of rows to those below; and the
-    sign of the order that the rows were brought to, the largest of each column first."""
+    """The first n columns reduced to upper triangular form by adding multiples of rows to lower
+    ones; and the sign of the row permutation: pivots are the largest of each column."""
     rows, sign = [row[:] for row in rows], 1.0
     for k in range(n):
         best = max(range(k, n), key=lambda i: abs(rows[i][k]))
@@ -68,7 +68,7 @@ def eliminated(rows: Matrix, n: int) -> tuple[Matrix, float]:
 
 
 def solved(a: Matrix, b: Matrix) -> Matrix:
-    """X of A X = B: eliminate, then each row from the last one up."""
+    """X with A X = B: elimination, then back substitution."""
     n, (rows, _) = len(a), eliminated([[*x, *y] for x, y in zip(a, b, strict=True)], len(a))
     x: Matrix = [[] for _ in a]
     for i in reversed(range(n)):
@@ -107,7 +107,7 @@ def log_determinant(a: Matrix) -> Matrix:
 
 
 def cholesky(a: Matrix) -> Matrix:
-    """L with L Lᵀ = A, of the lower triangle of A, row by row."""
+    """L with L Lᵀ = A, from the lower triangle of A, row by row."""
     n = len(a)
     lower = [[0.0] * n for _ in a]
     for i in range(n):
@@ -128,7 +128,7 @@ def not_positive() -> DomainError:
 
 
 def factored(a: Matrix, columns: int) -> Matrix:
-    """[Q R]: Householder's reflections make R of A, and Q of the identity, column by column."""
+    """[Q R]: Householder's reflections turn A into R and the identity into Q, column by column."""
     m, n = len(a), len(a[0]) if a else 0
     r, q = [row[:] for row in a], identity(m)  # q is Qᵀ
     for k in range(min(m, n)):
@@ -148,7 +148,7 @@ def factored(a: Matrix, columns: int) -> Matrix:
 
 
 def turned(x: list[float], y: list[float], c: float, s: float) -> tuple[list[float], list[float]]:
-    """The two rows, turned by an angle with that cosine and sine."""
+    """The two rows, rotated by the angle with that cosine and sine."""
     pairs = list(zip(x, y, strict=True))
     return [c * p - s * q for p, q in pairs], [s * p + c * q for p, q in pairs]
 
@@ -167,8 +167,8 @@ def upright(x: list[float]) -> float:
 
 
 def eigen(a: Matrix) -> Matrix:
-    """Eigenvalues, rising, above their eigenvectors as columns: of the lower triangle of A, by
-    rotations that make one number beside the diagonal 0 after the other, until all are."""
+    """Ascending eigenvalues above their eigenvectors as columns, from the lower triangle of A:
+    rotations set one off-diagonal number after another to 0, until all are."""
     n = len(a)
     if not all(math.isfinite(x) for row in a for x in row):
         return [[math.nan] * n for _ in range(n + 1)]
@@ -193,8 +193,8 @@ def eigen(a: Matrix) -> Matrix:
 
 
 def singular_values(a: Matrix) -> Matrix:
-    """U above the singular values above V, columns that belong together one below the other: the
-    columns of A are turned, two at a time, until all are at right angles; their lengths fall."""
+    """U above the singular values above V, with corresponding columns aligned: pairs of columns of
+    A are rotated until all are orthogonal; their lengths descend."""
     m, n = len(a), len(a[0]) if a else 0
     if m < n:
         z = singular_values(transposed(a))
@@ -238,10 +238,10 @@ def one_sided(columns: Matrix, n: int) -> tuple[Matrix, list[float], Matrix]:
 
 
 def beside(known: Matrix, like: list[float]) -> list[float]:
-    """A vector of length 1 at right angles to those known: of the axes, the one furthest off."""
+    """A unit vector orthogonal to those known: made from the axis that is farthest off."""
     best: list[float] = []
     for axis in identity(len(like)):
-        for x in (*known, *known):  # twice: what rounding has left of them goes, too
+        for x in (*known, *known):  # twice, to remove rounding errors as well
             part = dot(axis, x)
             axis = [a - part * b for a, b in zip(axis, x, strict=True)]
         best = max(best, axis, key=lambda t: dot(t, t))

@@ -1,8 +1,8 @@
 """The fast backend: C++ kernels, each compiled once per instruction-set level.
 
-The best level this CPU has is used. `TUTOR_SIMD` forces one (`scalar`, `sse4`, `avx2`, `avx512`,
-`neon`), `TUTOR_NUM_THREADS` sets the number of threads. Neither changes what an exact kernel
-computes. The extension module `_simd` is optional: without it the backend is listed as unavailable.
+The best level of this CPU is used. `TUTOR_SIMD` forces one (`scalar`, `sse4`, `avx2`, `avx512`,
+`neon`), `TUTOR_NUM_THREADS` sets the number of threads. Neither changes exact kernels' results. The
+extension module `_simd` is optional: without it the backend is listed as unavailable.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ NAME = __name__ + "._simd"
 
 
 def _extension() -> Any:
-    interpreter.check()  # in any other than the main one the import would hang
+    interpreter.check()  # outside the main interpreter the import would hang
     try:
         module = importlib.import_module(NAME)
-    except ModuleNotFoundError as error:  # any other ImportError is a build that is broken
+    except ModuleNotFoundError as error:  # any other ImportError is a broken build
         if error.name != NAME:
             raise
         return None
@@ -36,7 +36,7 @@ def _extension() -> Any:
 
 
 def _missing() -> tuple[str, str]:
-    """Why there is no extension, and what to do."""
+    """Why the extension is missing, and how to get it."""
     if not interpreter.has_lock():
         return (
             "Python runs without its lock (the GIL), which its extension needs",
@@ -48,7 +48,7 @@ def _missing() -> tuple[str, str]:
     for folder in map(os.path.abspath, sys.path):
         other = os.path.join(folder, *PLACE)
         built = [os.path.join(other, "_simd" + end) for end in machinery.EXTENSION_SUFFIXES]
-        whole = os.path.exists(os.path.join(other, "__init__.py"))  # what is editable has no more
+        whole = os.path.exists(os.path.join(other, "__init__.py"))  # an editable install lacks it
         if folder != here and whole and any(map(os.path.exists, built)):
             return (
                 f"this is the tutor of {here}, without its extension; the one installed in {folder}"
@@ -74,8 +74,8 @@ def _module() -> Any:
 
 
 def _of_engine(engine: Any, apply: Callable[..., Any]) -> Any:
-    """The twin of `apply` in C++; the methods of the Engine get theirs. They do the same, only
-    faster, and where in doubt call what they stand for."""
+    """Install the C++ twins of `apply` and of the Engine's methods; returns that of `apply`. They
+    do the same faster, and call the originals in doubtful cases."""
     methods = ("run", "order", "arrivals", "store", "write", "check_writable")
     _native.stand_for(apply, *[getattr(engine, name) for name in methods])
     for name in methods:
@@ -88,48 +88,48 @@ if _native is not None and os.environ.get("TUTOR_NATIVE") != "0":
 
 
 def is_native(kernel: registry.Kernel) -> bool:
-    """Is the kernel one of these, in which no Python runs?"""
+    """Is this one of the extension's kernels, which run no Python?"""
     return _native is not None and isinstance(kernel, _native.Kernel)
 
 
 def take_over(things: dict[str, Any]) -> None:
-    """Hand the twins what they work with: tutor/ops/native.py."""
+    """Pass the twins the objects they work with: tutor/ops/native.py."""
     if _native is not None:
         _native.take_over(things)
 
 
 def use_twins(on: bool) -> None:
-    """With False, leave all to the Engine in Python: it shows what the twins do not."""
+    """With False, use the Engine in Python for everything: it shows what the twins skip."""
     if _native is not None:
         _native.use_twin(on)
 
 
 def caller(*spec: Any) -> Any:
-    """What makes a recorded call again without Python; None where there is no such twin."""
+    """A callable that repeats a recorded call without Python; None without twins."""
     if _native is None or os.environ.get("TUTOR_NATIVE") == "0":
         return None
     return _native.Caller(*spec)
 
 
 def shortcut() -> Any:
-    """The class of what is asked first when a jitted function is called (replay/shortcut.cpp); None
-    where there is no such twin."""
+    """The class that a jitted function's call tries first (replay/shortcut.cpp); None without
+    twins."""
     if _native is None or os.environ.get("TUTOR_NATIVE") == "0":
         return None
     return _native.Shortcut
 
 
 def guards() -> Any:
-    """What looks quickly whether all is as it was (replay/guards.cpp); None where there is no such
-    twin."""
+    """An object that quickly checks whether anything has changed (replay/guards.cpp); None without
+    twins."""
     if _native is None or os.environ.get("TUTOR_NATIVE") == "0":
         return None
     return _native.Guards()
 
 
 def plan(slots: list[Any], steps: list[Any], arena_bytes: int) -> Any:
-    """A Plan of the extension (_simd.pyi): kernel calls that one call runs. None if that is not for
-    it to do: it was not built, `TUTOR_NATIVE=0` is set, or a kernel is another backend's."""
+    """A Plan of the extension (_simd.pyi): many kernel calls in one. None without the extension,
+    with `TUTOR_NATIVE=0`, or if a kernel is another backend's."""
     if _native is None or os.environ.get("TUTOR_NATIVE") == "0":
         return None
     if not all([isinstance(kernel, _native.Kernel) for kernel, _, _ in steps]):
@@ -144,7 +144,7 @@ def levels() -> list[str]:
 
 
 def level() -> str:
-    """The level in use: TUTOR_SIMD's, else the best. KernelNotFound if this CPU lacks it."""
+    """The level in use: TUTOR_SIMD, else the best. KernelNotFound if this CPU lacks it."""
     wanted, have = os.environ.get("TUTOR_SIMD"), levels()
     if wanted and wanted not in have:
         raise KernelNotFound(
@@ -156,26 +156,26 @@ def level() -> str:
 
 
 def table(level: str) -> registry.Table:
-    """The kernels of one level, so that a test can run every level in one process."""
+    """The kernels of one level; a test can run every level in one process."""
     rows = _module().kernels(level).items()
     return {(name, BY_NAME[dtype]): kernel for (name, dtype), kernel in rows if "." not in name}
 
 
 def variants(level: str) -> dict[str, registry.Kernel]:
-    """The steps from the definition of a kernel to the one in use, for float32: `sum.naive` to
+    """The stages from the definition of a kernel to the one in use, for float32: `sum.naive` to
     `sum.threaded` and `matmul.naive` to `matmul.threaded`. kernels/sum_steps.hpp and
-    kernels/matmul_steps.hpp say what each adds.
+    kernels/matmul_steps.hpp explain each stage.
     """
     return {name: kernel for (name, _), kernel in _module().kernels(level).items() if "." in name}
 
 
 def num_threads() -> int:
-    """How many threads the kernels may use, the calling one included."""
+    """The number of threads that the kernels may use, including the calling one."""
     return int(_module().num_threads())
 
 
 def set_num_threads(count: int) -> None:
-    """Let the kernels use `count` threads. No result depends on it."""
+    """Set the number of threads for the kernels. No result depends on it."""
     _module().set_num_threads(count)
 
 
