@@ -9,7 +9,7 @@ while backward still computes those of the next:
     all_reduce:          | bucket of 3 and 2 | bucket of 1 |
 
 All ranks must call collectives in the same order. So buckets are sent in a fixed order, from the
-last parameter to the first, mostly that of backward; one that is ready early waits for its turn.
+last parameter to the first, as backward usually does; one that is ready early waits its turn.
 """
 
 from __future__ import annotations

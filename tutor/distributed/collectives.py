@@ -40,7 +40,7 @@ Order = Literal["tree", "line"]
 
 
 class Given:
-    """A contiguous Tensor or Buffer: its memory, shape and dtype, as its note describes it."""
+    """A contiguous Tensor or Buffer: its memory, and the shape and dtype for its note."""
 
     __slots__ = ("dtype", "shape", "view", "x")
     shape: tuple[int, ...]
@@ -121,12 +121,13 @@ def all_reduce(
     x: X, op: Op = "sum", *, order: Order = "tree", wait: Literal[False]
 ) -> Handle[X]: ...
 def all_reduce(x: X, op: Op = "sum", *, order: Order = "tree", wait: bool = True) -> X | Handle[X]:
-    """Put the sum, mean or maximum of all ranks' x into x of every rank, bit for bit; returns x.
+    """Put the sum, mean or maximum of all ranks' x into x, same bits on every rank; returns x.
 
     x: a contiguous Tensor or Buffer of any dtype (floats for a mean), with one shape on all ranks.
     Each addition is that of x + y, rounded to x's dtype, in a fixed order: "tree" adds neighbours,
-    ((x0 + x1) + (x2 + x3)) + ..., "line" adds from the left. `wait=False` returns a Handle at once.
-    Raises DistError if the ranks do not agree, DTypeError for a mean of integers.
+    ((x0 + x1) + (x2 + x3)) + ..., "line" adds from the left. `wait=False`: a Handle at once. Raises
+    DistError if the ranks do not agree, DTypeError for a mean of integers, DomainError for an
+    unknown op or order.
     """
     group, given = ranks.group(), Given("all_reduce", x, True)
     check_op("all_reduce", given.dtype, op, order)

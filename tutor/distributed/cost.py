@@ -10,9 +10,9 @@ Gropp 2005, "Optimization of collective communication operations in MPICH"; Pata
     tree       2 log2 n messages of m bytes: up a tree to add, down again to share the sum
     doubling   log2 n messages of m bytes: with the neighbour, then with the one 2 away, 4 away, ...
     halving    2 log2 n messages, 2 m (n - 1) / n bytes in all: as doubling, but each exchange
-               sends half of the remaining part, and then all the way back (Rabenseifner 2004)
+               sends half of the remaining part, and then back again (Rabenseifner 2004)
     direct     each with each, twice: 2 (n - 1) messages of m / n bytes. collectives.py does this,
-               after each rank has sent each other a note: n - 1 more messages
+               after a note from each to each: n - 1 more messages
 
 The time of a step follows: backward fills one bucket after another, and each is sent while the next
 is filled; at the end one more short message counts the rows. Additions are not counted: memory is

@@ -270,8 +270,8 @@ class Group:
 
     def _end(self) -> None:
         """Finish the started collectives, since other ranks take part in them; not after a failure.
-        If the failure is first reported here, exit with code 1: this late, only ending at once, as
-        MPI_Abort does, can set the code."""
+        If the failure is first reported here, exit with code 1: so late, the only way is to end at
+        once, as MPI_Abort does."""
         if self._thread:
             self._queue.put(None)
             self._thread.join(1.0 if self.broken else None)

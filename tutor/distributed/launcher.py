@@ -61,7 +61,7 @@ class Rank:
         return f"was ended by {names.get(-code, f'signal {-code}')}"
 
     def print(self, pipe: IO[bytes], data: bytes) -> None:
-        """Print its output in whole lines; at its end (no data) the incomplete line, too."""
+        """Print its output in whole lines; at its end (no data) also the incomplete line."""
         *lines, self.begun[pipe] = (self.begun[pipe] + data).split(b"\n")
         if not data and self.begun[pipe]:
             lines, self.begun[pipe] = [self.begun[pipe]], b""

@@ -7,7 +7,7 @@
         loss = model.backward(lambda x, y: model(x).cross_entropy(y), x, y)
         optimizer.step()                                # the same step on every rank
 
-`backward` sets every `.grad` to the gradient of the mean loss over the whole batch, the rows of all
+`backward` adds to every `.grad` the gradient of the mean loss over the whole batch, the rows of all
 ranks. It has the same bits on 1, 2, 4 and 8 ranks: leaves.py explains how. The usual call in a
 training loop, `loss.backward()`, works as well, with one leaf per rank: ddp_hooks.py.
 """
@@ -38,7 +38,7 @@ from tutor.nn.parts import named_tensors
 from tutor.programs.jit import Jitted, jit
 
 LossOf = Callable[..., Tensor]
-APART = 48  # each leaf's random numbers start 2**48 counter values after those before
+APART = 48  # leaves draw random numbers 2**48 counter values apart
 MOST_FUNCTIONS = 8  # whose recordings are stored
 
 

@@ -43,8 +43,8 @@ class Sharded(Optimizer):
     """`Sharded(optim.Adam, params, lr=0.001)`: that optimizer, its state split among ranks.
 
     It is used like the optimizer itself: `step`, `zero_grad`, `lr`, `param_groups`; `params` are
-    Tensors or groups, too. `state_dict` is that of the whole optimizer and loads on any number of
-    ranks; all ranks must call it together, as they do `step`. DomainError for an optimizer that
+    Tensors or groups, as there. `state_dict` is that of the whole optimizer and loads on any number
+    of ranks; all ranks must call it together, as they do `step`. DomainError for an optimizer that
     does not update each number independently.
     """
 

@@ -11,10 +11,10 @@ c  k + 2 for k terms, each the product of at most two numbers, added in any orde
    S is its magnitude (the same book, section 3.1); 2 n + 2 for a scan of n steps, since no term is
    rounded more than twice in a step, and S is the scan of the magnitudes.
 
-e**(x - max) inherits the error of x - max, u |x - max|; so in softmax S contains the term (1 + |x -
-max|) e**(x - max), with |ln softmax(x)|, which is larger, instead of |x - max|. The smallest normal
-number is added to it, since smaller exponentials have fewer bits. network.py defines c and S for
-norms and attention.
+e**(x - max) inherits the error of x - max, u |x - max|; so in softmax S contains the term
+(1 + |x - max|) e**(x - max), with |ln softmax(x)|, which is larger, instead of |x - max|. The
+smallest normal number is added to it, since smaller exponentials have fewer bits. network.py
+defines c and S for norms and attention.
 """
 
 from __future__ import annotations

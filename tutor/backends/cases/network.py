@@ -83,7 +83,7 @@ def attended(
 def sums(q: Spec, k: Spec, mask: Spec, scale: float, causal: bool) -> list[float]:
     """ln sum e**score for each row: so no weight is above 1."""
     (rows, e), keys, found = q.shape[-2:], k.shape[-2], []
-    qs, ks, masks = (elements(x, image(x)) for x in (q, k, mask))  # where some stand for several
+    qs, ks, masks = (elements(x, image(x)) for x in (q, k, mask))  # expanded ones repeat
     for row in range(math.prod(q.shape[:-1])):
         first = row // max(rows, 1) * keys
         s = [

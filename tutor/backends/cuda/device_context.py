@@ -32,7 +32,7 @@ NOT_TAKEN = (209, 218, 222, 221)
 
 
 class Block:
-    """Memory of the device. It has no `__del__`: if a block of a cycle had run its own, the
+    """Memory of the device. It has no `__del__`: if the block of a cycle had run its own, the
     `__del__` of its holder could still return it to the pool, which would hand it out again."""
 
     __slots__ = ("address",)

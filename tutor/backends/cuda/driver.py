@@ -17,9 +17,7 @@ from tutor.errors import DeviceError
 
 LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 ADDRESS = c_uint64  # CUdeviceptr
-HANDLE = (
-    c_void_p  # CUcontext, CUmodule, CUfunction, CUstream, CUevent: pointers nobody looks behind
-)
+HANDLE = c_void_p  # CUcontext, CUmodule, CUfunction, CUstream, CUevent: opaque pointers
 MAJOR, MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_...
 
 FUNCTIONS: dict[str, tuple[Any, ...]] = {

@@ -58,8 +58,8 @@ class Kernel:
 def groups_of(
     sizes: tuple[int, ...], local: tuple[int, ...] | None, first: tuple[int, ...] | None = None
 ) -> tuple[Three, Three]:
-    """The number of groups, and the work-items of one, in three dimensions each. ValueError if they
-    do not start at the first work-item, as they always do except on a CPU."""
+    """The number of groups, and the work-items of one, in three dimensions each. ValueError unless
+    they start at the first work-item (as always, except on a CPU) and fill whole groups."""
     if first is not None:
         raise ValueError(f"work-items from {first} on: CUDA counts from 0")
     if local is None:  # must divide the sizes: the kernel does not check its ends

@@ -79,7 +79,7 @@ class Noting:
         self.met: set[int] = set()  # those awaited, except at the beginning
         self.number = 0  # the step being recorded
         self.lost = False
-        self.still: set[int] = set()  # ids of memory that no step writes, while it holds it
+        self.still: set[int] = set()  # ids of memory that no step writes until it is freed
         self.early: Collection[int] = ()
         self.constants: frozenset[int] = frozenset()
 

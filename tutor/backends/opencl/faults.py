@@ -51,8 +51,8 @@ def out_of_memory(place: AnyPlace, nbytes: int, in_use: int) -> OutOfMemoryError
 
 
 def refusal(code: int, first: str, name: str, asked: str) -> TutorError:
-    """The error for a driver's answer: its number, with its message's first line. `name` is the
-    device's."""
+    """The error for a driver's answer: `code` is its number, `first` its meaning, `name` the
+    device's name."""
     if code in ROOM:
         return OutOfMemoryError(
             f"{name}, {asked}",

@@ -26,7 +26,7 @@ class Lender:
     """Lends blocks, and at the next `settle` finds out which of them are back."""
 
     def __init__(self) -> None:
-        self.loans: dict[int, Loan] = {}  # by id; a weak reference must live to be called
+        self.loans: dict[int, Loan] = {}  # by id; keeps loans alive, as a freed one reports nothing
         self.ended: deque[Loan] = deque()
         self.free: dict[int, list[Any]] = {}
 

@@ -14,8 +14,8 @@ A block has the size of its class; each power of two has four classes, so at mos
 block is unused. A returned block waits for the next request of its class, up to `limit` bytes in
 all.
 
-Memory has no `__del__`: the pool notices returned blocks at its next call, by loans.py, which
-explains why.
+Memory has no `__del__`: the pool notices returned blocks at its next call, through loans.py,
+which explains why.
 """
 
 from __future__ import annotations

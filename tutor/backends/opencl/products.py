@@ -3,7 +3,7 @@
 Three texts. `TILES` suits devices with local memory: a group of 16 x 16 work-items loads tiles of x
 and y, 64 x 16 and 16 x 64 numbers, into local memory, from which each work-item reads the inputs of
 its 4 x 4 results: each number is read from global memory once per 64 results. `VECTORS` is for
-devices that report to be a CPU, whose local memory is ordinary memory: a work-item keeps ROWS rows
+devices that report being a CPU, whose local memory is ordinary memory: a work-item keeps ROWS rows
 of two vectors of results in registers and iterates over k once, with one multiply-add per vector.
 It needs y's rows contiguous; otherwise y is copied first, at the cost of y's size. `DOTS` is for
 operands that are both contiguous along k, as in x @ w.T: SIDE x SIDE results, each as a vector of
