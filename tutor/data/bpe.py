@@ -62,7 +62,7 @@ class BPE:
                     f"the merge of {a} and {b} as number {len(self.pieces)}",
                     "merge ids that are there before",
                 )
-        # Forty merges of the newest piece with itself would make a piece of a terabyte.
+            # Forty merges of the newest piece with itself would make a piece of a terabyte.
             if (size := len(self.pieces[a]) + len(self.pieces[b])) > LONGEST:
                 raise DataError(
                     "a BPE vocabulary",
