@@ -80,8 +80,8 @@ def evaluate(
     metric: Callable[[Any, Tensor], Tensor] = accuracy,
 ) -> float:  # fmt: skip
     """The mean of `metric(model(x), y)` over all rows of `batches`, without a graph. A model with
-    an `eval()` method is in eval mode meanwhile, and then in its previous mode. DataError if there
-    are no rows."""
+    an `eval()` method is in eval mode meanwhile, then in its previous mode. DataError without rows.
+    """
     training = bool(getattr(model, "training", False)) and hasattr(model, "eval")
     total, rows = 0.0, 0
     try:

@@ -92,14 +92,14 @@ def batch_norm(
     momentum: Number | Tensor = 0.1, eps: float = 1e-5,
 ) -> Tensor:  # fmt: skip
     """(x - mean) / sqrt(var + eps) * weight + bias for each channel of x (N, C, *S), mean and
-    variance over all other axes (Ioffe and Szegedy 2015); running_mean, running_var, weight, bias
-    are (C)
+    variance over all else (Ioffe and Szegedy 2015); running_mean, running_var, weight, bias (C)
 
     Training uses this batch's mean and variance (divided by the count n), and moves each running
     statistic, if given, to (1 - momentum) running + momentum new in place, with the variance
     divided by n - 1. Evaluation uses the running ones. `momentum` may be a Tensor of one number, so
     that it can change between calls of a recorded step. ShapeError in training with a single number
-    per channel, which has no variance."""
+    per channel, which has no variance.
+    """
     x = floats("batch_norm", checks.at_least("batch_norm", input, 2))
     given = {"running_mean": running_mean, "running_var": running_var}
     per_channel("batch_norm", x.shape[1], weight=weight, bias=bias, **given)
