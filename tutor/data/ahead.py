@@ -20,7 +20,7 @@ T = TypeVar("T")
 class Ahead(Generic[T]):
     """An iterator over `make(0)` that makes up to `count` items ahead.
 
-    Its thread ends when the source ends or raises (the error is raised here, in place of the item),
+    Its thread ends when the source ends or raises (the error is raised here, instead of the item),
     on `close()`, when the program exits, and when this object is garbage-collected. The child of a
     fork has no such thread: it starts one of its own, over `make(taken)`, which is the same source
     without the items that were taken already.

@@ -57,7 +57,7 @@ class File(NamedTuple):
     mirrors: tuple[str, ...]  # addresses to which "<name>.gz" is added
     aliases: tuple[str, ...] = ()  # other names of a user's copy
     instead: str = ""  # what else to do if it cannot be had
-    folders: tuple[str, ...] = ()  # where else below TUTOR_DATA; not TUTOR_DATA itself then
+    folders: tuple[str, ...] = ()  # below TUTOR_DATA, and instead of TUTOR_DATA itself
     plain: bool = False  # mirrors are full addresses, and send it uncompressed
 
     @property

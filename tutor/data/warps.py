@@ -56,7 +56,7 @@ def warped(images: Tensor, warps: Sequence[Warp]) -> Tensor:
 
 @spelled
 class RandomAffine(Warp):
-    """Each image turned, sheared and scaled about its middle m, then shifted:
+    """Each image turned, sheared and scaled about its centre m, then shifted:
 
         p' = s R(t) S(k) (p - m) + m + d
         R(t) = [[cos t, -sin t], [sin t, cos t]],  S(k) = [[1, k], [0, 1]]

@@ -33,7 +33,7 @@ for platform in pyopencl.get_platforms():
 found = [row[1:] for row in sorted(found, key=lambda row: row[0])]
 """
 
-# Its library says what it is before it has been started, which some launchers would not allow.
+# The library reports its version without being initialized: some launchers would not allow that.
 MPI = """
 import mpi4py
 mpi4py.rc.initialize = mpi4py.rc.finalize = False

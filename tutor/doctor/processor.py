@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
-SYSTEM = Path("/sys/devices/system/cpu/cpu0/cache")  # of Linux
+SYSTEM = Path("/sys/devices/system/cpu/cpu0/cache")  # on Linux
 CPUINFO = Path("/proc/cpuinfo")
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 

@@ -268,7 +268,7 @@ def div(n: Given, x: Any, y: Any) -> Any:
 PLAIN = """
     Abs Neg Sign Sqrt Exp Log Sin Cos Tan Asin Acos Atan Sinh Cosh Tanh Asinh Acosh Atanh Erf Floor
     Ceil Round Sigmoid Relu Softplus Softsign Mish MatMul Where IsNaN HardSwish
-"""  # of the same name here, in lower case
+"""  # these have the same names here, in lower case
 FUNCTIONS: dict[str, Function] = {
     **{name: of(getattr(T, name.lower())) for name in PLAIN.split()},
     **{kind: recurrent(kind) for kind in GATES},

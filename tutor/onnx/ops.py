@@ -328,7 +328,7 @@ def windows(g: Graph, c: Call) -> str:
 
 
 FUNCTIONS: dict[str, Callable[[Graph, Call], str]] = {
-    "one_hot": lambda g, c: g.add(  # what is no class is a row of zeros there, and refused here
+    "one_hot": lambda g, c: g.add(  # an invalid class: ONNX gives zeros, tutor refuses it
         "OneHot", *c.ins, g.number(c.params["classes"], "int64"), g.ints([0, 1]), axis=-1),
     "ne": lambda g, c: g.add("Not", g.add("Equal", *c.ins)),
     "exp2": lambda g, c: g.add("Pow", one(g, c, 2), *c.ins),

@@ -23,7 +23,7 @@ from tutor.onnx.given import Given, as_tensor, cannot
 from tutor.onnx.nodes import FUNCTIONS
 from tutor.onnx.writing import BUFFERS, package
 
-# Inputs that are no parameters: running mean and variance; what stands for yes and no.
+# STATE: inputs that are not parameters: running mean and variance; the off and on values.
 OWN = ("", "ai.onnx")  # the names of the standard's own operators
 DAMAGED = "export the file once more: it is damaged, or was made for other inputs"
 STATE = {"BatchNormalization": (3, 4), "OneHot": (2,)}

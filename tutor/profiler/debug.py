@@ -83,7 +83,7 @@ def is_finite(x: Any) -> bool:
 
 
 def summary() -> str:
-    """What TUTOR_DEBUG prints when the process ends."""
+    """The report that TUTOR_DEBUG prints when the process ends."""
     total = _time.total()
     shares = ", ".join(f"{title} {ns / total:.0%}" for title, ns in _time.most_common(6))
     return (

@@ -1,4 +1,4 @@
-"""What one call of a model does, layer by layer: shapes, parameters, operations, memory."""
+"""A model's summary, layer by layer, in one call: shapes, parameters, operations, memory."""
 
 from __future__ import annotations
 

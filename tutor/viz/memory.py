@@ -129,7 +129,7 @@ def _kind(buf: Any) -> str:
 
 
 def explain(t: Walked, highlight: int | Sequence[int] | None = None) -> Picture:
-    """The memory map of a tensor: its grid of indices, its memory, and who reads what.
+    """The memory map of a tensor: its grid of indices, its memory, and the cells each index reads.
 
     A row of the grid has the colour of the memory cells that it reads; "@5" is the position that is
     read. The picture follows one index, `highlight` (by default the last), in numbers. Cells that
