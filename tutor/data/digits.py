@@ -7,6 +7,7 @@ darkest touch of the pen.
 
 It uses only + - * / and sqrt of Python floats: IEEE 754 rounds these identically everywhere, so the
 same seed gives the same bytes on every machine.
+
     >>> images, labels = draw(4, seed=0)
     >>> images.shape, labels.tolist()
     ((4, 28, 28), [8, 5, 8, 5])

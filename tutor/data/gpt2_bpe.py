@@ -7,6 +7,7 @@ character, so that a piece is a text without blanks: `CHARACTERS` is that table.
 
 A text is first split into words by GPT-2's pattern, which distinguishes letters (Unicode's category
 L) from numbers (N):
+
     's|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+
 
 Python's `re` has no Unicode categories. `pattern` writes both out as ranges of code points, found

@@ -3,6 +3,7 @@
 Each is drawn from a seeded stream of its own, without touching the process's random numbers. Points
 are float32 (n, 2), labels int64 (n,); the classes alternate, so that the first rows contain all of
 them, and their sizes differ by one at most.
+
 >>> x, y = moons(100, noise=0.1, seed=0)
 >>> x.shape, y.tolist()[:4]
 ((100, 2), [0, 1, 0, 1])

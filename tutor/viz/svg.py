@@ -4,6 +4,7 @@ A picture draws with the light colours of PALETTE. Its style has one rule per co
 swaps it for the dark one if the reader's system, a Sphinx page or a Jupyter theme is dark. It draws
 its own card as background, so it is legible on any page. It has no ids and refers to no file, so
 any number of pictures can be in one page.
+
     >>> p = Picture(text(20, 30, "a < b"), 120, 50, "a comparison")
     >>> "a &lt; b" in p.svg, p
     (True, <Picture 'a comparison'>)

@@ -96,6 +96,7 @@ def walk(y: Any, visits: Sequence[tuple[Any, Any]] | None = None, names: Any = N
     may occur more than once. The picture loops, and pauses while the pointer is over it or after a
     click; readers whose system asks for reduced motion see its last state. `.steps` has a still
     Picture for each state. Raises GraphError if there is nothing to walk.
+
         >>> from tutor import Tensor
         >>> x = Tensor(3.0, requires_grad=True)
         >>> film = walk((x + 2) * 4, names={"x": x})

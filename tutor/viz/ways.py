@@ -41,6 +41,7 @@ def dispatch(
     (name, backend, dtype). A cell with two dots has two backends. The film pauses while the pointer
     is over it, or after a click; readers whose system asks for reduced motion see the whole path of
     the last call. Raises ShapeError for no call, or a table of more than 30 kernels.
+
         >>> entries = [("add", "python", "float32"), ("add", "python", "int8")]
         >>> dispatch([("x + y", "Add", entries[0], "kernel")], entries)
         <Picture 'the way of x + y'>
